@@ -1,0 +1,38 @@
+// 128-bit hashes (XXH3): what is compared across executions is compared by these.
+// Pure, allocation free, the same on every machine of either byte order in the canonical form.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace filibuster {
+
+struct Hash128 {
+  uint64_t hi = 0;
+  uint64_t lo = 0;
+  auto operator<=>(const Hash128&) const = default;
+  bool is_zero() const { return hi == 0 && lo == 0; }
+};
+
+// Hash of `size` bytes.
+Hash128 hash_bytes(const void* data, size_t size);
+inline Hash128 hash_text(std::string_view text) { return hash_bytes(text.data(), text.size()); }
+
+// Ordered combination: combine(a, b) != combine(b, a).
+Hash128 combine(Hash128 a, Hash128 b);
+Hash128 combine(Hash128 a, uint64_t b);
+
+// 32 lower-case hexadecimal digits, no terminator. `out` has room for 32 bytes.
+void to_hex(Hash128 hash, char* out);
+std::string to_hex(Hash128 hash);
+// False unless `text` is exactly 32 hexadecimal digits.
+bool from_hex(std::string_view text, Hash128* out);
+
+struct Hash128Hasher {
+  size_t operator()(const Hash128& h) const { return static_cast<size_t>(h.lo ^ (h.hi * 0x9E3779B97F4A7C15ull)); }
+};
+
+}  // namespace filibuster

@@ -1,0 +1,156 @@
+// Events: what agents tell the daemon through the ring. Each is a fixed part followed by texts,
+// each text with a 16-bit length. encode_* never allocates; decode_* checks every bound (the ring
+// belongs to someone else's process).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/hash.h"
+
+namespace filibuster {
+
+enum class EventType : uint16_t {
+  kFiller = 0,
+  kRpcIssued = 1,
+  kRpcReceived = 2,
+  kRpcFinished = 3,
+  kIncomingFinished = 4,
+  kFaultFired = 5,
+  kListen = 6,
+  kNotInterposed = 7,
+  kRpcFinalized = 8,  // a preliminary index got its payload
+  kNote = 9,          // something the report must say (a forged header, no libunwind, ...)
+};
+
+// How the parent of an RPC was found (design.md law 3).
+enum class Cause : uint8_t { kNone = 0, kHeader, kThread, kTask, kOnlyActive, kEntry };
+std::string_view cause_name(Cause cause);
+
+enum RpcFlags : uint16_t {
+  kRpcPreliminary = 1u << 0,
+  kRpcOpensConnection = 1u << 1,  // first request on its connection: connect_key is meaningful
+  kRpcRefusedAtConnect = 1u << 2, // never sent: made from the plan entry at connect
+  kRpcLate = 1u << 3,             // its cause belongs to an older execution
+  kRpcEntry = 1u << 4,            // formed on arrival: the caller carries no agent
+  kRpcPayloadTruncated = 1u << 5,
+};
+
+struct RpcIssued {
+  uint64_t rpc = 0;         // agent id << 32 | sequence
+  uint64_t parent_rpc = 0;  // the incoming RPC that caused it; 0 = entry or unknown
+  Hash128 index;
+  Hash128 parent_path;
+  Hash128 signature;        // invocation signature r
+  Hash128 payload;
+  Hash128 stack;
+  Hash128 connect_key;
+  uint32_t count = 0;
+  Cause cause = Cause::kNone;
+  uint16_t flags = 0;
+  uint32_t thread = 0;      // tid
+  // texts
+  std::string_view service;   // m: target service
+  std::string_view method;    // GET
+  std::string_view target;    // /movies/1?x=2, truncated
+  std::string_view body;      // sample
+  std::string_view stack_text;  // frames innermost first, one a line: "F file:line function" (a
+                                // runtime's frame) or "N buildid+offset path" (native, hexadecimal)
+  std::string_view peer;      // "127.0.0.1:5001"
+};
+
+struct RpcReceived {   // this service terminated the call
+  uint64_t rpc = 0;    // from the header; for kRpcEntry the id given here
+  uint32_t thread = 0;
+  uint16_t flags = 0;  // kRpcEntry: an RpcIssued with the same id precedes it
+};
+
+enum class RpcOutcome : uint8_t {
+  kAnswered = 1,  // status is set
+  kRefused,       // connect failed: error is set
+  kReset,         // ECONNRESET, EPIPE
+  kClosed,        // EOF before the answer was complete
+  kTimedOut,      // the caller gave up: closed its side with no answer
+  kGarbled,       // the answer is not HTTP
+};
+std::string_view outcome_name(RpcOutcome outcome);
+
+struct RpcFinished {
+  uint64_t rpc = 0;
+  RpcOutcome outcome = RpcOutcome::kAnswered;
+  uint8_t injected = 0;    // 1: this outcome was made by us
+  uint16_t status = 0;
+  uint32_t error = 0;      // errno
+  Hash128 body;            // digest of the response body
+  uint64_t body_size = 0;
+  std::string_view body_sample;
+};
+
+struct IncomingFinished {
+  uint64_t rpc = 0;
+  uint16_t status = 0;  // 0: connection closed without an answer
+};
+
+struct FaultFired {
+  uint64_t rpc = 0;
+  uint32_t plan_entry = 0;
+  uint8_t how = 0;  // FaultHow
+  std::string_view detail;
+};
+enum class FaultHow : uint8_t {
+  kInjected = 0,
+  kResetInsteadOfRefused = 1,  // the connection was open already
+  kNotInjected = 2,            // detail says why: the execution is 'plan not met'
+  kLeaseExpired = 3,
+};
+
+struct Listen {
+  uint16_t port = 0;  // 0: unix
+  uint8_t kind = 0;   // TargetKind
+  uint8_t address[16] = {};
+  std::string_view service;
+  std::string_view path;  // unix
+};
+
+enum class NotInterposedReason : uint8_t {
+  kTls = 1, kUnknownProtocol, kMidStream, kTableFull, kHttp2, kUpgraded, kSpliced, kUdp, kStdio,
+  kForeignDescriptor,
+};
+std::string_view reason_name(NotInterposedReason reason);
+struct NotInterposed {
+  NotInterposedReason reason = NotInterposedReason::kUnknownProtocol;
+  uint8_t outgoing = 1;
+  std::string_view peer;
+  std::string_view service;  // target service if known
+};
+
+struct RpcFinalized {
+  uint64_t rpc = 0;
+  Hash128 payload;
+  Hash128 signature;
+  Hash128 index;
+};
+
+struct Note {
+  std::string_view text;
+};
+
+// Encoders: number of bytes written into `out`, 0 if it does not fit. Texts longer than 65535 bytes
+// are cut. Decoders: false if malformed; the views point into `data`.
+inline constexpr size_t kMaxEvent = 64 * 1024;
+#define FILIBUSTER_EVENT(Type)                                   \
+  size_t encode(const Type& event, uint8_t* out, size_t size);   \
+  bool decode(const uint8_t* data, size_t size, Type* out);
+FILIBUSTER_EVENT(RpcIssued)
+FILIBUSTER_EVENT(RpcReceived)
+FILIBUSTER_EVENT(RpcFinished)
+FILIBUSTER_EVENT(IncomingFinished)
+FILIBUSTER_EVENT(FaultFired)
+FILIBUSTER_EVENT(Listen)
+FILIBUSTER_EVENT(NotInterposed)
+FILIBUSTER_EVENT(RpcFinalized)
+FILIBUSTER_EVENT(Note)
+#undef FILIBUSTER_EVENT
+
+}  // namespace filibuster

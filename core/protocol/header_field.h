@@ -1,0 +1,35 @@
+// Our one request header field, of constant width and versioned:
+//   x-filibuster: 1-<session:8>-<lane:4>-<execution:8>-<rpc:16>-<path:32>
+// all hexadecimal, lower case. (design.md "The header is short, of constant width, versioned")
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/hash.h"
+
+namespace filibuster {
+
+inline constexpr std::string_view kHeaderName = "x-filibuster";
+inline constexpr size_t kHeaderValueSize = 1 + 1 + 8 + 1 + 4 + 1 + 8 + 1 + 16 + 1 + 32;
+// "x-filibuster: " + value + CRLF
+inline constexpr size_t kHeaderLineSize = kHeaderName.size() + 2 + kHeaderValueSize + 2;
+
+struct RpcContext {
+  uint32_t session = 0;
+  uint16_t lane = 0;
+  uint32_t execution = 0;
+  uint64_t rpc = 0;   // id of the RPC that carries it: agent id << 32 | sequence
+  Hash128 path;       // compact index of that RPC
+  bool operator==(const RpcContext&) const = default;
+};
+
+// Writes exactly kHeaderValueSize bytes.
+void encode_header_value(const RpcContext& context, char* out);
+// Writes exactly kHeaderLineSize bytes, CRLF included.
+void encode_header_line(const RpcContext& context, char* out);
+// False unless `value` is exactly one well-formed value of version 1.
+bool decode_header_value(std::string_view value, RpcContext* out);
+
+}  // namespace filibuster

@@ -1,0 +1,116 @@
+// Lane memory: one shared mapping (memfd) per lane, written by the daemon, read by every agent of
+// that lane; it is the plan of the current execution, the lease, the service names and the
+// invocation counters. Received with the registration. All offsets and sizes are fixed; all
+// fields are valid in processes of either word size.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/hash.h"
+
+namespace filibuster {
+
+inline constexpr uint64_t kLaneMagic = 0x454e414c42494c46ull;  // "FLIBLANE"
+inline constexpr uint64_t kLeaseNs = 1'000'000'000;            // a fault fires only under this
+inline constexpr uint32_t kMaxPlanEntries = 1024;
+inline constexpr uint32_t kMaxTargets = 512;
+inline constexpr uint32_t kCounterSlots = 1u << 16;
+inline constexpr uint32_t kSiteSlots = 1u << 13;
+inline constexpr uint32_t kBlobSize = 1u << 18;
+
+enum class LaneState : uint32_t {
+  kIdle = 0,       // no execution: pass through, no header, no event but Listen and NotInterposed
+  kExecuting = 1,  // between the start of the test and quiescence
+};
+
+// One planned fault. The RPC with index `index` gets it; `connect_key` (zero: unknown) names the
+// connection that this RPC opens, so that the fault can be injected at connect.
+struct PlanEntry {
+  Hash128 index;
+  Hash128 connect_key;
+  Hash128 signature;     // invocation signature r: its counter advances when the connect is refused
+  Hash128 parent_path;
+  uint32_t count;        // k of that RPC
+  uint8_t kind;          // FaultKind
+  uint8_t after_effect;
+  uint16_t status;
+  uint32_t blob_offset;  // kStatus: rendered HTTP response in `blob` (with body)
+  uint32_t blob_size;
+  uint32_t blob_head_size;  // the part to send to a HEAD request
+  uint32_t id;           // names this entry in events (position in the plan)
+};
+
+enum TargetFlags : uint32_t {
+  kTargetInApplication = 1u << 0,  // gets our header
+  kTargetThirdParty = 1u << 1,     // RPCs are faulted, never gets our header
+  kTargetNever = 1u << 2,          // the daemon itself: never interposed
+  kTargetIgnored = 1u << 3,        // configured as not interposed (a database port, ...)
+};
+
+// address -> service. Loopback addresses (127.0.0.0/8, ::1, ::ffff:127.x, and wildcard listeners)
+// are all written as kind kLoopback with the port only.
+enum class TargetKind : uint8_t { kEmpty = 0, kLoopback = 1, kIpv4 = 2, kIpv6 = 3, kUnix = 4 };
+struct Target128 {
+  TargetKind kind;
+  uint8_t service_size;
+  uint16_t port;        // host byte order
+  uint32_t flags;       // TargetFlags
+  uint8_t address[16];  // kIpv4: first 4; kUnix: hash of the path (Hash128)
+  char service[104];    // not terminated; service_size bytes
+};
+static_assert(sizeof(Target128) == 128);
+
+// Invocation counters, open addressing, linear probing. `key` 0 = free. Keys are folded from
+// counter_key(); claimed by compare-and-swap, then `count` is fetch_add'ed. Cleared by the daemon
+// between executions only.
+struct CounterSlot {
+  std::atomic<uint64_t> key;
+  std::atomic<uint32_t> count;
+  uint32_t reserved;
+};
+
+// What a call site was ever seen doing in this session (restriction of 'only-active').
+enum SiteFlags : uint32_t { kSiteSeenWithNone = 1, kSiteSeenWithSeveral = 2 };
+struct SiteSlot {
+  std::atomic<uint64_t> key;
+  std::atomic<uint32_t> flags;
+  uint32_t reserved;
+};
+
+enum LaneOptions : uint32_t {
+  kOptionFastTimeouts = 1u << 0,   // elapse visible waits at once
+  kOptionFaultTestCalls = 1u << 1, // informational; the daemon plans
+};
+
+struct LaneMemory {
+  uint64_t magic;
+  uint16_t major;
+  uint16_t minor;
+  uint32_t size;  // sizeof(LaneMemory)
+  uint32_t session;
+  uint32_t lane;
+  uint32_t index_parts;     // IndexParts
+  uint32_t options;         // LaneOptions
+  uint32_t max_held_body;   // bytes; larger or unknown bodies go out under a preliminary index
+  uint32_t payload_sample;  // bytes of query + body copied into events
+
+  std::atomic<uint64_t> lease_ns;  // CLOCK_MONOTONIC of the last renewal (every 100 ms)
+  std::atomic<uint32_t> state;     // LaneState
+  std::atomic<uint32_t> execution; // from 1; 0 before the first
+  // Seqlock over plan, plan_count and blob: odd while the daemon writes.
+  std::atomic<uint32_t> plan_sequence;
+  uint32_t plan_count;
+  std::atomic<uint32_t> target_version;  // seqlock over targets: odd while the daemon writes
+  uint32_t target_count;
+  std::atomic<uint32_t> counters_lost;   // a table was full: the execution is incomplete
+  uint32_t reserved[9];
+
+  PlanEntry plan[kMaxPlanEntries];
+  Target128 targets[kMaxTargets];
+  CounterSlot counters[kCounterSlots];
+  SiteSlot sites[kSiteSlots];
+  uint8_t blob[kBlobSize];
+};
+
+}  // namespace filibuster

@@ -1,0 +1,63 @@
+// Messages over the daemon's Unix SOCK_SEQPACKET socket; one datagram each, fixed layout, host byte
+// order (same machine). The socket stays open for the life of the process: its end is the end of
+// the agent.
+//
+//   agent -> daemon  Hello                     once, at registration
+//   daemon -> agent  Welcome  + 2 descriptors  [lane memory, ring]; or refused != 0 and none
+//   agent -> daemon  HandOff  + 1 or 2 descriptors: [held end of the pair, (the real connection)]
+//                    a connection on which a fault fired is finished by the daemon, so that no
+//                    thread of ours runs in the agent's process
+#pragma once
+
+#include <cstdint>
+
+#include "core/protocol/control_page.h"
+
+namespace filibuster {
+
+inline constexpr uint32_t kHelloMagic = 0x4f4c4c48;    // "HLLO"
+inline constexpr uint32_t kWelcomeMagic = 0x4d434c57;  // "WLCM"
+inline constexpr uint32_t kHandOffMagic = 0x46464f48;  // "HOFF"
+
+struct Hello {
+  uint32_t magic = kHelloMagic;
+  uint16_t major = kProtocolMajor;
+  uint16_t minor = kProtocolMinor;
+  uint32_t pid = 0;
+  uint32_t parent_pid = 0;
+  uint32_t lane = 0;       // FILIBUSTER_LANE, 0 if unset
+  uint64_t start_time = 0; // field 22 of /proc/self/stat
+  char service[104] = {};  // FILIBUSTER_SERVICE, else the base name of the executable
+  char executable[256] = {};
+  char notes[256] = {};    // "cpython 3.11; no libunwind", for `doctor` and the report
+};
+
+enum class Refusal : uint32_t { kNone = 0, kVersion = 1, kNoSession = 2, kLane = 3 };
+
+struct Welcome {
+  uint32_t magic = kWelcomeMagic;
+  uint16_t major = kProtocolMajor;
+  uint16_t minor = kProtocolMinor;
+  uint32_t refused = 0;  // Refusal
+  uint32_t agent = 0;    // agent id: upper half of RPC ids; from 1
+  uint64_t generation = 0;
+};
+
+enum class HandOffKind : uint32_t {
+  kSilence = 1,      // keep `held` open and silent until hang_limit, then reset it
+  kDrainThenReset,   // read the real answer from `real` to its end, then reset `held`
+  kDrainThenSilence, // read the real answer away, keep silent until hang_limit, then reset
+  kDrainThenAnswer,  // read the real answer away, then send the planned response on `held`
+};
+
+struct HandOff {
+  uint32_t magic = kHandOffMagic;
+  HandOffKind kind = HandOffKind::kSilence;
+  uint64_t rpc = 0;
+  uint32_t plan_entry = 0;
+  uint32_t execution = 0;
+  uint8_t head_request = 0;  // the answer to wait for has no body
+  uint8_t reserved[7] = {};
+};
+
+}  // namespace filibuster

@@ -1,0 +1,54 @@
+// The event ring: many threads of one process write, the daemon reads, also after the process died.
+// One memfd per process, received with the registration. Lock-free: a producer reserves with a
+// compare-and-swap on `head`, fills the record, then publishes it by storing its size with release
+// order. A full ring drops and counts: an execution with lost events is 'incomplete'.
+//
+// A record: RecordHeader, then `payload` bytes, padded to 8. Records never wrap: a producer that
+// would cross the end first reserves a filler (type kFiller) up to it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace filibuster {
+
+inline constexpr uint64_t kRingMagic = 0x474e495242494c46ull;  // "FLIBRING"
+inline constexpr uint32_t kRingBytes = 1u << 20;               // data bytes, a power of two
+
+struct RecordHeader {
+  // 0 = not published yet. Total size with header and padding; the reader clears it after reading.
+  std::atomic<uint32_t> size;
+  uint16_t type;      // EventType; 0 = filler
+  uint16_t reserved;
+  uint32_t payload;   // bytes after the header
+  uint32_t execution; // execution it belongs to
+  uint64_t time_ns;   // CLOCK_MONOTONIC at the event
+};
+static_assert(sizeof(RecordHeader) == 24);
+
+struct RingMemory {
+  uint64_t magic;
+  uint16_t major;
+  uint16_t minor;
+  uint32_t size;  // kRingBytes
+  std::atomic<uint64_t> head;     // bytes ever reserved
+  std::atomic<uint64_t> tail;     // bytes ever consumed by the daemon
+  std::atomic<uint64_t> dropped;  // records that did not fit
+  uint64_t reserved[3];
+  alignas(64) uint8_t data[kRingBytes];
+};
+
+// Producer. Async-signal-safe, wait-free but for the reservation loop. False: dropped (counted).
+// The parts are concatenated.
+bool ring_write(RingMemory* ring, uint16_t type, uint32_t execution, uint64_t time_ns,
+                std::span<const std::span<const uint8_t>> parts);
+
+// Consumer: the next published record, or nullptr. The pointer is valid until ring_pop.
+const RecordHeader* ring_peek(RingMemory* ring);
+void ring_pop(RingMemory* ring);
+// Bytes reserved but not yet consumed (0 = read to its published end).
+uint64_t ring_backlog(const RingMemory* ring);
+
+}  // namespace filibuster

@@ -1,0 +1,170 @@
+// The agent: what one process knows of its session. Everything the hooks need from the outside
+// world goes through this header: registration, the plan, the counters, causality, events.
+//
+// Rules: nothing here throws, allocates from the host's heap, uses stdio or changes errno for the
+// host (the hooks' HookScope restores it). Every function may be called from any thread, in a
+// signal handler of the host too (then nothing that needs a lock held by the interrupted code may
+// be waited for: try, else report and pass through).
+#pragma once
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "core/hash.h"
+#include "core/http1/message_parser.h"
+#include "core/protocol/control_page.h"
+#include "core/protocol/events.h"
+#include "core/protocol/header_field.h"
+#include "core/protocol/lane_memory.h"
+#include "core/protocol/messages.h"
+
+namespace filibuster::preload {
+
+// --- session ---------------------------------------------------------------------------------
+
+// Mapped at the first stream socket of the process (note_stream_socket), never unmapped.
+extern std::atomic<ControlPage*> g_control_page;
+
+// To be called by the hooks of socket/accept/connect/listen: maps the control page the first time.
+void note_stream_socket();
+
+// The fast path: false with one relaxed load where there is no session.
+inline bool session_present() {
+  ControlPage* page = g_control_page.load(std::memory_order_relaxed);
+  return page != nullptr && page->generation.load(std::memory_order_relaxed) != 0;
+}
+
+// Registered with the session's daemon (registers now if need be: one bounded round trip, at most
+// 1 s, then inert until the generation changes). False: pass through.
+bool attached();
+
+// attached() and an execution runs and this process may interpose (not a vfork child).
+bool executing();
+
+// The current execution number (0 when none).
+uint32_t current_execution();
+
+// Is this thread of control really this process? (vfork children share our memory: their raw pid
+// differs from the cached one.) Hooks that keep books pass through when false.
+bool own_process();
+
+// Called in the child after fork: registers anew at its next use, drops inherited ring and socket,
+// keeps lane memory. Lock-free.
+void after_fork_in_child();
+
+// Descriptors that belong to the agent (>= 500 where the limit allows, CLOEXEC). The hooks of
+// close, close_range, closefrom, dup2, dup3 ask; `relocate` moves ours away from `fd` (dup2 onto it).
+bool is_own_descriptor(int fd);
+bool relocate_own_descriptor(int fd);
+// Moves `fd` to a high number with CLOEXEC and remembers it as ours; returns the new number or -1.
+int adopt_descriptor(int fd);
+void release_descriptor(int fd);  // close one of ours
+
+// --- targets ---------------------------------------------------------------------------------
+
+struct TargetInfo {
+  bool known = false;
+  uint32_t flags = 0;        // TargetFlags
+  char service[104];
+  uint8_t service_size = 0;
+  std::string_view name() const { return {service, service_size}; }
+};
+// By the frozen table of the lane; unknown: known == false (the caller then uses the Host header's
+// host without port as the service name).
+TargetInfo lookup_target(const sockaddr* address, socklen_t size);
+// "127.0.0.1:5001", "[::1]:80", "unix:/path"; returns its length.
+size_t describe_address(const sockaddr* address, socklen_t size, char* out, size_t capacity);
+// A listening socket of this process: tells the daemon once per address.
+void report_listen(const sockaddr* address, socklen_t size);
+
+// --- causality -------------------------------------------------------------------------------
+
+// An incoming request of this process from its head until its response is written (or its
+// connection is gone). Slab object, freed by incoming_end.
+struct Incoming;
+
+struct IncomingInfo {
+  const http1::MessageHead* head;  // head->filibuster empty: the caller carries no agent
+  bool multiplexed;  // read by an event loop that also waits for others: the thread proves nothing
+};
+// Emits RpcReceived (for an entry without header: RpcIssued with kRpcEntry first). nullptr: not
+// during an execution, a stale or forged header (reported), or a table is full (reported).
+Incoming* incoming_begin(const IncomingInfo& info);
+// The whole request body of an entry without header is known: finalises its index.
+void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t size);
+void incoming_end(Incoming* incoming, uint16_t status);
+
+// Event-loop detection, fed by the hooks: this thread waits on an epoll set / poll set that holds
+// accepted connections among other descriptors.
+void note_multiplexing_thread();
+bool thread_is_multiplexing();
+
+// --- outgoing RPCs ---------------------------------------------------------------------------
+
+struct OutgoingInfo {
+  const http1::MessageHead* head;
+  TargetInfo target;
+  std::string_view peer;           // describe_address of it
+  bool body_complete;              // false: the index is preliminary
+  Hash128 body;                    // digest
+  std::string_view body_sample;    // first bytes of the body
+  bool opens_connection;           // first request on this connection
+  Hash128 connect_key;             // from connect_begin; zero if unknown
+};
+
+struct OutgoingCall {
+  bool active = false;             // an RPC of the current execution is open here
+  uint64_t rpc = 0;
+  uint32_t execution = 0;
+  Hash128 index, parent_path, signature, stack;
+  uint16_t flags = 0;
+  bool insert_header = false;      // else nothing is inserted (third party, already overwritten)
+  bool overwrite_header = false;   // the request carries one: put header_value over its value
+  char header_line[kHeaderLineSize];  // "x-filibuster: ...\r\n"; the value begins at kHeaderName.size() + 2
+  bool faulted = false;            // plan holds the fault to inject, the lease is fresh
+  PlanEntry plan;                  // a copy; `blob` texts by plan_blob()
+};
+// Forms the index: finds the parent, captures the stack, counts, emits RpcIssued, consults the
+// plan. `call->active` false: pass through.
+void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call);
+// The body of a preliminary one is complete: emits RpcFinalized. No fault any more.
+void outgoing_body_complete(OutgoingCall* call, const http1::MessageHead& head, Hash128 body,
+                            uint64_t size);
+// Emits RpcFinished and closes the call.
+void outgoing_end(OutgoingCall* call, const RpcFinished& finished);
+// Emits FaultFired.
+void report_fault(const OutgoingCall& call, FaultHow how, std::string_view detail);
+// The rendered HTTP response of a kStatus entry, copied out of lane memory into `out`; its size.
+size_t plan_blob(const PlanEntry& entry, bool head_request, char* out, size_t capacity);
+
+// --- connects --------------------------------------------------------------------------------
+
+struct ConnectDecision {
+  Hash128 key;              // names this connection under the current cause; zero: cause unknown
+  bool refuse = false;      // redirect to the refusing port; RpcIssued, FaultFired and RpcFinished
+                            // (kRpcRefusedAtConnect) have been emitted
+  PlanEntry plan;
+};
+// One logical connect: tries of further addresses of one name with the same port after a refusal
+// belong to the same one (a client tries ::1, then 127.0.0.1), and share its decision.
+ConnectDecision connect_begin(const sockaddr* address, socklen_t size);
+// What the real connect gave (0, EINPROGRESS, errno), so that the next address is recognised.
+// An organic refusal of a connect to an application's service is reported as an RPC that failed by
+// itself only through the note "connect refused: <peer>".
+void connect_result(const ConnectDecision& decision, const sockaddr* address, socklen_t size,
+                    int error);
+
+// --- reports ---------------------------------------------------------------------------------
+
+void report_not_interposed(NotInterposedReason reason, bool outgoing, std::string_view peer,
+                           std::string_view service);
+void report_note(std::string_view text);  // each distinct text once per process
+
+// Sends a HandOff with one or two descriptors to the daemon, which then owns them (ours are closed).
+// False: no daemon; the descriptors are still ours.
+bool hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request, int held, int real);
+
+}  // namespace filibuster::preload

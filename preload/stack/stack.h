@@ -1,0 +1,29 @@
+// Call stacks of the calling thread, at the moment of a request. Native frames by libunwind (loaded
+// into a private scope), runtime frames by one reader per runtime (`readers()`: a table with one
+// row each; CPython today). Frames of runtimes and HTTP libraries are filtered out of what is
+// hashed, so that a rebuild of an unrelated module does not change an index.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "core/hash.h"
+
+namespace filibuster::preload {
+
+struct CapturedStack {
+  Hash128 hash;          // of the kept frames; zero if there are none
+  const char* text;      // one frame a line (core/protocol/events.h, RpcIssued::stack_text)
+  size_t text_size;
+  bool incomplete;       // a reader failed or the buffer was too small: marked, never guessed
+};
+
+// `buffer` receives the text. Never allocates from the host's heap in the steady state.
+// Where a runtime reader applies (CPython: the thread holds an interpreter frame), its frames are
+// the stack (file:line function); native frames otherwise, as (build-id, offset) pairs.
+CapturedStack capture_stack(char* buffer, size_t capacity);
+
+// Once per process, at registration: loads libunwind, looks for runtimes. Text for Hello::notes.
+size_t describe_runtimes(char* out, size_t capacity);
+
+}  // namespace filibuster::preload
