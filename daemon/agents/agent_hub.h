@@ -1,0 +1,73 @@
+// The daemon's side of the agents of one session lane: control pages, the registration socket, lane
+// memory (plan, lease, names, counters), the rings, and connections handed off by faults.
+// One thread of its own does all the work; every public function may be called from any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "daemon/agents/execution_record.h"
+
+namespace filibuster {
+
+struct PlannedRpcFault {
+  Hash128 index;
+  FaultSpec fault;
+  // From the execution in which the RPC was seen last: lets 'refused' be injected at connect.
+  bool opens_connection = false;
+  Hash128 connect_key, signature, parent;
+  uint32_t count = 0;
+};
+
+struct TargetRow {          // an address with a service name
+  std::string host;         // "127.0.0.1", "::1", "localhost", "10.1.2.3"; empty for unix
+  uint16_t port = 0;
+  std::string unix_path;
+  std::string service;
+  uint32_t flags = 0;       // TargetFlags
+};
+
+struct HubOptions {
+  std::string directory;     // 0700; holds agent.sock and control
+  uint32_t session = 0;      // random, non-zero
+  uint32_t lane = 0;
+  uint32_t index_parts = 0;  // IndexParts
+  bool fast_timeouts = true;
+  std::chrono::milliseconds hang_limit{5000};
+};
+
+class AgentHub {
+ public:
+  static Result<std::unique_ptr<AgentHub>> start(const HubOptions& options);
+  virtual ~AgentHub() = default;
+
+  // "unix:DIR/agent.sock", for FILIBUSTER_DAEMON.
+  virtual std::string address() const = 0;
+  virtual void add_targets(const std::vector<TargetRow>& rows) = 0;
+  // Names found from now on still enter the table, and set names_changed; call after the reference.
+  virtual void freeze_names() = 0;
+
+  // The plan is in lane memory, counters are cleared, then the execution begins. Execution numbers
+  // grow. Error: the plan does not fit.
+  virtual Result<void> begin_execution(uint32_t execution,
+                                       const std::vector<PlannedRpcFault>& plan) = 0;
+  // True when no incoming request and no RPC of the execution is open and every ring is read to its
+  // published end. Waits at most `timeout`.
+  virtual bool wait_quiescent(std::chrono::milliseconds timeout) = 0;
+  // Ends the execution (lane idle) and returns what was seen. Handed-off connections of it are reset.
+  virtual ExecutionRecord end_execution() = 0;
+  // A snapshot of the running execution after reading the rings (fault injection predicates).
+  virtual ExecutionRecord snapshot() = 0;
+
+  virtual std::vector<AgentRecord> agents() const = 0;
+  virtual bool has_agent(uint32_t pid) const = 0;
+  // Sets the silence limit after the reference execution's time is known.
+  virtual void set_hang_limit(std::chrono::milliseconds limit) = 0;
+};
+
+}  // namespace filibuster

@@ -1,0 +1,70 @@
+// What the events of one execution add up to: the concrete test execution (dissertation Definition 16)
+// with everything a report needs. Made by AgentHub, read by session/, report/ and api/.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/fault/fault.h"
+#include "core/hash.h"
+#include "core/protocol/events.h"
+
+namespace filibuster {
+
+struct RpcRecord {
+  uint64_t rpc = 0;
+  uint64_t parent_rpc = 0;
+  Hash128 index;         // final (after kRpcFinalized)
+  Hash128 parent;        // final index of the causing RPC; zero: [] or unknown
+  Hash128 signature, payload, stack, connect_key;
+  uint32_t count = 0;
+  Cause cause = Cause::kNone;
+  uint16_t flags = 0;    // RpcFlags
+  uint32_t pid = 0, thread = 0;
+  uint64_t issued_ns = 0, finished_ns = 0;  // CLOCK_MONOTONIC; 0: not (yet)
+  std::string caller;    // service name of the agent that issued it
+  std::string service;   // m in the signature
+  std::string received_by;  // service whose agent received it; empty: none (third party, faulted)
+  std::string method, target, body_sample, peer;
+  std::vector<std::string> stack_text;  // innermost first, symbolized where possible
+  bool open = true;      // no RpcFinished yet
+  bool incoming_open = false;
+  RpcOutcome outcome = RpcOutcome::kClosed;
+  uint16_t status = 0;
+  uint32_t error = 0;
+  Hash128 response;      // digest of the response body
+  uint64_t response_size = 0;
+  std::string response_sample;
+  bool injected = false;     // a fault of ours was injected
+  FaultSpec fault;           // what was injected
+  std::string fault_detail;  // "reset instead of refused: the connection was open"
+};
+
+struct NotInterposedRecord {
+  std::string service, peer, target_service, reason;
+  bool outgoing = true;
+  uint64_t times = 1;
+};
+
+struct AgentRecord {
+  uint32_t agent = 0, pid = 0;
+  std::string service, executable, notes;
+  bool alive = true;
+};
+
+struct ExecutionRecord {
+  uint32_t execution = 0;
+  std::vector<RpcRecord> rpcs;  // in order of issue (time, then agent)
+  std::vector<NotInterposedRecord> not_interposed;
+  std::vector<std::string> notes;       // "users (pid 12): forged header ignored"
+  std::vector<std::string> not_injected;  // planned faults that did not fire, each with its reason
+  std::vector<std::string> late;        // RPCs whose cause belongs to an older execution
+  std::vector<std::string> still_open;  // filled when not quiescent
+  uint64_t lost_events = 0;
+  bool quiescent = true;
+  bool names_changed = false;   // the service table grew during it: indexes are not final
+  uint64_t started_ns = 0, ended_ns = 0;
+};
+
+}  // namespace filibuster

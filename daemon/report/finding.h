@@ -1,0 +1,112 @@
+// Findings: failing executions grouped by minimal failing fault set, counterexamples, report.json.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "daemon/agents/execution_record.h"
+#include "daemon/search/search.h"
+
+namespace filibuster {
+
+enum class Verdict : uint8_t {
+  kPassed,
+  kFailed,        // the test failed under the faults
+  kCrashed,       // a service ended by a signal or exited under the faults
+  kTestTimeout,   // the test did not end within its limit
+  kPlanNotMet,    // a planned fault did not fire: no conclusion
+  kIncomplete,    // events were lost
+  kNotQuiescent,  // passed, but RPCs stayed open beyond quiesce_timeout
+};
+std::string_view verdict_name(Verdict verdict);
+// Is it a finding for the user (kFailed, kCrashed, kTestTimeout)?
+bool is_failure(Verdict verdict);
+
+struct InjectedFault {        // one fault of one execution, for a person and for replay
+  Hash128 index;
+  std::string fault;          // to_text(FaultSpec)
+  std::string caller, service, method, path;
+  std::string call_site;      // innermost kept frame: "users.py:31 (get_bookings)"
+  std::vector<std::string> stack;
+  std::vector<std::string> service_path;  // ["test", "users", "bookings"]
+  uint32_t count = 0;
+  // replay needs these to inject at connect:
+  bool opens_connection = false;
+  Hash128 connect_key, signature, parent;
+};
+
+struct Execution {            // one executed abstract execution with its result
+  std::string test;
+  search::AbstractId id = 0;
+  uint32_t number = 0;        // execution number in the session
+  std::vector<InjectedFault> faults;
+  Verdict verdict = Verdict::kPassed;
+  std::string detail;         // "exit status 1", "users ended by SIGSEGV"
+  std::string output;         // last lines of the test's own output
+  double seconds = 0;
+};
+
+struct Finding {
+  Execution first;                      // the first execution of the group
+  std::vector<InjectedFault> minimal;   // the minimal failing fault set
+  uint64_t executions = 1;              // failing executions whose faults contain the minimal set
+  std::optional<bool> reproduced;       // after the replay; nullopt: not replayed
+  std::string counterexample;           // path of the file
+};
+
+// Groups failures by minimal failing fault set: a failing set that contains another failing set belongs
+// to the smaller one; sets are equal when index and fault are. Order of first appearance.
+std::vector<Finding> group_failures(const std::vector<Execution>& failures);
+
+struct Skipped {
+  std::string what;    // "execution {users -> bookings: refused}"
+  std::string reason;
+};
+
+struct TestReport {
+  std::string test;
+  search::SearchCounts counts;
+  bool finished = false;  // the whole space was explored
+  double reference_seconds = 0, seconds = 0, median_execution_seconds = 0;
+  std::vector<std::string> fault_configuration;  // one line per rule as used, for a person
+  std::vector<Finding> findings;
+  std::vector<Skipped> skipped;
+  std::vector<NotInterposedRecord> dependencies_not_tested;
+  std::vector<std::string> without_cause;   // RPCs listed, never guessed
+  std::vector<std::string> notes;
+  std::vector<RpcRecord> reference;         // the tree of the reference execution
+};
+
+struct SessionReport {
+  std::string session;
+  std::string config_path;
+  std::vector<TestReport> tests;
+  int exit_code = 0;
+};
+
+// report.json, version 1 (schema in docs/report.md). Credentials are redacted.
+std::string to_json(const SessionReport& report);
+// What stands on the terminal at the end.
+std::string to_text(const SessionReport& report);
+// One finding for a person: faults, call sites, service path, output, replay command.
+std::string to_text(const Finding& finding);
+// The tree of RPCs with their indexes, for `filibuster trace`.
+std::string tree_text(const std::vector<RpcRecord>& rpcs);
+
+// Authorization, Cookie, Set-Cookie, tokens in query strings and JSON fields -> "[redacted]".
+std::string redact(std::string_view text);
+
+// Counterexample files (version 1): configuration, test, faults, what was seen.
+struct Counterexample {
+  std::string test;
+  std::string config_path, config_text, directory;
+  std::vector<InjectedFault> faults;
+  std::string verdict, detail, output;
+};
+std::string to_json(const Counterexample& counterexample);
+Result<Counterexample> parse_counterexample(std::string_view json);
+
+}  // namespace filibuster
