@@ -1,0 +1,109 @@
+// The configuration (filibuster.json, version 1), as parsed and checked. Every error has a position.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/fault/fault.h"
+#include "core/index/execution_index.h"
+
+namespace filibuster {
+
+struct ConfigError {
+  std::string file;
+  int line = 0, column = 0;  // from 1; 0: the whole file
+  std::string message;       // what is wrong and what was expected
+};
+
+// Commands are an array of arguments, or a string that /bin/sh -c runs. `${port:NAME}` in command, env
+// and ready becomes the port asked for under NAME; PORT_<NAME> is in the environment of all.
+struct Command {
+  std::vector<std::string> argv;  // {"/bin/sh", "-c", text} for a string
+  bool empty() const { return argv.empty(); }
+};
+
+struct ReadyCheck {
+  enum class Kind { kTcp, kHttp, kLog, kNone } kind = Kind::kTcp;
+  std::string http_path;     // kHttp: "/health": any answer below 500
+  std::string log_pattern;   // kLog: text in its output
+  std::string port;          // name of a port; empty: the service's first
+  std::chrono::milliseconds timeout{30000};
+};
+
+struct ServiceConfig {
+  std::string name;
+  Command command;                            // empty: started by someone else
+  std::map<std::string, std::string> env;
+  std::string directory;                      // relative to the configuration file
+  std::map<std::string, uint16_t> ports;      // name -> fixed port, 0: any free one. A service always
+                                              // has the port named like itself unless it names others
+  std::string host;                           // third party by host name, for rules by name
+  ReadyCheck ready;
+  bool third_party = false;                   // carries no agent, never gets our header
+  bool ignored = false;                       // "interpose": false (a database)
+  enum class Restart { kNever, kCrash, kEach } restart = Restart::kCrash;
+};
+
+struct TestConfig {
+  std::string name;
+  Command command;
+  std::map<std::string, std::string> env;
+  std::string directory;
+  std::optional<std::chrono::milliseconds> timeout;
+};
+
+// `on`: absent members match anything; service, caller and method by equality, path by glob (*, ?).
+struct FaultRule {
+  std::string service, method, path, caller;
+  std::vector<FaultSpec> inject;  // empty: none are injected here
+  int line = 0;
+};
+
+struct HooksConfig { Command before_execution, after_execution; };
+
+struct BoundsConfig {
+  uint64_t max_executions = 0;
+  uint32_t max_faults = 0;
+  std::chrono::milliseconds quiesce_timeout{5000};
+  std::optional<std::chrono::milliseconds> hang_limit;  // default: 3 x reference, at least 5 s
+  std::optional<std::chrono::milliseconds> test_timeout;  // default: 10 x reference, at least 10 s
+  bool stop_at_first = false;
+};
+
+struct Config {
+  int version = 1;
+  std::string path;       // "" for a configuration made from the command line
+  std::string directory;  // absolute; commands run here
+  std::vector<ServiceConfig> services;
+  std::vector<TestConfig> tests;
+  std::vector<FaultRule> faults;   // the first rule that matches an RPC decides; none: default set
+  bool default_faults = true;      // false: only the rules
+  bool fault_test_calls = false;   // faults on the test's own calls
+  HooksConfig hooks;
+  BoundsConfig bounds;
+  uint32_t index_parts = kIndexAll;
+  bool reduce = true;
+  bool fast_timeouts = true;
+};
+
+struct ParsedConfig {
+  Config config;
+  std::vector<ConfigError> errors;  // empty: valid
+};
+// `path` names the file in errors; `directory` is where relative paths begin.
+ParsedConfig parse_config(const std::string& text, const std::string& path,
+                          const std::string& directory);
+
+// The faults of one RPC by the rules: {} where it must not be faulted.
+std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,
+                                  const std::string& service, const std::string& method,
+                                  const std::string& path);
+// One line for each rule as used, with the default set if it applies.
+std::vector<std::string> describe_faults(const Config& config);
+
+}  // namespace filibuster
