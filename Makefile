@@ -87,3 +87,14 @@ endef
 $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+
+# --- corpus -----------------------------------------------------------------------------------
+EXPEDIA := $(patsubst %,$(BUILD)/corpus/expedia/%,review_ml review_time api_gateway)
+$(BUILD)/corpus/expedia/%: corpus/expedia/%.cc corpus/expedia/review_service.h
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror $< -o $@ -lcpp-httplib -lpthread
+$(BUILD)/tests/unit_expedia: corpus/expedia/review_service_test.cc corpus/expedia/review_service.h
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror $< -o $@ -lgtest -lgtest_main -lcpp-httplib -lpthread
+.PHONY: corpus
+corpus: $(EXPEDIA)  ## build the example applications that need it
