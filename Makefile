@@ -86,6 +86,56 @@ $(BUILD)/tests/unit_$(1): $$(call objects,$$(filter tests/unit/$(1)/%,$$(UNIT_SR
 endef
 $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 
+# --- one door ---------------------------------------------------------------------------------
+PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libcli11-dev \
+  nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libcpp-httplib-dev libxxhash-dev \
+  python3 python3-flask python3-requests
+TEST_PACKAGES := libgtest-dev python3-pytest gunicorn nginx-light curl wrk redis-server procps
+FUZZ_PACKAGES := clang-14 libclang-rt-14-dev
+
+# Looks first at what is there; installs by package name; without root prints the command.
+define install_missing
+	@missing=""; for p in $(1); do \
+	  dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok installed' || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then \
+	  if [ "$$(id -u)" = 0 ]; then \
+	    echo "installing:$$missing"; \
+	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; } >$(DEPS_LOG) 2>&1 \
+	      || { tail -n 20 $(DEPS_LOG) >&2; echo "could not install:$$missing (see $(DEPS_LOG))" >&2; exit 3; }; \
+	  else \
+	    echo "missing packages. Run this, then make again:" >&2; \
+	    echo "  sudo apt-get install -y --no-install-recommends$$missing" >&2; exit 3; \
+	  fi; fi
+endef
+DEPS_LOG := $(BUILD)/deps.log
+
+.PHONY: deps test-deps fuzz-deps
+deps:  ## install what the build needs (Debian 12 packages)
+	@mkdir -p $(BUILD)
+	$(call install_missing,$(PACKAGES))
+test-deps: deps  ## install what the tests need besides
+	$(call install_missing,$(TEST_PACKAGES))
+fuzz-deps: deps
+	$(call install_missing,$(FUZZ_PACKAGES))
+
+# Sub-makes, so that what deps just installed is seen from the start.
+.PHONY: demo test
+demo: deps  ## explore an example that has a bug; shows the finding and its replay
+	@$(MAKE) --no-print-directory -s all
+	@BUILD=$(BUILD) sh corpus/demo.sh
+test: test-deps  ## install what is missing, build, run every test
+	@$(MAKE) --no-print-directory all corpus unit-tests test-programs
+	@$(MAKE) --no-print-directory run-tests
+
+.PHONY: unit-tests run-tests test-native
+unit-tests: $(UNIT_BIN) $(BUILD)/tests/unit_expedia
+run-tests: run-unit
+	BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --durations=20 tests/integration $(wildcard corpus/*/test_units.py)
+.PHONY: run-unit
+run-unit: unit-tests
+	@set -e; for t in $(UNIT_BIN) $(BUILD)/tests/unit_expedia; do echo "== $$t"; $$t --gtest_brief=1; done
+test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread) under sanitizers
+
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
 # --- corpus -----------------------------------------------------------------------------------
@@ -98,3 +148,23 @@ $(BUILD)/tests/unit_expedia: corpus/expedia/review_service_test.cc corpus/expedi
 	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror $< -o $@ -lgtest -lgtest_main -lcpp-httplib -lpthread
 .PHONY: corpus
 corpus: $(EXPEDIA)  ## build the example applications that need it
+
+# --- the rest ---------------------------------------------------------------------------------
+compile_commands.json: Makefile $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(CLI_SRC)
+	@{ echo '['; sep=''; for f in $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc $(CLI_SRC) cli/main.cc $(UNIT_SRC); do \
+	  printf '%s{"directory":"%s","file":"%s","command":"$(CXX) -I. -isystem /usr/share/include -std=c++20 $(WARN) -c %s"}' "$$sep" "$(CURDIR)" "$$f" "$$f"; \
+	  sep=','; done; echo ']'; } > $@
+
+.PHONY: install format clean help
+install: all  ## install under PREFIX (/usr/local), DESTDIR respected
+	install -Dm755 $(BUILD)/bin/filibuster $(DESTDIR)$(PREFIX)/bin/filibuster
+	install -Dm755 $(BUILD)/bin/filibusterd $(DESTDIR)$(PREFIX)/bin/filibusterd
+	install -Dm755 $(BUILD)/lib/libfilibuster.so $(DESTDIR)$(PREFIX)/lib/libfilibuster.so
+	install -Dm644 cli/python/filibuster_predicates.py $(DESTDIR)$(PREFIX)/share/filibuster/filibuster_predicates.py
+	for m in docs/man/*.[158]; do install -Dm644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
+format:  ## clang-format everything in place
+	git ls-files '*.cc' '*.h' | xargs clang-format-14 -i
+clean:  ## remove what was built
+	rm -rf build build-san compile_commands.json
+help:  ## this list
+	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16

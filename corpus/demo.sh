@@ -1,0 +1,27 @@
+#!/bin/sh
+# `make demo`: explores cinema-1 with its planted bug, then replays the finding by the command it gave.
+set -u
+cd "$(dirname "$0")/.." || exit 3
+filibuster="${BUILD:-build}/bin/filibuster"
+root=$(mktemp -d "${TMPDIR:-/tmp}/filibuster-demo.XXXXXX") || exit 3
+trap 'rm -rf "$root"' EXIT
+
+echo "cinema-1: Users asks Bookings, then Movies. Its functional test passes. Users has a bug:"
+echo "  $filibuster run -c corpus/cinema-1/planted-bug.json"
+echo
+"$filibuster" run -c corpus/cinema-1/planted-bug.json --root "$root"
+status=$?
+if [ "$status" -ne 1 ]; then
+  echo "the demonstration expected a finding (exit code 1), not exit code $status" >&2
+  exit 3
+fi
+counterexample=$(ls "$root"/counterexamples/*.json | head -n 1)
+echo
+echo "The same execution again, with the same fault:"
+echo "  $filibuster replay $counterexample"
+echo
+"$filibuster" replay "$counterexample" --root "$root"
+status=$?
+[ "$status" -eq 1 ] || { echo "the replay did not reproduce (exit code $status)" >&2; exit 3; }
+echo
+echo "Look at corpus/cinema-1/users.py, get_movie(): it does not expect the exception of a timeout."

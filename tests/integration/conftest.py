@@ -1,0 +1,129 @@
+"""Fixtures of the integration tests: the built programs, a project folder, one exploration.
+
+Every process is started by the test itself on free loopback ports and ended by its process id.
+"""
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+BUILD = REPOSITORY / os.environ.get("BUILD", "build")
+FILIBUSTER = BUILD / "bin" / "filibuster"
+DAEMON = BUILD / "bin" / "filibusterd"
+PRELOAD = BUILD / "lib" / "libfilibuster.so"
+PROGRAMS = BUILD / "tests" / "programs"
+CORPUS = REPOSITORY / "corpus"
+PYTHON = "/usr/bin/python3"
+
+
+def wait_until(condition, what, timeout=30.0):
+    """Polls `condition` until it is true; the deadline only bounds a failing test."""
+    deadline = time.monotonic() + timeout
+    while not (result := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"gave up after {timeout} s waiting until {what}")
+        time.sleep(0.01)
+    return result
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def accepts(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    except OSError:
+        return False
+
+
+class Run:
+    """What one run of the command line tool gave."""
+
+    def __init__(self, root, process):
+        self.root, self.exit_code = root, process.returncode
+        self.output, self.errors = process.stdout, process.stderr
+
+    @property
+    def report(self):
+        return json.loads((self.root / "report.json").read_text())
+
+    @property
+    def test(self):
+        """The report of the only test."""
+        (test,) = self.report["tests"]
+        return test
+
+    @property
+    def executed(self):
+        return self.test["counts"]["executed"]
+
+    @property
+    def counterexamples(self):
+        return sorted((self.root / "counterexamples").glob("*.json"))
+
+    def __repr__(self):
+        return f"exit code {self.exit_code}\n{self.output}\n{self.errors}"
+
+
+class Project:
+    """A folder with a configuration and a state directory of its own."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.root = directory / ".filibuster"
+        self.started = []
+
+    def write(self, name, text):
+        path = self.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text if isinstance(text, str) else json.dumps(text, indent=2))
+        return path
+
+    def filibuster(self, verb, *arguments, timeout=300, env=None, cwd=None):
+        """Runs `filibuster VERB --root ROOT ARGUMENTS...` to its end."""
+        process = subprocess.run(
+            [str(FILIBUSTER), verb, "--root", str(self.root), *map(str, arguments)],
+            cwd=cwd or self.directory, env={**os.environ, **(env or {})}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
+        return Run(self.root, process)
+
+    def start(self, verb, *arguments, env=None):
+        """The same, not waited for; ended with the test."""
+        process = subprocess.Popen(
+            [str(FILIBUSTER), verb, "--root", str(self.root), *map(str, arguments)],
+            cwd=self.directory, env={**os.environ, **(env or {})}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        self.started.append(process)
+        return process
+
+    def daemon(self):
+        return json.loads((self.root / "daemon.json").read_text())
+
+    def end(self):
+        for process in self.started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        try:
+            daemon = self.daemon()
+            os.kill(daemon["pid"], signal.SIGTERM)
+            wait_until(lambda: not pathlib.Path(f"/proc/{daemon['pid']}").exists(), "the daemon ends")
+        except (OSError, ValueError, KeyError):
+            pass
+
+
+@pytest.fixture
+def project(tmp_path):
+    made = Project(tmp_path)
+    yield made
+    made.end()
