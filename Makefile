@@ -88,7 +88,7 @@ $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 
 # --- one door ---------------------------------------------------------------------------------
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libcli11-dev \
-  nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libcpp-httplib-dev libxxhash-dev \
+  nlohmann-json3-dev libsqlite3-dev node-llhttp libcpp-httplib-dev libxxhash-dev \
   python3 python3-flask python3-requests
 TEST_PACKAGES := libgtest-dev python3-pytest gunicorn nginx-light curl wrk redis-server procps
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev
