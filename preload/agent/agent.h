@@ -47,6 +47,14 @@ bool executing();
 // The current execution number (0 when none).
 uint32_t current_execution();
 
+// What the session asks of this process (core/protocol/lane_memory.h). Zeros without a registration.
+struct LaneSettings {
+  uint32_t options = 0;         // LaneOptions
+  uint32_t max_held_body = 0;   // bytes
+  uint32_t payload_sample = 0;  // bytes
+};
+LaneSettings lane_settings();
+
 // Is this thread of control really this process? (vfork children share our memory: their raw pid
 // differs from the cached one.) Hooks that keep books pass through when false.
 bool own_process();
@@ -120,6 +128,7 @@ struct OutgoingCall {
   uint64_t rpc = 0;
   uint32_t execution = 0;
   Hash128 index, parent_path, signature, stack;
+  Hash128 http_signature;          // (m, f, a), to finalise a preliminary index
   uint16_t flags = 0;
   bool insert_header = false;      // else nothing is inserted (third party, already overwritten)
   bool overwrite_header = false;   // the request carries one: put header_value over its value
