@@ -47,6 +47,9 @@ bool executing();
 // The current execution number (0 when none).
 uint32_t current_execution();
 
+// LaneOptions of the lane this process is attached to; 0 when it is not. One load.
+uint32_t lane_options();
+
 // What the session asks of this process (core/protocol/lane_memory.h). Zeros without a registration.
 struct LaneSettings {
   uint32_t options = 0;         // LaneOptions
