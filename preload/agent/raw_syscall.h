@@ -4,6 +4,9 @@
 
 #include <sys/syscall.h>
 
+#include <cstddef>
+#include <type_traits>
+
 namespace filibuster::preload {
 
 #if defined(__x86_64__)
@@ -39,13 +42,13 @@ inline long raw_syscall6(long number, long a, long b, long c, long d, long e, lo
 
 template <typename T>
 inline long raw_argument(T value) {
-  if constexpr (__is_pointer(T)) {
+  if constexpr (std::is_pointer_v<T>) {
     return reinterpret_cast<long>(value);
   } else {
     return static_cast<long>(value);
   }
 }
-inline long raw_argument(decltype(nullptr)) { return 0; }
+inline long raw_argument(std::nullptr_t) { return 0; }
 
 template <typename A = long, typename B = long, typename C = long, typename D = long,
           typename E = long, typename F = long>
