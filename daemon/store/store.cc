@@ -1,0 +1,427 @@
+#include "daemon/store/store.h"
+
+#include <sqlite3.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <unordered_map>
+
+namespace filibuster::search {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// One row per prepared statement.
+enum Sql : size_t {
+  kBegin, kCommit, kGetMeta, kSetMeta, kAddOutcome, kPutResult, kAddRpc, kAddFaultList,
+  kAddAbstract, kDecide, kAddConcrete, kGetConcrete, kSqlCount,
+};
+constexpr std::array<const char*, kSqlCount> kSql = {
+    "BEGIN IMMEDIATE",
+    "COMMIT",
+    "SELECT value FROM meta WHERE key = ?1",
+    "INSERT INTO meta (key, value) VALUES (?1, ?2) "
+    "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+    "INSERT INTO outcome (id, text) VALUES (?1, ?2)",
+    "INSERT OR REPLACE INTO result (number, json) VALUES (?1, ?2)",
+    "INSERT INTO rpc (number, hash) VALUES (?1, ?2)",
+    "INSERT INTO fault_list (number, faults) VALUES (?1, ?2)",
+    "INSERT INTO abstract (id, parent, rpc, position, fault, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    "UPDATE abstract SET state = ?2, reason = ?3 WHERE id = ?1",
+    "INSERT OR REPLACE INTO concrete (id, predicted, rpcs) VALUES (?1, ?2, ?3)",
+    "SELECT rpcs FROM concrete WHERE id = ?1",
+};
+
+// Without a rowid alias there would be two trees per table; INTEGER PRIMARY KEY is the rowid.
+constexpr const char* kSchema = R"(
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS outcome (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS rpc (number INTEGER PRIMARY KEY, hash BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS fault_list (number INTEGER PRIMARY KEY, faults BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS abstract (id INTEGER PRIMARY KEY, parent INTEGER NOT NULL,
+  rpc INTEGER NOT NULL, position INTEGER NOT NULL, fault INTEGER NOT NULL, state INTEGER NOT NULL,
+  reason TEXT);
+CREATE TABLE IF NOT EXISTS concrete (id INTEGER PRIMARY KEY, predicted INTEGER NOT NULL,
+  rpcs BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS result (number INTEGER PRIMARY KEY, json TEXT NOT NULL);
+)";
+
+std::string advice(int code) {
+  switch (code & 0xff) {
+    case SQLITE_FULL:
+      return "the disk is full: free some space, then run the same command again to continue";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "another process holds it: end that session or use another root directory";
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return "the file is damaged or is no search store: move it away to start from nothing";
+    case SQLITE_CANTOPEN:
+      return "it cannot be opened or created: check that the directory exists and is writable";
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return "it cannot be written: check the permissions of the file and its directory";
+    case SQLITE_IOERR:
+      return "reading or writing failed: check the disk, then run the same command again";
+    default:
+      return "run the same command again, or move the file away to start from nothing";
+  }
+}
+
+std::string_view column_view(sqlite3_stmt* statement, int column) {
+  const auto* data = static_cast<const char*>(sqlite3_column_blob(statement, column));
+  const auto size = static_cast<size_t>(sqlite3_column_bytes(statement, column));
+  return data == nullptr ? std::string_view{} : std::string_view{data, size};
+}
+
+}  // namespace
+
+struct SearchStore::State {
+  std::string path;
+  sqlite3* db = nullptr;
+  std::array<sqlite3_stmt*, kSqlCount> statements{};
+  std::unordered_map<std::string, OutcomeId> outcome_ids;
+  std::vector<const std::string*> outcome_texts;  // keys of the map: stable addresses
+  bool open_transaction = false;
+  Clock::time_point begun;
+  uint64_t duplicate = 0, beyond_bound = 0;
+  bool counters_changed = false;
+
+  ~State() {
+    for (sqlite3_stmt* statement : statements) sqlite3_finalize(statement);
+    sqlite3_close(db);
+  }
+
+  Error error(int code) const {
+    const std::string reason = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
+    return Error{"search store " + path + ": " + reason + "; " + advice(code)};
+  }
+  Result<void> execute(const char* sql) {
+    const int code = sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK) return error(code);
+    return {};
+  }
+  sqlite3_stmt* at(Sql sql) { return statements[sql]; }
+  // Runs a statement that returns no row, and makes it ready for its next use.
+  Result<void> run(Sql sql) {
+    sqlite3_stmt* statement = at(sql);
+    const int code = sqlite3_step(statement);
+    Result<void> result;
+    if (code != SQLITE_DONE && code != SQLITE_ROW) result = error(code);
+    sqlite3_reset(statement);
+    return result;
+  }
+  Result<void> write(Sql sql) {
+    if (!open_transaction) {
+      if (auto begin = run(kBegin); !begin) {
+        sqlite3_reset(at(sql));
+        return begin;
+      }
+      open_transaction = true;
+      begun = Clock::now();
+    }
+    return run(sql);
+  }
+  void bind(Sql sql, int place, uint64_t value) {
+    sqlite3_bind_int64(at(sql), place, static_cast<sqlite3_int64>(value));
+  }
+  // The bytes must live until the statement ran.
+  void bind_text(Sql sql, int place, std::string_view text) {
+    sqlite3_bind_text(at(sql), place, text.data() == nullptr ? "" : text.data(),
+                      static_cast<int>(text.size()), SQLITE_STATIC);
+  }
+  void bind_blob(Sql sql, int place, std::string_view blob) {
+    sqlite3_bind_blob(at(sql), place, blob.data() == nullptr ? "" : blob.data(),
+                      static_cast<int>(blob.size()), SQLITE_STATIC);
+  }
+  Result<void> each(const char* sql, const std::function<void(sqlite3_stmt*)>& row) {
+    sqlite3_stmt* statement = nullptr;
+    int code = sqlite3_prepare_v2(db, sql, -1, &statement, nullptr);
+    if (code != SQLITE_OK) return error(code);
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) row(statement);
+    Result<void> result;
+    if (code != SQLITE_DONE) result = error(code);
+    sqlite3_finalize(statement);
+    return result;
+  }
+  Result<void> prepare();
+  Result<void> check_version();
+  Result<void> load_outcomes();
+};
+
+Result<void> SearchStore::State::prepare() {
+  for (size_t i = 0; i < kSqlCount; ++i) {
+    const int code =
+        sqlite3_prepare_v3(db, kSql[i], -1, SQLITE_PREPARE_PERSISTENT, &statements[i], nullptr);
+    if (code != SQLITE_OK) return error(code);
+  }
+  return {};
+}
+
+Result<void> SearchStore::State::check_version() {
+  std::string found;
+  auto read = each("SELECT value FROM meta WHERE key = 'version'",
+                   [&](sqlite3_stmt* row) { found = column_view(row, 0); });
+  if (!read) return read;
+  const std::string ours = std::to_string(kMajor) + "." + std::to_string(kMinor);
+  if (found.empty()) {
+    return execute(("INSERT INTO meta (key, value) VALUES ('version', '" + ours + "')").c_str());
+  }
+  if (std::atoi(found.c_str()) == kMajor) return {};
+  return Error{"search store " + path + ": it has version " + found + ", this program reads " + ours +
+               "; continue with the program that wrote it, or move the file away to start from "
+               "nothing"};
+}
+
+Result<void> SearchStore::State::load_outcomes() {
+  outcome_ids.clear();
+  outcome_texts.clear();
+  outcome_texts.push_back(&outcome_ids.emplace("", 0).first->first);
+  return each("SELECT id, text FROM outcome ORDER BY id", [&](sqlite3_stmt* row) {
+    const auto id = static_cast<OutcomeId>(sqlite3_column_int64(row, 0));
+    const auto [at, added] = outcome_ids.emplace(column_view(row, 1), id);
+    if (id >= outcome_texts.size()) outcome_texts.resize(id + 1, outcome_texts[0]);
+    outcome_texts[id] = &at->first;
+  });
+}
+
+SearchStore::SearchStore(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SearchStore::~SearchStore() { (void)flush(); }
+
+Result<std::unique_ptr<SearchStore>> SearchStore::open(const std::string& path) {
+  auto state = std::make_unique<State>();
+  state->path = path;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  if (const int code = sqlite3_open_v2(path.c_str(), &state->db, flags, nullptr);
+      code != SQLITE_OK) {
+    return state->error(code);
+  }
+  // The lock is taken by the first transaction and kept. 16 MiB of pages are cached, and 32 MiB of
+  // log are written before they are folded into the file.
+  for (const char* sql :
+       {"PRAGMA locking_mode = EXCLUSIVE", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL",
+        "PRAGMA cache_size = -16384", "PRAGMA wal_autocheckpoint = 8192", "BEGIN IMMEDIATE", kSchema}) {
+    if (auto done = state->execute(sql); !done) return done.error();
+  }
+  for (auto step : {&State::check_version, &State::load_outcomes, &State::prepare}) {
+    if (auto done = (state.get()->*step)(); !done) return done.error();
+  }
+  if (auto done = state->execute("COMMIT"); !done) return done.error();
+  return std::unique_ptr<SearchStore>(new SearchStore(std::move(state)));
+}
+
+Result<void> SearchStore::flush() {
+  State& s = *state_;
+  if (s.counters_changed) {
+    s.counters_changed = false;
+    if (auto put = set_meta("duplicate", std::to_string(s.duplicate)); !put) return put;
+    if (auto put = set_meta("beyond_bound", std::to_string(s.beyond_bound)); !put) return put;
+  }
+  if (!s.open_transaction) return {};
+  auto committed = s.run(kCommit);
+  // A commit that failed for lack of space rolls back or stays open; either way SQLite knows.
+  s.open_transaction = sqlite3_get_autocommit(s.db) == 0;
+  return committed;
+}
+
+Result<void> SearchStore::commit_if_older(int milliseconds) {
+  State& s = *state_;
+  if (!s.open_transaction) return {};
+  if (Clock::now() - s.begun < std::chrono::milliseconds(milliseconds)) return {};
+  return flush();
+}
+
+Result<void> SearchStore::clear() {
+  if (auto done = flush(); !done) return done;
+  auto done = state_->execute(
+      "BEGIN IMMEDIATE; DELETE FROM outcome; DELETE FROM rpc; DELETE FROM fault_list;"
+      "DELETE FROM abstract; DELETE FROM concrete; DELETE FROM result;"
+      "DELETE FROM meta WHERE key IN ('duplicate', 'beyond_bound'); COMMIT");
+  if (!done) {
+    (void)state_->execute("ROLLBACK");
+    return done;
+  }
+  return state_->load_outcomes();
+}
+
+Result<std::optional<std::string>> SearchStore::meta(std::string_view key) {
+  State& s = *state_;
+  s.bind_text(kGetMeta, 1, key);
+  const int code = sqlite3_step(s.at(kGetMeta));
+  std::optional<std::string> value;
+  if (code == SQLITE_ROW) value = std::string(column_view(s.at(kGetMeta), 0));
+  const bool failed = code != SQLITE_ROW && code != SQLITE_DONE;
+  Error error = failed ? s.error(code) : Error{};
+  sqlite3_reset(s.at(kGetMeta));
+  if (failed) return error;
+  return value;
+}
+
+Result<void> SearchStore::set_meta(std::string_view key, std::string_view value) {
+  state_->bind_text(kSetMeta, 1, key);
+  state_->bind_text(kSetMeta, 2, value);
+  return state_->write(kSetMeta);
+}
+
+Result<OutcomeId> SearchStore::outcome(std::string_view text) {
+  State& s = *state_;
+  std::string key(text);
+  if (auto found = s.outcome_ids.find(key); found != s.outcome_ids.end()) return found->second;
+  const auto id = static_cast<OutcomeId>(s.outcome_texts.size());
+  s.bind(kAddOutcome, 1, id);
+  s.bind_text(kAddOutcome, 2, text);
+  if (auto added = s.write(kAddOutcome); !added) return added.error();
+  s.outcome_texts.push_back(&s.outcome_ids.emplace(std::move(key), id).first->first);
+  return id;
+}
+
+std::string_view SearchStore::outcome_text(OutcomeId id) const {
+  return id < state_->outcome_texts.size() ? *state_->outcome_texts[id] : std::string_view{};
+}
+
+Result<void> SearchStore::put_result(uint32_t number, std::string_view json) {
+  state_->bind(kPutResult, 1, number);
+  state_->bind_text(kPutResult, 2, json);
+  return state_->write(kPutResult);
+}
+
+Result<std::vector<std::pair<uint32_t, std::string>>> SearchStore::results() {
+  std::vector<std::pair<uint32_t, std::string>> rows;
+  auto read = state_->each("SELECT number, json FROM result ORDER BY number", [&](sqlite3_stmt* row) {
+    rows.emplace_back(static_cast<uint32_t>(sqlite3_column_int64(row, 0)), column_view(row, 1));
+  });
+  if (!read) return read.error();
+  return rows;
+}
+
+Result<void> SearchStore::add_rpc(uint32_t number, Hash128 index) {
+  const std::string hex = to_hex(index);
+  state_->bind(kAddRpc, 1, number);
+  state_->bind_text(kAddRpc, 2, hex);
+  return state_->write(kAddRpc);
+}
+
+Result<void> SearchStore::add_fault_list(uint32_t number, std::string_view packed) {
+  state_->bind(kAddFaultList, 1, number);
+  state_->bind_blob(kAddFaultList, 2, packed);
+  return state_->write(kAddFaultList);
+}
+
+Result<void> SearchStore::add_abstract(const AbstractRow& row) {
+  State& s = *state_;
+  s.bind(kAddAbstract, 1, row.id);
+  s.bind(kAddAbstract, 2, row.parent);
+  s.bind(kAddAbstract, 3, row.rpc);
+  s.bind(kAddAbstract, 4, row.position);
+  s.bind(kAddAbstract, 5, row.fault);
+  s.bind(kAddAbstract, 6, static_cast<uint64_t>(row.state));
+  return s.write(kAddAbstract);
+}
+
+Result<void> SearchStore::decide(AbstractId id, AbstractState state, std::string_view reason) {
+  state_->bind(kDecide, 1, id);
+  state_->bind(kDecide, 2, static_cast<uint64_t>(state));
+  if (reason.empty()) {
+    sqlite3_bind_null(state_->at(kDecide), 3);
+  } else {
+    state_->bind_text(kDecide, 3, reason);
+  }
+  return state_->write(kDecide);
+}
+
+Result<void> SearchStore::add_concrete(AbstractId id, bool predicted, std::string_view packed) {
+  state_->bind(kAddConcrete, 1, id);
+  state_->bind(kAddConcrete, 2, predicted ? 1 : 0);
+  state_->bind_blob(kAddConcrete, 3, packed);
+  return state_->write(kAddConcrete);
+}
+
+Result<std::string> SearchStore::concrete(AbstractId id) {
+  State& s = *state_;
+  s.bind(kGetConcrete, 1, id);
+  const int code = sqlite3_step(s.at(kGetConcrete));
+  std::string packed;
+  if (code == SQLITE_ROW) packed = std::string(column_view(s.at(kGetConcrete), 0));
+  Error error;
+  if (code == SQLITE_DONE) {
+    error = Error{"search store " + s.path + ": execution " + std::to_string(id) +
+                  " is missing; " + advice(SQLITE_CORRUPT)};
+  } else if (code != SQLITE_ROW) {
+    error = s.error(code);
+  }
+  sqlite3_reset(s.at(kGetConcrete));
+  if (code != SQLITE_ROW) return error;
+  return packed;
+}
+
+void SearchStore::set_counters(uint64_t duplicate, uint64_t beyond_bound) {
+  State& s = *state_;
+  if (s.duplicate == duplicate && s.beyond_bound == beyond_bound) return;
+  s.duplicate = duplicate;
+  s.beyond_bound = beyond_bound;
+  s.counters_changed = true;
+}
+
+Result<std::pair<uint64_t, uint64_t>> SearchStore::counters() {
+  auto duplicate = meta("duplicate");
+  if (!duplicate) return duplicate.error();
+  auto beyond_bound = meta("beyond_bound");
+  if (!beyond_bound) return beyond_bound.error();
+  const auto number = [](const std::optional<std::string>& text) {
+    return text ? std::strtoull(text->c_str(), nullptr, 10) : 0ull;
+  };
+  state_->duplicate = number(duplicate.value());
+  state_->beyond_bound = number(beyond_bound.value());
+  return std::pair<uint64_t, uint64_t>{state_->duplicate, state_->beyond_bound};
+}
+
+Result<void> SearchStore::each_rpc(const std::function<void(uint32_t, Hash128)>& row) {
+  bool valid = true;
+  auto read = state_->each("SELECT number, hash FROM rpc ORDER BY number", [&](sqlite3_stmt* at) {
+    Hash128 index;
+    valid = from_hex(column_view(at, 1), &index) && valid;
+    row(static_cast<uint32_t>(sqlite3_column_int64(at, 0)), index);
+  });
+  if (read.ok() && !valid) return state_->error(SQLITE_CORRUPT);
+  return read;
+}
+
+Result<void> SearchStore::each_fault_list(
+    const std::function<void(uint32_t, std::string_view)>& row) {
+  return state_->each("SELECT number, faults FROM fault_list ORDER BY number", [&](sqlite3_stmt* at) {
+    row(static_cast<uint32_t>(sqlite3_column_int64(at, 0)), column_view(at, 1));
+  });
+}
+
+Result<void> SearchStore::each_abstract(const std::function<void(const AbstractRow&)>& row) {
+  return state_->each(
+      "SELECT id, parent, rpc, position, fault, state FROM abstract ORDER BY id",
+      [&](sqlite3_stmt* at) {
+        const auto number = [at](int column) {
+          return static_cast<uint32_t>(sqlite3_column_int64(at, column));
+        };
+        row({number(0), number(1), number(2), number(3), number(4),
+             static_cast<AbstractState>(number(5))});
+      });
+}
+
+Result<void> SearchStore::each_concrete(
+    const std::function<void(AbstractId, bool, std::string_view)>& row) {
+  return state_->each("SELECT id, predicted, rpcs FROM concrete ORDER BY id", [&](sqlite3_stmt* at) {
+    row(static_cast<AbstractId>(sqlite3_column_int64(at, 0)), sqlite3_column_int64(at, 1) != 0,
+        column_view(at, 2));
+  });
+}
+
+Result<std::vector<std::pair<AbstractId, std::string>>> SearchStore::abandoned() {
+  std::vector<std::pair<AbstractId, std::string>> rows;
+  auto read = state_->each(
+      "SELECT id, reason FROM abstract WHERE state = 3 ORDER BY id", [&](sqlite3_stmt* at) {
+        rows.emplace_back(static_cast<AbstractId>(sqlite3_column_int64(at, 0)), column_view(at, 1));
+      });
+  if (!read) return read.error();
+  return rows;
+}
+
+}  // namespace filibuster::search
