@@ -1,0 +1,191 @@
+#include "daemon/config/config.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "daemon/config/sections.h"
+
+namespace filibuster {
+namespace config {
+namespace {
+
+using Kind = SourceNode::Kind;
+
+struct TestDraft {
+  Draft* draft;
+  TestConfig test;
+};
+
+constexpr Key<TestDraft> kTestKeys[] = {
+    {"name", true,
+     [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       const auto name = reader.text(node, "'name'");
+       if (!name) return;
+       if (name->empty() || name->size() > 200) {
+         reader.error(node.offset, "'name': expected 1 to 200 bytes");
+       }
+       out->test.name = *name;
+     }},
+    {"command", true,
+     [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       read_command(reader, node, "'command'", out->draft, &out->test.command);
+     }},
+    {"env", false,
+     [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       read_environment(reader, node, out->draft, &out->test.env);
+     }},
+    {"directory", false,
+     [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       read_directory(reader, node, *out->draft, &out->test.directory);
+     }},
+    {"timeout", false,
+     [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       out->test.timeout = reader.duration(node, "'timeout'");
+     }},
+};
+
+void read_tests(Reader& reader, const SourceNode& node, Draft* draft) {
+  if (!reader.expect(node, Kind::kArray, "'tests'")) return;
+  if (node.children.empty()) reader.error(node.offset, "'tests' is empty: name at least one test");
+  for (const SourceNode& child : node.children) {
+    TestDraft test{.draft = draft, .test = {}};
+    if (!read_object<TestDraft>(reader, child, "a test", kTestKeys, &test)) continue;
+    const auto same = [&](const TestConfig& other) { return other.name == test.test.name; };
+    if (!test.test.name.empty() &&
+        std::any_of(draft->config.tests.begin(), draft->config.tests.end(), same)) {
+      reader.error(child.offset, "two tests are named '" + test.test.name + "'");
+      continue;
+    }
+    draft->config.tests.push_back(std::move(test.test));
+  }
+}
+
+constexpr Key<Draft> kHookKeys[] = {
+    {"before_execution", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       read_command(reader, node, "'before_execution'", out, &out->config.hooks.before_execution);
+     }},
+    {"after_execution", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       read_command(reader, node, "'after_execution'", out, &out->config.hooks.after_execution);
+     }},
+};
+
+constexpr Key<Draft> kBoundKeys[] = {
+    {"max_executions", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       if (const auto n = reader.integer(node, "'max_executions'", 0, int64_t{1} << 40)) {
+         out->config.bounds.max_executions = static_cast<uint64_t>(*n);
+       }
+     }},
+    {"max_faults", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       if (const auto n = reader.integer(node, "'max_faults'", 0, 1024)) {
+         out->config.bounds.max_faults = static_cast<uint32_t>(*n);
+       }
+     }},
+    {"quiesce_timeout", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       if (const auto time = reader.duration(node, "'quiesce_timeout'")) {
+         out->config.bounds.quiesce_timeout = *time;
+       }
+     }},
+    {"hang_limit", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       out->config.bounds.hang_limit = reader.duration(node, "'hang_limit'");
+     }},
+    {"test_timeout", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       out->config.bounds.test_timeout = reader.duration(node, "'test_timeout'");
+     }},
+    {"stop_at_first", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       if (const auto on = reader.flag(node, "'stop_at_first'")) out->config.bounds.stop_at_first = *on;
+     }},
+};
+
+template <uint32_t part>
+void read_part(Reader& reader, const SourceNode& node, Draft* out) {
+  const auto on = reader.flag(node, "'" + node.key + "'");
+  if (on && !*on) out->config.index_parts &= ~part;
+}
+constexpr Key<Draft> kIndexKeys[] = {
+    {"payload", false, read_part<kIndexPayload>},
+    {"stack", false, read_part<kIndexStack>},
+    {"count", false, read_part<kIndexCount>},
+    {"path", false, read_part<kIndexPath>},
+};
+
+template <bool Config::* member>
+void read_switch(Reader& reader, const SourceNode& node, Draft* out) {
+  if (const auto on = reader.flag(node, "'" + node.key + "'")) out->config.*member = *on;
+}
+
+constexpr Key<Draft> kKeys[] = {
+    {"version", true,
+     [](Reader& reader, const SourceNode& node, Draft*) {
+       if (node.kind != Kind::kInteger || node.integer != 1) {
+         reader.error(node.offset, "'version': expected 1, the only version there is");
+       }
+     }},
+    {"services", false, read_services},
+    {"tests", true, read_tests},
+    {"faults", false, read_faults},
+    {"default_faults", false, read_switch<&Config::default_faults>},
+    {"fault_test_calls", false, read_switch<&Config::fault_test_calls>},
+    {"hooks", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       read_object<Draft>(reader, node, "'hooks'", kHookKeys, out);
+     }},
+    {"bounds", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       read_object<Draft>(reader, node, "'bounds'", kBoundKeys, out);
+     }},
+    {"index", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       read_object<Draft>(reader, node, "'index'", kIndexKeys, out);
+     }},
+    {"reduce", false, read_switch<&Config::reduce>},
+    {"fast_timeouts", false, read_switch<&Config::fast_timeouts>},
+    // For editors: names the schema, docs/filibuster.schema.json.
+    {"$schema", false, [](Reader&, const SourceNode&, Draft*) {}},
+};
+
+void check_port_uses(Reader& reader, const Draft& draft) {
+  std::vector<std::string_view> known;
+  for (const ServiceConfig& service : draft.config.services) {
+    for (const auto& [name, number] : service.ports) known.push_back(name);
+  }
+  for (const PortUse& use : draft.port_uses) {
+    if (std::find(known.begin(), known.end(), use.name) != known.end()) continue;
+    const std::string_view near = nearest(use.name, known);
+    std::string message = "unknown port '" + use.name + "'";
+    if (!near.empty()) {
+      message += "; did you mean '${port:" + std::string(near) + "}'?";
+    } else {
+      message += known.empty() ? "; no service has a port" : "; known are " + list_of(known);
+    }
+    reader.error(use.offset, std::move(message));
+  }
+}
+
+}  // namespace
+}  // namespace config
+
+ParsedConfig parse_config(const std::string& text, const std::string& path,
+                          const std::string& directory) {
+  config::Draft draft;
+  draft.config.path = path;
+  draft.config.directory = directory;
+  config::Reader reader(text, path);
+  const SourceTree tree = parse_source(text);
+  if (tree.error) {
+    reader.error(tree.error->offset, tree.error->message);
+  } else {
+    config::read_object<config::Draft>(reader, tree.root, "the configuration", config::kKeys, &draft);
+    config::check_port_uses(reader, draft);
+  }
+  return {std::move(draft.config), std::move(reader).take()};
+}
+
+}  // namespace filibuster

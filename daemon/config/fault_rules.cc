@@ -1,0 +1,86 @@
+// Which faults an RPC gets: the first rule that matches it decides, else the default set.
+#include <algorithm>
+
+#include "daemon/config/config.h"
+
+namespace filibuster {
+namespace {
+
+// '*' matches any text, '/' included, '?' one byte. Linear in practice: only the last '*' is retried.
+bool glob_match(std::string_view pattern, std::string_view text) {
+  size_t p = 0, t = 0, star = std::string_view::npos, retry = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      retry = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p, ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+bool equal_or_absent(const std::string& expected, const std::string& actual) {
+  return expected.empty() || expected == actual;
+}
+
+std::string describe(const std::vector<FaultSpec>& faults) {
+  if (faults.empty()) return "none";
+  std::string text;
+  for (const FaultSpec& fault : faults) text += (text.empty() ? "" : ", ") + to_text(fault);
+  return text;
+}
+
+}  // namespace
+
+std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,
+                                  const std::string& service, const std::string& method,
+                                  const std::string& path) {
+  const auto ignored = [&](const ServiceConfig& s) { return s.name == service && s.ignored; };
+  if (std::any_of(config.services.begin(), config.services.end(), ignored)) return {};
+  // The test's own calls (by a caller without an agent, if the test is not preloaded) are its
+  // questions, not part of the application: faulted only if asked for.
+  const bool test_call = (caller.empty() || caller == "test") && !config.fault_test_calls;
+  const std::string_view path_only = split_target(path).path;
+  for (const FaultRule& rule : config.faults) {
+    if (test_call && rule.caller != "test") continue;
+    if (equal_or_absent(rule.service, service) && equal_or_absent(rule.method, method) &&
+        equal_or_absent(rule.caller, caller.empty() ? "test" : caller) &&
+        (rule.path.empty() || glob_match(rule.path, path_only))) {
+      return rule.inject;
+    }
+  }
+  return test_call || !config.default_faults ? std::vector<FaultSpec>{} : default_http_faults();
+}
+
+std::vector<std::string> describe_faults(const Config& config) {
+  std::vector<std::string> lines;
+  bool all_decided = false;  // a rule without conditions leaves nothing to what follows
+  for (const FaultRule& rule : config.faults) {
+    std::string line = "RPCs";
+    if (!rule.caller.empty()) line += " of " + rule.caller;
+    if (!rule.service.empty()) line += " to " + rule.service;
+    if (!rule.method.empty()) line += " " + rule.method;
+    if (!rule.path.empty()) line += " " + rule.path;
+    const bool everything = line == "RPCs";
+    if (everything) line = "all RPCs";
+    if (all_decided) line += " (never used: an earlier rule decides all)";
+    lines.push_back(line + ": " + describe(rule.inject));
+    all_decided = all_decided || everything;
+  }
+  if (!all_decided) {
+    lines.push_back(std::string(config.faults.empty() ? "all RPCs" : "all other RPCs") + ": " +
+                    (config.default_faults ? describe(default_http_faults()) + " (default set)" : "none"));
+  }
+  lines.push_back(std::string("the test's own calls: ") +
+                  (config.fault_test_calls ? "as above" : "none, unless a rule names caller 'test'"));
+  return lines;
+}
+
+}  // namespace filibuster

@@ -1,0 +1,179 @@
+#include "daemon/config/reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace filibuster::config {
+namespace {
+
+// Levenshtein distance, with a swap of neighbours as one step ("serivce" is near "service").
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    for (size_t j = 1; j <= b.size(); ++j) {
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+struct Unit {
+  std::string_view name;
+  double milliseconds;
+};
+constexpr Unit kUnits[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"", 1000}};
+constexpr double kMaxDuration = 7.0 * 24 * 3600 * 1000;  // a week, in milliseconds
+constexpr std::string_view kDurationForms = "a number of seconds, or text such as \"500ms\", \"5s\", \"2m\"";
+
+}  // namespace
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
+  std::string_view best;
+  if (word.size() > 64) return best;  // the cost is quadratic
+  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string_view candidate : known) {
+    size_t distance = edit_distance(word, candidate);
+    // "tests" for "test", "execution" for "before_execution": one contains the other.
+    if (word.size() >= 3 && candidate.find(word) != std::string_view::npos) distance = std::min<size_t>(distance, 1);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string list_of(std::span<const std::string_view> words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += "'" + std::string(words[i]) + "'";
+  }
+  return text;
+}
+
+void Reader::error(size_t offset, std::string message) {
+  // Messages quote the source: nothing of it may steer a terminal or flood it.
+  constexpr size_t kMaxMessage = 500;
+  for (char& c : message) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  }
+  if (message.size() > kMaxMessage) message = message.substr(0, kMaxMessage) + "...";
+  found_.push_back({offset, std::move(message)});
+}
+
+size_t Reader::offset_in(const SourceNode& node, size_t index) const {
+  const std::string_view raw = text_.substr(std::min(node.offset + 1, text_.size()));
+  return raw.starts_with(node.text) ? node.offset + 1 + index : node.offset;
+}
+
+bool Reader::expect(const SourceNode& node, SourceNode::Kind kind, std::string_view what) {
+  if (node.kind == kind) return true;
+  error(node.offset, std::string(what) + ": expected " + std::string(kind_name(kind)) + ", found " +
+                         std::string(kind_name(node.kind)));
+  return false;
+}
+
+std::optional<std::string> Reader::text(const SourceNode& node, std::string_view what) {
+  if (!expect(node, SourceNode::Kind::kString, what)) return std::nullopt;
+  // Texts end up as arguments, environment and file names, where a zero byte would cut them.
+  if (node.text.find('\0') != std::string::npos) {
+    error(node.offset, std::string(what) + ": a zero character is not allowed");
+    return std::nullopt;
+  }
+  return node.text;
+}
+
+std::optional<bool> Reader::flag(const SourceNode& node, std::string_view what) {
+  if (!expect(node, SourceNode::Kind::kBool, what)) return std::nullopt;
+  return node.flag;
+}
+
+std::optional<int64_t> Reader::integer(const SourceNode& node, std::string_view what, int64_t low,
+                                       int64_t high) {
+  if (node.kind == SourceNode::Kind::kInteger && node.integer >= low && node.integer <= high) {
+    return node.integer;
+  }
+  const bool number = node.kind == SourceNode::Kind::kInteger || node.kind == SourceNode::Kind::kNumber;
+  error(node.offset, std::string(what) + ": expected a whole number from " + std::to_string(low) +
+                         " to " + std::to_string(high) +
+                         (number ? "" : ", found " + std::string(kind_name(node.kind))));
+  return std::nullopt;
+}
+
+std::optional<std::chrono::milliseconds> Reader::duration(const SourceNode& node,
+                                                          std::string_view what) {
+  double milliseconds = -1;
+  if (node.kind == SourceNode::Kind::kInteger || node.kind == SourceNode::Kind::kNumber) {
+    milliseconds = node.number * 1000;
+  } else if (node.kind == SourceNode::Kind::kString) {
+    const char* const end = node.text.data() + node.text.size();
+    double value = -1;
+    const auto [rest, failed] = std::from_chars(node.text.data(), end, value);
+    if (failed == std::errc()) {
+      const std::string_view unit(rest, static_cast<size_t>(end - rest));
+      for (const Unit& row : kUnits) {
+        if (unit == row.name) milliseconds = value * row.milliseconds;
+      }
+    }
+  } else {
+    error(node.offset, std::string(what) + ": expected " + std::string(kDurationForms) + ", found " +
+                           std::string(kind_name(node.kind)));
+    return std::nullopt;
+  }
+  if (!(milliseconds >= 0) || milliseconds > kMaxDuration) {
+    error(node.offset, std::string(what) + ": expected " + std::string(kDurationForms) +
+                           ", from 0 to a week");
+    return std::nullopt;
+  }
+  return std::chrono::milliseconds(std::llround(milliseconds));
+}
+
+std::optional<size_t> Reader::word(const SourceNode& node, std::string_view what,
+                                   std::span<const std::string_view> words) {
+  if (node.kind == SourceNode::Kind::kString) {
+    const auto found = std::find(words.begin(), words.end(), node.text);
+    if (found != words.end()) return static_cast<size_t>(found - words.begin());
+  }
+  error(node.offset, std::string(what) + ": expected " + list_of(words));
+  return std::nullopt;
+}
+
+std::vector<ConfigError> Reader::take() && {
+  std::stable_sort(found_.begin(), found_.end(),
+                   [](const Found& a, const Found& b) { return a.offset < b.offset; });
+  std::vector<ConfigError> errors;
+  for (Found& found : found_) {
+    const SourcePosition position = position_of(text_, found.offset);
+    errors.push_back({file_, position.line, position.column, std::move(found.message)});
+  }
+  return errors;
+}
+
+void check_keys(Reader& reader, const SourceNode& node, std::string_view what,
+                std::span<const std::string_view> known) {
+  for (size_t i = 0; i < node.children.size(); ++i) {
+    const SourceNode& child = node.children[i];
+    const auto same = [&](const SourceNode& other) { return other.key == child.key; };
+    if (std::any_of(node.children.begin(), node.children.begin() + static_cast<ptrdiff_t>(i), same)) {
+      reader.error(child.key_offset, "'" + child.key + "' is given twice in " + std::string(what));
+      continue;
+    }
+    if (std::find(known.begin(), known.end(), child.key) != known.end()) continue;
+    const std::string_view near = nearest(child.key, known);
+    reader.error(child.key_offset,
+                 "unknown key '" + child.key + "' in " + std::string(what) +
+                     (near.empty() ? "; known are " + list_of(known)
+                                   : "; did you mean '" + std::string(near) + "'?"));
+  }
+}
+
+}  // namespace filibuster::config

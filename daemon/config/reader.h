@@ -1,0 +1,92 @@
+// Reads positioned JSON by tables: one row per known key, with the function that reads it. All errors
+// are collected with their positions; reading goes on after one, so that a person sees them all.
+//
+//   const Key<HooksConfig> kKeys[] = {{"before_execution", false, read_before}, ...};
+//   read_object(reader, node, "hooks", std::span(kKeys), &out);
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/config/config.h"
+#include "daemon/config/source_tree.h"
+
+namespace filibuster::config {
+
+// The known word nearest to `word` by edit distance; "" if none is near enough to be meant.
+std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
+// "'a', 'b' or 'c'"
+std::string list_of(std::span<const std::string_view> words);
+
+class Reader {
+ public:
+  Reader(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {}
+
+  void error(size_t offset, std::string message);
+  // Where byte `index` of a string value stands; its beginning if it has escapes.
+  size_t offset_in(const SourceNode& node, size_t index) const;
+  int line_of(const SourceNode& node) const { return position_of(text_, node.offset).line; }
+
+  // Each reports a wrong type and then returns nothing. `what` names the value: "'timeout'".
+  bool expect(const SourceNode& node, SourceNode::Kind kind, std::string_view what);
+  std::optional<std::string> text(const SourceNode& node, std::string_view what);
+  std::optional<bool> flag(const SourceNode& node, std::string_view what);
+  std::optional<int64_t> integer(const SourceNode& node, std::string_view what, int64_t low,
+                                 int64_t high);
+  // A number of seconds, or text with a unit: "500ms", "5s", "2m".
+  std::optional<std::chrono::milliseconds> duration(const SourceNode& node, std::string_view what);
+  // The word's place in `words`.
+  std::optional<size_t> word(const SourceNode& node, std::string_view what,
+                             std::span<const std::string_view> words);
+
+  // Errors in the order of the source.
+  std::vector<ConfigError> take() &&;
+
+ private:
+  struct Found {
+    size_t offset;
+    std::string message;
+  };
+  std::string_view text_;
+  std::string file_;
+  std::vector<Found> found_;
+};
+
+template <typename T>
+struct Key {
+  std::string_view name;
+  bool required;
+  void (*read)(Reader& reader, const SourceNode& node, T* out);
+};
+
+// Reports duplicate and unknown keys, with the nearest known one.
+void check_keys(Reader& reader, const SourceNode& node, std::string_view what,
+                std::span<const std::string_view> known);
+
+template <typename T>
+bool read_object(Reader& reader, const SourceNode& node, std::string_view what,
+                 std::span<const Key<T>> keys, T* out) {
+  if (!reader.expect(node, SourceNode::Kind::kObject, what)) return false;
+  std::vector<std::string_view> known;
+  for (const Key<T>& key : keys) {
+    known.push_back(key.name);
+    const SourceNode* value = nullptr;
+    for (const SourceNode& child : node.children) {
+      if (child.key == key.name) value = &child;
+    }
+    if (value != nullptr) {
+      key.read(reader, *value, out);
+    } else if (key.required) {
+      reader.error(node.offset, std::string(what) + " needs '" + std::string(key.name) + "'");
+    }
+  }
+  check_keys(reader, node, what, known);
+  return true;
+}
+
+}  // namespace filibuster::config

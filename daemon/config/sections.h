@@ -1,0 +1,39 @@
+// The parts of the configuration that config.cc puts together; each file reads one of them.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "daemon/config/config.h"
+#include "daemon/config/reader.h"
+
+namespace filibuster::config {
+
+// Where a ${port:NAME} may stand: checked when every port is known.
+struct PortUse {
+  size_t offset;
+  std::string name;
+};
+
+struct Draft {
+  Config config;
+  std::vector<PortUse> port_uses;
+  std::vector<size_t> service_offsets, test_offsets;  // of their values, in order
+};
+
+// values.cc: small values that several sections share
+void read_command(Reader& reader, const SourceNode& node, std::string_view what, Draft* draft,
+                  Command* out);
+void read_environment(Reader& reader, const SourceNode& node, Draft* draft,
+                      std::map<std::string, std::string>* out);
+void read_directory(Reader& reader, const SourceNode& node, const Draft& draft, std::string* out);
+void note_port_uses(Reader& reader, const SourceNode& node, Draft* draft);
+// Letters, digits, '.', '_' and '-': names become part of paths, variables and headers.
+bool read_name(Reader& reader, const SourceNode& node, std::string_view what, std::string* out);
+
+// services.cc
+void read_services(Reader& reader, const SourceNode& node, Draft* draft);
+// faults.cc
+void read_faults(Reader& reader, const SourceNode& node, Draft* draft);
+
+}  // namespace filibuster::config

@@ -1,0 +1,216 @@
+#include <algorithm>
+
+#include "daemon/config/sections.h"
+
+namespace filibuster::config {
+namespace {
+
+using Kind = SourceNode::Kind;
+
+struct ServiceDraft {
+  Draft* draft;
+  ServiceConfig service;
+  bool has_ports = false;
+  bool has_ready = false;
+  const SourceNode* ready_port = nullptr;
+};
+
+void read_ports(Reader& reader, const SourceNode& node, ServiceDraft* out) {
+  out->has_ports = true;
+  auto& ports = out->service.ports;
+  if (node.kind == Kind::kArray) {  // ["users"]: any free port under each name
+    for (const SourceNode& child : node.children) {
+      std::string name;
+      if (!read_name(reader, child, "the name of a port", &name)) continue;
+      if (!ports.emplace(name, 0).second) reader.error(child.offset, "port '" + name + "' is named twice");
+    }
+    return;
+  }
+  if (node.kind != Kind::kObject) {
+    reader.error(node.offset,
+                 "'ports': expected names with numbers (0: any free one) as in {\"admin\": 5001}, or an "
+                 "array of names, found " + std::string(kind_name(node.kind)));
+    return;
+  }
+  for (const SourceNode& child : node.children) {
+    SourceNode name_node;
+    name_node.kind = Kind::kString;
+    name_node.offset = child.key_offset;
+    name_node.text = child.key;
+    std::string name;
+    if (!read_name(reader, name_node, "the name of a port", &name)) continue;
+    const auto number = reader.integer(child, "port '" + name + "'", 0, 65535);
+    if (!number) continue;
+    if (!ports.emplace(name, static_cast<uint16_t>(*number)).second) {
+      reader.error(child.key_offset, "port '" + name + "' is named twice");
+    }
+  }
+}
+
+constexpr Key<ServiceDraft> kReadyKeys[] = {
+    {"http", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       if (const auto path = reader.text(node, "'http'")) {
+         if (!path->starts_with('/')) reader.error(node.offset, "'http': expected a path such as \"/health\"");
+         note_port_uses(reader, node, out->draft);
+         out->service.ready.kind = ReadyCheck::Kind::kHttp;
+         out->service.ready.http_path = *path;
+       }
+     }},
+    {"log", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       if (const auto text = reader.text(node, "'log'")) {
+         if (text->empty()) reader.error(node.offset, "'log': expected some text of the service's output");
+         note_port_uses(reader, node, out->draft);
+         out->service.ready.kind = ReadyCheck::Kind::kLog;
+         out->service.ready.log_pattern = *text;
+       }
+     }},
+    {"tcp", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft*) {
+       if (const auto on = reader.flag(node, "'tcp'"); on && !*on) {
+         reader.error(node.offset, "'tcp': expected true (\"ready\": \"none\" waits for nothing)");
+       }
+     }},
+    {"timeout", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       if (const auto time = reader.duration(node, "'timeout'")) out->service.ready.timeout = *time;
+     }},
+    {"port", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       if (read_name(reader, node, "'port'", &out->service.ready.port)) out->ready_port = &node;
+     }},
+};
+
+void read_ready(Reader& reader, const SourceNode& node, ServiceDraft* out) {
+  out->has_ready = true;
+  if (node.kind == Kind::kObject) {
+    read_object<ServiceDraft>(reader, node, "'ready'", kReadyKeys, out);
+    const auto is_kind = [](const SourceNode& child) {
+      return child.key == "http" || child.key == "log" || child.key == "tcp";
+    };
+    if (std::count_if(node.children.begin(), node.children.end(), is_kind) > 1) {
+      reader.error(node.offset, "'ready': only one of 'tcp', 'http' and 'log'");
+    }
+    return;
+  }
+  if (node.kind == Kind::kString && node.text == "tcp") return;
+  if (node.kind == Kind::kString && node.text == "none") {
+    out->service.ready.kind = ReadyCheck::Kind::kNone;
+    return;
+  }
+  reader.error(node.offset,
+               "'ready': expected \"tcp\", \"none\", {\"http\": \"/health\"} or {\"log\": \"text of its "
+               "output\"}, with 'timeout' and 'port' if needed");
+}
+
+constexpr std::string_view kRestartWords[] = {"never", "crash", "each"};
+
+constexpr Key<ServiceDraft> kServiceKeys[] = {
+    {"name", true,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       if (read_name(reader, node, "'name'", &out->service.name) && out->service.name == "test") {
+         reader.error(node.offset, "'test' names the test itself; give the service another name");
+       }
+     }},
+    {"command", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       read_command(reader, node, "'command'", out->draft, &out->service.command);
+     }},
+    {"env", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       read_environment(reader, node, out->draft, &out->service.env);
+     }},
+    {"directory", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       read_directory(reader, node, *out->draft, &out->service.directory);
+     }},
+    {"ports", false, read_ports},
+    {"host", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       const auto host = reader.text(node, "'host'");
+       if (!host) return;
+       // An IPv6 address has at least two colons; one separates a port.
+       if (host->empty() || host->find_first_of("/[] \t") != std::string::npos ||
+           std::count(host->begin(), host->end(), ':') == 1) {
+         reader.error(node.offset, "'host': expected a host name or address without scheme and port");
+       }
+       out->service.host = *host;
+     }},
+    {"ready", false, read_ready},
+    {"third_party", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       if (const auto on = reader.flag(node, "'third_party'")) out->service.third_party = *on;
+     }},
+    {"interpose", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       if (const auto on = reader.flag(node, "'interpose'")) out->service.ignored = !*on;
+     }},
+    {"restart", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       if (const auto word = reader.word(node, "'restart'", kRestartWords)) {
+         out->service.restart = static_cast<ServiceConfig::Restart>(*word);
+       }
+     }},
+};
+
+void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
+  ServiceConfig& service = draft->service;
+  const bool by_hand = service.command.empty();
+  // What somebody else starts has no port that could be asked for, and by default nothing to wait for.
+  if (!draft->has_ports && !by_hand && !service.name.empty()) service.ports[service.name] = 0;
+  const bool elsewhere = by_hand && service.third_party;
+  if (!draft->has_ready && (service.ports.empty() || elsewhere)) service.ready.kind = ReadyCheck::Kind::kNone;
+  if (by_hand) {
+    for (const auto& [name, number] : service.ports) {
+      if (number == 0) {
+        reader.error(node.offset, "port '" + name + "' of service '" + service.name +
+                                      "' needs its number: a service without a command is started by "
+                                      "someone else");
+      }
+    }
+    if (service.ready.kind == ReadyCheck::Kind::kLog) {
+      reader.error(node.offset, "'ready' cannot read the output of service '" + service.name +
+                                    "', which has no command");
+    }
+  }
+  const bool needs_port = service.ready.kind == ReadyCheck::Kind::kTcp ||
+                          service.ready.kind == ReadyCheck::Kind::kHttp;
+  if (draft->ready_port != nullptr && !service.ports.contains(service.ready.port)) {
+    std::vector<std::string_view> names;
+    for (const auto& [name, number] : service.ports) names.push_back(name);
+    reader.error(draft->ready_port->offset,
+                 "'port': service '" + service.name + "' has no port '" + service.ready.port + "'" +
+                     (names.empty() ? "" : "; it has " + list_of(names)));
+  } else if (needs_port && service.ports.empty()) {
+    reader.error(node.offset, "'ready' needs a port, and service '" + service.name + "' has none");
+  }
+}
+
+}  // namespace
+
+void read_services(Reader& reader, const SourceNode& node, Draft* draft) {
+  if (!reader.expect(node, Kind::kArray, "'services'")) return;
+  std::map<std::string, std::string> port_owner;
+  for (const SourceNode& child : node.children) {
+    ServiceDraft service{.draft = draft, .service = {}};
+    if (!read_object<ServiceDraft>(reader, child, "a service", kServiceKeys, &service)) continue;
+    finish(reader, child, &service);
+    const std::string& name = service.service.name;
+    const auto same = [&](const ServiceConfig& other) { return other.name == name; };
+    if (!name.empty() && std::any_of(draft->config.services.begin(), draft->config.services.end(), same)) {
+      reader.error(child.offset, "two services are named '" + name + "'");
+      continue;
+    }
+    for (const auto& [port, number] : service.service.ports) {
+      const auto [owner, added] = port_owner.emplace(port, name);
+      if (!added) {
+        reader.error(child.offset, "services '" + owner->second + "' and '" + name +
+                                       "' both have a port named '" + port + "'");
+      }
+    }
+    draft->config.services.push_back(std::move(service.service));
+  }
+}
+
+}  // namespace filibuster::config
