@@ -32,7 +32,30 @@ std::string to_hex(Hash128 hash);
 bool from_hex(std::string_view text, Hash128* out);
 
 struct Hash128Hasher {
-  size_t operator()(const Hash128& h) const { return static_cast<size_t>(h.lo ^ (h.hi * 0x9E3779B97F4A7C15ull)); }
+  size_t operator()(const Hash128& h) const {
+    return static_cast<size_t>(h.lo ^ (h.hi * 0x9E3779B97F4A7C15ull));
+  }
+};
+
+// The hash of bytes that arrive in pieces: digest() equals hash_bytes() of all of them, however
+// they were split. Fixed size, no allocation; not copyable, because its state is aligned in place.
+class HashStream {
+ public:
+  HashStream() = default;  // call reset() before the first update()
+  HashStream(const HashStream&) = delete;
+  HashStream& operator=(const HashStream&) = delete;
+
+  void reset();
+  void update(const void* data, size_t size);
+  void update(std::string_view text) { update(text.data(), text.size()); }
+  Hash128 digest() const;
+
+ private:
+  static constexpr size_t kStateSize = 576;
+  static constexpr size_t kStateAlign = 64;
+  // Aligned by hand: a slab that holds one of these needs no over-aligned allocation.
+  void* state() const;
+  unsigned char storage_[kStateSize + kStateAlign - 1];
 };
 
 }  // namespace filibuster

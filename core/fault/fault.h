@@ -31,12 +31,12 @@ struct FaultKindRow {
   bool can_be_after;   // ":after" allowed
   std::string_view meaning;
 };
-std::span<const FaultKindRow> fault_kinds();
+std::span<const FaultKindRow> fault_kinds();  // kNone has no row
 
 struct FaultSpec {
   FaultKind kind = FaultKind::kNone;
   bool after_effect = false;
-  uint16_t status = 0;  // kStatus only: 100..599
+  uint16_t status = 0;  // kStatus only: 200..599 (a 1xx is no answer)
   std::string body;     // kStatus only
   std::vector<std::pair<std::string, std::string>> headers;  // kStatus only
   bool operator==(const FaultSpec&) const = default;
@@ -49,8 +49,9 @@ std::string to_text(const FaultSpec& fault);
 // refused, timeout, 500, 502, 503 (issue: default set for HTTP).
 std::vector<FaultSpec> default_http_faults();
 
-// The HTTP/1.1 response that the caller receives for a kStatus fault; always has Content-Length and
-// Connection: close (the connection to the real server is given up). For HEAD no body follows.
+// The HTTP/1.1 response that the caller receives for a kStatus fault; always has Content-Length (but
+// 204, RFC 9110 §8.6) and Connection: close (the connection to the real server is given up). For HEAD,
+// 204 and 304 no body follows. Fields that would break the framing are left out.
 std::string render_http_response(const FaultSpec& fault, bool head_request);
 
 }  // namespace filibuster

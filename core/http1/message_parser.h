@@ -4,6 +4,14 @@
 // start of the current feed, so that the caller can cut the very bytes it was given. It never
 // guesses: what is not HTTP/1.x makes it kInvalid for good. It never allocates: header values of
 // interest and the target are kept in fixed buffers (truncation is flagged).
+//
+// What it reports does not depend on the split. Every message gives on_head, any number of on_body,
+// on_complete, with three exceptions that save each caller the same special cases:
+//   - interim responses (1xx but 101) are parsed and not reported: they answer nothing;
+//   - an upgrade (101; 2xx to CONNECT; a CONNECT request) ends its message with its head;
+//   - a request's wish to upgrade is an ordinary message: the server may decline it.
+// Blank lines before a message are no part of it. A message begins in the feed at end - head_size of
+// its on_head (below 0: in an earlier feed); fields in trailers are not looked at.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +41,9 @@ struct MessageHead {
   std::string_view method;
   std::string_view target;       // as sent; at most kMaxTarget bytes, target_truncated says more
   bool target_truncated = false;
-  std::string_view host;         // without the port; at most 255 bytes
-  std::string_view filibuster;   // value of our field; the last one if there are several
+  std::string_view host;         // without the port, "[::1]" with brackets; at most 255 bytes
+  // Value of our field; the last one if there are several; at most 128 bytes.
+  std::string_view filibuster;
   size_t filibuster_offset = 0;  // where its value begins, from the start of the *message*
   bool expect_continue = false;
   // responses
@@ -54,8 +63,9 @@ class Handler {
   // `end` = offset in this feed of the first byte after the head.
   virtual void on_head(const MessageHead& head, size_t end) = 0;
   virtual void on_body(const char* data, size_t size) = 0;
-  // `end` = offset in this feed of the first byte after the message. `body` = digest of the body as
-  // transferred after removal of chunked coding; `size` its bytes.
+  // `end` = offset in this feed of the first byte after the message (0 if it was completed by
+  // skip_body or finish). `body` = digest of the body as transferred after removal of chunked coding
+  // (hash_bytes of it; bytes that were skipped enter it by their number only); `size` its bytes.
   virtual void on_complete(size_t end, Hash128 body, uint64_t size) = 0;
 
  protected:
@@ -63,39 +73,94 @@ class Handler {
 };
 
 inline constexpr size_t kMaxTarget = 2048;
+inline constexpr size_t kMaxHost = 255;         // RFC 1035 §2.3.4
+inline constexpr size_t kMaxOutstanding = 1024; // requests of one connection without a response
 
 class MessageParser {
  public:
   // `handler` outlives the parser.
   MessageParser(Direction direction, Handler* handler);
   MessageParser(const MessageParser&) = delete;
+  MessageParser& operator=(const MessageParser&) = delete;
 
   // Consumes all of it unless the state becomes kUpgraded or kInvalid; returns the state after it.
   ParseState feed(const char* data, size_t size);
-  // Body bytes that went by unseen (sendfile): at most what is left of a body of known length.
-  // Returns the state; kInvalid if there is no body to skip.
+  // Body bytes that went by unseen (sendfile): at most what is left of a body, or chunk, of known
+  // length. Returns the state; kInvalid if there is no body to skip.
   ParseState skip_body(uint64_t size);
-  // End of the stream: completes a body that is delimited by it. Returns the state after it.
+  // End of the stream: completes a body that is delimited by it. Returns the state after it: kHead or
+  // kBody if a message was cut short.
   ParseState finish();
   // Responses: what the request was, to be called in order, before its response begins. A response
   // to HEAD has no body; a 2xx to CONNECT upgrades. Interim 1xx responses (but 101) do not count.
+  // More than kMaxOutstanding of them unanswered: kInvalid.
   void expect_response_to(std::string_view method);
 
   ParseState state() const { return state_; }
-  // Bytes of the current message fed so far (0 in kStart).
+  // Bytes of the current message fed so far (0 in kStart; in on_complete: all of it).
   uint64_t message_bytes() const { return message_bytes_; }
   // Bytes of the body so far, chunked coding removed.
   uint64_t body_bytes() const { return body_bytes_; }
 
  private:
-  friend struct Callbacks;
+  friend struct Callbacks;  // llhttp's callbacks, in message_parser.cc
+  enum class Field : uint8_t { kOther, kHost, kFilibuster, kExpect };
+  enum class Expected : uint8_t { kOrdinary = 0, kNoBody = 1, kTunnel = 2 };
+  template <size_t N>
+  struct Text {  // keeps the first N bytes
+    void append(const char* data, size_t count);
+    std::string_view view() const { return {bytes, size}; }
+    size_t size = 0;
+    bool truncated = false;
+    char bytes[N];
+  };
+
+  void begin_message();
+  bool scan_start_line(const char* data, size_t size);
+  void take_field_value(const char* data, size_t size);
+  bool complete_head(const char* end);
+  void complete_message(size_t end);
+  void take_body(const char* data, size_t size);
+  Expected take_expected();
+  std::string_view host() const;
+
   Direction direction_;
-  Handler* handler_;
   ParseState state_ = ParseState::kStart;
+  Handler* handler_;
   uint64_t message_bytes_ = 0;
   uint64_t body_bytes_ = 0;
-  // (the implementer adds what it needs; fixed size, no allocation)
+
+  const char* feed_ = nullptr;       // first byte of the current feed
+  const char* piece_ = nullptr;      // first byte of the current llhttp_execute
   llhttp_t parser_;
+
+  // The current message.
+  bool start_line_done_ = false;
+  bool start_line_cr_ = false;       // the last byte of the last piece was a CR
+  bool head_done_ = false;
+  bool interim_ = false;
+  bool until_eof_ = false;
+  bool in_chunk_ = false;
+  bool whole_body_hashed_ = false;   // the body came in one piece: body_hash_ is its digest
+  Field field_ = Field::kOther;
+  size_t after_start_line_ = 0;
+  uint64_t filibuster_offset_ = 0;
+  uint64_t filibuster_end_ = 0;      // message offset after the last byte of the value so far
+  uint64_t skipped_ = 0;             // body bytes of skip_body
+  Hash128 body_hash_;
+  HashStream body_stream_;
+  char start_line_tail_[8];          // its last bytes: must say HTTP/1.x
+  size_t start_line_tail_size_ = 0;
+  Text<16> name_;                    // of the current field; longer ones are of no interest
+  Text<16> expect_;
+  Text<128> filibuster_;
+  Text<kMaxHost + 9> host_;          // with ":65535"
+  Text<kMaxTarget> target_;
+
+  // What the next responses answer: a ring of two bits each.
+  uint32_t expected_first_ = 0;
+  uint32_t expected_count_ = 0;
+  uint8_t expected_[kMaxOutstanding / 4] = {};
 };
 
 // Quick test for the first bytes of a stream of unknown protocol.

@@ -4,7 +4,12 @@
 // order. A full ring drops and counts: an execution with lost events is 'incomplete'.
 //
 // A record: RecordHeader, then `payload` bytes, padded to 8. Records never wrap: a producer that
-// would cross the end first reserves a filler (type kFiller) up to it.
+// would cross the end reserves a filler (type kFiller) up to it as well. A filler has only the first 8
+// bytes of a header, because as little as that can be left.
+//
+// The consumer clears a whole record before it gives the space back: whatever becomes the place of a
+// header in the next round must read as 'not published'. A producer that died between reservation and
+// publication ends the stream there; the backlog then stays above 0.
 #pragma once
 
 #include <atomic>
@@ -18,7 +23,7 @@ inline constexpr uint64_t kRingMagic = 0x474e495242494c46ull;  // "FLIBRING"
 inline constexpr uint32_t kRingBytes = 1u << 20;               // data bytes, a power of two
 
 struct RecordHeader {
-  // 0 = not published yet. Total size with header and padding; the reader clears it after reading.
+  // 0 = not published yet. Total size with header and padding.
   std::atomic<uint32_t> size;
   uint16_t type;      // EventType; 0 = filler
   uint16_t reserved;
@@ -36,7 +41,9 @@ struct RingMemory {
   std::atomic<uint64_t> head;     // bytes ever reserved
   std::atomic<uint64_t> tail;     // bytes ever consumed by the daemon
   std::atomic<uint64_t> dropped;  // records that did not fit
-  uint64_t reserved[3];
+  // Set by the consumer when a record cannot be true; nothing is read from the ring any more.
+  std::atomic<uint64_t> corrupted;
+  uint64_t reserved[2];
   alignas(64) uint8_t data[kRingBytes];
 };
 
@@ -45,10 +52,23 @@ struct RingMemory {
 bool ring_write(RingMemory* ring, uint16_t type, uint32_t execution, uint64_t time_ns,
                 std::span<const std::span<const uint8_t>> parts);
 
-// Consumer: the next published record, or nullptr. The pointer is valid until ring_pop.
+// Consumer: the next published record, or nullptr. The pointer is valid until ring_pop. The memory
+// belongs to another process, which may go on scribbling: `payload` was checked once, so prefer the
+// snapshot below where the process is not trusted.
 const RecordHeader* ring_peek(RingMemory* ring);
+
+// A record with every field read once and checked: payload.size() lies within the record.
+struct RecordView {
+  uint16_t type = 0;
+  uint32_t execution = 0;
+  uint64_t time_ns = 0;
+  std::span<const uint8_t> payload;
+};
+bool ring_peek(RingMemory* ring, RecordView* out);
+
+// Gives the record of the last ring_peek back. Without one that is published: nothing happens.
 void ring_pop(RingMemory* ring);
-// Bytes reserved but not yet consumed (0 = read to its published end).
+// Bytes reserved but not yet consumed (0 = read to its published end, or corrupted).
 uint64_t ring_backlog(const RingMemory* ring);
 
 }  // namespace filibuster

@@ -1,0 +1,196 @@
+#include "core/fault/fault.h"
+
+#include <algorithm>
+#include <array>
+
+namespace filibuster {
+namespace {
+
+constexpr std::array<FaultKindRow, 4> kFaultKinds = {{
+    {FaultKind::kRefused, "refused", false, false, "the connection is refused (ECONNREFUSED)"},
+    {FaultKind::kReset, "reset", false, true, "the connection is reset (ECONNRESET)"},
+    {FaultKind::kTimeout, "timeout", false, true, "no answer comes; the caller's own timer fires"},
+    {FaultKind::kStatus, "status", true, true, "an HTTP answer with this status"},
+}};
+
+constexpr uint16_t kMinStatus = 200;  // a 1xx is no answer: its caller would go on waiting
+constexpr uint16_t kMaxStatus = 599;
+
+struct Reason {
+  uint16_t status;
+  std::string_view phrase;
+};
+// RFC 9110 §15, RFC 6585, RFC 7725; sorted.
+constexpr Reason kReasons[] = {
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {203, "Non-Authoritative Information"},
+    {204, "No Content"},
+    {205, "Reset Content"},
+    {206, "Partial Content"},
+    {300, "Multiple Choices"},
+    {301, "Moved Permanently"},
+    {302, "Found"},
+    {303, "See Other"},
+    {304, "Not Modified"},
+    {307, "Temporary Redirect"},
+    {308, "Permanent Redirect"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {402, "Payment Required"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {407, "Proxy Authentication Required"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {410, "Gone"},
+    {411, "Length Required"},
+    {412, "Precondition Failed"},
+    {413, "Content Too Large"},
+    {414, "URI Too Long"},
+    {415, "Unsupported Media Type"},
+    {416, "Range Not Satisfiable"},
+    {417, "Expectation Failed"},
+    {421, "Misdirected Request"},
+    {422, "Unprocessable Content"},
+    {423, "Locked"},
+    {424, "Failed Dependency"},
+    {425, "Too Early"},
+    {426, "Upgrade Required"},
+    {428, "Precondition Required"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {451, "Unavailable For Legal Reasons"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+    {505, "HTTP Version Not Supported"},
+    {507, "Insufficient Storage"},
+    {508, "Loop Detected"},
+    {511, "Network Authentication Required"},
+};
+
+std::string_view reason_phrase(uint16_t status) {
+  const auto row = std::lower_bound(std::begin(kReasons), std::end(kReasons), status,
+                                    [](const Reason& r, uint16_t s) { return r.status < s; });
+  return row != std::end(kReasons) && row->status == status ? row->phrase : "Injected";
+}
+
+Error not_a_fault(std::string_view text, std::string_view why) {
+  return Error{"'" + std::string(text) + "' is not a fault: " + std::string(why) +
+               "; expected refused, reset, reset:after, timeout, timeout:after, status:503 or "
+               "status:503:after"};
+}
+
+// Takes the part up to the next ':' off `rest`; *more says whether another part follows.
+std::string_view take_part(std::string_view* rest, bool* more) {
+  const size_t colon = rest->find(':');
+  *more = colon != std::string_view::npos;
+  const std::string_view part = rest->substr(0, colon);
+  *rest = *more ? rest->substr(colon + 1) : std::string_view();
+  return part;
+}
+
+bool parse_status(std::string_view text, uint16_t* out) {
+  if (text.size() != 3) return false;
+  uint16_t value = 0;
+  for (char c : text) {
+    if (c < '0' || c > '9') return false;
+    value = static_cast<uint16_t>(value * 10 + (c - '0'));
+  }
+  *out = value;
+  return value >= kMinStatus && value <= kMaxStatus;
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view lower) {
+  return std::equal(a.begin(), a.end(), lower.begin(), lower.end(), [](char x, char y) {
+    return (x >= 'A' && x <= 'Z' ? static_cast<char>(x + ('a' - 'A')) : x) == y;
+  });
+}
+
+// A field that would end the head early, or contradict the framing given here, is left out.
+bool may_send(std::string_view name, std::string_view value) {
+  constexpr std::string_view kBreaks("\r\n\0", 3);
+  if (name.empty() || name.find_first_of(kBreaks) != std::string_view::npos ||
+      name.find_first_of(" \t:") != std::string_view::npos ||
+      value.find_first_of(kBreaks) != std::string_view::npos) {
+    return false;
+  }
+  return !equal_ignoring_case(name, "content-length") && !equal_ignoring_case(name, "connection") &&
+         !equal_ignoring_case(name, "transfer-encoding");
+}
+
+}  // namespace
+
+std::span<const FaultKindRow> fault_kinds() { return kFaultKinds; }
+
+Result<FaultSpec> parse_fault(std::string_view text) {
+  std::string_view rest = text;
+  bool more = false;
+  const std::string_view name = take_part(&rest, &more);
+  const auto row = std::find_if(kFaultKinds.begin(), kFaultKinds.end(),
+                                [&](const FaultKindRow& r) { return r.name == name; });
+  if (row == kFaultKinds.end()) return not_a_fault(text, "there is no such kind");
+  FaultSpec fault;
+  fault.kind = row->kind;
+  if (row->takes_status) {
+    if (!more) return not_a_fault(text, "the status is missing");
+    if (!parse_status(take_part(&rest, &more), &fault.status)) {
+      return not_a_fault(text, "a status is a number from 200 to 599");
+    }
+  }
+  if (!more) return fault;
+  if (take_part(&rest, &more) != "after" || more) {
+    return not_a_fault(text, "only ':after' can follow");
+  }
+  if (!row->can_be_after) {
+    return not_a_fault(text, "a refused connection reaches no server, so it has no ':after'");
+  }
+  fault.after_effect = true;
+  return fault;
+}
+
+std::string to_text(const FaultSpec& fault) {
+  const auto row = std::find_if(kFaultKinds.begin(), kFaultKinds.end(),
+                                [&](const FaultKindRow& r) { return r.kind == fault.kind; });
+  if (row == kFaultKinds.end()) return "none";
+  std::string text(row->name);
+  if (row->takes_status) text += ":" + std::to_string(fault.status);
+  if (fault.after_effect) text += ":after";
+  return text;
+}
+
+std::vector<FaultSpec> default_http_faults() {
+  std::vector<FaultSpec> faults(5);
+  faults[0].kind = FaultKind::kRefused;
+  faults[1].kind = FaultKind::kTimeout;
+  uint16_t status = 500;
+  for (size_t i = 2; i < faults.size(); ++i, status = status == 500 ? 502 : 503) {
+    faults[i].kind = FaultKind::kStatus;
+    faults[i].status = status;
+  }
+  return faults;
+}
+
+std::string render_http_response(const FaultSpec& fault, bool head_request) {
+  const bool bodyless = fault.status == 204 || fault.status == 304;
+  std::string text = "HTTP/1.1 " + std::to_string(fault.status) + " ";
+  text += reason_phrase(fault.status);
+  text += "\r\n";
+  // RFC 9110 §8.6: never in a 204.
+  if (fault.status != 204) text += "Content-Length: " + std::to_string(fault.body.size()) + "\r\n";
+  text += "Connection: close\r\n";
+  for (const auto& [name, value] : fault.headers) {
+    if (may_send(name, value)) text += name + ": " + value + "\r\n";
+  }
+  text += "\r\n";
+  if (!head_request && !bodyless) text += fault.body;
+  return text;
+}
+
+}  // namespace filibuster

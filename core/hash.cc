@@ -1,0 +1,96 @@
+#include "core/hash.h"
+
+// Inlined: no symbol of libxxhash is needed at run time, and none of a host's copy can be taken.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <new>
+
+namespace filibuster {
+namespace {
+
+constexpr char kHexDigits[] = "0123456789abcdef";
+
+Hash128 from_xxh(XXH128_hash_t hash) { return Hash128{hash.high64, hash.low64}; }
+
+// Big endian, so that combinations are the same on machines of either byte order.
+void put64(uint64_t value, unsigned char* out) {
+  for (int i = 0; i < 8; ++i) out[i] = static_cast<unsigned char>(value >> (56 - 8 * i));
+}
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+Hash128 hash_bytes(const void* data, size_t size) { return from_xxh(XXH3_128bits(data, size)); }
+
+Hash128 combine(Hash128 a, Hash128 b) {
+  unsigned char bytes[32];
+  put64(a.hi, bytes);
+  put64(a.lo, bytes + 8);
+  put64(b.hi, bytes + 16);
+  put64(b.lo, bytes + 24);
+  return hash_bytes(bytes, sizeof bytes);
+}
+
+Hash128 combine(Hash128 a, uint64_t b) {
+  unsigned char bytes[24];  // another length than the combination of two hashes: never the same
+  put64(a.hi, bytes);
+  put64(a.lo, bytes + 8);
+  put64(b, bytes + 16);
+  return hash_bytes(bytes, sizeof bytes);
+}
+
+void to_hex(Hash128 hash, char* out) {
+  for (int i = 0; i < 16; ++i) {
+    out[i] = kHexDigits[(hash.hi >> (60 - 4 * i)) & 0xf];
+    out[16 + i] = kHexDigits[(hash.lo >> (60 - 4 * i)) & 0xf];
+  }
+}
+
+std::string to_hex(Hash128 hash) {
+  std::string text(32, '0');
+  to_hex(hash, text.data());
+  return text;
+}
+
+bool from_hex(std::string_view text, Hash128* out) {
+  if (text.size() != 32) return false;
+  Hash128 hash;
+  for (size_t i = 0; i < 32; ++i) {
+    const int value = hex_value(text[i]);
+    if (value < 0) return false;
+    uint64_t& half = i < 16 ? hash.hi : hash.lo;
+    half = half << 4 | static_cast<uint64_t>(value);
+  }
+  *out = hash;
+  return true;
+}
+
+void* HashStream::state() const {
+  static_assert(sizeof(XXH3_state_t) <= kStateSize && alignof(XXH3_state_t) <= kStateAlign);
+  const auto address = reinterpret_cast<uintptr_t>(storage_);
+  return reinterpret_cast<void*>((address + kStateAlign - 1) & ~uintptr_t{kStateAlign - 1});
+}
+
+void HashStream::reset() {
+  XXH3_state_t* state_of = ::new (state()) XXH3_state_t;
+  XXH3_INITSTATE(state_of);
+  XXH3_128bits_reset(state_of);
+}
+
+void HashStream::update(const void* data, size_t size) {
+  if (size == 0) return;
+  XXH3_128bits_update(static_cast<XXH3_state_t*>(state()), data, size);
+}
+
+Hash128 HashStream::digest() const {
+  return from_xxh(XXH3_128bits_digest(static_cast<const XXH3_state_t*>(state())));
+}
+
+}  // namespace filibuster

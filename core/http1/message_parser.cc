@@ -1,0 +1,371 @@
+#include "core/http1/message_parser.h"
+
+#include <cstring>
+
+#include "core/protocol/header_field.h"
+
+namespace filibuster::http1 {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+bool equal_ignoring_case(std::string_view a, std::string_view lower_case) {
+  if (a.size() != lower_case.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (lower(a[i]) != lower_case[i]) return false;
+  }
+  return true;
+}
+
+// Optional white space around a value is no part of it (RFC 9110 §5.5); llhttp leaves the trailing.
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  return text;
+}
+
+bool is_line_end(char c) { return c == '\r' || c == '\n'; }
+
+}  // namespace
+
+template <size_t N>
+void MessageParser::Text<N>::append(const char* data, size_t count) {
+  if (count > N - size) {
+    truncated = true;
+    count = N - size;
+  }
+  if (count == 0) return;
+  std::memcpy(bytes + size, data, count);
+  size += count;
+}
+
+struct Callbacks {
+  static MessageParser* self(llhttp_t* p) { return static_cast<MessageParser*>(p->data); }
+
+  static int on_url(llhttp_t* p, const char* at, size_t size) {
+    self(p)->target_.append(at, size);
+    return 0;
+  }
+  static int on_header_field(llhttp_t* p, const char* at, size_t size) {
+    self(p)->name_.append(at, size);
+    return 0;
+  }
+  static int on_header_field_complete(llhttp_t* p) {
+    MessageParser* m = self(p);
+    m->field_ = MessageParser::Field::kOther;
+    if (!m->head_done_ && !m->name_.truncated) {
+      const std::string_view name = m->name_.view();
+      if (equal_ignoring_case(name, kHeaderName)) {
+        m->field_ = MessageParser::Field::kFilibuster;  // the last one wins
+        m->filibuster_.size = 0;
+        m->filibuster_.truncated = false;
+        m->filibuster_offset_ = 0;
+      } else if (equal_ignoring_case(name, "host") && m->host_.size == 0) {
+        m->field_ = MessageParser::Field::kHost;
+      } else if (equal_ignoring_case(name, "expect") && m->expect_.size == 0) {
+        m->field_ = MessageParser::Field::kExpect;
+      }
+    }
+    m->name_.size = 0;
+    m->name_.truncated = false;
+    return 0;
+  }
+  static int on_header_value(llhttp_t* p, const char* at, size_t size) {
+    self(p)->take_field_value(at, size);
+    return 0;
+  }
+  static int on_headers_complete(llhttp_t*) { return HPE_PAUSED; }
+  static int on_body(llhttp_t* p, const char* at, size_t size) {
+    self(p)->take_body(at, size);
+    return 0;
+  }
+  static int on_message_complete(llhttp_t*) { return HPE_PAUSED; }
+  static int on_chunk_header(llhttp_t* p) {
+    self(p)->in_chunk_ = p->content_length > 0;
+    return 0;
+  }
+  static int on_chunk_complete(llhttp_t* p) {
+    self(p)->in_chunk_ = false;
+    return 0;
+  }
+};
+
+namespace {
+
+constexpr llhttp_settings_t make_settings() {
+  llhttp_settings_t settings = {};
+  settings.on_url = Callbacks::on_url;
+  settings.on_header_field = Callbacks::on_header_field;
+  settings.on_header_field_complete = Callbacks::on_header_field_complete;
+  settings.on_header_value = Callbacks::on_header_value;
+  settings.on_headers_complete = Callbacks::on_headers_complete;
+  settings.on_body = Callbacks::on_body;
+  settings.on_message_complete = Callbacks::on_message_complete;
+  settings.on_chunk_header = Callbacks::on_chunk_header;
+  settings.on_chunk_complete = Callbacks::on_chunk_complete;
+  return settings;
+}
+constexpr llhttp_settings_t kSettings = make_settings();
+
+}  // namespace
+
+static_assert(sizeof(MessageParser) <= 4608, "two of these are kept for each connection");
+
+MessageParser::MessageParser(Direction direction, Handler* handler)
+    : direction_(direction), handler_(handler) {}
+
+void MessageParser::begin_message() {
+  // A fresh start for each message: llhttp's own idea of when a connection ends is not followed (after
+  // 'Connection: close' it swallows all that comes).
+  llhttp_init(&parser_, direction_ == Direction::kRequests ? HTTP_REQUEST : HTTP_RESPONSE,
+              &kSettings);
+  parser_.data = this;
+  state_ = ParseState::kHead;
+  message_bytes_ = 0;
+  body_bytes_ = 0;
+  start_line_done_ = start_line_cr_ = head_done_ = interim_ = until_eof_ = in_chunk_ = false;
+  whole_body_hashed_ = false;
+  field_ = Field::kOther;
+  after_start_line_ = 0;
+  filibuster_offset_ = filibuster_end_ = skipped_ = 0;
+  start_line_tail_size_ = 0;
+  name_.size = expect_.size = filibuster_.size = host_.size = target_.size = 0;
+  name_.truncated = expect_.truncated = filibuster_.truncated = host_.truncated = false;
+  target_.truncated = false;
+}
+
+// Finds the end of the start line, and refuses what llhttp lets pass: a CR that ends it alone, and
+// request lines of RTSP and ICE.
+bool MessageParser::scan_start_line(const char* data, size_t size) {
+  if (size == 0) return true;
+  const char* lf = static_cast<const char*>(std::memchr(data, '\n', size));
+  const size_t line = lf != nullptr ? static_cast<size_t>(lf - data) : size;
+  if (start_line_cr_ && line != 0) return false;
+  const char* cr = static_cast<const char*>(std::memchr(data, '\r', line));
+  if (cr != nullptr && cr + 1 != data + line) return false;
+  start_line_cr_ = cr != nullptr;
+  const size_t text = cr != nullptr ? line - 1 : line;
+
+  constexpr size_t kTail = sizeof start_line_tail_;
+  if (text >= kTail) {
+    std::memcpy(start_line_tail_, data + text - kTail, kTail);
+    start_line_tail_size_ = kTail;
+  } else {
+    const size_t keep =
+        start_line_tail_size_ + text > kTail ? kTail - text : start_line_tail_size_;
+    std::memmove(start_line_tail_, start_line_tail_ + start_line_tail_size_ - keep, keep);
+    std::memcpy(start_line_tail_ + keep, data, text);
+    start_line_tail_size_ = keep + text;
+  }
+  if (lf == nullptr) return true;
+
+  start_line_done_ = true;
+  after_start_line_ = static_cast<size_t>(message_bytes_) + line + 1;
+  if (direction_ == Direction::kResponses) return true;
+  const std::string_view tail(start_line_tail_, start_line_tail_size_);
+  return tail == "HTTP/1.1" || tail == "HTTP/1.0";
+}
+
+void MessageParser::take_field_value(const char* data, size_t size) {
+  if (size == 0) return;
+  switch (field_) {
+    case Field::kOther:
+      return;
+    case Field::kHost:
+      host_.append(data, size);
+      return;
+    case Field::kExpect:
+      expect_.append(data, size);
+      return;
+    case Field::kFilibuster: {
+      const uint64_t offset = message_bytes_ + static_cast<uint64_t>(data - piece_);
+      if (filibuster_.size == 0) {
+        filibuster_offset_ = offset;
+      } else if (offset != filibuster_end_) {
+        // Folded over two lines: not one run of bytes, so it must not pass for a whole value.
+        filibuster_.append(" ", 1);
+      }
+      filibuster_.append(data, size);
+      filibuster_end_ = offset + size;
+      return;
+    }
+  }
+}
+
+std::string_view MessageParser::host() const {
+  std::string_view host = trim(host_.view());
+  if (!host.empty() && host.front() == '[') {
+    const size_t bracket = host.find(']');
+    if (bracket != std::string_view::npos) host = host.substr(0, bracket + 1);
+  } else {
+    host = host.substr(0, host.find(':'));
+  }
+  return host.substr(0, kMaxHost);
+}
+
+// `end` = first byte after the head, in the current feed. False: not HTTP/1.x.
+bool MessageParser::complete_head(const char* end) {
+  // llhttp takes any byte after the last CR.
+  if (end[-1] != '\n' || parser_.http_major != 1 || !start_line_done_) return false;
+  head_done_ = true;
+  // Upgrades are decided here, not by llhttp.
+  parser_.upgrade = 0;
+
+  MessageHead head;
+  bool upgrades = false;
+  if (direction_ == Direction::kRequests) {
+    head.method = llhttp_method_name(static_cast<llhttp_method_t>(parser_.method));
+    head.target = target_.view();
+    head.target_truncated = target_.truncated;
+    head.host = host();
+    head.filibuster = trim(filibuster_.view());
+    head.filibuster_offset = static_cast<size_t>(filibuster_offset_);
+    head.expect_continue = equal_ignoring_case(trim(expect_.view()), "100-continue");
+    upgrades = parser_.method == HTTP_CONNECT;
+  } else {
+    const uint16_t status = parser_.status_code;
+    head.status = status;
+    interim_ = status >= 100 && status < 200 && status != 101;
+    const Expected expected = interim_ ? Expected::kOrdinary : take_expected();
+    upgrades = status == 101 ||
+               (expected == Expected::kTunnel && status >= 200 && status < 300);
+    if (status < 200 || status == 204 || status == 304 || expected == Expected::kNoBody ||
+        upgrades) {
+      parser_.flags |= F_SKIPBODY;
+    }
+    until_eof_ = llhttp_message_needs_eof(&parser_) != 0;
+  }
+  head.has_content_length = (parser_.flags & F_CONTENT_LENGTH) != 0;
+  head.content_length = head.has_content_length ? parser_.content_length : 0;
+  head.chunked = (parser_.flags & F_CHUNKED) != 0;
+  head.keep_alive = llhttp_should_keep_alive(&parser_) != 0;
+  head.after_start_line = after_start_line_;
+  head.head_size = static_cast<size_t>(message_bytes_);
+  const auto offset = static_cast<size_t>(end - feed_);
+  state_ = ParseState::kBody;
+  if (!interim_) handler_->on_head(head, offset);
+  if (upgrades) {
+    complete_message(offset);
+    state_ = ParseState::kUpgraded;
+  }
+  return true;
+}
+
+void MessageParser::take_body(const char* data, size_t size) {
+  if (size == 0) return;
+  if (body_bytes_ == 0 && !until_eof_ && (parser_.flags & F_CHUNKED) == 0 &&
+      parser_.content_length == 0) {
+    // A body of known length, and llhttp has counted it down: this piece is all of it.
+    body_hash_ = hash_bytes(data, size);
+    whole_body_hashed_ = true;
+  } else {
+    if (body_bytes_ == skipped_) body_stream_.reset();
+    body_stream_.update(data, size);
+  }
+  body_bytes_ += size;
+  handler_->on_body(data, size);
+}
+
+void MessageParser::complete_message(size_t end) {
+  Hash128 digest;
+  if (whole_body_hashed_) {
+    digest = body_hash_;
+  } else if (body_bytes_ == skipped_) {
+    digest = hash_bytes("", 0);
+  } else {
+    digest = body_stream_.digest();
+  }
+  if (skipped_ != 0) digest = combine(digest, skipped_);
+  state_ = ParseState::kStart;
+  if (!interim_) handler_->on_complete(end, digest, body_bytes_);
+  message_bytes_ = 0;
+}
+
+ParseState MessageParser::feed(const char* data, size_t size) {
+  if (size == 0 || state_ == ParseState::kUpgraded || state_ == ParseState::kInvalid) return state_;
+  const char* const end = data + size;
+  const char* p = data;
+  feed_ = data;
+  for (;;) {
+    if (state_ == ParseState::kUpgraded || state_ == ParseState::kInvalid) return state_;
+    if (state_ == ParseState::kStart) {
+      while (p != end && is_line_end(*p)) ++p;
+      if (p == end) return state_;
+      begin_message();
+    }
+    if (until_eof_) {
+      const auto rest = static_cast<size_t>(end - p);
+      message_bytes_ += rest;
+      take_body(p, rest);
+      return state_;
+    }
+    const auto rest = static_cast<size_t>(end - p);
+    if (!start_line_done_ && !scan_start_line(p, rest)) return state_ = ParseState::kInvalid;
+    piece_ = p;
+    const llhttp_errno_t error = llhttp_execute(&parser_, p, rest);
+    if (error == HPE_OK) {
+      message_bytes_ += rest;
+      return state_;
+    }
+    if (error != HPE_PAUSED) return state_ = ParseState::kInvalid;
+    // Paused at the end of a head or of a message. With nothing left the loop still runs once more:
+    // an empty body ends without a further byte.
+    const char* position = llhttp_get_error_pos(&parser_);
+    message_bytes_ += static_cast<uint64_t>(position - p);
+    p = position;
+    llhttp_resume(&parser_);
+    if (head_done_) {
+      complete_message(static_cast<size_t>(p - data));
+    } else if (!complete_head(p)) {
+      return state_ = ParseState::kInvalid;
+    }
+  }
+}
+
+ParseState MessageParser::skip_body(uint64_t size) {
+  if (size == 0 || state_ == ParseState::kUpgraded || state_ == ParseState::kInvalid) return state_;
+  if (state_ != ParseState::kBody) return state_ = ParseState::kInvalid;
+  const bool chunked = (parser_.flags & F_CHUNKED) != 0;
+  if (!until_eof_) {
+    // What is left of the body, or of this chunk: llhttp counts it down.
+    const uint64_t left = chunked && !in_chunk_ ? 0 : parser_.content_length;
+    if (size > left) return state_ = ParseState::kInvalid;
+    parser_.content_length = left - size;
+  }
+  message_bytes_ += size;
+  body_bytes_ += size;
+  skipped_ += size;
+  if (!until_eof_ && !chunked && parser_.content_length == 0) complete_message(0);
+  return state_;
+}
+
+ParseState MessageParser::finish() {
+  if (state_ == ParseState::kBody && until_eof_) complete_message(0);
+  return state_;
+}
+
+void MessageParser::expect_response_to(std::string_view method) {
+  if (state_ == ParseState::kUpgraded || state_ == ParseState::kInvalid) return;
+  if (expected_count_ == kMaxOutstanding) {
+    state_ = ParseState::kInvalid;
+    return;
+  }
+  const Expected expected = method == "HEAD"      ? Expected::kNoBody
+                            : method == "CONNECT" ? Expected::kTunnel
+                                                  : Expected::kOrdinary;
+  const uint32_t slot = (expected_first_ + expected_count_) % kMaxOutstanding;
+  const uint32_t shift = slot % 4 * 2;
+  const uint32_t others = expected_[slot / 4] & ~(3u << shift);
+  expected_[slot / 4] = static_cast<uint8_t>(others | static_cast<uint32_t>(expected) << shift);
+  ++expected_count_;
+}
+
+MessageParser::Expected MessageParser::take_expected() {
+  if (expected_count_ == 0) return Expected::kOrdinary;
+  const uint32_t slot = expected_first_;
+  expected_first_ = (expected_first_ + 1) % kMaxOutstanding;
+  --expected_count_;
+  return static_cast<Expected>(expected_[slot / 4] >> (slot % 4 * 2) & 3u);
+}
+
+}  // namespace filibuster::http1

@@ -1,0 +1,194 @@
+#include "core/protocol/events.h"
+
+#include <cstring>
+#include <type_traits>
+
+namespace filibuster {
+namespace {
+
+// Host byte order: a ring is read on the machine that wrote it. No padding between fields.
+class Writer {
+ public:
+  Writer(uint8_t* out, size_t size) : out_(out), size_(size) {}
+
+  template <typename T>
+  bool operator()(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return put(&value, sizeof value);
+  }
+  bool operator()(const Hash128& hash) { return (*this)(hash.hi) && (*this)(hash.lo); }
+  bool operator()(const std::string_view& text) {
+    const auto length = static_cast<uint16_t>(text.size() < 65535 ? text.size() : 65535);
+    return (*this)(length) && put(text.data(), length);
+  }
+  size_t written() const { return used_; }
+
+ private:
+  bool put(const void* data, size_t size) {
+    if (size > size_ - used_) return false;
+    if (size != 0) std::memcpy(out_ + used_, data, size);
+    used_ += size;
+    return true;
+  }
+  uint8_t* out_;
+  size_t size_;
+  size_t used_ = 0;
+};
+
+class Reader {
+ public:
+  Reader(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+
+  template <typename T>
+  bool operator()(T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (sizeof value > size_) return false;
+    std::memcpy(&value, data_, sizeof value);
+    skip(sizeof value);
+    return true;
+  }
+  bool operator()(Hash128& hash) { return (*this)(hash.hi) && (*this)(hash.lo); }
+  bool operator()(std::string_view& text) {
+    uint16_t length = 0;
+    if (!(*this)(length) || length > size_) return false;
+    text = {reinterpret_cast<const char*>(data_), length};
+    skip(length);
+    return true;
+  }
+
+ private:
+  void skip(size_t size) {
+    data_ += size;
+    size_ -= size;
+  }
+  const uint8_t* data_;
+  size_t size_;
+};
+
+// One list of fields per event, for both directions. `E` is the event, const when writing.
+template <typename T, typename E>
+constexpr bool kIs = std::is_same_v<std::remove_const_t<E>, T>;
+
+template <typename E, typename V>
+bool fields(E& e, V& v) {
+  if constexpr (kIs<RpcIssued, E>) {
+    return v(e.rpc) && v(e.parent_rpc) && v(e.index) && v(e.parent_path) && v(e.signature) &&
+           v(e.payload) && v(e.stack) && v(e.connect_key) && v(e.count) && v(e.cause) &&
+           v(e.flags) && v(e.thread) && v(e.service) && v(e.method) && v(e.target) && v(e.body) &&
+           v(e.stack_text) && v(e.peer);
+  } else if constexpr (kIs<RpcReceived, E>) {
+    return v(e.rpc) && v(e.thread) && v(e.flags);
+  } else if constexpr (kIs<RpcFinished, E>) {
+    return v(e.rpc) && v(e.outcome) && v(e.injected) && v(e.status) && v(e.error) && v(e.body) &&
+           v(e.body_size) && v(e.body_sample);
+  } else if constexpr (kIs<IncomingFinished, E>) {
+    return v(e.rpc) && v(e.status);
+  } else if constexpr (kIs<FaultFired, E>) {
+    return v(e.rpc) && v(e.plan_entry) && v(e.how) && v(e.detail);
+  } else if constexpr (kIs<Listen, E>) {
+    return v(e.port) && v(e.kind) && v(e.address) && v(e.service) && v(e.path);
+  } else if constexpr (kIs<NotInterposed, E>) {
+    return v(e.reason) && v(e.outgoing) && v(e.peer) && v(e.service);
+  } else if constexpr (kIs<RpcFinalized, E>) {
+    return v(e.rpc) && v(e.payload) && v(e.signature) && v(e.index);
+  } else {
+    static_assert(kIs<Note, E>);
+    return v(e.text);
+  }
+}
+
+// Values outside of an enumeration are malformed, not merely unknown: a reader may use them as an
+// index, and a new value needs a new major version.
+template <typename E>
+bool in_range(const E& e) {
+  if constexpr (kIs<RpcIssued, E>) {
+    return e.cause <= Cause::kEntry;
+  } else if constexpr (kIs<RpcFinished, E>) {
+    return e.outcome >= RpcOutcome::kAnswered && e.outcome <= RpcOutcome::kGarbled;
+  } else if constexpr (kIs<FaultFired, E>) {
+    return e.how <= static_cast<uint8_t>(FaultHow::kLeaseExpired);
+  } else if constexpr (kIs<NotInterposed, E>) {
+    return e.reason >= NotInterposedReason::kTls &&
+           e.reason <= NotInterposedReason::kForeignDescriptor;
+  } else {
+    return true;
+  }
+}
+
+template <typename E>
+size_t encode_event(const E& event, uint8_t* out, size_t size) {
+  Writer writer(out, size);
+  return fields(event, writer) ? writer.written() : 0;
+}
+
+// Bytes after the last known field are allowed: a later minor version may append fields.
+template <typename E>
+bool decode_event(const uint8_t* data, size_t size, E* out) {
+  Reader reader(data, size);
+  E event;
+  if (!fields(event, reader) || !in_range(event)) return false;
+  *out = event;
+  return true;
+}
+
+}  // namespace
+
+#define FILIBUSTER_EVENT(Type)                                      \
+  size_t encode(const Type& event, uint8_t* out, size_t size) {     \
+    return encode_event(event, out, size);                          \
+  }                                                                 \
+  bool decode(const uint8_t* data, size_t size, Type* out) {        \
+    return decode_event(data, size, out);                           \
+  }
+FILIBUSTER_EVENT(RpcIssued)
+FILIBUSTER_EVENT(RpcReceived)
+FILIBUSTER_EVENT(RpcFinished)
+FILIBUSTER_EVENT(IncomingFinished)
+FILIBUSTER_EVENT(FaultFired)
+FILIBUSTER_EVENT(Listen)
+FILIBUSTER_EVENT(NotInterposed)
+FILIBUSTER_EVENT(RpcFinalized)
+FILIBUSTER_EVENT(Note)
+#undef FILIBUSTER_EVENT
+
+std::string_view cause_name(Cause cause) {
+  switch (cause) {
+    case Cause::kNone: return "none";
+    case Cause::kHeader: return "header";
+    case Cause::kThread: return "thread";
+    case Cause::kTask: return "task";
+    case Cause::kOnlyActive: return "only-active";
+    case Cause::kEntry: return "entry";
+  }
+  return "unknown";
+}
+
+std::string_view outcome_name(RpcOutcome outcome) {
+  switch (outcome) {
+    case RpcOutcome::kAnswered: return "answered";
+    case RpcOutcome::kRefused: return "refused";
+    case RpcOutcome::kReset: return "reset";
+    case RpcOutcome::kClosed: return "closed";
+    case RpcOutcome::kTimedOut: return "timed-out";
+    case RpcOutcome::kGarbled: return "garbled";
+  }
+  return "unknown";
+}
+
+std::string_view reason_name(NotInterposedReason reason) {
+  switch (reason) {
+    case NotInterposedReason::kTls: return "tls";
+    case NotInterposedReason::kUnknownProtocol: return "unknown-protocol";
+    case NotInterposedReason::kMidStream: return "mid-stream";
+    case NotInterposedReason::kTableFull: return "table-full";
+    case NotInterposedReason::kHttp2: return "http2";
+    case NotInterposedReason::kUpgraded: return "upgraded";
+    case NotInterposedReason::kSpliced: return "spliced";
+    case NotInterposedReason::kUdp: return "udp";
+    case NotInterposedReason::kStdio: return "stdio";
+    case NotInterposedReason::kForeignDescriptor: return "foreign-descriptor";
+  }
+  return "unknown";
+}
+
+}  // namespace filibuster

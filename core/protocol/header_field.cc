@@ -1,0 +1,81 @@
+#include "core/protocol/header_field.h"
+
+#include <cstring>
+
+namespace filibuster {
+namespace {
+
+constexpr char kHexDigits[] = "0123456789abcdef";
+
+char* put_hex(uint64_t value, int digits, char* out) {
+  for (int i = digits - 1; i >= 0; --i) *out++ = kHexDigits[(value >> (4 * i)) & 0xf];
+  return out;
+}
+
+// Only lower case is ours: of each value there is exactly one form.
+bool take_hex(const char** text, int digits, uint64_t* out) {
+  uint64_t value = 0;
+  for (int i = 0; i < digits; ++i) {
+    const char c = *(*text)++;
+    if (c >= '0' && c <= '9') {
+      value = value << 4 | static_cast<uint64_t>(c - '0');
+    } else if (c >= 'a' && c <= 'f') {
+      value = value << 4 | static_cast<uint64_t>(c - 'a' + 10);
+    } else {
+      return false;
+    }
+  }
+  *out = value;
+  return true;
+}
+
+bool take(const char** text, char expected) { return *(*text)++ == expected; }
+
+}  // namespace
+
+void encode_header_value(const RpcContext& context, char* out) {
+  *out++ = '1';
+  *out++ = '-';
+  out = put_hex(context.session, 8, out);
+  *out++ = '-';
+  out = put_hex(context.lane, 4, out);
+  *out++ = '-';
+  out = put_hex(context.execution, 8, out);
+  *out++ = '-';
+  out = put_hex(context.rpc, 16, out);
+  *out++ = '-';
+  to_hex(context.path, out);
+}
+
+void encode_header_line(const RpcContext& context, char* out) {
+  std::memcpy(out, kHeaderName.data(), kHeaderName.size());
+  out += kHeaderName.size();
+  *out++ = ':';
+  *out++ = ' ';
+  encode_header_value(context, out);
+  out += kHeaderValueSize;
+  *out++ = '\r';
+  *out = '\n';
+}
+
+bool decode_header_value(std::string_view value, RpcContext* out) {
+  if (value.size() != kHeaderValueSize) return false;
+  const char* text = value.data();
+  uint64_t session = 0;
+  uint64_t lane = 0;
+  uint64_t execution = 0;
+  RpcContext context;
+  const bool well_formed =
+      take(&text, '1') && take(&text, '-') && take_hex(&text, 8, &session) && take(&text, '-') &&
+      take_hex(&text, 4, &lane) && take(&text, '-') && take_hex(&text, 8, &execution) &&
+      take(&text, '-') && take_hex(&text, 16, &context.rpc) && take(&text, '-') &&
+      take_hex(&text, 16, &context.path.hi) && take_hex(&text, 16, &context.path.lo);
+  if (!well_formed) return false;
+  context.session = static_cast<uint32_t>(session);
+  context.lane = static_cast<uint16_t>(lane);
+  context.execution = static_cast<uint32_t>(execution);
+  *out = context;
+  return true;
+}
+
+}  // namespace filibuster

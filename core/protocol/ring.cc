@@ -1,0 +1,176 @@
+#include "core/protocol/ring.h"
+
+#include <cstring>
+
+namespace filibuster {
+namespace {
+
+static_assert((kRingBytes & (kRingBytes - 1)) == 0);
+static_assert(std::atomic<uint32_t>::is_always_lock_free &&
+              std::atomic<uint64_t>::is_always_lock_free);
+
+constexpr uint64_t kAlign = 8;
+constexpr uint64_t kHeaderSize = sizeof(RecordHeader);
+constexpr uint64_t kMinFiller = 8;  // size, type, reserved
+constexpr uint16_t kFillerType = 0;
+
+RecordHeader* record_at(RingMemory* ring, uint64_t position) {
+  return reinterpret_cast<RecordHeader*>(ring->data + (position & (kRingBytes - 1)));
+}
+
+uint64_t room_to_end(uint64_t position) { return kRingBytes - (position & (kRingBytes - 1)); }
+
+enum class Found { kNothing, kFiller, kRecord, kNonsense };
+
+// What is at `tail`: reads each field once, believes none.
+Found look(RingMemory* ring, uint64_t tail, uint64_t head, uint64_t* size, RecordView* out) {
+  if (head == tail) return Found::kNothing;
+  if (head - tail > kRingBytes || tail % kAlign != 0) return Found::kNonsense;
+  const RecordHeader* record = record_at(ring, tail);
+  *size = record->size.load(std::memory_order_acquire);
+  if (*size == 0) return Found::kNothing;
+  const uint64_t room = room_to_end(tail);
+  if (*size % kAlign != 0 || *size > room || *size > head - tail) return Found::kNonsense;
+  const uint16_t type = record->type;
+  if (type == kFillerType) return *size >= kMinFiller ? Found::kFiller : Found::kNonsense;
+  if (*size < kHeaderSize) return Found::kNonsense;
+  const uint32_t payload = record->payload;
+  if (payload > *size - kHeaderSize) return Found::kNonsense;
+  out->type = type;
+  out->execution = record->execution;
+  out->time_ns = record->time_ns;
+  out->payload = {reinterpret_cast<const uint8_t*>(record) + kHeaderSize, payload};
+  return Found::kRecord;
+}
+
+void give_back(RingMemory* ring, uint64_t tail, uint64_t size) {
+  std::memset(static_cast<void*>(record_at(ring, tail)), 0, size);
+  ring->tail.store(tail + size, std::memory_order_release);
+}
+
+void mark_corrupted(RingMemory* ring) {
+  // Counted as a loss: the execution is incomplete, whatever was in there.
+  if (ring->corrupted.exchange(1, std::memory_order_relaxed) == 0) {
+    ring->dropped.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace
+
+bool ring_write(RingMemory* ring, uint16_t type, uint32_t execution, uint64_t time_ns,
+                std::span<const std::span<const uint8_t>> parts) {
+  uint64_t payload = 0;
+  bool fits = true;
+  for (const auto& part : parts) {
+    if (part.size() > kRingBytes - kHeaderSize - payload) {
+      fits = false;
+      break;
+    }
+    payload += part.size();
+  }
+  const uint64_t total = (kHeaderSize + payload + kAlign - 1) & ~(kAlign - 1);
+
+  // `tail` is read before `head`: it only grows, so head - tail never goes below 0.
+  uint64_t tail = ring->tail.load(std::memory_order_acquire);
+  uint64_t head = ring->head.load(std::memory_order_relaxed);
+  uint64_t filler = 0;
+  while (fits) {
+    const uint64_t room = room_to_end(head);
+    filler = total <= room ? 0 : room;
+    if (head - tail + filler + total > kRingBytes) {
+      // Full, unless the consumer went on since `tail` was read.
+      const uint64_t newer = ring->tail.load(std::memory_order_acquire);
+      if (newer == tail) {
+        fits = false;
+        break;
+      }
+      tail = newer;
+      head = ring->head.load(std::memory_order_relaxed);
+      continue;
+    }
+    if (ring->head.compare_exchange_weak(head, head + filler + total, std::memory_order_relaxed)) {
+      break;
+    }
+  }
+  if (!fits) {
+    ring->dropped.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+
+  if (filler != 0) {
+    RecordHeader* skip = record_at(ring, head);
+    skip->type = kFillerType;
+    skip->size.store(static_cast<uint32_t>(filler), std::memory_order_release);
+    head += filler;
+  }
+  RecordHeader* record = record_at(ring, head);
+  record->type = type;
+  record->reserved = 0;
+  record->payload = static_cast<uint32_t>(payload);
+  record->execution = execution;
+  record->time_ns = time_ns;
+  uint8_t* out = reinterpret_cast<uint8_t*>(record) + kHeaderSize;
+  for (const auto& part : parts) {
+    if (part.empty()) continue;
+    std::memcpy(out, part.data(), part.size());
+    out += part.size();
+  }
+  record->size.store(static_cast<uint32_t>(total), std::memory_order_release);
+  return true;
+}
+
+bool ring_peek(RingMemory* ring, RecordView* out) {
+  // Ends: every turn gives a filler back or leaves.
+  for (;;) {
+    if (ring->corrupted.load(std::memory_order_relaxed) != 0) return false;
+    const uint64_t tail = ring->tail.load(std::memory_order_relaxed);
+    const uint64_t head = ring->head.load(std::memory_order_relaxed);
+    uint64_t size = 0;
+    switch (look(ring, tail, head, &size, out)) {
+      case Found::kNothing:
+        return false;
+      case Found::kRecord:
+        return true;
+      case Found::kFiller:
+        give_back(ring, tail, size);
+        break;
+      case Found::kNonsense:
+        mark_corrupted(ring);
+        return false;
+    }
+  }
+}
+
+const RecordHeader* ring_peek(RingMemory* ring) {
+  RecordView view;
+  if (!ring_peek(ring, &view)) return nullptr;
+  return reinterpret_cast<const RecordHeader*>(view.payload.data() - kHeaderSize);
+}
+
+void ring_pop(RingMemory* ring) {
+  // Looks again: the size that ring_peek saw may have been overwritten by its owner since.
+  if (ring->corrupted.load(std::memory_order_relaxed) != 0) return;
+  const uint64_t tail = ring->tail.load(std::memory_order_relaxed);
+  const uint64_t head = ring->head.load(std::memory_order_relaxed);
+  uint64_t size = 0;
+  RecordView view;
+  switch (look(ring, tail, head, &size, &view)) {
+    case Found::kRecord:
+    case Found::kFiller:
+      give_back(ring, tail, size);
+      break;
+    case Found::kNonsense:
+      mark_corrupted(ring);
+      break;
+    case Found::kNothing:
+      break;
+  }
+}
+
+uint64_t ring_backlog(const RingMemory* ring) {
+  if (ring->corrupted.load(std::memory_order_relaxed) != 0) return 0;
+  const uint64_t tail = ring->tail.load(std::memory_order_relaxed);
+  return ring->head.load(std::memory_order_acquire) - tail;
+}
+
+}  // namespace filibuster
