@@ -1,0 +1,62 @@
+"""Each example application is explored in exactly the executions that its README derives by hand.
+
+The same comparison must fail when the search is broken on purpose: then it can fail.
+"""
+import re
+
+import pytest
+
+from conftest import CORPUS
+
+APPLICATIONS = sorted(path.parent.name for path in CORPUS.glob("*/filibuster.json"))
+PUBLISHED_FAULTS = ["500", "502", "503", "504"]
+
+
+def derived(application):
+    """{fault set: (without, with reduction)} from the table at the end of the application's README."""
+    text = (CORPUS / application / "README.md").read_text()
+    rows = re.findall(r"^\| (default set|500, 502, 503, 504) \| (\d+) \| (\d+) \|$", text, re.M)
+    assert len(rows) == 2, f"corpus/{application}/README.md has no table of derived counts"
+    return {faults: (int(without), int(reduced)) for faults, without, reduced in rows}
+
+
+def explore(project, application, *options):
+    run = project.filibuster("run", "-c", CORPUS / application / "filibuster.json", *options)
+    assert run.exit_code == 0, run
+    assert run.test["finished"], run
+    return run
+
+
+def published():
+    return [option for fault in PUBLISHED_FAULTS for option in ("--fault", f"status:{fault}")]
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_the_default_faults_with_reduction_take_the_derived_executions(project, application):
+    run = explore(project, application)
+    assert run.executed == derived(application)["default set"][1], run
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_the_default_faults_without_reduction_take_the_derived_executions(project, application):
+    run = explore(project, application, "--no-reduction")
+    assert run.executed == derived(application)["default set"][0], run
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+@pytest.mark.parametrize("reduce", [True, False], ids=["reduced", "all"])
+def test_the_published_faults_take_the_published_executions(project, application, reduce):
+    run = explore(project, application, *published(), *([] if reduce else ["--no-reduction"]))
+    assert run.executed == derived(application)[", ".join(PUBLISHED_FAULTS)][1 if reduce else 0], run
+
+
+def test_without_invocation_counts_the_derived_number_is_missed(project):
+    run = project.filibuster("run", "-c", CORPUS / "cinema-3" / "filibuster.json", "--no-reduction",
+                             "--index-without", "count")
+    assert run.executed != derived("cinema-3")["default set"][0], run
+
+
+def test_in_the_wrong_order_the_derived_number_is_missed(project):
+    run = project.filibuster("run", "-c", CORPUS / "cinema-2" / "filibuster.json", *published(),
+                             env={"FILIBUSTER_BREAK_SEARCH_ORDER": "1"})
+    assert run.executed != derived("cinema-2")[", ".join(PUBLISHED_FAULTS)][1], run
