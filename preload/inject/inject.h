@@ -2,11 +2,22 @@
 // connect. The descriptor of a faulted connection is replaced by one end of a loopback TCP pair (or
 // AF_UNIX pair for AF_UNIX), in epoll sets too, so that every reader wakes; the other end is held
 // here for as long as it takes to write the answer, or handed to the daemon.
+//
+// What the hooks owe to a connection on which a fault fired:
+//   - bytes sent on it while swallows_writes(fd) go nowhere: report them as sent (a client may still
+//     be sending its body; nobody reads the held end, a blocking send could hang);
+//   - a receive or a wait that blocked in the original while another thread replaced the descriptor
+//     ran on the old connection. Take `replacements()` before a blocking original; if it has changed
+//     after it and is_replaced(fd), drop what the original returned (for a receive: whatever it was,
+//     before effect it is an EOF made by us, after effect a piece of the real answer) and call the
+//     original again;
+//   - dup/dup2/fcntl(F_DUPFD) of a replaced descriptor: duplicate_replaced.
 #pragma once
 
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "preload/agent/agent.h"
@@ -18,22 +29,47 @@ namespace filibuster::preload {
 //   kStatus  the response is readable, then EOF (it says Connection: close)
 //   kReset, kRefused  reading gives ECONNRESET
 //   kTimeout  nothing is readable; the held end is with the daemon (hang_limit)
-// The real connection is closed. Emits FaultFired (and RpcFinished with injected = 1) and closes the
-// call. False: not injected (reported as kNotInjected); the caller sends the request as usual.
+// The real connection is closed; other descriptors of the same socket (dup) are replaced with it.
+// Emits FaultFired, and for kStatus, kReset, kRefused RpcFinished with injected = 1, which closes the
+// call. A kTimeout leaves the call active: the RPC is open until the caller gives up, and the
+// connection layer ends it (kTimedOut, injected = 1) when the descriptor is closed, shut down for
+// reading or reset by the hang limit. False: not injected (reported as kNotInjected); the caller
+// sends the request as usual. No answer to an earlier request may be outstanding on `fd`.
 bool inject_before_effect(int fd, OutgoingCall* call, bool head_request);
 
 // 'After effect': the request has been sent whole on the real connection. Replaces the descriptor and
-// hands the real connection to the daemon, which reads the real answer away. Same result.
+// hands the real connection to the daemon, which reads the real answer away, then resets, answers or
+// stays silent. Same result and the same events.
 bool inject_after_effect(int fd, OutgoingCall* call, bool head_request);
 
 // --- replaced descriptors ---------------------------------------------------------------------
 
-// True while `fd` is an end of one of our pairs.
-bool is_replaced(int fd);
-// close/dup2 onto it: forget it.
-void forget_replaced(int fd);
-// getpeername / getsockname on a replaced descriptor, or one whose connect was redirected, answer
-// with the original address. False: call the original.
+// Descriptors that are replaced now, and replacements ever made in this process.
+extern std::atomic<uint32_t> g_replaced_now;
+extern std::atomic<uint32_t> g_replaced_ever;
+inline uint32_t replacements() { return g_replaced_ever.load(std::memory_order_acquire); }
+
+bool is_replaced_slow(int fd);
+bool swallows_writes_slow(int fd);
+void forget_replaced_slow(int fd);
+
+// True while `fd` is an end of one of our pairs. One relaxed load where nothing is.
+inline bool is_replaced(int fd) {
+  return g_replaced_now.load(std::memory_order_relaxed) != 0 && is_replaced_slow(fd);
+}
+// True for a replaced descriptor whose fault is an answer or a silence (not a reset: there the
+// original gives ECONNRESET, then EPIPE).
+inline bool swallows_writes(int fd) {
+  return g_replaced_now.load(std::memory_order_relaxed) != 0 && swallows_writes_slow(fd);
+}
+// close/dup2 onto it: forget it, and close the held end.
+inline void forget_replaced(int fd) {
+  if (g_replaced_now.load(std::memory_order_relaxed) != 0) forget_replaced_slow(fd);
+}
+// After a successful dup of `from` to `to`: `to` is replaced too if `from` is.
+void duplicate_replaced(int from, int to);
+// getpeername / getsockname on a replaced descriptor answer with the original address, cut to
+// *size as the kernel does. False: call the original (also after a refused connect: ENOTCONN).
 bool original_peer(int fd, sockaddr* address, socklen_t* size);
 bool original_local(int fd, sockaddr* address, socklen_t* size);
 
@@ -41,7 +77,7 @@ bool original_local(int fd, sockaddr* address, socklen_t* size);
 
 // Performs the connect of `fd` against a bound, non-listening loopback port, so that the kernel gives
 // ECONNREFUSED in blocking and non-blocking mode alike. Returns what connect returned, errno set.
-// For AF_UNIX: -1 with ECONNREFUSED.
+// For AF_UNIX: -1 with ECONNREFUSED. Emits nothing (connect_begin did).
 int connect_refused(int fd, const sockaddr* address, socklen_t size);
 
 // --- fast timeouts ----------------------------------------------------------------------------
@@ -49,8 +85,10 @@ int connect_refused(int fd, const sockaddr* address, socklen_t size);
 // A wait for `fd` (replaced, silent) that is visible in a hook may be elapsed at once: the first wait
 // on a silence returns true ("elapse it": poll returns 0, a recv with SO_RCVTIMEO gives EAGAIN),
 // later ones false (really wait), and all are false without kOptionFastTimeouts. `timeout_ms` < 0
-// (infinite) is never elapsed. Only for waits whose *every* descriptor is a silent one.
+// (infinite) and 0 are never elapsed. Only for waits whose *every* descriptor is a silent one and is
+// waited on for reading only.
 bool elapse_wait(const pollfd* fds, nfds_t count, int timeout_ms);
+// A blocking receive: `fd` is silent, blocks, and has a SO_RCVTIMEO.
 bool elapse_receive(int fd);
 
 }  // namespace filibuster::preload

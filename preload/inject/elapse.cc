@@ -1,0 +1,69 @@
+// Fast timeouts: the first visible wait on a silence is over at once.
+#include <sys/time.h>
+
+#include "preload/inject/inject.h"
+#include "preload/inject/raw.h"
+#include "preload/inject/replaced.h"
+
+namespace filibuster::preload {
+namespace {
+
+bool fast_timeouts() {
+  return (lane_options() & kOptionFastTimeouts) != 0;
+}
+
+const ReplacedEntry* find_silent(int fd) {
+  const ReplacedEntry* entry = find_replaced(fd);
+  if (entry == nullptr || !(entry->flags.load(std::memory_order_acquire) & kEntrySilent)) {
+    return nullptr;
+  }
+  // Something to read: the hang limit has ended the silence.
+  pollfd now = {fd, POLLIN, 0};
+  const timespec none = {0, 0};
+  if (raw::call(SYS_ppoll, raw::address_of(&now), 1, raw::address_of(&none)) > 0) return nullptr;
+  return entry;
+}
+
+}  // namespace
+
+bool elapse_wait(const pollfd* fds, nfds_t count, int timeout_ms) {
+  if (timeout_ms <= 0 || count == 0 || g_replaced_now.load(std::memory_order_relaxed) == 0 ||
+      !fast_timeouts()) {
+    return false;
+  }
+  bool any = false;
+  for (nfds_t i = 0; i < count; ++i) {
+    if (fds[i].fd < 0) continue;  // poll(2): ignored
+    if ((fds[i].events & (POLLOUT | POLLWRNORM | POLLWRBAND)) != 0) return false;
+    const ReplacedEntry* entry = find_silent(fds[i].fd);
+    if (entry == nullptr) return false;
+    if ((entry->flags.load(std::memory_order_relaxed) & kEntryElapsed) == 0) any = true;
+  }
+  if (!any) return false;
+  bool first = false;
+  for (nfds_t i = 0; i < count; ++i) {
+    if (fds[i].fd < 0) continue;
+    ReplacedEntry* entry = find_replaced(fds[i].fd);
+    if (entry == nullptr) return false;
+    const uint32_t before = entry->flags.fetch_or(kEntryElapsed, std::memory_order_acq_rel);
+    if ((before & kEntryElapsed) == 0) first = true;
+  }
+  return first;
+}
+
+bool elapse_receive(int fd) {
+  if (g_replaced_now.load(std::memory_order_relaxed) == 0 || !fast_timeouts()) return false;
+  ReplacedEntry* entry = find_replaced(fd);
+  if (entry == nullptr || find_silent(fd) == nullptr) return false;
+  const int flags = raw::fcntl(fd, F_GETFL);
+  if (flags < 0 || (flags & O_NONBLOCK) != 0) return false;
+  timeval limit = {};
+  socklen_t size = sizeof limit;
+  if (raw::get_option(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) < 0 ||
+      (limit.tv_sec == 0 && limit.tv_usec == 0)) {
+    return false;
+  }
+  return (entry->flags.fetch_or(kEntryElapsed, std::memory_order_acq_rel) & kEntryElapsed) == 0;
+}
+
+}  // namespace filibuster::preload

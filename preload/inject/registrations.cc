@@ -1,0 +1,197 @@
+#include "preload/inject/registrations.h"
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "preload/agent/agent.h"
+#include "preload/inject/raw.h"
+
+namespace filibuster::preload {
+namespace {
+
+struct Dirent64 {
+  uint64_t inode;
+  int64_t offset;
+  unsigned short size;
+  unsigned char type;
+  char name[1];
+};
+
+// The number after `label` in `line` in the given base; false if it is not there.
+bool field(std::string_view line, std::string_view label, int base, uint64_t* out) {
+  const size_t at = line.find(label);
+  if (at == std::string_view::npos) return false;
+  size_t i = at + label.size();
+  while (i < line.size() && line[i] == ' ') ++i;
+  uint64_t value = 0;
+  const size_t first = i;
+  for (; i < line.size(); ++i) {
+    const char c = line[i];
+    int digit;
+    if (c >= '0' && c <= '9') {
+      digit = c - '0';
+    } else if (c >= 'a' && c <= 'f') {
+      digit = c - 'a' + 10;
+    } else {
+      break;
+    }
+    if (digit >= base) break;
+    value = value * static_cast<uint64_t>(base) + static_cast<uint64_t>(digit);
+  }
+  *out = value;
+  return i > first;
+}
+
+size_t print_number(int value, char* out) {
+  char digits[12];
+  size_t n = 0;
+  do {
+    digits[n++] = static_cast<char>('0' + value % 10);
+    value /= 10;
+  } while (value != 0);
+  for (size_t i = 0; i < n; ++i) out[i] = digits[n - 1 - i];
+  out[n] = 0;
+  return n;
+}
+
+// Reads fdinfo of the epoll descriptor `set` and appends the registrations of the aliases.
+// A line (proc(5)): "tfd:        5 events:       19 data:  5  pos:0 ino:2a sdev:8"
+class FdinfoReader {
+ public:
+  FdinfoReader(int set, uint64_t inode, Registrations* out) : set_(set), inode_(inode), out_(out) {}
+
+  const char* run(int info_directory, const char* name) {
+    const int file = raw::open_at(info_directory, name, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return file == -ENOENT ? nullptr : "fdinfo of an epoll set is not readable";
+    char buffer[4096];
+    size_t kept = 0;
+    const char* problem = nullptr;
+    for (;;) {
+      const long n = raw::read(file, buffer + kept, sizeof buffer - kept);
+      if (n == -EINTR) continue;
+      if (n < 0) problem = "fdinfo of an epoll set is not readable";
+      if (n <= 0) break;
+      kept = take_lines(buffer, kept + static_cast<size_t>(n));
+      if (kept == sizeof buffer) kept = 0;  // no line of an epoll set is that long
+    }
+    raw::close(file);
+    if (problem == nullptr && full_) problem = "the connection is in more than 32 epoll sets";
+    return problem;
+  }
+
+ private:
+  size_t take_lines(char* buffer, size_t size) {
+    size_t begin = 0;
+    while (begin < size) {
+      const void* end = memchr(buffer + begin, '\n', size - begin);
+      if (end == nullptr) break;
+      const size_t next = static_cast<size_t>(static_cast<const char*>(end) - buffer) + 1;
+      line({buffer + begin, next - 1 - begin});
+      begin = next;
+    }
+    memmove(buffer, buffer + begin, size - begin);
+    return size - begin;
+  }
+
+  void line(std::string_view text) {
+    uint64_t fd, events, data, inode;
+    if (!field(text, "tfd:", 10, &fd) || !field(text, "events:", 16, &events) ||
+        !field(text, "data:", 16, &data)) {
+      return;
+    }
+    // A number that was closed and given out again may still be registered for its older socket.
+    if (field(text, "ino:", 16, &inode) && inode != inode_) return;
+    for (int i = 0; i < out_->alias_count; ++i) {
+      if (out_->aliases[i] != static_cast<int>(fd)) continue;
+      if (out_->count == kMaxRegistrations) {
+        full_ = true;
+        return;
+      }
+      Registrations::One& one = out_->list[out_->count++];
+      one.set = set_;
+      one.fd = static_cast<int>(fd);
+      one.event.events = static_cast<uint32_t>(events);
+      one.event.data.u64 = data;
+      return;
+    }
+  }
+
+  int set_;
+  uint64_t inode_;
+  Registrations* out_;
+  bool full_ = false;
+};
+
+// Calls `visit(number, name, link target)` for every descriptor of the process but `directory`.
+template <typename Visit>
+const char* for_each_descriptor(int directory, Visit visit) {
+  raw::call(SYS_lseek, directory, 0, SEEK_SET);
+  alignas(Dirent64) char entries[2048];
+  for (;;) {
+    const long n = raw::call(SYS_getdents64, directory, raw::address_of(entries), sizeof entries);
+    if (n < 0) return "/proc/self/fd is not readable";
+    if (n == 0) return nullptr;
+    for (long at = 0; at < n;) {
+      const auto* entry = reinterpret_cast<const Dirent64*>(entries + at);
+      at += entry->size;
+      int number = 0;
+      const char* c = entry->name;
+      for (; *c >= '0' && *c <= '9'; ++c) number = number * 10 + (*c - '0');
+      if (c == entry->name || *c != 0 || number == directory) continue;
+      char target[64];
+      const long length = raw::read_link_at(directory, entry->name, target, sizeof target);
+      if (length <= 0) continue;  // closed meanwhile
+      const char* problem =
+          visit(number, entry->name, std::string_view(target, static_cast<size_t>(length)));
+      if (problem != nullptr) return problem;
+    }
+  }
+}
+
+}  // namespace
+
+const char* find_registrations(int fd, Registrations* out) {
+  out->count = out->alias_count = 0;
+  // thread-self: threads may have unshared their descriptor table.
+  const int directory =
+      raw::open_at(AT_FDCWD, "/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return "/proc/self/fd is not readable";
+  const int info =
+      raw::open_at(AT_FDCWD, "/proc/thread-self/fdinfo", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  char own_name[12];
+  print_number(fd, own_name);
+  char own_target[64];
+  const long own_size = raw::read_link_at(directory, own_name, own_target, sizeof own_target);
+  const std::string_view own(own_target, own_size > 0 ? static_cast<size_t>(own_size) : 0);
+  uint64_t inode = 0;
+  const char* problem = nullptr;
+  if (info < 0) {
+    problem = "/proc/self/fdinfo is not readable";
+  } else if (!field(own, "socket:[", 10, &inode)) {
+    problem = "the descriptor is not a socket any more";
+  } else {
+    out->aliases[out->alias_count++] = fd;
+    problem = for_each_descriptor(
+        directory, [&](int number, const char*, std::string_view target) -> const char* {
+          if (number == fd || target != own || is_own_descriptor(number)) return nullptr;
+          if (out->alias_count == kMaxAliases) return "the socket has more than 8 descriptors";
+          out->aliases[out->alias_count++] = number;
+          return nullptr;
+        });
+  }
+  if (problem == nullptr) {
+    problem = for_each_descriptor(
+        directory, [&](int number, const char* name, std::string_view target) -> const char* {
+          if (target != "anon_inode:[eventpoll]") return nullptr;
+          return FdinfoReader(number, inode, out).run(info, name);
+        });
+  }
+  if (info >= 0) raw::close(info);
+  raw::close(directory);
+  return problem;
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,40 @@
+// What is known of each replaced descriptor: a two-level table by number, lock-free, never freed.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace filibuster::preload {
+
+enum ReplacedFlags : uint32_t {
+  kEntryUsed = 1u << 0,
+  kEntrySwallows = 1u << 1,  // an answer or a silence: what is sent goes nowhere
+  kEntrySilent = 1u << 2,
+  kEntryElapsed = 1u << 3,  // its first visible wait was elapsed
+  kEntryShared = 1u << 4,   // has duplicates: the held end stays until it is the oldest
+};
+
+struct ReplacedEntry {
+  std::atomic<uint32_t> flags;  // stored last (release): 0 = not replaced
+  std::atomic<uint32_t> held;   // 1 + slot of its held end (keep_held_end), 0 = none
+  socklen_t peer_size;
+  socklen_t local_size;
+  sockaddr_storage peer;
+  sockaddr_storage local;
+};
+
+// The entry of a replaced descriptor, else nullptr.
+ReplacedEntry* find_replaced(int fd);
+// A free entry to fill in, then to publish with `flags`; nullptr: no memory, or `fd` is too high.
+ReplacedEntry* claim_replaced(int fd);
+void publish_replaced(ReplacedEntry* entry, uint32_t flags);
+
+// Keeps `held` (one of our own descriptors) open until it is dropped, or the oldest of too many.
+// Returns its slot + 1.
+uint32_t keep_held_end(int held);
+// Reads away what the application sent and closes it: a FIN, not a reset.
+void drop_held_end(uint32_t slot_and_one);
+
+}  // namespace filibuster::preload
