@@ -89,6 +89,9 @@ class Search {
   std::optional<AbstractExecution> next();
   AbstractExecution describe(AbstractId id) const;
   SearchCounts counts() const;
+  // The first failure of the store. next() then returns nullopt although the space is not explored:
+  // look here before saying so.
+  Result<void> health() const;
   // A group of RPCs under one parent that makes `id` redundant was seen in which executions
   // (for `--explain` and tests). Empty if it is not redundant.
   std::vector<AbstractId> redundant_because(AbstractId id) const;

@@ -87,6 +87,9 @@ struct SearchStore::State {
   Clock::time_point begun;
   uint64_t duplicate = 0, beyond_bound = 0;
   bool counters_changed = false;
+  // The first failed write. The transaction was rolled back with it, so that the file holds whole
+  // operations only; nothing is written any more.
+  std::optional<Error> failed;
 
   ~State() {
     for (sqlite3_stmt* statement : statements) sqlite3_finalize(statement);
@@ -112,16 +115,21 @@ struct SearchStore::State {
     sqlite3_reset(statement);
     return result;
   }
+  Result<void> fail(const Error& why) {
+    failed = why;
+    if (sqlite3_get_autocommit(db) == 0) (void)execute("ROLLBACK");
+    open_transaction = false;
+    return why;
+  }
   Result<void> write(Sql sql) {
+    if (failed) return *failed;
     if (!open_transaction) {
-      if (auto begin = run(kBegin); !begin) {
-        sqlite3_reset(at(sql));
-        return begin;
-      }
+      if (auto begin = run(kBegin); !begin) return fail(begin.error());
       open_transaction = true;
       begun = Clock::now();
     }
-    return run(sql);
+    auto done = run(sql);
+    return done.ok() ? done : fail(done.error());
   }
   void bind(Sql sql, int place, uint64_t value) {
     sqlite3_bind_int64(at(sql), place, static_cast<sqlite3_int64>(value));
@@ -213,16 +221,16 @@ Result<std::unique_ptr<SearchStore>> SearchStore::open(const std::string& path) 
 
 Result<void> SearchStore::flush() {
   State& s = *state_;
+  if (s.failed) return *s.failed;
   if (s.counters_changed) {
     s.counters_changed = false;
     if (auto put = set_meta("duplicate", std::to_string(s.duplicate)); !put) return put;
     if (auto put = set_meta("beyond_bound", std::to_string(s.beyond_bound)); !put) return put;
   }
   if (!s.open_transaction) return {};
-  auto committed = s.run(kCommit);
-  // A commit that failed for lack of space rolls back or stays open; either way SQLite knows.
-  s.open_transaction = sqlite3_get_autocommit(s.db) == 0;
-  return committed;
+  if (auto committed = s.run(kCommit); !committed) return s.fail(committed.error());
+  s.open_transaction = false;
+  return {};
 }
 
 Result<void> SearchStore::commit_if_older(int milliseconds) {

@@ -1,0 +1,63 @@
+// The RPCs of one execution in the form in which the search keeps and compares them: numbers instead
+// of indexes, a running hash for each group (the RPCs under one parent, in order of issue).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/hash.h"
+#include "daemon/search/search.h"
+
+namespace filibuster::search {
+
+inline constexpr uint32_t kNowhere = UINT32_MAX;
+
+struct Item {
+  uint32_t rpc = 0;     // number of the index, from 1
+  uint32_t parent = 0;  // number of the parent's index; 0: []
+  OutcomeId outcome = 0;
+  uint32_t faults = 0;  // number of the fault list; 0: never faulted here
+  bool injected = false;  // the outcome is a fault of ours
+  // Made by GroupHasher::link from what stands before this item:
+  uint32_t parent_at = kNowhere;  // where the parent stands in the list
+  Hash128 before;   // the group up to and without this item
+  Hash128 context;  // what stands before each ancestor in that one's group: all that can influence
+                    // this item from outside its group, under service encapsulation
+};
+
+using RpcList = std::vector<Item>;
+
+// Hash of a group that ends with this RPC and outcome.
+Hash128 group_with(Hash128 before, uint32_t rpc, OutcomeId outcome);
+inline Hash128 group_with(const Item& item) {
+  return group_with(item.before, item.rpc, item.outcome);
+}
+// Hash of such a group in its context.
+Hash128 in_context(Hash128 context, Hash128 group);
+
+class GroupHasher {
+ public:
+  // Fills the derived members of every item. `numbers`: numbers of indexes given so far.
+  void link(RpcList& list, uint32_t numbers);
+
+ private:
+  struct Slot {
+    uint64_t seen_in = 0;   // link() call that saw the RPC itself
+    uint64_t group_in = 0;  // link() call that saw a child of it
+    uint32_t at = 0;
+    Hash128 group;
+  };
+  std::vector<Slot> slots_;  // by number
+  uint64_t call_ = 0;
+};
+
+// A byte string of variable-length numbers: about 5 bytes for an RPC.
+void pack(const RpcList& list, std::string* out);
+// False if it was not made by pack(). The derived members are not filled.
+bool unpack(std::string_view packed, RpcList* list);
+void pack_number(uint64_t number, std::string* out);
+bool unpack_number(std::string_view* packed, uint64_t* number);
+
+}  // namespace filibuster::search

@@ -1,0 +1,165 @@
+// An application in one process, without sockets: services are functions that issue RPCs and map their
+// outcomes to their own answer. Runs under a plan of faults and says what the agents would have seen.
+//
+//   SimulatedApplication app;
+//   app.faults("movies", {"status:503"});
+//   app.service("users", [](Caller& c) { return c.call("movies") == kOk ? kOk : "status:500"; });
+//   app.test([](Caller& c) { return c.call("users"); });
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/hash.h"
+#include "daemon/search/search.h"
+#include "daemon/store/store.h"
+
+namespace filibuster::search {
+
+inline const std::string kOk = "status:200";
+using FaultSet = std::map<Hash128, OutcomeId>;
+// One group: the parent's index and (index, outcome) of each RPC under it.
+using GroupSeen = std::pair<Hash128, std::vector<std::pair<Hash128, OutcomeId>>>;
+
+struct SimulatedRun {
+  std::vector<ObservedRpc> rpcs;
+  size_t faults_met = 0;
+};
+
+class SimulatedApplication;
+
+// What a service holds while it serves one request.
+class Caller {
+ public:
+  Caller(SimulatedApplication& app, const FaultSet& plan, SimulatedRun& run, Hash128 path)
+      : app_(app), plan_(plan), run_(run), path_(path) {}
+  // The outcome as the caller sees it. `what` distinguishes endpoints of one service.
+  std::string call(const std::string& service, const std::string& what = "");
+  const std::vector<std::string>& seen() const { return seen_; }
+
+ private:
+  SimulatedApplication& app_;
+  const FaultSet& plan_;
+  SimulatedRun& run_;
+  Hash128 path_;
+  std::map<std::string, uint32_t> count_;
+  std::vector<std::string> seen_;  // outcomes so far
+};
+
+class SimulatedApplication {
+ public:
+  using Handler = std::function<std::string(Caller&)>;
+
+  void service(const std::string& name, Handler handler) { handlers_[name] = std::move(handler); }
+  void test(Handler handler) { test_ = std::move(handler); }
+  void faults(const std::string& service, const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) faults_[service].push_back(outcome(text));
+  }
+  // An index without the invocation count: the k-th call of a retry loop is no RPC of its own.
+  void leave_out_count() { count_in_index_ = false; }
+
+  OutcomeId outcome(const std::string& text) {
+    const auto next = static_cast<OutcomeId>(outcomes_.size() + 1);
+    return outcomes_.emplace(text, next).first->second;
+  }
+  const std::string& text(OutcomeId id) const {
+    for (const auto& [text, number] : outcomes_) {
+      if (number == id) return text;
+    }
+    static const std::string none;
+    return none;
+  }
+  SimulatedRun run(const FaultSet& plan) {
+    SimulatedRun result;
+    Caller caller(*this, plan, result, Hash128{});
+    test_(caller);
+    return result;
+  }
+
+ private:
+  friend class Caller;
+  std::map<std::string, Handler> handlers_;
+  std::map<std::string, std::vector<OutcomeId>> faults_;
+  std::map<std::string, OutcomeId> outcomes_;
+  Handler test_;
+  bool count_in_index_ = true;
+};
+
+inline std::string Caller::call(const std::string& service, const std::string& what) {
+  const std::string signature = service + "|" + what;
+  const uint32_t count = ++count_[signature];
+  const Hash128 index =
+      combine(combine(path_, hash_text(signature)), app_.count_in_index_ ? count : 0);
+  const size_t at = run_.rpcs.size();
+  run_.rpcs.push_back({index, path_, 0, 0, app_.faults_[service]});
+  OutcomeId outcome = 0;
+  if (const auto fault = plan_.find(index); fault != plan_.end()) {
+    outcome = run_.rpcs[at].injected = fault->second;
+    ++run_.faults_met;
+  } else if (const auto handler = app_.handlers_.find(service); handler != app_.handlers_.end()) {
+    Caller callee(app_, plan_, run_, index);
+    outcome = app_.outcome(handler->second(callee));
+  } else {
+    outcome = app_.outcome(kOk);
+  }
+  run_.rpcs[at].outcome = outcome;
+  seen_.push_back(app_.text(outcome));
+  return seen_.back();
+}
+
+inline std::set<GroupSeen> groups_of(const SimulatedRun& run) {
+  std::map<Hash128, std::vector<std::pair<Hash128, OutcomeId>>> groups;
+  for (const ObservedRpc& rpc : run.rpcs) groups[rpc.parent].emplace_back(rpc.index, rpc.outcome);
+  return {groups.begin(), groups.end()};
+}
+
+inline FaultSet plan_of(const AbstractExecution& execution) {
+  FaultSet plan;
+  for (const PlannedFault& fault : execution.faults) plan[fault.index] = fault.fault;
+  return plan;
+}
+
+struct Exploration {
+  SearchCounts counts;
+  std::set<GroupSeen> groups;
+  std::set<FaultSet> plans;  // executed, without the reference
+  bool repeated = false;     // a set of faults was executed twice
+};
+
+// Continues `search` until it is explored or `limit` executions were run.
+inline void explore(SimulatedApplication& app, Search& search, Exploration* seen,
+                    uint64_t limit = UINT64_MAX) {
+  if (search.counts().executed == 0) {
+    const SimulatedRun reference = app.run({});
+    seen->groups.merge(groups_of(reference));
+    (void)search.executed(kReference, reference.rpcs);
+  }
+  for (; limit > 0; --limit) {
+    const auto next = search.next();
+    if (!next) break;
+    const FaultSet plan = plan_of(*next);
+    seen->repeated = !seen->plans.insert(plan).second || seen->repeated;
+    const SimulatedRun run = app.run(plan);
+    seen->groups.merge(groups_of(run));
+    if (run.faults_met < plan.size()) {
+      (void)search.abandoned(next->id, "plan not met");
+    } else {
+      (void)search.executed(next->id, run.rpcs);
+    }
+  }
+  seen->counts = search.counts();
+}
+
+inline Exploration explore(SimulatedApplication& app, const SearchOptions& options = {},
+                           SearchStore* store = nullptr) {
+  Search search(options, store);
+  Exploration seen;
+  explore(app, search, &seen);
+  return seen;
+}
+
+}  // namespace filibuster::search
