@@ -39,6 +39,9 @@ struct HubOptions {
   uint32_t index_parts = 0;  // IndexParts
   bool fast_timeouts = true;
   std::chrono::milliseconds hang_limit{5000};
+  // Of the per-user control page; empty: kUserControlDirPrefix + uid. Tests set it, so that they do
+  // not take the page away from a daemon of the same user.
+  std::string user_directory;
 };
 
 class AgentHub {

@@ -1,0 +1,238 @@
+#include "daemon/agents/finisher.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "core/http1/message_parser.h"
+
+namespace filibuster {
+namespace {
+
+// The two descriptors of one connection share its number.
+constexpr uint64_t kRealBit = 1ull << 55;
+constexpr uint64_t kNumberMask = kRealBit - 1;
+// One readable event reads at most this much, so that one fast server does not starve the lease.
+constexpr size_t kReadBudget = 1u << 20;
+
+void set_nonblocking(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags >= 0) ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+}
+
+std::string seconds_text(uint64_t ns) {
+  const uint64_t tenths = ns / 100'000'000;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+// Notes that one whole response went by.
+class AnswerEnd final : public http1::Handler {
+ public:
+  void on_head(const http1::MessageHead& head, size_t) override { status_ = head.status; }
+  void on_body(const char*, size_t) override {}
+  void on_complete(size_t, Hash128, uint64_t) override {
+    // Interim answers (100, 103) announce another one; 101 ends HTTP.
+    if (status_ >= 200 || status_ == 101) done_ = true;
+  }
+  bool done() const { return done_; }
+
+ private:
+  uint16_t status_ = 0;
+  bool done_ = false;
+};
+
+}  // namespace
+
+struct Finisher::Connection {
+  Connection(const HandOff& h, UniqueFd held_end, UniqueFd real_end, std::string response)
+      : hand_off(h),
+        held(std::move(held_end)),
+        real(std::move(real_end)),
+        answer(std::move(response)),
+        parser(http1::Direction::kResponses, &answer_end) {
+    parser.expect_response_to(h.head_request != 0 ? "HEAD" : "GET");
+  }
+  HandOff hand_off;
+  UniqueFd held, real;
+  std::string answer;
+  size_t sent = 0;
+  bool answered = false;  // all of it is sent: waits for the application's close
+  bool app_half_closed = false;
+  uint64_t limit_ns = 0;
+  uint64_t deadline_ns = 0;
+  AnswerEnd answer_end;
+  http1::MessageParser parser;
+};
+
+void close_with_reset(UniqueFd fd) {
+  const linger now{1, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+Finisher::Finisher(int epoll_fd, uint64_t tag, Report report)
+    : epoll_fd_(epoll_fd), tag_(tag), report_(std::move(report)) {}
+
+Finisher::~Finisher() { reset_all(0); }
+
+bool Finisher::watch(int fd, uint64_t data, uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = tag_ | data;
+  if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0) return true;
+  return errno == EEXIST && ::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event) == 0;
+}
+
+void Finisher::take(const HandOff& hand_off, UniqueFd held, UniqueFd real, std::string answer,
+                    uint64_t hang_limit_ns, uint64_t now_ns) {
+  const uint64_t number = next_number_++;
+  auto connection = std::make_unique<Connection>(hand_off, std::move(held), std::move(real),
+                                                 std::move(answer));
+  connection->limit_ns = hang_limit_ns;
+  connection->deadline_ns = now_ns + hang_limit_ns;
+  set_nonblocking(connection->held.get());
+  if (connection->real.valid()) set_nonblocking(connection->real.get());
+  // Edge-triggered: a half-closed end stays silent until its limit without waking us again.
+  const bool held_ok = watch(connection->held.get(), number, EPOLLRDHUP | EPOLLET);
+  const bool real_ok = !connection->real.valid() ||
+                       watch(connection->real.get(), number | kRealBit, EPOLLIN | EPOLLRDHUP);
+  if (!held_ok || !real_ok) {
+    report_(hand_off.execution, hand_off.rpc, "the handed-off connection is not a socket");
+    close_with_reset(std::move(connection->held));
+    return;
+  }
+  connections_.emplace(number, std::move(connection));
+}
+
+void Finisher::ready(uint64_t data, uint32_t events) {
+  const uint64_t number = data & kNumberMask;
+  const auto place = connections_.find(number);
+  if (place == connections_.end()) return;
+  Connection* connection = place->second.get();
+  if ((data & kRealBit) != 0) {
+    if (connection->real.valid()) read_real(number, connection);
+    return;
+  }
+  if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
+    connections_.erase(place);  // the application closed its end
+    return;
+  }
+  if ((events & EPOLLRDHUP) != 0) connection->app_half_closed = true;
+  if (connection->answered) {
+    discard_input(connection);
+    if (connection->app_half_closed) connections_.erase(place);
+  } else if ((events & EPOLLOUT) != 0) {
+    if (!send_answer(number, connection)) connections_.erase(number);
+  }
+}
+
+void Finisher::read_real(uint64_t number, Connection* connection) {
+  char buffer[16 * 1024];
+  size_t budget = kReadBudget;
+  while (budget > 0) {
+    const ssize_t size = ::recv(connection->real.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    bool done = size <= 0;
+    if (size > 0) {
+      budget -= std::min(budget, static_cast<size_t>(size));
+      const http1::ParseState state = connection->parser.feed(buffer, static_cast<size_t>(size));
+      done = connection->answer_end.done() || state == http1::ParseState::kInvalid ||
+             state == http1::ParseState::kUpgraded;
+    }
+    if (!done) continue;
+    connection->real.reset();
+    if (!drained(connection)) {
+      connections_.erase(number);
+      return;
+    }
+    if (connection->hand_off.kind == HandOffKind::kDrainThenAnswer &&
+        !send_answer(number, connection)) {
+      connections_.erase(number);
+    }
+    return;
+  }
+}
+
+bool Finisher::drained(Connection* connection) {
+  if (connection->hand_off.kind != HandOffKind::kDrainThenReset) return true;
+  close_with_reset(std::move(connection->held));
+  return false;
+}
+
+bool Finisher::send_answer(uint64_t number, Connection* connection) {
+  const std::string& answer = connection->answer;
+  while (connection->sent < answer.size()) {
+    const ssize_t size = ::send(connection->held.get(), answer.data() + connection->sent,
+                                answer.size() - connection->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      return watch(connection->held.get(), number, EPOLLOUT | EPOLLRDHUP | EPOLLET);
+    }
+    if (size <= 0) return false;
+    connection->sent += static_cast<size_t>(size);
+  }
+  // Not closed yet: closing with unread input would reset the connection and take the answer away
+  // before the application has read it.
+  ::shutdown(connection->held.get(), SHUT_WR);
+  connection->answered = true;
+  discard_input(connection);
+  return watch(connection->held.get(), number, EPOLLIN | EPOLLRDHUP | EPOLLET);
+}
+
+void Finisher::discard_input(Connection* connection) {
+  char buffer[4096];
+  for (size_t budget = kReadBudget; budget > 0;) {
+    const ssize_t size = ::recv(connection->held.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) continue;
+    if (size == 0) connection->app_half_closed = true;
+    if (size <= 0) return;
+    budget -= std::min(budget, static_cast<size_t>(size));
+  }
+}
+
+void Finisher::expire(uint64_t now_ns) {
+  std::vector<uint64_t> over;
+  for (const auto& [number, connection] : connections_) {
+    if (connection->deadline_ns <= now_ns) over.push_back(number);
+  }
+  for (const uint64_t number : over) {
+    Connection& connection = *connections_.at(number);
+    const HandOff& hand_off = connection.hand_off;
+    const std::string limit = "(hang limit " + seconds_text(connection.limit_ns) + " reached)";
+    if (connection.answered) {
+      // Answered long ago: nothing to say.
+    } else if (connection.real.valid()) {
+      report_(hand_off.execution, hand_off.rpc, "the server's own answer did not end " + limit);
+    } else if (hand_off.kind == HandOffKind::kDrainThenAnswer) {
+      report_(hand_off.execution, hand_off.rpc, "the caller does not read the answer " + limit);
+    } else if (!connection.app_half_closed) {
+      report_(hand_off.execution, hand_off.rpc, "caller has no timeout " + limit);
+    }
+    if (!connection.answered) close_with_reset(std::move(connection.held));
+    connections_.erase(number);
+  }
+}
+
+uint64_t Finisher::next_deadline_ns() const {
+  uint64_t next = 0;
+  for (const auto& [number, connection] : connections_) {
+    if (next == 0 || connection->deadline_ns < next) next = connection->deadline_ns;
+  }
+  return next;
+}
+
+void Finisher::reset_all(uint32_t execution) {
+  std::erase_if(connections_, [execution](auto& row) {
+    Connection& connection = *row.second;
+    if (execution != 0 && connection.hand_off.execution != execution) return false;
+    if (!connection.answered) close_with_reset(std::move(connection.held));
+    return true;
+  });
+}
+
+}  // namespace filibuster

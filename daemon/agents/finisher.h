@@ -1,0 +1,60 @@
+// Finishes the connections on which a fault fired, so that no thread of ours runs in the agents'
+// processes: holds silences, reads real answers away, resets. All sockets are non-blocking and
+// watched by the hub's epoll set; the caller serialises the calls.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "core/protocol/messages.h"
+#include "daemon/agents/descriptors.h"
+
+namespace filibuster {
+
+class Finisher {
+ public:
+  // Something to say about the fault of one RPC.
+  using Report = std::function<void(uint32_t execution, uint64_t rpc, const std::string& text)>;
+  // Watched descriptors carry `tag | number` as epoll data; `tag` leaves the low 56 bits free.
+  Finisher(int epoll_fd, uint64_t tag, Report report);
+  ~Finisher();
+
+  // Takes both over. `answer`: what kDrainThenAnswer sends.
+  void take(const HandOff& hand_off, UniqueFd held, UniqueFd real, std::string answer,
+            uint64_t hang_limit_ns, uint64_t now_ns);
+  // epoll reported `events` for `data` (with our tag).
+  void ready(uint64_t data, uint32_t events);
+  // Resets the silences that reached their limit.
+  void expire(uint64_t now_ns);
+  // CLOCK_MONOTONIC of the next limit; 0: none.
+  uint64_t next_deadline_ns() const;
+  // Resets all that are left of `execution`; of every execution with 0.
+  void reset_all(uint32_t execution);
+  size_t size() const { return connections_.size(); }
+
+ private:
+  struct Connection;
+  using Connections = std::unordered_map<uint64_t, std::unique_ptr<Connection>>;
+
+  bool watch(int fd, uint64_t data, uint32_t events);
+  void read_real(uint64_t number, Connection* connection);
+  // The real answer is read: go on with what the kind says. False: the connection is done.
+  bool drained(Connection* connection);
+  // False: the connection is done.
+  bool send_answer(uint64_t number, Connection* connection);
+  void discard_input(Connection* connection);
+
+  const int epoll_fd_;
+  const uint64_t tag_;
+  const Report report_;
+  uint64_t next_number_ = 1;
+  Connections connections_;
+};
+
+// Closes so that the other end sees ECONNRESET (TCP).
+void close_with_reset(UniqueFd fd);
+
+}  // namespace filibuster

@@ -1,0 +1,123 @@
+#include "daemon/agents/lane.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/protocol/control_page.h"
+
+namespace filibuster {
+namespace {
+
+// A known-length body up to this many bytes is held until it is complete (design.md "Payload before
+// decision"); most JSON requests between services are far smaller.
+constexpr uint32_t kMaxHeldBody = 64 * 1024;
+constexpr uint32_t kPayloadSample = 512;
+
+// Writer of a seqlock: odd while the data is inconsistent.
+class SequenceWrite {
+ public:
+  explicit SequenceWrite(std::atomic<uint32_t>* sequence) : sequence_(sequence) {
+    sequence_->fetch_add(1, std::memory_order_relaxed);
+    // The data is written after the odd value is visible.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  ~SequenceWrite() { sequence_->fetch_add(1, std::memory_order_release); }
+  SequenceWrite(const SequenceWrite&) = delete;
+
+ private:
+  std::atomic<uint32_t>* sequence_;
+};
+
+// How much of a rendered response a HEAD request gets: all but the body.
+size_t head_part(const FaultSpec& fault, const std::string& whole) {
+  const std::string head = render_http_response(fault, true);
+  if (whole.compare(0, head.size(), head) == 0) return head.size();
+  const size_t end = whole.find("\r\n\r\n");
+  return end == std::string::npos ? whole.size() : end + 4;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Lane>> Lane::create(const HubOptions& options) {
+  std::unique_ptr<Lane> lane(new Lane);
+  Result<UniqueFd> file = sealed_memory("filibuster-lane", sizeof(LaneMemory));
+  if (!file) return file.error();
+  lane->file_ = std::move(file).value();
+  if (!lane->memory_.map(lane->file_.get())) return system_error("mmap of lane memory");
+
+  LaneMemory* memory = lane->memory_.get();
+  memory->magic = kLaneMagic;
+  memory->major = kProtocolMajor;
+  memory->minor = kProtocolMinor;
+  memory->size = sizeof(LaneMemory);
+  memory->session = options.session;
+  memory->lane = options.lane;
+  memory->index_parts = options.index_parts;
+  memory->options = options.fast_timeouts ? static_cast<uint32_t>(kOptionFastTimeouts) : 0u;
+  memory->max_held_body = kMaxHeldBody;
+  memory->payload_sample = kPayloadSample;
+  lane->renew_lease(clock_ns());
+  return lane;
+}
+
+Result<void> Lane::write_plan(std::span<const PlannedRpcFault> rows) {
+  if (rows.size() > kMaxPlanEntries) {
+    return Error{"the plan of an execution has " + std::to_string(rows.size()) +
+                 " faults; at most " + std::to_string(kMaxPlanEntries) + " fit"};
+  }
+  std::string blob;
+  std::vector<PlanEntry> entries;
+  entries.reserve(rows.size());
+  for (const PlannedRpcFault& row : rows) {
+    PlanEntry entry{};
+    entry.index = row.index;
+    if (row.opens_connection) entry.connect_key = row.connect_key;
+    entry.signature = row.signature;
+    entry.parent_path = row.parent;
+    entry.count = row.count;
+    entry.kind = static_cast<uint8_t>(row.fault.kind);
+    entry.after_effect = row.fault.after_effect ? 1 : 0;
+    entry.status = row.fault.status;
+    entry.id = static_cast<uint32_t>(entries.size());
+    if (row.fault.kind == FaultKind::kStatus) {
+      const std::string response = render_http_response(row.fault, false);
+      entry.blob_offset = static_cast<uint32_t>(blob.size());
+      entry.blob_size = static_cast<uint32_t>(response.size());
+      entry.blob_head_size = static_cast<uint32_t>(head_part(row.fault, response));
+      if (response.size() > kBlobSize - blob.size()) {
+        return Error{"the planned responses of an execution need more than " +
+                     std::to_string(kBlobSize) + " bytes; shorten the configured bodies"};
+      }
+      blob += response;
+    }
+    entries.push_back(entry);
+  }
+
+  const SequenceWrite write(&memory_->plan_sequence);
+  std::copy(entries.begin(), entries.end(), memory_->plan);
+  std::copy(blob.begin(), blob.end(), memory_->blob);
+  memory_->plan_count = static_cast<uint32_t>(entries.size());
+  return {};
+}
+
+void Lane::write_targets(std::span<const Target128> targets) {
+  const size_t count = std::min<size_t>(targets.size(), kMaxTargets);
+  const SequenceWrite write(&memory_->target_version);
+  std::copy_n(targets.begin(), count, memory_->targets);
+  memory_->target_count = static_cast<uint32_t>(count);
+}
+
+void Lane::begin(uint32_t execution) {
+  // No agent counts while the lane is idle. All-zero is the free slot.
+  std::memset(static_cast<void*>(memory_->counters), 0, sizeof memory_->counters);
+  memory_->counters_lost.store(0, std::memory_order_relaxed);
+  memory_->execution.store(execution, std::memory_order_relaxed);
+  renew_lease(clock_ns());
+  memory_->state.store(static_cast<uint32_t>(LaneState::kExecuting), std::memory_order_release);
+}
+
+void Lane::end() {
+  memory_->state.store(static_cast<uint32_t>(LaneState::kIdle), std::memory_order_release);
+}
+
+}  // namespace filibuster

@@ -1,0 +1,53 @@
+// The writer of one lane's shared memory (core/protocol/lane_memory.h). Not thread-safe but for
+// renew_lease().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/protocol/lane_memory.h"
+#include "core/result.h"
+#include "daemon/agents/agent_hub.h"
+#include "daemon/agents/descriptors.h"
+
+namespace filibuster {
+
+class Lane {
+ public:
+  static Result<std::unique_ptr<Lane>> create(const HubOptions& options);
+
+  int descriptor() const { return file_.get(); }
+
+  // Replaces the plan under its seqlock; entry i of lane memory is row i. Error: it does not fit,
+  // then the old plan stands.
+  Result<void> write_plan(std::span<const PlannedRpcFault> rows);
+  void write_targets(std::span<const Target128> targets);
+
+  // Clears the counters, then opens the lane for `execution`.
+  void begin(uint32_t execution);
+  void end();
+  bool executing() const { return state() == LaneState::kExecuting; }
+
+  // From any thread.
+  void renew_lease(uint64_t now_ns) {
+    memory_->lease_ns.store(now_ns, std::memory_order_release);
+  }
+  // Invocations that found their counter table full since begin().
+  uint32_t counters_lost() const {
+    return memory_->counters_lost.load(std::memory_order_acquire);
+  }
+
+ private:
+  Lane() = default;
+  LaneState state() const {
+    return static_cast<LaneState>(memory_->state.load(std::memory_order_relaxed));
+  }
+
+  UniqueFd file_;
+  SharedMapping<LaneMemory> memory_;
+};
+
+}  // namespace filibuster

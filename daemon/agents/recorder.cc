@@ -1,0 +1,429 @@
+#include "daemon/agents/recorder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/index/execution_index.h"
+#include "daemon/agents/registration.h"
+
+namespace filibuster {
+namespace {
+
+// An agent that floods makes the execution incomplete, not this process large.
+constexpr size_t kMaxRpcs = 1u << 20;
+constexpr size_t kMaxTexts = 1000;  // of each list of a record
+
+void add_text(std::vector<std::string>* list, std::string text) {
+  if (list->size() >= kMaxTexts) return;
+  if (std::find(list->begin(), list->end(), text) == list->end()) list->push_back(std::move(text));
+}
+
+std::vector<std::string> split_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    if (end != 0) lines.emplace_back(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  return lines;
+}
+
+std::string rpc_text(const RpcRecord& rpc) {
+  return rpc.caller + " (pid " + std::to_string(rpc.pid) + ") -> " + rpc.service + " " +
+         rpc.method + " " + rpc.target;
+}
+
+std::string number_text(uint64_t rpc) {
+  return "agent " + std::to_string(rpc >> 32) + ", RPC " + std::to_string(rpc & 0xffffffffu);
+}
+
+// RPCs that a record can list but whose end no caller reports: the incoming side ends them.
+bool formed_on_arrival(const RpcRecord& rpc) { return (rpc.flags & kRpcEntry) != 0; }
+
+}  // namespace
+
+void Recorder::begin(uint32_t execution, const std::vector<PlannedRpcFault>& plan,
+                     RpcMemory::Plan expanded, uint64_t now_ns) {
+  entries_.clear();
+  late_rpcs_.clear();
+  open_rpcs_ = 0;
+  open_incoming_ = 0;
+  plan_ = plan;
+  expanded_ = std::move(expanded);
+  planned_.assign(plan_.size(), {});
+  draft_.execution = execution;
+  draft_.started_ns = now_ns;
+  running_ = true;
+}
+
+template <typename Event>
+bool Recorder::take(const EventSource& source, const EventHead& head,
+                    std::span<const uint8_t> payload) {
+  Event event;
+  if (!decode(payload.data(), payload.size(), &event)) return false;
+  on(source, head, event);
+  return true;
+}
+
+bool Recorder::event(const EventSource& source, const EventHead& head,
+                     std::span<const uint8_t> payload) {
+  switch (static_cast<EventType>(head.type)) {
+    case EventType::kRpcIssued:
+      return take<RpcIssued>(source, head, payload);
+    case EventType::kRpcReceived:
+      return take<RpcReceived>(source, head, payload);
+    case EventType::kRpcFinished:
+      return take<RpcFinished>(source, head, payload);
+    case EventType::kIncomingFinished:
+      return take<IncomingFinished>(source, head, payload);
+    case EventType::kFaultFired:
+      return take<FaultFired>(source, head, payload);
+    case EventType::kNotInterposed:
+      return take<NotInterposed>(source, head, payload);
+    case EventType::kRpcFinalized:
+      return take<RpcFinalized>(source, head, payload);
+    case EventType::kNote:
+      return take<Note>(source, head, payload);
+    case EventType::kListen:
+    case EventType::kFiller:
+      return true;  // the table of targets is the hub's
+  }
+  return true;  // of a later minor version
+}
+
+Recorder::Entry* Recorder::entry(const EventSource& source, const EventHead& head, uint64_t rpc) {
+  if (!running_ || head.execution != draft_.execution || late_rpcs_.contains(rpc)) return nullptr;
+  if (entries_.size() >= kMaxRpcs && !entries_.contains(rpc)) {
+    ++draft_.lost_events;
+    return nullptr;
+  }
+  const auto [place, added] = entries_.try_emplace(rpc);
+  if (added) {
+    place->second.record.rpc = rpc;
+    place->second.record.open = false;
+    place->second.first_source = source.name();
+  }
+  return &place->second;
+}
+
+void Recorder::late(std::string text) { add_text(&draft_.late, std::move(text)); }
+void Recorder::note(std::string text) { add_text(&draft_.notes, std::move(text)); }
+
+void Recorder::finish(Entry* entry, uint64_t now_ns) {
+  entry->finished = true;
+  if (!entry->record.open) return;
+  entry->record.open = false;
+  entry->record.finished_ns = now_ns;
+  --open_rpcs_;
+}
+
+void Recorder::on(const EventSource& source, const EventHead& head, const RpcIssued& event) {
+  const bool other = !running_ || head.execution != draft_.execution;
+  if (other || (event.flags & kRpcLate) != 0) {
+    if (!other) late_rpcs_.insert(event.rpc);
+    late(source.name() + " -> " + printable(event.service) + " " + printable(event.method) + " " +
+         printable(event.target) + ": its cause belongs to an older execution" +
+         (other ? " (" + std::to_string(head.execution) + ")" : ""));
+    return;
+  }
+  Entry* entry = this->entry(source, head, event.rpc);
+  if (entry == nullptr) return;
+  if (entry->issued) {
+    note(source.name() + ": two RPCs have one id (" + number_text(event.rpc) + ")");
+    ++draft_.lost_events;  // one of them is not in the record
+    return;
+  }
+  entry->issued = true;
+  entry->issuer = source.agent;
+  RpcRecord& rpc = entry->record;
+  rpc.parent_rpc = event.parent_rpc;
+  // What came before (kRpcFinalized, in another ring) is not undone.
+  if (!entry->finalized) {
+    rpc.index = event.index;
+    rpc.signature = event.signature;
+    rpc.payload = event.payload;
+    rpc.flags = event.flags;
+  } else {
+    rpc.flags = static_cast<uint16_t>(event.flags & ~kRpcPreliminary);
+  }
+  entry->wire_index = event.index;
+  entry->wire_parent = event.parent_path;
+  entry->wire_signature = event.signature;
+  rpc.stack = event.stack;
+  rpc.connect_key = event.connect_key;
+  rpc.count = event.count;
+  rpc.cause = event.cause;
+  rpc.pid = source.pid;
+  rpc.thread = event.thread;
+  rpc.issued_ns = head.time_ns;
+  // The caller of an entry carries no agent: nobody knows its name.
+  if (!formed_on_arrival(rpc)) rpc.caller = source.service;
+  rpc.service = event.service;
+  rpc.method = event.method;
+  rpc.target = event.target;
+  rpc.body_sample = event.body;
+  rpc.peer = event.peer;
+  rpc.stack_text = split_lines(event.stack_text);
+  if (!entry->finished) {
+    rpc.open = true;
+    ++open_rpcs_;
+  }
+}
+
+void Recorder::on(const EventSource& source, const EventHead& head, const RpcReceived& event) {
+  if (running_ && head.execution != draft_.execution) {
+    late(source.name() + " received a request of an older execution (" +
+         std::to_string(head.execution) + ")");
+    return;
+  }
+  Entry* entry = this->entry(source, head, event.rpc);
+  if (entry == nullptr) return;
+  if (entry->record.received_by.empty()) entry->record.received_by = source.service;
+  if (entry->early_ends > 0) {
+    --entry->early_ends;
+    return;
+  }
+  entry->receivers.push_back(source.agent);
+  ++open_incoming_;
+}
+
+void Recorder::on(const EventSource& source, const EventHead& head, const RpcFinished& event) {
+  Entry* entry = this->entry(source, head, event.rpc);
+  if (entry == nullptr || entry->finished) return;
+  finish(entry, head.time_ns);
+  RpcRecord& rpc = entry->record;
+  rpc.finished_ns = head.time_ns;
+  rpc.outcome = event.outcome;
+  rpc.status = event.status;
+  rpc.error = event.error;
+  rpc.response = event.body;
+  rpc.response_size = event.body_size;
+  rpc.response_sample = event.body_sample;
+  if (event.injected != 0) rpc.injected = true;
+}
+
+void Recorder::close_entry_call(Entry* entry, uint64_t now_ns) {
+  if (entry->issued && formed_on_arrival(entry->record)) finish(entry, now_ns);
+}
+
+void Recorder::on(const EventSource& source, const EventHead& head, const IncomingFinished& event) {
+  Entry* entry = this->entry(source, head, event.rpc);
+  if (entry == nullptr) return;
+  auto& receivers = entry->receivers;
+  if (receivers.empty()) {
+    ++entry->early_ends;
+  } else {
+    // Of the agent that says so; else (read in a parent, answered in its child) of any.
+    auto place = std::find(receivers.begin(), receivers.end(), source.agent);
+    receivers.erase(place == receivers.end() ? receivers.begin() : place);
+    --open_incoming_;
+  }
+  if (entry->issued && formed_on_arrival(entry->record) && !entry->finished) {
+    entry->record.outcome = event.status != 0 ? RpcOutcome::kAnswered : RpcOutcome::kClosed;
+    entry->record.status = event.status;
+    close_entry_call(entry, head.time_ns);
+  }
+}
+
+void Recorder::on(const EventSource& source, const EventHead& head, const FaultFired& event) {
+  Entry* entry = this->entry(source, head, event.rpc);
+  if (entry == nullptr) return;
+  if (event.plan_entry >= expanded_.rows.size()) {
+    note(source.name() + ": a fault fired that is not in the plan");
+    ++draft_.lost_events;
+    return;
+  }
+  const size_t number = expanded_.planned[event.plan_entry];
+  Planned& planned = planned_[number];
+  const auto how = static_cast<FaultHow>(event.how);
+  const std::string detail = printable(event.detail);
+  if (how == FaultHow::kInjected || how == FaultHow::kResetInsteadOfRefused) {
+    ++planned.fired;
+    entry->record.injected = true;
+    entry->record.fault = plan_[number].fault;
+    entry->record.fault_detail = detail;
+    if (how == FaultHow::kResetInsteadOfRefused && detail.empty()) {
+      entry->record.fault_detail = "reset instead of refused: the connection was open";
+    }
+    // Planned under its preliminary name: what it is for is known.
+    if (event.plan_entry >= plan_.size()) entry->planned_index = plan_[number].index;
+    return;
+  }
+  planned.reason = !detail.empty()                    ? detail
+                   : how == FaultHow::kLeaseExpired ? "lease expired"
+                                                    : "its agent could not inject it";
+}
+
+void Recorder::on(const EventSource& source, const EventHead& head, const RpcFinalized& event) {
+  Entry* entry = this->entry(source, head, event.rpc);
+  if (entry == nullptr) return;
+  entry->finalized = true;
+  RpcRecord& rpc = entry->record;
+  rpc.payload = event.payload;
+  rpc.signature = event.signature;
+  rpc.index = event.index;
+  rpc.flags = static_cast<uint16_t>(rpc.flags & ~kRpcPreliminary);
+}
+
+void Recorder::on(const EventSource& source, const EventHead&, const NotInterposed& event) {
+  NotInterposedRecord record;
+  record.service = source.service;
+  record.peer = printable(event.peer);
+  record.target_service = printable(event.service);
+  record.reason = reason_name(event.reason);
+  record.outgoing = event.outgoing != 0;
+  for (NotInterposedRecord& known : draft_.not_interposed) {
+    if (known.service == record.service && known.peer == record.peer &&
+        known.target_service == record.target_service && known.reason == record.reason &&
+        known.outgoing == record.outgoing) {
+      ++known.times;
+      return;
+    }
+  }
+  if (draft_.not_interposed.size() < kMaxTexts) draft_.not_interposed.push_back(std::move(record));
+}
+
+void Recorder::on(const EventSource& source, const EventHead&, const Note& event) {
+  note(source.name() + ": " + printable(event.text));
+}
+
+void Recorder::agent_ended(const EventSource& source, uint64_t now_ns) {
+  uint64_t calls = 0;
+  uint64_t requests = 0;
+  for (auto& [id, entry] : entries_) {
+    const auto gone = std::remove(entry.receivers.begin(), entry.receivers.end(), source.agent);
+    const auto ended = static_cast<uint64_t>(entry.receivers.end() - gone);
+    entry.receivers.erase(gone, entry.receivers.end());
+    open_incoming_ -= ended;
+    requests += ended;
+    if (ended > 0) close_entry_call(&entry, now_ns);
+    if (entry.issuer != source.agent || !entry.record.open) continue;
+    finish(&entry, now_ns);
+    ++calls;
+  }
+  if (calls + requests == 0) return;
+  note(source.name() + ": process ended with " + std::to_string(calls) + " RPCs and " +
+       std::to_string(requests) + " incoming requests open");
+}
+
+void Recorder::fault_detail(uint32_t execution, uint64_t rpc, const std::string& text) {
+  if (!running_ || execution != draft_.execution) return;
+  const auto place = entries_.find(rpc);
+  if (place == entries_.end()) return;
+  std::string& detail = place->second.record.fault_detail;
+  detail += detail.empty() ? text : "; " + text;
+  note(rpc_text(place->second.record) + ": " + text);
+}
+
+std::vector<const Recorder::Entry*> Recorder::resolve(
+    std::unordered_map<uint64_t, RpcRecord>* finals) const {
+  std::vector<const Entry*> order;
+  for (const auto& [id, entry] : entries_) {
+    if (entry.issued) order.push_back(&entry);
+  }
+  std::sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
+    return std::pair(a->record.issued_ns, a->record.rpc) <
+           std::pair(b->record.issued_ns, b->record.rpc);
+  });
+  const auto issued = [this](uint64_t rpc) -> const Entry* {
+    const auto place = entries_.find(rpc);
+    return rpc != 0 && place != entries_.end() && place->second.issued ? &place->second : nullptr;
+  };
+  std::vector<const Entry*> chain;
+  for (const Entry* start : order) {
+    // Up to a resolved ancestor, then down again. A chain longer than all RPCs is a circle, which
+    // only a broken agent makes: there the agents' own indexes stand.
+    chain.clear();
+    for (const Entry* e = start; e != nullptr && !finals->contains(e->record.rpc) &&
+                                 chain.size() <= order.size();
+         e = issued(e->record.parent_rpc)) {
+      chain.push_back(e);
+    }
+    for (; !chain.empty(); chain.pop_back()) {
+      const Entry& e = *chain.back();
+      RpcRecord rpc = e.record;
+      rpc.parent = e.wire_parent;
+      const auto parent = finals->find(rpc.parent_rpc);
+      if (parent != finals->end()) {
+        rpc.parent = parent->second.index;
+        if (rpc.parent != e.wire_parent && (index_parts_ & kIndexPath) != 0) {
+          rpc.index = extend_path(rpc.parent, rpc.signature, rpc.count, index_parts_);
+        }
+      }
+      if (!e.planned_index.is_zero()) rpc.index = e.planned_index;
+      rpc.incoming_open = !e.receivers.empty();
+      memory_.complete(&rpc);
+      (*finals)[rpc.rpc] = std::move(rpc);
+    }
+  }
+  return order;
+}
+
+ExecutionRecord Recorder::build() const {
+  ExecutionRecord out = draft_;
+  std::unordered_map<uint64_t, RpcRecord> finals;
+  const std::vector<const Entry*> order = resolve(&finals);
+  for (const Entry* entry : order) {
+    out.rpcs.push_back(std::move(finals.at(entry->record.rpc)));
+    const RpcRecord& rpc = out.rpcs.back();
+    if (rpc.open) out.still_open.push_back(rpc_text(rpc));
+    if (rpc.incoming_open) {
+      out.still_open.push_back(rpc.received_by + " has not answered " + rpc_text(rpc));
+    }
+  }
+  for (const auto& [id, entry] : entries_) {
+    if (entry.issued) continue;
+    add_text(&out.notes, entry.first_source + ": events of an RPC that nobody issued (" +
+                             number_text(id) + ")");
+    if (!entry.receivers.empty()) {
+      out.still_open.push_back(entry.record.received_by + " has not answered a request (" +
+                               number_text(id) + ")");
+    }
+  }
+  out.quiescent = quiet();
+  return out;
+}
+
+void Recorder::explain_plan(ExecutionRecord* out) const {
+  for (size_t i = 0; i < plan_.size(); ++i) {
+    const Planned& planned = planned_[i];
+    const bool shared = planned.fired > 1 && (index_parts_ & kIndexCount) != 0;
+    if (planned.fired == 1 || (planned.fired > 1 && !shared)) continue;
+    const bool issued = std::any_of(out->rpcs.begin(), out->rpcs.end(), [&](const RpcRecord& rpc) {
+      return rpc.index == plan_[i].index;
+    });
+    std::string reason = "its RPC was not issued";
+    if (shared) {
+      reason = "it fired at " + std::to_string(planned.fired) + " RPCs that share the index";
+    } else if (!planned.reason.empty()) {
+      reason = planned.reason;
+    } else if (expanded_.ambiguous[i]) {
+      reason = "several requests share its preliminary index";
+    } else if (issued) {
+      reason = "its RPC was issued and no agent reported the fault";
+    }
+    out->not_injected.push_back(to_text(plan_[i].fault) + " at " +
+                                memory_.describe(plan_[i].index) + ": " + reason);
+  }
+}
+
+ExecutionRecord Recorder::snapshot() const { return build(); }
+
+ExecutionRecord Recorder::end(uint64_t now_ns) {
+  ExecutionRecord out = build();
+  out.ended_ns = now_ns;
+  explain_plan(&out);
+  for (const RpcRecord& rpc : out.rpcs) {
+    const Entry& entry = entries_.at(rpc.rpc);
+    memory_.remember(rpc, {entry.wire_index, entry.wire_parent, entry.wire_signature});
+  }
+  running_ = false;
+  draft_ = {};
+  entries_.clear();
+  late_rpcs_.clear();
+  open_rpcs_ = 0;
+  open_incoming_ = 0;
+  return out;
+}
+
+}  // namespace filibuster

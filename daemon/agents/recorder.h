@@ -1,0 +1,117 @@
+// Joins the events of all agents into the record of one execution. Pure: no I/O, no clock.
+//
+// Events of one RPC come from several rings in any order: whatever comes first makes its entry, and
+// only an entry whose RpcIssued came is an RPC of the record.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "daemon/agents/agent_hub.h"
+#include "daemon/agents/execution_record.h"
+#include "daemon/agents/ring_reader.h"
+#include "daemon/agents/rpc_memory.h"
+
+namespace filibuster {
+
+struct EventSource {  // the agent in whose ring an event was
+  uint32_t agent = 0, pid = 0;
+  std::string service;
+  std::string name() const { return service + " (pid " + std::to_string(pid) + ")"; }
+};
+
+class Recorder {
+ public:
+  explicit Recorder(uint32_t index_parts) : index_parts_(index_parts) {}
+
+  // Notes, unknown dependencies and losses seen since the last end() go into this execution.
+  void begin(uint32_t execution, const std::vector<PlannedRpcFault>& plan,
+             RpcMemory::Plan expanded, uint64_t now_ns);
+  bool running() const { return running_; }
+  // The execution that runs; 0: none.
+  uint32_t execution() const { return running_ ? draft_.execution : 0; }
+  // The plan as it must stand in lane memory, to be handed to begin().
+  RpcMemory::Plan expand(const std::vector<PlannedRpcFault>& plan) const {
+    return memory_.expand(plan);
+  }
+  // What row `entry` of lane memory injects; nullptr: there is no such row.
+  const FaultSpec* planned_fault(uint32_t entry) const {
+    return running_ && entry < expanded_.rows.size() ? &expanded_.rows[entry].fault : nullptr;
+  }
+
+  // False: the bytes are not an event of that type.
+  bool event(const EventSource& source, const EventHead& head, std::span<const uint8_t> payload);
+  // All that this agent has open ends now.
+  void agent_ended(const EventSource& source, uint64_t now_ns);
+  void note(std::string text);
+  void lost(uint64_t events) { draft_.lost_events += events; }
+  void names_changed() { draft_.names_changed = true; }
+  // A silence of ours reached the hang limit (or another end worth telling).
+  void fault_detail(uint32_t execution, uint64_t rpc, const std::string& text);
+
+  // No RPC and no incoming request of the execution is open.
+  bool quiet() const { return open_rpcs_ == 0 && open_incoming_ == 0; }
+  // The record so far; without what can only be said at the end.
+  ExecutionRecord snapshot() const;
+  ExecutionRecord end(uint64_t now_ns);
+
+ private:
+  struct Entry {
+    RpcRecord record;
+    uint32_t issuer = 0;
+    bool issued = false;
+    bool finished = false;
+    bool finalized = false;
+    Hash128 wire_parent, wire_index, wire_signature;
+    Hash128 planned_index;  // of the fault that fired under a wire index; zero: none
+    std::string first_source;  // who named it first, for notes
+    std::vector<uint32_t> receivers;  // agents in which it is an open incoming request
+    uint32_t early_ends = 0;          // IncomingFinished that came before RpcReceived
+  };
+  struct Planned {
+    uint32_t fired = 0;
+    std::string reason;
+  };
+
+  template <typename Event>
+  bool take(const EventSource& source, const EventHead& head, std::span<const uint8_t> payload);
+  void on(const EventSource& source, const EventHead& head, const RpcIssued& event);
+  void on(const EventSource& source, const EventHead& head, const RpcReceived& event);
+  void on(const EventSource& source, const EventHead& head, const RpcFinished& event);
+  void on(const EventSource& source, const EventHead& head, const IncomingFinished& event);
+  void on(const EventSource& source, const EventHead& head, const FaultFired& event);
+  void on(const EventSource& source, const EventHead& head, const RpcFinalized& event);
+  void on(const EventSource& source, const EventHead& head, const NotInterposed& event);
+  void on(const EventSource& source, const EventHead& head, const Note& event);
+
+  // nullptr: it belongs to another execution, or there are too many.
+  Entry* entry(const EventSource& source, const EventHead& head, uint64_t rpc);
+  void late(std::string text);
+  void finish(Entry* entry, uint64_t now_ns);
+  void close_entry_call(Entry* entry, uint64_t now_ns);
+  // Final indexes and parents (facts.md "Streams": every index that contains a preliminary one is
+  // rewritten), ordered by time, then agent.
+  std::vector<const Entry*> resolve(std::unordered_map<uint64_t, RpcRecord>* finals) const;
+  ExecutionRecord build() const;
+  void explain_plan(ExecutionRecord* out) const;
+
+  const uint32_t index_parts_;
+  bool running_ = false;
+  ExecutionRecord draft_;
+  std::unordered_map<uint64_t, Entry> entries_;
+  std::unordered_set<uint64_t> late_rpcs_;
+  std::vector<PlannedRpcFault> plan_;
+  RpcMemory::Plan expanded_;
+  std::vector<Planned> planned_;
+  uint64_t open_rpcs_ = 0;
+  uint64_t open_incoming_ = 0;
+  RpcMemory memory_;
+};
+
+}  // namespace filibuster

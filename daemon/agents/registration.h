@@ -1,0 +1,58 @@
+// The registration socket: how an agent's messages are received and answered. Nothing here trusts
+// what an agent sends.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/protocol/messages.h"
+#include "core/result.h"
+#include "daemon/agents/descriptors.h"
+
+namespace filibuster {
+
+// A listening SOCK_SEQPACKET socket at `path`, mode 0600, non-blocking.
+Result<UniqueFd> listen_at(const std::string& path);
+
+struct Peer {
+  pid_t pid = 0;  // as this process sees it
+  uid_t uid = 0;
+};
+// Who is at the other end (SO_PEERCRED); false if it cannot be known.
+bool peer_of(int socket, Peer* peer);
+
+struct Message {
+  enum class State : uint8_t { kNone, kEnd, kWhole, kBad };
+  State state = State::kNone;  // kNone: nothing to read now
+  size_t size = 0;
+  // Larger than any message of this major version; what is longer is kBad.
+  std::array<uint8_t, 2048> bytes{};
+  std::vector<UniqueFd> descriptors;
+};
+Message receive_message(int socket);
+
+// What a first message says.
+struct Greeting {
+  Refusal refusal = Refusal::kNone;
+  bool is_hello = false;  // false: not a Hello of any version
+  Hello hello;
+  std::string service, executable, notes;  // printable
+};
+Greeting read_greeting(const Message& message, uint32_t lane);
+
+// kBad content: false.
+bool read_hand_off(const Message& message, HandOff* hand_off);
+
+// False: the agent is gone. Without descriptors (-1) where it is refused.
+bool send_welcome(int socket, const Welcome& welcome, int lane_memory, int ring);
+
+// Text from an agent as it may stand in a report: control characters become '?', and all bytes
+// beyond ASCII do if the whole is not UTF-8.
+std::string printable(std::string_view text);
+
+}  // namespace filibuster

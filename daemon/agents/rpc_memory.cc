@@ -1,0 +1,80 @@
+#include "daemon/agents/rpc_memory.h"
+
+namespace filibuster {
+namespace {
+
+// Bounds the memory of an application whose indexes differ in every run.
+constexpr size_t kMaxRemembered = 100'000;
+
+}  // namespace
+
+void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
+  if (rpc.index.is_zero() || rpc.service.empty() || seen_.size() >= kMaxRemembered) return;
+  const auto [place, added] = seen_.try_emplace(rpc.index);
+  if (!added) return;
+  Seen& seen = place->second;
+  seen.caller = rpc.caller;
+  seen.service = rpc.service;
+  seen.method = rpc.method;
+  seen.target = rpc.target;
+  seen.body_sample = rpc.body_sample;
+  seen.stack = rpc.stack_text;
+  seen.payload = rpc.payload;
+  seen.stack_hash = rpc.stack;
+  seen.count = rpc.count;
+  seen.wire = wire;
+  if (wire.index == rpc.index) return;
+  const auto [final_index, first] = finals_.try_emplace(wire.index, rpc.index);
+  if (!first && final_index->second != rpc.index) final_index->second = Hash128{};
+}
+
+void RpcMemory::complete(RpcRecord* rpc) const {
+  const auto place = seen_.find(rpc->index);
+  if (place == seen_.end()) return;
+  const Seen& seen = place->second;
+  const auto fill = [](auto* field, const auto& value) {
+    if (field->empty()) *field = value;
+  };
+  fill(&rpc->service, seen.service);
+  fill(&rpc->method, seen.method);
+  fill(&rpc->target, seen.target);
+  fill(&rpc->body_sample, seen.body_sample);
+  fill(&rpc->stack_text, seen.stack);
+  if (rpc->payload.is_zero()) rpc->payload = seen.payload;
+  if (rpc->stack.is_zero()) rpc->stack = seen.stack_hash;
+}
+
+std::string RpcMemory::describe(const Hash128& index) const {
+  const auto place = seen_.find(index);
+  if (place == seen_.end()) return "index " + to_hex(index);
+  const Seen& seen = place->second;
+  return seen.caller + " -> " + seen.service + " " + seen.method + " " + seen.target + " #" +
+         std::to_string(seen.count);
+}
+
+RpcMemory::Plan RpcMemory::expand(const std::vector<PlannedRpcFault>& plan) const {
+  Plan out;
+  out.rows = plan;
+  out.ambiguous.assign(plan.size(), false);
+  for (size_t i = 0; i < plan.size(); ++i) out.planned.push_back(i);
+  for (size_t i = 0; i < plan.size(); ++i) {
+    const auto place = seen_.find(plan[i].index);
+    if (place == seen_.end()) continue;
+    const WireNames& wire = place->second.wire;
+    if (wire.index == plan[i].index) continue;
+    const auto final_index = finals_.find(wire.index);
+    if (final_index == finals_.end() || final_index->second.is_zero()) {
+      out.ambiguous[i] = true;
+      continue;
+    }
+    PlannedRpcFault row = plan[i];
+    row.index = wire.index;
+    row.parent = wire.parent;
+    row.signature = wire.signature;
+    out.rows.push_back(std::move(row));
+    out.planned.push_back(i);
+  }
+  return out;
+}
+
+}  // namespace filibuster

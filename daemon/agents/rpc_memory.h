@@ -1,0 +1,51 @@
+// What a session has seen of each RPC, by its final index, over all its executions: the texts of an
+// RPC that is refused at connect (its request is never formed), names for planned faults that
+// did not fire, and under which index a request was on the wire before its body was complete.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/agents/agent_hub.h"
+#include "daemon/agents/execution_record.h"
+
+namespace filibuster {
+
+class RpcMemory {
+ public:
+  // How the agents named an RPC when it was issued.
+  struct WireNames {
+    Hash128 index, parent, signature;
+  };
+  // Only the first sight of an index is kept.
+  void remember(const RpcRecord& rpc, const WireNames& wire);
+  // Fills what is empty.
+  void complete(RpcRecord* rpc) const;
+  // "users -> bookings GET /bookings/1 #2", or the index where it was never seen.
+  std::string describe(const Hash128& index) const;
+
+  struct Plan {
+    std::vector<PlannedRpcFault> rows;  // as it goes to lane memory
+    std::vector<size_t> planned;        // rows[i] stands for plan[planned[i]]
+    // plan[i] cannot be recognised on the wire: several requests share its preliminary index.
+    std::vector<bool> ambiguous;
+  };
+  // Adds a row under the wire index for every planned RPC that had another one when it was issued.
+  Plan expand(const std::vector<PlannedRpcFault>& plan) const;
+
+ private:
+  struct Seen {
+    std::string caller, service, method, target, body_sample;
+    std::vector<std::string> stack;
+    Hash128 payload, stack_hash;
+    uint32_t count = 0;
+    WireNames wire;
+  };
+  std::unordered_map<Hash128, Seen, Hash128Hasher> seen_;
+  // Final indexes by wire index, where they differ; zero: more than one.
+  std::unordered_map<Hash128, Hash128, Hash128Hasher> finals_;
+};
+
+}  // namespace filibuster

@@ -1,0 +1,175 @@
+#include "daemon/agents/symbolize.h"
+
+#include <cxxabi.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/hash.h"
+
+namespace filibuster {
+namespace {
+
+// Bounds the memory of an application with ever new code (a JIT).
+constexpr size_t kMaxCached = 200'000;
+
+char* no_debuginfo_path = nullptr;
+
+// Debug files by build-id under /usr/lib/debug only: the standard search would ask debuginfod
+// servers, and nothing leaves this machine.
+const Dwfl_Callbacks kCallbacks = {
+    .find_elf = dwfl_build_id_find_elf,
+    .find_debuginfo = dwfl_build_id_find_debuginfo,
+    .section_address = dwfl_offline_section_address,
+    .debuginfo_path = &no_debuginfo_path,
+};
+
+std::string demangled(const char* name) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  std::string out = status == 0 && text != nullptr ? text : name;
+  std::free(text);
+  return out;
+}
+
+std::string hex(uint64_t number) {
+  char text[16];
+  const auto end = std::to_chars(text, text + sizeof text, number, 16).ptr;
+  return "0x" + std::string(text, end);
+}
+
+std::string hex_bytes(const unsigned char* bytes, int size) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (int i = 0; i < size; ++i) {
+    out += kDigits[bytes[i] >> 4];
+    out += kDigits[bytes[i] & 15];
+  }
+  return out;
+}
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+// "users.py:31 get_bookings": the first ":DIGITS " ends the place; a function may hold colons.
+std::string runtime_frame(std::string_view rest) {
+  for (size_t colon = rest.find(':'); colon != rest.npos; colon = rest.find(':', colon + 1)) {
+    const size_t end = rest.find_first_not_of("0123456789", colon + 1);
+    if (end == rest.npos || end == colon + 1 || rest[end] != ' ') continue;
+    return std::string(rest.substr(0, end)) + " (" + std::string(rest.substr(end + 1)) + ")";
+  }
+  return std::string(rest);
+}
+
+}  // namespace
+
+// One ELF file, reported at its own addresses.
+class Symbolizer::Module {
+ public:
+  explicit Module(const std::string& path) {
+    // A device or a pipe under that name must not block us.
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return;
+    dwfl_ = dwfl_begin(&kCallbacks);
+    if (dwfl_ == nullptr) {
+      ::close(fd);
+      return;
+    }
+    dwfl_report_begin(dwfl_);
+    module_ = dwfl_report_offline(dwfl_, path.c_str(), path.c_str(), fd);
+    if (module_ == nullptr) ::close(fd);  // on success libdwfl owns it
+    dwfl_report_end(dwfl_, nullptr, nullptr);
+    if (module_ == nullptr) return;
+    GElf_Addr bias = 0;
+    if (dwfl_module_getelf(module_, &bias) == nullptr) {
+      module_ = nullptr;
+      return;
+    }
+    bias_ = bias;
+    const unsigned char* id = nullptr;
+    GElf_Addr address = 0;
+    const int size = dwfl_module_build_id(module_, &id, &address);
+    if (size > 0) build_id_ = hex_bytes(id, size);
+  }
+  ~Module() {
+    if (dwfl_ != nullptr) dwfl_end(dwfl_);
+  }
+  Module(const Module&) = delete;
+
+  // Agents may send a prefix of the build-id, or none.
+  bool is(std::string_view build_id) const {
+    return module_ != nullptr && std::string_view(build_id_).substr(0, build_id.size()) == build_id;
+  }
+
+  // "file:line (function)", as much of it as is known; "" for nothing.
+  std::string describe(uint64_t offset, const std::string& fallback) const {
+    // Frames hold return addresses: the call is in front of them.
+    const Dwarf_Addr address = bias_ + offset - (offset > 0 ? 1 : 0);
+    std::string place = fallback;
+    if (Dwfl_Line* line = dwfl_module_getsrc(module_, address)) {
+      int number = 0;
+      const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
+      if (file != nullptr && number > 0) place = std::string(file) + ":" + std::to_string(number);
+    }
+    const char* name = dwfl_module_addrname(module_, address);
+    return name == nullptr ? place : place + " (" + demangled(name) + ")";
+  }
+
+ private:
+  Dwfl* dwfl_ = nullptr;
+  Dwfl_Module* module_ = nullptr;
+  Dwarf_Addr bias_ = 0;
+  std::string build_id_;
+};
+
+Symbolizer::Symbolizer() = default;
+Symbolizer::~Symbolizer() = default;
+
+std::string Symbolizer::line(const std::string& frame) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = cache_.find(frame); known != cache_.end()) return known->second;
+  const std::string_view text = frame;
+  std::string out = text.starts_with("F ")   ? runtime_frame(text.substr(2))
+                    : text.starts_with("N ") ? native(text.substr(2))
+                                             : frame;
+  if (cache_.size() >= kMaxCached) cache_.clear();
+  cache_.emplace(frame, out);
+  return out;
+}
+
+void Symbolizer::lines(std::vector<std::string>* frames) {
+  for (std::string& frame : *frames) frame = line(frame);
+}
+
+// "buildid+offset path", both numbers hexadecimal.
+std::string Symbolizer::native(std::string_view frame) {
+  const size_t plus = frame.find('+');
+  const size_t space = frame.find(' ');
+  if (plus == std::string_view::npos || space == std::string_view::npos || space < plus) {
+    return std::string(frame);
+  }
+  std::string_view build_id = frame.substr(0, plus);
+  std::string_view digits = frame.substr(plus + 1, space - plus - 1);
+  if (digits.starts_with("0x")) digits.remove_prefix(2);
+  const std::string path(frame.substr(space + 1));
+  uint64_t offset = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), offset, 16);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::string(frame);
+  const std::string fallback = std::string(base_name(path)) + "+" + hex(offset);
+  if (path.empty() || path[0] != '/') return fallback;
+  auto& module = modules_[path];
+  if (module == nullptr) module = std::make_unique<Module>(path);
+  if (build_id.find_first_not_of("0123456789abcdef") != std::string_view::npos) build_id = {};
+  if (module->is(build_id)) return module->describe(offset, fallback);
+  // Rebuilt since the last look? Then this look is at the new file.
+  module = std::make_unique<Module>(path);
+  return module->is(build_id) ? module->describe(offset, fallback) : fallback;
+}
+
+}  // namespace filibuster
