@@ -1,5 +1,4 @@
-// Raw system calls for code that acts inside a hook on someone else's behalf: they enter no hook of
-// ours (not even the one of `syscall`), touch no errno and are no cancellation points.
+// The raw system calls of the injection by name (preload/agent/raw_syscall.h says why raw).
 // Every function returns what the kernel returned: a value >= 0, or -errno.
 #pragma once
 
@@ -10,43 +9,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstddef>
+
+#include "preload/agent/raw_syscall.h"
 
 namespace filibuster::preload::raw {
 
 inline long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                  long f = 0) {
-#if defined(__x86_64__)
-  long result;
-  register long r10 asm("r10") = d;
-  register long r8 asm("r8") = e;
-  register long r9 asm("r9") = f;
-  asm volatile("syscall"
-               : "=a"(result)
-               : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-               : "rcx", "r11", "memory");
-  return result;
-#elif defined(__aarch64__)
-  register long x8 asm("x8") = number;
-  register long x0 asm("x0") = a;
-  register long x1 asm("x1") = b;
-  register long x2 asm("x2") = c;
-  register long x3 asm("x3") = d;
-  register long x4 asm("x4") = e;
-  register long x5 asm("x5") = f;
-  asm volatile("svc 0"
-               : "+r"(x0)
-               : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-               : "memory");
-  return x0;
-#else
-  const int saved = errno;
-  long result = ::syscall(number, a, b, c, d, e, f);
-  if (result < 0) result = -errno;
-  errno = saved;
-  return result;
-#endif
+  return raw_syscall6(number, a, b, c, d, e, f);
 }
 
 inline long address_of(const void* p) {

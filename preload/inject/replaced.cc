@@ -1,5 +1,7 @@
 #include "preload/inject/replaced.h"
 
+#include <sys/stat.h>
+
 #include <cstring>
 
 #include "preload/inject/inject.h"
@@ -19,7 +21,11 @@ constexpr uint32_t kHeldEnds = 256;
 std::atomic<ReplacedEntry*> g_pages[kPages];
 // (sequence << 32 | descriptor + 1); 0 = free. The sequence keeps a late drop from closing the end
 // that took the slot over.
-std::atomic<uint64_t> g_held[kHeldEnds];
+struct HeldEnd {
+  std::atomic<uint64_t> value;
+  std::atomic<uint64_t> inode;  // of the socket: a number of ours can be moved away, and reused
+};
+HeldEnd g_held[kHeldEnds];
 std::atomic<uint32_t> g_held_next{0};
 
 ReplacedEntry* entry_of(int fd, bool create) {
@@ -41,7 +47,18 @@ ReplacedEntry* entry_of(int fd, bool create) {
   return page + number % kPageEntries;
 }
 
-void drain_and_close(int held) {
+uint64_t inode_of(int fd) {
+  struct stat status = {};
+  if (raw::call(SYS_newfstatat, fd, raw::address_of(""), raw::address_of(&status), AT_EMPTY_PATH) <
+      0) {
+    return 0;
+  }
+  return status.st_ino;
+}
+
+void drain_and_close(int held, uint64_t inode) {
+  // Moved away (relocate_own_descriptor) or closed behind our back: not ours to touch any more.
+  if (!is_own_descriptor(held) || inode_of(held) != inode) return;
   // tcp(7): MSG_TRUNC discards without copying; a Unix socket needs the buffer. Bounded: an
   // application that sends faster than this must not keep its own close waiting.
   char buffer[4096];
@@ -89,19 +106,23 @@ uint32_t keep_held_end(int held) {
   const uint32_t sequence = g_held_next.fetch_add(1, std::memory_order_relaxed);
   const uint32_t slot = sequence % kHeldEnds;
   const uint64_t value = static_cast<uint64_t>(sequence) << 32 | static_cast<uint32_t>(held + 1);
-  const uint64_t oldest = g_held[slot].exchange(value, std::memory_order_acq_rel);
-  if (oldest != 0) drain_and_close(static_cast<int>(oldest & 0xffffffff) - 1);
+  HeldEnd& end = g_held[slot];
+  const uint64_t oldest = end.value.exchange(0, std::memory_order_acq_rel);
+  if (oldest != 0) drain_and_close(static_cast<int>(oldest & 0xffffffff) - 1, end.inode.load());
+  end.inode.store(inode_of(held));
+  end.value.store(value, std::memory_order_release);
   return sequence + 1;
 }
 
 void drop_held_end(uint32_t slot_and_one) {
   if (slot_and_one == 0) return;
   const uint32_t sequence = slot_and_one - 1;
-  std::atomic<uint64_t>& slot = g_held[sequence % kHeldEnds];
-  uint64_t value = slot.load(std::memory_order_acquire);
+  HeldEnd& end = g_held[sequence % kHeldEnds];
+  uint64_t value = end.value.load(std::memory_order_acquire);
   if (value == 0 || static_cast<uint32_t>(value >> 32) != sequence) return;
-  if (!slot.compare_exchange_strong(value, 0, std::memory_order_acq_rel)) return;
-  drain_and_close(static_cast<int>(value & 0xffffffff) - 1);
+  const uint64_t inode = end.inode.load();
+  if (!end.value.compare_exchange_strong(value, 0, std::memory_order_acq_rel)) return;
+  drain_and_close(static_cast<int>(value & 0xffffffff) - 1, inode);
 }
 
 // --- inject.h ---------------------------------------------------------------------------------
