@@ -1,0 +1,140 @@
+#include "daemon/session/execution_runner.h"
+
+#include <poll.h>
+#include <signal.h>
+
+#include "daemon/session/preflight.h"
+
+namespace filibuster {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kHookLimit{60000};
+constexpr milliseconds kKillLimit{5000};  // from SIGKILL to the end of the test process
+constexpr int kOutputLines = 40;
+constexpr int kHookLines = 20;
+
+bool is_woken(int fd) {
+  pollfd watched{fd, POLLIN, 0};
+  return fd >= 0 && poll(&watched, 1, 0) > 0;
+}
+
+}  // namespace
+
+Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const TestConfig& test,
+                                                const SessionLane& lane, AgentHub* hub,
+                                                Services* services, OwnedProcesses* owned) {
+  ExecutionRunner runner(config, test, lane, hub, services, owned);
+  const auto argv = lane_command(lane, test.command);
+  if (!argv) return Error{"test '" + test.name + "': " + argv.error().message};
+  runner.spawn_.argv = argv.value();
+  runner.spawn_.directory = lane_directory(config, test.directory);
+  runner.log_path_ = lane.log_path("test");
+  runner.spawn_.log_path = runner.log_path_;
+
+  const char* path = getenv("PATH");
+  std::string asan_runtime;
+  for (const ProgramCheck& check :
+       check_command(runner.spawn_.argv, runner.spawn_.directory,
+                     path == nullptr ? "/usr/bin:/bin" : path)) {
+    if (!check.asan_runtime.empty()) asan_runtime = check.asan_runtime;
+    for (const std::string& obstacle : check.obstacles) {
+      runner.obstacles_.push_back("test '" + test.name + "' cannot be interposed: " +
+                                  check.program + " " + obstacle +
+                                  "; its calls are seen only where they arrive");
+    }
+  }
+  auto environment = lane_environment(lane, "test", test.env, Interpose::kYes, asan_runtime);
+  if (!environment) return environment.error();
+  auto hook_environment = lane_environment(lane, "hook", test.env, Interpose::kNo, "");
+  if (!hook_environment) return hook_environment.error();
+  runner.spawn_.environment = std::move(environment).value();
+  runner.hook_environment_ = std::move(hook_environment).value();
+  for (auto* variables : {&runner.spawn_.environment, &runner.hook_environment_}) {
+    set_variable(variables, "FILIBUSTER_URL", lane.api_url);
+    set_variable(variables, "FILIBUSTER_TOKEN", lane.token);
+    set_variable(variables, "FILIBUSTER_LANE", std::to_string(lane.number));
+  }
+  return runner;
+}
+
+Result<void> ExecutionRunner::run_hook(const char* name, const Command& command, uint32_t number) {
+  if (command.empty()) return {};
+  const auto argv = lane_command(*lane_, command);
+  if (!argv) return Error{std::string("hook ") + name + ": " + argv.error().message};
+  SpawnOptions options;
+  options.argv = argv.value();
+  options.environment = hook_environment_;
+  set_variable(&options.environment, "FILIBUSTER_EXECUTION", std::to_string(number));
+  options.directory = config_->directory;
+  options.log_path = lane_->log_path(name);
+  auto process = Process::spawn(options);
+  if (!process) return Error{std::string("hook ") + name + ": " + process.error().message};
+  const auto status = process->wait(kHookLimit);
+  if (!status) {
+    process->kill_group(SIGKILL);
+    process->wait(kKillLimit);
+  }
+  if (status && status->success()) return {};
+  return Error{std::string("hook ") + name + " " +
+               (status ? "failed (" + to_text(*status) + ")" : "did not end within 60 s") + "\n" +
+               last_lines(options.log_path, kHookLines)};
+}
+
+// Services on which a connection broke although no fault of ours broke it.
+std::vector<std::string> ExecutionRunner::suspects(const ExecutionRecord& record) const {
+  std::vector<std::string> out;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (rpc.injected || rpc.open) continue;
+    if (rpc.outcome == RpcOutcome::kReset || rpc.outcome == RpcOutcome::kClosed ||
+        rpc.outcome == RpcOutcome::kRefused) {
+      out.push_back(rpc.received_by.empty() ? rpc.service : rpc.received_by);
+    }
+  }
+  return out;
+}
+
+Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
+                                             const std::vector<PlannedRpcFault>& plan,
+                                             milliseconds limit) {
+  if (auto ready = services_->prepare_execution(); !ready) return ready.error();
+  // Before the execution begins: what the hook does to the services is none of its RPCs.
+  if (auto hook = run_hook("before_execution", config_->hooks.before_execution, number); !hook) {
+    return hook.error();
+  }
+  set_variable(&spawn_.environment, "FILIBUSTER_EXECUTION", std::to_string(number));
+  if (auto begun = hub_->begin_execution(number, plan); !begun) return begun.error();
+
+  ExecutionResult result;
+  const auto started = Clock::now();
+  auto process = Process::spawn(spawn_);
+  if (!process) {
+    hub_->end_execution();
+    return Error{"test '" + test_->name + "' does not start: " + process.error().message};
+  }
+  owned_->add("test", process.value());
+  result.exit = process->wait(limit, lane_->wake_fd);
+  result.seconds = std::chrono::duration<double>(Clock::now() - started).count();
+  if (!result.exit) {
+    result.stopped = is_woken(lane_->wake_fd);
+    result.timed_out = !result.stopped;
+    process->kill_group(SIGKILL);
+    process->wait(kKillLimit);
+  }
+  const bool quiescent =
+      hub_->wait_quiescent(result.stopped ? milliseconds(0) : config_->bounds.quiesce_timeout);
+  result.record = hub_->end_execution();
+  if (!quiescent) result.record.quiescent = false;
+  owned_->remove(process->pid());
+  result.ended = services_->take_ended(suspects(result.record));
+  if (auto hook = run_hook("after_execution", config_->hooks.after_execution, number); !hook) {
+    return hook.error();
+  }
+  return result;
+}
+
+std::string ExecutionRunner::output() const { return last_lines(log_path_, kOutputLines); }
+
+}  // namespace filibuster

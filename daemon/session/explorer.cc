@@ -1,0 +1,604 @@
+#include "daemon/session/explorer.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace filibuster {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+constexpr int kReferenceAttempts = 3;           // the service table settles within them
+constexpr milliseconds kReferenceLimit{600000};  // of a test whose time is not yet known
+constexpr milliseconds kLeastHangLimit{5000};
+constexpr milliseconds kLeastTestLimit{10000};
+
+std::string fault_identity(const InjectedFault& fault) {
+  return to_hex(fault.index) + ":" + fault.fault;
+}
+
+std::set<std::string> fault_set(const std::vector<InjectedFault>& faults) {
+  std::set<std::string> out;
+  for (const InjectedFault& fault : faults) out.insert(fault_identity(fault));
+  return out;
+}
+
+std::string set_key(const std::vector<InjectedFault>& faults) {
+  std::string all;
+  for (const std::string& identity : fault_set(faults)) all += identity + "\n";
+  return to_hex(hash_text(all));
+}
+
+milliseconds in_milliseconds(double seconds) {
+  return milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+bool is_woken(int fd) {
+  pollfd watched{fd, POLLIN, 0};
+  return fd >= 0 && poll(&watched, 1, 0) > 0;
+}
+
+std::string quoted_output(const std::string& output) {
+  return output.empty() ? "\n(it wrote nothing)" : "\nits last lines:\n" + output;
+}
+
+}  // namespace
+
+std::string session_digest(const Config& config, const std::string& config_text,
+                           const std::string& test) {
+  std::string all = test + '\0' + config_text + '\0' + config.directory + '\0';
+  all += std::to_string(config.index_parts) + (config.reduce ? "r" : "-") +
+         (config.fast_timeouts ? "f" : "-") + std::to_string(config.bounds.max_faults);
+  return to_hex(hash_text(all)).substr(0, 16);
+}
+
+void Explorer::warn(const std::string& text) {
+  context_.sink({{"type", "warning"}, {"text", text}});
+}
+
+milliseconds Explorer::test_limit() const {
+  if (context_.test.timeout) return *context_.test.timeout;
+  if (context_.config.bounds.test_timeout) return *context_.config.bounds.test_timeout;
+  const double reference = exploration_.report.reference_seconds;
+  if (reference <= 0) return kReferenceLimit;
+  return std::max(kLeastTestLimit, in_milliseconds(10 * reference));
+}
+
+Result<void> Explorer::open_store() {
+  const std::string folder =
+      context_.lane.root + "/sessions/" +
+      session_digest(context_.config, context_.config_text, context_.test.name);
+  const std::string path = folder + "/search.db";
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) return Error{"cannot make " + folder + ": " + failed.message()};
+  const auto open = [&]() -> Result<void> {
+    auto store = search::SearchStore::open(path);
+    if (!store) return store.error();
+    store_ = std::move(store).value();
+    return {};
+  };
+  if (auto opened = open(); !opened) return opened;
+  auto state = store_->meta("state");
+  if (!state) return state.error();
+  // Only an interrupted session is continued; a finished one begins anew.
+  if (context_.restart || (state.value() && *state.value() != "interrupted")) {
+    store_.reset();
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+      fs::remove(path + suffix, failed);
+    }
+    if (auto opened = open(); !opened) return opened;
+  }
+  if (auto set = store_->set_meta("state", "interrupted"); !set) return set;
+  if (auto set = store_->set_meta("test", context_.test.name); !set) return set;
+
+  search::SearchOptions options;
+  options.reduce = context_.config.reduce;
+  options.max_executions = context_.config.bounds.max_executions;
+  options.max_faults = context_.config.bounds.max_faults;
+  options.explore_first_scheduled_first = getenv("FILIBUSTER_BREAK_ORDER") != nullptr;
+  auto resumed = search::Search::resume(options, store_.get());
+  if (!resumed) return resumed.error();
+  search_.emplace(std::move(resumed).value());
+  outcomes_.emplace(store_.get());
+  known_.emplace(store_.get());
+  if (auto added = outcomes_->add_faults(context_.config); !added) return added;
+  if (search_->counts().executed == 0) remove_old_counterexamples();
+  return load_results();
+}
+
+// Those of earlier sessions of the same test would mix with this session's.
+void Explorer::remove_old_counterexamples() const {
+  std::error_code failed;
+  for (const auto& entry :
+       fs::directory_iterator(context_.lane.root + "/counterexamples", failed)) {
+    const auto text = read_file(entry.path().string());
+    if (!text) continue;
+    const auto old = parse_counterexample(text.value());
+    if (old.ok() && old.value().test == context_.test.name) fs::remove(entry.path(), failed);
+  }
+}
+
+Result<void> Explorer::load_results() {
+  auto rows = store_->results();
+  if (!rows) return rows.error();
+  for (const auto& [number, text] : rows.value()) {
+    context_.counters->next_execution = std::max(context_.counters->next_execution, number + 1);
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    if (!json.is_object()) continue;
+    seconds_.push_back(json.value("seconds", 0.0f));
+    if (json.contains("skipped")) {
+      exploration_.report.skipped.push_back(
+          {json.value("skipped", ""), json.value("reason", "")});
+    }
+    if (!json.contains("failure")) continue;
+    const auto failure = parse_counterexample(json.value("failure", ""));
+    if (!failure) return failure.error();
+    Execution execution;
+    execution.test = context_.test.name;
+    execution.id = json.value("id", 0u);
+    execution.number = number;
+    execution.faults = failure.value().faults;
+    execution.verdict = static_cast<Verdict>(json.value("verdict", 0));
+    execution.detail = failure.value().detail;
+    execution.output = failure.value().output;
+    execution.seconds = json.value("seconds", 0.0);
+    failing_sets_.push_back(fault_set(execution.faults));
+    const std::string key = set_key(execution.faults);
+    const auto finding = store_->meta("finding:" + key);
+    if (finding && finding.value()) {
+      const auto known = nlohmann::json::parse(*finding.value(), nullptr, false);
+      findings_[key] = {known.value("number", 0u), known.value("reproduced", false),
+                        known.value("counterexample", "")};
+    }
+    failures_[execution.id] = std::move(execution);
+  }
+  return {};
+}
+
+std::string Explorer::no_rpc_hint() const {
+  std::string out;
+  for (const std::string& text : context_.preflight) out += "\n  - " + text;
+  for (const auto& [key, row] : dependencies_) {
+    out += "\n  - not interposed: " + row.service + (row.outgoing ? " -> " : " <- ") +
+           (row.target_service.empty() ? row.peer : row.target_service) + ": " + row.reason;
+  }
+  if (out.empty()) {
+    out = "\n  - do the services and the test speak HTTP/1.1 over TCP without TLS? HTTP/2, gRPC and "
+          "TLS are not read yet"
+          "\n  - are the programs statically linked, written in Go, or started by something that "
+          "clears the environment (LD_PRELOAD)?";
+  }
+  return out;
+}
+
+void Explorer::add_notes(const ExecutionRecord& record) {
+  for (const std::string& note : record.notes) notes_.insert(note);
+  for (const std::string& late : record.late) notes_.insert("late: " + late);
+  for (const NotInterposedRecord& row : record.not_interposed) {
+    const std::string key = row.service + "|" + row.peer + "|" + row.target_service + "|" +
+                            row.reason + (row.outgoing ? "|out" : "|in");
+    const auto [position, inserted] = dependencies_.emplace(key, row);
+    if (!inserted) position->second.times += row.times;
+  }
+}
+
+Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
+  Attempt last;
+  for (int tries = 0; tries < 2; ++tries) {
+    auto result = runner_->run(context_.counters->next_execution++, plan, test_limit());
+    if (!result) return result.error();
+    last.result = std::move(result).value();
+    context_.on_record(last.result.record);
+    add_notes(last.result.record);
+    last.judgement = judge(last.result, plan);
+    if (last.result.stopped || !is_inconclusive(last.judgement.verdict)) break;
+    if (last.result.record.names_changed) context_.hub->freeze_names();
+  }
+  return last;
+}
+
+Result<bool> Explorer::run_reference() {
+  for (int tries = 0; tries < kReferenceAttempts; ++tries) {
+    auto run = runner_->run(context_.counters->next_execution++, {}, test_limit());
+    if (!run) return run.error();
+    ExecutionResult result = std::move(run).value();
+    if (result.stopped) return false;
+    context_.on_record(result.record);
+    add_notes(result.record);
+    context_.hub->freeze_names();
+    const bool settled = !result.record.names_changed && result.record.lost_events == 0;
+    if (!settled && tries + 1 < kReferenceAttempts) continue;
+
+    const std::string what = "the reference execution of test '" + context_.test.name + "' ";
+    result.record.names_changed = false;  // settled, or as far as it will
+    const Judgement judgement = judge(result, {});
+    if (judgement.verdict == Verdict::kIncomplete) return Error{what + "is incomplete: " + judgement.detail};
+    if (is_failure(judgement.verdict)) {
+      std::string text = what + "fails without any fault (" + judgement.detail +
+                         "), so nothing can be concluded from faults" +
+                         quoted_output(runner_->output());
+      for (const ServiceEnd& end : result.ended) {
+        text += "\nlast lines of " + end.name + ":\n" + end.output;
+      }
+      return Error{text};
+    }
+    if (result.record.rpcs.empty()) {
+      return Error{"no RPC was seen in " + what.substr(4) +
+                   "(it passed): there is nothing to inject faults into" + no_rpc_hint()};
+    }
+    if (judgement.verdict == Verdict::kNotQuiescent) {
+      warn(what + "passed, but RPCs stayed open: " + judgement.detail);
+    }
+    exploration_.report.reference_seconds = result.seconds;
+    exploration_.report.reference = result.record.rpcs;
+    if (auto learned = known_->learn(result.record); !learned) return learned.error();
+    auto seen = observe(context_.config, result.record, &*outcomes_);
+    if (!seen) return seen.error();
+    left_out_.insert(seen->left_out.begin(), seen->left_out.end());
+    if (std::none_of(seen->rpcs.begin(), seen->rpcs.end(),
+                     [](const search::ObservedRpc& rpc) { return !rpc.faults.empty(); })) {
+      warn("no RPC of the reference execution gets a fault: only the test's own calls were seen, or "
+           "the fault rules match none" + no_rpc_hint());
+    }
+    context_.sink({{"type", "reference"},
+                   {"test", context_.test.name},
+                   {"seconds", result.seconds},
+                   {"rpcs", result.record.rpcs.size()}});
+    const auto hang = context_.config.bounds.hang_limit.value_or(
+        std::max(kLeastHangLimit, in_milliseconds(3 * result.seconds)));
+    context_.hub->set_hang_limit(hang);
+    // A resumed search has its reference; this one only showed that the application still passes.
+    if (search_->counts().executed > 0) return true;
+    seconds_.push_back(static_cast<float>(result.seconds));
+    if (auto done = search_->executed(search::kReference, seen->rpcs); !done) return done.error();
+    return true;
+  }
+  return Error{"the reference execution did not settle"};
+}
+
+Result<std::vector<InjectedFault>> Explorer::describe(
+    const std::vector<search::PlannedFault>& faults) {
+  std::vector<InjectedFault> out;
+  for (const search::PlannedFault& planned : faults) {
+    const InjectedFault* rpc = known_->find(planned.index);
+    const FaultSpec* fault = outcomes_->fault(planned.fault);
+    if (rpc == nullptr || fault == nullptr) {
+      return Error{"the store of this session does not know RPC " + to_hex(planned.index) +
+                   "; begin anew with --restart"};
+    }
+    out.push_back(*rpc);
+    out.back().fault = to_text(*fault);
+  }
+  return out;
+}
+
+Result<bool> Explorer::run_search() {
+  began_ = Clock::now();
+  const search::SearchCounts start = search_->counts();
+  scheduled_at_start_ = start.scheduled;
+  decided_at_start_ = start.executed + start.redundant;
+  while (true) {
+    if (is_woken(context_.lane.wake_fd)) return false;
+    if (context_.config.bounds.stop_at_first && !failures_.empty()) {
+      const uint64_t open = search_->counts().open;
+      if (open > 0) {
+        exploration_.report.skipped.push_back(
+            {std::to_string(open) + " scheduled executions", "bound stop_at_first: one failure"});
+      }
+      return true;
+    }
+    const auto next = search_->next();
+    if (!next) return true;
+    auto faults = describe(next->faults);
+    if (!faults) return faults.error();
+    std::vector<PlannedRpcFault> plan;
+    for (size_t i = 0; i < next->faults.size(); ++i) {
+      plan.push_back(plan_fault(faults.value()[i], *outcomes_->fault(next->faults[i].fault)));
+    }
+    auto tried = attempt(plan);
+    if (!tried) return tried.error();
+    if (tried->result.stopped) return false;
+    if (auto done = conclude(*next, faults.value(), tried.value()); !done) return done.error();
+    const auto failure = failures_.find(next->id);
+    if (failure == failures_.end()) continue;
+    if (auto told = found(failure->second, plan); !told) return told.error();
+  }
+}
+
+Result<void> Explorer::conclude(const search::AbstractExecution& next,
+                                const std::vector<InjectedFault>& faults, const Attempt& attempt) {
+  Execution execution;
+  execution.test = context_.test.name;
+  execution.id = next.id;
+  execution.number = attempt.result.record.execution;
+  execution.faults = faults;
+  execution.verdict = attempt.judgement.verdict;
+  execution.detail = attempt.judgement.detail;
+  execution.seconds = attempt.result.seconds;
+  nlohmann::json row{{"id", execution.id},
+                     {"verdict", static_cast<int>(execution.verdict)},
+                     {"seconds", execution.seconds}};
+  const bool inconclusive = is_inconclusive(execution.verdict);
+  if (inconclusive || execution.verdict == Verdict::kNotQuiescent) {
+    const Skipped skipped{"execution " + to_line(faults),
+                          inconclusive ? execution.detail : "not quiescent: " + execution.detail};
+    row["skipped"] = skipped.what;
+    row["reason"] = skipped.reason;
+    exploration_.report.skipped.push_back(skipped);
+  }
+  if (is_failure(execution.verdict)) {
+    execution.output = runner_->output();
+    for (const ServiceEnd& end : attempt.result.ended) {
+      execution.output += "\n--- last lines of " + end.name + " ---\n" + end.output;
+    }
+    Counterexample failure;
+    failure.test = execution.test;
+    failure.faults = faults;
+    failure.verdict = std::string(verdict_name(execution.verdict));
+    failure.detail = execution.detail;
+    failure.output = execution.output;
+    row["failure"] = to_json(failure);
+    failures_[execution.id] = execution;
+  }
+  // The result first: if the daemon dies between the two, the execution is run again and its newer
+  // result replaces this one; the other order could lose a failure.
+  if (auto put = store_->put_result(execution.number, dump_json(row)); !put) return put;
+  seconds_.push_back(static_cast<float>(execution.seconds));
+  if (inconclusive) {
+    if (auto done = search_->abandoned(next.id, execution.detail); !done) return done;
+  } else {
+    if (auto learned = known_->learn(attempt.result.record); !learned) return learned;
+    auto seen = observe(context_.config, attempt.result.record, &*outcomes_);
+    if (!seen) return seen.error();
+    left_out_.insert(seen->left_out.begin(), seen->left_out.end());
+    if (auto done = search_->executed(next.id, seen->rpcs); !done) return done;
+  }
+  ++run_now_;
+  tell_execution(execution);
+  return {};
+}
+
+void Explorer::tell_execution(const Execution& execution) {
+  const search::SearchCounts counts = search_->counts();
+  const double elapsed = std::chrono::duration<double>(Clock::now() - began_).count();
+  const double rate = elapsed > 0 ? static_cast<double>(run_now_) / elapsed : 0;
+  // Every decided execution schedules `growth` new ones; below 1 the open ones are a geometric series.
+  const uint64_t decided = counts.executed + counts.redundant - decided_at_start_;
+  const double growth = decided == 0 ? 0
+                                     : static_cast<double>(counts.scheduled - scheduled_at_start_) /
+                                           static_cast<double>(decided);
+  const double left = static_cast<double>(counts.open) / (growth < 0.95 ? 1 - growth : 1);
+  std::vector<std::string> faults;
+  for (const InjectedFault& fault : execution.faults) faults.push_back(to_line(fault));
+  context_.sink({{"type", "execution"},
+                 {"test", execution.test},
+                 {"number", execution.number},
+                 {"executed", counts.executed},
+                 {"scheduled", counts.scheduled},
+                 {"open", counts.open},
+                 {"redundant", counts.redundant},
+                 {"faults", faults},
+                 {"passed", execution.verdict == Verdict::kPassed},
+                 {"verdict", verdict_name(execution.verdict)},
+                 {"seconds", execution.seconds},
+                 {"rate", rate},
+                 {"eta_seconds", rate > 0 ? left / rate : 0}});
+}
+
+Result<bool> Explorer::replays(const std::vector<PlannedRpcFault>& plan) {
+  auto again = attempt(plan);
+  if (!again) return again.error();
+  return is_failure(again->judgement.verdict);
+}
+
+Result<void> Explorer::found(const Execution& execution, const std::vector<PlannedRpcFault>& plan) {
+  const std::set<std::string> set = fault_set(execution.faults);
+  const bool belongs_to_earlier = std::any_of(
+      failing_sets_.begin(), failing_sets_.end(), [&](const std::set<std::string>& earlier) {
+        return std::includes(set.begin(), set.end(), earlier.begin(), earlier.end());
+      });
+  failing_sets_.push_back(set);
+  if (belongs_to_earlier) return {};
+  auto reproduced = replays(plan);
+  if (!reproduced) return reproduced.error();
+  Known known;
+  known.reproduced = reproduced.value();
+  known.counterexample = write_counterexample(execution, &known.number);
+  const std::string key = set_key(execution.faults);
+  findings_[key] = known;
+  const nlohmann::json row{{"number", known.number},
+                           {"reproduced", known.reproduced},
+                           {"counterexample", known.counterexample}};
+  if (auto set_row = store_->set_meta("finding:" + key, dump_json(row)); !set_row) return set_row;
+  Finding finding;
+  finding.first = execution;
+  finding.minimal = execution.faults;
+  finding.reproduced = known.reproduced;
+  finding.counterexample = known.counterexample;
+  context_.sink({{"type", "finding"},
+                 {"test", execution.test},
+                 {"number", known.number},
+                 {"text", to_text(finding)},
+                 {"counterexample", known.counterexample}});
+  return {};
+}
+
+std::string Explorer::write_counterexample(const Execution& execution, uint32_t* number) {
+  const std::string folder = context_.lane.root + "/counterexamples";
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  *number = 1;
+  while (fs::exists(folder + "/" + std::to_string(*number) + ".json", failed)) ++*number;
+  Counterexample out;
+  out.test = execution.test;
+  out.config_path = context_.config.path;
+  out.config_text = context_.config_text;
+  out.directory = context_.config.directory;
+  out.faults = execution.faults;
+  out.verdict = std::string(verdict_name(execution.verdict));
+  out.detail = execution.detail;
+  out.output = execution.output;
+  const std::string path = folder + "/" + std::to_string(*number) + ".json";
+  if (auto written = write_file(path, to_json(out)); !written) {
+    warn(written.error().message);
+    return "";
+  }
+  return path;
+}
+
+void Explorer::finish_report() {
+  TestReport& report = exploration_.report;
+  report.test = context_.test.name;
+  if (search_) report.counts = search_->counts();
+  report.fault_configuration = describe_faults(context_.config);
+  std::vector<Execution> failures;
+  for (const auto& [id, execution] : failures_) failures.push_back(execution);
+  std::sort(failures.begin(), failures.end(),
+            [](const Execution& a, const Execution& b) { return a.number < b.number; });
+  report.findings = group_failures(failures);
+  for (Finding& finding : report.findings) {
+    const auto known = findings_.find(set_key(finding.minimal));
+    if (known == findings_.end()) continue;
+    finding.reproduced = known->second.reproduced;
+    finding.counterexample = known->second.counterexample;
+  }
+  if (report.counts.beyond_bound > 0) {
+    const BoundsConfig& bounds = context_.config.bounds;
+    std::string reason;
+    if (bounds.max_executions > 0) {
+      reason += "bound max_executions " + std::to_string(bounds.max_executions);
+    }
+    if (bounds.max_faults > 0) {
+      reason += (reason.empty() ? "" : ", ") + std::string("bound max_faults ") +
+                std::to_string(bounds.max_faults);
+    }
+    report.skipped.push_back(
+        {std::to_string(report.counts.beyond_bound) + " executions", reason});
+  }
+  for (const auto& [rpc, reason] : left_out_) report.without_cause.push_back(rpc + ": " + reason);
+  for (const auto& [key, row] : dependencies_) report.dependencies_not_tested.push_back(row);
+  report.notes = context_.preflight;
+  report.notes.insert(report.notes.end(), notes_.begin(), notes_.end());
+  if (!context_.config.reduce) report.notes.push_back("reduction (ESR) was off");
+  if (!seconds_.empty()) {
+    const auto middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);
+    std::nth_element(seconds_.begin(), middle, seconds_.end());
+    report.median_execution_seconds = *middle;
+  }
+}
+
+Exploration Explorer::explore() {
+  const auto began = Clock::now();
+  const auto work = [&]() -> Result<void> {
+    if (auto opened = open_store(); !opened) return opened;
+    context_.sink({{"type", "session"},
+                   {"test", context_.test.name},
+                   {"resumed", search_->counts().executed > 0}});
+    auto runner = ExecutionRunner::create(context_.config, context_.test, context_.lane,
+                                          context_.hub, context_.services, context_.owned);
+    if (!runner) return runner.error();
+    runner_.emplace(std::move(runner).value());
+    for (const std::string& obstacle : runner_->obstacles()) {
+      warn(obstacle);
+      context_.preflight.push_back(obstacle);
+    }
+    auto reference = run_reference();
+    if (!reference) return reference.error();
+    bool ended = reference.value();
+    if (ended) {
+      auto searched = run_search();
+      if (!searched) return searched.error();
+      ended = searched.value();
+    }
+    exploration_.stopped = !ended;
+    // A bound is an end too: the next run of the same command begins anew.
+    if (ended) {
+      if (auto set = store_->set_meta("state", "finished"); !set) return set;
+    }
+    const search::SearchCounts counts = search_->counts();
+    exploration_.report.finished = ended && counts.open == 0 && counts.beyond_bound == 0;
+    return store_->flush();
+  }();
+  if (!work.ok()) exploration_.error = work.error();
+  finish_report();
+  exploration_.report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  search_.reset();
+  store_.reset();
+  return std::move(exploration_);
+}
+
+Result<std::vector<PlannedRpcFault>> Explorer::plan_for(
+    const std::vector<InjectedFault>& faults) const {
+  std::vector<PlannedRpcFault> plan;
+  for (const InjectedFault& fault : faults) {
+    // The configuration has the body and headers that the text leaves out.
+    std::optional<FaultSpec> spec;
+    for (const FaultRule& rule : context_.config.faults) {
+      for (const FaultSpec& candidate : rule.inject) {
+        if (!spec && to_text(candidate) == fault.fault) spec = candidate;
+      }
+    }
+    if (!spec) {
+      auto parsed = parse_fault(fault.fault);
+      if (!parsed) return parsed.error();
+      spec = std::move(parsed).value();
+    }
+    plan.push_back(plan_fault(fault, *spec));
+  }
+  return plan;
+}
+
+Exploration Explorer::run_once(const std::vector<InjectedFault>& faults) {
+  const auto began = Clock::now();
+  const auto work = [&]() -> Result<void> {
+    context_.sink({{"type", "session"}, {"test", context_.test.name}, {"resumed", false}});
+    auto runner = ExecutionRunner::create(context_.config, context_.test, context_.lane,
+                                          context_.hub, context_.services, context_.owned);
+    if (!runner) return runner.error();
+    runner_.emplace(std::move(runner).value());
+    for (const std::string& obstacle : runner_->obstacles()) {
+      warn(obstacle);
+      context_.preflight.push_back(obstacle);
+    }
+    const auto plan = plan_for(faults);
+    if (!plan) return plan.error();
+    auto tried = attempt(plan.value());
+    if (!tried) return tried.error();
+    exploration_.stopped = tried->result.stopped;
+    TestReport& report = exploration_.report;
+    report.reference = tried->result.record.rpcs;
+    report.reference_seconds = tried->result.seconds;
+    report.counts.executed = 1;
+    report.finished = !exploration_.stopped;
+    Execution execution;
+    execution.test = context_.test.name;
+    execution.number = tried->result.record.execution;
+    execution.faults = faults;
+    execution.verdict = tried->judgement.verdict;
+    execution.detail = tried->judgement.detail;
+    execution.seconds = tried->result.seconds;
+    if (is_failure(execution.verdict)) {
+      execution.output = runner_->output();
+      failures_[0] = execution;
+    } else if (execution.verdict != Verdict::kPassed) {
+      report.skipped.push_back({"execution " + to_line(faults), execution.detail});
+    }
+    if (report.reference.empty()) {
+      return Error{"no RPC was seen in test '" + context_.test.name + "'" + no_rpc_hint()};
+    }
+    return {};
+  }();
+  if (!work.ok()) exploration_.error = work.error();
+  const search::SearchCounts counts = exploration_.report.counts;
+  finish_report();
+  exploration_.report.counts = counts;
+  exploration_.report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  return std::move(exploration_);
+}
+
+}  // namespace filibuster

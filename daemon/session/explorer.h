@@ -1,0 +1,115 @@
+// The exploration of one test: reference execution, search, verdicts, findings with their replay,
+// counterexample files, the test's part of the report. Runs on the session's thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/report/finding.h"
+#include "daemon/search/search.h"
+#include "daemon/session/execution_runner.h"
+#include "daemon/session/judgement.h"
+#include "daemon/session/observation.h"
+#include "daemon/store/store.h"
+
+namespace filibuster {
+
+// Numbers that all tests of a session share.
+struct SessionCounters {
+  uint32_t next_execution = 1;
+};
+
+struct ExplorerContext {
+  const Config& config;
+  const std::string& config_text;
+  const TestConfig& test;
+  const SessionLane& lane;
+  AgentHub* hub;
+  Services* services;
+  OwnedProcesses* owned;
+  EventSink sink;
+  SessionCounters* counters;
+  std::function<void(const ExecutionRecord&)> on_record;  // for GET /v1/trace
+  std::vector<std::string> preflight;                     // what cannot be interposed
+  bool restart = false;                                   // forget an interrupted session
+};
+
+struct Exploration {
+  TestReport report;
+  std::optional<Error> error;  // environment: nothing further can be concluded
+  bool stopped = false;        // asked to; resumable
+};
+
+class Explorer {
+ public:
+  explicit Explorer(ExplorerContext context) : context_(std::move(context)) {}
+
+  Exploration explore();
+  // One execution with exactly these faults (`filibuster replay`), or with none (`trace`).
+  // report.findings has one entry if it failed; report.reference is what was seen.
+  Exploration run_once(const std::vector<InjectedFault>& faults);
+
+ private:
+  struct Attempt {
+    ExecutionResult result;
+    Judgement judgement;
+  };
+
+  Result<void> open_store();
+  Result<void> load_results();
+  Result<bool> run_reference();  // false: stopped
+  Result<bool> run_search();     // false: stopped
+  // Repeats an inconclusive execution once.
+  Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan);
+  Result<void> conclude(const search::AbstractExecution& next,
+                        const std::vector<InjectedFault>& faults, const Attempt& attempt);
+  Result<void> found(const Execution& execution, const std::vector<PlannedRpcFault>& plan);
+  Result<bool> replays(const std::vector<PlannedRpcFault>& plan);
+  Result<std::vector<InjectedFault>> describe(const std::vector<search::PlannedFault>& faults);
+  Result<std::vector<PlannedRpcFault>> plan_for(const std::vector<InjectedFault>& faults) const;
+  void remove_old_counterexamples() const;
+  std::string write_counterexample(const Execution& execution, uint32_t* number);
+  void tell_execution(const Execution& execution);
+  void add_notes(const ExecutionRecord& record);
+  void finish_report();
+  std::chrono::milliseconds test_limit() const;
+  std::string no_rpc_hint() const;
+  void warn(const std::string& text);
+
+  ExplorerContext context_;
+  Exploration exploration_;
+  std::unique_ptr<search::SearchStore> store_;
+  std::optional<search::Search> search_;
+  std::optional<OutcomeTable> outcomes_;
+  std::optional<KnownRpcs> known_;
+  std::optional<ExecutionRunner> runner_;
+
+  std::map<search::AbstractId, Execution> failures_;
+  struct Known {
+    uint32_t number = 0;
+    bool reproduced = false;
+    std::string counterexample;
+  };
+  std::map<std::string, Known> findings_;        // by key of the failing fault set
+  std::vector<std::set<std::string>> failing_sets_;
+  std::map<std::string, std::string> left_out_;
+  std::set<std::string> notes_;
+  std::map<std::string, NotInterposedRecord> dependencies_;
+  std::vector<float> seconds_;                   // of each execution, for the median
+  std::chrono::steady_clock::time_point began_;
+  uint64_t run_now_ = 0;                         // executions since began_
+  uint64_t scheduled_at_start_ = 0, decided_at_start_ = 0;
+};
+
+// Where the search of a test is kept: 16 hexadecimal digits of its name, configuration and what
+// decides its indexes.
+std::string session_digest(const Config& config, const std::string& config_text,
+                           const std::string& test);
+
+}  // namespace filibuster

@@ -1,0 +1,69 @@
+#include "daemon/session/judgement.h"
+
+#include <algorithm>
+
+namespace filibuster {
+namespace {
+
+std::string join(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : "; ") + text;
+  return out;
+}
+
+// Planned faults of which the record shows nothing, should the hub have named no reason.
+std::vector<std::string> missing_faults(const ExecutionRecord& record,
+                                        const std::vector<PlannedRpcFault>& plan) {
+  std::vector<std::string> out = record.not_injected;
+  if (!out.empty()) return out;
+  for (const PlannedRpcFault& planned : plan) {
+    const bool fired =
+        std::any_of(record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
+          return rpc.injected && rpc.index == planned.index;
+        });
+    if (!fired) {
+      out.push_back(to_text(planned.fault) + " at " + to_hex(planned.index) +
+                    ": the RPC was not issued");
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+bool is_inconclusive(Verdict verdict) {
+  return verdict == Verdict::kPlanNotMet || verdict == Verdict::kIncomplete;
+}
+
+Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault>& plan) {
+  const ExecutionRecord& record = result.record;
+  if (record.lost_events > 0) {
+    return {Verdict::kIncomplete, std::to_string(record.lost_events) + " events were lost"};
+  }
+  if (record.names_changed) {
+    return {Verdict::kIncomplete, "a service got its name during the execution"};
+  }
+  if (const auto missing = missing_faults(record, plan); !missing.empty()) {
+    return {Verdict::kPlanNotMet, "plan not met: " + join(missing)};
+  }
+  if (!result.ended.empty()) {
+    std::string detail;
+    for (const ServiceEnd& end : result.ended) {
+      detail += (detail.empty() ? "" : "; ") + end.name + " " +
+                (end.status.signalled ? "" : "ended with ") + to_text(end.status);
+    }
+    return {Verdict::kCrashed, detail};
+  }
+  if (result.timed_out) {
+    return {Verdict::kTestTimeout,
+            "the test did not end within " + std::to_string(static_cast<int>(result.seconds)) +
+                " s"};
+  }
+  if (result.exit && !result.exit->success()) return {Verdict::kFailed, to_text(*result.exit)};
+  if (!record.quiescent) {
+    return {Verdict::kNotQuiescent, "still open: " + join(record.still_open)};
+  }
+  return {};
+}
+
+}  // namespace filibuster

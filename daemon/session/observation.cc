@@ -1,0 +1,249 @@
+#include "daemon/session/observation.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace filibuster {
+namespace {
+
+constexpr std::string_view kTestService = "test";
+
+std::string path_of(const RpcRecord& rpc) { return std::string(split_target(rpc.target).path); }
+
+// Formed on arrival without a caller that carries an agent: it came from the test.
+std::string caller_of(const RpcRecord& rpc) {
+  return rpc.caller.empty() || (rpc.flags & kRpcEntry) != 0 ? std::string(kTestService)
+                                                            : rpc.caller;
+}
+
+bool is_test_call(const RpcRecord& rpc) { return caller_of(rpc) == kTestService; }
+
+using ById = std::unordered_map<uint64_t, const RpcRecord*>;
+
+ById by_id(const ExecutionRecord& record) {
+  ById out;
+  for (const RpcRecord& rpc : record.rpcs) out.emplace(rpc.rpc, &rpc);
+  return out;
+}
+
+// True when the cause of the RPC, and of the RPC that caused it, and so on, is known.
+bool root_is_known(const ById& rpcs, const RpcRecord& start) {
+  const RpcRecord* rpc = &start;
+  for (size_t steps = 0; steps <= rpcs.size(); ++steps) {
+    if (rpc->cause == Cause::kNone && !is_test_call(*rpc)) return false;
+    if (rpc->parent_rpc == 0) return true;
+    const auto parent = rpcs.find(rpc->parent_rpc);
+    if (parent == rpcs.end()) return true;
+    rpc = parent->second;
+  }
+  return false;  // a circle
+}
+
+std::string_view last_word(const Hash128& hash, std::string* storage) {
+  *storage = to_hex(hash).substr(0, 16);
+  return *storage;
+}
+
+}  // namespace
+
+std::string fault_key(const FaultSpec& fault) {
+  std::string text = to_text(fault);
+  if (fault.body.empty() && fault.headers.empty()) return text;
+  std::string all = fault.body;
+  for (const auto& [name, value] : fault.headers) all += '\n' + name + ':' + value;
+  std::string storage;
+  text += "#";
+  text += last_word(hash_text(all), &storage);
+  return text;
+}
+
+std::string outcome_text(const RpcRecord& rpc) {
+  if (rpc.injected) return fault_key(rpc.fault);
+  if (rpc.open) return "";
+  switch (rpc.outcome) {
+    case RpcOutcome::kAnswered:
+      return (rpc.status >= 400 ? "status:" : "ok:") + std::to_string(rpc.status);
+    case RpcOutcome::kRefused: return "refused";
+    case RpcOutcome::kReset:
+    case RpcOutcome::kClosed: return "reset";
+    case RpcOutcome::kTimedOut: return "timeout";
+    case RpcOutcome::kGarbled: return "garbled";
+  }
+  return "";
+}
+
+std::string describe_rpc(const RpcRecord& rpc) {
+  return caller_of(rpc) + " -> " + rpc.service + " " + rpc.method + " " + path_of(rpc);
+}
+
+FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_known) {
+  FaultChoice choice;
+  const std::string caller = caller_of(rpc);
+  std::vector<FaultSpec> faults;
+  if (caller == kTestService && !config.fault_test_calls) {
+    // Only a rule that names the test as the caller makes its own calls fail.
+    Config named;
+    named.default_faults = false;
+    for (const FaultRule& rule : config.faults) {
+      if (rule.caller == kTestService) named.faults.push_back(rule);
+    }
+    if (!named.faults.empty()) {
+      faults = faults_for(named, caller, rpc.service, rpc.method, path_of(rpc));
+    }
+  } else {
+    faults = faults_for(config, caller, rpc.service, rpc.method, path_of(rpc));
+  }
+  if (faults.empty()) return choice;
+  if (!root_known) {
+    choice.left_out = rpc.cause == Cause::kNone ? "its cause is not known"
+                                                : "caused by an RPC whose own cause is not known";
+  } else if ((rpc.flags & kRpcPreliminary) != 0) {
+    choice.left_out = "its index stayed preliminary: the request body did not end";
+  } else {
+    choice.faults = std::move(faults);
+  }
+  return choice;
+}
+
+Result<void> OutcomeTable::add_faults(const Config& config) {
+  for (const FaultRule& rule : config.faults) {
+    for (const FaultSpec& fault : rule.inject) {
+      if (auto added = id(fault); !added) return added.error();
+    }
+  }
+  for (const FaultSpec& fault : default_http_faults()) {
+    if (auto added = id(fault); !added) return added.error();
+  }
+  return {};
+}
+
+Result<search::OutcomeId> OutcomeTable::id(const FaultSpec& fault) {
+  auto number = id(fault_key(fault));
+  if (number) faults_.emplace(number.value(), fault);
+  return number;
+}
+
+Result<search::OutcomeId> OutcomeTable::id(const std::string& text) {
+  const auto found = ids_.find(text);
+  if (found != ids_.end()) return found->second;
+  auto number = store_->outcome(text);
+  if (number) ids_.emplace(text, number.value());
+  return number;
+}
+
+const FaultSpec* OutcomeTable::fault(search::OutcomeId id) const {
+  const auto found = faults_.find(id);
+  return found == faults_.end() ? nullptr : &found->second;
+}
+
+Result<Observation> observe(const Config& config, const ExecutionRecord& record,
+                            OutcomeTable* outcomes) {
+  Observation out;
+  const ById rpcs = by_id(record);
+  for (const RpcRecord& rpc : record.rpcs) {
+    if ((rpc.flags & kRpcLate) != 0) continue;  // belongs to an older execution
+    const bool known = root_is_known(rpcs, rpc);
+    const FaultChoice choice = choose_faults(config, rpc, known);
+    if (!choice.left_out.empty()) out.left_out.emplace(describe_rpc(rpc), choice.left_out);
+    // A heartbeat comes when it likes: in a group of ESR it would make every execution differ.
+    if (!known) {
+      out.left_out.emplace(describe_rpc(rpc), "its cause is not known");
+      continue;
+    }
+    search::ObservedRpc seen;
+    seen.index = rpc.index;
+    seen.parent = rpc.parent;
+    auto outcome = outcomes->id(outcome_text(rpc));
+    if (!outcome) return outcome.error();
+    seen.outcome = outcome.value();
+    if (rpc.injected) seen.injected = seen.outcome;
+    for (const FaultSpec& fault : choice.faults) {
+      auto id = outcomes->id(fault);
+      if (!id) return id.error();
+      seen.faults.push_back(id.value());
+    }
+    out.rpcs.push_back(std::move(seen));
+  }
+  return out;
+}
+
+InjectedFault describe_for_report(const ExecutionRecord& record, const RpcRecord& rpc) {
+  InjectedFault out;
+  out.index = rpc.index;
+  out.caller = caller_of(rpc);
+  out.service = rpc.service;
+  out.method = rpc.method;
+  out.path = path_of(rpc);
+  out.stack = rpc.stack_text;
+  if (!rpc.stack_text.empty()) out.call_site = rpc.stack_text.front();
+  out.count = rpc.count;
+  out.opens_connection = (rpc.flags & kRpcOpensConnection) != 0;
+  out.connect_key = rpc.connect_key;
+  out.signature = rpc.signature;
+  out.parent = rpc.parent;
+  const ById rpcs = by_id(record);
+  out.service_path = {rpc.service};
+  const RpcRecord* at = &rpc;
+  for (size_t steps = 0; at != nullptr && steps <= rpcs.size(); ++steps) {
+    out.service_path.push_back(caller_of(*at));
+    const auto parent = rpcs.find(at->parent_rpc);
+    at = at->parent_rpc == 0 || parent == rpcs.end() ? nullptr : parent->second;
+  }
+  std::reverse(out.service_path.begin(), out.service_path.end());
+  return out;
+}
+
+Result<void> KnownRpcs::learn(const ExecutionRecord& record) {
+  for (const RpcRecord& rpc : record.rpcs) {
+    const auto found = rpcs_.find(rpc.index);
+    const bool opens = (rpc.flags & kRpcOpensConnection) != 0;
+    if (found != rpcs_.end()) {
+      // An RPC that a connect of ours refused never had a connection: what is known stands.
+      if (rpc.injected || (found->second.opens_connection == opens &&
+                           found->second.connect_key == rpc.connect_key)) {
+        continue;
+      }
+    }
+    InjectedFault known = describe_for_report(record, rpc);
+    Counterexample row;
+    row.faults = {known};
+    if (auto put = store_->set_meta("rpc:" + to_hex(rpc.index), to_json(row)); !put) return put;
+    rpcs_.insert_or_assign(rpc.index, std::move(known));
+  }
+  return {};
+}
+
+const InjectedFault* KnownRpcs::find(Hash128 index) {
+  const auto found = rpcs_.find(index);
+  if (found != rpcs_.end()) return &found->second;
+  const auto text = store_->meta("rpc:" + to_hex(index));
+  if (!text || !text.value()) return nullptr;
+  auto row = parse_counterexample(*text.value());
+  if (!row || row->faults.empty()) return nullptr;
+  return &rpcs_.emplace(index, row->faults.front()).first->second;
+}
+
+PlannedRpcFault plan_fault(const InjectedFault& rpc, const FaultSpec& fault) {
+  PlannedRpcFault out;
+  out.index = rpc.index;
+  out.fault = fault;
+  out.opens_connection = rpc.opens_connection;
+  out.connect_key = rpc.connect_key;
+  out.signature = rpc.signature;
+  out.parent = rpc.parent;
+  out.count = rpc.count;
+  return out;
+}
+
+std::string to_line(const InjectedFault& fault) {
+  return fault.caller + " -> " + fault.service + " " + fault.method + " " + fault.path + ": " +
+         fault.fault;
+}
+
+std::string to_line(const std::vector<InjectedFault>& faults) {
+  std::string out = "{";
+  for (const InjectedFault& fault : faults) out += (out.size() > 1 ? "; " : "") + to_line(fault);
+  return out + "}";
+}
+
+}  // namespace filibuster

@@ -1,0 +1,80 @@
+// From what an execution showed (ExecutionRecord) to what the search reads (ObservedRpc), and to what
+// reports and plans need of each RPC. The fault configuration is applied here.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/agents/agent_hub.h"
+#include "daemon/config/config.h"
+#include "daemon/report/finding.h"
+#include "daemon/search/search.h"
+#include "daemon/store/store.h"
+
+namespace filibuster {
+
+// What its caller saw of an RPC: the injected fault's key; else "refused", "reset", "timeout",
+// "garbled", "status:503" (400 and above), "ok:200"; "" while it is open. Equal texts are equal
+// outcomes for ESR, so that an organic 503 equals an injected one.
+std::string outcome_text(const RpcRecord& rpc);
+// to_text(fault), made unique where a body or headers of its own make it another outcome.
+std::string fault_key(const FaultSpec& fault);
+
+// "users -> bookings GET /bookings/1"
+std::string describe_rpc(const RpcRecord& rpc);
+
+// Faults of an RPC by configuration, and why it gets none although its service could have some.
+struct FaultChoice {
+  std::vector<FaultSpec> faults;
+  std::string left_out;  // "its cause is not known"; empty: faulted, or the rules say none
+};
+FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_known);
+
+// Interned outcomes of one search: text <-> id <-> fault.
+class OutcomeTable {
+ public:
+  explicit OutcomeTable(search::SearchStore* store) : store_(store) {}
+  // All faults that the configuration can inject, so that a resumed search can be planned.
+  Result<void> add_faults(const Config& config);
+  Result<search::OutcomeId> id(const FaultSpec& fault);
+  Result<search::OutcomeId> id(const std::string& text);
+  const FaultSpec* fault(search::OutcomeId id) const;
+
+ private:
+  search::SearchStore* store_;
+  std::unordered_map<search::OutcomeId, FaultSpec> faults_;
+  std::unordered_map<std::string, search::OutcomeId> ids_;
+};
+
+struct Observation {
+  std::vector<search::ObservedRpc> rpcs;
+  std::map<std::string, std::string> left_out;  // RPC -> why it is never faulted
+};
+Result<Observation> observe(const Config& config, const ExecutionRecord& record,
+                            OutcomeTable* outcomes);
+
+// Every RPC seen in a session by its index, as last seen, without a fault. What a plan needs beyond
+// the index, and what a report says about it. Kept in the store, so that a resumed session has it.
+class KnownRpcs {
+ public:
+  explicit KnownRpcs(search::SearchStore* store) : store_(store) {}
+  Result<void> learn(const ExecutionRecord& record);
+  // nullptr: never seen.
+  const InjectedFault* find(Hash128 index);
+
+ private:
+  search::SearchStore* store_;
+  std::unordered_map<Hash128, InjectedFault, Hash128Hasher> rpcs_;
+};
+
+// Reads a record backwards: from an RPC to the services that led to it (["test", "users"]).
+InjectedFault describe_for_report(const ExecutionRecord& record, const RpcRecord& rpc);
+PlannedRpcFault plan_fault(const InjectedFault& rpc, const FaultSpec& fault);
+// "users -> bookings GET /bookings/1: refused"
+std::string to_line(const InjectedFault& fault);
+// "{a; b}"
+std::string to_line(const std::vector<InjectedFault>& faults);
+
+}  // namespace filibuster

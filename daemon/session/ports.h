@@ -1,0 +1,48 @@
+// Ports by name: fixed ones are kept, asked-for ones (0) become free ports below the ephemeral range,
+// so that no client's own connection takes one before the service does. One map per lane: this
+// is what makes replicas possible.
+//
+//   auto ports = allocate_ports(config);                  // {"users": 21034, ...}
+//   substitute_ports("--port ${port:users}", ports);      // "--port 21034"
+//   port_environment(ports);                              // {"PORT_USERS=21034", ...}
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "daemon/config/config.h"
+
+namespace filibuster {
+
+using PortMap = std::map<std::string, uint16_t>;
+
+// Error: no free port was found, or one name stands for two different fixed ports.
+Result<PortMap> allocate_ports(const Config& config);
+
+// Replaces every ${port:NAME}. Error: NAME is not a port of any service (names that exist are listed),
+// or a `${port:` that is never closed. Other `${...}` are left to the program.
+Result<std::string> substitute_ports(std::string_view text, const PortMap& ports);
+
+// "users-db" -> "PORT_USERS_DB"
+std::string port_variable(std::string_view name);
+// "PORT_<NAME>=<number>" for all.
+std::vector<std::string> port_environment(const PortMap& ports);
+
+// True when something listens on (or is bound to) `port` on loopback or a wildcard address.
+bool port_is_taken(uint16_t port);
+
+struct PortHolder {
+  pid_t pid = 0;        // 0: not visible to this user
+  std::string program;  // "python3 users.py", cut at 120 characters
+};
+// Who listens on `port`, as far as /proc shows it to this user; nullopt: nobody does.
+std::optional<PortHolder> port_holder(uint16_t port);
+
+}  // namespace filibuster

@@ -1,0 +1,31 @@
+// Looks at a command before it is started: can libfilibuster.so enter what it runs? A program that it
+// cannot enter would be a silent no-effect, the worst fault of this tool, so it is named loudly.
+// Follows `#!` lines, /usr/bin/env and, for `/bin/sh -c TEXT`, the first program of TEXT.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace filibuster {
+
+struct ProgramCheck {
+  std::string program;    // the ELF file that will run
+  std::string reached;    // how: "users.py -> /usr/bin/python3"; empty: directly
+  std::vector<std::string> obstacles;  // "is statically linked"; empty: none known
+  std::string asan_runtime;  // "libasan.so.8": its runtime must come first in LD_PRELOAD
+};
+
+// Empty where the program is not found (starting it will say so).
+std::vector<ProgramCheck> check_command(const std::vector<std::string>& argv,
+                                        const std::string& directory, std::string_view path_variable);
+// The obstacles of one ELF file, and its ASan runtime.
+ProgramCheck check_elf(const std::string& file);
+
+// The file that `name` means: as is where it has a slash (relative to `directory`), else by PATH.
+std::string find_program(const std::string& name, const std::string& directory,
+                         std::string_view path_variable);
+// The first program of a shell command: "A=1 exec ./users --port 1" -> "./users". Empty: unclear.
+std::string first_program_of(std::string_view shell_text);
+
+}  // namespace filibuster

@@ -1,0 +1,71 @@
+// One child process of the daemon: its own process group, output into a log file, waited for by
+// pidfd, owned by pid and start time. Spawning shares the daemon's memory until exec (posix_spawn),
+// so its cost does not grow with the daemon's heap.
+//
+//   auto process = Process::spawn({.argv = {...}, .environment = {...}, .log_path = "..."});
+//   if (!process->wait(limit)) process->kill_group(SIGKILL);
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+
+namespace filibuster {
+
+struct ExitStatus {
+  bool signalled = false;
+  int code = 0;  // exit status, or the signal's number
+  bool success() const { return !signalled && code == 0; }
+};
+// "exit status 1", "ended by SIGSEGV"
+std::string to_text(const ExitStatus& status);
+
+struct SpawnOptions {
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;  // complete: "NAME=value"
+  std::string directory;                 // where it runs; empty: the daemon's
+  std::string log_path;                  // stdout and stderr
+  bool append = false;                   // to the log, instead of a new one
+};
+
+// Field 22 of /proc/PID/stat: with the pid it names one process of this boot. 0: no such process.
+uint64_t process_start_time(pid_t pid);
+
+class Process {
+ public:
+  // Error: program, directory or log not usable; names which.
+  static Result<Process> spawn(const SpawnOptions& options);
+  Process(Process&& other) noexcept;
+  Process& operator=(Process&& other) noexcept;
+  ~Process();  // closes the pidfd; does not end the process
+
+  pid_t pid() const { return pid_; }
+  uint64_t start_time() const { return start_time_; }
+  int pidfd() const { return pidfd_; }  // readable when the process ended
+
+  // The status if it ended (the first time, what is left of its group is killed).
+  std::optional<ExitStatus> poll_exit();
+  // Waits at most `timeout` (negative: forever); also ends when `wake_fd` (if >= 0) is readable.
+  std::optional<ExitStatus> wait(std::chrono::milliseconds timeout, int wake_fd = -1);
+  void kill_group(int signal_number);
+  // SIGTERM to the group, SIGKILL after `grace`. Returns when it is gone.
+  ExitStatus stop(std::chrono::milliseconds grace);
+
+ private:
+  Process(pid_t pid, int pidfd) : pid_(pid), pidfd_(pidfd) {}
+  pid_t pid_ = 0;
+  int pidfd_ = -1;
+  uint64_t start_time_ = 0;
+  std::optional<ExitStatus> status_;
+};
+
+// The last `lines` lines of a file, at most 16 KiB; "" if it cannot be read.
+std::string last_lines(const std::string& path, int lines);
+
+}  // namespace filibuster

@@ -1,0 +1,363 @@
+#include "daemon/session/session.h"
+
+#include <fnmatch.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+#include "daemon/session/services.h"
+
+namespace filibuster {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kKeptEvents = 20000;        // a client that is further behind misses some
+constexpr size_t kLongestSocketPath = 100;   // sockaddr_un has 108 bytes
+constexpr int kExitNothing = 0, kExitFailures = 1, kExitEnvironment = 3;
+
+uint32_t random_number() {
+  std::random_device device;
+  uint32_t number = 0;
+  while (number == 0) number = device();
+  return number;
+}
+
+std::string hexadecimal(uint32_t number) {
+  char text[16];
+  snprintf(text, sizeof text, "%08x", number);
+  return text;
+}
+
+bool matches(const std::string& wanted, const std::string& value) {
+  return wanted.empty() || wanted == value;
+}
+
+// A folder that is gone with the session, where ROOT's own path is too long for a socket or holds
+// what LD_PRELOAD cannot (blanks and colons separate its entries).
+struct HubDirectory {
+  std::string path;
+  bool temporary = false;
+  HubDirectory() = default;
+  HubDirectory(const HubDirectory&) = delete;
+  HubDirectory& operator=(const HubDirectory&) = delete;
+  ~HubDirectory() {
+    std::error_code ignored;
+    if (temporary) fs::remove_all(path, ignored);
+  }
+  Result<void> make(const std::string& root) {
+    path = root + "/agents";
+    if (path.size() + strlen("/agent.sock") <= kLongestSocketPath &&
+        path.find_first_of(" :") == std::string::npos) {
+      std::error_code failed;
+      fs::create_directories(path, failed);
+      if (failed || chmod(path.c_str(), 0700) != 0) return Error{"cannot make " + path};
+      return {};
+    }
+    char name[] = "/tmp/filibuster-XXXXXX";
+    if (mkdtemp(name) == nullptr) return Error{std::string("cannot make ") + name};
+    path = name;
+    temporary = true;
+    return {};
+  }
+};
+
+}  // namespace
+
+Session::Session(SessionRequest request, DaemonContext context)
+    : request_(std::move(request)), context_(std::move(context)) {
+  id_ = hexadecimal(random_number());
+  wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  done_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (request_.client_pid > 0) watcher_ = std::thread([this] { watch_client(); });
+  worker_ = std::thread([this] { run(); });
+}
+
+Session::~Session() {
+  stop();
+  if (worker_.joinable()) worker_.join();
+  if (watcher_.joinable()) watcher_.join();
+  close(wake_fd_);
+  close(done_fd_);
+}
+
+void Session::stop() {
+  stopped_ = true;
+  eventfd_write(wake_fd_, 1);
+}
+
+void Session::watch_client() {
+  const int pidfd = pidfd_open(request_.client_pid, 0);
+  const bool is_it = pidfd >= 0 && (request_.client_start_time == 0 ||
+                                    process_start_time(request_.client_pid) ==
+                                        request_.client_start_time);
+  pollfd watched[2] = {{pidfd, POLLIN, 0}, {done_fd_, POLLIN, 0}};
+  bool gone = !is_it;
+  while (!gone && watched[1].revents == 0) {
+    if (poll(watched, 2, -1) > 0) gone = watched[0].revents != 0;
+  }
+  if (pidfd >= 0) close(pidfd);
+  if (!gone) return;
+  stop();
+  if (context_.on_client_gone) context_.on_client_gone();
+}
+
+void Session::tell(nlohmann::json event) {
+  const std::lock_guard lock(mutex_);
+  event["n"] = first_event_ + events_.size();
+  events_.push_back(std::move(event));
+  if (events_.size() > 2 * kKeptEvents) {
+    events_.erase(events_.begin(), events_.begin() + kKeptEvents);
+    first_event_ += kKeptEvents;
+  }
+  changed_.notify_all();
+}
+
+Session::News Session::news(uint64_t after, std::chrono::milliseconds wait) {
+  std::unique_lock lock(mutex_);
+  const auto end = [&] { return first_event_ + events_.size(); };
+  changed_.wait_for(lock, wait, [&] { return end() > after || done_; });
+  News out;
+  for (uint64_t n = std::max(after, first_event_); n < end(); ++n) {
+    out.events.push_back(events_[n - first_event_]);
+  }
+  out.next = std::max(after, end());
+  out.done = done_;
+  out.exit_code = exit_code_;
+  return out;
+}
+
+std::string Session::report() const {
+  const std::lock_guard lock(mutex_);
+  return report_;
+}
+
+ExecutionRecord Session::trace() {
+  std::shared_ptr<AgentHub> hub;
+  {
+    const std::lock_guard lock(mutex_);
+    hub = hub_;
+  }
+  if (hub) {
+    ExecutionRecord running = hub->snapshot();
+    if (!running.rpcs.empty()) return running;
+  }
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+std::vector<InjectedFault> Session::injected(const FaultQuery& query) {
+  std::shared_ptr<AgentHub> hub;
+  {
+    const std::lock_guard lock(mutex_);
+    hub = hub_;
+  }
+  std::vector<InjectedFault> out;
+  if (!hub) return out;
+  const ExecutionRecord record = hub->snapshot();
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (!rpc.injected) continue;
+    InjectedFault fault = describe_for_report(record, rpc);
+    fault.fault = to_text(rpc.fault);
+    if (!matches(query.service, fault.service) || !matches(query.method, fault.method) ||
+        !matches(query.fault, fault.fault)) {
+      continue;
+    }
+    if (!query.path.empty() && fnmatch(query.path.c_str(), fault.path.c_str(), 0) != 0) continue;
+    out.push_back(std::move(fault));
+  }
+  return out;
+}
+
+Result<std::string> Session::usable_preload(const std::string& hub_directory) const {
+  if (access(context_.preload.c_str(), R_OK) != 0) {
+    return Error{"libfilibuster.so is not at " + context_.preload +
+                 "; build or install it, or set FILIBUSTER_PRELOAD"};
+  }
+  if (context_.preload.find_first_of(" :") == std::string::npos) return context_.preload;
+  const std::string link = hub_directory + "/libfilibuster.so";
+  std::error_code failed;
+  fs::remove(link, failed);
+  fs::create_symlink(context_.preload, link, failed);
+  if (failed) return Error{"cannot link " + link + ": " + failed.message()};
+  return link;
+}
+
+void Session::run() {
+  SessionReport report;
+  report.session = id_;
+  report.config_path = request_.config.path;
+  std::optional<Error> error;
+  try {
+    const auto worked = work(&report);
+    if (!worked) error = worked.error();
+  } catch (const std::exception& failure) {
+    error = Error{std::string("the session failed: ") + failure.what()};
+  }
+  finish(std::move(report), error);
+}
+
+Result<void> Session::work(SessionReport* report) {
+  const Config& config = request_.config;
+  const EventSink sink = [this](nlohmann::json event) { tell(std::move(event)); };
+  for (const char* folder : {"logs", "counterexamples", "sessions"}) {
+    std::error_code failed;
+    fs::create_directories(context_.root + "/" + folder, failed);
+    if (failed) return Error{"cannot make " + context_.root + "/" + folder};
+  }
+  OwnedProcesses owned(context_.root);
+  for (const std::string& ended : owned.end_leftovers()) {
+    tell({{"type", "warning"},
+          {"text", "ended " + ended + ", left behind by an earlier daemon"}});
+  }
+
+  HubDirectory directory;
+  if (auto made = directory.make(context_.root); !made) return made;
+  HubOptions options;
+  options.directory = directory.path;
+  options.session = random_number();
+  options.index_parts = config.index_parts;
+  options.fast_timeouts = config.fast_timeouts;
+  if (config.bounds.hang_limit) options.hang_limit = *config.bounds.hang_limit;
+  auto started = AgentHub::start(options);
+  if (!started) return started.error();
+  const std::shared_ptr<AgentHub> hub = std::move(started).value();
+
+  SessionLane lane;
+  lane.number = options.lane;
+  lane.root = context_.root;
+  lane.hub_address = hub->address();
+  lane.api_url = context_.api_url;
+  lane.api_port = context_.api_port;
+  lane.token = context_.token;
+  lane.wake_fd = wake_fd_;
+  auto preload = usable_preload(directory.path);
+  if (!preload) return preload.error();
+  lane.preload = preload.value();
+  auto ports = allocate_ports(config);
+  if (!ports) return ports.error();
+  lane.ports = ports.value();
+  hub->add_targets(lane_targets(config, lane));
+  {
+    const std::lock_guard lock(mutex_);
+    hub_ = hub;
+  }
+
+  Services services(config, lane, &owned, sink);
+  const std::vector<std::string> preflight = services.preflight();
+  for (const std::string& text : preflight) tell({{"type", "warning"}, {"text", text}});
+  SessionCounters counters;
+  const auto explore = [&]() -> Result<void> {
+    if (auto up = services.start_all(); !up) return up;
+    for (const TestConfig& test : request_.tests) {
+      Explorer explorer({config, request_.config_text, test, lane, hub.get(), &services, &owned, sink,
+                         &counters,
+                         [this](const ExecutionRecord& record) {
+                           const std::lock_guard lock(mutex_);
+                           last_ = record;
+                         },
+                         preflight, request_.restart});
+      Exploration exploration = request_.mode == SessionRequest::Mode::kRun
+                                    ? explorer.explore()
+                                    : explorer.run_once(request_.faults);
+      report->tests.push_back(std::move(exploration.report));
+      if (exploration.error) return *exploration.error;
+      if (exploration.stopped) return {};
+    }
+    return {};
+  };
+  const Result<void> result = explore();
+  {
+    const std::lock_guard lock(mutex_);
+    hub_.reset();
+  }
+  services.stop_all();
+  if (!result.ok() && stopped_) return {};  // stopped while the services were starting
+  return result;
+}
+
+std::string Session::summary(const SessionReport& report) const {
+  std::string out;
+  switch (request_.mode) {
+    case SessionRequest::Mode::kRun:
+      out = to_text(report);
+      break;
+    case SessionRequest::Mode::kTrace:
+      for (const TestReport& test : report.tests) {
+        out += (request_.tests.size() > 1 ? test.test + ":\n" : "") + tree_text(test.reference);
+        for (const Finding& finding : test.findings) {
+          out += "\nthe test failed: " + finding.first.detail + "\n" + finding.first.output + "\n";
+        }
+      }
+      break;
+    case SessionRequest::Mode::kReplay:
+      for (const TestReport& test : report.tests) {
+        for (const Finding& finding : test.findings) {
+          out += "reproduced: " + finding.first.detail + "\nfaults: " +
+                 to_line(finding.first.faults) + "\n" + finding.first.output + "\n";
+        }
+        for (const Skipped& skipped : test.skipped) {
+          out += "no conclusion: " + skipped.what + ": " + skipped.reason + "\n";
+        }
+        if (test.findings.empty() && test.skipped.empty()) {
+          out += "not reproduced: the test passed under " + to_line(request_.faults) + "\n";
+        }
+      }
+      break;
+  }
+  if (stopped_ && request_.mode == SessionRequest::Mode::kRun) {
+    out += "\nStopped. The same command continues where this one ended.\n";
+  }
+  return out;
+}
+
+void Session::finish(SessionReport report, const std::optional<Error>& error) {
+  const bool failures = std::any_of(report.tests.begin(), report.tests.end(),
+                                    [](const TestReport& test) { return !test.findings.empty(); });
+  const bool no_conclusion =
+      request_.mode == SessionRequest::Mode::kReplay &&
+      std::any_of(report.tests.begin(), report.tests.end(),
+                  [](const TestReport& test) { return !test.skipped.empty(); });
+  if (error) {
+    report.exit_code = kExitEnvironment;
+  } else if (failures) {
+    report.exit_code = kExitFailures;
+  } else {
+    report.exit_code = stopped_ || no_conclusion ? kExitEnvironment : kExitNothing;
+  }
+  const std::string path = context_.root + "/report.json";
+  const std::string text = to_json(report);
+  if (request_.mode == SessionRequest::Mode::kRun) {
+    if (auto written = write_file(path, text); !written) {
+      tell({{"type", "warning"}, {"text", written.error().message}});
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    report_ = text;
+    exit_code_ = report.exit_code;
+  }
+  if (error) {
+    tell({{"type", "error"}, {"text", error->message}, {"exit_code", report.exit_code}});
+  }
+  const bool worth_telling = !report.tests.empty() && !(error && report.tests.front().counts.executed == 0);
+  tell({{"type", "done"},
+        {"exit_code", report.exit_code},
+        {"summary", worth_telling ? summary(report) : ""},
+        {"report", request_.mode == SessionRequest::Mode::kRun ? path : ""}});
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    changed_.notify_all();
+  }
+  eventfd_write(done_fd_, 1);
+}
+
+}  // namespace filibuster

@@ -1,0 +1,101 @@
+// One session: a configuration and its tests, explored one after the other on a thread of its own,
+// against services that are started once per lane. What happens is told as numbered events.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/agents/agent_hub.h"
+#include "daemon/config/config.h"
+#include "daemon/report/finding.h"
+#include "daemon/session/explorer.h"
+
+namespace filibuster {
+
+struct SessionRequest {
+  enum class Mode { kRun, kReplay, kTrace } mode = Mode::kRun;
+  Config config;
+  std::string config_text;
+  std::vector<TestConfig> tests;  // those to explore
+  bool restart = false;
+  pid_t client_pid = 0;           // 0: nobody to watch
+  uint64_t client_start_time = 0;
+  std::vector<InjectedFault> faults;  // kReplay
+};
+
+struct DaemonContext {
+  std::string root;      // absolute
+  std::string api_url, token;
+  uint16_t api_port = 0;
+  std::string preload;   // libfilibuster.so
+  std::function<void()> on_client_gone;
+};
+
+// Answer to GET /v1/fault-injected.
+struct FaultQuery {
+  std::string service, method, path, fault;  // empty: anything; path: a glob
+};
+
+class Session {
+ public:
+  Session(SessionRequest request, DaemonContext context);
+  ~Session();  // stops and waits
+
+  const std::string& id() const { return id_; }
+  bool running() const { return !done_.load(); }
+  // Ends after the running execution is given up; it is executed again when the session resumes.
+  void stop();
+
+  struct News {
+    std::vector<nlohmann::json> events;
+    uint64_t next = 0;
+    bool done = false;
+    int exit_code = 0;
+  };
+  // Events with n >= after; waits at most `wait` for the first.
+  News news(uint64_t after, std::chrono::milliseconds wait);
+
+  std::string report() const;  // report.json so far; "" before the end
+  // The faults injected in the running execution that match.
+  std::vector<InjectedFault> injected(const FaultQuery& query);
+  // The running execution, else the last one.
+  ExecutionRecord trace();
+
+ private:
+  void run();
+  Result<void> work(SessionReport* report);
+  Result<std::string> prepare_root();
+  Result<std::string> usable_preload(const std::string& hub_directory) const;
+  void tell(nlohmann::json event);
+  void finish(SessionReport report, const std::optional<Error>& error);
+  void watch_client();
+  std::string summary(const SessionReport& report) const;
+
+  SessionRequest request_;
+  DaemonContext context_;
+  std::string id_;
+  int wake_fd_ = -1;   // eventfd: stop
+  int done_fd_ = -1;   // eventfd: the watcher may end
+  std::atomic<bool> done_{false};
+  std::atomic<bool> stopped_{false};
+
+  mutable std::mutex mutex_;  // everything below
+  std::condition_variable changed_;
+  std::vector<nlohmann::json> events_;  // the last kKeptEvents
+  uint64_t first_event_ = 0;
+  int exit_code_ = 0;
+  std::string report_;
+  std::shared_ptr<AgentHub> hub_;
+  ExecutionRecord last_;
+
+  std::thread worker_, watcher_;
+};
+
+}  // namespace filibuster

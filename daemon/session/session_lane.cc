@@ -1,0 +1,225 @@
+#include "daemon/session/session_lane.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "core/protocol/lane_memory.h"
+
+extern char** environ;
+
+namespace filibuster {
+namespace {
+
+constexpr int kLeftoverGraceMs = 2000;  // between SIGTERM and SIGKILL
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  return text;
+}
+
+void end_process(pid_t pid, uint64_t start_time) {
+  const int pidfd = pidfd_open(pid, 0);
+  // Looked at again under the pidfd: from here on the number cannot become another process.
+  if (pidfd < 0 || process_start_time(pid) != start_time) {
+    if (pidfd >= 0) close(pidfd);
+    return;
+  }
+  const bool leads_group = getpgid(pid) == pid;
+  const auto send = [&](int signal_number) {
+    if (leads_group) kill(-pid, signal_number);
+    pidfd_send_signal(pidfd, signal_number, nullptr, 0);
+  };
+  pollfd ended{pidfd, POLLIN, 0};
+  send(SIGTERM);
+  if (poll(&ended, 1, kLeftoverGraceMs) <= 0) {
+    send(SIGKILL);
+    poll(&ended, 1, kLeftoverGraceMs);
+  }
+  close(pidfd);
+}
+
+}  // namespace
+
+std::string SessionLane::log_path(const std::string& name) const {
+  std::string safe = name;
+  for (char& c : safe) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.') c = '_';
+  }
+  return root + "/logs/" + safe + "-" + std::to_string(number) + ".log";
+}
+
+void set_variable(std::vector<std::string>* environment, const std::string& name,
+                  const std::string& value) {
+  const std::string prefix = name + "=";
+  for (std::string& entry : *environment) {
+    if (entry.starts_with(prefix)) {
+      entry = prefix + value;
+      return;
+    }
+  }
+  environment->push_back(prefix + value);
+}
+
+std::string get_variable(const std::vector<std::string>& environment, const std::string& name) {
+  const std::string prefix = name + "=";
+  for (const std::string& entry : environment) {
+    if (entry.starts_with(prefix)) return entry.substr(prefix.size());
+  }
+  return "";
+}
+
+Result<std::vector<std::string>> lane_environment(const SessionLane& lane, const std::string& service,
+                                                  const std::map<std::string, std::string>& env,
+                                                  Interpose interpose,
+                                                  const std::string& asan_runtime) {
+  std::vector<std::string> out;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    // The variables of a session around this daemon are not this session's.
+    if (!std::string_view(*entry).starts_with("FILIBUSTER_")) out.emplace_back(*entry);
+  }
+  for (const std::string& port : port_environment(lane.ports)) {
+    const size_t equals = port.find('=');
+    set_variable(&out, port.substr(0, equals), port.substr(equals + 1));
+  }
+  for (const auto& [name, text] : env) {
+    auto value = substitute_ports(text, lane.ports);
+    if (!value) return Error{"env " + name + " of '" + service + "': " + value.error().message};
+    set_variable(&out, name, value.value());
+  }
+  if (interpose == Interpose::kNo) return out;
+  std::string preload = lane.preload;
+  if (!asan_runtime.empty()) preload = asan_runtime + ":" + preload;
+  const std::string existing = get_variable(out, "LD_PRELOAD");
+  if (!existing.empty()) preload += ":" + existing;
+  set_variable(&out, "LD_PRELOAD", preload);
+  set_variable(&out, "FILIBUSTER_SERVICE", service);
+  set_variable(&out, "FILIBUSTER_DAEMON", lane.hub_address);
+  set_variable(&out, "FILIBUSTER_LANE", std::to_string(lane.number));
+  return out;
+}
+
+Result<std::vector<std::string>> lane_command(const SessionLane& lane, const Command& command) {
+  std::vector<std::string> out;
+  for (const std::string& argument : command.argv) {
+    auto text = substitute_ports(argument, lane.ports);
+    if (!text) return text.error();
+    out.push_back(std::move(text).value());
+  }
+  return out;
+}
+
+std::string lane_directory(const Config& config, const std::string& directory) {
+  if (directory.empty()) return config.directory;
+  return (std::filesystem::path(config.directory) / directory).lexically_normal().string();
+}
+
+std::vector<TargetRow> lane_targets(const Config& config, const SessionLane& lane) {
+  std::vector<TargetRow> rows;
+  if (lane.api_port != 0) {
+    TargetRow api;
+    api.host = "127.0.0.1";
+    api.port = lane.api_port;
+    api.service = "filibuster";
+    api.flags = kTargetNever;
+    rows.push_back(api);
+  }
+  for (const ServiceConfig& service : config.services) {
+    TargetRow row;
+    row.host = service.host.empty() ? "127.0.0.1" : service.host;
+    row.service = service.name;
+    row.flags = service.ignored       ? kTargetIgnored
+                : service.third_party ? kTargetThirdParty
+                                      : kTargetInApplication;
+    for (const auto& [name, number] : service.ports) {
+      const auto found = lane.ports.find(name);
+      row.port = found == lane.ports.end() ? number : found->second;
+      // A third party by host name alone: the port of plain HTTP.
+      if (!service.host.empty() && number == 0) row.port = 80;
+      if (row.port != 0) rows.push_back(row);
+    }
+    if (service.ports.empty() && !service.host.empty()) {
+      row.port = 80;
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+void OwnedProcesses::add(const std::string& name, const Process& process) {
+  rows_.push_back({name, process.pid(), process.start_time()});
+  write();
+}
+
+void OwnedProcesses::remove(pid_t pid) {
+  std::erase_if(rows_, [&](const Row& row) { return row.pid == pid; });
+  write();
+}
+
+void OwnedProcesses::write() {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const Row& row : rows_) {
+    rows.push_back({{"name", row.name}, {"pid", row.pid}, {"start_time", row.start_time}});
+  }
+  static const std::string boot = boot_id();
+  // Best effort: without it a killed daemon's processes must be ended by hand.
+  (void)write_file(path_, dump_json({{"version", 1}, {"boot", boot}, {"processes", rows}})).ok();
+}
+
+std::vector<std::string> OwnedProcesses::end_leftovers() {
+  std::vector<std::string> ended;
+  const auto text = read_file(path_);
+  if (!text) return ended;
+  const auto json = nlohmann::json::parse(text.value(), nullptr, false);
+  if (!json.is_object() || json.value("boot", "") != boot_id()) return ended;
+  for (const auto& row : json.value("processes", nlohmann::json::array())) {
+    if (!row.is_object()) continue;
+    const auto pid = row.value("pid", 0);
+    const auto start_time = row.value("start_time", uint64_t{0});
+    if (pid <= 1 || start_time == 0 || process_start_time(pid) != start_time) continue;
+    end_process(pid, start_time);
+    ended.push_back(row.value("name", "?") + " (pid " + std::to_string(pid) + ")");
+  }
+  rows_.clear();
+  write();
+  return ended;
+}
+
+Result<void> write_file(const std::string& path, const std::string& text) {
+  const std::string temporary = path + ".new";
+  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  bool good = fd >= 0;
+  for (size_t done = 0; good && done < text.size();) {
+    const ssize_t size = ::write(fd, text.data() + done, text.size() - done);
+    if (size < 0 && errno == EINTR) continue;
+    good = size > 0;
+    done += good ? static_cast<size_t>(size) : 0;
+  }
+  if (fd >= 0) good = close(fd) == 0 && good;
+  if (!good || rename(temporary.c_str(), path.c_str()) != 0) {
+    return Error{"cannot write " + path + ": " + strerror(errno)};
+  }
+  return {};
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{"cannot read " + path + ": " + strerror(errno)};
+  return std::string((std::istreambuf_iterator<char>(file)), {});
+}
+
+std::string dump_json(const nlohmann::json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace filibuster
