@@ -36,13 +36,12 @@ Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const Test
 
   const char* path = getenv("PATH");
   std::string asan_runtime;
-  for (const ProgramCheck& check :
-       check_command(runner.spawn_.argv, runner.spawn_.directory,
-                     path == nullptr ? "/usr/bin:/bin" : path)) {
+  for (const ProgramCheck& check : check_command(runner.spawn_.argv, runner.spawn_.directory,
+                                                 path == nullptr ? "/usr/bin:/bin" : path)) {
     if (!check.asan_runtime.empty()) asan_runtime = check.asan_runtime;
     for (const std::string& obstacle : check.obstacles) {
-      runner.obstacles_.push_back("test '" + test.name + "' cannot be interposed: " +
-                                  check.program + " " + obstacle +
+      runner.obstacles_.push_back("test '" + test.name +
+                                  "' cannot be interposed: " + check.program + " " + obstacle +
                                   "; its calls are seen only where they arrive");
     }
   }
@@ -135,6 +134,8 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   return result;
 }
 
-std::string ExecutionRunner::output() const { return last_lines(log_path_, kOutputLines); }
+std::string ExecutionRunner::output() const {
+  return last_lines(log_path_, kOutputLines);
+}
 
 }  // namespace filibuster

@@ -16,9 +16,9 @@ struct ExecutionResult {
   ExecutionRecord record;
   std::optional<ExitStatus> exit;  // of the test; nullopt: it was killed (limit, stop)
   bool timed_out = false;
-  bool stopped = false;            // the session was asked to end: no conclusion
-  std::vector<ServiceEnd> ended;   // services that ended during it
-  double seconds = 0;              // of the test process, start to end
+  bool stopped = false;           // the session was asked to end: no conclusion
+  std::vector<ServiceEnd> ended;  // services that ended during it
+  double seconds = 0;             // of the test process, start to end
 };
 
 class ExecutionRunner {
@@ -40,9 +40,13 @@ class ExecutionRunner {
   const std::vector<std::string>& obstacles() const { return obstacles_; }
 
  private:
-  ExecutionRunner(const Config& config, const TestConfig& test, const SessionLane& lane, AgentHub* hub,
-                  Services* services, OwnedProcesses* owned)
-      : config_(&config), test_(&test), lane_(&lane), hub_(hub), services_(services),
+  ExecutionRunner(const Config& config, const TestConfig& test, const SessionLane& lane,
+                  AgentHub* hub, Services* services, OwnedProcesses* owned)
+      : config_(&config),
+        test_(&test),
+        lane_(&lane),
+        hub_(hub),
+        services_(services),
         owned_(owned) {}
   Result<void> run_hook(const char* name, const Command& command, uint32_t number);
   std::vector<std::string> suspects(const ExecutionRecord& record) const;

@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
-constexpr int kReferenceAttempts = 3;           // the service table settles within them
+constexpr int kReferenceAttempts = 3;            // the service table settles within them
 constexpr milliseconds kReferenceLimit{600000};  // of a test whose time is not yet known
 constexpr milliseconds kLeastHangLimit{5000};
 constexpr milliseconds kLeastTestLimit{10000};
@@ -132,8 +132,7 @@ Result<void> Explorer::load_results() {
     if (!json.is_object()) continue;
     seconds_.push_back(json.value("seconds", 0.0f));
     if (json.contains("skipped")) {
-      exploration_.report.skipped.push_back(
-          {json.value("skipped", ""), json.value("reason", "")});
+      exploration_.report.skipped.push_back({json.value("skipped", ""), json.value("reason", "")});
     }
     if (!json.contains("failure")) continue;
     const auto failure = parse_counterexample(json.value("failure", ""));
@@ -168,10 +167,11 @@ std::string Explorer::no_rpc_hint() const {
            (row.target_service.empty() ? row.peer : row.target_service) + ": " + row.reason;
   }
   if (out.empty()) {
-    out = "\n  - do the services and the test speak HTTP/1.1 over TCP without TLS? HTTP/2, gRPC and "
-          "TLS are not read yet"
-          "\n  - are the programs statically linked, written in Go, or started by something that "
-          "clears the environment (LD_PRELOAD)?";
+    out =
+        "\n  - do the services and the test speak HTTP/1.1 over TCP without TLS? HTTP/2, gRPC and "
+        "TLS are not read yet"
+        "\n  - are the programs statically linked, written in Go, or started by something that "
+        "clears the environment (LD_PRELOAD)?";
   }
   return out;
 }
@@ -217,7 +217,8 @@ Result<bool> Explorer::run_reference() {
     const std::string what = "the reference execution of test '" + context_.test.name + "' ";
     result.record.names_changed = false;  // settled, or as far as it will
     const Judgement judgement = judge(result, {});
-    if (judgement.verdict == Verdict::kIncomplete) return Error{what + "is incomplete: " + judgement.detail};
+    if (judgement.verdict == Verdict::kIncomplete)
+      return Error{what + "is incomplete: " + judgement.detail};
     if (is_failure(judgement.verdict)) {
       std::string text = what + "fails without any fault (" + judgement.detail +
                          "), so nothing can be concluded from faults" +
@@ -242,8 +243,10 @@ Result<bool> Explorer::run_reference() {
     left_out_.insert(seen->left_out.begin(), seen->left_out.end());
     if (std::none_of(seen->rpcs.begin(), seen->rpcs.end(),
                      [](const search::ObservedRpc& rpc) { return !rpc.faults.empty(); })) {
-      warn("no RPC of the reference execution gets a fault: only the test's own calls were seen, or "
-           "the fault rules match none" + no_rpc_hint());
+      warn(
+          "no RPC of the reference execution gets a fault: only the test's own calls were seen, or "
+          "the fault rules match none" +
+          no_rpc_hint());
     }
     context_.sink({{"type", "reference"},
                    {"test", context_.test.name},
@@ -367,7 +370,8 @@ void Explorer::tell_execution(const Execution& execution) {
   const search::SearchCounts counts = search_->counts();
   const double elapsed = std::chrono::duration<double>(Clock::now() - began_).count();
   const double rate = elapsed > 0 ? static_cast<double>(run_now_) / elapsed : 0;
-  // Every decided execution schedules `growth` new ones; below 1 the open ones are a geometric series.
+  // Every decided execution schedules `growth` new ones; below 1 the open ones are a geometric
+  // series.
   const uint64_t decided = counts.executed + counts.redundant - decided_at_start_;
   const double growth = decided == 0 ? 0
                                      : static_cast<double>(counts.scheduled - scheduled_at_start_) /
@@ -477,8 +481,7 @@ void Explorer::finish_report() {
       reason += (reason.empty() ? "" : ", ") + std::string("bound max_faults ") +
                 std::to_string(bounds.max_faults);
     }
-    report.skipped.push_back(
-        {std::to_string(report.counts.beyond_bound) + " executions", reason});
+    report.skipped.push_back({std::to_string(report.counts.beyond_bound) + " executions", reason});
   }
   for (const auto& [rpc, reason] : left_out_) report.without_cause.push_back(rpc + ": " + reason);
   for (const auto& [key, row] : dependencies_) report.dependencies_not_tested.push_back(row);

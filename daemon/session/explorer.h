@@ -96,14 +96,14 @@ class Explorer {
     bool reproduced = false;
     std::string counterexample;
   };
-  std::map<std::string, Known> findings_;        // by key of the failing fault set
+  std::map<std::string, Known> findings_;  // by key of the failing fault set
   std::vector<std::set<std::string>> failing_sets_;
   std::map<std::string, std::string> left_out_;
   std::set<std::string> notes_;
   std::map<std::string, NotInterposedRecord> dependencies_;
-  std::vector<float> seconds_;                   // of each execution, for the median
+  std::vector<float> seconds_;  // of each execution, for the median
   std::chrono::steady_clock::time_point began_;
-  uint64_t run_now_ = 0;                         // executions since began_
+  uint64_t run_now_ = 0;  // executions since began_
   uint64_t scheduled_at_start_ = 0, decided_at_start_ = 0;
 };
 

@@ -17,10 +17,9 @@ std::vector<std::string> missing_faults(const ExecutionRecord& record,
   std::vector<std::string> out = record.not_injected;
   if (!out.empty()) return out;
   for (const PlannedRpcFault& planned : plan) {
-    const bool fired =
-        std::any_of(record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
-          return rpc.injected && rpc.index == planned.index;
-        });
+    const bool fired = std::any_of(
+        record.rpcs.begin(), record.rpcs.end(),
+        [&](const RpcRecord& rpc) { return rpc.injected && rpc.index == planned.index; });
     if (!fired) {
       out.push_back(to_text(planned.fault) + " at " + to_hex(planned.index) +
                     ": the RPC was not issued");
@@ -55,9 +54,8 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
     return {Verdict::kCrashed, detail};
   }
   if (result.timed_out) {
-    return {Verdict::kTestTimeout,
-            "the test did not end within " + std::to_string(static_cast<int>(result.seconds)) +
-                " s"};
+    return {Verdict::kTestTimeout, "the test did not end within " +
+                                       std::to_string(static_cast<int>(result.seconds)) + " s"};
   }
   if (result.exit && !result.exit->success()) return {Verdict::kFailed, to_text(*result.exit)};
   if (!record.quiescent) {

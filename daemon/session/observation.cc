@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::string_view kTestService = "test";
 
-std::string path_of(const RpcRecord& rpc) { return std::string(split_target(rpc.target).path); }
+std::string path_of(const RpcRecord& rpc) {
+  return std::string(split_target(rpc.target).path);
+}
 
 // Formed on arrival without a caller that carries an agent: it came from the test.
 std::string caller_of(const RpcRecord& rpc) {
@@ -16,7 +18,9 @@ std::string caller_of(const RpcRecord& rpc) {
                                                             : rpc.caller;
 }
 
-bool is_test_call(const RpcRecord& rpc) { return caller_of(rpc) == kTestService; }
+bool is_test_call(const RpcRecord& rpc) {
+  return caller_of(rpc) == kTestService;
+}
 
 using ById = std::unordered_map<uint64_t, const RpcRecord*>;
 
@@ -63,11 +67,15 @@ std::string outcome_text(const RpcRecord& rpc) {
   switch (rpc.outcome) {
     case RpcOutcome::kAnswered:
       return (rpc.status >= 400 ? "status:" : "ok:") + std::to_string(rpc.status);
-    case RpcOutcome::kRefused: return "refused";
+    case RpcOutcome::kRefused:
+      return "refused";
     case RpcOutcome::kReset:
-    case RpcOutcome::kClosed: return "reset";
-    case RpcOutcome::kTimedOut: return "timeout";
-    case RpcOutcome::kGarbled: return "garbled";
+    case RpcOutcome::kClosed:
+      return "reset";
+    case RpcOutcome::kTimedOut:
+      return "timeout";
+    case RpcOutcome::kGarbled:
+      return "garbled";
   }
   return "";
 }

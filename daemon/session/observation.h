@@ -1,5 +1,5 @@
-// From what an execution showed (ExecutionRecord) to what the search reads (ObservedRpc), and to what
-// reports and plans need of each RPC. The fault configuration is applied here.
+// From what an execution showed (ExecutionRecord) to what the search reads (ObservedRpc), and to
+// what reports and plans need of each RPC. The fault configuration is applied here.
 #pragma once
 
 #include <map>

@@ -23,7 +23,8 @@ constexpr uint16_t kPortCount = 12000;
 
 enum class Bind { kFree, kTaken, kNoFamily };
 
-// SO_REUSEADDR lets a port pass that only has connections in TIME_WAIT (nearly every server sets it).
+// SO_REUSEADDR lets a port pass that only has connections in TIME_WAIT (nearly every server sets
+// it).
 Bind try_bind(int family, uint16_t port, bool reuse_address) {
   const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return Bind::kNoFamily;
@@ -65,8 +66,8 @@ std::set<std::string> listening_inodes(uint16_t port) {
     while (std::getline(file, line)) {
       std::istringstream fields(line);
       std::string slot, local, remote, state, queues, timer, retransmits, uid, timeout, inode;
-      fields >> slot >> local >> remote >> state >> queues >> timer >> retransmits >> uid >> timeout >>
-          inode;
+      fields >> slot >> local >> remote >> state >> queues >> timer >> retransmits >> uid >>
+          timeout >> inode;
       const size_t colon = local.rfind(':');
       if (state != "0A" || colon == std::string::npos) continue;
       unsigned number = 0;
@@ -88,7 +89,9 @@ std::string command_line(const std::string& pid) {
 
 }  // namespace
 
-bool port_is_taken(uint16_t port) { return !is_free(port, true); }
+bool port_is_taken(uint16_t port) {
+  return !is_free(port, true);
+}
 
 Result<PortMap> allocate_ports(const Config& config) {
   PortMap ports;
@@ -129,7 +132,8 @@ Result<std::string> substitute_ports(std::string_view text, const PortMap& ports
     if (begin == std::string_view::npos) return out;
     const size_t end = text.find('}', begin);
     if (end == std::string_view::npos) {
-      return Error{"'" + std::string(text.substr(begin)) + "' is never closed; expected ${port:NAME}"};
+      return Error{"'" + std::string(text.substr(begin)) +
+                   "' is never closed; expected ${port:NAME}"};
     }
     const std::string name(text.substr(begin + kOpen.size(), end - begin - kOpen.size()));
     const auto found = ports.find(name);

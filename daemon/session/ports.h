@@ -1,6 +1,6 @@
-// Ports by name: fixed ones are kept, asked-for ones (0) become free ports below the ephemeral range,
-// so that no client's own connection takes one before the service does. One map per lane: this
-// is what makes replicas possible.
+// Ports by name: fixed ones are kept, asked-for ones (0) become free ports below the ephemeral
+// range, so that no client's own connection takes one before the service does. One map per lane:
+// this is what makes replicas possible.
 //
 //   auto ports = allocate_ports(config);                  // {"users": 21034, ...}
 //   substitute_ports("--port ${port:users}", ports);      // "--port 21034"
@@ -26,8 +26,8 @@ using PortMap = std::map<std::string, uint16_t>;
 // Error: no free port was found, or one name stands for two different fixed ports.
 Result<PortMap> allocate_ports(const Config& config);
 
-// Replaces every ${port:NAME}. Error: NAME is not a port of any service (names that exist are listed),
-// or a `${port:` that is never closed. Other `${...}` are left to the program.
+// Replaces every ${port:NAME}. Error: NAME is not a port of any service (names that exist are
+// listed), or a `${port:` that is never closed. Other `${...}` are left to the program.
 Result<std::string> substitute_ports(std::string_view text, const PortMap& ports);
 
 // "users-db" -> "PORT_USERS_DB"

@@ -27,10 +27,9 @@ struct MachineRow {
   GElf_Half machine;
   const char* name;
 };
-constexpr MachineRow kMachines[] = {{EM_X86_64, "x86-64"}, {EM_386, "32-bit x86"},
-                                    {EM_AARCH64, "arm64"}, {EM_ARM, "32-bit arm"},
-                                    {EM_RISCV, "riscv"},   {EM_S390, "s390"},
-                                    {EM_PPC64, "ppc64"}};
+constexpr MachineRow kMachines[] = {
+    {EM_X86_64, "x86-64"}, {EM_386, "32-bit x86"}, {EM_AARCH64, "arm64"}, {EM_ARM, "32-bit arm"},
+    {EM_RISCV, "riscv"},   {EM_S390, "s390"},      {EM_PPC64, "ppc64"}};
 
 std::string machine_name(GElf_Half machine) {
   for (const MachineRow& row : kMachines) {

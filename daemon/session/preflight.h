@@ -1,5 +1,5 @@
-// Looks at a command before it is started: can libfilibuster.so enter what it runs? A program that it
-// cannot enter would be a silent no-effect, the worst fault of this tool, so it is named loudly.
+// Looks at a command before it is started: can libfilibuster.so enter what it runs? A program that
+// it cannot enter would be a silent no-effect, the worst fault of this tool, so it is named loudly.
 // Follows `#!` lines, /usr/bin/env and, for `/bin/sh -c TEXT`, the first program of TEXT.
 #pragma once
 
@@ -10,15 +10,16 @@
 namespace filibuster {
 
 struct ProgramCheck {
-  std::string program;    // the ELF file that will run
-  std::string reached;    // how: "users.py -> /usr/bin/python3"; empty: directly
+  std::string program;                 // the ELF file that will run
+  std::string reached;                 // how: "users.py -> /usr/bin/python3"; empty: directly
   std::vector<std::string> obstacles;  // "is statically linked"; empty: none known
-  std::string asan_runtime;  // "libasan.so.8": its runtime must come first in LD_PRELOAD
+  std::string asan_runtime;            // "libasan.so.8": its runtime must come first in LD_PRELOAD
 };
 
 // Empty where the program is not found (starting it will say so).
 std::vector<ProgramCheck> check_command(const std::vector<std::string>& argv,
-                                        const std::string& directory, std::string_view path_variable);
+                                        const std::string& directory,
+                                        std::string_view path_variable);
 // The obstacles of one ELF file, and its ASan runtime.
 ProgramCheck check_elf(const std::string& file);
 

@@ -35,8 +35,8 @@ ExitStatus from_siginfo(const siginfo_t& info) {
 std::string to_text(const ExitStatus& status) {
   if (!status.signalled) return "exit status " + std::to_string(status.code);
   const char* name = sigabbrev_np(status.code);
-  return "ended by " + (name != nullptr ? "SIG" + std::string(name)
-                                        : "signal " + std::to_string(status.code));
+  return "ended by " +
+         (name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(status.code));
 }
 
 uint64_t process_start_time(pid_t pid) {
@@ -60,7 +60,8 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
   struct stat status;
   if (!options.directory.empty() &&
       (stat(options.directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))) {
-    return Error{"cannot start '" + program + "' in '" + options.directory + "': no such directory"};
+    return Error{"cannot start '" + program + "' in '" + options.directory +
+                 "': no such directory"};
   }
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (options.append ? 0 : O_TRUNC);
   const int log = open(options.log_path.c_str(), flags, 0600);
@@ -87,9 +88,9 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
   pid_t pid = 0;
-  const int error = posix_spawnp(&pid, program.c_str(), &actions, &attributes,
-                                 pointers(options.argv).data(),
-                                 pointers(options.environment).data());
+  const int error =
+      posix_spawnp(&pid, program.c_str(), &actions, &attributes, pointers(options.argv).data(),
+                   pointers(options.environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(log);

@@ -20,11 +20,11 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds kStopGrace{3000};     // between SIGTERM and SIGKILL
-constexpr milliseconds kFirstProbe{2};       // readiness is probed at growing intervals
+constexpr milliseconds kStopGrace{3000};  // between SIGTERM and SIGKILL
+constexpr milliseconds kFirstProbe{2};    // readiness is probed at growing intervals
 constexpr milliseconds kLastProbe{50};
-constexpr milliseconds kProbeLimit{2000};    // for one HTTP probe
-constexpr milliseconds kSuspectGrace{100};   // a core dump or a slow exit after the connection broke
+constexpr milliseconds kProbeLimit{2000};   // for one HTTP probe
+constexpr milliseconds kSuspectGrace{100};  // a core dump or a slow exit after the connection broke
 constexpr int kLogLines = 20;
 
 // A connected socket to loopback, IPv4 first; -1: nobody accepts.
@@ -50,8 +50,9 @@ int connect_loopback(uint16_t port) {
 bool answers_http(uint16_t port, const std::string& path) {
   const int fd = connect_loopback(port);
   if (fd < 0) return false;
-  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1:" +
-                              std::to_string(port) + "\r\nConnection: close\r\n\r\n";
+  const std::string request = "GET " + path +
+                              " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port) +
+                              "\r\nConnection: close\r\n\r\n";
   std::string answer;
   const auto deadline = Clock::now() + kProbeLimit;
   if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
@@ -83,14 +84,17 @@ bool is_interposed(const ServiceConfig& service) {
 
 }  // namespace
 
-Services::Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned, EventSink sink)
+Services::Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned,
+                   EventSink sink)
     : config_(config), lane_(lane), owned_(owned), sink_(std::move(sink)) {
   for (const ServiceConfig& service : config.services) {
     if (!service.command.empty()) services_.push_back({&service, std::nullopt, false});
   }
 }
 
-Services::~Services() { stop_all(); }
+Services::~Services() {
+  stop_all();
+}
 
 void Services::tell(const Running& service, const std::string& state, const std::string& detail) {
   sink_({{"type", "service"},
@@ -111,8 +115,8 @@ std::vector<std::string> Services::preflight() const {
          check_command(argv.value(), lane_directory(config_, service.config->directory),
                        path == nullptr ? "/usr/bin:/bin" : path)) {
       for (const std::string& obstacle : check.obstacles) {
-        out.push_back("service '" + service.config->name + "' cannot be interposed: " +
-                      check.program + " " + obstacle +
+        out.push_back("service '" + service.config->name +
+                      "' cannot be interposed: " + check.program + " " + obstacle +
                       (check.reached.empty() ? "" : " (reached by " + check.reached + ")") +
                       "; its remote calls will not be seen and get no faults");
       }
@@ -147,9 +151,9 @@ Result<void> Services::start_all() {
       if (holder && holder->pid != 0) {
         who = " by pid " + std::to_string(holder->pid) + " (" + holder->program + ")";
       }
-      return Error{"service '" + service.config->name + "': port " +
-                   std::to_string(found->second) + " is already in use" + who +
-                   "; end that process, or use ${port:" + name + "} instead of a fixed port"};
+      return Error{"service '" + service.config->name + "': port " + std::to_string(found->second) +
+                   " is already in use" + who + "; end that process, or use ${port:" + name +
+                   "} instead of a fixed port"};
     }
     if (auto started = start(&service); !started) return started;
   }
@@ -253,8 +257,8 @@ std::vector<ServiceEnd> Services::take_ended(const std::vector<std::string>& sus
   for (Running& service : services_) {
     if (!service.process || service.ended) continue;
     auto status = service.process->poll_exit();
-    if (!status && std::find(suspects.begin(), suspects.end(), service.config->name) !=
-                       suspects.end()) {
+    if (!status &&
+        std::find(suspects.begin(), suspects.end(), service.config->name) != suspects.end()) {
       const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
       status = service.process->wait(std::max(left, milliseconds(0)));
     }

@@ -30,12 +30,12 @@ class Services {
   // Error: names the service, what is wrong, and the last lines of its log.
   Result<void> start_all();
 
-  // Services that ended since the last call. `suspects` (services on which a connection broke that we
-  // did not break) are given a moment to be seen ending.
+  // Services that ended since the last call. `suspects` (services on which a connection broke that
+  // we did not break) are given a moment to be seen ending.
   std::vector<ServiceEnd> take_ended(const std::vector<std::string>& suspects);
 
-  // Before an execution: starts again what ended, and every service with `restart: each`. Error also
-  // where a service ended that must not be restarted.
+  // Before an execution: starts again what ended, and every service with `restart: each`. Error
+  // also where a service ended that must not be restarted.
   Result<void> prepare_execution();
 
   void stop_all();

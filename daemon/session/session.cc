@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kKeptEvents = 20000;        // a client that is further behind misses some
-constexpr size_t kLongestSocketPath = 100;   // sockaddr_un has 108 bytes
+constexpr size_t kKeptEvents = 20000;       // a client that is further behind misses some
+constexpr size_t kLongestSocketPath = 100;  // sockaddr_un has 108 bytes
 constexpr int kExitNothing = 0, kExitFailures = 1, kExitEnvironment = 3;
 
 uint32_t random_number() {
@@ -95,9 +95,9 @@ void Session::stop() {
 
 void Session::watch_client() {
   const int pidfd = pidfd_open(request_.client_pid, 0);
-  const bool is_it = pidfd >= 0 && (request_.client_start_time == 0 ||
-                                    process_start_time(request_.client_pid) ==
-                                        request_.client_start_time);
+  const bool is_it =
+      pidfd >= 0 && (request_.client_start_time == 0 ||
+                     process_start_time(request_.client_pid) == request_.client_start_time);
   pollfd watched[2] = {{pidfd, POLLIN, 0}, {done_fd_, POLLIN, 0}};
   bool gone = !is_it;
   while (!gone && watched[1].revents == 0) {
@@ -214,8 +214,7 @@ Result<void> Session::work(SessionReport* report) {
   }
   OwnedProcesses owned(context_.root);
   for (const std::string& ended : owned.end_leftovers()) {
-    tell({{"type", "warning"},
-          {"text", "ended " + ended + ", left behind by an earlier daemon"}});
+    tell({{"type", "warning"}, {"text", "ended " + ended + ", left behind by an earlier daemon"}});
   }
 
   HubDirectory directory;
@@ -257,8 +256,8 @@ Result<void> Session::work(SessionReport* report) {
   const auto explore = [&]() -> Result<void> {
     if (auto up = services.start_all(); !up) return up;
     for (const TestConfig& test : request_.tests) {
-      Explorer explorer({config, request_.config_text, test, lane, hub.get(), &services, &owned, sink,
-                         &counters,
+      Explorer explorer({config, request_.config_text, test, lane, hub.get(), &services, &owned,
+                         sink, &counters,
                          [this](const ExecutionRecord& record) {
                            const std::lock_guard lock(mutex_);
                            last_ = record;
@@ -300,8 +299,8 @@ std::string Session::summary(const SessionReport& report) const {
     case SessionRequest::Mode::kReplay:
       for (const TestReport& test : report.tests) {
         for (const Finding& finding : test.findings) {
-          out += "reproduced: " + finding.first.detail + "\nfaults: " +
-                 to_line(finding.first.faults) + "\n" + finding.first.output + "\n";
+          out += "reproduced: " + finding.first.detail +
+                 "\nfaults: " + to_line(finding.first.faults) + "\n" + finding.first.output + "\n";
         }
         for (const Skipped& skipped : test.skipped) {
           out += "no conclusion: " + skipped.what + ": " + skipped.reason + "\n";
@@ -347,7 +346,8 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   if (error) {
     tell({{"type", "error"}, {"text", error->message}, {"exit_code", report.exit_code}});
   }
-  const bool worth_telling = !report.tests.empty() && !(error && report.tests.front().counts.executed == 0);
+  const bool worth_telling =
+      !report.tests.empty() && !(error && report.tests.front().counts.executed == 0);
   tell({{"type", "done"},
         {"exit_code", report.exit_code},
         {"summary", worth_telling ? summary(report) : ""},

@@ -25,16 +25,16 @@ struct SessionRequest {
   std::string config_text;
   std::vector<TestConfig> tests;  // those to explore
   bool restart = false;
-  pid_t client_pid = 0;           // 0: nobody to watch
+  pid_t client_pid = 0;  // 0: nobody to watch
   uint64_t client_start_time = 0;
   std::vector<InjectedFault> faults;  // kReplay
 };
 
 struct DaemonContext {
-  std::string root;      // absolute
+  std::string root;  // absolute
   std::string api_url, token;
   uint16_t api_port = 0;
-  std::string preload;   // libfilibuster.so
+  std::string preload;  // libfilibuster.so
   std::function<void()> on_client_gone;
 };
 
@@ -81,8 +81,8 @@ class Session {
   SessionRequest request_;
   DaemonContext context_;
   std::string id_;
-  int wake_fd_ = -1;   // eventfd: stop
-  int done_fd_ = -1;   // eventfd: the watcher may end
+  int wake_fd_ = -1;  // eventfd: stop
+  int done_fd_ = -1;  // eventfd: the watcher may end
   std::atomic<bool> done_{false};
   std::atomic<bool> stopped_{false};
 

@@ -54,7 +54,8 @@ void end_process(pid_t pid, uint64_t start_time) {
 std::string SessionLane::log_path(const std::string& name) const {
   std::string safe = name;
   for (char& c : safe) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.') c = '_';
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.')
+      c = '_';
   }
   return root + "/logs/" + safe + "-" + std::to_string(number) + ".log";
 }
@@ -79,7 +80,8 @@ std::string get_variable(const std::vector<std::string>& environment, const std:
   return "";
 }
 
-Result<std::vector<std::string>> lane_environment(const SessionLane& lane, const std::string& service,
+Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
+                                                  const std::string& service,
                                                   const std::map<std::string, std::string>& env,
                                                   Interpose interpose,
                                                   const std::string& asan_runtime) {

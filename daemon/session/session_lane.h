@@ -1,5 +1,6 @@
 // One lane: one replica of the application under test, with its ports, its agents' address and the
-// environment that its processes get. Today there is lane 0 only; nothing outside this struct says so.
+// environment that its processes get. Today there is lane 0 only; nothing outside this struct says
+// so.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +30,18 @@ struct SessionLane {
   std::string api_url, token;
   uint16_t api_port = 0;
   PortMap ports;
-  int wake_fd = -1;         // readable when the session is to stop
+  int wake_fd = -1;  // readable when the session is to stop
 
   std::string log_path(const std::string& name) const;  // ROOT/logs/NAME-LANE.log
 };
 
 enum class Interpose { kYes, kNo };
 
-// The environment of a process of this lane: the daemon's own, then ports, `env` of the configuration
-// (with ${port:NAME}), FILIBUSTER_* and LD_PRELOAD where it is interposed. `asan_runtime` goes first.
-Result<std::vector<std::string>> lane_environment(const SessionLane& lane, const std::string& service,
+// The environment of a process of this lane: the daemon's own, then ports, `env` of the
+// configuration (with ${port:NAME}), FILIBUSTER_* and LD_PRELOAD where it is interposed.
+// `asan_runtime` goes first.
+Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
+                                                  const std::string& service,
                                                   const std::map<std::string, std::string>& env,
                                                   Interpose interpose,
                                                   const std::string& asan_runtime);

@@ -1,0 +1,250 @@
+#include "daemon/api/server.h"
+
+// Debian's library is built with these; its classes have other sizes without them.
+#ifndef CPPHTTPLIB_OPENSSL_SUPPORT
+#define CPPHTTPLIB_OPENSSL_SUPPORT
+#endif
+#ifndef CPPHTTPLIB_ZLIB_SUPPORT
+#define CPPHTTPLIB_ZLIB_SUPPORT
+#endif
+#ifndef CPPHTTPLIB_BROTLI_SUPPORT
+#define CPPHTTPLIB_BROTLI_SUPPORT
+#endif
+#include <httplib.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <charconv>
+#include <mutex>
+#include <thread>
+
+#include "core/index/execution_index.h"
+#include "daemon/api/session_request.h"
+
+namespace filibuster {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::chrono::milliseconds kNewsWait{1000};
+// Long polls and kept-alive connections each hold one.
+constexpr size_t kServerThreads = 16;
+
+// 128 random bits in hexadecimal.
+std::string make_token() {
+  Hash128 bits;
+  auto* bytes = reinterpret_cast<char*>(&bits);
+  for (size_t have = 0; have < sizeof bits;) {
+    const ssize_t size = getrandom(bytes + have, sizeof bits - have, 0);
+    if (size > 0) have += static_cast<size_t>(size);
+  }
+  return to_hex(bits);
+}
+
+// Takes the same time wherever the texts differ.
+bool same_secret(const std::string& a, const std::string& b) {
+  unsigned difference = a.size() == b.size() ? 0u : 1u;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+  }
+  return difference == 0;
+}
+
+void answer(httplib::Response& response, int status, const Json& json) {
+  response.status = status;
+  response.set_content(dump_json(json), "application/json");
+}
+
+void answer_error(httplib::Response& response, int status, const std::string& message) {
+  answer(response, status, {{"errors", Json::array({{{"message", message}}})}});
+}
+
+Json to_json_row(const InjectedFault& fault) {
+  return {{"fault", fault.fault},   {"caller", fault.caller},      {"service", fault.service},
+          {"method", fault.method}, {"path", fault.path},          {"call_site", fault.call_site},
+          {"count", fault.count},   {"index", to_hex(fault.index)}};
+}
+
+Json to_json_row(const RpcRecord& rpc) {
+  return {{"index", to_hex(rpc.index)},     {"parent", to_hex(rpc.parent)},
+          {"caller", rpc.caller},           {"service", rpc.service},
+          {"received_by", rpc.received_by}, {"method", rpc.method},
+          {"path", redact(rpc.target)},     {"count", rpc.count},
+          {"cause", cause_name(rpc.cause)}, {"outcome", outcome_text(rpc)},
+          {"injected", rpc.injected},       {"stack", rpc.stack_text}};
+}
+
+}  // namespace
+
+struct ApiServer::State {
+  DaemonContext context;
+  Shutdown shutdown;
+  httplib::Server server;
+  std::thread thread;
+  std::mutex mutex;
+  std::shared_ptr<Session> session;  // the running one, or the last
+
+  std::shared_ptr<Session> current() {
+    const std::lock_guard lock(mutex);
+    return session;
+  }
+  std::shared_ptr<Session> named(const httplib::Request& request, httplib::Response& response) {
+    auto found = current();
+    if (found && found->id() == request.matches[1].str()) return found;
+    answer_error(response, 404, "there is no session '" + request.matches[1].str() + "'");
+    return nullptr;
+  }
+  void create(const httplib::Request& request, httplib::Response& response);
+  void routes();
+};
+
+void ApiServer::State::create(const httplib::Request& request, httplib::Response& response) {
+  ParsedRequest parsed = parse_session_request(request.body);
+  if (!parsed.errors.empty()) {
+    Json errors = Json::array();
+    for (const ConfigError& error : parsed.errors) {
+      errors.push_back({{"file", error.file},
+                        {"line", error.line},
+                        {"column", error.column},
+                        {"message", error.message}});
+    }
+    return answer(response, 400, {{"errors", errors}});
+  }
+  std::vector<std::string> tests;
+  for (const TestConfig& test : parsed.request.tests) tests.push_back(test.name);
+  std::shared_ptr<Session> old, created;
+  {
+    const std::lock_guard lock(mutex);
+    if (session && session->running()) {
+      return answer_error(response, 409, "session " + session->id() + " is running");
+    }
+    old = std::exchange(session, nullptr);  // destroyed outside the lock
+    created = std::make_shared<Session>(std::move(parsed.request), context);
+    session = created;
+  }
+  answer(response, 201, {{"id", created->id()}, {"tests", tests}});
+}
+
+void ApiServer::State::routes() {
+  using httplib::Request;
+  using httplib::Response;
+  server.new_task_queue = [] { return new httplib::ThreadPool(kServerThreads); };
+  server.set_tcp_nodelay(true);      // head and body are two writes
+  server.set_keep_alive_timeout(1);  // seconds; stopping waits for idle connections this long
+  server.set_pre_routing_handler([this](const Request& request, Response& response) {
+    if (same_secret(request.get_header_value("Authorization"), "Bearer " + context.token)) {
+      return httplib::Server::HandlerResponse::Unhandled;
+    }
+    answer_error(response, 401, "the token is missing or wrong (it stands in daemon.json)");
+    return httplib::Server::HandlerResponse::Handled;
+  });
+  server.set_exception_handler([](const Request&, Response& response, std::exception_ptr error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& failure) {
+      answer_error(response, 500, failure.what());
+    } catch (...) {
+      answer_error(response, 500, "unknown failure");
+    }
+  });
+  server.Get("/v1/status", [this](const Request&, Response& response) {
+    const auto running = current();
+    answer(response, 200,
+           {{"version", 1},
+            {"session", running && running->running() ? Json(running->id()) : Json(nullptr)}});
+  });
+  server.Post("/v1/sessions",
+              [this](const Request& request, Response& response) { create(request, response); });
+  server.Get(R"(/v1/sessions/([0-9a-f]+)/progress)",
+             [this](const Request& request, Response& response) {
+               const auto session_named = named(request, response);
+               if (!session_named) return;
+               uint64_t after = 0;
+               const std::string text = request.get_param_value("after");
+               std::from_chars(text.data(), text.data() + text.size(), after);
+               const Session::News news = session_named->news(after, kNewsWait);
+               answer(response, 200,
+                      {{"events", news.events},
+                       {"next", news.next},
+                       {"state", news.done ? "done" : "running"},
+                       {"exit_code", news.done ? Json(news.exit_code) : Json(nullptr)}});
+             });
+  server.Post(R"(/v1/sessions/([0-9a-f]+)/stop)",
+              [this](const Request& request, Response& response) {
+                const auto session_named = named(request, response);
+                if (!session_named) return;
+                session_named->stop();
+                answer(response, 200, Json::object());
+              });
+  server.Get(R"(/v1/sessions/([0-9a-f]+)/report)",
+             [this](const Request& request, Response& response) {
+               const auto session_named = named(request, response);
+               if (!session_named) return;
+               const std::string report = session_named->report();
+               if (report.empty()) return answer_error(response, 404, "the session still runs");
+               response.set_content(report, "application/json");
+             });
+  server.Get("/v1/fault-injected", [this](const Request& request, Response& response) {
+    const FaultQuery query{request.get_param_value("service"), request.get_param_value("method"),
+                           request.get_param_value("path"), request.get_param_value("fault")};
+    Json rows = Json::array();
+    if (const auto running = current()) {
+      for (const InjectedFault& fault : running->injected(query))
+        rows.push_back(to_json_row(fault));
+    }
+    answer(response, 200, {{"injected", !rows.empty()}, {"faults", rows}});
+  });
+  server.Get("/v1/trace", [this](const Request&, Response& response) {
+    const auto running = current();
+    const ExecutionRecord record = running ? running->trace() : ExecutionRecord{};
+    Json rows = Json::array();
+    for (const RpcRecord& rpc : record.rpcs) rows.push_back(to_json_row(rpc));
+    answer(response, 200,
+           {{"version", 1},
+            {"execution", record.execution},
+            {"text", tree_text(record.rpcs)},
+            {"rpcs", rows}});
+  });
+  server.Post("/v1/shutdown", [this](const Request&, Response& response) {
+    answer(response, 200, Json::object());
+    shutdown();
+  });
+}
+
+ApiServer::ApiServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Result<std::unique_ptr<ApiServer>> ApiServer::start(DaemonContext context, Shutdown shutdown) {
+  auto state = std::make_unique<State>();
+  state->context = std::move(context);
+  state->shutdown = std::move(shutdown);
+  state->context.token = make_token();
+  state->routes();
+  const int port = state->server.bind_to_any_port("127.0.0.1");
+  if (port <= 0) return Error{"cannot listen on a port of 127.0.0.1"};
+  state->context.api_port = static_cast<uint16_t>(port);
+  state->context.api_url = "http://127.0.0.1:" + std::to_string(port);
+  state->thread = std::thread([raw = state.get()] { raw->server.listen_after_bind(); });
+  return std::unique_ptr<ApiServer>(new ApiServer(std::move(state)));
+}
+
+ApiServer::~ApiServer() {
+  std::shared_ptr<Session> session;
+  {
+    const std::lock_guard lock(state_->mutex);
+    session = std::exchange(state_->session, nullptr);
+  }
+  if (session) session->stop();
+  // Whoever waits for news gets the end of the session before the server goes.
+  while (session && session->running()) session->news(UINT64_MAX, kNewsWait);
+  state_->server.stop();
+  if (state_->thread.joinable()) state_->thread.join();
+}
+
+const std::string& ApiServer::url() const {
+  return state_->context.api_url;
+}
+const std::string& ApiServer::token() const {
+  return state_->context.token;
+}
+
+}  // namespace filibuster

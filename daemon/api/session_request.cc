@@ -1,0 +1,109 @@
+#include "daemon/api/session_request.h"
+
+#include <algorithm>
+
+namespace filibuster {
+namespace {
+
+using Json = nlohmann::json;
+
+struct PartRow {
+  const char* name;
+  uint32_t bit;
+};
+constexpr PartRow kParts[] = {{"payload", kIndexPayload},
+                              {"stack", kIndexStack},
+                              {"count", kIndexCount},
+                              {"path", kIndexPath}};
+
+// Bounds of 0 are 'not given'.
+void apply_overrides(const Json& overrides, Config* config) {
+  config->reduce = overrides.value("reduce", config->reduce);
+  config->fast_timeouts = overrides.value("fast_timeouts", config->fast_timeouts);
+  BoundsConfig& bounds = config->bounds;
+  bounds.stop_at_first = overrides.value("stop_at_first", false) || bounds.stop_at_first;
+  if (const auto most = overrides.value("max_executions", uint64_t{0}); most != 0) {
+    bounds.max_executions = most;
+  }
+  if (const auto most = overrides.value("max_faults", 0u); most != 0) bounds.max_faults = most;
+  const Json parts = overrides.value("index", Json::object());
+  for (const PartRow& row : kParts) {
+    if (!parts.contains(row.name)) continue;
+    if (parts.at(row.name).get<bool>()) {
+      config->index_parts |= row.bit;
+    } else {
+      config->index_parts &= ~row.bit;
+    }
+  }
+}
+
+void choose_tests(const std::vector<std::string>& names, ParsedRequest* out) {
+  const Config& config = out->request.config;
+  const std::string file = config.path;
+  std::string known;
+  for (const TestConfig& test : config.tests) known += (known.empty() ? "" : ", ") + test.name;
+  for (const std::string& name : names) {
+    const auto is_it = [&](const TestConfig& test) { return test.name == name; };
+    const auto found = std::find_if(config.tests.begin(), config.tests.end(), is_it);
+    if (found == config.tests.end()) {
+      out->errors.push_back({file, 0, 0, "there is no test '" + name + "' (tests: " + known + ")"});
+    } else {
+      out->request.tests.push_back(*found);
+    }
+  }
+  if (names.empty()) out->request.tests = config.tests;
+  if (out->request.tests.empty() && out->errors.empty()) {
+    out->errors.push_back({file, 0, 0, "there is no test: expected `tests` with at least one"});
+  }
+}
+
+}  // namespace
+
+ParsedRequest parse_session_request(const std::string& body) {
+  using Mode = SessionRequest::Mode;
+  ParsedRequest out;
+  SessionRequest& request = out.request;
+  try {
+    const Json json = Json::parse(body);
+    const std::string mode = json.value("mode", "run");
+    if (mode != "run" && mode != "replay" && mode != "trace") {
+      out.errors.push_back({"", 0, 0, "mode '" + mode + "': expected run, replay or trace"});
+      return out;
+    }
+    request.mode = mode == "run" ? Mode::kRun : mode == "replay" ? Mode::kReplay : Mode::kTrace;
+    std::string path = json.value("config_path", "");
+    std::string text = json.value("config_text", "");
+    std::string directory = json.value("directory", "");
+    auto tests = json.value("tests", std::vector<std::string>());
+    if (request.mode == Mode::kReplay) {
+      const auto parsed = parse_counterexample(json.value("counterexample", Json::object()).dump());
+      if (!parsed) {
+        out.errors.push_back({"", 0, 0, parsed.error().message});
+        return out;
+      }
+      const Counterexample& example = parsed.value();
+      request.faults = example.faults;
+      if (text.empty()) text = example.config_text;
+      if (path.empty()) path = example.config_path;
+      if (directory.empty()) directory = example.directory;
+      tests = {example.test};
+    }
+    ParsedConfig parsed = parse_config(text, path, directory);
+    if (!parsed.errors.empty()) {
+      out.errors = std::move(parsed.errors);
+      return out;
+    }
+    request.config = std::move(parsed.config);
+    request.config_text = text;
+    request.restart = json.value("restart", false);
+    request.client_pid = json.value("client_pid", 0);
+    request.client_start_time = json.value("client_start_time", uint64_t{0});
+    apply_overrides(json.value("overrides", Json::object()), &request.config);
+    choose_tests(tests, &out);
+  } catch (const Json::exception& error) {
+    out.errors.push_back({"", 0, 0, std::string("the request is not valid: ") + error.what()});
+  }
+  return out;
+}
+
+}  // namespace filibuster

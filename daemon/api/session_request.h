@@ -1,0 +1,19 @@
+// The body of POST /v1/sessions (docs/api.md), checked.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "daemon/config/config.h"
+#include "daemon/session/session.h"
+
+namespace filibuster {
+
+struct ParsedRequest {
+  SessionRequest request;
+  std::vector<ConfigError> errors;  // empty: valid
+};
+ParsedRequest parse_session_request(const std::string& body);
+
+}  // namespace filibuster

@@ -1,0 +1,129 @@
+// filibusterd: serves one ROOT. Ends at POST /v1/shutdown, SIGTERM or SIGINT, or with its client.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/pidfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "daemon/api/server.h"
+
+namespace filibuster {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char kVersion[] = "0.1.0";
+constexpr int kExitUsage = 2, kExitEnvironment = 3;
+
+struct DaemonOptions {
+  std::string root = ".filibuster";
+  int ready_fd = -1;
+  bool exit_with_client = false;
+};
+
+std::string preload_path() {
+  if (const char* given = getenv("FILIBUSTER_PRELOAD"); given != nullptr && *given != '\0') {
+    return fs::absolute(given).string();
+  }
+  std::error_code failed;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", failed);
+  return (executable.parent_path().parent_path() / "lib/libfilibuster.so").string();
+}
+
+int complain(const std::string& message) {
+  std::cerr << "filibusterd: " << message << "\n";
+  return kExitEnvironment;
+}
+
+// Held as long as the daemon lives: one daemon for each ROOT.
+int lock_root(const std::string& root) {
+  const int fd = open((root + "/daemon.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+int serve(const DaemonOptions& options) {
+  std::error_code failed;
+  fs::create_directories(options.root, failed);
+  const std::string root = fs::canonical(options.root, failed).string();
+  if (failed) return complain("cannot use " + options.root + ": " + failed.message());
+  const int lock = lock_root(root);
+  if (lock < 0) return complain("another daemon serves " + root + " (see daemon.json there)");
+
+  // Blocked before the first thread, so that only the loop below sees them. Children start with
+  // nothing blocked (process.cc).
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, number);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  const int signals = signalfd(-1, &ends, SFD_CLOEXEC);
+  const int shutdown = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const pid_t parent = getppid();
+  const int client = options.exit_with_client && parent > 1 ? pidfd_open(parent, 0) : -1;
+
+  DaemonContext context;
+  context.root = root;
+  context.preload = preload_path();
+  if (options.exit_with_client) {
+    context.on_client_gone = [shutdown] { eventfd_write(shutdown, 1); };
+  }
+  auto server = ApiServer::start(std::move(context), [shutdown] { eventfd_write(shutdown, 1); });
+  if (!server) return complain(server.error().message);
+  const std::string address = root + "/daemon.json";
+  const nlohmann::json json{{"version", 1},
+                            {"pid", getpid()},
+                            {"start_time", process_start_time(getpid())},
+                            {"url", server.value()->url()},
+                            {"token", server.value()->token()}};
+  if (auto written = write_file(address, dump_json(json) + "\n"); !written) {
+    return complain(written.error().message);
+  }
+  if (options.ready_fd >= 0) {
+    const char ready = '\n';
+    if (write(options.ready_fd, &ready, 1) != 1) complain("nobody waits on --ready-fd");
+    close(options.ready_fd);
+  }
+  pollfd watched[3] = {{signals, POLLIN, 0}, {shutdown, POLLIN, 0}, {client, POLLIN, 0}};
+  while (poll(watched, 3, -1) <= 0) {
+  }
+  server.value().reset();
+  unlink(address.c_str());
+  close(lock);
+  return 0;
+}
+
+}  // namespace
+}  // namespace filibuster
+
+int main(int argc, char** argv) {
+  filibuster::DaemonOptions options;
+  CLI::App app("The daemon of Filibuster: explores tests, injects faults, keeps the results.",
+               "filibusterd");
+  app.add_option("--root", options.root, "where state, logs and results are kept")
+      ->capture_default_str();
+  app.add_option("--ready-fd", options.ready_fd, "gets one byte when the API answers");
+  app.add_flag("--exit-with-client", options.exit_with_client,
+               "end when the process that started this one, or the client of a session, ends");
+  app.set_version_flag("--version", std::string("filibusterd ") + filibuster::kVersion);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : filibuster::kExitUsage;
+  }
+  try {
+    return filibuster::serve(options);
+  } catch (const std::exception& error) {
+    return filibuster::complain(error.what());
+  }
+}
