@@ -11,7 +11,9 @@ namespace {
 
 constexpr char kHexDigits[] = "0123456789abcdef";
 
-Hash128 from_xxh(XXH128_hash_t hash) { return Hash128{hash.high64, hash.low64}; }
+Hash128 from_xxh(XXH128_hash_t hash) {
+  return Hash128{hash.high64, hash.low64};
+}
 
 // Big endian, so that combinations are the same on machines of either byte order.
 void put64(uint64_t value, unsigned char* out) {
@@ -27,7 +29,9 @@ int hex_value(char c) {
 
 }  // namespace
 
-Hash128 hash_bytes(const void* data, size_t size) { return from_xxh(XXH3_128bits(data, size)); }
+Hash128 hash_bytes(const void* data, size_t size) {
+  return from_xxh(XXH3_128bits(data, size));
+}
 
 Hash128 combine(Hash128 a, Hash128 b) {
   unsigned char bytes[32];

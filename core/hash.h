@@ -19,7 +19,9 @@ struct Hash128 {
 
 // Hash of `size` bytes.
 Hash128 hash_bytes(const void* data, size_t size);
-inline Hash128 hash_text(std::string_view text) { return hash_bytes(text.data(), text.size()); }
+inline Hash128 hash_text(std::string_view text) {
+  return hash_bytes(text.data(), text.size());
+}
 
 // Ordered combination: combine(a, b) != combine(b, a).
 Hash128 combine(Hash128 a, Hash128 b);

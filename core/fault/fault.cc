@@ -127,7 +127,9 @@ bool may_send(std::string_view name, std::string_view value) {
 
 }  // namespace
 
-std::span<const FaultKindRow> fault_kinds() { return kFaultKinds; }
+std::span<const FaultKindRow> fault_kinds() {
+  return kFaultKinds;
+}
 
 Result<FaultSpec> parse_fault(std::string_view text) {
   std::string_view rest = text;

@@ -27,8 +27,8 @@ enum class FaultKind : uint8_t {
 struct FaultKindRow {
   FaultKind kind;
   std::string_view name;
-  bool takes_status;   // "status:503"
-  bool can_be_after;   // ":after" allowed
+  bool takes_status;  // "status:503"
+  bool can_be_after;  // ":after" allowed
   std::string_view meaning;
 };
 std::span<const FaultKindRow> fault_kinds();  // kNone has no row
@@ -49,9 +49,9 @@ std::string to_text(const FaultSpec& fault);
 // refused, timeout, 500, 502, 503 (issue: default set for HTTP).
 std::vector<FaultSpec> default_http_faults();
 
-// The HTTP/1.1 response that the caller receives for a kStatus fault; always has Content-Length (but
-// 204, RFC 9110 §8.6) and Connection: close (the connection to the real server is given up). For HEAD,
-// 204 and 304 no body follows. Fields that would break the framing are left out.
+// The HTTP/1.1 response that the caller receives for a kStatus fault; always has Content-Length
+// (but 204, RFC 9110 §8.6) and Connection: close (the connection to the real server is given up).
+// For HEAD, 204 and 304 no body follows. Fields that would break the framing are left out.
 std::string render_http_response(const FaultSpec& fault, bool head_request);
 
 }  // namespace filibuster

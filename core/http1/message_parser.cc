@@ -7,7 +7,9 @@
 namespace filibuster::http1 {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
 
 bool equal_ignoring_case(std::string_view a, std::string_view lower_case) {
   if (a.size() != lower_case.size()) return false;
@@ -24,7 +26,9 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-bool is_line_end(char c) { return c == '\r' || c == '\n'; }
+bool is_line_end(char c) {
+  return c == '\r' || c == '\n';
+}
 
 }  // namespace
 
@@ -115,8 +119,8 @@ MessageParser::MessageParser(Direction direction, Handler* handler)
     : direction_(direction), handler_(handler) {}
 
 void MessageParser::begin_message() {
-  // A fresh start for each message: llhttp's own idea of when a connection ends is not followed (after
-  // 'Connection: close' it swallows all that comes).
+  // A fresh start for each message: llhttp's own idea of when a connection ends is not followed
+  // (after 'Connection: close' it swallows all that comes).
   llhttp_init(&parser_, direction_ == Direction::kRequests ? HTTP_REQUEST : HTTP_RESPONSE,
               &kSettings);
   parser_.data = this;
@@ -151,8 +155,7 @@ bool MessageParser::scan_start_line(const char* data, size_t size) {
     std::memcpy(start_line_tail_, data + text - kTail, kTail);
     start_line_tail_size_ = kTail;
   } else {
-    const size_t keep =
-        start_line_tail_size_ + text > kTail ? kTail - text : start_line_tail_size_;
+    const size_t keep = start_line_tail_size_ + text > kTail ? kTail - text : start_line_tail_size_;
     std::memmove(start_line_tail_, start_line_tail_ + start_line_tail_size_ - keep, keep);
     std::memcpy(start_line_tail_ + keep, data, text);
     start_line_tail_size_ = keep + text;
@@ -227,8 +230,7 @@ bool MessageParser::complete_head(const char* end) {
     head.status = status;
     interim_ = status >= 100 && status < 200 && status != 101;
     const Expected expected = interim_ ? Expected::kOrdinary : take_expected();
-    upgrades = status == 101 ||
-               (expected == Expected::kTunnel && status >= 200 && status < 300);
+    upgrades = status == 101 || (expected == Expected::kTunnel && status >= 200 && status < 300);
     if (status < 200 || status == 204 || status == 304 || expected == Expected::kNoBody ||
         upgrades) {
       parser_.flags |= F_SKIPBODY;

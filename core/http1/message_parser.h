@@ -10,8 +10,8 @@
 //   - interim responses (1xx but 101) are parsed and not reported: they answer nothing;
 //   - an upgrade (101; 2xx to CONNECT; a CONNECT request) ends its message with its head;
 //   - a request's wish to upgrade is an ordinary message: the server may decline it.
-// Blank lines before a message are no part of it. A message begins in the feed at end - head_size of
-// its on_head (below 0: in an earlier feed); fields in trailers are not looked at.
+// Blank lines before a message are no part of it. A message begins in the feed at end - head_size
+// of its on_head (below 0: in an earlier feed); fields in trailers are not looked at.
 #pragma once
 
 #include <cstddef>
@@ -29,19 +29,19 @@ namespace filibuster::http1 {
 enum class Direction : uint8_t { kRequests, kResponses };
 
 enum class ParseState : uint8_t {
-  kStart,      // between messages (an idle point): no byte of a message was seen
-  kHead,       // in the start line or the header fields
+  kStart,  // between messages (an idle point): no byte of a message was seen
+  kHead,   // in the start line or the header fields
   kBody,
-  kUpgraded,   // 101 or CONNECT: the rest is another protocol, nothing is parsed any more
-  kInvalid,    // not HTTP/1.x: nothing is parsed any more
+  kUpgraded,  // 101 or CONNECT: the rest is another protocol, nothing is parsed any more
+  kInvalid,   // not HTTP/1.x: nothing is parsed any more
 };
 
 struct MessageHead {
   // requests
   std::string_view method;
-  std::string_view target;       // as sent; at most kMaxTarget bytes, target_truncated says more
+  std::string_view target;  // as sent; at most kMaxTarget bytes, target_truncated says more
   bool target_truncated = false;
-  std::string_view host;         // without the port, "[::1]" with brackets; at most 255 bytes
+  std::string_view host;  // without the port, "[::1]" with brackets; at most 255 bytes
   // Value of our field; the last one if there are several; at most 128 bytes.
   std::string_view filibuster;
   size_t filibuster_offset = 0;  // where its value begins, from the start of the *message*
@@ -53,7 +53,8 @@ struct MessageHead {
   uint64_t content_length = 0;
   bool chunked = false;
   bool keep_alive = true;
-  // First byte after the request or status line, from the start of the message: our field goes here.
+  // First byte after the request or status line, from the start of the message: our field goes
+  // here.
   size_t after_start_line = 0;
   size_t head_size = 0;  // start line, fields and the empty line, in bytes
 };
@@ -64,8 +65,9 @@ class Handler {
   virtual void on_head(const MessageHead& head, size_t end) = 0;
   virtual void on_body(const char* data, size_t size) = 0;
   // `end` = offset in this feed of the first byte after the message (0 if it was completed by
-  // skip_body or finish). `body` = digest of the body as transferred after removal of chunked coding
-  // (hash_bytes of it; bytes that were skipped enter it by their number only); `size` its bytes.
+  // skip_body or finish). `body` = digest of the body as transferred after removal of chunked
+  // coding (hash_bytes of it; bytes that were skipped enter it by their number only); `size` its
+  // bytes.
   virtual void on_complete(size_t end, Hash128 body, uint64_t size) = 0;
 
  protected:
@@ -73,8 +75,8 @@ class Handler {
 };
 
 inline constexpr size_t kMaxTarget = 2048;
-inline constexpr size_t kMaxHost = 255;         // RFC 1035 §2.3.4
-inline constexpr size_t kMaxOutstanding = 1024; // requests of one connection without a response
+inline constexpr size_t kMaxHost = 255;          // RFC 1035 §2.3.4
+inline constexpr size_t kMaxOutstanding = 1024;  // requests of one connection without a response
 
 class MessageParser {
  public:
@@ -88,8 +90,8 @@ class MessageParser {
   // Body bytes that went by unseen (sendfile): at most what is left of a body, or chunk, of known
   // length. Returns the state; kInvalid if there is no body to skip.
   ParseState skip_body(uint64_t size);
-  // End of the stream: completes a body that is delimited by it. Returns the state after it: kHead or
-  // kBody if a message was cut short.
+  // End of the stream: completes a body that is delimited by it. Returns the state after it: kHead
+  // or kBody if a message was cut short.
   ParseState finish();
   // Responses: what the request was, to be called in order, before its response begins. A response
   // to HEAD has no body; a 2xx to CONNECT upgrades. Interim 1xx responses (but 101) do not count.
@@ -130,31 +132,31 @@ class MessageParser {
   uint64_t message_bytes_ = 0;
   uint64_t body_bytes_ = 0;
 
-  const char* feed_ = nullptr;       // first byte of the current feed
-  const char* piece_ = nullptr;      // first byte of the current llhttp_execute
+  const char* feed_ = nullptr;   // first byte of the current feed
+  const char* piece_ = nullptr;  // first byte of the current llhttp_execute
   llhttp_t parser_;
 
   // The current message.
   bool start_line_done_ = false;
-  bool start_line_cr_ = false;       // the last byte of the last piece was a CR
+  bool start_line_cr_ = false;  // the last byte of the last piece was a CR
   bool head_done_ = false;
   bool interim_ = false;
   bool until_eof_ = false;
   bool in_chunk_ = false;
-  bool whole_body_hashed_ = false;   // the body came in one piece: body_hash_ is its digest
+  bool whole_body_hashed_ = false;  // the body came in one piece: body_hash_ is its digest
   Field field_ = Field::kOther;
   size_t after_start_line_ = 0;
   uint64_t filibuster_offset_ = 0;
-  uint64_t filibuster_end_ = 0;      // message offset after the last byte of the value so far
-  uint64_t skipped_ = 0;             // body bytes of skip_body
+  uint64_t filibuster_end_ = 0;  // message offset after the last byte of the value so far
+  uint64_t skipped_ = 0;         // body bytes of skip_body
   Hash128 body_hash_;
   HashStream body_stream_;
-  char start_line_tail_[8];          // its last bytes: must say HTTP/1.x
+  char start_line_tail_[8];  // its last bytes: must say HTTP/1.x
   size_t start_line_tail_size_ = 0;
-  Text<16> name_;                    // of the current field; longer ones are of no interest
+  Text<16> name_;  // of the current field; longer ones are of no interest
   Text<16> expect_;
   Text<128> filibuster_;
-  Text<kMaxHost + 9> host_;          // with ":65535"
+  Text<kMaxHost + 9> host_;  // with ":65535"
   Text<kMaxTarget> target_;
 
   // What the next responses answer: a ring of two bits each.

@@ -31,17 +31,25 @@ Sniff sniff(const char* data, size_t size) {
   }
   bool partly = false;
   switch (match(text, kHttp2Preface)) {
-    case Match::kYes: return Sniff::kHttp2Preface;
-    case Match::kPartly: partly = true; break;
-    case Match::kNo: break;
+    case Match::kYes:
+      return Sniff::kHttp2Preface;
+    case Match::kPartly:
+      partly = true;
+      break;
+    case Match::kNo:
+      break;
   }
   // Blank lines before a request are to be ignored (RFC 9112 §2.2).
   while (!text.empty() && (text[0] == '\r' || text[0] == '\n')) text.remove_prefix(1);
   for (std::string_view method : kMethods) {
     switch (match(text, method)) {
-      case Match::kYes: return Sniff::kHttp1Request;
-      case Match::kPartly: partly = true; break;
-      case Match::kNo: break;
+      case Match::kYes:
+        return Sniff::kHttp1Request;
+      case Match::kPartly:
+        partly = true;
+        break;
+      case Match::kNo:
+        break;
     }
   }
   return partly ? Sniff::kNeedMore : Sniff::kOther;

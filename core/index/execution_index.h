@@ -1,4 +1,5 @@
-// Distributed execution indexes (DEI): dissertation chapter 5; facts.md "Distributed execution index".
+// Distributed execution indexes (DEI): dissertation chapter 5; facts.md "Distributed execution
+// index".
 //
 // An index is a sequence of (invocation signature, invocation count) pairs, the path of RPCs that
 // led to this one; [] is the entry point. In the processes only its 128-bit compact representation
@@ -56,12 +57,12 @@ Target split_target(std::string_view target);
 
 // One element in the debugging representation.
 struct IndexElement {
-  std::string metadata;          // reserved for tags, empty by default
+  std::string metadata;  // reserved for tags, empty by default
   std::string invoking_service;
-  std::string signature;         // "movies|GET /movies/1|"
+  std::string signature;           // "movies|GET /movies/1|"
   std::vector<std::string> stack;  // "users.py:31 (get_bookings)", innermost first
   Hash128 payload;
-  uint32_t count = 0;            // from 1
+  uint32_t count = 0;  // from 1
 };
 
 }  // namespace filibuster

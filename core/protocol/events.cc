@@ -133,12 +133,12 @@ bool decode_event(const uint8_t* data, size_t size, E* out) {
 
 }  // namespace
 
-#define FILIBUSTER_EVENT(Type)                                      \
-  size_t encode(const Type& event, uint8_t* out, size_t size) {     \
-    return encode_event(event, out, size);                          \
-  }                                                                 \
-  bool decode(const uint8_t* data, size_t size, Type* out) {        \
-    return decode_event(data, size, out);                           \
+#define FILIBUSTER_EVENT(Type)                                  \
+  size_t encode(const Type& event, uint8_t* out, size_t size) { \
+    return encode_event(event, out, size);                      \
+  }                                                             \
+  bool decode(const uint8_t* data, size_t size, Type* out) {    \
+    return decode_event(data, size, out);                       \
   }
 FILIBUSTER_EVENT(RpcIssued)
 FILIBUSTER_EVENT(RpcReceived)
@@ -153,40 +153,62 @@ FILIBUSTER_EVENT(Note)
 
 std::string_view cause_name(Cause cause) {
   switch (cause) {
-    case Cause::kNone: return "none";
-    case Cause::kHeader: return "header";
-    case Cause::kThread: return "thread";
-    case Cause::kTask: return "task";
-    case Cause::kOnlyActive: return "only-active";
-    case Cause::kEntry: return "entry";
+    case Cause::kNone:
+      return "none";
+    case Cause::kHeader:
+      return "header";
+    case Cause::kThread:
+      return "thread";
+    case Cause::kTask:
+      return "task";
+    case Cause::kOnlyActive:
+      return "only-active";
+    case Cause::kEntry:
+      return "entry";
   }
   return "unknown";
 }
 
 std::string_view outcome_name(RpcOutcome outcome) {
   switch (outcome) {
-    case RpcOutcome::kAnswered: return "answered";
-    case RpcOutcome::kRefused: return "refused";
-    case RpcOutcome::kReset: return "reset";
-    case RpcOutcome::kClosed: return "closed";
-    case RpcOutcome::kTimedOut: return "timed-out";
-    case RpcOutcome::kGarbled: return "garbled";
+    case RpcOutcome::kAnswered:
+      return "answered";
+    case RpcOutcome::kRefused:
+      return "refused";
+    case RpcOutcome::kReset:
+      return "reset";
+    case RpcOutcome::kClosed:
+      return "closed";
+    case RpcOutcome::kTimedOut:
+      return "timed-out";
+    case RpcOutcome::kGarbled:
+      return "garbled";
   }
   return "unknown";
 }
 
 std::string_view reason_name(NotInterposedReason reason) {
   switch (reason) {
-    case NotInterposedReason::kTls: return "tls";
-    case NotInterposedReason::kUnknownProtocol: return "unknown-protocol";
-    case NotInterposedReason::kMidStream: return "mid-stream";
-    case NotInterposedReason::kTableFull: return "table-full";
-    case NotInterposedReason::kHttp2: return "http2";
-    case NotInterposedReason::kUpgraded: return "upgraded";
-    case NotInterposedReason::kSpliced: return "spliced";
-    case NotInterposedReason::kUdp: return "udp";
-    case NotInterposedReason::kStdio: return "stdio";
-    case NotInterposedReason::kForeignDescriptor: return "foreign-descriptor";
+    case NotInterposedReason::kTls:
+      return "tls";
+    case NotInterposedReason::kUnknownProtocol:
+      return "unknown-protocol";
+    case NotInterposedReason::kMidStream:
+      return "mid-stream";
+    case NotInterposedReason::kTableFull:
+      return "table-full";
+    case NotInterposedReason::kHttp2:
+      return "http2";
+    case NotInterposedReason::kUpgraded:
+      return "upgraded";
+    case NotInterposedReason::kSpliced:
+      return "spliced";
+    case NotInterposedReason::kUdp:
+      return "udp";
+    case NotInterposedReason::kStdio:
+      return "stdio";
+    case NotInterposedReason::kForeignDescriptor:
+      return "foreign-descriptor";
   }
   return "unknown";
 }

@@ -30,10 +30,10 @@ std::string_view cause_name(Cause cause);
 
 enum RpcFlags : uint16_t {
   kRpcPreliminary = 1u << 0,
-  kRpcOpensConnection = 1u << 1,  // first request on its connection: connect_key is meaningful
-  kRpcRefusedAtConnect = 1u << 2, // never sent: made from the plan entry at connect
-  kRpcLate = 1u << 3,             // its cause belongs to an older execution
-  kRpcEntry = 1u << 4,            // formed on arrival: the caller carries no agent
+  kRpcOpensConnection = 1u << 1,   // first request on its connection: connect_key is meaningful
+  kRpcRefusedAtConnect = 1u << 2,  // never sent: made from the plan entry at connect
+  kRpcLate = 1u << 3,              // its cause belongs to an older execution
+  kRpcEntry = 1u << 4,             // formed on arrival: the caller carries no agent
   kRpcPayloadTruncated = 1u << 5,
 };
 
@@ -42,26 +42,26 @@ struct RpcIssued {
   uint64_t parent_rpc = 0;  // the incoming RPC that caused it; 0 = entry or unknown
   Hash128 index;
   Hash128 parent_path;
-  Hash128 signature;        // invocation signature r
+  Hash128 signature;  // invocation signature r
   Hash128 payload;
   Hash128 stack;
   Hash128 connect_key;
   uint32_t count = 0;
   Cause cause = Cause::kNone;
   uint16_t flags = 0;
-  uint32_t thread = 0;      // tid
+  uint32_t thread = 0;  // tid
   // texts
-  std::string_view service;   // m: target service
-  std::string_view method;    // GET
-  std::string_view target;    // /movies/1?x=2, truncated
-  std::string_view body;      // sample
+  std::string_view service;     // m: target service
+  std::string_view method;      // GET
+  std::string_view target;      // /movies/1?x=2, truncated
+  std::string_view body;        // sample
   std::string_view stack_text;  // frames innermost first, one a line: "F file:line function" (a
                                 // runtime's frame) or "N buildid+offset path" (native, hexadecimal)
-  std::string_view peer;      // "127.0.0.1:5001"
+  std::string_view peer;        // "127.0.0.1:5001"
 };
 
-struct RpcReceived {   // this service terminated the call
-  uint64_t rpc = 0;    // from the header; for kRpcEntry the id given here
+struct RpcReceived {  // this service terminated the call
+  uint64_t rpc = 0;   // from the header; for kRpcEntry the id given here
   uint32_t thread = 0;
   uint16_t flags = 0;  // kRpcEntry: an RpcIssued with the same id precedes it
 };
@@ -79,10 +79,10 @@ std::string_view outcome_name(RpcOutcome outcome);
 struct RpcFinished {
   uint64_t rpc = 0;
   RpcOutcome outcome = RpcOutcome::kAnswered;
-  uint8_t injected = 0;    // 1: this outcome was made by us
+  uint8_t injected = 0;  // 1: this outcome was made by us
   uint16_t status = 0;
-  uint32_t error = 0;      // errno
-  Hash128 body;            // digest of the response body
+  uint32_t error = 0;  // errno
+  Hash128 body;        // digest of the response body
   uint64_t body_size = 0;
   std::string_view body_sample;
 };
@@ -114,7 +114,15 @@ struct Listen {
 };
 
 enum class NotInterposedReason : uint8_t {
-  kTls = 1, kUnknownProtocol, kMidStream, kTableFull, kHttp2, kUpgraded, kSpliced, kUdp, kStdio,
+  kTls = 1,
+  kUnknownProtocol,
+  kMidStream,
+  kTableFull,
+  kHttp2,
+  kUpgraded,
+  kSpliced,
+  kUdp,
+  kStdio,
   kForeignDescriptor,
 };
 std::string_view reason_name(NotInterposedReason reason);
@@ -139,8 +147,8 @@ struct Note {
 // Encoders: number of bytes written into `out`, 0 if it does not fit. Texts longer than 65535 bytes
 // are cut. Decoders: false if malformed; the views point into `data`.
 inline constexpr size_t kMaxEvent = 64 * 1024;
-#define FILIBUSTER_EVENT(Type)                                   \
-  size_t encode(const Type& event, uint8_t* out, size_t size);   \
+#define FILIBUSTER_EVENT(Type)                                 \
+  size_t encode(const Type& event, uint8_t* out, size_t size); \
   bool decode(const uint8_t* data, size_t size, Type* out);
 FILIBUSTER_EVENT(RpcIssued)
 FILIBUSTER_EVENT(RpcReceived)

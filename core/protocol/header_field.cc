@@ -29,7 +29,9 @@ bool take_hex(const char** text, int digits, uint64_t* out) {
   return true;
 }
 
-bool take(const char** text, char expected) { return *(*text)++ == expected; }
+bool take(const char** text, char expected) {
+  return *(*text)++ == expected;
+}
 
 }  // namespace
 

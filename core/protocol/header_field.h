@@ -20,8 +20,8 @@ struct RpcContext {
   uint32_t session = 0;
   uint16_t lane = 0;
   uint32_t execution = 0;
-  uint64_t rpc = 0;   // id of the RPC that carries it: agent id << 32 | sequence
-  Hash128 path;       // compact index of that RPC
+  uint64_t rpc = 0;  // id of the RPC that carries it: agent id << 32 | sequence
+  Hash128 path;      // compact index of that RPC
   bool operator==(const RpcContext&) const = default;
 };
 

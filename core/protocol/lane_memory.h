@@ -29,16 +29,16 @@ enum class LaneState : uint32_t {
 struct PlanEntry {
   Hash128 index;
   Hash128 connect_key;
-  Hash128 signature;     // invocation signature r: its counter advances when the connect is refused
+  Hash128 signature;  // invocation signature r: its counter advances when the connect is refused
   Hash128 parent_path;
-  uint32_t count;        // k of that RPC
-  uint8_t kind;          // FaultKind
+  uint32_t count;  // k of that RPC
+  uint8_t kind;    // FaultKind
   uint8_t after_effect;
   uint16_t status;
   uint32_t blob_offset;  // kStatus: rendered HTTP response in `blob` (with body)
   uint32_t blob_size;
   uint32_t blob_head_size;  // the part to send to a HEAD request
-  uint32_t id;           // names this entry in events (position in the plan)
+  uint32_t id;              // names this entry in events (position in the plan)
 };
 
 enum TargetFlags : uint32_t {
@@ -79,8 +79,8 @@ struct SiteSlot {
 };
 
 enum LaneOptions : uint32_t {
-  kOptionFastTimeouts = 1u << 0,   // elapse visible waits at once
-  kOptionFaultTestCalls = 1u << 1, // informational; the daemon plans
+  kOptionFastTimeouts = 1u << 0,    // elapse visible waits at once
+  kOptionFaultTestCalls = 1u << 1,  // informational; the daemon plans
 };
 
 struct LaneMemory {
@@ -95,15 +95,15 @@ struct LaneMemory {
   uint32_t max_held_body;   // bytes; larger or unknown bodies go out under a preliminary index
   uint32_t payload_sample;  // bytes of query + body copied into events
 
-  std::atomic<uint64_t> lease_ns;  // CLOCK_MONOTONIC of the last renewal (every 100 ms)
-  std::atomic<uint32_t> state;     // LaneState
-  std::atomic<uint32_t> execution; // from 1; 0 before the first
+  std::atomic<uint64_t> lease_ns;   // CLOCK_MONOTONIC of the last renewal (every 100 ms)
+  std::atomic<uint32_t> state;      // LaneState
+  std::atomic<uint32_t> execution;  // from 1; 0 before the first
   // Seqlock over plan, plan_count and blob: odd while the daemon writes.
   std::atomic<uint32_t> plan_sequence;
   uint32_t plan_count;
   std::atomic<uint32_t> target_version;  // seqlock over targets: odd while the daemon writes
   uint32_t target_count;
-  std::atomic<uint32_t> counters_lost;   // a table was full: the execution is incomplete
+  std::atomic<uint32_t> counters_lost;  // a table was full: the execution is incomplete
   uint32_t reserved[9];
 
   PlanEntry plan[kMaxPlanEntries];

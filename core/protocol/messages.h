@@ -25,11 +25,11 @@ struct Hello {
   uint16_t minor = kProtocolMinor;
   uint32_t pid = 0;
   uint32_t parent_pid = 0;
-  uint32_t lane = 0;       // FILIBUSTER_LANE, 0 if unset
-  uint64_t start_time = 0; // field 22 of /proc/self/stat
-  char service[104] = {};  // FILIBUSTER_SERVICE, else the base name of the executable
+  uint32_t lane = 0;        // FILIBUSTER_LANE, 0 if unset
+  uint64_t start_time = 0;  // field 22 of /proc/self/stat
+  char service[104] = {};   // FILIBUSTER_SERVICE, else the base name of the executable
   char executable[256] = {};
-  char notes[256] = {};    // "cpython 3.11; no libunwind", for `doctor` and the report
+  char notes[256] = {};  // "cpython 3.11; no libunwind", for `doctor` and the report
 };
 
 enum class Refusal : uint32_t { kNone = 0, kVersion = 1, kNoSession = 2, kLane = 3 };
@@ -44,10 +44,10 @@ struct Welcome {
 };
 
 enum class HandOffKind : uint32_t {
-  kSilence = 1,      // keep `held` open and silent until hang_limit, then reset it
-  kDrainThenReset,   // read the real answer from `real` to its end, then reset `held`
-  kDrainThenSilence, // read the real answer away, keep silent until hang_limit, then reset
-  kDrainThenAnswer,  // read the real answer away, then send the planned response on `held`
+  kSilence = 1,       // keep `held` open and silent until hang_limit, then reset it
+  kDrainThenReset,    // read the real answer from `real` to its end, then reset `held`
+  kDrainThenSilence,  // read the real answer away, keep silent until hang_limit, then reset
+  kDrainThenAnswer,   // read the real answer away, then send the planned response on `held`
 };
 
 struct HandOff {

@@ -18,7 +18,9 @@ RecordHeader* record_at(RingMemory* ring, uint64_t position) {
   return reinterpret_cast<RecordHeader*>(ring->data + (position & (kRingBytes - 1)));
 }
 
-uint64_t room_to_end(uint64_t position) { return kRingBytes - (position & (kRingBytes - 1)); }
+uint64_t room_to_end(uint64_t position) {
+  return kRingBytes - (position & (kRingBytes - 1));
+}
 
 enum class Found { kNothing, kFiller, kRecord, kNonsense };
 

@@ -4,12 +4,12 @@
 // order. A full ring drops and counts: an execution with lost events is 'incomplete'.
 //
 // A record: RecordHeader, then `payload` bytes, padded to 8. Records never wrap: a producer that
-// would cross the end reserves a filler (type kFiller) up to it as well. A filler has only the first 8
-// bytes of a header, because as little as that can be left.
+// would cross the end reserves a filler (type kFiller) up to it as well. A filler has only the
+// first 8 bytes of a header, because as little as that can be left.
 //
-// The consumer clears a whole record before it gives the space back: whatever becomes the place of a
-// header in the next round must read as 'not published'. A producer that died between reservation and
-// publication ends the stream there; the backlog then stays above 0.
+// The consumer clears a whole record before it gives the space back: whatever becomes the place of
+// a header in the next round must read as 'not published'. A producer that died between reservation
+// and publication ends the stream there; the backlog then stays above 0.
 #pragma once
 
 #include <atomic>
@@ -25,11 +25,11 @@ inline constexpr uint32_t kRingBytes = 1u << 20;               // data bytes, a 
 struct RecordHeader {
   // 0 = not published yet. Total size with header and padding.
   std::atomic<uint32_t> size;
-  uint16_t type;      // EventType; 0 = filler
+  uint16_t type;  // EventType; 0 = filler
   uint16_t reserved;
-  uint32_t payload;   // bytes after the header
-  uint32_t execution; // execution it belongs to
-  uint64_t time_ns;   // CLOCK_MONOTONIC at the event
+  uint32_t payload;    // bytes after the header
+  uint32_t execution;  // execution it belongs to
+  uint64_t time_ns;    // CLOCK_MONOTONIC at the event
 };
 static_assert(sizeof(RecordHeader) == 24);
 
@@ -37,7 +37,7 @@ struct RingMemory {
   uint64_t magic;
   uint16_t major;
   uint16_t minor;
-  uint32_t size;  // kRingBytes
+  uint32_t size;                  // kRingBytes
   std::atomic<uint64_t> head;     // bytes ever reserved
   std::atomic<uint64_t> tail;     // bytes ever consumed by the daemon
   std::atomic<uint64_t> dropped;  // records that did not fit

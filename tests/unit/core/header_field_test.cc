@@ -1,0 +1,94 @@
+#include "core/protocol/header_field.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace filibuster {
+namespace {
+
+constexpr std::string_view kValue =
+    "1-0000abcd-0002-00000007-0000000300000009-0123456789abcdeffedcba9876543210";
+
+RpcContext example() {
+  return {.session = 0xabcd,
+          .lane = 2,
+          .execution = 7,
+          .rpc = uint64_t{3} << 32 | 9,
+          .path = {0x0123456789abcdef, 0xfedcba9876543210}};
+}
+
+std::string encoded(const RpcContext& context) {
+  std::string value(kHeaderValueSize, '?');
+  encode_header_value(context, value.data());
+  return value;
+}
+
+TEST(HeaderField, HasTheDocumentedForm) {
+  EXPECT_EQ(encoded(example()), kValue);
+  EXPECT_EQ(kValue.size(), kHeaderValueSize);
+}
+
+TEST(HeaderField, LineIsNameValueAndLineEnd) {
+  std::string line(kHeaderLineSize + 1, '?');
+  encode_header_line(example(), line.data());
+  EXPECT_EQ(line, "x-filibuster: " + std::string(kValue) + "\r\n?");
+}
+
+TEST(HeaderField, RoundTripsItsExtremes) {
+  constexpr uint64_t kAll = ~uint64_t{0};
+  for (const RpcContext& context :
+       {RpcContext{}, example(),
+        RpcContext{0xffffffff, 0xffff, 0xffffffff, kAll, Hash128{kAll, kAll}}}) {
+    RpcContext back;
+    ASSERT_TRUE(decode_header_value(encoded(context), &back));
+    EXPECT_EQ(back, context);
+  }
+}
+
+TEST(HeaderField, EveryDamageOfOneByteIsRefusedOrAnotherValue) {
+  RpcContext before;
+  before.session = 42;
+  for (size_t at = 0; at < kValue.size(); ++at) {
+    for (int byte = 0; byte < 256; ++byte) {
+      std::string text(kValue);
+      if (text[at] == static_cast<char>(byte)) continue;
+      text[at] = static_cast<char>(byte);
+      RpcContext out = before;
+      if (decode_header_value(text, &out)) {
+        EXPECT_EQ(encoded(out), text);  // of each value there is exactly one form
+        EXPECT_NE(kValue[at], '-');
+        EXPECT_NE(at, 0u);
+      } else {
+        EXPECT_EQ(out, before);
+      }
+    }
+  }
+}
+
+TEST(HeaderField, UpperCaseIsRefused) {
+  RpcContext out;
+  std::string text(kValue);
+  text[7] = 'A';
+  EXPECT_FALSE(decode_header_value(text, &out));
+}
+
+TEST(HeaderField, EveryOtherLengthIsRefused) {
+  RpcContext out;
+  for (size_t size = 0; size < kValue.size(); ++size) {
+    EXPECT_FALSE(decode_header_value(kValue.substr(0, size), &out));
+  }
+  EXPECT_FALSE(decode_header_value(std::string(kValue) + "0", &out));
+  EXPECT_FALSE(decode_header_value(" " + std::string(kValue), &out));
+  EXPECT_FALSE(decode_header_value(std::string(kValue) + ", " + std::string(kValue), &out));
+}
+
+TEST(HeaderField, AnotherVersionIsRefused) {
+  RpcContext out;
+  std::string text(kValue);
+  text[0] = '2';
+  EXPECT_FALSE(decode_header_value(text, &out));
+}
+
+}  // namespace
+}  // namespace filibuster
