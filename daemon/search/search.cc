@@ -90,7 +90,9 @@ struct Search::State {
     }
     return done.ok();
   }
-  Result<void> health() const {
+  // Looks at the store too: the session layer writes to it as well.
+  Result<void> health() {
+    if (store != nullptr && !failed) note(store->health());
     if (failed) return failure;
     return {};
   }
@@ -419,7 +421,7 @@ Result<Search> Search::resume(const SearchOptions& options, SearchStore* store) 
 
 Result<void> Search::executed(AbstractId id, std::span<const ObservedRpc> rpcs) {
   State& s = *state_;
-  if (s.failed) return s.failure;
+  if (auto healthy = s.health(); !healthy) return healthy;
   const bool first = id == kReference && s.abstracts.size() == 0;
   if (!first && (id >= s.abstracts.size() || s.abstracts[id].state != AbstractState::kOpen)) {
     return Error{"execution " + std::to_string(id) + " was not handed out, or was reported before"};
@@ -448,7 +450,7 @@ Result<void> Search::executed(AbstractId id, std::span<const ObservedRpc> rpcs) 
 
 Result<void> Search::abandoned(AbstractId id, std::string_view reason) {
   State& s = *state_;
-  if (s.failed) return s.failure;
+  if (auto healthy = s.health(); !healthy) return healthy;
   if (id == kReference || id >= s.abstracts.size() ||
       s.abstracts[id].state != AbstractState::kOpen) {
     return Error{"execution " + std::to_string(id) + " was not handed out, or was reported before"};
@@ -460,6 +462,7 @@ Result<void> Search::abandoned(AbstractId id, std::string_view reason) {
 
 std::optional<AbstractExecution> Search::next() {
   State& s = *state_;
+  (void)s.health();
   while (!s.failed && !s.open.empty()) {
     if (s.options.max_executions != 0 && s.counts.executed >= s.options.max_executions) break;
     const bool oldest = s.options.explore_first_scheduled_first;

@@ -233,6 +233,11 @@ Result<void> SearchStore::flush() {
   return {};
 }
 
+Result<void> SearchStore::health() const {
+  if (state_->failed) return *state_->failed;
+  return {};
+}
+
 Result<void> SearchStore::commit_if_older(int milliseconds) {
   State& s = *state_;
   if (!s.open_transaction) return {};

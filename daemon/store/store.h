@@ -56,6 +56,8 @@ class SearchStore {
 
   // Commits everything written so far.
   Result<void> flush();
+  // The first failed write. Nothing is written after it: the file holds whole operations only.
+  Result<void> health() const;
   // Forgets the search, its outcomes and its results (a restart from nothing); meta is kept.
   Result<void> clear();
 

@@ -63,16 +63,12 @@ class SimulatedApplication {
   void leave_out_count() { count_in_index_ = false; }
 
   OutcomeId outcome(const std::string& text) {
-    const auto next = static_cast<OutcomeId>(outcomes_.size() + 1);
-    return outcomes_.emplace(text, next).first->second;
+    const auto next = static_cast<OutcomeId>(texts_.size());
+    const auto [at, added] = outcomes_.emplace(text, next);
+    if (added) texts_.push_back(text);
+    return at->second;
   }
-  const std::string& text(OutcomeId id) const {
-    for (const auto& [text, number] : outcomes_) {
-      if (number == id) return text;
-    }
-    static const std::string none;
-    return none;
-  }
+  const std::string& text(OutcomeId id) const { return texts_[id]; }
   SimulatedRun run(const FaultSet& plan) {
     SimulatedRun result;
     Caller caller(*this, plan, result, Hash128{});
@@ -85,6 +81,7 @@ class SimulatedApplication {
   std::map<std::string, Handler> handlers_;
   std::map<std::string, std::vector<OutcomeId>> faults_;
   std::map<std::string, OutcomeId> outcomes_;
+  std::vector<std::string> texts_{""};
   Handler test_;
   bool count_in_index_ = true;
 };

@@ -1,0 +1,155 @@
+// Reduction against an explorer that shares nothing with it: every set of faults that can be met at
+// all is run. What is claimed (search.h "Expansion"): each group of RPCs with outcomes that any
+// of those runs shows is shown by some run of the reduced search, hence each outcome of each service.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <random>
+
+#include "tests/unit/search/simulated_application.h"
+
+namespace filibuster::search {
+namespace {
+
+// A random but deterministic application: services 0..n-1 call services of higher number. What a
+// service does next is a function of its name and of the outcomes it saw.
+SimulatedApplication random_application(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const int services = 2 + static_cast<int>(random() % 4);
+  const int calls = 1 + static_cast<int>(random() % 3);
+  SimulatedApplication app;
+  for (int i = 0; i < services; ++i) {
+    const std::string name = "s" + std::to_string(i);
+    app.service(name, [=](Caller& c) -> std::string {
+      Hash128 state = combine(hash_text(name), seed);
+      for (int done = 0;; ++done) {
+        for (size_t at = c.seen().size() - (done > 0 ? 1 : 0); at < c.seen().size(); ++at) {
+          state = combine(state, hash_text(c.seen()[at]));
+        }
+        const uint64_t choice = state.lo >> 8;
+        if (i + 1 == services || done == calls || choice % 4 == 0) {
+          // "status:418" and the fallback's answer are no configured faults.
+          constexpr const char* kAnswers[] = {"status:200", "status:200", "status:500", "status:418",
+                                              "status:200 fallback"};
+          return kAnswers[choice / 4 % 5];
+        }
+        c.call("s" + std::to_string(i + 1 + static_cast<int>(choice / 4 % (services - i - 1))));
+      }
+    });
+    const char* kSets[][2] = {{"status:503", "status:500"}, {"refused", "timeout"}};
+    const auto& set = kSets[random() % 2];
+    if (random() % 8 != 0) app.faults(name, {set[0]});
+    if (random() % 2 == 0) app.faults(name, {set[1]});
+  }
+  const int first = static_cast<int>(random() % 2);
+  app.test([first](Caller& c) {
+    c.call("s0");
+    return first == 0 ? kOk : c.call("s" + std::to_string(first));
+  });
+  return app;
+}
+
+struct BruteForce {
+  std::set<GroupSeen> groups;
+  size_t runs = 0;
+  bool complete = true;
+};
+
+BruteForce brute_force(SimulatedApplication& app, size_t limit) {
+  BruteForce seen;
+  std::set<FaultSet> known{{}};
+  std::vector<FaultSet> waiting{{}};
+  while (!waiting.empty()) {
+    if (seen.runs == limit) {
+      seen.complete = false;
+      break;
+    }
+    const FaultSet plan = std::move(waiting.back());
+    waiting.pop_back();
+    const SimulatedRun run = app.run(plan);
+    if (run.faults_met < plan.size()) continue;  // some fault prevents the RPC of another
+    ++seen.runs;
+    seen.groups.merge(groups_of(run));
+    for (const ObservedRpc& rpc : run.rpcs) {
+      for (OutcomeId fault : rpc.faults) {
+        FaultSet more = plan;
+        if (more.emplace(rpc.index, fault).second && known.insert(more).second) {
+          waiting.push_back(std::move(more));
+        }
+      }
+    }
+  }
+  return seen;
+}
+
+class Reduction : public testing::TestWithParam<bool> {};
+
+TEST_P(Reduction, ShowsEveryGroupThatBruteForceShows) {
+  size_t compared = 0, smaller = 0;
+  uint64_t reduced_runs = 0, all_runs = 0;
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    SimulatedApplication app = random_application(seed);
+    const BruteForce all = brute_force(app, 250);
+    if (!all.complete) continue;
+    SearchOptions options;
+    options.explore_first_scheduled_first = GetParam();
+    const Exploration reduced = explore(app, options);
+    ASSERT_FALSE(reduced.repeated) << "seed " << seed;
+    ASSERT_LE(reduced.counts.executed, all.runs) << "seed " << seed;
+    for (const GroupSeen& group : all.groups) {
+      ASSERT_TRUE(reduced.groups.contains(group)) << "seed " << seed << ": a group was not shown";
+    }
+    ++compared;
+    smaller += reduced.counts.executed < all.runs ? 1 : 0;
+    reduced_runs += reduced.counts.executed;
+    all_runs += all.runs;
+  }
+  RecordProperty("compared", static_cast<int>(compared));
+  std::printf("%zu applications, fewer executions in %zu, %lu instead of %lu executions\n", compared,
+              smaller, static_cast<unsigned long>(reduced_runs),
+              static_cast<unsigned long>(all_runs));
+  EXPECT_GT(compared, 400u);
+  EXPECT_GT(smaller, compared / 10);
+}
+
+TEST_P(Reduction, SwitchedOffRunsEverySetOfFaultsOnce) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    SimulatedApplication app = random_application(seed);
+    const BruteForce all = brute_force(app, 250);
+    if (!all.complete) continue;
+    SearchOptions options;
+    options.reduce = false;
+    options.explore_first_scheduled_first = GetParam();
+    const Exploration unreduced = explore(app, options);
+    ASSERT_EQ(unreduced.counts.executed, all.runs) << "seed " << seed;
+    ASSERT_FALSE(unreduced.repeated) << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(BothOrders, Reduction, testing::Bool());
+
+// The smallest application for which pruning without expansion is not complete: B falls back to C, and
+// answers 418, which is no configured fault, when C fails too. A's failure combined with that
+// answer is reached only through {a, b}, which is redundant in itself (A: 500 and B: 200 were seen).
+TEST(Reduction, ExpandsARedundantExecutionInAContextThatNoOtherHas) {
+  SimulatedApplication app;
+  for (const char* service : {"A", "a", "b", "c"}) app.faults(service, {"status:500"});
+  app.service("A", [](Caller& c) { return c.call("a"); });
+  app.service("B", [](Caller& c) -> std::string {
+    return c.call("b") == kOk || c.call("c") == kOk ? kOk : "status:418";
+  });
+  bool both_failed = false;
+  app.service("users", [&](Caller& c) -> std::string {
+    const std::string a = c.call("A");
+    const std::string b = c.call("B");
+    both_failed = both_failed || (a != kOk && b == "status:418");
+    return kOk;
+  });
+  app.test([](Caller& c) { return c.call("users"); });
+  const Exploration seen = explore(app);
+  EXPECT_TRUE(both_failed);
+  EXPECT_GT(seen.counts.redundant, 0u);
+}
+
+}  // namespace
+}  // namespace filibuster::search

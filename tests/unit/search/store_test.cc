@@ -1,0 +1,211 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/unit/search/simulated_application.h"
+
+namespace filibuster::search {
+namespace {
+
+// Users asks three services, each of which asks one other, with a retry of the last.
+SimulatedApplication application() {
+  SimulatedApplication app;
+  const std::vector<std::string> faults = {"refused", "status:500", "status:503"};
+  for (const char* service : {"a", "b", "c", "leaf"}) app.faults(service, faults);
+  for (const char* service : {"a", "b", "c"}) {
+    app.service(service, [](Caller& c) { return c.call("leaf"); });
+  }
+  app.service("users", [](Caller& c) -> std::string {
+    c.call("a");
+    const bool b = c.call("b") == kOk;
+    return b && (c.call("c") == kOk || c.call("c") == kOk) ? kOk : "status:500";
+  });
+  app.test([](Caller& c) { return c.call("users"); });
+  return app;
+}
+
+class Store : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "filibuster-store-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    directory_ = name;
+    path_ = directory_ / "search.db";
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+  std::unique_ptr<SearchStore> open() {
+    auto store = SearchStore::open(path_);
+    EXPECT_TRUE(store.ok()) << (store.ok() ? "" : store.error().message);
+    return store.ok() ? std::move(store).value() : nullptr;
+  }
+  std::string open_error() {
+    auto store = SearchStore::open(path_);
+    return store.ok() ? "" : store.error().message;
+  }
+
+  std::filesystem::path directory_, path_;
+};
+
+TEST_F(Store, AnInterruptedSearchResumesAndExploresNothingTwice) {
+  for (const bool reduce : {true, false}) {
+    SearchOptions options;
+    options.reduce = reduce;
+    SimulatedApplication app = application();
+    const Exploration whole = explore(app, options);
+    ASSERT_GT(whole.counts.executed, 30u);
+    for (const uint64_t step : {1, 7, 25}) {
+      std::filesystem::remove(path_);
+      Exploration parts;
+      for (int part = 0; part < 10000; ++part) {
+        auto store = open();
+        auto search = Search::resume(options, store.get());
+        ASSERT_TRUE(search.ok()) << search.error().message;
+        const size_t before = parts.plans.size();
+        explore(app, search.value(), &parts, step);
+        if (parts.plans.size() == before) break;
+      }
+      EXPECT_FALSE(parts.repeated);
+      EXPECT_EQ(parts.plans, whole.plans);
+      EXPECT_EQ(parts.groups, whole.groups);
+      EXPECT_EQ(parts.counts.executed, whole.counts.executed);
+      EXPECT_EQ(parts.counts.redundant, whole.counts.redundant);
+      EXPECT_EQ(parts.counts.scheduled, whole.counts.scheduled);
+      EXPECT_EQ(parts.counts.duplicate, whole.counts.duplicate);
+      EXPECT_EQ(parts.counts.open, 0u);
+    }
+  }
+}
+
+TEST_F(Store, AnExecutionHandedOutAndNotReportedIsHandedOutAgain) {
+  SimulatedApplication app = application();
+  AbstractExecution handed_out;
+  {
+    auto store = open();
+    auto search = Search::resume({}, store.get());
+    ASSERT_TRUE(search.value().executed(kReference, app.run({}).rpcs).ok());
+    handed_out = *search.value().next();
+  }
+  auto store = open();
+  auto search = Search::resume({}, store.get());
+  const auto again = search.value().next();
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->id, handed_out.id);
+  EXPECT_EQ(again->faults, handed_out.faults);
+}
+
+TEST_F(Store, AnAbandonedExecutionKeepsItsReason) {
+  SimulatedApplication app = application();
+  {
+    auto store = open();
+    auto search = Search::resume({}, store.get());
+    ASSERT_TRUE(search.value().executed(kReference, app.run({}).rpcs).ok());
+    const auto next = search.value().next();
+    ASSERT_TRUE(search.value().abandoned(next->id, "plan not met: b").ok());
+    EXPECT_FALSE(search.value().executed(next->id, {}).ok());
+  }
+  auto store = open();
+  auto rows = store->abandoned();
+  ASSERT_EQ(rows.value().size(), 1u);
+  EXPECT_EQ(rows.value()[0].second, "plan not met: b");
+}
+
+TEST_F(Store, KeepsOutcomesMetaAndResults) {
+  OutcomeId refused = 0;
+  {
+    auto store = open();
+    refused = store->outcome("refused").value();
+    EXPECT_EQ(store->outcome("").value(), 0u);
+    EXPECT_NE(store->outcome("status:503").value(), refused);
+    ASSERT_TRUE(store->set_meta("session", "7").ok());
+    ASSERT_TRUE(store->put_result(2, "{\"b\":2}").ok());
+    ASSERT_TRUE(store->put_result(1, "{\"a\":1}").ok());
+    ASSERT_TRUE(store->put_result(2, "{\"b\":3}").ok());
+  }
+  auto store = open();
+  EXPECT_EQ(store->outcome("refused").value(), refused);
+  EXPECT_EQ(store->outcome_text(refused), "refused");
+  EXPECT_EQ(store->outcome_text(99), "");
+  EXPECT_EQ(store->meta("session").value(), "7");
+  EXPECT_EQ(store->meta("absent").value(), std::nullopt);
+  const auto results = store->results().value();
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].second, "{\"a\":1}");
+  EXPECT_EQ(results[1].second, "{\"b\":3}");
+  ASSERT_TRUE(store->clear().ok());
+  EXPECT_TRUE(store->results().value().empty());
+  EXPECT_EQ(store->meta("session").value(), "7");
+}
+
+TEST_F(Store, ASecondProcessIsTurnedAwayWithTheFileAndWhatToDo) {
+  auto first = open();
+  const std::string error = open_error();
+  EXPECT_NE(error.find(path_.string()), std::string::npos) << error;
+  EXPECT_NE(error.find("another process holds it"), std::string::npos) << error;
+}
+
+TEST_F(Store, ADamagedFileIsRefused) {
+  std::ofstream(path_) << std::string(8192, 'x');
+  const std::string error = open_error();
+  EXPECT_NE(error.find(path_.string()), std::string::npos) << error;
+  EXPECT_NE(error.find("damaged"), std::string::npos) << error;
+}
+
+TEST_F(Store, ADirectoryThatDoesNotExistIsNamed) {
+  path_ = directory_ / "absent" / "search.db";
+  EXPECT_NE(open_error().find("check that the directory exists"), std::string::npos);
+}
+
+TEST_F(Store, AnotherMajorVersionIsRefused) {
+  open().reset();
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, "UPDATE meta SET value = '2.0' WHERE key = 'version'", nullptr, nullptr,
+                         nullptr),
+            SQLITE_OK);
+  sqlite3_close(db);
+  const std::string error = open_error();
+  EXPECT_NE(error.find("version 2.0"), std::string::npos) << error;
+  EXPECT_NE(error.find("move the file away"), std::string::npos) << error;
+}
+
+// A file size limit stands for the full disk: writes beyond it fail.
+TEST_F(Store, WhenNothingMoreCanBeWrittenTheSearchStandsStillAndLaterGoesOn) {
+  SimulatedApplication app = application();
+  const Exploration whole = explore(app);
+  Exploration parts;
+  {
+    auto store = open();
+    auto search = Search::resume({}, store.get());
+    explore(app, search.value(), &parts, 5);
+    ASSERT_TRUE(store->flush().ok());
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto ignored = signal(SIGXFSZ, SIG_IGN);
+    rlimit small = before;
+    small.rlim_cur = 4096;
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const auto next = search.value().next();
+    EXPECT_TRUE(next.has_value());
+    auto done = search.value().executed(next->id, app.run(plan_of(*next)).rpcs);
+    if (done.ok()) done = store->flush();
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, ignored);
+    ASSERT_FALSE(done.ok());
+    EXPECT_NE(done.error().message.find(path_.string()), std::string::npos);
+    EXPECT_FALSE(search.value().next().has_value());
+    EXPECT_FALSE(search.value().health().ok());
+  }
+  auto store = open();
+  auto search = Search::resume({}, store.get());
+  ASSERT_TRUE(search.ok()) << search.error().message;
+  explore(app, search.value(), &parts);
+  EXPECT_EQ(parts.plans, whole.plans);
+}
+
+}  // namespace
+}  // namespace filibuster::search
