@@ -1,0 +1,31 @@
+// Where the configuration text comes from: a file, or the command line. Its content is read by the
+// daemon alone; the only thing found out here is whether it can be sent at all (UTF-8).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace filibuster::cli {
+
+struct CommandLineConfiguration {
+  std::vector<std::string> services;       // NAME=COMMAND; NAME alone: started by hand
+  std::vector<std::string> third_parties;  // NAME=HOST:PORT
+  std::vector<std::string> faults;         // text as in the configuration, for every RPC
+  std::vector<std::string> command;        // the test
+};
+// The Error is one of usage.
+Result<std::string> configuration_text(const CommandLineConfiguration& from);
+
+// "pytest test_it.py" for {"/usr/bin/pytest", "./tests/test_it.py", "-v"}: names the test's results.
+std::string test_name(const std::vector<std::string>& command);
+
+// "file:3:7: message" if `text` is not UTF-8.
+std::optional<std::string> utf8_error(std::string_view text, std::string_view file);
+
+Result<std::string> read_file(const std::string& path);
+
+}  // namespace filibuster::cli

@@ -1,0 +1,208 @@
+#include "cli/daemon_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "cli/configuration.h"
+
+namespace filibuster::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kReadyTimeoutMs = 30'000;
+constexpr int kEndTimeoutMs = 30'000;   // after the request to end: it stops the services first
+constexpr int kTermTimeoutMs = 5'000;   // after SIGTERM
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { reset(); }
+  int get() const { return fd_; }
+  void reset() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_;
+};
+
+std::string failure(const std::string& what) { return what + ": " + std::strerror(errno); }
+
+bool answers(const DaemonAddress& address) {
+  const Result<Answer> answer = DaemonClient(address.url, address.token).get("/v1/status", 5);
+  return answer.ok() && answer->status == 200;
+}
+
+bool runs(const DaemonAddress& address) {
+  return address.pid > 0 && process_start_time(address.pid) == address.start_time;
+}
+
+// The end of a file, without blank lines: a daemon's last words.
+std::string tail(const std::string& path, size_t most) {
+  Result<std::string> text = read_file(path);
+  if (!text) return "";
+  std::string end = text->size() > most ? text->substr(text->size() - most) : text.value();
+  while (!end.empty() && (end.back() == '\n' || end.back() == ' ')) end.pop_back();
+  return end;
+}
+
+// Waits until the child ended; true if it did.
+bool wait_for_end(pid_t child, int timeout_ms) {
+  const Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  if (pidfd.get() < 0) return false;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now()).count();
+    pollfd wait{pidfd.get(), POLLIN, 0};
+    const int ready = poll(&wait, 1, left > 0 ? static_cast<int>(left) : 0);
+    if (ready > 0) return waitpid(child, nullptr, 0) == child || errno == ECHILD;
+    if (ready == 0) return false;
+    if (errno != EINTR) return false;
+  }
+}
+
+struct Start {
+  pid_t child = 0;
+  bool ready = false;
+};
+
+// In a session of its own: Ctrl-C is for this process, which asks the daemon to stop in order.
+Result<Start> spawn(const std::string& program, const std::string& root, const std::string& log) {
+  int pipe_fds[2];
+  if (pipe2(pipe_fds, O_CLOEXEC) != 0) return Error{failure("pipe")};
+  Descriptor ready_read(pipe_fds[0]), ready_write(pipe_fds[1]);
+  const Descriptor log_file(open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (log_file.get() < 0) return Error{failure(log)};
+  const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+
+  const std::string fd_text = std::to_string(ready_write.get());
+  std::vector<const char*> arguments{program.c_str(), "--root",          root.c_str(), "--exit-with-client",
+                                     "--ready-fd",    fd_text.c_str(), nullptr};
+  const pid_t child = fork();
+  if (child < 0) return Error{failure("fork")};
+  if (child == 0) {  // only async-signal-safe calls from here
+    setsid();
+    dup2(nothing.get(), 0);
+    dup2(log_file.get(), 1);
+    dup2(log_file.get(), 2);
+    fcntl(ready_write.get(), F_SETFD, 0);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(number, SIG_DFL);
+    execv(program.c_str(), const_cast<char* const*>(arguments.data()));
+    const char* const why = std::strerror(errno);
+    for (const char* part : {program.c_str(), ": ", why, "\n"}) {
+      if (write(2, part, std::strlen(part)) < 0) break;
+    }
+    _exit(127);
+  }
+  ready_write.reset();
+
+  // A byte means that it serves; the end of the pipe without one, that it ended.
+  Start start{child, false};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kReadyTimeoutMs);
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now()).count();
+    pollfd wait{ready_read.get(), POLLIN, 0};
+    const int result = poll(&wait, 1, left > 0 ? static_cast<int>(left) : 0);
+    if (result < 0 && errno == EINTR) continue;
+    char byte = 0;
+    start.ready = result > 0 && read(ready_read.get(), &byte, 1) == 1;
+    return start;
+  }
+}
+
+}  // namespace
+
+uint64_t process_start_time(int64_t pid) {
+  Result<std::string> stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+  if (!stat) return 0;
+  // Field 2 is the name in parentheses and may hold blanks and parentheses itself.
+  const size_t name_end = stat->rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(stat->substr(name_end + 1));
+  std::string state, skipped;
+  fields >> state;
+  if (state == "Z" || state == "X") return 0;  // it ended and only waits to be buried
+  for (int field = 4; field < 22; ++field) fields >> skipped;
+  uint64_t start = 0;
+  fields >> start;
+  return start;
+}
+
+std::string own_directory() {
+  std::error_code failed;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", failed);
+  return failed ? "." : executable.parent_path().string();
+}
+
+std::optional<DaemonAddress> read_daemon_address(const std::string& root) {
+  Result<std::string> text = read_file(root + "/daemon.json");
+  if (!text) return std::nullopt;
+  const nlohmann::json json = nlohmann::json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
+  try {
+    DaemonAddress address;
+    json.at("pid").get_to(address.pid);
+    json.at("start_time").get_to(address.start_time);
+    json.at("url").get_to(address.url);
+    json.at("token").get_to(address.token);
+    return address;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;  // half written, or of another version
+  }
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::join_or_start(const std::string& root) {
+  if (const auto address = read_daemon_address(root); address && runs(*address) && answers(*address)) {
+    return std::unique_ptr<Daemon>(new Daemon(*address, 0));
+  }
+  std::error_code failed;
+  fs::create_directories(root, failed);
+  if (failed) return Error{root + ": " + failed.message()};
+  const std::string program = own_directory() + "/filibusterd";
+  const std::string log = root + "/daemon.log";
+  Result<Start> start = spawn(program, root, log);
+  if (!start) return start.error();
+  const auto address = start->ready ? read_daemon_address(root) : std::nullopt;
+  if (address && answers(*address)) {
+    return std::unique_ptr<Daemon>(new Daemon(*address, start->child));
+  }
+  // It ended, or does not say that it serves.
+  if (!wait_for_end(start->child, start->ready ? 0 : 100)) {
+    kill(start->child, SIGTERM);
+    wait_for_end(start->child, kTermTimeoutMs);
+  }
+  const std::string words = tail(log, 2000);
+  return Error{"the daemon (" + program + ") did not start" + (words.empty() ? "" : ":\n" + words)};
+}
+
+bool Daemon::alive() const { return runs(address_); }
+
+void Daemon::finish() {
+  if (child_ == 0) return;
+  const pid_t child = std::exchange(child_, 0);
+  const Result<Answer> asked = client_.post("/v1/shutdown", "{}");
+  if (asked.ok() && wait_for_end(child, kEndTimeoutMs)) return;
+  kill(child, SIGTERM);
+  wait_for_end(child, kTermTimeoutMs);
+}
+
+}  // namespace filibuster::cli

@@ -1,0 +1,54 @@
+// The daemon that serves ROOT: joined if it runs, else started from beside this executable.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/daemon_client.h"
+#include "core/result.h"
+
+namespace filibuster::cli {
+
+// Field 22 of /proc/PID/stat, in clock ticks since boot: with the pid it names one process. 0:
+// none, or one that has ended.
+uint64_t process_start_time(int64_t pid);
+
+// The directory of this executable.
+std::string own_directory();
+
+// ROOT/daemon.json.
+struct DaemonAddress {
+  int64_t pid = 0;
+  uint64_t start_time = 0;
+  std::string url, token;
+};
+std::optional<DaemonAddress> read_daemon_address(const std::string& root);
+
+class Daemon {
+ public:
+  // Error: what went wrong, with the daemon's last words.
+  static Result<std::unique_ptr<Daemon>> join_or_start(const std::string& root);
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+  ~Daemon() { finish(); }  // also when a verb leaves early
+
+  const DaemonClient& client() const { return client_; }
+  int64_t pid() const { return address_.pid; }
+  bool alive() const;
+  // Ends it if it was started here, and waits until its services are gone.
+  void finish();
+
+ private:
+  Daemon(DaemonAddress address, pid_t child)
+      : address_(address), client_(address.url, address.token), child_(child) {}
+
+  DaemonAddress address_;
+  DaemonClient client_;
+  pid_t child_ = 0;  // 0: not ours
+};
+
+}  // namespace filibuster::cli

@@ -1,0 +1,127 @@
+#include <dlfcn.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "cli/configuration.h"
+#include "cli/daemon_process.h"
+#include "cli/elf_image.h"
+#include "cli/program_check.h"
+#include "cli/verb.h"
+#include "cli/version.h"
+
+namespace filibuster::cli {
+namespace {
+
+enum class State { kGood, kMissing, kInformation };
+struct Line {
+  std::string subject;
+  State state;
+  std::string text;
+};
+
+Line check_beside(const char* subject, const std::string& path) {
+  const bool there = access(path.c_str(), R_OK) == 0;
+  return {subject, there ? State::kGood : State::kMissing, there ? path : path + " is not there"};
+}
+
+// build/bin and build/lib, or PREFIX/bin and PREFIX/lib.
+std::string preload_path() {
+  namespace fs = std::filesystem;
+  return (fs::path(own_directory()).parent_path() / "lib/libfilibuster.so").string();
+}
+
+Line check_glibc() {
+  const Result<std::string> bytes = read_file(preload_path());
+  const auto image = bytes.ok() ? read_elf(bytes.value()) : std::nullopt;
+  if (!image) return {"glibc", State::kMissing, "libfilibuster.so cannot be read"};
+  const std::string highest = highest_glibc(image->versions);
+  std::string text = "libfilibuster.so needs GLIBC_" + (highest.empty() ? "(none)" : highest) + " or later";
+  using GetVersion = const char* (*)();
+  void* const found = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+  if (found != nullptr) text += std::string("; here is ") + reinterpret_cast<GetVersion>(found)();
+  return {"glibc", State::kGood, text};
+}
+
+Line check_libunwind() {
+  void* const library = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) {
+    return {"libunwind", State::kMissing, "libunwind.so.8 was not found: call sites of native programs are not "
+                                          "told apart (Debian: libunwind8)"};
+  }
+  dlclose(library);
+  return {"libunwind", State::kGood, "libunwind.so.8"};
+}
+
+Line check_python() {
+  FILE* const pipe = popen("/usr/bin/python3 --version 2>&1", "re");
+  char buffer[128] = {};
+  const size_t got = pipe == nullptr ? 0 : std::fread(buffer, 1, sizeof buffer - 1, pipe);
+  const int status = pipe == nullptr ? -1 : pclose(pipe);
+  std::string text(buffer, got);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (status != 0) return {"python", State::kInformation, "/usr/bin/python3 is not there (the examples need it)"};
+  return {"python", State::kGood, "/usr/bin/python3, " + text};
+}
+
+Line check_kernel() {
+  utsname names{};
+  uname(&names);
+  return {"kernel", State::kInformation,
+          std::string(names.sysname) + " " + names.release + " " + names.machine};
+}
+
+void print(const Line& line) {
+  const char* const mark = line.state == State::kGood ? "ok" : line.state == State::kMissing ? "MISSING" : "-";
+  std::printf("%-11s %-8s %s\n", line.subject.c_str(), mark, line.text.c_str());
+}
+
+int check_machine() {
+  std::printf("filibuster %s\n", kVersion);
+  bool usable = true;
+  const Line needed[] = {check_beside("preload", preload_path()),
+                         check_beside("daemon", own_directory() + "/filibusterd"), check_glibc()};
+  for (const Line& line : needed) {
+    print(line);
+    usable = usable && line.state != State::kMissing;
+  }
+  for (const Line& line : {check_libunwind(), check_python(), check_kernel()}) print(line);
+  return usable ? 0 : kEnvironment;
+}
+
+int check(const std::string& name) {
+  const Result<ProgramCheck> result = check_program(name);
+  if (!result) return complain(kUsage, result.error().message);
+  for (const std::string& remark : result->remarks) std::printf("%s\n", remark.c_str());
+  if (result->obstacles.empty()) {
+    std::printf("%s can be interposed\n", result->file.c_str());
+    return 0;
+  }
+  std::printf("%s cannot be interposed:\n", result->file.c_str());
+  for (const std::string& obstacle : result->obstacles) std::printf("  %s\n", obstacle.c_str());
+  return 1;
+}
+
+Work declare(CLI::App&) {
+  return [](const Invocation& invocation) {
+    if (!invocation.has_command) return check_machine();
+    if (invocation.command.empty()) return complain(kUsage, "which program? `filibuster doctor -- ./program`");
+    return check(invocation.command[0]);
+  };
+}
+
+}  // namespace
+
+const Verb kDoctorVerb = {
+    "doctor", "what is on this machine; with '-- PROGRAM': can it be interposed?",
+    "  filibuster doctor\n"
+    "  filibuster doctor -- ./users\n"
+    "\nExit status: 0 usable, 1 the program cannot be interposed, 3 a part is missing.\n",
+    true, declare};
+
+}  // namespace filibuster::cli

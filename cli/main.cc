@@ -1,0 +1,82 @@
+// The command people type. Each verb has its own file; this one has their table.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/verb.h"
+
+namespace filibuster::cli {
+namespace {
+
+constexpr const Verb* kVerbs[] = {&kRunVerb,    &kReplayVerb, &kTraceVerb,  &kWasFaultInjectedVerb,
+                                  &kDoctorVerb, &kDaemonVerb, &kVersionVerb};
+
+int run(int argc, char** argv) {
+  // What stands behind the first "--" is somebody else's command line: never looked into.
+  std::vector<std::string> own;
+  Invocation invocation;
+  for (int i = 1; i < argc; ++i) {
+    if (invocation.has_command) {
+      invocation.command.emplace_back(argv[i]);
+    } else if (std::string_view(argv[i]) == "--") {
+      invocation.has_command = true;
+    } else {
+      own.emplace_back(argv[i]);
+    }
+  }
+
+  CLI::App app("Fault injection, exhaustively, on microservices as they are.", "filibuster");
+  app.require_subcommand(1);
+  app.footer("\n`filibuster VERB --help` shows the options and an example of each.");
+  bool version = false;
+  app.add_flag("--version", version, "print the version");
+  std::map<const CLI::App*, std::pair<const Verb*, Work>> verbs;
+  for (const Verb* verb : kVerbs) {
+    CLI::App* sub = app.add_subcommand(verb->name, verb->summary);
+    if (verb->examples[0] != '\0') sub->footer(std::string("\nExamples:\n") + verb->examples);
+    verbs.emplace(sub, std::pair(verb, verb->declare(*sub)));
+  }
+  if (own.size() == 1 && own[0] == "--version") own = {"version"};
+
+  try {
+    std::vector<std::string> reversed(own.rbegin(), own.rend());  // as App::parse wants them
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);  // --help
+    std::cerr << "filibuster: " << error.what() << "\n";
+    const auto parsed = app.get_subcommands();
+    std::cerr << "(`filibuster " << (parsed.empty() ? "" : parsed[0]->get_name() + " ")
+              << "--help` shows how it is used)\n";
+    return kUsage;
+  }
+  const auto& [verb, work] = verbs.at(app.get_subcommands().at(0));
+  if (invocation.has_command && !verb->takes_command) {
+    return complain(kUsage, std::string("'") + verb->name + "' takes no command after '--'");
+  }
+  return work(invocation);
+}
+
+}  // namespace
+
+int complain(int code, std::string_view message) {
+  std::cerr << "filibuster: " << message << "\n";
+  return code;
+}
+
+}  // namespace filibuster::cli
+
+int main(int argc, char** argv) {
+  // A reader of our output that goes away (`| head`) is an error of a write, not the end.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return filibuster::cli::run(argc, argv);
+  } catch (const std::exception& error) {
+    return filibuster::cli::complain(filibuster::cli::kEnvironment, error.what());
+  }
+}

@@ -1,0 +1,143 @@
+#include "cli/program_check.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string_view>
+
+#include "cli/elf_image.h"
+
+namespace filibuster::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+#if defined(__x86_64__)
+constexpr uint16_t kMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr uint16_t kMachine = EM_AARCH64;
+#endif
+constexpr int kMaxInterpreters = 5;  // as deep as the kernel follows "#!"
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
+  const char* const path = std::getenv("PATH");
+  std::istringstream directories(path == nullptr ? "/usr/bin:/bin" : path);
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    const std::string file = (directory.empty() ? "." : directory) + "/" + name;
+    struct stat status {};
+    if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(file.c_str(), X_OK) == 0) {
+      return file;
+    }
+  }
+  return "";
+}
+
+// A file's bytes, mapped: programs can be large and only a few pages are read.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat status {};
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size > 0) {
+      size_ = static_cast<size_t>(status.st_size);
+      data_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
+    }
+    if (fd >= 0) close(fd);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile() {
+    if (data_ != MAP_FAILED) munmap(data_, size_);
+  }
+  std::string_view bytes() const {
+    return data_ == MAP_FAILED ? std::string_view() : std::string_view(static_cast<char*>(data_), size_);
+  }
+
+ private:
+  void* data_ = MAP_FAILED;
+  size_t size_ = 0;
+};
+
+// The program of a "#!" line; behind `env` the one that it looks for.
+std::string interpreter_of(std::string_view bytes) {
+  std::istringstream words{std::string(bytes.substr(2, std::min(bytes.find('\n'), size_t{256}) - 2))};
+  std::string program, argument;
+  words >> program;
+  if (fs::path(program).filename() != "env") return program;
+  while (words >> argument) {
+    if (argument[0] != '-' && argument.find('=') == std::string::npos) return argument;
+  }
+  return program;
+}
+
+void check_rights(const std::string& file, ProgramCheck* check) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0) return;
+  const bool setuid = (status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid();
+  const bool setgid = (status.st_mode & S_ISGID) != 0 && status.st_gid != getegid();
+  if (setuid || setgid) check->obstacles.push_back("setuid or setgid: the loader ignores LD_PRELOAD");
+  if (geteuid() != 0 && getxattr(file.c_str(), "security.capability", nullptr, 0) > 0) {
+    check->obstacles.push_back("has file capabilities: the loader ignores LD_PRELOAD");
+  }
+}
+
+void check_image(const ElfImage& image, ProgramCheck* check) {
+  if (!image.same_class || image.machine != kMachine) {
+    check->obstacles.push_back("built for another architecture than libfilibuster.so");
+    return;
+  }
+  if (image.interpreter.empty()) {
+    check->obstacles.push_back("statically linked: no library can enter it");
+  } else if (image.interpreter.find("ld-linux") == std::string::npos) {
+    check->obstacles.push_back("its loader is " + image.interpreter + ", not glibc's");
+  }
+  if (image.go) check->obstacles.push_back("a Go program: it calls the kernel without libc");
+  for (const std::string& library : image.needed) {
+    if (library.starts_with("libasan.so")) {
+      check->remarks.push_back("built with AddressSanitizer: LD_PRELOAD must name " + library +
+                               " first (filibuster does so for what it starts)");
+    }
+  }
+}
+
+}  // namespace
+
+Result<ProgramCheck> check_program(const std::string& name) {
+  ProgramCheck check;
+  std::string file = find_program(name);
+  if (file.empty()) return Error{"'" + name + "' is not a program that can be run from here"};
+  for (int depth = 0; depth < kMaxInterpreters; ++depth) {
+    std::error_code failed;
+    const fs::path real = fs::canonical(file, failed);
+    check.file = failed ? file : real.string();
+    const MappedFile mapped(check.file);
+    if (mapped.bytes().starts_with("#!")) {
+      const std::string interpreter = interpreter_of(mapped.bytes());
+      check.remarks.push_back(check.file + " is a script of " + interpreter);
+      file = find_program(interpreter);
+      if (file.empty()) return Error{"interpreter '" + interpreter + "' of " + check.file + " was not found"};
+      continue;
+    }
+    check_rights(check.file, &check);
+    if (mapped.bytes().empty()) {
+      check.obstacles.push_back("cannot be read");
+    } else if (const auto image = read_elf(mapped.bytes())) {
+      check_image(*image, &check);
+    } else {
+      check.obstacles.push_back("neither an ELF program nor a script");
+    }
+    return check;
+  }
+  return Error{"'" + name + "': scripts that are scripts of scripts"};
+}
+
+}  // namespace filibuster::cli

@@ -1,0 +1,190 @@
+#include "cli/progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace filibuster::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+// Plain lines: not closer than this, unless a tenth of the work was done since the last one.
+constexpr std::chrono::seconds kPlainInterval{2};
+constexpr double kPlainFraction = 0.1;
+
+std::string text_of(const Json& event, const char* key) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+double number_of(const Json& event, const char* key, double absent) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_number() ? found->get<double>() : absent;
+}
+uint64_t count_of(const Json& event, const char* key) {
+  const double value = number_of(event, key, 0);
+  return value > 0 && value < 9e15 ? static_cast<uint64_t>(value) : 0;
+}
+bool flag_of(const Json& event, const char* key, bool absent) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_boolean() ? found->get<bool>() : absent;
+}
+
+std::string printed(const char* format, double value) {
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, format, value);
+  return buffer;
+}
+
+std::string with_newline(std::string text) {
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  return text;
+}
+
+// At most `columns` characters, never within one of UTF-8.
+std::string cut(const std::string& text, int columns) {
+  int seen = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) == 0x80) continue;
+    if (++seen > columns) return text.substr(0, i);
+  }
+  return text;
+}
+
+double fraction_done(const ProgressEvent& event) {
+  const double all = static_cast<double>(event.executed) + static_cast<double>(event.open);
+  return all > 0 ? static_cast<double>(event.executed) / all : 0;
+}
+
+}  // namespace
+
+ProgressEvent parse_event(const Json& event) {
+  ProgressEvent out;
+  if (!event.is_object()) return out;
+  out.type = text_of(event, "type");
+  out.test = text_of(event, "test");
+  out.name = text_of(event, "name");
+  out.state = text_of(event, "state");
+  out.detail = text_of(event, "detail");
+  out.text = text_of(event, "text");
+  out.verdict = text_of(event, "verdict");
+  out.summary = text_of(event, "summary");
+  out.report = text_of(event, "report");
+  out.counterexample = text_of(event, "counterexample");
+  out.number = count_of(event, "number");
+  out.executed = count_of(event, "executed");
+  out.scheduled = count_of(event, "scheduled");
+  out.open = count_of(event, "open");
+  out.redundant = count_of(event, "redundant");
+  out.rpcs = count_of(event, "rpcs");
+  out.pid = static_cast<int64_t>(count_of(event, "pid"));
+  out.seconds = number_of(event, "seconds", 0);
+  out.rate = number_of(event, "rate", 0);
+  out.eta_seconds = number_of(event, "eta_seconds", -1);
+  out.resumed = flag_of(event, "resumed", false);
+  out.passed = flag_of(event, "passed", true);
+  out.exit_code = static_cast<int>(std::clamp(number_of(event, "exit_code", 0), 0.0, 255.0));
+  if (const auto faults = event.find("faults"); faults != event.end() && faults->is_array()) {
+    for (const Json& fault : *faults) {
+      if (fault.is_string()) out.faults.push_back(fault.get<std::string>());
+    }
+  }
+  return out;
+}
+
+std::string duration_text(double seconds) {
+  if (!(seconds >= 0)) return "?";
+  if (seconds < 0.995) return printed("%.2f s", seconds);
+  if (seconds < 9.95) return printed("%.1f s", seconds);
+  if (seconds < 59.5) return printed("%.0f s", seconds);
+  if (seconds > 1e7) return "very long";
+  const long whole = std::lround(seconds);
+  if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
+  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
+}
+
+std::string counts_text(const ProgressEvent& event) {
+  std::string text = std::to_string(event.executed) + " executed, " + std::to_string(event.open) +
+                     " open, " + std::to_string(event.redundant) + " redundant";
+  if (event.rate > 0) text += ", " + printed(event.rate < 10 ? "%.1f" : "%.0f", event.rate) + "/s";
+  if (event.open > 0 && event.eta_seconds >= 0) text += ", " + duration_text(event.eta_seconds) + " left";
+  return text;
+}
+
+Output ProgressView::show(const ProgressEvent& event, Time now) {
+  if (event.type == "session") {
+    return lasting((event.resumed ? "continuing '" : "exploring '") + event.test + "'");
+  }
+  if (event.type == "service") {
+    const std::string line = "service " + event.name + " " + event.state +
+                             (event.pid > 0 ? " (pid " + std::to_string(event.pid) + ")" : "") +
+                             (event.detail.empty() ? "" : ": " + event.detail);
+    // That a service is about to start is news for a moment only.
+    if (event.state == "starting") return {options_.terminal ? transient(line) : "", ""};
+    return lasting(line);
+  }
+  if (event.type == "reference") {
+    return lasting("reference execution of '" + event.test + "': " + duration_text(event.seconds) + ", " +
+                   std::to_string(event.rpcs) + (event.rpcs == 1 ? " RPC" : " RPCs"));
+  }
+  if (event.type == "execution") return execution(event, now);
+  if (event.type == "finding") {
+    ++findings_;
+    return lasting("", event.text);
+  }
+  if (event.type == "warning") return lasting("warning: " + event.text);
+  if (event.type == "error") return lasting("error: " + event.text);
+  if (event.type == "done") {
+    Output out = lasting("", event.summary);
+    line_.clear();
+    return out;
+  }
+  return {};  // a type of a later version
+}
+
+Output ProgressView::execution(const ProgressEvent& event, Time now) {
+  const std::string found =
+      findings_ == 0 ? "" : ", " + std::to_string(findings_) + (findings_ == 1 ? " finding" : " findings");
+  const std::string counts = event.test + ": " + counts_text(event) + found;
+  if (options_.terminal) return {transient(counts), ""};
+  const double fraction = fraction_done(event);
+  const bool same = plain_test_ == event.test;
+  if (same && now - plain_time_ < kPlainInterval && fraction - plain_fraction_ < kPlainFraction) return {};
+  plain_test_ = event.test;
+  plain_time_ = now;
+  plain_fraction_ = fraction;
+  std::string line = counts;
+  if (!event.faults.empty()) {
+    line += " | last: ";
+    for (size_t i = 0; i < event.faults.size(); ++i) line += (i == 0 ? "" : " + ") + event.faults[i];
+    const std::string verdict = event.verdict.empty() ? (event.passed ? "passed" : "failed") : event.verdict;
+    line += " -> " + verdict + " in " + duration_text(event.seconds);
+  }
+  return {line + "\n", ""};
+}
+
+Output ProgressView::lasting(std::string progress, std::string result) {
+  const std::string before = line_;
+  Output out{clear() + with_newline(std::move(progress)), with_newline(std::move(result))};
+  // The updating line comes back with the next execution: written now, it would stand before
+  // what goes to the other stream.
+  if (out.result.empty() && !before.empty()) out.progress += transient(before);
+  return out;
+}
+
+std::string ProgressView::note(const std::string& text) { return lasting(text).progress; }
+
+std::string ProgressView::transient(const std::string& line) {
+  // One column stays free: some terminals wrap after the last one.
+  line_ = cut(line, std::max(options_.columns, 20) - 1);
+  return "\r" + line_ + "\x1b[K";
+}
+
+std::string ProgressView::clear() {
+  if (line_.empty()) return "";
+  line_.clear();
+  return "\r\x1b[K";
+}
+
+}  // namespace filibuster::cli

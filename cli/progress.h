@@ -1,0 +1,68 @@
+// From the daemon's progress events to what stands on the screen: on a terminal one line that updates
+// itself below what stays; elsewhere plain lines, not more than a person wants to read. No I/O here.
+//
+//   ProgressView view({.terminal = true, .columns = 80});
+//   Output out = view.show(event, now);     // write out.progress to stderr, out.result to stdout
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace filibuster::cli {
+
+// Of docs/api.md; members that an event does not have are empty.
+struct ProgressEvent {
+  std::string type, test, name, state, detail, text, verdict, summary, report, counterexample;
+  std::vector<std::string> faults;
+  uint64_t number = 0, executed = 0, scheduled = 0, open = 0, redundant = 0, rpcs = 0;
+  int64_t pid = 0;
+  double seconds = 0, rate = 0, eta_seconds = -1;  // eta < 0: not known
+  bool resumed = false, passed = true;
+  int exit_code = 0;
+};
+// Never throws: members of a wrong type count as absent.
+ProgressEvent parse_event(const nlohmann::json& event);
+
+struct Output {
+  std::string progress;  // for stderr
+  std::string result;    // for stdout: findings and the summary
+};
+
+struct ViewOptions {
+  bool terminal = false;
+  int columns = 80;
+};
+
+class ProgressView {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  explicit ProgressView(ViewOptions options) : options_(options) {}
+
+  Output show(const ProgressEvent& event, Time now);
+  // A line of our own above the updating one.
+  std::string note(const std::string& text);
+  // Takes the updating line away.
+  std::string clear();
+
+ private:
+  Output lasting(std::string progress, std::string result = "");
+  Output execution(const ProgressEvent& event, Time now);
+  std::string transient(const std::string& line);
+
+  ViewOptions options_;
+  std::string line_;        // on the terminal now
+  uint64_t findings_ = 0;
+  std::string plain_test_;  // what the last plain execution line was about, and when
+  Time plain_time_{};
+  double plain_fraction_ = 0;
+};
+
+// "8 executed, 3 open, 2 redundant, 41/s, 3 s left"
+std::string counts_text(const ProgressEvent& event);
+// 0.042 -> "0.04 s", 75 -> "1 min 15 s", 4000 -> "1 h 6 min"
+std::string duration_text(double seconds);
+
+}  // namespace filibuster::cli

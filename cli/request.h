@@ -1,0 +1,44 @@
+// From the options of `run`, `trace` and `replay` to the body of POST /v1/sessions (docs/api.md).
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/configuration.h"
+#include "core/result.h"
+
+namespace filibuster::cli {
+
+struct SessionOptions {
+  std::string config_file;  // -c
+  CommandLineConfiguration command_line;
+  bool has_command = false;  // "--" was given
+  std::string root = ".filibuster";
+  std::vector<std::string> tests;
+  bool restart = false;
+  // What is not given is left to the configuration.
+  bool no_reduction = false;
+  bool stop_at_first = false;
+  bool real_timeouts = false;
+  uint64_t max_executions = 0;
+  uint32_t max_faults = 0;
+  std::vector<std::string> index_without;  // payload | stack | count | path
+  bool json = false;
+};
+
+struct Client {  // this process: the daemon ends the session when it ends
+  int64_t pid = 0;
+  uint64_t start_time = 0;
+  std::string directory;  // absolute working directory
+};
+
+// Reads the configuration file if there is one. The Error is one of usage or configuration.
+Result<nlohmann::ordered_json> session_request(const char* mode, const SessionOptions& options,
+                                               const Client& client);
+// From the text of a counterexample file.
+Result<nlohmann::ordered_json> replay_request(const std::string& path, const std::string& text,
+                                              const SessionOptions& options, const Client& client);
+
+}  // namespace filibuster::cli

@@ -1,0 +1,213 @@
+#include "cli/session.h"
+
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/progress.h"
+#include "cli/verb.h"
+
+namespace filibuster::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kPostTimeout = 60;      // seconds; the daemon answers before it starts services
+constexpr int kProgressTimeout = 30;  // seconds; it answers within one
+constexpr int kMaxSilences = 3;       // unanswered questions in a row before we leave
+
+volatile sig_atomic_t interrupts = 0;
+
+void on_interrupt(int) {
+  interrupts = interrupts + 1;
+  if (interrupts < 2) return;
+  // A daemon that was started here ends by itself when its client is gone.
+  [[maybe_unused]] const ssize_t ignored = write(2, "\n", 1);
+  _exit(kEnvironment);
+}
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = SA_RESTART;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup stays nohup
+  }
+}
+
+void put(FILE* stream, const std::string& text) {
+  if (text.empty()) return;
+  std::fwrite(text.data(), 1, text.size(), stream);
+  std::fflush(stream);
+}
+
+int terminal_columns() {
+  winsize size{};
+  return ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string string_member(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+int int_member(const Json& json, const char* key, int absent) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number_integer() ? found->get<int>() : absent;
+}
+
+// What the daemon said in place of "created".
+int refused(const Answer& answer) {
+  const Json body = Json::parse(answer.body, nullptr, false);
+  if (answer.status == 409) {
+    return complain(kEnvironment, "another session runs under this root; wait for its end, or give --root DIR");
+  }
+  const auto errors = body.is_object() ? body.find("errors") : body.end();
+  if (answer.status != 400 || !body.is_object() || errors == body.end() || !errors->is_array()) {
+    return complain(kEnvironment, "the daemon answered " + std::to_string(answer.status) + ": " +
+                                      answer.body.substr(0, 500));
+  }
+  for (const Json& error : *errors) {
+    if (!error.is_object()) continue;
+    const std::string file = string_member(error, "file");
+    const int line = int_member(error, "line", 0);
+    std::string where = file.empty() ? "command line" : file;
+    if (!file.empty() && line > 0) {
+      where += ":" + std::to_string(line) + ":" + std::to_string(int_member(error, "column", 1));
+    }
+    put(stderr, where + ": " + string_member(error, "message") + "\n");
+  }
+  return kUsage;
+}
+
+class Follower {
+ public:
+  Follower(const Daemon& daemon, const SessionOptions& options, std::string id)
+      : daemon_(daemon), options_(options), id_(std::move(id)),
+        view_({.terminal = isatty(2) == 1 && !options.json, .columns = terminal_columns()}) {}
+
+  int follow() {
+    while (true) {
+      if (interrupts > 0 && !stopped_) stop();
+      const Result<Answer> answer = daemon_.client().get(
+          "/v1/sessions/" + id_ + "/progress?after=" + std::to_string(next_), kProgressTimeout);
+      if (!answer || answer->status != 200) {
+        if (const int code = silence(answer); code >= 0) return code;
+        continue;
+      }
+      silences_ = 0;
+      const Json body = Json::parse(answer->body, nullptr, false);
+      if (!body.is_object()) return complain(kEnvironment, "the daemon's answer is not JSON");
+      if (const auto events = body.find("events"); events != body.end() && events->is_array()) {
+        for (const Json& event : *events) show(event);
+      }
+      next_ = body.contains("next") && body["next"].is_number_unsigned() ? body["next"].get<uint64_t>() : next_;
+      if (string_member(body, "state") == "done") return ended(int_member(body, "exit_code", kEnvironment));
+    }
+  }
+
+ private:
+  void show(const Json& event) {
+    if (options_.json) {
+      put(stdout, event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+      return;
+    }
+    const Output out = view_.show(parse_event(event), std::chrono::steady_clock::now());
+    put(stderr, out.progress);
+    put(stdout, out.result);
+  }
+
+  void say(const std::string& text) {
+    if (!options_.json) put(stderr, view_.note(text));
+  }
+
+  void stop() {
+    stopped_ = true;
+    say("stopping after the running execution (Ctrl-C again leaves at once)");
+    const Result<Answer> answer = daemon_.client().post("/v1/sessions/" + id_ + "/stop", "{}");
+    if (!answer || answer->status >= 300) say("the daemon did not take the request to stop");
+  }
+
+  // The exit code if it is time to leave, -1 to ask again.
+  int silence(const Result<Answer>& answer) {
+    put(stderr, view_.clear());
+    const std::string pid = std::to_string(daemon_.pid());
+    if (!daemon_.alive()) {
+      return complain(kEnvironment, "daemon ended (pid " + pid + "); run the same command again to continue");
+    }
+    if (answer.ok() && answer->status == 404) return complain(kEnvironment, "the daemon no longer has this session");
+    if (++silences_ < kMaxSilences) return -1;
+    return complain(kEnvironment, "the daemon (pid " + pid + ") does not answer; end it and run the same "
+                                  "command again to continue");
+  }
+
+  int ended(int exit_code) {
+    put(stderr, view_.clear());
+    if (!stopped_) return exit_code;
+    if (!options_.json) put(stderr, "interrupted: run the same command again to continue\n");
+    return exit_code == kFailuresFound ? kFailuresFound : kEnvironment;
+  }
+
+  const Daemon& daemon_;
+  const SessionOptions& options_;
+  std::string id_;
+  ProgressView view_;
+  uint64_t next_ = 0;
+  bool stopped_ = false;
+  int silences_ = 0;
+};
+
+}  // namespace
+
+void declare_common_options(CLI::App& app, SessionOptions* options) {
+  app.add_option("--root", options->root, "where sessions, results and the daemon's address are kept")
+      ->type_name("DIR")->capture_default_str();
+  app.add_flag("--json", options->json, "progress as JSON lines on standard output");
+}
+
+void declare_source_options(CLI::App& app, SessionOptions* options) {
+  CommandLineConfiguration* line = &options->command_line;
+  app.add_option("-c,--config", options->config_file,
+                 "configuration; without it and without '--': filibuster.json")->type_name("FILE");
+  app.add_option("--service", line->services,
+                 "a service and the shell command that starts it, with ${port:NAME} for a free port; "
+                 "NAME alone is started by hand")
+      ->type_name("NAME=COMMAND")->allow_extra_args(false);
+  app.add_option("--third-party", line->third_parties, "a service outside the application")
+      ->type_name("NAME=HOST:PORT")->allow_extra_args(false);
+  app.add_option("--test", options->tests, "only this test of the configuration (repeatable)")
+      ->type_name("NAME")->allow_extra_args(false);
+  declare_common_options(app, options);
+}
+
+Client this_client() {
+  return {getpid(), process_start_time(getpid()), std::filesystem::current_path().string()};
+}
+
+int run_session(const SessionOptions& options, const nlohmann::ordered_json& request, AtEnd at_end) {
+  catch_interrupts();
+  std::error_code failed;
+  const std::string root = std::filesystem::absolute(options.root, failed).lexically_normal().string();
+  Result<std::unique_ptr<Daemon>> daemon = Daemon::join_or_start(failed ? options.root : root);
+  if (!daemon) return complain(kEnvironment, daemon.error().message);
+  if (interrupts > 0) return complain(kEnvironment, "interrupted before the session began");
+  const DaemonClient& client = daemon.value()->client();
+  const std::string body = request.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const Result<Answer> answer = client.post("/v1/sessions", body, kPostTimeout);
+  if (!answer) return complain(kEnvironment, "the daemon: " + answer.error().message);
+  if (answer->status != 201) return refused(answer.value());
+  const Json created = Json::parse(answer->body, nullptr, false);
+  const std::string id = created.is_object() ? string_member(created, "id") : "";
+  if (id.empty()) return complain(kEnvironment, "the daemon's answer names no session");
+  const int code = Follower(*daemon.value(), options, id).follow();
+  if (at_end != nullptr && daemon.value()->alive()) at_end(*daemon.value(), options);
+  return code;
+}
+
+}  // namespace filibuster::cli

@@ -1,0 +1,43 @@
+#include <CLI/App.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/session.h"
+#include "cli/verb.h"
+
+namespace filibuster::cli {
+namespace {
+
+// With --json the tree itself follows the events; a person gets it in the summary.
+void print_tree(const Daemon& daemon, const SessionOptions& options) {
+  if (!options.json) return;
+  const Result<Answer> answer = daemon.client().get("/v1/trace");
+  if (!answer || answer->status != 200) return;
+  const auto tree = nlohmann::ordered_json::parse(answer->body, nullptr, false);
+  if (tree.is_discarded()) return;
+  const nlohmann::ordered_json line = {{"type", "trace"}, {"trace", tree}};
+  std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+}
+
+Work declare(CLI::App& app) {
+  auto options = std::make_shared<SessionOptions>();
+  declare_source_options(app, options.get());
+  return [options](const Invocation& invocation) {
+    options->has_command = invocation.has_command;
+    options->command_line.command = invocation.command;
+    const auto request = session_request("trace", *options, this_client());
+    if (!request) return complain(kUsage, request.error().message);
+    return run_session(*options, request.value(), print_tree);
+  };
+}
+
+}  // namespace
+
+const Verb kTraceVerb = {
+    "trace", "one execution without faults: the tree of RPCs with their indexes",
+    "  filibuster trace -- ./their_test\n"
+    "  filibuster trace -c shop.json --test checkout\n",
+    true, declare};
+
+}  // namespace filibuster::cli

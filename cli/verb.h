@@ -1,0 +1,41 @@
+// One verb of the command line (`filibuster run`), declared in a file of its own; main.cc has the table.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace filibuster::cli {
+
+// What a verb's function returns, and the command's exit status (docs/man/filibuster.1).
+enum ExitCode {
+  kNothingFound = 0,
+  kFailuresFound = 1,
+  kUsage = 2,        // or a configuration that is not valid
+  kEnvironment = 3,  // also: interrupted, no RPC was seen
+};
+
+struct Invocation {
+  bool has_command = false;          // "--" was there
+  std::vector<std::string> command;  // what stood after it
+};
+
+// Declares the options on `app`; the function returned does the work once they are parsed.
+using Work = std::function<int(const Invocation&)>;
+struct Verb {
+  const char* name;
+  const char* summary;
+  const char* examples;  // shown by --help
+  bool takes_command;    // may have "-- COMMAND..."
+  Work (*declare)(CLI::App& app);
+};
+
+extern const Verb kRunVerb, kReplayVerb, kTraceVerb, kWasFaultInjectedVerb, kDoctorVerb, kDaemonVerb,
+    kVersionVerb;
+
+// Writes "filibuster: message" to stderr and returns `code`.
+int complain(int code, std::string_view message);
+
+}  // namespace filibuster::cli

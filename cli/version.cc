@@ -1,0 +1,23 @@
+#include "cli/version.h"
+
+#include <CLI/App.hpp>
+#include <cstdio>
+
+#include "cli/verb.h"
+#include "core/protocol/control_page.h"
+
+namespace filibuster::cli {
+namespace {
+
+Work declare(CLI::App&) {
+  return [](const Invocation&) {
+    std::printf("filibuster %s (agent protocol %d.%d)\n", kVersion, kProtocolMajor, kProtocolMinor);
+    return 0;
+  };
+}
+
+}  // namespace
+
+const Verb kVersionVerb = {"version", "print the version", "", false, declare};
+
+}  // namespace filibuster::cli

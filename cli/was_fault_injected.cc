@@ -1,0 +1,55 @@
+#include <CLI/App.hpp>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/daemon_client.h"
+#include "cli/verb.h"
+
+namespace filibuster::cli {
+namespace {
+
+struct Question {
+  std::string service, method, path, fault;
+};
+
+int ask(const Question& question) {
+  const char* const url = std::getenv("FILIBUSTER_URL");
+  const char* const token = std::getenv("FILIBUSTER_TOKEN");
+  if (url == nullptr || *url == '\0') {
+    return complain(kEnvironment, "not under filibuster: FILIBUSTER_URL is not set");
+  }
+  std::string query = query_argument("service", question.service) +
+                      query_argument("method", question.method) + query_argument("path", question.path) +
+                      query_argument("fault", question.fault);
+  if (!query.empty()) query[0] = '?';
+  const Result<Answer> answer =
+      DaemonClient(url, token == nullptr ? "" : token).get("/v1/fault-injected" + query, 30);
+  if (!answer) return complain(kEnvironment, answer.error().message);
+  const auto body = nlohmann::json::parse(answer->body, nullptr, false);
+  if (answer->status == 400) return complain(kUsage, "the daemon refused the question: " + answer->body);
+  if (answer->status != 200 || !body.is_object() || !body.contains("injected") ||
+      !body["injected"].is_boolean()) {
+    return complain(kEnvironment, "the daemon answered " + std::to_string(answer->status));
+  }
+  return body["injected"].get<bool>() ? 0 : 1;
+}
+
+Work declare(CLI::App& app) {
+  auto question = std::make_shared<Question>();
+  app.add_option("--service", question->service, "the service that was called")->type_name("NAME");
+  app.add_option("--method", question->method, "the method of the request")->type_name("METHOD");
+  app.add_option("--path", question->path, "the path of the request; * and ? match")->type_name("PATH");
+  app.add_option("--fault", question->fault, "the fault: refused, status:503, ...")->type_name("FAULT");
+  return [question](const Invocation&) { return ask(*question); };
+}
+
+}  // namespace
+
+const Verb kWasFaultInjectedVerb = {
+    "was-fault-injected", "in a test: was a fault injected in the running execution?",
+    "  if filibuster was-fault-injected --service bookings; then expect=503; else expect=200; fi\n"
+    "\nExit status: 0 yes, 1 no, 2 usage, 3 not under filibuster.\n",
+    false, declare};
+
+}  // namespace filibuster::cli
