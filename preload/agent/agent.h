@@ -129,9 +129,11 @@ struct OutgoingInfo {
 struct OutgoingCall {
   bool active = false;             // an RPC of the current execution is open here
   uint64_t rpc = 0;
+  uint64_t generation = 0;         // of the session it belongs to (control page)
   uint32_t execution = 0;
   Hash128 index, parent_path, signature, stack;
   Hash128 http_signature;          // (m, f, a), to finalise a preliminary index
+  uint32_t count = 0;              // k
   uint16_t flags = 0;
   bool insert_header = false;      // else nothing is inserted (third party, already overwritten)
   bool overwrite_header = false;   // the request carries one: put header_value over its value

@@ -1,0 +1,113 @@
+// Which incoming request caused this RPC? The open incoming requests of a process, which of them a
+// thread read, and the rules that choose among them (design.md law 3: never guessed). No globals:
+// testable without a session. Lock-free, and safe in a signal handler and in a forked child.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/hash.h"
+#include "core/protocol/events.h"
+#include "core/protocol/lane_memory.h"
+
+namespace filibuster::preload {
+
+// An incoming request from its head until its response is written.
+struct Incoming {
+  enum State : uint32_t { kFree = 0, kClaimed = 1, kOpen = 2 };
+  std::atomic<uint32_t> state{kFree};
+  std::atomic<uint32_t> use{0};  // grows with each use of the slot: tells a reference that it is stale
+
+  uint64_t rpc = 0;
+  uint64_t generation = 0;  // session that `rpc` belongs to
+  uint32_t agent = 0;       // who reports its end: a forked child has the slot too, but not the duty
+  uint32_t execution = 0;
+  bool multiplexed = false;  // read by an event loop: the thread proves nothing
+  bool entry = false;        // the caller carries no agent: the index was formed here
+  bool late = false;
+  bool preliminary = false;  // entry whose body is not complete
+  bool counted = false;      // among the active ones of this process
+  bool inherited = false;    // open when this process was forked
+  Hash128 http_signature;    // of an entry
+  uint32_t count = 0;        // of an entry
+  // Path of what it causes. An entry's changes once, when its body is complete.
+  Hash128 paths[2];
+  std::atomic<uint32_t> path_version{0};  // index in `paths`
+};
+
+// What the rules need of one, copied out.
+struct CauseOf {
+  Cause cause = Cause::kNone;
+  uint64_t rpc = 0;
+  Hash128 path;
+  uint32_t execution = 0;
+};
+
+// The requests that one thread has read. Thread-local.
+struct ThreadRequests {
+  static constexpr uint32_t kMax = 8;
+  struct Reference {
+    uint16_t slot;
+    uint32_t use;
+  };
+  Reference references[kMax];
+  uint32_t size;
+  bool overflowed;  // more were open at once than are remembered: the thread proves nothing until
+                    // all of the remembered are closed
+};
+
+class IncomingTable {
+ public:
+  static constexpr uint32_t kSlots = 4096;
+
+  // A slot in state kClaimed, fields cleared; nullptr: full.
+  Incoming* claim();
+  // The fields are set: it is open, counted among the active, and known as read by `thread`.
+  void open(Incoming* incoming, ThreadRequests* thread);
+  // Gives a claimed slot back that was not opened.
+  void abandon(Incoming* incoming) {
+    incoming->state.store(Incoming::kFree, std::memory_order_release);
+  }
+  // Gives the slot back. Precondition: open.
+  void close(Incoming* incoming);
+  uint32_t slot_of(const Incoming* incoming) const {
+    return static_cast<uint32_t>(incoming - slots_);
+  }
+
+  // Number of active requests of this process.
+  uint32_t active() const { return static_cast<uint32_t>(active_.load(std::memory_order_acquire) >> 32); }
+  // The only active one, copied; false: none, several, or it ended meanwhile.
+  bool only_active(CauseOf* cause) const;
+  // The one that `thread` read, if it is the only one of it still open and proves something.
+  bool of_thread(ThreadRequests* thread, CauseOf* cause) const;
+
+  // In a forked child: requests read by other threads of the parent are not active here; those of the
+  // forking thread stay known as causes until this process reads a request of its own.
+  void after_fork(ThreadRequests* thread);
+
+ private:
+  bool copy(uint32_t slot, uint32_t use, CauseOf* cause) const;
+  void drop_inherited(ThreadRequests* thread);
+  void count(Incoming* incoming, bool active);
+
+  Incoming slots_[kSlots];
+  // Number of the active ones << 32 | sum of their slots: when the number is 1, the sum names it.
+  std::atomic<uint64_t> active_{0};
+  std::atomic<uint32_t> hint_{0};  // where to look first for a free slot
+  std::atomic<uint32_t> used_{0};  // slots ever used
+  std::atomic<bool> has_inherited_{false};
+};
+
+struct CauseQuery {
+  ThreadRequests* thread = nullptr;
+  bool multiplexing = false;     // this thread is an event loop
+  bool is_test = false;          // the service `test`: its own calls are entries
+  bool requests_lost = false;    // an incoming request is not in the table: 'only-active' is void
+  LaneMemory* lane = nullptr;    // call sites
+  Hash128 site;                  // what issues the RPC: its stack and signature
+};
+
+// The rules after 'the request carries our header', in their order: thread, (entry), only-active, none.
+CauseOf find_cause(const IncomingTable& table, const CauseQuery& query);
+
+}  // namespace filibuster::preload

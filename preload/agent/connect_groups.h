@@ -1,0 +1,81 @@
+// Logical connects: a client tries every address of a name (::1, then 127.0.0.1), one connect each;
+// all of them are one connect to the program, and a refusal holds for all of them. No globals.
+//
+// A try joins the youngest group of the same execution, cause, target, port and thread that
+//   - was refused (by us or by itself), or whose outcome is unknown (EINPROGRESS) and that carried no
+//     request yet, and
+//   - has not tried this address: a second try of one address is a retry, a logical connect of its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/hash.h"
+#include "core/protocol/lane_memory.h"
+
+namespace filibuster::preload {
+
+struct ConnectTry {
+  uint32_t execution = 0;
+  uint32_t thread = 0;
+  Hash128 parent_path;
+  Hash128 target;   // of the service name, or of the address where there is none
+  Hash128 address;  // address_identity
+  uint16_t port = 0;
+};
+
+struct ConnectGroup {
+  enum class Outcome : uint8_t { kUnknown = 0, kRefused, kConnected };
+  static constexpr uint32_t kMaxTries = 8;
+
+  uint64_t used_at = 0;  // 0: free
+  uint32_t execution = 0;
+  uint32_t thread = 0;
+  Hash128 parent_path, target;
+  uint16_t port = 0;
+  Outcome outcome = Outcome::kUnknown;
+  bool carried_request = false;
+  bool refused_by_us = false;
+  uint8_t tries = 0;
+  Hash128 tried[kMaxTries];
+  Hash128 key;      // ConnectDecision::key
+  PlanEntry plan{};  // where refused_by_us
+};
+
+class ConnectGroups {
+ public:
+  // Never waits for a lock: a thread that cannot have it at once (bounded spinning) gets false, and
+  // then treats its connect as one that nothing is known of.
+  class Lock {
+   public:
+    explicit Lock(ConnectGroups* groups);
+    ~Lock();
+    Lock(const Lock&) = delete;
+    explicit operator bool() const { return held_; }
+
+   private:
+    ConnectGroups* groups_;
+    bool held_ = false;
+  };
+
+  // The group that this try joins (the address is added to it), or nullptr: a new logical connect.
+  ConnectGroup* join(const ConnectTry& attempt);
+  // A new group with this try in it; the oldest is given up if there is no room.
+  ConnectGroup* add(const ConnectTry& attempt, Hash128 key);
+  // By ConnectDecision::key; nullptr: given up meanwhile.
+  ConnectGroup* find(Hash128 key);
+
+  void after_fork() { locked_.store(false, std::memory_order_relaxed); }
+
+ private:
+  static constexpr uint32_t kGroups = 64;
+  std::atomic<bool> locked_{false};
+  uint64_t clock_ = 0;
+  ConnectGroup groups_[kGroups];
+};
+
+// The key of a connect: the count-th under this cause to this target from this call site.
+Hash128 connect_base(Hash128 parent_path, Hash128 target, Hash128 stack);
+Hash128 connect_key(Hash128 base, uint32_t count);
+
+}  // namespace filibuster::preload

@@ -1,0 +1,169 @@
+// Connects: the place where 'connection refused' is injected, when an earlier execution has shown which
+// RPC opens which connection.
+#include <cerrno>
+#include <cstring>
+
+#include "core/fault/fault.h"
+#include "core/index/execution_index.h"
+#include "preload/agent/address.h"
+#include "preload/agent/agent.h"
+#include "preload/agent/connect_groups.h"
+#include "preload/agent/connects.h"
+#include "preload/agent/counters.h"
+#include "preload/agent/plan.h"
+#include "preload/agent/state.h"
+#include "preload/stack/stack.h"
+
+namespace filibuster::preload {
+namespace {
+
+constinit ConnectGroups g_groups;
+
+// The RPC of `entry`, which now never gets a connection: issued, faulted, finished.
+void emit_refused(Attachment* a, uint32_t execution, const CauseOf& cause, const PlanEntry& entry,
+                  RpcIssued event) {
+  const uint64_t now = now_ns();
+  event.rpc = a->next_rpc();
+  event.parent_rpc = cause.rpc;
+  event.cause = cause.cause;
+  event.index = entry.index;
+  event.parent_path = entry.parent_path;
+  event.signature = entry.signature;
+  event.count = entry.count;
+  event.connect_key = entry.connect_key;
+  event.flags = kRpcRefusedAtConnect | kRpcOpensConnection;
+  event.thread = thread_id();
+  emit_issued(a, execution, now, event);
+
+  FaultFired fired;
+  fired.rpc = event.rpc;
+  fired.plan_entry = entry.id;
+  fired.how = static_cast<uint8_t>(FaultHow::kInjected);
+  fired.detail = "refused at connect";
+  emit(a, EventType::kFaultFired, execution, now, fired);
+
+  RpcFinished finished;
+  finished.rpc = event.rpc;
+  finished.outcome = RpcOutcome::kRefused;
+  finished.injected = 1;
+  finished.error = ECONNREFUSED;
+  emit(a, EventType::kRpcFinished, execution, now, finished);
+}
+
+// Would the RPC of `entry` be the next of its signature under its parent? If not, this connection
+// belongs to another RPC than the planned one, and nothing is refused here; a fault of that RPC is
+// then injected when its request comes.
+bool is_next_of_its_kind(Attachment* a, uint32_t execution, const PlanEntry& entry) {
+  const uint32_t parts = a->lane->index_parts;
+  const uint64_t key =
+      execution_key(counter_key(entry.parent_path, entry.signature, parts), execution);
+  if ((parts & kIndexCount) != 0 && counted_so_far(a->lane, key) + 1 != entry.count) return false;
+  return count_invocation(a->lane, key) != 0;
+}
+
+bool is_refusal(int error) {
+  return error != 0 && error != EINPROGRESS && error != EAGAIN && error != EINTR &&
+         error != EALREADY && error != EISCONN;
+}
+
+}  // namespace
+
+void connects_after_fork() { g_groups.after_fork(); }
+
+void connect_carries_request(Hash128 key) {
+  if (key.is_zero()) return;
+  ConnectGroups::Lock lock(&g_groups);
+  if (!lock) return;
+  if (ConnectGroup* group = g_groups.find(key)) group->carried_request = true;
+}
+
+ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
+  ConnectDecision decision;
+  uint32_t execution = 0;
+  Attachment* a = attach_executing(&execution);
+  if (a == nullptr) return decision;
+  const TargetInfo target = lookup_target(address, size);
+  if ((target.flags & (kTargetNever | kTargetIgnored)) != 0) return decision;
+  const Target128 canonical = canonical_address(address, size);
+  if (canonical.kind == TargetKind::kEmpty) return decision;
+
+  char peer[128];
+  const std::string_view peer_text(peer, write_address(address, size, peer, sizeof peer));
+  const std::string_view name =
+      target.known && target.service_size > 0 ? target.name() : without_port(peer_text);
+
+  ConnectTry attempt;
+  attempt.execution = execution;
+  attempt.thread = thread_id();
+  // Addresses of a name that the lane does not know are told apart: without the name nothing says
+  // that they are one service, and a refusal must not hit another one. Loopback is one machine.
+  attempt.target = canonical.kind == TargetKind::kLoopback && !target.known ? Hash128{0, 1}
+                                                                            : hash_text(name);
+  attempt.address = address_identity(address, size);
+  attempt.port = canonical.port;
+
+  Scratch scratch;
+  const CapturedStack stack =
+      scratch ? capture_stack(reinterpret_cast<char*>(scratch.data()), Scratch::kSize / 2)
+              : CapturedStack{{}, "", 0, true};
+  const CauseOf cause = cause_of_thread(a, execution, combine(stack.hash, attempt.target));
+  // Of no known cause, or of an older execution: nothing is planned for it.
+  if (cause.cause == Cause::kNone) return decision;
+  if (cause.cause != Cause::kEntry && cause.execution != execution) return decision;
+  attempt.parent_path = cause.path;
+
+  {
+    ConnectGroups::Lock lock(&g_groups);
+    if (!lock) return decision;
+    if (const ConnectGroup* group = g_groups.join(attempt)) {
+      decision.key = group->key;
+      decision.refuse = group->refused_by_us;
+      if (decision.refuse) decision.plan = group->plan;
+      return decision;
+    }
+    const bool by_stack = (a->lane->index_parts & kIndexStack) != 0;
+    const Hash128 base =
+        connect_base(cause.path, attempt.target, by_stack ? stack.hash : Hash128{});
+    const uint32_t count = count_invocation(a->lane, execution_key(base, execution));
+    if (count == 0) return decision;
+    decision.key = connect_key(base, count);
+    ConnectGroup* group = g_groups.add(attempt, decision.key);
+    PlanEntry entry;
+    if (a->lane->plan_count == 0 ||
+        find_planned_connect(a->lane, decision.key, &entry) != PlanLookup::kPlanned ||
+        !lease_fresh(a->lane, now_ns()) || !is_next_of_its_kind(a, execution, entry))
+      return decision;
+    group->refused_by_us = decision.refuse = true;
+    group->outcome = ConnectGroup::Outcome::kRefused;
+    group->plan = decision.plan = entry;
+  }
+  RpcIssued event;
+  event.service = name;
+  event.peer = peer_text;
+  event.stack = stack.hash;
+  event.stack_text = {stack.text, stack.text_size};
+  emit_refused(a, execution, cause, decision.plan, event);
+  return decision;
+}
+
+void connect_result(const ConnectDecision& decision, const sockaddr* address, socklen_t size,
+                    int error) {
+  if (decision.refuse) return;
+  if (!decision.key.is_zero()) {
+    ConnectGroups::Lock lock(&g_groups);
+    ConnectGroup* group = lock ? g_groups.find(decision.key) : nullptr;
+    if (group != nullptr && is_refusal(error)) group->outcome = ConnectGroup::Outcome::kRefused;
+    if (group != nullptr && error == 0) group->outcome = ConnectGroup::Outcome::kConnected;
+  }
+  if (error != ECONNREFUSED || current_execution() == 0) return;
+  const TargetInfo target = lookup_target(address, size);
+  if ((target.flags & kTargetInApplication) == 0) return;
+  char text[192];
+  constexpr std::string_view kPrefix = "connect refused: ";
+  std::memcpy(text, kPrefix.data(), kPrefix.size());
+  const size_t length = kPrefix.size() + write_address(address, size, text + kPrefix.size(),
+                                                       sizeof text - kPrefix.size());
+  report_note({text, length});
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,76 @@
+// Descriptors that belong to us in the host's table: high numbers, CLOEXEC, and known, so that the
+// hooks of close_range, closefrom loops and dup2 leave them alone or move them away.
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <atomic>
+
+#include "preload/agent/agent.h"
+#include "preload/agent/raw_syscall.h"
+#include "preload/agent/state.h"
+
+namespace filibuster::preload {
+namespace {
+
+// Above what programs use (select() ends at 1024, so does the usual limit), below what costs a larger
+// descriptor table in the kernel.
+constexpr int kBase = 500;
+constexpr int kMaxDescriptor = 1 << 16;
+
+constinit std::atomic<uint64_t> g_own[kMaxDescriptor / 64]{};
+
+std::atomic<uint64_t>& word_of(int fd) { return g_own[fd / 64]; }
+uint64_t bit_of(int fd) { return uint64_t{1} << (fd % 64); }
+
+int base() {
+  rlimit limit{};
+  if (raw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) != 0) return kBase;
+  if (limit.rlim_cur > kBase + 64) return kBase;
+  return limit.rlim_cur > 32 ? static_cast<int>(limit.rlim_cur) - 32 : 3;
+}
+
+// A second number for `fd`, high and ours; -errno.
+long duplicate_high(int fd) {
+  long high = raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, base());
+  // Full above: any number is better than none.
+  if (high == -EMFILE) high = raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+  if (high >= kMaxDescriptor) {
+    raw_syscall(SYS_close, high);
+    return -EMFILE;
+  }
+  if (high >= 0) word_of(static_cast<int>(high)).fetch_or(bit_of(static_cast<int>(high)));
+  return high;
+}
+
+}  // namespace
+
+bool is_own_descriptor(int fd) {
+  if (fd < 0 || fd >= kMaxDescriptor) return false;
+  return (word_of(fd).load(std::memory_order_relaxed) & bit_of(fd)) != 0;
+}
+
+int adopt_descriptor(int fd) {
+  const long high = duplicate_high(fd);
+  if (high < 0) return -1;
+  raw_syscall(SYS_close, fd);
+  return static_cast<int>(high);
+}
+
+void release_descriptor(int fd) {
+  // Moved away by relocate_own_descriptor: the number is the host's now.
+  if (!is_own_descriptor(fd)) return;
+  word_of(fd).fetch_and(~bit_of(fd));
+  raw_syscall(SYS_close, fd);
+}
+
+bool relocate_own_descriptor(int fd) {
+  if (!is_own_descriptor(fd)) return false;
+  const long high = duplicate_high(fd);
+  if (high < 0) return false;
+  forget_agent_socket(fd, static_cast<int>(high));
+  word_of(fd).fetch_and(~bit_of(fd));
+  raw_syscall(SYS_close, fd);
+  return true;
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,156 @@
+// Incoming requests: what they were caused by (their header), what they cause (their path).
+#include <cstring>
+
+#include "core/index/execution_index.h"
+#include "preload/agent/agent.h"
+#include "preload/agent/counters.h"
+#include "preload/agent/state.h"
+
+namespace filibuster::preload {
+
+constinit IncomingTable g_incoming;
+constinit std::atomic<uint32_t> g_incoming_lost_in{0};
+
+namespace {
+
+// Targets of entries whose body is still coming: the payload is formed from both. By slot.
+struct PendingTarget {
+  uint16_t size;
+  char text[http1::kMaxTarget];
+};
+PendingTarget g_pending[IncomingTable::kSlots];
+
+bool body_expected(const http1::MessageHead& head) {
+  return head.chunked || (head.has_content_length && head.content_length > 0);
+}
+
+// The test is not preloaded, or its runtime cannot be: the index is formed here, under [].
+bool begin_entry(Attachment* a, uint32_t execution, const http1::MessageHead& head,
+                 Incoming* incoming) {
+  const Identity& id = identity();
+  const uint32_t parts = a->lane->index_parts;
+  const bool preliminary = body_expected(head);
+  RpcIssued event;
+  event.service = id.service_name();
+  event.method = head.method;
+  event.target = head.target;
+  incoming->http_signature = http_signature_hash(event.service, head.method, head.target);
+  if (!preliminary) event.payload = http_payload_hash(head.target, hash_bytes("", 0));
+  event.signature =
+      invocation_signature(incoming->http_signature, event.payload, Hash128{}, parts);
+  event.count = count_invocation(
+      a->lane, execution_key(counter_key(Hash128{}, event.signature, parts), execution));
+  if (event.count == 0) return false;
+  event.index = extend_path(Hash128{}, event.signature, event.count, parts);
+  event.cause = Cause::kEntry;
+  event.flags = kRpcEntry;
+  if (preliminary) event.flags |= kRpcPreliminary;
+  if (head.target_truncated) event.flags |= kRpcPayloadTruncated;
+  event.thread = thread_id();
+  event.rpc = incoming->rpc = a->next_rpc();
+
+  incoming->entry = true;
+  incoming->preliminary = preliminary;
+  incoming->paths[0] = event.index;
+  incoming->count = event.count;
+  if (preliminary) {
+    PendingTarget& pending = g_pending[g_incoming.slot_of(incoming)];
+    pending.size = static_cast<uint16_t>(head.target.size() < sizeof pending.text
+                                             ? head.target.size()
+                                             : sizeof pending.text);
+    std::memcpy(pending.text, head.target.data(), pending.size);
+  }
+  emit_issued(a, execution, now_ns(), event);
+  return true;
+}
+
+// The request's own header, if it is one of this lane of this session.
+bool begin_with_header(Attachment* a, uint32_t current, std::string_view value,
+                       Incoming* incoming) {
+  RpcContext context;
+  if (!decode_header_value(value, &context) || context.session != a->lane->session ||
+      context.lane != static_cast<uint16_t>(a->lane->lane) || context.execution > current ||
+      context.execution == 0) {
+    report_note("a request carried a forged or damaged x-filibuster field: ignored");
+    return false;
+  }
+  incoming->rpc = context.rpc;
+  incoming->execution = context.execution;
+  // Belongs to the older execution: still the cause of what follows, which gets no fault of this one.
+  incoming->late = context.execution != current;
+  incoming->paths[0] = context.path;
+  return true;
+}
+
+}  // namespace
+
+Incoming* incoming_begin(const IncomingInfo& info) {
+  uint32_t execution = 0;
+  Attachment* a = attach_executing(&execution);
+  if (a == nullptr) return nullptr;
+  Incoming* incoming = g_incoming.claim();
+  if (incoming == nullptr) {
+    // Without it 'the only active request' cannot be told in this execution.
+    g_incoming_lost_in.store(execution, std::memory_order_release);
+    a->lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
+    report_not_interposed(NotInterposedReason::kTableFull, false, {}, identity().service_name());
+    return nullptr;
+  }
+  incoming->generation = a->generation;
+  incoming->agent = a->agent;
+  incoming->execution = execution;
+  incoming->multiplexed = info.multiplexed;
+  const std::string_view header = info.head->filibuster;
+  if ((header.empty() || !begin_with_header(a, execution, header, incoming)) &&
+      !begin_entry(a, execution, *info.head, incoming)) {
+    g_incoming.abandon(incoming);
+    g_incoming_lost_in.store(execution, std::memory_order_release);
+    report_note("the table of invocation counters is full: requests passed unseen");
+    return nullptr;
+  }
+  g_incoming.open(incoming, &t_state.requests);
+
+  RpcReceived event;
+  event.rpc = incoming->rpc;
+  event.thread = thread_id();
+  if (incoming->entry) event.flags |= kRpcEntry;
+  if (incoming->late) event.flags |= kRpcLate;
+  emit(a, EventType::kRpcReceived, incoming->execution, now_ns(), event);
+  return incoming;
+}
+
+void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t) {
+  if (incoming == nullptr || !incoming->entry || !incoming->preliminary) return;
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || !a->issued(incoming->rpc, incoming->generation)) return;
+  incoming->preliminary = false;
+  const uint32_t parts = a->lane->index_parts;
+  const PendingTarget& pending = g_pending[g_incoming.slot_of(incoming)];
+  RpcFinalized event;
+  event.rpc = incoming->rpc;
+  event.payload = http_payload_hash({pending.text, pending.size}, body);
+  event.signature =
+      invocation_signature(incoming->http_signature, event.payload, Hash128{}, parts);
+  event.index = extend_path(Hash128{}, event.signature, incoming->count, parts);
+  incoming->paths[1] = event.index;
+  incoming->path_version.store(1, std::memory_order_release);
+  emit(a, EventType::kRpcFinalized, incoming->execution, now_ns(), event);
+}
+
+void incoming_end(Incoming* incoming, uint16_t status) {
+  if (incoming == nullptr) return;
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  // A forked child closes its copies of the connections; the request is its parent's to end.
+  if (a != nullptr && incoming->agent == a->agent && incoming->generation == a->generation) {
+    IncomingFinished event;
+    event.rpc = incoming->rpc;
+    event.status = status;
+    const uint32_t execution = incoming->execution;
+    g_incoming.close(incoming);
+    emit(a, EventType::kIncomingFinished, execution, now_ns(), event);
+    return;
+  }
+  g_incoming.close(incoming);
+}
+
+}  // namespace filibuster::preload

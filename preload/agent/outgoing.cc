@@ -1,0 +1,218 @@
+// Outgoing RPCs: parent, execution index, count, plan.
+#include <cstring>
+
+#include "core/index/execution_index.h"
+#include "preload/agent/address.h"
+#include "preload/agent/agent.h"
+#include "preload/agent/connects.h"
+#include "preload/agent/counters.h"
+#include "preload/agent/plan.h"
+#include "preload/agent/state.h"
+#include "preload/stack/stack.h"
+
+namespace filibuster::preload {
+namespace {
+
+enum class Carried : uint8_t { kNothing, kOurs, kDamaged };
+
+// The field that the request carries already, because the application or a proxy forwarded it.
+Carried carried_cause(const Attachment* a, uint32_t current, std::string_view value,
+                      CauseOf* cause) {
+  if (value.empty()) return Carried::kNothing;
+  RpcContext context;
+  if (!decode_header_value(value, &context) || context.session != a->lane->session ||
+      context.lane != static_cast<uint16_t>(a->lane->lane) || context.execution > current ||
+      context.execution == 0) {
+    report_note("a request forwarded a forged or damaged x-filibuster field");
+    return Carried::kDamaged;
+  }
+  cause->cause = Cause::kHeader;
+  cause->rpc = context.rpc;
+  cause->execution = context.execution;
+  cause->path = context.path;
+  return Carried::kOurs;
+}
+
+std::string_view service_of(const OutgoingInfo& info) {
+  if (info.target.known && info.target.service_size > 0) return info.target.name();
+  if (!info.head->host.empty()) return info.head->host;
+  return without_port(info.peer);
+}
+
+void consult_plan(Attachment* a, OutgoingCall* call) {
+  const LaneMemory* lane = a->lane;
+  if (lane->plan_count == 0) return;
+  switch (find_planned(lane, call->index, &call->plan)) {
+    case PlanLookup::kAbsent:
+      return;
+    case PlanLookup::kUnreadable:
+      report_note("the plan could not be read: a fault may be missing");
+      lane_is_incomplete(a);
+      return;
+    case PlanLookup::kPlanned:
+      break;
+  }
+  // The plan belongs to the execution that runs now.
+  if (lane->execution.load(std::memory_order_acquire) != call->execution ||
+      lane->state.load(std::memory_order_acquire) != static_cast<uint32_t>(LaneState::kExecuting))
+    return;
+  if (!lease_fresh(lane, now_ns())) {
+    report_fault(*call, FaultHow::kLeaseExpired, "the daemon's lease is older than 1 s");
+    return;
+  }
+  call->faulted = true;
+}
+
+}  // namespace
+
+CauseOf cause_of_thread(Attachment* a, uint32_t execution, Hash128 site) {
+  CauseQuery query;
+  query.thread = &t_state.requests;
+  query.multiplexing = t_state.multiplexing;
+  query.is_test = identity().is_test;
+  query.requests_lost = g_incoming_lost_in.load(std::memory_order_acquire) == execution;
+  query.lane = a->lane;
+  query.site = site;
+  return find_cause(g_incoming, query);
+}
+
+void lane_is_incomplete(Attachment* a) {
+  a->lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
+}
+
+void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
+  *call = OutgoingCall{};
+  if ((info.target.flags & (kTargetNever | kTargetIgnored)) != 0) return;
+  uint32_t current = 0;
+  Attachment* a = attach_executing(&current);
+  if (a == nullptr) return;
+  LaneMemory* lane = a->lane;
+  const uint32_t parts = lane->index_parts;
+  const http1::MessageHead& head = *info.head;
+
+  Scratch scratch;
+  const CapturedStack stack =
+      scratch ? capture_stack(reinterpret_cast<char*>(scratch.data()), Scratch::kSize / 2)
+              : CapturedStack{{}, "", 0, true};
+  if (stack.incomplete) report_note("a call stack could not be read whole");
+
+  RpcIssued event;
+  event.service = service_of(info);
+  event.method = head.method;
+  event.target = head.target;
+  event.peer = info.peer;
+  event.stack = stack.hash;
+  event.stack_text = {stack.text, stack.text_size};
+  event.body = info.body_sample.substr(0, lane->payload_sample);
+  event.thread = thread_id();
+  if (event.body.size() < info.body_sample.size() ||
+      (head.has_content_length && head.content_length > event.body.size()) ||
+      head.target_truncated)
+    event.flags |= kRpcPayloadTruncated;
+  if (!info.body_complete) event.flags |= kRpcPreliminary;
+  if (info.opens_connection) {
+    event.flags |= kRpcOpensConnection;
+    event.connect_key = info.connect_key;
+    connect_carries_request(info.connect_key);
+  }
+  call->http_signature = http_signature_hash(event.service, head.method, head.target);
+
+  CauseOf cause;
+  const Carried carried = carried_cause(a, current, head.filibuster, &cause);
+  if (carried != Carried::kOurs)
+    cause = cause_of_thread(a, current, combine(stack.hash, call->http_signature));
+  const bool has_parent = cause.cause != Cause::kNone && cause.cause != Cause::kEntry;
+  // An RPC belongs to the execution of its cause.
+  call->execution = has_parent ? cause.execution : current;
+  const bool late = call->execution != current;
+  if (late) event.flags |= kRpcLate;
+
+  if (info.body_complete) event.payload = http_payload_hash(head.target, info.body);
+  event.cause = cause.cause;
+  event.parent_rpc = cause.rpc;
+  event.parent_path = cause.path;
+  event.signature = invocation_signature(call->http_signature, event.payload, stack.hash, parts);
+  event.count = count_invocation(
+      lane,
+      execution_key(counter_key(cause.path, event.signature, parts), call->execution));
+  if (event.count == 0) {
+    report_note("the table of invocation counters is full: requests passed unseen");
+    return;
+  }
+  event.index = extend_path(cause.path, event.signature, event.count, parts);
+  event.rpc = a->next_rpc();
+
+  call->active = true;
+  call->rpc = event.rpc;
+  call->generation = a->generation;
+  call->index = event.index;
+  call->parent_path = event.parent_path;
+  call->signature = event.signature;
+  call->stack = stack.hash;
+  call->count = event.count;
+  call->flags = event.flags;
+  // A field of other width cannot be replaced in place; two of them would contradict each other.
+  const bool replaceable = head.filibuster.size() == kHeaderValueSize;
+  if (carried != Carried::kNothing) {
+    call->overwrite_header = replaceable && (info.target.flags & kTargetThirdParty) == 0;
+  } else {
+    call->insert_header = (info.target.flags & kTargetInApplication) != 0;
+  }
+  RpcContext context;
+  context.session = lane->session;
+  context.lane = static_cast<uint16_t>(lane->lane);
+  context.execution = call->execution;
+  context.rpc = call->rpc;
+  context.path = call->index;
+  encode_header_line(context, call->header_line);
+
+  emit_issued(a, call->execution, now_ns(), event);
+  if (!late) consult_plan(a, call);
+}
+
+void outgoing_body_complete(OutgoingCall* call, const http1::MessageHead& head, Hash128 body,
+                            uint64_t) {
+  if (!call->active || (call->flags & kRpcPreliminary) == 0) return;
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || !a->issued(call->rpc, call->generation)) return;
+  call->flags &= static_cast<uint16_t>(~kRpcPreliminary);
+  const uint32_t parts = a->lane->index_parts;
+  RpcFinalized event;
+  event.rpc = call->rpc;
+  event.payload = http_payload_hash(head.target, body);
+  event.signature = invocation_signature(call->http_signature, event.payload, call->stack, parts);
+  event.index = extend_path(call->parent_path, event.signature, call->count, parts);
+  call->signature = event.signature;
+  call->index = event.index;
+  emit(a, EventType::kRpcFinalized, call->execution, now_ns(), event);
+}
+
+void outgoing_end(OutgoingCall* call, const RpcFinished& finished) {
+  if (!call->active) return;
+  call->active = false;
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || !a->issued(call->rpc, call->generation)) return;
+  RpcFinished event = finished;
+  event.rpc = call->rpc;
+  event.body_sample = event.body_sample.substr(0, a->lane->payload_sample);
+  const uint64_t now = now_ns();
+  if (event.body_sample.size() <= 512) {
+    emit(a, EventType::kRpcFinished, call->execution, now, event);
+    return;
+  }
+  Scratch scratch;
+  const size_t size = scratch ? encode(event, scratch.data(), Scratch::kSize) : 0;
+  if (size > 0) {
+    write_event(a, EventType::kRpcFinished, call->execution, now, scratch.data(), size);
+    return;
+  }
+  event.body_sample = event.body_sample.substr(0, 512);
+  emit(a, EventType::kRpcFinished, call->execution, now, event);
+}
+
+size_t plan_blob(const PlanEntry& entry, bool head_request, char* out, size_t capacity) {
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  return a != nullptr ? copy_blob(a->lane, entry, head_request, out, capacity) : 0;
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,104 @@
+#include "preload/agent/plan.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "core/fault/fault.h"
+
+namespace filibuster::preload {
+namespace {
+
+// The daemon writes a plan in microseconds, and between executions: more tries than this mean that
+// it was stopped or died in the middle.
+constexpr int kMaxTries = 10'000;
+
+// Runs `read` until a whole run saw no write. `read` must bear any garbage.
+template <typename Read>
+bool read_consistently(const std::atomic<uint32_t>& sequence, Read read) {
+  for (int i = 0; i < kMaxTries; ++i) {
+    const uint32_t before = sequence.load(std::memory_order_acquire);
+    if ((before & 1) == 0) {
+      read();
+      std::atomic_thread_fence(std::memory_order_acquire);
+      if (sequence.load(std::memory_order_relaxed) == before) return true;
+    }
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  return false;
+}
+
+template <typename Matches>
+PlanLookup find_entry(const LaneMemory* lane, PlanEntry* entry, Matches matches) {
+  bool found = false;
+  const bool read = read_consistently(lane->plan_sequence, [&] {
+    found = false;
+    uint32_t count = lane->plan_count;
+    if (count > kMaxPlanEntries) count = kMaxPlanEntries;
+    for (uint32_t i = 0; i < count && !found; ++i) {
+      if (!matches(lane->plan[i])) continue;
+      *entry = lane->plan[i];
+      found = true;
+    }
+  });
+  if (!read) return PlanLookup::kUnreadable;
+  return found ? PlanLookup::kPlanned : PlanLookup::kAbsent;
+}
+
+}  // namespace
+
+PlanLookup find_planned(const LaneMemory* lane, Hash128 index, PlanEntry* entry) {
+  return find_entry(lane, entry, [&](const PlanEntry& e) { return e.index == index; });
+}
+
+PlanLookup find_planned_connect(const LaneMemory* lane, Hash128 connect_key, PlanEntry* entry) {
+  constexpr auto kRefused = static_cast<uint8_t>(FaultKind::kRefused);
+  return find_entry(lane, entry, [&](const PlanEntry& e) {
+    return e.kind == kRefused && e.connect_key == connect_key;
+  });
+}
+
+bool lease_fresh(const LaneMemory* lane, uint64_t now_ns) {
+  const uint64_t renewed = lane->lease_ns.load(std::memory_order_acquire);
+  // Renewed after `now_ns` was taken: fresh.
+  return renewed != 0 && (renewed >= now_ns || now_ns - renewed < kLeaseNs);
+}
+
+size_t copy_blob(const LaneMemory* lane, const PlanEntry& entry, bool head_request, char* out,
+                 size_t capacity) {
+  const size_t size = head_request ? entry.blob_head_size : entry.blob_size;
+  if (entry.blob_offset > kBlobSize || size > kBlobSize - entry.blob_offset || size > capacity)
+    return 0;
+  bool same = false;
+  const bool read = read_consistently(lane->plan_sequence, [&] {
+    const uint32_t count = lane->plan_count;
+    same = entry.id < count && entry.id < kMaxPlanEntries &&
+           lane->plan[entry.id].index == entry.index &&
+           lane->plan[entry.id].blob_offset == entry.blob_offset;
+    if (same) std::memcpy(out, lane->blob + entry.blob_offset, size);
+  });
+  return read && same ? size : 0;
+}
+
+bool find_target(const LaneMemory* lane, const Target128& wanted, Target128* row) {
+  bool found = false;
+  const bool read = read_consistently(lane->target_version, [&] {
+    found = false;
+    uint32_t count = lane->target_count;
+    if (count > kMaxTargets) count = kMaxTargets;
+    for (uint32_t i = 0; i < count && !found; ++i) {
+      const Target128& t = lane->targets[i];
+      if (t.kind != wanted.kind || t.port != wanted.port ||
+          std::memcmp(t.address, wanted.address, sizeof t.address) != 0)
+        continue;
+      *row = t;
+      found = true;
+    }
+  });
+  if (!read || !found) return false;
+  if (row->service_size > sizeof row->service) row->service_size = sizeof row->service;
+  return true;
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,34 @@
+// Reading the plan, the lease and the names of a lane: what the daemon writes under seqlocks
+// (odd sequence = being written). No globals: testable over plain memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/protocol/lane_memory.h"
+
+namespace filibuster::preload {
+
+enum class PlanLookup : uint8_t {
+  kAbsent,      // no fault for this RPC
+  kPlanned,     // `*entry` is a copy
+  kUnreadable,  // the daemon kept writing: cannot be told; the caller reports it
+};
+
+// By the index of an RPC.
+PlanLookup find_planned(const LaneMemory* lane, Hash128 index, PlanEntry* entry);
+// By the connection it opens: kRefused entries only. `connect_key` is not zero.
+PlanLookup find_planned_connect(const LaneMemory* lane, Hash128 connect_key, PlanEntry* entry);
+
+// A fault fires only under a fresh lease: a daemon that died never leaves faults behind.
+bool lease_fresh(const LaneMemory* lane, uint64_t now_ns);
+
+// Copies the rendered response of a kStatus entry; `head_request`: its head only. The bytes copied; 0
+// if there is none, it does not fit, or the plan changed meanwhile.
+size_t copy_blob(const LaneMemory* lane, const PlanEntry& entry, bool head_request, char* out,
+                 size_t capacity);
+
+// The row of the frozen table for `wanted` (kind, port, address are compared); false: none.
+bool find_target(const LaneMemory* lane, const Target128& wanted, Target128* row);
+
+}  // namespace filibuster::preload

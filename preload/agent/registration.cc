@@ -1,0 +1,327 @@
+// Registration with the daemon of the session: one bounded exchange, at the first use, by one thread.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/protocol/messages.h"
+#include "preload/agent/agent.h"
+#include "preload/agent/raw_syscall.h"
+#include "preload/agent/state.h"
+#include "preload/stack/stack.h"
+
+namespace filibuster::preload {
+
+constinit std::atomic<Attachment*> g_attachment{nullptr};
+
+namespace {
+
+constexpr uint64_t kDeadlineNs = 1'000'000'000;
+// The daemon renews its lease every 100 ms. One this old belongs to a daemon that died: the process goes
+// on as without us. (One that was only stopped finds the gap counted in counters_lost.)
+constexpr uint64_t kGoneNs = 30 * kLeaseNs;
+
+// Registrations of this process, used in turn. Their memory is given back only when the slot is used
+// again: by then no call that began under it can still run.
+constexpr uint32_t kAttachments = 8;
+constexpr uint64_t kReuseNs = 10'000'000'000;
+Attachment g_attachments[kAttachments];
+constinit uint32_t g_next_attachment = 0;  // under g_registering
+
+constinit std::atomic<bool> g_registering{false};
+constinit std::atomic<uint64_t> g_failed_generation{0};  // inert until it changes
+
+void nap(uint64_t ns) {
+  const timespec time{0, static_cast<long>(ns)};
+  raw_syscall(SYS_nanosleep, &time, nullptr);
+}
+
+bool wait_for(int fd, short events, uint64_t deadline) {
+  for (;;) {
+    const uint64_t now = now_ns();
+    if (now >= deadline) return false;
+    const uint64_t left = deadline - now;
+    timespec time{static_cast<time_t>(left / 1'000'000'000),
+                  static_cast<long>(left % 1'000'000'000)};
+    pollfd wait{fd, events, 0};
+    const long n = raw_syscall(SYS_ppoll, &wait, 1, &time, nullptr, 8);
+    if (n > 0) return true;
+    if (n != -EINTR && n != 0) return false;
+  }
+}
+
+bool connect_daemon(int fd, const ControlPage* page, uint64_t deadline) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  static_assert(sizeof page->socket_path >= sizeof address.sun_path);
+  std::memcpy(address.sun_path, page->socket_path, sizeof address.sun_path - 1);
+  for (;;) {
+    const long result = raw_syscall(SYS_connect, fd, &address, sizeof address);
+    if (result == 0) return true;
+    // Unix sockets do not connect in the background: EAGAIN is a full backlog.
+    if (result != -EAGAIN && result != -EINTR) return false;
+    if (now_ns() >= deadline) return false;
+    nap(1'000'000);
+  }
+}
+
+// Field 22 of /proc/self/stat: with the pid it names this process for good.
+uint64_t start_time() {
+  char text[1024];
+  const long fd =
+      raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return 0;
+  const long size = raw_syscall(SYS_read, fd, text, sizeof text - 1);
+  raw_syscall(SYS_close, fd);
+  if (size <= 0) return 0;
+  text[size] = '\0';
+  // The second field is the name in parentheses and may hold anything.
+  const char* at = std::strrchr(text, ')');
+  for (int field = 2; at != nullptr && field < 22; ++field) {
+    at = std::strchr(at, ' ');
+    if (at != nullptr) ++at;
+  }
+  uint64_t value = 0;
+  for (; at != nullptr && *at >= '0' && *at <= '9'; ++at)
+    value = value * 10 + static_cast<uint64_t>(*at - '0');
+  return value;
+}
+
+void say_hello(Hello* hello) {
+  const Identity& id = identity();
+  hello->pid = static_cast<uint32_t>(raw_syscall(SYS_getpid));
+  hello->parent_pid = static_cast<uint32_t>(raw_syscall(SYS_getppid));
+  hello->lane = id.lane;
+  hello->start_time = start_time();
+  std::memcpy(hello->service, id.service, sizeof hello->service);
+  std::memcpy(hello->executable, id.executable, sizeof hello->executable);
+  const size_t size = describe_runtimes(hello->notes, sizeof hello->notes - 1);
+  hello->notes[size < sizeof hello->notes ? size : 0] = '\0';
+}
+
+// Receives the welcome; the descriptors that came with it (-1: none).
+bool receive_welcome(int fd, Welcome* welcome, int (&descriptors)[2]) {
+  descriptors[0] = descriptors[1] = -1;
+  iovec data{welcome, sizeof *welcome};
+  alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  long size;
+  do {
+    size = raw_syscall(SYS_recvmsg, fd, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  } while (size == -EINTR);
+  if (size < 0) return false;
+  int got = 0;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int received;
+      std::memcpy(&received, CMSG_DATA(c) + i * sizeof(int), sizeof received);
+      if (got < 2) {
+        descriptors[got++] = received;
+      } else {
+        raw_syscall(SYS_close, received);
+      }
+    }
+  }
+  return size >= static_cast<long>(sizeof *welcome) && welcome->magic == kWelcomeMagic;
+}
+
+template <typename Memory>
+Memory* map_memory(int fd, uint64_t magic) {
+  struct stat status;
+  if (fd < 0 || raw_syscall(SYS_fstat, fd, &status) != 0 ||
+      status.st_size < static_cast<off_t>(sizeof(Memory)))
+    return nullptr;
+  const long at = raw_syscall(SYS_mmap, nullptr, sizeof(Memory), PROT_READ | PROT_WRITE,
+                              MAP_SHARED, fd, 0);
+  if (at < 0 && at > -4096) return nullptr;
+  auto* memory = reinterpret_cast<Memory*>(at);
+  if (memory->magic == magic && memory->major == kProtocolMajor) return memory;
+  raw_syscall(SYS_munmap, memory, sizeof(Memory));
+  return nullptr;
+}
+
+void unmap(Attachment* a) {
+  if (a->lane != nullptr) raw_syscall(SYS_munmap, a->lane, sizeof(LaneMemory));
+  if (a->ring != nullptr) raw_syscall(SYS_munmap, a->ring, sizeof(RingMemory));
+  a->lane = nullptr;
+  a->ring = nullptr;
+  a->generation = 0;
+  a->agent = 0;
+}
+
+// A slot whose memory no call can still use; nullptr: registered anew too often in too short a time.
+Attachment* take_slot(uint64_t now) {
+  Attachment* a = &g_attachments[g_next_attachment];
+  if (a->lane != nullptr && now - a->retired_ns < kReuseNs) return nullptr;
+  unmap(a);
+  return a;
+}
+
+Attachment* exchange(const ControlPage* page, uint64_t generation) {
+  const uint64_t deadline = now_ns() + kDeadlineNs;
+  Attachment* a = take_slot(now_ns());
+  if (a == nullptr) return nullptr;
+  const long fd =
+      raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return nullptr;
+  const int socket = adopt_descriptor(static_cast<int>(fd));
+  if (socket < 0) {
+    raw_syscall(SYS_close, fd);
+    return nullptr;
+  }
+
+  Hello hello;
+  Welcome welcome;
+  int descriptors[2] = {-1, -1};
+  bool done = false;
+  if (connect_daemon(socket, page, deadline)) {
+    say_hello(&hello);
+    done = raw_syscall(SYS_sendto, socket, &hello, sizeof hello, MSG_NOSIGNAL, nullptr, 0) ==
+               static_cast<long>(sizeof hello) &&
+           wait_for(socket, POLLIN, deadline) && receive_welcome(socket, &welcome, descriptors) &&
+           welcome.refused == 0 && welcome.major == kProtocolMajor &&
+           welcome.generation == generation && welcome.agent != 0;
+  }
+  if (done) {
+    a->lane = map_memory<LaneMemory>(descriptors[0], kLaneMagic);
+    a->ring = map_memory<RingMemory>(descriptors[1], kRingMagic);
+    done = a->lane != nullptr && a->ring != nullptr && a->lane->size == sizeof(LaneMemory) &&
+           a->ring->size == kRingBytes;
+  }
+  for (int received : descriptors) {
+    if (received >= 0) raw_syscall(SYS_close, received);
+  }
+  if (!done) {
+    release_descriptor(socket);
+    unmap(a);
+    return nullptr;
+  }
+  a->generation = generation;
+  a->agent = welcome.agent;
+  a->socket.store(socket, std::memory_order_relaxed);
+  a->last_rpc.store(0, std::memory_order_relaxed);
+  a->retired_ns = 0;
+  g_next_attachment = (g_next_attachment + 1) % kAttachments;
+  return a;
+}
+
+Attachment* current(uint64_t generation) {
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  return a != nullptr && a->generation == generation ? a : nullptr;
+}
+
+Attachment* register_with(const ControlPage* page, uint64_t generation) {
+  if (g_failed_generation.load(std::memory_order_acquire) == generation) return nullptr;
+  // In a signal handler that came while this thread registers; in a vfork child.
+  if (t_state.registering || !own_process()) return nullptr;
+
+  if (g_registering.exchange(true, std::memory_order_acq_rel)) {
+    // Another thread registers. Nothing may leave before the plan is here, so wait for it.
+    const uint64_t deadline = now_ns() + kDeadlineNs;
+    while (g_registering.load(std::memory_order_acquire) && now_ns() < deadline) nap(50'000);
+    return current(generation);
+  }
+  t_state.registering = true;
+  Attachment* a = current(generation);
+  if (a == nullptr && g_failed_generation.load(std::memory_order_acquire) != generation) {
+    a = page->magic == kControlMagic ? exchange(page, generation) : nullptr;
+    if (a != nullptr) {
+      Attachment* old = g_attachment.exchange(a, std::memory_order_acq_rel);
+      if (old != nullptr) {
+        old->retired_ns = now_ns();
+        const int socket = old->socket.exchange(-1);
+        if (socket >= 0) release_descriptor(socket);
+      }
+      reset_reports();
+      report_listening_sockets(a);
+    } else if (page->generation.load(std::memory_order_acquire) == generation) {
+      g_failed_generation.store(generation, std::memory_order_release);
+    }
+  }
+  t_state.registering = false;
+  g_registering.store(false, std::memory_order_release);
+  return a;
+}
+
+}  // namespace
+
+Attachment* attach() {
+  const ControlPage* page = g_control_page.load(std::memory_order_acquire);
+  if (page == nullptr) return nullptr;
+  const uint64_t generation = page->generation.load(std::memory_order_acquire);
+  if (generation == 0) return nullptr;
+  Attachment* a = current(generation);
+  return a != nullptr ? a : register_with(page, generation);
+}
+
+Attachment* attach_executing(uint32_t* execution) {
+  Attachment* a = attach();
+  if (a == nullptr || a->lane->state.load(std::memory_order_acquire) !=
+                          static_cast<uint32_t>(LaneState::kExecuting))
+    return nullptr;
+  *execution = a->lane->execution.load(std::memory_order_acquire);
+  if (!own_process()) return nullptr;
+  const uint64_t renewed = a->lane->lease_ns.load(std::memory_order_relaxed);
+  const uint64_t now = now_ns();
+  if (now > renewed && now - renewed > kGoneNs) {
+    a->lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  return a;
+}
+
+bool attached() { return attach() != nullptr; }
+
+bool executing() {
+  Attachment* a = attach();
+  return a != nullptr &&
+         a->lane->state.load(std::memory_order_acquire) ==
+             static_cast<uint32_t>(LaneState::kExecuting) &&
+         own_process();
+}
+
+uint32_t current_execution() {
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || a->lane->state.load(std::memory_order_acquire) !=
+                          static_cast<uint32_t>(LaneState::kExecuting))
+    return 0;
+  return a->lane->execution.load(std::memory_order_acquire);
+}
+
+LaneSettings lane_settings() {
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr) return {};
+  return {a->lane->options, a->lane->max_held_body, a->lane->payload_sample};
+}
+
+void registration_after_fork() {
+  g_registering.store(false, std::memory_order_relaxed);
+  Attachment* inherited = g_attachment.exchange(nullptr, std::memory_order_relaxed);
+  if (inherited == nullptr) return;
+  // The parent's: its end of the socket is its life for the daemon, its ring is written by it alone.
+  // Lane memory comes again with the child's own registration.
+  const int socket = inherited->socket.exchange(-1);
+  if (socket >= 0) release_descriptor(socket);
+  unmap(inherited);
+}
+
+void forget_agent_socket(int from, int to) {
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr) return;
+  int expected = from;
+  a->socket.compare_exchange_strong(expected, to);
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,23 @@
+// Which frames are kept in a call stack, and how a kept one is hashed. Pure.
+#pragma once
+
+#include <string_view>
+
+#include "core/hash.h"
+
+namespace filibuster::preload {
+
+// Modules whose frames never tell call sites apart: we ourselves, the C and C++ runtimes, HTTP and TLS
+// libraries, interpreters. By the base name of the file.
+bool is_runtime_module(std::string_view path);
+
+// A Python file that belongs to the interpreter or to an installed package.
+bool is_library_file(std::string_view file);
+
+// The last two components: other machines, other prefixes, the same index.
+std::string_view last_two_components(std::string_view path);
+
+// Hash of a runtime's frame; `line` 0: unknown.
+Hash128 frame_hash(std::string_view file, uint32_t line, std::string_view function);
+
+}  // namespace filibuster::preload

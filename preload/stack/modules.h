@@ -1,0 +1,28 @@
+// Which module an address belongs to, and what names that module on every machine: its build id. A copy
+// of the loader's list, renewed when the loader says that it has changed. Readers never wait.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/hash.h"
+
+namespace filibuster::preload {
+
+struct ModuleInfo {
+  uintptr_t bias = 0;       // address in memory - address in the file
+  bool runtime = false;     // frame_filter.h is_runtime_module
+  uint8_t build_id_size = 0;  // 0: none, the base name is its identity
+  uint8_t build_id[20] = {};
+  Hash128 identity;
+  char path[160] = {};
+  std::string_view path_view() const;
+};
+
+// Renews the copy if the loader's list changed. To be called before a run of find_module.
+void refresh_modules();
+// False: not in any module, or the copy is just being renewed.
+bool find_module(uintptr_t address, ModuleInfo* info);
+
+}  // namespace filibuster::preload

@@ -1,0 +1,108 @@
+// Native frames by libunwind's unw_backtrace (under a microsecond once warm). The library is loaded
+// into a private scope: it exports _Unwind_*, which would break the exceptions of the host.
+//
+// libunwind keeps a pipe to test whether an address can be read; the numbers must not be the host's
+// lowest, and the host's closefrom loops must not hit them: it would then read from whatever the host
+// opens next. So our pipe2 serves it while it opens them (`t_unwinding`).
+#include <dlfcn.h>
+#include <fcntl.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "preload/agent/agent.h"
+#include "preload/agent/raw_syscall.h"
+#include "preload/interpose.h"
+#include "preload/stack/modules.h"
+#include "preload/stack/reader.h"
+
+namespace filibuster::preload {
+namespace {
+
+constexpr int kMaxFrames = 128;
+using Backtrace = int (*)(void**, int);
+constinit std::atomic<Backtrace> g_backtrace{nullptr};
+constinit thread_local bool t_unwinding __attribute__((tls_model("initial-exec"))) = false;
+
+int backtrace_into(Backtrace backtrace, void** frames) {
+  t_unwinding = true;
+  errno = 0;  // it repeats its probes while errno is EINTR, whoever set that
+  const int count = backtrace(frames, kMaxFrames);
+  t_unwinding = false;
+  return count;
+}
+
+std::string_view prepare() {
+  if (g_backtrace.load(std::memory_order_acquire) != nullptr) return "libunwind 8";
+  void* library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return "no libunwind";
+  auto backtrace = reinterpret_cast<Backtrace>(dlsym(library, "unw_backtrace"));
+  if (backtrace == nullptr) return "no libunwind";
+  // Its first run opens files and allocates: now, not in the middle of a request.
+  void* frames[kMaxFrames];
+  backtrace_into(backtrace, frames);
+  refresh_modules();
+  g_backtrace.store(backtrace, std::memory_order_release);
+  return "libunwind 8";
+}
+
+void add_frame(uintptr_t address, const ModuleInfo& module, FrameSink* sink) {
+  const uintptr_t offset = address - module.bias;
+  char id[2 * sizeof module.build_id];
+  size_t size = 0;
+  for (uint32_t i = 0; i < module.build_id_size; ++i) {
+    id[size++] = "0123456789abcdef"[module.build_id[i] >> 4];
+    id[size++] = "0123456789abcdef"[module.build_id[i] & 15];
+  }
+  if (size == 0) id[size++] = '-';
+  char digits[20];
+  sink->add(combine(module.identity, static_cast<uint64_t>(offset)),
+            {"N ", {id, size}, "+", number_text(offset, 16, digits), " ", module.path_view()});
+}
+
+bool read(FrameSink* sink) {
+  const Backtrace backtrace = g_backtrace.load(std::memory_order_acquire);
+  if (backtrace == nullptr) return true;  // said in Hello::notes: no stack, not an incomplete one
+  void* frames[kMaxFrames];
+  const int count = backtrace_into(backtrace, frames);
+  refresh_modules();
+  ModuleInfo module;
+  for (bool keep_all : {false, true}) {
+    sink->clear();
+    if (count == kMaxFrames) sink->mark_incomplete();
+    for (int i = 0; i < count; ++i) {
+      // A return address may be the first byte of another line or function; the call is before it.
+      const auto address = reinterpret_cast<uintptr_t>(frames[i]) - 1;
+      if (!find_module(address, &module)) {
+        // Code made at run time, or the list is just changing: it has no name that lasts.
+        sink->mark_incomplete();
+        continue;
+      }
+      if (keep_all || !module.runtime) add_frame(address, module, sink);
+    }
+    if (sink->frames() > 0) break;
+  }
+  return true;
+}
+
+}  // namespace
+
+constinit const StackReader kNativeReader{prepare, read};
+
+}  // namespace filibuster::preload
+
+FILIBUSTER_HOOK(int, pipe2, (int ends[2], int flags)) {
+  using namespace filibuster::preload;
+  if (!t_unwinding) return REAL(pipe2)(ends, flags);
+  int made[2];
+  const long result = raw_syscall(SYS_pipe2, made, flags);
+  if (result != 0) {
+    errno = static_cast<int>(-result);
+    return -1;
+  }
+  for (int i = 0; i < 2; ++i) {
+    const int high = adopt_descriptor(made[i]);
+    ends[i] = high >= 0 ? high : made[i];
+  }
+  return 0;
+}

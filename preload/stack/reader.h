@@ -1,0 +1,78 @@
+// A reader of one kind of call stack. stack.cc holds the table of them: a new runtime is a new row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "core/hash.h"
+
+namespace filibuster::preload {
+
+// Where a reader puts the frames it keeps, innermost first.
+class FrameSink {
+ public:
+  FrameSink(char* buffer, size_t capacity) : buffer_(buffer), capacity_(capacity) {}
+
+  // The parts are concatenated to one line of text; it is dropped, and the stack marked incomplete,
+  // when the buffer is full. The hash always takes part.
+  void add(Hash128 hash, std::initializer_list<std::string_view> parts) {
+    hash_ = frames_ == 0 ? hash : combine(hash_, hash);
+    ++frames_;
+    size_t size = 1;
+    for (std::string_view part : parts) size += part.size();
+    if (size > capacity_ - used_) {
+      incomplete_ = true;
+      return;
+    }
+    for (std::string_view part : parts) {
+      for (char c : part) buffer_[used_++] = c == '\n' ? ' ' : c;
+    }
+    buffer_[used_++] = '\n';
+  }
+  void mark_incomplete() { incomplete_ = true; }
+  // Forgets what was added.
+  void clear() {
+    frames_ = 0;
+    used_ = 0;
+    incomplete_ = false;
+    hash_ = Hash128{};
+  }
+
+  Hash128 hash() const { return hash_; }
+  uint32_t frames() const { return frames_; }
+  size_t text_size() const { return used_; }
+  bool incomplete() const { return incomplete_; }
+
+ private:
+  char* buffer_;
+  size_t capacity_;
+  size_t used_ = 0;
+  uint32_t frames_ = 0;
+  bool incomplete_ = false;
+  Hash128 hash_;
+};
+
+struct StackReader {
+  // Once per process, at registration; a text for people ("cpython 3.11.2"), empty if there is no
+  // such runtime here.
+  std::string_view (*prepare)();
+  // False: this thread runs nothing of this runtime (the next reader is asked).
+  bool (*read)(FrameSink* sink);
+};
+
+extern const StackReader kNativeReader;   // native.cc
+extern const StackReader kCpythonReader;  // cpython.cc
+
+// Decimal or hexadecimal digits into `out` (at least 20 bytes); the view of them.
+inline std::string_view number_text(uint64_t value, uint32_t base, char (&out)[20]) {
+  size_t at = sizeof out;
+  do {
+    out[--at] = "0123456789abcdef"[value % base];
+    value /= base;
+  } while (value != 0);
+  return {out + at, sizeof out - at};
+}
+
+}  // namespace filibuster::preload
