@@ -10,9 +10,11 @@
 // that runs before our constructor works. While dlsym itself runs, hooks it calls pass through
 // by the raw system call (HookScope sees the nesting).
 //
-// HookScope saves errno on entry and restores it on exit unless `keep_errno()` was called after the
-// original, counts nesting per thread (a hook called from inside a hook passes through), and notices
-// a vfork child (own_process()).
+// HookScope saves errno on entry and restores it on exit (`keep_errno()` and `set_errno()` change what
+// is restored), and counts nesting per thread (a hook called from inside a hook passes through).
+// It is not held across an original that may block: a signal handler that leaves by longjmp, or a
+// cancelled thread, would leave the count behind. Such hooks have a scope before and one after.
+// A vfork child shares our memory: what keeps books asks own_process() first (agent.h).
 #pragma once
 
 #include <dlfcn.h>
@@ -44,25 +46,37 @@ class HookScope {
   bool restore_ = true;
 };
 
-// Resolves `name` in the objects after ours; never nullptr for a libc function that exists.
-void* resolve_next(const char* name);
+// Resolves `name` in the objects after ours. While a resolution runs in this thread already: a raw
+// system call of that name, and `*final` is false (not to be remembered). nullptr only for a name
+// that no object after ours defines.
+void* resolve_next(const char* name, bool* final);
+
+// Every declared original, collected by the linker, so that the constructor can resolve them all
+// while the process is still young (dlsym takes locks that a forked child may find held).
+struct HookRow {
+  const char* name;
+  std::atomic<void*>* original;
+};
 
 }  // namespace filibuster::preload
 
 #define REAL(name) (::filibuster::preload::real_##name())
 
-#define FILIBUSTER_REAL(ret, name, params)                                            \
-  namespace filibuster::preload {                                                     \
-  using Type_##name = ret(*) params;                                                  \
-  inline std::atomic<Type_##name> g_real_##name{nullptr};                             \
-  inline Type_##name real_##name() {                                                  \
-    Type_##name f = g_real_##name.load(std::memory_order_relaxed);                    \
-    if (__builtin_expect(f == nullptr, 0)) {                                          \
-      f = reinterpret_cast<Type_##name>(resolve_next(#name));                         \
-      g_real_##name.store(f, std::memory_order_relaxed);                              \
-    }                                                                                 \
-    return f;                                                                         \
-  }                                                                                   \
+#define FILIBUSTER_REAL(ret, name, params)                                                   \
+  namespace filibuster::preload {                                                            \
+  using Type_##name = ret(*) params;                                                         \
+  inline std::atomic<void*> g_real_##name{nullptr};                                          \
+  __attribute__((section("filibuster_hooks"), used)) static const HookRow kHookRow_##name = { \
+      #name, &g_real_##name};                                                                \
+  inline Type_##name real_##name() {                                                         \
+    void* f = g_real_##name.load(std::memory_order_relaxed);                                 \
+    if (__builtin_expect(f == nullptr, 0)) {                                                 \
+      bool final = false;                                                                    \
+      f = resolve_next(#name, &final);                                                       \
+      if (final) g_real_##name.store(f, std::memory_order_relaxed);                          \
+    }                                                                                        \
+    return reinterpret_cast<Type_##name>(f);                                                 \
+  }                                                                                          \
   }
 
 #define FILIBUSTER_HOOK(ret, name, params) \

@@ -1,0 +1,324 @@
+#include "preload/connection/connection.h"
+
+#include <netinet/in.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "preload/agent/raw_syscall.h"
+#include "preload/connection/request_writer.h"
+#include "preload/connection/server_side.h"
+#include "preload/memory/pool.h"
+
+namespace filibuster::preload {
+
+std::atomic<uint32_t> g_debts{0};
+std::atomic<bool> g_faults_fired{false};
+std::atomic<uint32_t> g_fork_epoch{0};
+
+namespace {
+
+// 65,536 connections and as many open exchanges: about the limit of descriptors of a process.
+Pool<Connection, 16, 4096> g_connections;
+Pool<Exchange, 64, 1024> g_exchanges;
+std::atomic<uint64_t> g_serial{0};
+
+void end_exchange(Connection& c, Exchange* x) {
+  if (c.role == Role::kServer) {
+    if (x->incoming != nullptr) incoming_end(x->incoming, x->status);
+  } else if (x->call.active) {
+    x->finished.rpc = x->call.rpc;
+    x->finished.body_sample = {x->sample, x->sample_size};
+    outgoing_end(&x->call, x->finished);
+  }
+  g_exchanges.give(x);
+}
+
+// How an exchange without an answer ended, as far as is known.
+RpcFinished unanswered(const Connection& c) {
+  RpcFinished finished;
+  if (c.last_error != 0) {
+    finished.outcome = RpcOutcome::kReset;
+    finished.error = static_cast<uint32_t>(c.last_error);
+  } else if (c.end_of_stream) {
+    finished.outcome = RpcOutcome::kClosed;
+  } else if (c.given_up.load(std::memory_order_relaxed)) {
+    finished.outcome = RpcOutcome::kGarbled;
+  } else {
+    finished.outcome = RpcOutcome::kTimedOut;
+  }
+  return finished;
+}
+
+// Owner of the response flow: no answer comes any more.
+void end_unanswered(Connection& c) {
+  while (Exchange* x = c.exchanges.pop()) {
+    x->finished = unanswered(c);
+    x->sample_size = 0;
+    x->status = 0;
+    finish_half(c, x, kResponseHalf);
+  }
+}
+
+}  // namespace
+
+Connection* make_connection() {
+  Connection* memory = g_connections.take();
+  if (memory == nullptr) return nullptr;
+  Connection* c = new (memory) Connection();
+  c->serial = g_serial.fetch_add(1, std::memory_order_relaxed) + 1;
+  c->generation = g_control_page.load(std::memory_order_relaxed)->generation.load();
+  c->fork_epoch = g_fork_epoch.load(std::memory_order_relaxed);
+  c->pins.store(1, std::memory_order_release);
+  return c;
+}
+
+bool pin(Connection* c) {
+  uint32_t pins = c->pins.load(std::memory_order_relaxed);
+  while (pins != 0) {
+    if (c->pins.compare_exchange_weak(pins, pins + 1, std::memory_order_acquire)) return true;
+  }
+  return false;
+}
+
+void unpin(Connection* c) {
+  if (c->pins.fetch_sub(1, std::memory_order_acq_rel) == 1) g_connections.give(c);
+}
+
+Exchange* make_exchange() {
+  Exchange* memory = g_exchanges.take();
+  return memory == nullptr ? nullptr : new (memory) Exchange();
+}
+
+void finish_half(Connection& c, Exchange* x, ExchangeHalf half) {
+  const uint8_t before = x->halves.fetch_or(half, std::memory_order_acq_rel);
+  if ((before | half) == (kRequestHalf | kResponseHalf)) end_exchange(c, x);
+}
+
+void give_up_silently(Connection& c) {
+  c.given_up.store(true);
+}
+
+void give_up(Connection& c, NotInterposedReason reason) {
+  if (c.given_up.exchange(true)) return;
+  report_not_interposed(reason, c.outgoing(), c.peer_name(), c.target.name());
+}
+
+void settle(Connection& c) {
+  if (!c.given_up.load() && !c.closing.load()) return;
+  if (c.settled.load(std::memory_order_relaxed)) return;
+  // Whoever is inside comes here after it released its flow.
+  if (!c.request_flow.acquire()) return;
+  if (!c.response_flow.acquire()) {
+    c.request_flow.release();
+    if (!c.response_flow.acquire()) return;
+    c.response_flow.release();
+    return settle(c);
+  }
+  if (!c.settled.load(std::memory_order_relaxed)) {
+    if (c.closing.load() && c.responses.state() != http1::ParseState::kStart) c.responses.finish();
+    if (Exchange* x = c.writer.fault) {
+      c.writer.fault = nullptr;
+      report_fault(x->call, FaultHow::kNotInjected, "the connection ended first");
+      if (x != c.writer.current) finish_half(c, x, kRequestHalf);
+    }
+    end_open_request(c);
+    end_unanswered(c);
+    c.settled.store(true);
+    if (!c.debt.load() && !c.replaced.load()) c.passing.store(true, std::memory_order_relaxed);
+  }
+  c.response_flow.release();
+  c.request_flow.release();
+}
+
+uint64_t socket_cookie(int fd) {
+  uint64_t cookie = 0;
+  socklen_t size = sizeof cookie;
+  const long r = raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_COOKIE, &cookie, &size);
+  return r == 0 ? cookie : 0;
+}
+
+// --- observation -------------------------------------------------------------------------------
+
+namespace {
+
+// Before the first byte of a message: is this still the descriptor's socket, and does a first
+// message look like HTTP/1?
+bool may_begin(Connection& c, int fd, bool requests, const iovec* pieces, size_t count) {
+  if (socket_cookie(fd) != c.cookie) {
+    give_up_silently(c);
+    return false;
+  }
+  if (!requests) {
+    if (!c.exchanges.empty()) return true;
+    // The server speaks first: not HTTP/1, or a request was missed.
+    give_up(c, c.seen_from_start && c.writer.requests == 0 ? NotInterposedReason::kUnknownProtocol
+                                                           : NotInterposedReason::kMidStream);
+    return false;
+  }
+  if (c.requests.message_bytes() != 0 || c.writer.requests != 0) return true;
+  return looks_like_requests(c, pieces, count);
+}
+
+void announce(Connection& c) {
+  while (Exchange* x = c.exchanges.next_unannounced()) {
+    c.responses.expect_response_to({x->method, x->method_size});
+  }
+}
+
+void after_feed(Connection& c, bool requests, http1::ParseState state) {
+  if (state == http1::ParseState::kInvalid) {
+    give_up(c, NotInterposedReason::kUnknownProtocol);
+  } else if (state == http1::ParseState::kUpgraded) {
+    // A request for a tunnel waits for its answer.
+    if (!requests) give_up(c, NotInterposedReason::kUpgraded);
+  }
+}
+
+}  // namespace
+
+bool looks_like_requests(Connection& c, const iovec* pieces, size_t count) {
+  char first[64];
+  size_t size = 0;
+  const char* data = first;
+  for (size_t i = 0; i < count && size < sizeof first; ++i) {
+    if (size == 0 && pieces[i].iov_len >= sizeof first) {
+      data = static_cast<const char*>(pieces[i].iov_base);
+      size = pieces[i].iov_len;
+      break;
+    }
+    const size_t take = std::min(sizeof first - size, pieces[i].iov_len);
+    if (take != 0) std::memcpy(first + size, pieces[i].iov_base, take);
+    size += take;
+  }
+  switch (http1::sniff(data, size)) {
+    case http1::Sniff::kHttp1Request:
+    case http1::Sniff::kNeedMore:
+      return true;
+    case http1::Sniff::kHttp2Preface:
+      give_up(c, NotInterposedReason::kHttp2);
+      return false;
+    case http1::Sniff::kTls:
+      give_up(c, NotInterposedReason::kTls);
+      return false;
+    case http1::Sniff::kOther:
+      break;
+  }
+  give_up(c, NotInterposedReason::kUnknownProtocol);
+  return false;
+}
+
+void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t count, size_t size,
+             uint32_t sequence) {
+  Flow& flow = requests ? c.request_flow : c.response_flow;
+  if (c.given_up.load(std::memory_order_relaxed)) return;
+  if (!flow.acquire()) {
+    give_up(c, NotInterposedReason::kMidStream);
+    return;
+  }
+  http1::MessageParser& parser = requests ? c.requests : c.responses;
+  if (!flow.take_turn(sequence)) {
+    give_up(c, NotInterposedReason::kMidStream);
+  } else if (parser.state() != http1::ParseState::kStart ||
+             may_begin(c, fd, requests, pieces, count)) {
+    if (!requests) announce(c);
+    http1::ParseState state = parser.state();
+    for (size_t i = 0; i < count && size != 0; ++i) {
+      const size_t take = std::min(size, pieces[i].iov_len);
+      if (take == 0) continue;
+      state = parser.feed(static_cast<const char*>(pieces[i].iov_base), take);
+      size -= take;
+      if (state == http1::ParseState::kInvalid || state == http1::ParseState::kUpgraded) break;
+      if (c.given_up.load(std::memory_order_relaxed)) break;
+    }
+    after_feed(c, requests, state);
+  }
+  flow.release();
+  settle(c);
+}
+
+void observe_unseen(Connection& c, bool requests, size_t size, uint32_t sequence) {
+  Flow& flow = requests ? c.request_flow : c.response_flow;
+  if (c.given_up.load(std::memory_order_relaxed)) return;
+  if (!flow.acquire()) {
+    give_up(c, NotInterposedReason::kSpliced);
+    return;
+  }
+  http1::MessageParser& parser = requests ? c.requests : c.responses;
+  if (!flow.take_turn(sequence) || parser.state() != http1::ParseState::kBody ||
+      parser.skip_body(size) == http1::ParseState::kInvalid) {
+    give_up(c, NotInterposedReason::kSpliced);
+  }
+  flow.release();
+  settle(c);
+}
+
+void observe_end(Connection& c, int error) {
+  if (c.role != Role::kClient) {
+    if (error != 0) c.last_error = error;
+    return;  // a server may still answer; close ends what is open
+  }
+  if (c.response_flow.acquire()) {
+    if (error != 0) {
+      c.last_error = error;
+    } else {
+      c.end_of_stream = true;
+      // A body that is delimited by the end of the stream is complete now.
+      announce(c);
+      if (!c.exchanges.empty()) c.responses.finish();
+    }
+    end_unanswered(c);
+    c.response_flow.release();
+  }
+  settle(c);
+}
+
+// --- parser events -----------------------------------------------------------------------------
+
+void RequestEvents::on_head(const http1::MessageHead& head, size_t end) {
+  if (connection_->role == Role::kServer) {
+    server_request_head(*connection_, head);
+  } else {
+    client_request_head(*connection_, head, end);
+  }
+}
+
+void RequestEvents::on_body(const char* data, size_t size) {
+  if (connection_->role == Role::kClient) client_request_body(*connection_, data, size);
+}
+
+void RequestEvents::on_complete(size_t end, Hash128 body, uint64_t size) {
+  if (connection_->role == Role::kServer) {
+    server_request_complete(*connection_, body, size);
+  } else {
+    client_request_complete(*connection_, end, body, size);
+  }
+}
+
+void ResponseEvents::on_head(const http1::MessageHead& head, size_t) { status_ = head.status; }
+
+void ResponseEvents::on_body(const char* data, size_t size) {
+  Exchange* x = connection_->exchanges.front();
+  if (x == nullptr || x->sample_size == kBodySample) return;
+  const size_t take = std::min(size, kBodySample - x->sample_size);
+  std::memcpy(x->sample + x->sample_size, data, take);
+  x->sample_size = static_cast<uint16_t>(x->sample_size + take);
+}
+
+void ResponseEvents::on_complete(size_t, Hash128 body, uint64_t size) {
+  Exchange* x = connection_->exchanges.pop();
+  if (x == nullptr) {
+    give_up(*connection_, NotInterposedReason::kMidStream);
+    return;
+  }
+  x->status = status_;
+  x->finished.outcome = RpcOutcome::kAnswered;
+  x->finished.status = status_;
+  x->finished.body = body;
+  x->finished.body_size = size;
+  finish_half(*connection_, x, kResponseHalf);
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,604 @@
+#include "preload/connection/request_writer.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/fault/fault.h"
+#include "preload/agent/raw_syscall.h"
+#include "preload/connection/server_side.h"
+#include "preload/inject/inject.h"
+#include "preload/interpose.h"
+#include "preload/memory/pool.h"
+
+FILIBUSTER_REAL(ssize_t, sendmsg, (int, const msghdr*, int))
+
+namespace filibuster::preload {
+
+thread_local uint32_t t_holds __attribute__((tls_model("initial-exec"))) = 0;
+
+namespace {
+
+Pool<HoldBuffer, 4, 4096> g_hold_buffers;
+
+// What this thread holds. A thread that holds more than this flushes the oldest first.
+constexpr uint32_t kMaxHolds = 8;
+struct Hold {
+  Connection* connection;
+  uint64_t serial;
+  int fd;
+};
+thread_local Hold t_held[kMaxHolds] __attribute__((tls_model("initial-exec")));
+
+// A debt of ours on a descriptor that does not take it: how long a hook may wait. Ends with the
+// bytes still held (and tried again), never with bytes lost.
+constexpr uint64_t kFlushWaitNs = 1'000'000'000;
+
+uint64_t now_ns() {
+  timespec t;
+  raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+void wait_writable(int fd, int timeout_ms) {
+  pollfd p{fd, POLLOUT, 0};
+  timespec t{timeout_ms / 1000, (timeout_ms % 1000) * 1'000'000L};
+  raw_syscall(SYS_ppoll, &p, 1, &t, nullptr, 0L);
+}
+
+bool is_nonblocking(int fd) { return (raw_syscall(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK) != 0; }
+
+size_t total(const iovec* pieces, size_t count) {
+  size_t size = 0;
+  for (size_t i = 0; i < count; ++i) size += pieces[i].iov_len;
+  return size;
+}
+
+// Copies `size` bytes from byte `offset` of the pieces.
+void gather(const iovec* pieces, size_t count, size_t offset, char* out, size_t size) {
+  for (size_t i = 0; i < count && size != 0; ++i) {
+    if (offset >= pieces[i].iov_len) {
+      offset -= pieces[i].iov_len;
+      continue;
+    }
+    const size_t take = std::min(size, pieces[i].iov_len - offset);
+    std::memcpy(out, static_cast<const char*>(pieces[i].iov_base) + offset, take);
+    out += take;
+    size -= take;
+    offset = 0;
+  }
+}
+
+bool undecided(const Connection& c) {
+  if (c.given_up.load(std::memory_order_relaxed)) return false;
+  const http1::ParseState state = c.requests.state();
+  return state == http1::ParseState::kHead ||
+         (state == http1::ParseState::kBody && !c.writer.decided);
+}
+
+void update_debt(Connection& c) {
+  const RequestWriter& w = c.writer;
+  const bool owes = w.held_size != 0 || w.wire.has_edits();
+  if (c.debt.exchange(owes) != owes) {
+    if (owes) {
+      g_debts.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      g_debts.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  if (!owes && c.settled.load() && !c.replaced.load()) {
+    c.passing.store(true, std::memory_order_relaxed);
+  }
+}
+
+void release_hold(RequestWriter& w) {
+  if (w.held != nullptr) g_hold_buffers.give(w.held);
+  w.held = nullptr;
+  w.held_size = 0;
+}
+
+void drop_sent_hold(RequestWriter& w) {
+  if (w.held != nullptr && w.wire.position() >= w.held_base + w.held_size) release_hold(w);
+}
+
+// --- decision ----------------------------------------------------------------------------------
+
+void add_edits(Connection& c, Exchange* x) {
+  RequestWriter& w = c.writer;
+  const OutgoingCall& call = x->call;
+  const uint64_t start = w.message_start;
+  const uint64_t sent = w.wire.position();
+  if (call.overwrite_header) {
+    const std::string_view value(call.header_line + kHeaderName.size() + 2, kHeaderValueSize);
+    if (w.head.filibuster.size() != kHeaderValueSize ||
+        !w.wire.replace(start + w.head.filibuster_offset, value)) {
+      report_note("a forwarded correlation field could not be replaced");
+    }
+    return;
+  }
+  if (!call.insert_header) return;
+  const std::string_view line(call.header_line, kHeaderLineSize);
+  uint64_t at = start + w.head.after_start_line;
+  // Part of the head went out before it was complete: the last field's place is before the empty
+  // line, where there is still one to put it.
+  if (sent > at) at = start + w.head.head_size - 2;
+  if (!w.wire.insert(at, line)) {
+    report_note("a request head went out in pieces before it was complete: not marked");
+  }
+}
+
+void decide(Connection& c, bool body_complete, Hash128 body) {
+  RequestWriter& w = c.writer;
+  w.decided = true;
+  Exchange* x = make_exchange();
+  if (x == nullptr || c.exchanges.size() == kMaxOpenExchanges) {
+    if (x != nullptr) {
+      finish_half(c, x, kRequestHalf);
+      finish_half(c, x, kResponseHalf);
+    }
+    give_up(c, NotInterposedReason::kTableFull);
+    return;
+  }
+  x->method_size = static_cast<uint8_t>(std::min(w.head.method.size(), sizeof x->method));
+  std::memcpy(x->method, w.head.method.data(), x->method_size);
+  x->head_request = w.head.method == "HEAD";
+  x->request_start = w.message_start;
+  if (!c.target.known && c.address_size != 0) {
+    c.target = lookup_target(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
+  }
+  OutgoingInfo info;
+  info.head = &w.head;
+  info.target = c.target;
+  info.peer = c.peer_name();
+  info.body_complete = body_complete;
+  info.body = body;
+  info.body_sample = {w.sample, w.sample_size};
+  info.opens_connection = c.seen_from_start && w.requests == 0;
+  info.connect_key = info.opens_connection ? c.connect.key : Hash128{};
+  outgoing_begin(info, &x->call);
+  ++w.requests;
+  w.current = x;
+  c.exchanges.push(x);
+  if (!x->call.active) return;
+  add_edits(c, x);
+  if (!x->call.faulted) return;
+  if (w.fault == nullptr) {
+    w.fault = x;
+  } else {
+    report_fault(x->call, FaultHow::kNotInjected, "pipelined behind another faulted request");
+  }
+}
+
+// --- faults ------------------------------------------------------------------------------------
+
+void settle_fault(Connection& c, Exchange* x) {
+  RequestWriter& w = c.writer;
+  w.fault = nullptr;
+  if (x->request_end != 0) finish_half(c, x, kRequestHalf);
+}
+
+void not_injected(Connection& c, const char* why) {
+  report_fault(c.writer.fault->call, FaultHow::kNotInjected, why);
+  settle_fault(c, c.writer.fault);
+}
+
+// Takes the only exchange out of the queue, injects, and forgets the connection: from now on its
+// descriptor is an end of a pair. False: as before.
+bool inject(Connection& c, int fd, bool after) {
+  RequestWriter& w = c.writer;
+  Exchange* x = w.fault;
+  if (!c.response_flow.acquire()) {
+    not_injected(c, "another thread was reading the connection");
+    return false;
+  }
+  if (c.exchanges.front() != x) {
+    c.response_flow.release();
+    not_injected(c, "the answer came before the request was complete");
+    return false;
+  }
+  c.exchanges.pop();
+  const bool done = after ? inject_after_effect(fd, &x->call, x->head_request)
+                          : inject_before_effect(fd, &x->call, x->head_request);
+  if (!done) {
+    c.exchanges.push(x);
+    c.response_flow.release();
+    settle_fault(c, x);  // reported by the injection
+    return false;
+  }
+  w.fault = nullptr;
+  w.current = nullptr;
+  // A silence leaves its call open until the application gives up (inject.h).
+  const bool silent =
+      x->call.active && static_cast<FaultKind>(x->call.plan.kind) == FaultKind::kTimeout;
+  x->call.active = silent;
+  finish_half(c, x, kRequestHalf);
+  if (silent) {
+    w.silenced = x;
+  } else {
+    finish_half(c, x, kResponseHalf);
+  }
+  c.replaced.store(true);
+  g_faults_fired.store(true);
+  give_up_silently(c);
+  c.response_flow.release();
+  w.wire.reset();
+  release_hold(w);
+  update_debt(c);
+  return true;
+}
+
+// Before anything of the message is sent. True: fired; the application's bytes count as sent.
+bool try_fault_before(Connection& c, int fd) {
+  RequestWriter& w = c.writer;
+  Exchange* x = w.fault;
+  if (x == nullptr || x->call.plan.after_effect != 0) return false;
+  if (w.wire.position() > x->request_start) {
+    not_injected(c, "part of the request had been sent");
+  } else if (c.exchanges.size() != 1) {
+    not_injected(c, "pipelined with other requests");
+  } else if (x->request_end != 0 && w.fed > x->request_end) {
+    not_injected(c, "another request follows in the same write");
+  } else {
+    return inject(c, fd, false);
+  }
+  return false;
+}
+
+// After the whole request is on the wire.
+void try_fault_after(Connection& c, int fd) {
+  RequestWriter& w = c.writer;
+  Exchange* x = w.fault;
+  if (x == nullptr || x->call.plan.after_effect == 0 || x->request_end == 0) return;
+  if (w.wire.position() < x->request_end) return;
+  if (c.exchanges.size() != 1 || w.fed > x->request_end) {
+    not_injected(c, "pipelined with other requests");
+  } else {
+    inject(c, fd, true);
+  }
+}
+
+// --- the wire ----------------------------------------------------------------------------------
+
+// Writes the held bytes and then `pieces` (from position `base`) up to application position `limit`.
+// Returns 0 or the errno that stopped it; a short write after bytes of `pieces` went out stops with 0.
+int transmit(Connection& c, int fd, const iovec* pieces, size_t count, uint64_t base,
+             uint64_t limit, int flags) {
+  constexpr size_t kVectors = 64;
+  RequestWriter& w = c.writer;
+  while (w.wire.position() < limit) {
+    iovec out[kVectors];
+    size_t vectors = 0;
+    size_t bytes = 0;
+    uint64_t from = w.wire.position();
+    if (w.held != nullptr) {
+      const iovec held{w.held->bytes, w.held_size};
+      const uint64_t end = std::min(limit, w.held_base + w.held_size);
+      vectors = w.wire.layout(w.held_base, &held, 1, from, end, out, kVectors, &bytes);
+      from = end;
+    }
+    if (from < limit && from >= base) {
+      size_t more = 0;
+      vectors += w.wire.layout(base, pieces, count, from, limit, out + vectors,
+                               kVectors - vectors, &more);
+      bytes += more;
+    }
+    if (bytes == 0) return 0;
+    msghdr message{};
+    message.msg_iov = out;
+    message.msg_iovlen = vectors;
+    const ssize_t sent = REAL(sendmsg)(fd, &message, flags);
+    if (sent < 0) return errno;
+    w.wire.advance(static_cast<uint64_t>(sent));
+    drop_sent_hold(w);
+    if (static_cast<size_t>(sent) < bytes && w.wire.position() > base) return 0;
+  }
+  return 0;
+}
+
+// Keeps the application's bytes [from, end) of `pieces` (whose first byte is `base`). False: no room.
+bool hold(RequestWriter& w, const iovec* pieces, size_t count, uint64_t base, uint64_t from,
+          uint64_t end) {
+  const size_t size = static_cast<size_t>(end - from);
+  if (w.held == nullptr) {
+    if (size > kHoldCapacity) return false;
+    w.held = g_hold_buffers.take();
+    if (w.held == nullptr) return false;
+    w.held_base = from;
+    w.held_size = 0;
+  }
+  if (w.held_size + size > kHoldCapacity) return false;
+  gather(pieces, count, static_cast<size_t>(from - base), w.held->bytes + w.held_size, size);
+  w.held_size += size;
+  return true;
+}
+
+void remember_hold(Connection& c, int fd) {
+  for (uint32_t i = 0; i < t_holds; ++i) {
+    if (t_held[i].connection == &c && t_held[i].serial == c.serial) return;
+  }
+  if (t_holds == kMaxHolds) flush_holds_of_thread();
+  t_held[t_holds++] = {&c, c.serial, fd};
+}
+
+// --- parsing -----------------------------------------------------------------------------------
+
+// Feeds what the parser has not seen of the bytes offered at position `accepted`.
+void parse(Connection& c, const iovec* pieces, size_t count, size_t offered) {
+  RequestWriter& w = c.writer;
+  const uint64_t end = w.accepted + offered;
+  const size_t ahead = static_cast<size_t>(w.fed - w.accepted);
+  if (ahead != 0) {
+    char again[sizeof w.ahead];
+    const size_t size = std::min<size_t>({w.ahead_size, ahead, offered});
+    gather(pieces, count, 0, again, size);
+    if (std::memcmp(again, w.ahead, size) != 0) {
+      // Other bytes than those that were refused a moment ago: what was parsed never happened.
+      w.wire.drop_from(w.accepted);
+      w.fed = w.accepted;
+      give_up(c, NotInterposedReason::kMidStream);
+    }
+  }
+  if (c.given_up.load(std::memory_order_relaxed)) {
+    w.fed = std::max(w.fed, end);
+    return;
+  }
+  if (c.requests.state() == http1::ParseState::kUpgraded) {
+    // A tunnel was asked for. Declined: what follows is not known.
+    if (c.exchanges.empty()) give_up(c, NotInterposedReason::kUpgraded);
+    w.fed = end;
+    return;
+  }
+  if (w.fed == 0 && c.requests.state() == http1::ParseState::kStart &&
+      !looks_like_requests(c, pieces, count)) {
+    w.fed = end;
+    return;
+  }
+  uint64_t base = w.accepted;
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t piece_end = base + pieces[i].iov_len;
+    if (w.fed < piece_end) {
+      const size_t skip = static_cast<size_t>(w.fed - base);
+      w.feed_base = w.fed;
+      if (c.requests.state() == http1::ParseState::kStart) w.message_start = w.fed;
+      w.fed = piece_end;
+      const http1::ParseState state = c.requests.feed(
+          static_cast<const char*>(pieces[i].iov_base) + skip, pieces[i].iov_len - skip);
+      if (state == http1::ParseState::kInvalid) give_up(c, NotInterposedReason::kUnknownProtocol);
+      if (c.given_up.load(std::memory_order_relaxed) || state == http1::ParseState::kUpgraded) {
+        w.fed = end;
+        return;
+      }
+    }
+    base = piece_end;
+  }
+}
+
+// Where another thread is inside, only a debt of ours must be waited for: its bytes come first.
+enum class Entry : uint8_t { kOwned, kOvertake, kBusy };
+Entry acquire_to_send(Connection& c) {
+  if (c.request_flow.acquire()) return Entry::kOwned;
+  const uint64_t deadline = now_ns() + kFlushWaitNs;
+  while (c.debt.load()) {
+    raw_syscall(SYS_sched_yield);
+    if (c.request_flow.acquire()) return Entry::kOwned;
+    if (now_ns() > deadline) return Entry::kBusy;
+  }
+  give_up(c, NotInterposedReason::kMidStream);
+  return Entry::kOvertake;
+}
+
+ssize_t send_owned(Connection& c, int fd, const iovec* pieces, size_t count, size_t offered,
+                   int flags, int* error) {
+  RequestWriter& w = c.writer;
+  if (c.replaced.load()) {
+    // The rest of a request whose fault fired early goes nowhere.
+    return swallows_writes(fd) ? static_cast<ssize_t>(offered) : kNotHandled;
+  }
+  parse(c, pieces, count, offered);
+  if (try_fault_before(c, fd)) return static_cast<ssize_t>(offered);
+
+  const uint64_t base = w.accepted;
+  const uint64_t end = base + offered;
+  if (c.given_up.load(std::memory_order_relaxed) && w.held_size == 0 && !w.wire.has_edits()) {
+    w.wire.reset();
+    return kNotHandled;
+  }
+  uint64_t limit =
+      undecided(c) ? std::min(end, std::max(w.message_start, w.flushed_to)) : end;
+  int stopped = transmit(c, fd, pieces, count, base, limit, flags);
+  if (stopped == 0 && w.wire.position() >= limit && limit < end) {
+    const uint64_t from = std::max(limit, base);
+    if (hold(w, pieces, count, base, from, end)) {
+      w.accepted = end;
+      remember_hold(c, fd);
+      update_debt(c);
+      return static_cast<ssize_t>(offered);
+    }
+    // Too much to hold: decide with what is known.
+    if (c.requests.state() == http1::ParseState::kBody) {
+      decide(c, false, Hash128{});
+      if (try_fault_before(c, fd)) return static_cast<ssize_t>(offered);
+    } else {
+      give_up(c, NotInterposedReason::kUnknownProtocol);
+    }
+    limit = end;
+    stopped = transmit(c, fd, pieces, count, base, limit, flags);
+  }
+  w.accepted = std::max(base, w.wire.position());
+  const uint64_t taken = w.accepted - base;
+  if (w.fed > w.accepted) {
+    const size_t left = offered - static_cast<size_t>(taken);
+    w.ahead_size = static_cast<uint8_t>(std::min(left, sizeof w.ahead));
+    gather(pieces, count, static_cast<size_t>(taken), w.ahead, w.ahead_size);
+  }
+  try_fault_after(c, fd);
+  update_debt(c);
+  if (taken != 0) return static_cast<ssize_t>(taken);
+  *error = stopped != 0 ? stopped : EAGAIN;
+  if (stopped != EAGAIN && stopped != EINTR && stopped != 0) c.last_error = stopped;
+  return -1;
+}
+
+}  // namespace
+
+ssize_t send_requests(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
+                      int* error) {
+  const size_t offered = total(pieces, count);
+  if (offered == 0) return kNotHandled;
+  switch (acquire_to_send(c)) {
+    case Entry::kOwned:
+      break;
+    case Entry::kOvertake:
+      return kNotHandled;
+    case Entry::kBusy:
+      *error = EAGAIN;
+      return -1;
+  }
+  const ssize_t result = send_owned(c, fd, pieces, count, offered, flags, error);
+  c.request_flow.release();
+  settle(c);
+  return result;
+}
+
+bool flush(Connection& c, int fd) {
+  RequestWriter& w = c.writer;
+  if (!c.debt.load()) return true;
+  if (!c.request_flow.acquire()) return false;  // its owner sends it
+  bool clean = true;
+  if (w.held_size != 0) {
+    if (undecided(c) && c.requests.state() == http1::ParseState::kBody) {
+      decide(c, false, Hash128{});
+    }
+    if (!try_fault_before(c, fd)) {
+      const uint64_t deadline = now_ns() + kFlushWaitNs;
+      int stopped;
+      for (;;) {
+        stopped = transmit(c, fd, nullptr, 0, w.accepted, w.accepted, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (stopped == EINTR) continue;
+        if (stopped != EAGAIN) break;
+        // A blocking descriptor would have blocked in the application's own send.
+        if (is_nonblocking(fd) && now_ns() > deadline) break;
+        wait_writable(fd, 100);
+      }
+      if (stopped != 0 && stopped != EAGAIN) {
+        c.deferred_error.store(stopped);
+        c.last_error = stopped;
+        release_hold(w);
+        w.wire.reset();
+        give_up_silently(c);
+      }
+      w.flushed_to = w.wire.position();
+      try_fault_after(c, fd);
+      clean = w.held_size == 0;
+    }
+  }
+  update_debt(c);
+  c.request_flow.release();
+  settle(c);
+  return clean;
+}
+
+void flush_holds_of_thread() {
+  const uint32_t count = t_holds;
+  t_holds = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const Hold h = t_held[i];
+    if (!pin(h.connection)) continue;
+    if (h.connection->serial == h.serial && !h.connection->closing.load() &&
+        !flush(*h.connection, h.fd)) {
+      remember_hold(*h.connection, h.fd);
+    }
+    unpin(h.connection);
+  }
+}
+
+void skip_request_body(Connection& c, uint64_t size) {
+  if (c.given_up.load(std::memory_order_relaxed)) return;
+  if (!c.request_flow.acquire()) {
+    give_up(c, NotInterposedReason::kSpliced);
+    return;
+  }
+  RequestWriter& w = c.writer;
+  if (w.fed != w.accepted || w.held_size != 0 || w.wire.has_edits()) {
+    give_up(c, NotInterposedReason::kSpliced);
+  } else {
+    w.feed_base = w.fed + size;
+    if (c.requests.state() != http1::ParseState::kBody ||
+        c.requests.skip_body(size) == http1::ParseState::kInvalid) {
+      give_up(c, NotInterposedReason::kSpliced);
+    }
+    w.wire.advance(size);
+    w.accepted += size;
+    w.fed = w.accepted;
+  }
+  c.request_flow.release();
+  settle(c);
+}
+
+void end_silence(Connection& c) {
+  RequestWriter& w = c.writer;
+  if (w.silenced == nullptr || !c.request_flow.acquire()) return;
+  if (Exchange* x = w.silenced) {
+    w.silenced = nullptr;
+    x->finished.outcome = RpcOutcome::kTimedOut;
+    x->finished.injected = 1;
+    x->sample_size = 0;
+    finish_half(c, x, kResponseHalf);
+  }
+  c.request_flow.release();
+}
+
+void forget_holds(Connection& c) {
+  release_hold(c.writer);
+  c.writer.wire.reset();
+  c.debt.store(false);
+}
+
+// --- parser events -----------------------------------------------------------------------------
+
+void client_request_head(Connection& c, const http1::MessageHead& head, size_t end) {
+  RequestWriter& w = c.writer;
+  if (c.given_up.load(std::memory_order_relaxed)) return;
+  w.head = head;
+  w.message_start = w.feed_base + end - head.head_size;
+  w.sample_size = 0;
+  w.decided = false;
+  const bool holdable = !head.expect_continue && !head.chunked &&
+                        (!head.has_content_length ||
+                         (head.content_length <= lane_settings().max_held_body &&
+                          head.content_length + head.head_size <= kHoldCapacity));
+  if (!holdable) decide(c, false, Hash128{});
+}
+
+void client_request_body(Connection& c, const char* data, size_t size) {
+  RequestWriter& w = c.writer;
+  if (w.sample_size == kBodySample) return;
+  const size_t take = std::min(size, kBodySample - w.sample_size);
+  std::memcpy(w.sample + w.sample_size, data, take);
+  w.sample_size = static_cast<uint16_t>(w.sample_size + take);
+}
+
+void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t size) {
+  RequestWriter& w = c.writer;
+  const bool was_decided = w.decided;
+  if (!was_decided && c.given_up.load(std::memory_order_relaxed)) return;
+  if (!was_decided) decide(c, true, body);
+  Exchange* x = w.current;
+  w.current = nullptr;
+  w.decided = false;
+  w.message_start = w.feed_base + end;
+  w.flushed_to = 0;
+  if (x == nullptr) return;
+  x->request_end = w.feed_base + end;
+  if (was_decided && x->call.active) outgoing_body_complete(&x->call, w.head, body, size);
+  // A fault keeps it: it is closed by the injection, or when that is known to be impossible.
+  if (x != w.fault) finish_half(c, x, kRequestHalf);
+}
+
+}  // namespace filibuster::preload

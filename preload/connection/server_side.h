@@ -1,0 +1,26 @@
+// The server's side of a connection: requests are incoming RPCs, its responses end them.
+#pragma once
+
+#include <sys/uio.h>
+
+#include "preload/connection/connection.h"
+
+namespace filibuster::preload {
+
+// Called by RequestEvents for a server.
+void server_request_head(Connection& connection, const http1::MessageHead& head);
+void server_request_complete(Connection& connection, Hash128 body, uint64_t size);
+
+// Both flows owned: the request in progress will not be completed.
+void end_open_request(Connection& connection);
+
+// First bytes of the request direction. False: given up and reported (TLS, HTTP/2, another protocol).
+bool looks_like_requests(Connection& connection, const iovec* pieces, size_t count);
+
+// Joins in the middle: do these first bytes, sent or received, tell the role? Sets it if so.
+void try_to_join(Connection& connection, bool sent, const iovec* pieces, size_t count, size_t size);
+
+// Event loops (agent.h, note_multiplexing_thread): the epoll set this thread waited on last, or -1.
+extern thread_local int t_waited_set __attribute__((tls_model("initial-exec")));
+
+}  // namespace filibuster::preload

@@ -1,0 +1,58 @@
+// Forks, and libraries that are loaded around us.
+//
+// fork: by pthread_atfork, which glibc runs for fork() of any caller; _Fork() runs no such handlers and
+// is hooked. vfork is never wrapped: the parent's frame would be gone when the child returns.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "preload/connection/connection.h"
+#include "preload/connection/request_writer.h"
+#include "preload/interpose.h"
+
+namespace filibuster::preload {
+
+void resolve_all_originals();  // interpose.cc
+
+namespace {
+
+// What this thread holds must go out once: by the parent, now.
+void before_fork() {
+  HookScope scope;
+  flush_holds_of_thread();
+}
+
+void in_child() {
+  HookScope scope;
+  g_fork_epoch.fetch_add(1, std::memory_order_relaxed);
+  t_holds = 0;
+  after_fork_in_child();
+}
+
+// Early, but nothing depends on it: hooks that run before resolve by themselves.
+__attribute__((constructor(101))) void start() {
+  resolve_all_originals();
+  pthread_atfork(before_fork, nullptr, in_child);
+}
+
+// A process that exits with a held head would otherwise have sent less than it believes.
+__attribute__((destructor)) void finish() {
+  HookScope scope;
+  flush_holds_of_thread();
+}
+
+}  // namespace
+}  // namespace filibuster::preload
+
+FILIBUSTER_HOOK(pid_t, _Fork, ()) {
+  using namespace filibuster::preload;
+  const pid_t child = REAL(_Fork)();
+  if (child == 0 && t_hook_depth == 0) in_child();
+  return child;
+}
+
+// RTLD_DEEPBIND puts a library's own symbols before ours: what it sends would pass unseen. The call
+// must stay the last thing here: dlopen looks at its caller's RUNPATH, and a jump keeps the caller.
+FILIBUSTER_HOOK(void*, dlopen, (const char* file, int flags)) {
+  return REAL(dlopen)(file, flags & ~RTLD_DEEPBIND);
+}

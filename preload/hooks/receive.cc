@@ -1,0 +1,118 @@
+// Every libc entry that receives bytes, also under the names of _FORTIFY_SOURCE.
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "preload/connection/registry.h"
+#include "preload/hooks/transfer.h"
+
+using filibuster::preload::nothing_to_do;
+using filibuster::preload::receive_through;
+
+namespace {
+
+size_t room(const iovec* pieces, size_t count) {
+  size_t size = 0;
+  for (size_t i = 0; i < count; ++i) size += pieces[i].iov_len;
+  return size;
+}
+
+// Descriptors that came in a message have new numbers (unix(7), SCM_RIGHTS).
+void forget_received(msghdr* message) {
+  if (message->msg_controllen == 0 || message->msg_control == nullptr) return;
+  filibuster::preload::HookScope scope;
+  for (cmsghdr* c = CMSG_FIRSTHDR(message); c != nullptr; c = CMSG_NXTHDR(message, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd;
+      std::memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+      filibuster::preload::forget(fd);
+    }
+  }
+}
+
+}  // namespace
+
+FILIBUSTER_HOOK(ssize_t, read, (int fd, void* data, size_t size)) {
+  const iovec piece{data, size};
+  return receive_through(fd, &piece, 1, 0, size, [&] { return REAL(read)(fd, data, size); });
+}
+
+FILIBUSTER_HOOK(ssize_t, __read_chk, (int fd, void* data, size_t size, size_t room)) {
+  const iovec piece{data, size};
+  return receive_through(fd, &piece, 1, 0, size,
+                         [&] { return REAL(__read_chk)(fd, data, size, room); });
+}
+
+FILIBUSTER_HOOK(ssize_t, readv, (int fd, const iovec* pieces, int count)) {
+  if (nothing_to_do() || count < 0 || count > 1024) return REAL(readv)(fd, pieces, count);
+  const size_t n = static_cast<size_t>(count);
+  return receive_through(fd, pieces, n, 0, room(pieces, n),
+                         [&] { return REAL(readv)(fd, pieces, count); });
+}
+
+FILIBUSTER_HOOK(ssize_t, recv, (int fd, void* data, size_t size, int flags)) {
+  const iovec piece{data, size};
+  return receive_through(fd, &piece, 1, flags, size,
+                         [&] { return REAL(recv)(fd, data, size, flags); });
+}
+
+FILIBUSTER_HOOK(ssize_t, __recv_chk, (int fd, void* data, size_t size, size_t room, int flags)) {
+  const iovec piece{data, size};
+  return receive_through(fd, &piece, 1, flags, size,
+                         [&] { return REAL(__recv_chk)(fd, data, size, room, flags); });
+}
+
+FILIBUSTER_HOOK(ssize_t, recvfrom, (int fd, void* data, size_t size, int flags, sockaddr* address,
+                                    socklen_t* address_size)) {
+  const iovec piece{data, size};
+  return receive_through(fd, &piece, 1, flags, size, [&] {
+    return REAL(recvfrom)(fd, data, size, flags, address, address_size);
+  });
+}
+
+FILIBUSTER_HOOK(ssize_t, __recvfrom_chk, (int fd, void* data, size_t size, size_t room, int flags,
+                                          sockaddr* address, socklen_t* address_size)) {
+  const iovec piece{data, size};
+  return receive_through(fd, &piece, 1, flags, size, [&] {
+    return REAL(__recvfrom_chk)(fd, data, size, room, flags, address, address_size);
+  });
+}
+
+FILIBUSTER_HOOK(ssize_t, recvmsg, (int fd, msghdr* message, int flags)) {
+  if (nothing_to_do() || message == nullptr || message->msg_iovlen > 1024) {
+    return REAL(recvmsg)(fd, message, flags);
+  }
+  const ssize_t size = receive_through(fd, message->msg_iov, message->msg_iovlen, flags,
+                                       room(message->msg_iov, message->msg_iovlen),
+                                       [&] { return REAL(recvmsg)(fd, message, flags); });
+  if (size >= 0) forget_received(message);
+  return size;
+}
+
+FILIBUSTER_HOOK(int, recvmmsg, (int fd, mmsghdr* messages, unsigned count, int flags,
+                                timespec* timeout)) {
+  using namespace filibuster::preload;
+  if (nothing_to_do() || messages == nullptr || count > 1024) {
+    return REAL(recvmmsg)(fd, messages, count, flags, timeout);
+  }
+  Transfer transfer = before_receive(fd);
+  if (transfer.handled) return static_cast<int>(transfer.result);
+  const int received = REAL(recvmmsg)(fd, messages, count, flags, timeout);
+  for (int i = 0; i < received; ++i) {
+    msghdr& m = messages[i].msg_hdr;
+    if (transfer.connection) {
+      after_receive(transfer, fd, m.msg_iov, m.msg_iovlen, flags, messages[i].msg_len,
+                    room(m.msg_iov, m.msg_iovlen));
+      // One turn for all messages of the call.
+      ++transfer.request_sequence;
+      ++transfer.response_sequence;
+    }
+    forget_received(&m);
+  }
+  return received;
+}

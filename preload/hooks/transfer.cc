@@ -1,0 +1,192 @@
+#include "preload/hooks/transfer.h"
+
+#include <cerrno>
+
+#include "preload/connection/registry.h"
+#include "preload/connection/request_writer.h"
+#include "preload/connection/server_side.h"
+#include "preload/inject/inject.h"
+
+namespace filibuster::preload {
+
+namespace {
+
+bool ends_connection(int error) {
+  switch (error) {
+    case ECONNRESET:
+    case EPIPE:
+    case ETIMEDOUT:
+    case ECONNABORTED:
+    case ECONNREFUSED:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void note_sequences(Transfer& t) {
+  t.request_sequence = t.connection->request_flow.sequence();
+  t.response_sequence = t.connection->response_flow.sequence();
+}
+
+}  // namespace
+
+Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool plain) {
+  Transfer t;
+  HookScope scope;
+  if (scope.pass_through()) return t;
+  t.connection = follow(fd);
+  if (!t.connection) return t;
+  Connection* c = &*t.connection;
+  if (c->role == Role::kJoining && !c->given_up.load()) {
+    size_t size = 0;
+    for (size_t i = 0; i < count; ++i) size += pieces[i].iov_len;
+    try_to_join(*c, true, pieces, count, size);
+    if (c->role == Role::kJoining) settle(*c);
+  }
+  if (c->role == Role::kServer) {
+    note_sequences(t);
+    return t;
+  }
+  if (c->role == Role::kClient) {
+    if (c->requests.state() == http1::ParseState::kStart && !c->debt.load() &&
+        !c->replaced.load() && socket_cookie(fd) != c->cookie) {
+      // Closed behind our back and used anew.
+      t.connection.drop();
+      forget(fd);
+      return t;
+    }
+    if (!plain || (flags & (MSG_OOB | MSG_ZEROCOPY)) != 0) {
+      if (!c->replaced.load()) give_up(*c, NotInterposedReason::kUnknownProtocol);
+      flush(*c, fd);
+      settle(*c);
+    } else {
+      int error = 0;
+      t.result = send_requests(*c, fd, pieces, count, flags, &error);
+      t.handled = t.result != kNotHandled;
+      if (t.handled && t.result < 0) scope.set_errno(error);
+    }
+  }
+  t.connection.drop();
+  return t;
+}
+
+void after_send(const Transfer& t, int fd, const iovec* pieces, size_t count, size_t size) {
+  HookScope scope;
+  observe(*t.connection, fd, false, pieces, count, size, t.response_sequence);
+}
+
+Transfer before_unseen_send(int fd) {
+  Transfer t;
+  HookScope scope;
+  if (scope.pass_through()) return t;
+  t.connection = follow(fd);
+  if (!t.connection) return t;
+  if (t.connection->role == Role::kClient) flush(*t.connection, fd);
+  note_sequences(t);
+  return t;
+}
+
+void after_unseen_send(const Transfer& t, size_t size) {
+  HookScope scope;
+  Connection& c = *t.connection;
+  if (c.role == Role::kServer) {
+    observe_unseen(c, false, size, t.response_sequence);
+  } else if (c.role == Role::kClient) {
+    skip_request_body(c, size);
+  }
+}
+
+Transfer before_receive(int fd) {
+  Transfer t;
+  HookScope scope;
+  if (scope.pass_through()) return t;
+  t.connection = follow(fd);
+  if (!t.connection) return t;
+  Connection& c = *t.connection;
+  if (c.role == Role::kClient) {
+    if (c.debt.load()) flush(c, fd);
+    const int error = c.deferred_error.exchange(0);
+    if (error != 0) {
+      observe_end(c, error);
+      scope.set_errno(error);
+      t.handled = true;
+      t.result = -1;
+    } else if (c.replaced.load() && elapse_receive(fd)) {
+      scope.set_errno(EAGAIN);
+      t.handled = true;
+      t.result = -1;
+    }
+  }
+  t.replacements = replacements();
+  note_sequences(t);
+  return t;
+}
+
+bool must_repeat(Transfer& t, int fd) {
+  const uint32_t now = replacements();
+  if (now == t.replacements || !is_replaced(fd)) return false;
+  t.replacements = now;
+  return true;
+}
+
+void after_receive(const Transfer& t, int fd, const iovec* pieces, size_t count, int flags,
+                   ssize_t size, size_t asked) {
+  const int error = errno;
+  HookScope scope;
+  Connection& c = *t.connection;
+  if (c.replaced.load()) {
+    // The hang limit ends a silence with a reset.
+    if ((size < 0 && ends_connection(error)) || (size == 0 && asked != 0)) end_silence(c);
+    return;
+  }
+  if (size < 0) {
+    if (ends_connection(error)) observe_end(c, error);
+    return;
+  }
+  if ((flags & (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)) != 0) return;
+  if (size == 0) {
+    if (asked != 0) observe_end(c, 0);
+    return;
+  }
+  if (c.role == Role::kJoining && !c.given_up.load()) {
+    try_to_join(c, false, pieces, count, static_cast<size_t>(size));
+    settle(c);
+  }
+  if (c.role == Role::kJoining) return;
+  const bool requests = c.role == Role::kServer;
+  const uint32_t sequence = requests ? t.request_sequence : t.response_sequence;
+  if ((flags & MSG_TRUNC) != 0) {
+    // tcp(7): the bytes are discarded, not copied.
+    observe_unseen(c, requests, static_cast<size_t>(size), sequence);
+  } else {
+    observe(c, fd, requests, pieces, count, static_cast<size_t>(size), sequence);
+  }
+}
+
+void after_unseen_receive(const Transfer& t, ssize_t size) {
+  const int error = errno;
+  HookScope scope;
+  Connection& c = *t.connection;
+  if (c.replaced.load()) return;
+  if (size < 0) {
+    if (ends_connection(error)) observe_end(c, error);
+  } else if (size == 0) {
+    observe_end(c, 0);
+  } else if (c.role != Role::kJoining) {
+    const bool requests = c.role == Role::kServer;
+    observe_unseen(c, requests, static_cast<size_t>(size),
+                   requests ? t.request_sequence : t.response_sequence);
+  }
+}
+
+void note_datagram(int fd, const void* address, socklen_t size) {
+  if (address == nullptr || size < sizeof(sa_family_t)) return;
+  HookScope scope;
+  if (scope.pass_through() || mark_of(fd) != Mark::kDatagram || !own_process()) return;
+  report_datagram(static_cast<const sockaddr*>(address), size);
+}
+
+}  // namespace filibuster::preload

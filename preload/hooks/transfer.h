@@ -1,0 +1,69 @@
+// What every hook that moves bytes does: before the original, instead of it, after it.
+//
+// `original()` is called with no scope and no lock held; its errno is the caller's.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "preload/connection/connection.h"
+#include "preload/interpose.h"
+
+namespace filibuster::preload {
+
+struct Transfer {
+  Pinned connection;  // empty: nothing to do after the original
+  uint32_t request_sequence = 0;
+  uint32_t response_sequence = 0;
+  uint32_t replacements = 0;
+  bool handled = false;  // the original must not be called; `result` and errno are the call's
+  ssize_t result = 0;
+};
+
+// `plain`: neither an address nor control data goes with the bytes.
+Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool plain);
+void after_send(const Transfer& transfer, int fd, const iovec* pieces, size_t count, size_t size);
+// Bytes that will go by unseen.
+Transfer before_unseen_send(int fd);
+void after_unseen_send(const Transfer& transfer, size_t size);
+
+Transfer before_receive(int fd);
+// While the original waited a fault replaced the descriptor: what it returned came from the old
+// connection and is dropped, the original is called again.
+bool must_repeat(Transfer& transfer, int fd);
+// `size` as returned (-1: errno tells); `asked` = room that was offered.
+void after_receive(const Transfer& transfer, int fd, const iovec* pieces, size_t count, int flags,
+                   ssize_t size, size_t asked);
+void after_unseen_receive(const Transfer& transfer, ssize_t size);
+
+// An address on a datagram socket.
+void note_datagram(int fd, const void* address, socklen_t size);
+
+template <typename Original>
+ssize_t send_through(int fd, const iovec* pieces, size_t count, int flags, bool plain,
+                     const Original& original) {
+  if (nothing_to_do()) return original();
+  const Transfer transfer = before_send(fd, pieces, count, flags, plain);
+  if (transfer.handled) return transfer.result;
+  const ssize_t size = original();
+  if (transfer.connection && size > 0) {
+    after_send(transfer, fd, pieces, count, static_cast<size_t>(size));
+  }
+  return size;
+}
+
+template <typename Original>
+ssize_t receive_through(int fd, const iovec* pieces, size_t count, int flags, size_t asked,
+                        const Original& original) {
+  if (nothing_to_do()) return original();
+  Transfer transfer = before_receive(fd);
+  if (transfer.handled) return transfer.result;
+  ssize_t size;
+  do {
+    size = original();
+  } while (transfer.connection && must_repeat(transfer, fd));
+  if (transfer.connection) after_receive(transfer, fd, pieces, count, flags, size, asked);
+  return size;
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,212 @@
+// Waits: what a thread holds goes out before it waits, a wait on an injected silence may be over at
+// once, and a thread that waits for several connections at a time is an event loop.
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <time.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+#include "preload/connection/registry.h"
+#include "preload/connection/request_writer.h"
+#include "preload/connection/server_side.h"
+#include "preload/inject/inject.h"
+#include "preload/interpose.h"
+
+namespace filibuster::preload {
+namespace {
+
+// Without a session and with nothing held a wait is none of our business.
+bool wait_is_plain() { return nothing_to_do() && t_holds == 0; }
+
+int milliseconds(const timespec* t) {
+  if (t == nullptr) return -1;
+  const int64_t ms = static_cast<int64_t>(t->tv_sec) * 1000 + (t->tv_nsec + 999'999) / 1'000'000;
+  return static_cast<int>(std::min<int64_t>(ms, INT_MAX));
+}
+
+int milliseconds(const timeval* t) {
+  if (t == nullptr) return -1;
+  const int64_t ms = static_cast<int64_t>(t->tv_sec) * 1000 + (t->tv_usec + 999) / 1000;
+  return static_cast<int>(std::min<int64_t>(ms, INT_MAX));
+}
+
+// One descriptor of a set with several: an accepted connection makes this thread an event loop.
+void note_wait_with_others(int fd) {
+  Pinned c = find(fd);
+  if (!c || c->role != Role::kServer) return;
+  c->waits_with_others = true;
+  note_multiplexing_thread();
+}
+
+struct Wait {
+  bool elapsed = false;
+  uint32_t replacements = 0;
+};
+
+Wait before_poll(const pollfd* fds, nfds_t count, int timeout_ms) {
+  Wait wait;
+  HookScope scope;
+  if (scope.pass_through() || !own_process()) return wait;
+  flush_holds_of_thread();
+  wait.replacements = replacements();
+  if (fds == nullptr) return wait;
+  if (count > 1) {
+    for (nfds_t i = 0; i < count; ++i) note_wait_with_others(fds[i].fd);
+  }
+  wait.elapsed = elapse_wait(fds, count, timeout_ms);
+  return wait;
+}
+
+// A descriptor of the set was replaced while the original waited on the old connection.
+bool must_wait_again(Wait* wait, const pollfd* fds, nfds_t count) {
+  const uint32_t now = replacements();
+  if (now == wait->replacements) return false;
+  wait->replacements = now;
+  for (nfds_t i = 0; i < count; ++i) {
+    if (is_replaced(fds[i].fd)) return true;
+  }
+  return false;
+}
+
+template <typename Original>
+int poll_through(pollfd* fds, nfds_t count, int timeout_ms, const Original& original) {
+  if (wait_is_plain()) return original();
+  Wait wait = before_poll(fds, count, timeout_ms);
+  if (wait.elapsed) {
+    for (nfds_t i = 0; i < count; ++i) fds[i].revents = 0;
+    return 0;
+  }
+  int result;
+  do {
+    result = original();
+  } while (fds != nullptr && must_wait_again(&wait, fds, count));
+  return result;
+}
+
+// select: as a poll of the descriptors in the sets, for the questions above.
+constexpr size_t kMaxSelected = 64;  // more of them are an event loop, never elapsed
+struct Selected {
+  pollfd fds[kMaxSelected];
+  size_t count = 0;
+  bool whole = true;
+};
+
+void collect(int limit, const fd_set* reading, const fd_set* writing, Selected* out) {
+  for (int fd = 0; fd < std::min(limit, FD_SETSIZE); ++fd) {
+    const bool reads = reading != nullptr && FD_ISSET(fd, reading);
+    const bool writes = writing != nullptr && FD_ISSET(fd, writing);
+    if (!reads && !writes) continue;
+    if (out->count == kMaxSelected) {
+      out->whole = false;
+      return;
+    }
+    out->fds[out->count++] = {
+        fd, static_cast<short>((reads ? POLLIN : 0) | (writes ? POLLOUT : 0)), 0};
+  }
+}
+
+template <typename Original>
+int select_through(int limit, fd_set* reading, fd_set* writing, fd_set* failing, int timeout_ms,
+                   const Original& original) {
+  if (wait_is_plain()) return original();
+  Selected selected;
+  collect(limit, reading, writing, &selected);
+  const Wait wait =
+      before_poll(selected.fds, selected.count, selected.whole ? timeout_ms : -1);
+  if (!wait.elapsed) return original();
+  for (fd_set* set : {reading, writing, failing}) {
+    if (set != nullptr) {
+      for (int fd = 0; fd < std::min(limit, FD_SETSIZE); ++fd) FD_CLR(fd, set);
+    }
+  }
+  return 0;
+}
+
+void before_epoll_wait(int set) {
+  HookScope scope;
+  if (scope.pass_through() || !own_process()) return;
+  flush_holds_of_thread();
+  t_waited_set = set;
+}
+
+}  // namespace
+}  // namespace filibuster::preload
+
+FILIBUSTER_HOOK(int, poll, (pollfd* fds, nfds_t count, int timeout)) {
+  return filibuster::preload::poll_through(fds, count, timeout,
+                                           [&] { return REAL(poll)(fds, count, timeout); });
+}
+
+FILIBUSTER_HOOK(int, __poll_chk, (pollfd* fds, nfds_t count, int timeout, size_t room)) {
+  return filibuster::preload::poll_through(
+      fds, count, timeout, [&] { return REAL(__poll_chk)(fds, count, timeout, room); });
+}
+
+FILIBUSTER_HOOK(int, ppoll, (pollfd* fds, nfds_t count, const timespec* timeout,
+                             const sigset_t* mask)) {
+  using filibuster::preload::milliseconds;
+  return filibuster::preload::poll_through(
+      fds, count, milliseconds(timeout),
+      [&] { return REAL(ppoll)(fds, count, timeout, mask); });
+}
+
+FILIBUSTER_HOOK(int, __ppoll_chk, (pollfd* fds, nfds_t count, const timespec* timeout,
+                                   const sigset_t* mask, size_t room)) {
+  using filibuster::preload::milliseconds;
+  return filibuster::preload::poll_through(
+      fds, count, milliseconds(timeout),
+      [&] { return REAL(__ppoll_chk)(fds, count, timeout, mask, room); });
+}
+
+FILIBUSTER_HOOK(int, select, (int limit, fd_set* reading, fd_set* writing, fd_set* failing,
+                              timeval* timeout)) {
+  using filibuster::preload::milliseconds;
+  bool waited = false;
+  const int ready = filibuster::preload::select_through(
+      limit, reading, writing, failing, milliseconds(timeout), [&] {
+        waited = true;
+        return REAL(select)(limit, reading, writing, failing, timeout);
+      });
+  if (!waited && timeout != nullptr) *timeout = {};  // Linux: what is left of it
+  return ready;
+}
+
+FILIBUSTER_HOOK(int, pselect, (int limit, fd_set* reading, fd_set* writing, fd_set* failing,
+                               const timespec* timeout, const sigset_t* mask)) {
+  using filibuster::preload::milliseconds;
+  return filibuster::preload::select_through(
+      limit, reading, writing, failing, milliseconds(timeout),
+      [&] { return REAL(pselect)(limit, reading, writing, failing, timeout, mask); });
+}
+
+FILIBUSTER_HOOK(int, epoll_ctl, (int set, int operation, int fd, epoll_event* event)) {
+  using namespace filibuster::preload;
+  const int result = REAL(epoll_ctl)(set, operation, fd, event);
+  if (result != 0 || operation == EPOLL_CTL_MOD || nothing_to_do()) return result;
+  HookScope scope;
+  if (scope.pass_through() || !own_process()) return result;
+  Pinned c = find(fd);
+  if (c) c->epoll_set.store(operation == EPOLL_CTL_ADD ? set : -1, std::memory_order_relaxed);
+  return result;
+}
+
+FILIBUSTER_HOOK(int, epoll_wait, (int set, epoll_event* events, int room, int timeout)) {
+  if (!filibuster::preload::wait_is_plain()) filibuster::preload::before_epoll_wait(set);
+  return REAL(epoll_wait)(set, events, room, timeout);
+}
+
+FILIBUSTER_HOOK(int, epoll_pwait, (int set, epoll_event* events, int room, int timeout,
+                                   const sigset_t* mask)) {
+  if (!filibuster::preload::wait_is_plain()) filibuster::preload::before_epoll_wait(set);
+  return REAL(epoll_pwait)(set, events, room, timeout, mask);
+}
+
+FILIBUSTER_HOOK(int, epoll_pwait2, (int set, epoll_event* events, int room,
+                                    const timespec* timeout, const sigset_t* mask)) {
+  if (!filibuster::preload::wait_is_plain()) filibuster::preload::before_epoll_wait(set);
+  return REAL(epoll_pwait2)(set, events, room, timeout, mask);
+}
