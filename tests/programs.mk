@@ -1,0 +1,22 @@
+# What the integration tests and benchmarks execute. Included by the Makefile.
+# The programs are never sanitized: the preload must come first in them.
+PROGRAM_SRC := $(sort $(wildcard tests/programs/*.cc))
+PROGRAM_BIN := $(PROGRAM_SRC:tests/programs/%.cc=$(BUILD)/tests/programs/%)
+PROBE_SRC   := tests/integration/preload/inject_probe.cc $(wildcard preload/inject/*.cc) core/hash.cc
+
+$(BUILD)/tests/programs/%: tests/programs/%.cc tests/programs/http_text.h
+	@mkdir -p $(@D)
+	$(CXX) -I. $(CXXFLAGS) -o $@ $< -lpthread
+$(BUILD)/tests/inject_probe: $(PROBE_SRC) $(wildcard preload/inject/*.h) tests/integration/preload/inject_fakes.h
+	@mkdir -p $(@D)
+	$(CXX) -I. -isystem /usr/share/include $(CXXFLAGS) $(SANFLAGS) -o $@ $(PROBE_SRC) -lpthread
+$(BUILD)/tests/preload_bench: tests/bench/preload_bench.cc
+	@mkdir -p $(@D)
+	$(CXX) -I. $(CXXFLAGS) -o $@ $< -lpthread
+$(BUILD)/lib/libtorture.so: tests/torture/torture.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Wall -Wextra -Werror -fPIC -shared -o $@ $<
+
+.PHONY: test-programs bench-programs
+test-programs: $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/lib/libtorture.so
+bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench
