@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
-#include <sys/pidfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <iostream>
 
 #include "daemon/api/server.h"
+#include "daemon/session/pidfd.h"
 
 namespace filibuster {
 namespace {

@@ -3,7 +3,6 @@
 #include <fnmatch.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <filesystem>
 #include <random>
 
+#include "daemon/session/pidfd.h"
 #include "daemon/session/services.h"
 
 namespace filibuster {

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <fstream>
 
 #include "core/protocol/lane_memory.h"
+#include "daemon/session/pidfd.h"
 
 extern char** environ;
 
