@@ -1,0 +1,210 @@
+// Connections on which a fault fired, handed off by a fake agent with real TCP sockets.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+
+#include "tests/unit/agents/fake_agent.h"
+
+namespace filibuster::test {
+namespace {
+
+struct Pair {  // a loopback TCP connection
+  UniqueFd one, other;
+};
+
+Pair tcp_pair() {
+  Pair pair;
+  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  EXPECT_EQ(::bind(listener.get(), generic, size), 0);
+  EXPECT_EQ(::listen(listener.get(), 1), 0);
+  EXPECT_EQ(::getsockname(listener.get(), generic, &size), 0);
+  pair.one = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::connect(pair.one.get(), generic, sizeof address), 0);
+  pair.other = UniqueFd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  const timeval limit{5, 0};  // a test that waits longer has failed
+  ::setsockopt(pair.one.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  ::setsockopt(pair.other.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  return pair;
+}
+
+std::string read_to_end(int fd) {
+  std::string out;
+  char buffer[4096];
+  ssize_t size;
+  while ((size = ::recv(fd, buffer, sizeof buffer, 0)) > 0) out.append(buffer, size);
+  return out;
+}
+
+bool is_reset(int fd) {
+  char byte;
+  return ::recv(fd, &byte, 1, 0) < 0 && errno == ECONNRESET;
+}
+
+bool is_silent(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) == 0;
+}
+
+void send_all(int fd, std::string_view text) {
+  EXPECT_EQ(::send(fd, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+}
+
+class HandOffTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto started = AgentHub::start(hub_options(scratch_));
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    hub_ = std::move(started).value();
+    agent_ = std::make_unique<FakeAgent>(hub_->address(), "users");
+    ASSERT_TRUE(agent_->registered());
+    PlannedRpcFault planned;
+    planned.index = key(1);
+    planned.fault.kind = FaultKind::kStatus;
+    planned.fault.after_effect = true;
+    planned.fault.status = 503;
+    planned.fault.body = "down";
+    answer_ = render_http_response(planned.fault, false);
+    answer_head_ = render_http_response(planned.fault, true);
+    ASSERT_TRUE(hub_->begin_execution(1, {planned}).ok());
+    rpc_ = agent_->issue(1, 1, "movies", "/m");
+    agent_->fire(1, rpc_, 0, FaultHow::kInjected);
+    agent_->finish(1, rpc_, true);
+    app_ = tcp_pair();
+    server_ = tcp_pair();
+  }
+  // app_.one is what the application reads, server_.other what the server writes.
+  void hand_off(HandOffKind kind, bool head_request = false) {
+    HandOff message;
+    message.kind = kind;
+    message.rpc = rpc_;
+    message.execution = 1;
+    message.head_request = head_request ? 1 : 0;
+    std::vector<int> descriptors{app_.other.get()};
+    if (kind != HandOffKind::kSilence) descriptors.push_back(server_.one.get());
+    ASSERT_TRUE(agent_->hand_off(message, descriptors));
+    app_.other.reset();
+    server_.one.reset();
+  }
+
+  Scratch scratch_;
+  std::unique_ptr<AgentHub> hub_;
+  std::unique_ptr<FakeAgent> agent_;
+  std::string answer_, answer_head_;
+  uint64_t rpc_ = 0;
+  Pair app_, server_;
+};
+
+TEST_F(HandOffTest, ASilenceEndsWithAResetAtTheHangLimit) {
+  hub_->set_hang_limit(milliseconds(200));
+  hand_off(HandOffKind::kSilence);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(is_reset(app_.one.get()));
+  EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(150));
+  const ExecutionRecord record = hub_->end_execution();
+  ASSERT_EQ(record.rpcs.size(), 1u);
+  EXPECT_NE(record.rpcs[0].fault_detail.find("caller has no timeout (hang limit 0.2 s reached)"),
+            std::string::npos)
+      << record.rpcs[0].fault_detail;
+  EXPECT_TRUE(any_contains(record.notes, "caller has no timeout"));
+}
+
+TEST_F(HandOffTest, TheEndOfTheExecutionResetsASilence) {
+  hand_off(HandOffKind::kSilence);
+  EXPECT_TRUE(is_silent(app_.one.get()));
+  // The hand-off may be on its way still: then it is of an execution that is over, and reset too.
+  const ExecutionRecord record = hub_->end_execution();
+  EXPECT_TRUE(is_reset(app_.one.get()));
+  EXPECT_FALSE(any_contains(record.notes, "no timeout"));
+}
+
+TEST_F(HandOffTest, ACallerThatGivesUpIsNotSaidToHang) {
+  hub_->set_hang_limit(milliseconds(100));
+  hand_off(HandOffKind::kSilence);
+  app_.one.reset();
+  // Another silence with the same limit, that began later, marks the time.
+  app_ = tcp_pair();
+  HandOff message;
+  message.rpc = agent_->issue(1, 2, "movies", "/hangs");
+  message.execution = 1;
+  ASSERT_TRUE(agent_->hand_off(message, {app_.other.get()}));
+  app_.other.reset();
+  EXPECT_TRUE(is_reset(app_.one.get()));
+  const ExecutionRecord record = hub_->end_execution();
+  EXPECT_TRUE(any_contains(record.notes, "/hangs: caller has no timeout"));
+  EXPECT_FALSE(any_contains(record.notes, "/m: caller has no timeout"));
+}
+
+TEST_F(HandOffTest, TheRealAnswerIsReadAwayThenThePlannedOneIsSent) {
+  hand_off(HandOffKind::kDrainThenAnswer);
+  send_all(server_.other.get(), "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Le");
+  EXPECT_TRUE(is_silent(app_.one.get()));
+  send_all(server_.other.get(), "ngth: 5\r\n\r\nhe");
+  EXPECT_TRUE(is_silent(app_.one.get()));
+  send_all(server_.other.get(), "llo");
+  EXPECT_EQ(read_to_end(app_.one.get()), answer_);
+  EXPECT_EQ(read_to_end(server_.other.get()), "") << "the real connection is closed";
+}
+
+TEST_F(HandOffTest, InputThatNobodyReadsDoesNotTakeTheAnswerAway) {
+  send_all(app_.one.get(), "GET /pipelined HTTP/1.1\r\n\r\n");
+  hand_off(HandOffKind::kDrainThenAnswer);
+  server_.other.reset();  // the end of the stream ends the real answer
+  EXPECT_EQ(read_to_end(app_.one.get()), answer_);
+}
+
+TEST_F(HandOffTest, AHeadRequestGetsTheHeadOnlyAndWaitsForNoBody) {
+  hand_off(HandOffKind::kDrainThenAnswer, true);
+  send_all(server_.other.get(), "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
+  EXPECT_EQ(read_to_end(app_.one.get()), answer_head_);
+}
+
+TEST_F(HandOffTest, AResetAfterEffectComesAfterTheRealAnswer) {
+  hand_off(HandOffKind::kDrainThenReset);
+  send_all(server_.other.get(), "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+  EXPECT_TRUE(is_silent(app_.one.get()));
+  send_all(server_.other.get(), "0\r\n\r\n");
+  EXPECT_TRUE(is_reset(app_.one.get()));
+}
+
+TEST_F(HandOffTest, ASilenceAfterEffectReadsTheAnswerAwayAndStaysSilent) {
+  hub_->set_hang_limit(milliseconds(200));
+  hand_off(HandOffKind::kDrainThenSilence);
+  send_all(server_.other.get(), "HTTP/1.1 204 No Content\r\n\r\n");
+  EXPECT_EQ(read_to_end(server_.other.get()), "");
+  EXPECT_TRUE(is_reset(app_.one.get()));
+  EXPECT_TRUE(any_contains(hub_->end_execution().notes, "caller has no timeout"));
+}
+
+TEST_F(HandOffTest, AServerThatNeverAnswersIsBoundedByTheHangLimit) {
+  hub_->set_hang_limit(milliseconds(100));
+  hand_off(HandOffKind::kDrainThenAnswer);
+  EXPECT_TRUE(is_reset(app_.one.get()));
+  EXPECT_TRUE(any_contains(hub_->end_execution().notes, "server's own answer did not end"));
+}
+
+TEST_F(HandOffTest, GarbageFromTheServerEndsTheReading) {
+  hand_off(HandOffKind::kDrainThenAnswer);
+  send_all(server_.other.get(), "\x01\x02 this is not HTTP\r\n\r\n");
+  EXPECT_EQ(read_to_end(app_.one.get()), answer_);
+}
+
+TEST_F(HandOffTest, AHandOffOfAnExecutionThatIsOverIsReset) {
+  hub_->end_execution();
+  ASSERT_TRUE(hub_->begin_execution(2, {}).ok());
+  hand_off(HandOffKind::kSilence);
+  EXPECT_TRUE(is_reset(app_.one.get()));
+}
+
+TEST_F(HandOffTest, TheEndOfTheHubLetsNobodyHang) {
+  hand_off(HandOffKind::kSilence);
+  hub_.reset();
+  EXPECT_TRUE(is_reset(app_.one.get()));
+}
+
+}  // namespace
+}  // namespace filibuster::test

@@ -1,0 +1,331 @@
+#include "daemon/agents/recorder.h"
+
+#include "core/index/execution_index.h"
+#include "tests/unit/agents/fake_agent.h"
+
+namespace filibuster::test {
+namespace {
+
+const EventSource kTest{1, 11, "test"};
+const EventSource kUsers{2, 12, "users"};
+const EventSource kMovies{3, 13, "movies"};
+
+class RecorderTest : public ::testing::Test {
+ protected:
+  void begin(uint32_t execution, const std::vector<PlannedRpcFault>& plan = {}) {
+    execution_ = execution;
+    recorder_.begin(execution, plan, recorder_.expand(plan), 1);
+  }
+  template <typename Event>
+  void emit(const EventSource& source, EventType type, const Event& event) {
+    emit(source, type, event, execution_);
+  }
+  template <typename Event>
+  void emit(const EventSource& source, EventType type, const Event& event, uint32_t execution) {
+    std::vector<uint8_t> bytes(kMaxEvent);
+    const size_t size = encode(event, bytes.data(), bytes.size());
+    const EventHead head{static_cast<uint16_t>(type), execution, ++now_};
+    EXPECT_TRUE(recorder_.event(source, head, {bytes.data(), size}));
+  }
+  static uint64_t id(const EventSource& source, uint32_t number) {
+    return uint64_t{source.agent} << 32 | number;
+  }
+  static RpcIssued rpc(uint64_t id, uint64_t parent, const Hash128& parent_path, uint64_t signature,
+                       std::string_view service, std::string_view target) {
+    RpcIssued event;
+    event.rpc = id;
+    event.parent_rpc = parent;
+    event.parent_path = parent_path;
+    event.signature = key(signature);
+    event.count = 1;
+    event.index = extend_path(parent_path, event.signature, 1, kIndexAll);
+    event.service = service;
+    event.method = "GET";
+    event.target = target;
+    event.stack_text = "F users.py:31 get_bookings\nF app.py:2 main";
+    return event;
+  }
+  void finish(const EventSource& source, uint64_t rpc_id, bool injected = false) {
+    RpcFinished event;
+    event.rpc = rpc_id;
+    event.status = 200;
+    event.injected = injected ? 1 : 0;
+    emit(source, EventType::kRpcFinished, event);
+  }
+  void fire(const EventSource& source, uint64_t rpc_id, uint32_t entry) {
+    FaultFired event;
+    event.rpc = rpc_id;
+    event.plan_entry = entry;
+    emit(source, EventType::kFaultFired, event);
+  }
+
+  Recorder recorder_{kIndexAll};
+  uint32_t execution_ = 0;
+  uint64_t now_ = 100;
+};
+
+TEST_F(RecorderTest, JoinsTheEventsOfOneRpcInAnyOrder) {
+  begin(1);
+  const uint64_t call = id(kTest, 1);
+  RpcReceived received;
+  received.rpc = call;
+  emit(kUsers, EventType::kRpcReceived, received);  // read before the caller's ring
+  EXPECT_FALSE(recorder_.quiet());
+  finish(kTest, call);
+  const RpcIssued issued = rpc(call, 0, {}, 5, "users", "/users/1");
+  emit(kTest, EventType::kRpcIssued, issued);
+  IncomingFinished answered;
+  answered.rpc = call;
+  answered.status = 200;
+  emit(kUsers, EventType::kIncomingFinished, answered);
+  EXPECT_TRUE(recorder_.quiet());
+  const ExecutionRecord record = recorder_.end(999);
+  ASSERT_EQ(record.rpcs.size(), 1u);
+  const RpcRecord& one = record.rpcs[0];
+  EXPECT_FALSE(one.open);
+  EXPECT_EQ(one.caller, "test");
+  EXPECT_EQ(one.received_by, "users");
+  EXPECT_EQ(one.index, issued.index);
+  EXPECT_EQ(one.stack_text.size(), 2u);
+  EXPECT_EQ(one.stack_text[0], "F users.py:31 get_bookings");
+  EXPECT_EQ(record.ended_ns, 999u);
+}
+
+TEST_F(RecorderTest, AnIncomingRequestAnsweredByAChildOfItsReaderIsClosed) {
+  begin(1);
+  const uint64_t call = id(kTest, 1);
+  IncomingFinished answered;
+  answered.rpc = call;
+  emit(kMovies, EventType::kIncomingFinished, answered);
+  RpcReceived received;
+  received.rpc = call;
+  emit(kUsers, EventType::kRpcReceived, received);
+  EXPECT_TRUE(recorder_.quiet());
+}
+
+TEST_F(RecorderTest, EveryIndexThatContainsAPreliminaryOneIsRewritten) {
+  begin(1);
+  RpcIssued outer = rpc(id(kTest, 1), 0, {}, 5, "users", "/upload");
+  outer.flags = kRpcPreliminary;
+  RpcIssued middle = rpc(id(kUsers, 1), outer.rpc, outer.index, 6, "movies", "/m");
+  RpcIssued inner = rpc(id(kMovies, 1), middle.rpc, middle.index, 7, "store", "/s");
+  emit(kMovies, EventType::kRpcIssued, inner);  // whatever ring is read first
+  emit(kUsers, EventType::kRpcIssued, middle);
+  emit(kTest, EventType::kRpcIssued, outer);
+  RpcFinalized finalized;
+  finalized.rpc = outer.rpc;
+  finalized.payload = key(70);
+  finalized.signature = key(71);
+  finalized.index = extend_path({}, key(71), 1, kIndexAll);
+  emit(kTest, EventType::kRpcFinalized, finalized);
+
+  const ExecutionRecord record = recorder_.end(1);
+  ASSERT_EQ(record.rpcs.size(), 3u);
+  std::unordered_map<std::string, const RpcRecord*> by_service;
+  for (const RpcRecord& one : record.rpcs) by_service[one.service] = &one;
+  const RpcRecord& users = *by_service.at("users");
+  const RpcRecord& movies = *by_service.at("movies");
+  const RpcRecord& store = *by_service.at("store");
+  EXPECT_EQ(users.index, finalized.index);
+  EXPECT_EQ(users.payload, key(70));
+  EXPECT_EQ(users.flags & kRpcPreliminary, 0);
+  EXPECT_EQ(movies.parent, users.index);
+  EXPECT_EQ(movies.index, extend_path(users.index, key(6), 1, kIndexAll));
+  EXPECT_NE(movies.index, middle.index);
+  EXPECT_EQ(store.parent, movies.index);
+  EXPECT_EQ(store.index, extend_path(movies.index, key(7), 1, kIndexAll));
+}
+
+TEST_F(RecorderTest, APlannedFaultUnderARewrittenIndexIsPlannedUnderItsWireIndexToo) {
+  RpcIssued outer = rpc(id(kTest, 1), 0, {}, 5, "users", "/upload");
+  outer.flags = kRpcPreliminary;
+  const RpcIssued inner = rpc(id(kUsers, 1), outer.rpc, outer.index, 6, "movies", "/m");
+  RpcFinalized finalized;
+  finalized.rpc = outer.rpc;
+  finalized.signature = key(71);
+  finalized.index = extend_path({}, key(71), 1, kIndexAll);
+  begin(1);
+  emit(kTest, EventType::kRpcIssued, outer);
+  emit(kUsers, EventType::kRpcIssued, inner);
+  emit(kTest, EventType::kRpcFinalized, finalized);
+  const Hash128 wanted = recorder_.end(1).rpcs[1].index;
+  ASSERT_NE(wanted, inner.index);
+
+  PlannedRpcFault fault;
+  fault.index = wanted;
+  fault.fault = parse_fault("reset").value();
+  const RpcMemory::Plan expanded = recorder_.expand({fault});
+  ASSERT_EQ(expanded.rows.size(), 2u);
+  EXPECT_EQ(expanded.rows[1].index, inner.index);
+  EXPECT_EQ(expanded.rows[1].parent, outer.index);
+  begin(2, {fault});
+  emit(kTest, EventType::kRpcIssued, outer);
+  emit(kUsers, EventType::kRpcIssued, inner);
+  fire(kUsers, inner.rpc, 1);
+  finish(kUsers, inner.rpc, true);
+  emit(kTest, EventType::kRpcFinalized, finalized);
+  const ExecutionRecord record = recorder_.end(1);
+  EXPECT_TRUE(record.not_injected.empty());
+  EXPECT_EQ(record.rpcs[1].index, wanted);
+  EXPECT_TRUE(record.rpcs[1].injected);
+}
+
+TEST_F(RecorderTest, TwoStreamsThatShareAPreliminaryIndexAreNeverGuessed) {
+  begin(1);
+  std::vector<Hash128> finals;
+  for (uint32_t n = 1; n <= 2; ++n) {
+    RpcIssued stream = rpc(id(kTest, n), 0, {}, 5, "users", "/upload");
+    stream.flags = kRpcPreliminary;
+    emit(kTest, EventType::kRpcIssued, stream);
+    RpcFinalized finalized;
+    finalized.rpc = stream.rpc;
+    finalized.signature = key(70 + n);
+    finalized.index = extend_path({}, key(70 + n), 1, kIndexAll);
+    finals.push_back(finalized.index);
+    emit(kTest, EventType::kRpcFinalized, finalized);
+  }
+  recorder_.end(1);
+  PlannedRpcFault fault;
+  fault.index = finals[0];
+  fault.fault = parse_fault("reset").value();
+  EXPECT_EQ(recorder_.expand({fault}).rows.size(), 1u);
+  begin(2, {fault});
+  EXPECT_TRUE(any_contains(recorder_.end(1).not_injected, "share its preliminary index"));
+}
+
+TEST_F(RecorderTest, AFaultThatHitTwoRpcsIsNoMetPlan) {
+  const RpcIssued first = rpc(id(kTest, 1), 0, {}, 5, "users", "/");
+  PlannedRpcFault fault;
+  fault.index = first.index;
+  fault.fault = parse_fault("reset").value();
+  begin(1, {fault});
+  for (uint32_t n = 1; n <= 2; ++n) {
+    const RpcIssued one = rpc(id(kTest, n), 0, {}, 5, "users", "/");
+    emit(kTest, EventType::kRpcIssued, one);
+    fire(kTest, one.rpc, 0);
+  }
+  EXPECT_TRUE(any_contains(recorder_.end(1).not_injected, "2 RPCs"));
+}
+
+TEST_F(RecorderTest, ARefusedConnectGetsTheTextsOfTheRpcItStandsFor) {
+  begin(1);
+  const RpcIssued full = rpc(id(kTest, 1), 0, {}, 5, "users", "/users/1?x=2");
+  emit(kTest, EventType::kRpcIssued, full);
+  finish(kTest, full.rpc);
+  recorder_.end(1);
+
+  PlannedRpcFault fault;
+  fault.index = full.index;
+  fault.fault = parse_fault("refused").value();
+  begin(2, {fault});
+  RpcIssued bare;
+  bare.rpc = id(kTest, 2);
+  bare.index = full.index;
+  bare.signature = full.signature;
+  bare.count = 1;
+  bare.flags = kRpcRefusedAtConnect;
+  emit(kTest, EventType::kRpcIssued, bare);
+  fire(kTest, bare.rpc, 0);
+  finish(kTest, bare.rpc, true);
+  const ExecutionRecord record = recorder_.end(1);
+  ASSERT_EQ(record.rpcs.size(), 1u);
+  EXPECT_EQ(record.rpcs[0].service, "users");
+  EXPECT_EQ(record.rpcs[0].target, "/users/1?x=2");
+  EXPECT_EQ(record.rpcs[0].stack_text.size(), 2u);
+  EXPECT_EQ(record.rpcs[0].fault.kind, FaultKind::kRefused);
+  EXPECT_TRUE(record.not_injected.empty());
+}
+
+TEST_F(RecorderTest, AnEntryFormedOnArrivalEndsWithItsIncomingRequest) {
+  begin(1);
+  RpcIssued entry = rpc(id(kUsers, 1), 0, {}, 5, "users", "/");
+  entry.flags = kRpcEntry;
+  emit(kUsers, EventType::kRpcIssued, entry);
+  RpcReceived received;
+  received.rpc = entry.rpc;
+  received.flags = kRpcEntry;
+  emit(kUsers, EventType::kRpcReceived, received);
+  EXPECT_FALSE(recorder_.quiet());
+  IncomingFinished answered;
+  answered.rpc = entry.rpc;
+  answered.status = 404;
+  emit(kUsers, EventType::kIncomingFinished, answered);
+  EXPECT_TRUE(recorder_.quiet());
+  const ExecutionRecord record = recorder_.end(1);
+  EXPECT_EQ(record.rpcs[0].status, 404);
+  EXPECT_EQ(record.rpcs[0].outcome, RpcOutcome::kAnswered);
+  EXPECT_EQ(record.rpcs[0].caller, "");
+  EXPECT_EQ(record.rpcs[0].received_by, "users");
+}
+
+TEST_F(RecorderTest, LateRpcsAreListedAndNotRecorded) {
+  begin(5);
+  RpcIssued flagged = rpc(id(kUsers, 1), 0, {}, 5, "movies", "/flagged");
+  flagged.flags = kRpcLate;
+  emit(kUsers, EventType::kRpcIssued, flagged);
+  finish(kUsers, flagged.rpc);
+  emit(kUsers, EventType::kRpcIssued, rpc(id(kUsers, 2), 0, {}, 5, "movies", "/old"), 4);
+  const ExecutionRecord record = recorder_.end(1);
+  EXPECT_TRUE(record.rpcs.empty());
+  EXPECT_TRUE(any_contains(record.late, "/flagged"));
+  EXPECT_TRUE(any_contains(record.late, "/old"));
+  EXPECT_TRUE(record.notes.empty());
+}
+
+TEST_F(RecorderTest, EventsOfAnRpcThatNobodyIssuedAreANote) {
+  begin(1);
+  finish(kTest, id(kTest, 9));
+  const ExecutionRecord record = recorder_.end(1);
+  EXPECT_TRUE(record.rpcs.empty());
+  EXPECT_TRUE(any_contains(record.notes, "nobody issued"));
+}
+
+TEST_F(RecorderTest, WhatWasSeenWhileIdleIsInTheNextRecord) {
+  NotInterposed event;
+  event.reason = NotInterposedReason::kUnknownProtocol;
+  event.peer = "127.0.0.1:5432";
+  event.service = "database";
+  emit(kUsers, EventType::kNotInterposed, event);
+  emit(kUsers, EventType::kNotInterposed, event);
+  Note note;
+  note.text = "no libunwind";
+  emit(kUsers, EventType::kNote, note);
+  begin(1);
+  const ExecutionRecord record = recorder_.end(1);
+  ASSERT_EQ(record.not_interposed.size(), 1u);
+  EXPECT_EQ(record.not_interposed[0].times, 2u);
+  EXPECT_EQ(record.not_interposed[0].target_service, "database");
+  EXPECT_TRUE(any_contains(record.notes, "users (pid 12): no libunwind"));
+  begin(2);
+  EXPECT_TRUE(recorder_.end(1).not_interposed.empty());
+}
+
+TEST_F(RecorderTest, RpcsAreOrderedByTimeThenAgent) {
+  begin(1);
+  std::vector<uint8_t> bytes(kMaxEvent);
+  const auto at = [&](const EventSource& source, uint32_t number, uint64_t time) {
+    const RpcIssued event = rpc(id(source, number), 0, {}, number, "s", "/");
+    const size_t size = encode(event, bytes.data(), bytes.size());
+    EXPECT_TRUE(recorder_.event(source, {static_cast<uint16_t>(EventType::kRpcIssued), 1, time},
+                                {bytes.data(), size}));
+  };
+  at(kUsers, 1, 50);
+  at(kMovies, 1, 40);
+  at(kTest, 1, 50);
+  const ExecutionRecord record = recorder_.end(1);
+  ASSERT_EQ(record.rpcs.size(), 3u);
+  EXPECT_EQ(record.rpcs[0].caller, "movies");
+  EXPECT_EQ(record.rpcs[1].caller, "test");
+  EXPECT_EQ(record.rpcs[2].caller, "users");
+}
+
+TEST_F(RecorderTest, ACircleOfParentsEnds) {
+  begin(1);
+  emit(kTest, EventType::kRpcIssued, rpc(id(kTest, 1), id(kTest, 2), key(1), 5, "a", "/"));
+  emit(kTest, EventType::kRpcIssued, rpc(id(kTest, 2), id(kTest, 1), key(2), 6, "b", "/"));
+  emit(kTest, EventType::kRpcIssued, rpc(id(kTest, 3), id(kTest, 3), key(3), 7, "c", "/"));
+  EXPECT_EQ(recorder_.end(1).rpcs.size(), 3u);
+}
+
+}  // namespace
+}  // namespace filibuster::test
