@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+"""What the preload costs in a tight loop, in interleaved rounds with a control.
+
+    preload_bench.py                    plain, plain again (control), preloaded without a session
+    filibuster trace -- preload_bench.py --session
+                                        inside a session without faults too: the environment that a test
+                                        gets from the daemon is given on to those workers
+Options: --rounds N (at least 30 for a verdict), --build DIR, --json FILE.
+Exit code 1 if a bound of docs is exceeded by the lower end of its interval.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import stats
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+ADDED_PER_CALL_NS = 20       # without a session
+ADDED_PER_MESSAGE_NS = 1500  # in a session, plus the stack
+
+
+def environments(preload, session, nowhere):
+    """The environment of each variant. Without a session: an agent that looks where no daemon is."""
+    clean = {k: v for k, v in os.environ.items()
+             if not k.startswith("FILIBUSTER_") and k != "LD_PRELOAD"}
+    found = {"plain": clean, "control": clean,
+             "no session": clean | {"LD_PRELOAD": str(preload),
+                                    "FILIBUSTER_DAEMON": f"unix:{nowhere}/agent.sock"}}
+    if session:
+        found["session"] = {**os.environ, "LD_PRELOAD": str(preload)}
+    return found
+
+
+def run(worker, loop, environment, bursts, burst, pause_ms):
+    result = subprocess.run([worker, loop, str(bursts), str(burst), str(pause_ms)],
+                            env=environment, capture_output=True, text=True, timeout=120)
+    if result.returncode != 0:
+        sys.exit(f"{worker} {loop}: {result.stderr or result.returncode}")
+    return json.loads(result.stdout)
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--rounds", type=int, default=stats.MINIMUM_ROUNDS)
+    options.add_argument("--build", default=os.environ.get("BUILD", "build"))
+    options.add_argument("--session", action="store_true")
+    options.add_argument("--json")
+    given = options.parse_args()
+    build = REPOSITORY / given.build
+    worker, preload = build / "tests/preload_bench", build / "lib/libfilibuster.so"
+    if given.session and "FILIBUSTER_DAEMON" not in os.environ:
+        sys.exit("--session: run this as a test of a session (filibuster trace -- ... --session)")
+
+    missed, report = [], {}
+    with tempfile.TemporaryDirectory() as nowhere:
+        variants = environments(preload, given.session, nowhere)
+        # (loop, result, unit, variants, bursts, burst size, pause, bound by variant)
+        loops = [("calls", "ns_per_call", "ns/call", ["plain", "control", "no session"], 20, 2000, 0,
+                  {"no session": ADDED_PER_CALL_NS}),
+                 ("messages", "ns_per_message", "ns/message", list(variants), 10, 100, 10,
+                  {"session": ADDED_PER_MESSAGE_NS})]
+        for loop, result, unit, names, bursts, burst, pause, bounds in loops:
+            times = stats.interleaved(names, given.rounds, lambda name: run(
+                worker, loop, variants[name], bursts, burst, pause)[result])
+            control = stats.compare("control (plain against itself)", times["plain"],
+                                    times["control"])
+            print(f"{loop}: 300 bytes, plain {control.base:.2f} {unit}, {given.rounds} rounds")
+            print("  " + control.text(unit))
+            report[loop] = {"control": vars(control)}
+            for name in names[2:]:
+                found = stats.compare(name, times["plain"], times[name])
+                print("  " + found.text(unit, control))
+                report[loop][name] = vars(found)
+                bound = bounds.get(name)
+                if bound is not None and found.added_low > bound:
+                    missed.append(f"{loop}, {name}: {found.added:.0f} ns added, bound {bound} ns")
+    if given.json:
+        pathlib.Path(given.json).write_text(json.dumps(report, indent=1))
+    for line in missed:
+        print("missed: " + line)
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()
