@@ -13,7 +13,9 @@ Hash128 group_with(Hash128 before, uint32_t rpc, OutcomeId outcome) {
   return combine(before, uint64_t{rpc} << 32 | outcome);
 }
 
-Hash128 in_context(Hash128 context, Hash128 group) { return combine(context, group); }
+Hash128 in_context(Hash128 context, Hash128 group) {
+  return combine(context, group);
+}
 
 void GroupHasher::link(RpcList& list, uint32_t numbers) {
   ++call_;

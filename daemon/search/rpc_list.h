@@ -1,5 +1,5 @@
-// The RPCs of one execution in the form in which the search keeps and compares them: numbers instead
-// of indexes, a running hash for each group (the RPCs under one parent, in order of issue).
+// The RPCs of one execution in the form in which the search keeps and compares them: numbers
+// instead of indexes, a running hash for each group (the RPCs under one parent, in order of issue).
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct Item {
   uint32_t rpc = 0;     // number of the index, from 1
   uint32_t parent = 0;  // number of the parent's index; 0: []
   OutcomeId outcome = 0;
-  uint32_t faults = 0;  // number of the fault list; 0: never faulted here
+  uint32_t faults = 0;    // number of the fault list; 0: never faulted here
   bool injected = false;  // the outcome is a fault of ours
   // Made by GroupHasher::link from what stands before this item:
   uint32_t parent_at = kNowhere;  // where the parent stands in the list
-  Hash128 before;   // the group up to and without this item
+  Hash128 before;                 // the group up to and without this item
   Hash128 context;  // what stands before each ancestor in that one's group: all that can influence
                     // this item from outside its group, under service encapsulation
 };

@@ -13,8 +13,8 @@ namespace filibuster::search {
 namespace {
 
 constexpr Hash128 kFaultSalt{0x2545f4914f6cdd1dull, 0x9e6c63d0876a9a47ull};
-constexpr int kBatchMs = 100;    // the oldest uncommitted write while the search itself is at work
-constexpr int kHandOutMs = 10;   // and before an execution, which may take long
+constexpr int kBatchMs = 100;   // the oldest uncommitted write while the search itself is at work
+constexpr int kHandOutMs = 10;  // and before an execution, which may take long
 constexpr size_t kCachedLists = 1024;
 
 // Sum: the same for every order of the same faults.
@@ -46,9 +46,9 @@ struct OpenParent {
 
 // One level of the way from the newly faulted RPC up to []: the group that changes there.
 struct Level {
-  uint32_t at = 0;        // the RPC of the group that changes: the faulted one, then its ancestors
-  OutcomeId outcome = 0;  // its outcome with the new fault
-  Hash128 group;          // the group with that outcome
+  uint32_t at = 0;         // the RPC of the group that changes: the faulted one, then its ancestors
+  OutcomeId outcome = 0;   // its outcome with the new fault
+  Hash128 group;           // the group with that outcome
   AbstractId witness = 0;  // the execution that showed this group first
 };
 
@@ -60,15 +60,15 @@ struct Search::State {
   Error failure;  // the first failure of the store; then the search stands still
   bool failed = false;
 
-  HashTable<uint32_t> number_of;         // index -> number
-  ChunkedArray<Hash128> index_of;        // number -> index; 0 is []
-  HashTable<uint32_t> fault_list_of;     // hash of a fault list -> number
+  HashTable<uint32_t> number_of;      // index -> number
+  ChunkedArray<Hash128> index_of;     // number -> index; 0 is []
+  HashTable<uint32_t> fault_list_of;  // hash of a fault list -> number
   std::vector<std::vector<OutcomeId>> fault_lists{{}};
-  HashTable<Group> groups;               // prefixes of groups that executions showed
-  HashTable<NoValue> contexts;           // the same in context, executed or foreseen, and expanded
-  HashTable<NoValue> fault_sets;         // scheduled or explored
-  ChunkedArray<Abstract> abstracts;      // by id
-  std::deque<AbstractId> open;           // ascending ids: a stack
+  HashTable<Group> groups;           // prefixes of groups that executions showed
+  HashTable<NoValue> contexts;       // the same in context, executed or foreseen, and expanded
+  HashTable<NoValue> fault_sets;     // scheduled or explored
+  ChunkedArray<Abstract> abstracts;  // by id
+  std::deque<AbstractId> open;       // ascending ids: a stack
   std::unordered_map<AbstractId, OpenParent> open_parents;
   std::unordered_map<AbstractId, std::string> packed_lists;  // only without a store
   std::vector<std::pair<AbstractId, std::shared_ptr<const RpcList>>> cache{kCachedLists};
@@ -78,8 +78,8 @@ struct Search::State {
 
   std::vector<uint64_t> marked_in;  // by RPC number: the last mark() round that met it
   uint64_t mark_round = 0;
-  std::string packed;               // scratch
-  std::vector<Level> levels;        // scratch
+  std::string packed;         // scratch
+  std::vector<Level> levels;  // scratch
 
   State(const SearchOptions& o, SearchStore* s) : options(o), store(s) { index_of.push_back({}); }
 
@@ -310,8 +310,8 @@ void Search::State::append_rest(const RpcList& source, uint32_t parent, Hash128 
   }
 }
 
-// search.h "Expansion": `id` is redundant, `levels` says why, `list` is its parent's. Schedules what
-// may follow it in a context that no other execution has.
+// search.h "Expansion": `id` is redundant, `levels` says why, `list` is its parent's. Schedules
+// what may follow it in a context that no other execution has.
 void Search::State::foresee(AbstractId id, const RpcList& list) {
   const Abstract& abstract = abstracts[id];
   auto foreseen = std::make_shared<RpcList>();
@@ -377,9 +377,15 @@ Result<void> Search::State::load() {
         open.push_back(row.id);
         ++open_parents[row.parent].open_children;
         break;
-      case AbstractState::kExecuted: ++counts.executed; break;
-      case AbstractState::kRedundant: ++counts.redundant; break;
-      case AbstractState::kAbandoned: ++abandoned; break;
+      case AbstractState::kExecuted:
+        ++counts.executed;
+        break;
+      case AbstractState::kRedundant:
+        ++counts.redundant;
+        break;
+      case AbstractState::kAbandoned:
+        ++abandoned;
+        break;
     }
   });
   if (!rows) return rows;
@@ -398,8 +404,9 @@ Result<void> Search::State::load() {
   });
   if (!concretes) return concretes;
   if (!whole) {
-    return Error{"search store: its tables contradict each other; move the file away to start from "
-                 "nothing"};
+    return Error{
+        "search store: its tables contradict each other; move the file away to start from "
+        "nothing"};
   }
   auto counters = store->counters();
   if (!counters) return counters.error();
@@ -490,7 +497,9 @@ std::optional<AbstractExecution> Search::next() {
   return std::nullopt;
 }
 
-Result<void> Search::health() const { return state_->health(); }
+Result<void> Search::health() const {
+  return state_->health();
+}
 
 AbstractExecution Search::describe(AbstractId id) const {
   const State& s = *state_;
@@ -519,10 +528,12 @@ std::vector<AbstractId> Search::redundant_because(AbstractId id) const {
   State& s = *state_;
   if (id == kReference || id >= s.abstracts.size()) return {};
   const Abstract& abstract = s.abstracts[id];
-  if (abstract.state != AbstractState::kOpen && abstract.state != AbstractState::kRedundant) return {};
+  if (abstract.state != AbstractState::kOpen && abstract.state != AbstractState::kRedundant)
+    return {};
   const auto list = s.list_of(abstract.parent);
   if (list == nullptr || !s.redundant(*list, abstract.position, abstract.fault)) return {};
-  std::vector<AbstractId> because{abstract.parent};  // showed every group that the fault leaves alone
+  std::vector<AbstractId> because{
+      abstract.parent};  // showed every group that the fault leaves alone
   for (const Level& level : s.levels) because.push_back(level.witness);
   std::sort(because.begin(), because.end());
   because.erase(std::unique(because.begin(), because.end()), because.end());

@@ -1,37 +1,39 @@
-// The search of SFIT (dissertation Algorithms 1, 2, 4; facts.md "Search"), free of processes and I/O
-// but for the store behind `SearchStore`. Feed it what executions observed; it says what to execute
-// next. Depth first, last scheduled first.
+// The search of SFIT (dissertation Algorithms 1, 2, 4; facts.md "Search"), free of processes and
+// I/O but for the store behind `SearchStore`. Feed it what executions observed; it says what to
+// execute next. Depth first, last scheduled first.
 //
 //   Search search(options, &store);             // or Search::resume(...)
 //   search.executed(kReference, rpcs);
 //   while (auto next = search.next()) { run it; search.executed(next->id, rpcs); }
 //   search.health();                            // did it end because the store failed?
 //
-// Reduction (ESR). A group is what was seen under one parent: its RPCs in order of issue, each with the
-// outcome that the caller saw; [] is a parent too. Service encapsulation means: given the outcomes of
-// a group so far, the parent's next RPC, or its answer, is determined. Each executed execution
-// registers a running hash of every prefix of every group of it, with the outcome of the parent RPC
-// in the execution that showed it first. A scheduled execution (the prefix of its parent execution up
-// to one RPC, that one now faulted) is redundant when each of its groups is registered. The parent
-// execution registered all groups but the one of the faulted RPC and those of its ancestors, so
-// only these are looked up, bottom-up: the faulted RPC's group with the fault; its parent was open
-// then, so its outcome is the one that the group's first execution showed; with that outcome the
-// parent's group; and so on to []. A missing group, or an unknown outcome, is 'not redundant'.
+// Reduction (ESR). A group is what was seen under one parent: its RPCs in order of issue, each with
+// the outcome that the caller saw; [] is a parent too. Service encapsulation means: given the
+// outcomes of a group so far, the parent's next RPC, or its answer, is determined. Each executed
+// execution registers a running hash of every prefix of every group of it, with the outcome of the
+// parent RPC in the execution that showed it first. A scheduled execution (the prefix of its parent
+// execution up to one RPC, that one now faulted) is redundant when each of its groups is
+// registered. The parent execution registered all groups but the one of the faulted RPC and those
+// of its ancestors, so only these are looked up, bottom-up: the faulted RPC's group with the fault;
+// its parent was open then, so its outcome is the one that the group's first execution showed; with
+// that outcome the parent's group; and so on to []. A missing group, or an unknown outcome, is 'not
+// redundant'.
 //
-// Why the first execution may be believed: faults are added in order of issue, and a parent is executed
-// (or found redundant) before its children. So the first execution that shows a group prefix has no
-// fault after it, exactly like the scheduled one. This needs determinism (facts.md); an RPC that
-// moves or answers differently makes another hash, which costs an execution and hides nothing.
+// Why the first execution may be believed: faults are added in order of issue, and a parent is
+// executed (or found redundant) before its children. So the first execution that shows a group
+// prefix has no fault after it, exactly like the scheduled one. This needs determinism (facts.md);
+// an RPC that moves or answers differently makes another hash, which costs an execution and hides
+// nothing.
 //
-// Expansion. The dissertation does not expand what it prunes; that loses executions when a service's
-// answer is no configured fault: users asks A, then B; B falls back from b to c and answers 418 if both
-// fail. {a, b} is redundant (A: 500 and B: 200 were seen), and {a, b, c}, the only way to A: 500 with
-// B: 418, would never be scheduled. Therefore a redundant execution is expanded with the RPCs
-// that its groups' first executions show after it, level by level, up to the first level
-// whose group was expanded before in the same context (what stands before each of its ancestors). No
-// execution is run for that, and the published counts stay as they are. What holds then for a
-// deterministic application: every group prefix that any set of faults can produce is produced by
-// some execution of the reduced search (tests/unit/search/reduction_property_test.cc).
+// Expansion. The dissertation does not expand what it prunes; that loses executions when a
+// service's answer is no configured fault: users asks A, then B; B falls back from b to c and
+// answers 418 if both fail. {a, b} is redundant (A: 500 and B: 200 were seen), and {a, b, c}, the
+// only way to A: 500 with B: 418, would never be scheduled. Therefore a redundant execution is
+// expanded with the RPCs that its groups' first executions show after it, level by level, up to the
+// first level whose group was expanded before in the same context (what stands before each of its
+// ancestors). No execution is run for that, and the published counts stay as they are. What holds
+// then for a deterministic application: every group prefix that any set of faults can produce is
+// produced by some execution of the reduced search (tests/unit/search/reduction_property_test.cc).
 #pragma once
 
 #include <cstdint>
@@ -55,9 +57,9 @@ using OutcomeId = uint32_t;
 // What one execution saw of one RPC, in order of issue.
 struct ObservedRpc {
   Hash128 index;
-  Hash128 parent;               // index of the RPC that caused it; Hash128{} = [] (entry)
-  OutcomeId outcome = 0;        // what the caller saw
-  OutcomeId injected = 0;       // the fault injected here; 0 = none
+  Hash128 parent;          // index of the RPC that caused it; Hash128{} = [] (entry)
+  OutcomeId outcome = 0;   // what the caller saw
+  OutcomeId injected = 0;  // the fault injected here; 0 = none
   // Fault configuration of this RPC, in configured order; empty: never faulted here (the test's own
   // calls, unknown cause). Scheduled in this order, so explored in the reverse of it.
   std::vector<OutcomeId> faults;
@@ -74,8 +76,8 @@ struct PlannedFault {
 
 struct AbstractExecution {
   AbstractId id;
-  AbstractId parent;                  // the execution it was scheduled from
-  std::vector<PlannedFault> faults;   // in order of the prefix; the last one is the newest
+  AbstractId parent;                 // the execution it was scheduled from
+  std::vector<PlannedFault> faults;  // in order of the prefix; the last one is the newest
 };
 
 struct SearchOptions {
@@ -87,12 +89,12 @@ struct SearchOptions {
 };
 
 struct SearchCounts {
-  uint64_t scheduled = 0;   // abstract executions ever scheduled (without the reference)
-  uint64_t executed = 0;    // with the reference
-  uint64_t redundant = 0;   // pruned by ESR: foreseen, not executed
-  uint64_t duplicate = 0;   // the same faults were scheduled or explored already
+  uint64_t scheduled = 0;     // abstract executions ever scheduled (without the reference)
+  uint64_t executed = 0;      // with the reference
+  uint64_t redundant = 0;     // pruned by ESR: foreseen, not executed
+  uint64_t duplicate = 0;     // the same faults were scheduled or explored already
   uint64_t beyond_bound = 0;  // not scheduled or not executed because of a bound
-  uint64_t open = 0;        // scheduled and not yet decided
+  uint64_t open = 0;          // scheduled and not yet decided
 };
 
 class SearchStore;  // daemon/store/store.h
@@ -107,8 +109,8 @@ class Search {
   // and not reported back is handed out again.
   static Result<Search> resume(const SearchOptions& options, SearchStore* store);
 
-  // The reference execution, or the execution `id` handed out by next(), is done and may be believed.
-  // Schedules prefix + {rpc -> f} for every RPC first seen beyond the prefix.
+  // The reference execution, or the execution `id` handed out by next(), is done and may be
+  // believed. Schedules prefix + {rpc -> f} for every RPC first seen beyond the prefix.
   Result<void> executed(AbstractId id, std::span<const ObservedRpc> rpcs);
   // `id` could not be concluded (plan not met, incomplete): recorded with the reason, not expanded.
   Result<void> abandoned(AbstractId id, std::string_view reason);

@@ -14,8 +14,19 @@ using Clock = std::chrono::steady_clock;
 
 // One row per prepared statement.
 enum Sql : size_t {
-  kBegin, kCommit, kGetMeta, kSetMeta, kAddOutcome, kPutResult, kAddRpc, kAddFaultList,
-  kAddAbstract, kDecide, kAddConcrete, kGetConcrete, kSqlCount,
+  kBegin,
+  kCommit,
+  kGetMeta,
+  kSetMeta,
+  kAddOutcome,
+  kPutResult,
+  kAddRpc,
+  kAddFaultList,
+  kAddAbstract,
+  kDecide,
+  kAddConcrete,
+  kGetConcrete,
+  kSqlCount,
 };
 constexpr std::array<const char*, kSqlCount> kSql = {
     "BEGIN IMMEDIATE",
@@ -27,7 +38,8 @@ constexpr std::array<const char*, kSqlCount> kSql = {
     "INSERT OR REPLACE INTO result (number, json) VALUES (?1, ?2)",
     "INSERT INTO rpc (number, hash) VALUES (?1, ?2)",
     "INSERT INTO fault_list (number, faults) VALUES (?1, ?2)",
-    "INSERT INTO abstract (id, parent, rpc, position, fault, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    "INSERT INTO abstract (id, parent, rpc, position, fault, state) VALUES (?1, ?2, ?3, ?4, ?5, "
+    "?6)",
     "UPDATE abstract SET state = ?2, reason = ?3 WHERE id = ?1",
     "INSERT OR REPLACE INTO concrete (id, predicted, rpcs) VALUES (?1, ?2, ?3)",
     "SELECT rpcs FROM concrete WHERE id = ?1",
@@ -177,7 +189,8 @@ Result<void> SearchStore::State::check_version() {
     return execute(("INSERT INTO meta (key, value) VALUES ('version', '" + ours + "')").c_str());
   }
   if (std::atoi(found.c_str()) == kMajor) return {};
-  return Error{"search store " + path + ": it has version " + found + ", this program reads " + ours +
+  return Error{"search store " + path + ": it has version " + found + ", this program reads " +
+               ours +
                "; continue with the program that wrote it, or move the file away to start from "
                "nothing"};
 }
@@ -195,7 +208,9 @@ Result<void> SearchStore::State::load_outcomes() {
 }
 
 SearchStore::SearchStore(std::unique_ptr<State> state) : state_(std::move(state)) {}
-SearchStore::~SearchStore() { (void)flush(); }
+SearchStore::~SearchStore() {
+  (void)flush();
+}
 
 Result<std::unique_ptr<SearchStore>> SearchStore::open(const std::string& path) {
   auto state = std::make_unique<State>();
@@ -207,9 +222,9 @@ Result<std::unique_ptr<SearchStore>> SearchStore::open(const std::string& path) 
   }
   // The lock is taken by the first transaction and kept. 16 MiB of pages are cached, and 32 MiB of
   // log are written before they are folded into the file.
-  for (const char* sql :
-       {"PRAGMA locking_mode = EXCLUSIVE", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL",
-        "PRAGMA cache_size = -16384", "PRAGMA wal_autocheckpoint = 8192", "BEGIN IMMEDIATE", kSchema}) {
+  for (const char* sql : {"PRAGMA locking_mode = EXCLUSIVE", "PRAGMA journal_mode = WAL",
+                          "PRAGMA synchronous = NORMAL", "PRAGMA cache_size = -16384",
+                          "PRAGMA wal_autocheckpoint = 8192", "BEGIN IMMEDIATE", kSchema}) {
     if (auto done = state->execute(sql); !done) return done.error();
   }
   for (auto step : {&State::check_version, &State::load_outcomes, &State::prepare}) {
@@ -301,9 +316,10 @@ Result<void> SearchStore::put_result(uint32_t number, std::string_view json) {
 
 Result<std::vector<std::pair<uint32_t, std::string>>> SearchStore::results() {
   std::vector<std::pair<uint32_t, std::string>> rows;
-  auto read = state_->each("SELECT number, json FROM result ORDER BY number", [&](sqlite3_stmt* row) {
-    rows.emplace_back(static_cast<uint32_t>(sqlite3_column_int64(row, 0)), column_view(row, 1));
-  });
+  auto read =
+      state_->each("SELECT number, json FROM result ORDER BY number", [&](sqlite3_stmt* row) {
+        rows.emplace_back(static_cast<uint32_t>(sqlite3_column_int64(row, 0)), column_view(row, 1));
+      });
   if (!read) return read.error();
   return rows;
 }
@@ -358,8 +374,8 @@ Result<std::string> SearchStore::concrete(AbstractId id) {
   if (code == SQLITE_ROW) packed = std::string(column_view(s.at(kGetConcrete), 0));
   Error error;
   if (code == SQLITE_DONE) {
-    error = Error{"search store " + s.path + ": execution " + std::to_string(id) +
-                  " is missing; " + advice(SQLITE_CORRUPT)};
+    error = Error{"search store " + s.path + ": execution " + std::to_string(id) + " is missing; " +
+                  advice(SQLITE_CORRUPT)};
   } else if (code != SQLITE_ROW) {
     error = s.error(code);
   }
@@ -402,29 +418,30 @@ Result<void> SearchStore::each_rpc(const std::function<void(uint32_t, Hash128)>&
 
 Result<void> SearchStore::each_fault_list(
     const std::function<void(uint32_t, std::string_view)>& row) {
-  return state_->each("SELECT number, faults FROM fault_list ORDER BY number", [&](sqlite3_stmt* at) {
-    row(static_cast<uint32_t>(sqlite3_column_int64(at, 0)), column_view(at, 1));
-  });
+  return state_->each("SELECT number, faults FROM fault_list ORDER BY number",
+                      [&](sqlite3_stmt* at) {
+                        row(static_cast<uint32_t>(sqlite3_column_int64(at, 0)), column_view(at, 1));
+                      });
 }
 
 Result<void> SearchStore::each_abstract(const std::function<void(const AbstractRow&)>& row) {
-  return state_->each(
-      "SELECT id, parent, rpc, position, fault, state FROM abstract ORDER BY id",
-      [&](sqlite3_stmt* at) {
-        const auto number = [at](int column) {
-          return static_cast<uint32_t>(sqlite3_column_int64(at, column));
-        };
-        row({number(0), number(1), number(2), number(3), number(4),
-             static_cast<AbstractState>(number(5))});
-      });
+  return state_->each("SELECT id, parent, rpc, position, fault, state FROM abstract ORDER BY id",
+                      [&](sqlite3_stmt* at) {
+                        const auto number = [at](int column) {
+                          return static_cast<uint32_t>(sqlite3_column_int64(at, column));
+                        };
+                        row({number(0), number(1), number(2), number(3), number(4),
+                             static_cast<AbstractState>(number(5))});
+                      });
 }
 
 Result<void> SearchStore::each_concrete(
     const std::function<void(AbstractId, bool, std::string_view)>& row) {
-  return state_->each("SELECT id, predicted, rpcs FROM concrete ORDER BY id", [&](sqlite3_stmt* at) {
-    row(static_cast<AbstractId>(sqlite3_column_int64(at, 0)), sqlite3_column_int64(at, 1) != 0,
-        column_view(at, 2));
-  });
+  return state_->each("SELECT id, predicted, rpcs FROM concrete ORDER BY id",
+                      [&](sqlite3_stmt* at) {
+                        row(static_cast<AbstractId>(sqlite3_column_int64(at, 0)),
+                            sqlite3_column_int64(at, 1) != 0, column_view(at, 2));
+                      });
 }
 
 Result<std::vector<std::pair<AbstractId, std::string>>> SearchStore::abandoned() {

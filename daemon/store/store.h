@@ -26,7 +26,7 @@
 namespace filibuster::search {
 
 enum class AbstractState : uint8_t {
-  kOpen = 0,       // scheduled, perhaps handed out; not decided
+  kOpen = 0,  // scheduled, perhaps handed out; not decided
   kExecuted = 1,
   kRedundant = 2,  // pruned by ESR
   kAbandoned = 3,  // could not be concluded; the reason is kept
@@ -65,8 +65,8 @@ class SearchStore {
   // Free texts by key ("session", "configuration", ...). "version" is the store's own.
   Result<std::optional<std::string>> meta(std::string_view key);
   Result<void> set_meta(std::string_view key, std::string_view value);
-  // Interns an outcome text ("status:503", "refused"): equal texts are equal ids, across resumes too.
-  // The empty text is 0.
+  // Interns an outcome text ("status:503", "refused"): equal texts are equal ids, across resumes
+  // too. The empty text is 0.
   Result<OutcomeId> outcome(std::string_view text);
   // Text of an interned outcome; empty for 0 and for an unknown id.
   std::string_view outcome_text(OutcomeId id) const;

@@ -1,5 +1,5 @@
-// The counts that the dissertation's corpus gives (facts.md "Numbers from the seeds"), with the faults
-// {500, 502, 503, 504} at every RPC but the test's own.
+// The counts that the dissertation's corpus gives (facts.md "Numbers from the seeds"), with the
+// faults {500, 502, 503, 504} at every RPC but the test's own.
 #include <gtest/gtest.h>
 
 #include "tests/unit/search/simulated_application.h"
@@ -10,7 +10,9 @@ namespace {
 const std::vector<std::string> kFour = {"status:500", "status:502", "status:503", "status:504"};
 const std::string kFailed = "status:500";
 
-bool ok(const std::string& outcome) { return outcome == kOk; }
+bool ok(const std::string& outcome) {
+  return outcome == kOk;
+}
 
 void test_calls(SimulatedApplication& app, const std::string& service) {
   app.test([service](Caller& c) { return c.call(service); });
@@ -42,8 +44,12 @@ SimulatedApplication chain(int tries, const std::vector<std::string>& on_booking
   test_calls(app, "users");
   return app;
 }
-SimulatedApplication cinema_2() { return chain(1, kFour); }
-SimulatedApplication cinema_3() { return chain(2, kFour); }
+SimulatedApplication cinema_2() {
+  return chain(1, kFour);
+}
+SimulatedApplication cinema_3() {
+  return chain(2, kFour);
+}
 
 // Both are asked whatever happens; a default answer replaces a failed one.
 SimulatedApplication cinema_5() {
@@ -83,8 +89,8 @@ SimulatedApplication fallback(const std::string& first, const std::string& other
   return app;
 }
 
-// Figure 3.1. All dependencies are hard but Stats. `storage_failure`: what the Content Delivery Service
-// answers when a storage fails.
+// Figure 3.1. All dependencies are hard but Stats. `storage_failure`: what the Content Delivery
+// Service answers when a storage fails.
 SimulatedApplication audible(const std::string& storage_failure) {
   SimulatedApplication app;
   for (const char* service :
@@ -100,9 +106,8 @@ SimulatedApplication audible(const std::string& storage_failure) {
     if (!ok(c.call("ads"))) return kFailed;
     return ok(c.call("assets")) && ok(c.call("metadata")) ? kOk : storage_failure;
   });
-  app.service("app", [](Caller& c) {
-    return ok(c.call("cde")) && ok(c.call("cds")) ? kOk : kFailed;
-  });
+  app.service("app",
+              [](Caller& c) { return ok(c.call("cde")) && ok(c.call("cds")) ? kOk : kFailed; });
   test_calls(app, "app");
   return app;
 }

@@ -1,6 +1,7 @@
 // Reduction against an explorer that shares nothing with it: every set of faults that can be met at
 // all is run. What is claimed (search.h "Expansion"): each group of RPCs with outcomes that any
-// of those runs shows is shown by some run of the reduced search, hence each outcome of each service.
+// of those runs shows is shown by some run of the reduced search, hence each outcome of each
+// service.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -29,8 +30,8 @@ SimulatedApplication random_application(uint64_t seed) {
         const uint64_t choice = state.lo >> 8;
         if (i + 1 == services || done == calls || choice % 4 == 0) {
           // "status:418" and the fallback's answer are no configured faults.
-          constexpr const char* kAnswers[] = {"status:200", "status:200", "status:500", "status:418",
-                                              "status:200 fallback"};
+          constexpr const char* kAnswers[] = {"status:200", "status:200", "status:500",
+                                              "status:418", "status:200 fallback"};
           return kAnswers[choice / 4 % 5];
         }
         c.call("s" + std::to_string(i + 1 + static_cast<int>(choice / 4 % (services - i - 1))));
@@ -105,8 +106,8 @@ TEST_P(Reduction, ShowsEveryGroupThatBruteForceShows) {
     all_runs += all.runs;
   }
   RecordProperty("compared", static_cast<int>(compared));
-  std::printf("%zu applications, fewer executions in %zu, %lu instead of %lu executions\n", compared,
-              smaller, static_cast<unsigned long>(reduced_runs),
+  std::printf("%zu applications, fewer executions in %zu, %lu instead of %lu executions\n",
+              compared, smaller, static_cast<unsigned long>(reduced_runs),
               static_cast<unsigned long>(all_runs));
   EXPECT_GT(compared, 400u);
   EXPECT_GT(smaller, compared / 10);
@@ -128,9 +129,10 @@ TEST_P(Reduction, SwitchedOffRunsEverySetOfFaultsOnce) {
 
 INSTANTIATE_TEST_SUITE_P(BothOrders, Reduction, testing::Bool());
 
-// The smallest application for which pruning without expansion is not complete: B falls back to C, and
-// answers 418, which is no configured fault, when C fails too. A's failure combined with that
-// answer is reached only through {a, b}, which is redundant in itself (A: 500 and B: 200 were seen).
+// The smallest application for which pruning without expansion is not complete: B falls back to C,
+// and answers 418, which is no configured fault, when C fails too. A's failure combined with that
+// answer is reached only through {a, b}, which is redundant in itself (A: 500 and B: 200 were
+// seen).
 TEST(Reduction, ExpandsARedundantExecutionInAContextThatNoOtherHas) {
   SimulatedApplication app;
   for (const char* service : {"A", "a", "b", "c"}) app.faults(service, {"status:500"});

@@ -1,5 +1,6 @@
-// An application in one process, without sockets: services are functions that issue RPCs and map their
-// outcomes to their own answer. Runs under a plan of faults and says what the agents would have seen.
+// An application in one process, without sockets: services are functions that issue RPCs and map
+// their outcomes to their own answer. Runs under a plan of faults and says what the agents would
+// have seen.
 //
 //   SimulatedApplication app;
 //   app.faults("movies", {"status:503"});

@@ -32,7 +32,8 @@ SimulatedApplication application() {
 class Store : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "filibuster-store-XXXXXX").string();
+    std::string name =
+        (std::filesystem::temp_directory_path() / "filibuster-store-XXXXXX").string();
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     directory_ = name;
     path_ = directory_ / "search.db";
@@ -164,8 +165,8 @@ TEST_F(Store, AnotherMajorVersionIsRefused) {
   open().reset();
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(db, "UPDATE meta SET value = '2.0' WHERE key = 'version'", nullptr, nullptr,
-                         nullptr),
+  ASSERT_EQ(sqlite3_exec(db, "UPDATE meta SET value = '2.0' WHERE key = 'version'", nullptr,
+                         nullptr, nullptr),
             SQLITE_OK);
   sqlite3_close(db);
   const std::string error = open_error();

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "daemon/report/finding.h"
+
+namespace filibuster {
+namespace {
+
+struct VerdictRow {
+  std::string_view name;
+  bool failure;
+};
+constexpr std::array<VerdictRow, 7> kVerdicts = {{
+    {"passed", false},
+    {"failed", true},
+    {"crashed", true},
+    {"test-timeout", true},
+    {"plan-not-met", false},
+    {"incomplete", false},
+    {"not-quiescent", false},
+}};
+
+using FaultKeys = std::set<std::pair<Hash128, std::string>>;
+
+FaultKeys keys_of(const std::vector<InjectedFault>& faults) {
+  FaultKeys keys;
+  for (const InjectedFault& fault : faults) keys.emplace(fault.index, fault.fault);
+  return keys;
+}
+
+bool contains(const FaultKeys& larger, const FaultKeys& smaller) {
+  return std::includes(larger.begin(), larger.end(), smaller.begin(), smaller.end());
+}
+
+}  // namespace
+
+std::string_view verdict_name(Verdict verdict) {
+  const auto at = static_cast<size_t>(verdict);
+  return at < kVerdicts.size() ? kVerdicts[at].name : "unknown";
+}
+
+bool is_failure(Verdict verdict) {
+  const auto at = static_cast<size_t>(verdict);
+  return at < kVerdicts.size() && kVerdicts[at].failure;
+}
+
+std::vector<Finding> group_failures(const std::vector<Execution>& failures) {
+  std::vector<FaultKeys> sets;
+  for (const Execution& failure : failures) sets.push_back(keys_of(failure.faults));
+  // The minimal sets, each once, smallest first: nothing smaller follows one that is taken.
+  std::vector<size_t> by_size(failures.size());
+  for (size_t i = 0; i < by_size.size(); ++i) by_size[i] = i;
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [&](size_t a, size_t b) { return sets[a].size() < sets[b].size(); });
+  std::vector<size_t> minimal;
+  for (size_t at : by_size) {
+    const bool covered = std::any_of(minimal.begin(), minimal.end(),
+                                     [&](size_t m) { return contains(sets[at], sets[m]); });
+    if (!covered) minimal.push_back(at);
+  }
+  std::sort(minimal.begin(), minimal.end());
+  // A finding shows the execution with exactly the minimal set: nothing else is injected there. Its
+  // place is that of the first failure that belongs to it.
+  std::vector<std::pair<size_t, Finding>> placed;
+  for (size_t at : minimal) {
+    Finding finding;
+    finding.first = failures[at];
+    finding.minimal = failures[at].faults;
+    finding.executions = 0;
+    size_t place = at;
+    for (size_t i = 0; i < failures.size(); ++i) {
+      if (!contains(sets[i], sets[at])) continue;
+      place = std::min(place, i);
+      ++finding.executions;
+    }
+    placed.emplace_back(place, std::move(finding));
+  }
+  std::stable_sort(placed.begin(), placed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Finding> findings;
+  for (auto& [place, finding] : placed) findings.push_back(std::move(finding));
+  return findings;
+}
+
+}  // namespace filibuster

@@ -1,0 +1,247 @@
+// report.json and counterexample files (docs/report.md). No exception of the JSON library leaves.
+#include <nlohmann/json.hpp>
+
+#include "daemon/report/finding.h"
+
+namespace filibuster {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+constexpr size_t kMaxSample = 256;  // bytes of a body that the tree of a report shows
+
+// Bytes that are not UTF-8 (a test may print anything) become U+FFFD.
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json hash(Hash128 value) {
+  return value.is_zero() ? Json("") : Json(to_hex(value));
+}
+
+Json redacted(const std::vector<std::string>& texts) {
+  Json out = Json::array();
+  for (const std::string& text : texts) out.push_back(redact(text));
+  return out;
+}
+
+Json row(const InjectedFault& fault) {
+  return {{"fault", fault.fault},
+          {"caller", fault.caller},
+          {"service", fault.service},
+          {"method", fault.method},
+          {"path", redact(fault.path)},
+          {"count", fault.count},
+          {"call_site", fault.call_site},
+          {"stack", fault.stack},
+          {"service_path", fault.service_path},
+          {"index", hash(fault.index)},
+          {"parent", hash(fault.parent)},
+          {"signature", hash(fault.signature)},
+          {"connect_key", hash(fault.connect_key)},
+          {"opens_connection", fault.opens_connection}};
+}
+
+Json rows(const std::vector<InjectedFault>& faults) {
+  Json out = Json::array();
+  for (const InjectedFault& fault : faults) out.push_back(row(fault));
+  return out;
+}
+
+Json row(const Execution& execution) {
+  return {{"execution", execution.number},
+          {"id", execution.id},
+          {"verdict", verdict_name(execution.verdict)},
+          {"detail", redact(execution.detail)},
+          {"output", redact(execution.output)},
+          {"seconds", execution.seconds},
+          {"faults", rows(execution.faults)}};
+}
+
+Json row(const Finding& finding) {
+  return {{"faults", rows(finding.minimal)},
+          {"executions", finding.executions},
+          {"reproduced", finding.reproduced ? Json(*finding.reproduced) : Json(nullptr)},
+          {"counterexample", finding.counterexample},
+          {"first", row(finding.first)}};
+}
+
+Json row(const NotInterposedRecord& record) {
+  return {{"service", record.service},
+          {"peer", record.peer},
+          {"target_service", record.target_service},
+          {"reason", record.reason},
+          {"outgoing", record.outgoing},
+          {"times", record.times}};
+}
+
+Json row(const RpcRecord& rpc) {
+  const std::string sample = rpc.response_sample.substr(0, kMaxSample);
+  return {
+      {"index", hash(rpc.index)},       {"parent", hash(rpc.parent)},
+      {"caller", rpc.caller},           {"service", rpc.service},
+      {"received_by", rpc.received_by}, {"method", rpc.method},
+      {"path", redact(rpc.target)},     {"count", rpc.count},
+      {"cause", cause_name(rpc.cause)}, {"outcome", rpc.open ? "open" : outcome_name(rpc.outcome)},
+      {"status", rpc.status},           {"response_size", rpc.response_size},
+      {"response", redact(sample)},     {"stack", rpc.stack_text}};
+}
+
+Json row(const search::SearchCounts& counts) {
+  return {{"executed", counts.executed},         {"scheduled", counts.scheduled},
+          {"redundant", counts.redundant},       {"duplicate", counts.duplicate},
+          {"beyond_bound", counts.beyond_bound}, {"open", counts.open}};
+}
+
+Json row(const TestReport& test) {
+  Json findings = Json::array(), skipped = Json::array(), dependencies = Json::array(),
+       reference = Json::array();
+  for (const Finding& finding : test.findings) {
+    Json out = row(finding);
+    out["number"] = findings.size() + 1;
+    findings.push_back(std::move(out));
+  }
+  for (const Skipped& skip : test.skipped) {
+    skipped.push_back({{"what", redact(skip.what)}, {"reason", redact(skip.reason)}});
+  }
+  for (const auto& record : test.dependencies_not_tested) dependencies.push_back(row(record));
+  for (const RpcRecord& rpc : test.reference) reference.push_back(row(rpc));
+  return {{"test", test.test},
+          {"finished", test.finished},
+          {"counts", row(test.counts)},
+          {"seconds",
+           {{"total", test.seconds},
+            {"reference", test.reference_seconds},
+            {"median_execution", test.median_execution_seconds}}},
+          {"fault_configuration", test.fault_configuration},
+          {"findings", std::move(findings)},
+          {"skipped", std::move(skipped)},
+          {"dependencies_not_tested", std::move(dependencies)},
+          {"without_cause", redacted(test.without_cause)},
+          {"notes", redacted(test.notes)},
+          {"reference", std::move(reference)}};
+}
+
+// --- reading ---
+
+struct Reader {
+  const Json& object;
+  const char* what;
+  std::string problem;  // the first one
+
+  void fail(const char* name, const char* expected) {
+    if (problem.empty()) problem = std::string(what) + "." + name + ": expected " + expected;
+  }
+  void text(const char* name, std::string* out) {
+    const auto at = object.find(name);
+    if (at == object.end() || !at->is_string()) return fail(name, "a text");
+    *out = at->get<std::string>();
+  }
+  void texts(const char* name, std::vector<std::string>* out) {
+    const auto at = object.find(name);
+    if (at == object.end() || !at->is_array()) return fail(name, "a list of texts");
+    for (const Json& one : *at) {
+      if (!one.is_string()) return fail(name, "a list of texts");
+      out->push_back(one.get<std::string>());
+    }
+  }
+  void hash(const char* name, Hash128* out) {
+    std::string digits;
+    text(name, &digits);
+    if (!digits.empty() && !from_hex(digits, out)) fail(name, "32 hexadecimal digits");
+  }
+  void number(const char* name, uint32_t* out) {
+    const auto at = object.find(name);
+    if (at == object.end() || !at->is_number_unsigned()) return fail(name, "a number");
+    *out = at->get<uint32_t>();
+  }
+  void flag(const char* name, bool* out) {
+    const auto at = object.find(name);
+    if (at == object.end() || !at->is_boolean()) return fail(name, "true or false");
+    *out = at->get<bool>();
+  }
+};
+
+std::string read_fault(const Json& json, InjectedFault* out) {
+  if (!json.is_object()) return "faults: expected a list of objects";
+  Reader reader{json, "faults", {}};
+  reader.text("fault", &out->fault);
+  reader.text("caller", &out->caller);
+  reader.text("service", &out->service);
+  reader.text("method", &out->method);
+  reader.text("path", &out->path);
+  reader.number("count", &out->count);
+  reader.text("call_site", &out->call_site);
+  reader.texts("stack", &out->stack);
+  reader.texts("service_path", &out->service_path);
+  reader.hash("index", &out->index);
+  reader.hash("parent", &out->parent);
+  reader.hash("signature", &out->signature);
+  reader.hash("connect_key", &out->connect_key);
+  reader.flag("opens_connection", &out->opens_connection);
+  if (reader.problem.empty() && out->index.is_zero()) reader.fail("index", "an index");
+  return reader.problem;
+}
+
+Error invalid(const std::string& problem) {
+  return Error{"counterexample: " + problem + "; run the exploration again to write it anew"};
+}
+
+}  // namespace
+
+std::string to_json(const SessionReport& report) {
+  Json tests = Json::array();
+  for (const TestReport& test : report.tests) tests.push_back(row(test));
+  return dump({{"version", kVersion},
+               {"session", report.session},
+               {"config", report.config_path},
+               {"exit_code", report.exit_code},
+               {"tests", std::move(tests)}});
+}
+
+std::string to_json(const Counterexample& counterexample) {
+  return dump({{"version", kVersion},
+               {"test", counterexample.test},
+               {"config_path", counterexample.config_path},
+               {"directory", counterexample.directory},
+               {"verdict", counterexample.verdict},
+               {"detail", redact(counterexample.detail)},
+               {"faults", rows(counterexample.faults)},
+               {"output", redact(counterexample.output)},
+               // As it is: a replay needs the configuration that was explored.
+               {"config_text", counterexample.config_text}});
+}
+
+Result<Counterexample> parse_counterexample(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) return invalid("it is not valid JSON");
+  if (!json.is_object()) return invalid("expected an object");
+  const auto version = json.find("version");
+  if (version == json.end() || !version->is_number_integer()) return invalid("it has no version");
+  if (*version != kVersion) {
+    return Error{"counterexample: it has version " + version->dump() + ", this program reads " +
+                 std::to_string(kVersion) + "; use the program that wrote it"};
+  }
+  Counterexample out;
+  Reader reader{json, "counterexample", {}};
+  reader.text("test", &out.test);
+  reader.text("config_path", &out.config_path);
+  reader.text("directory", &out.directory);
+  reader.text("verdict", &out.verdict);
+  reader.text("detail", &out.detail);
+  reader.text("output", &out.output);
+  reader.text("config_text", &out.config_text);
+  if (!reader.problem.empty()) return invalid(reader.problem);
+  const auto faults = json.find("faults");
+  if (faults == json.end() || !faults->is_array()) return invalid("faults: expected a list");
+  for (const Json& one : *faults) {
+    out.faults.emplace_back();
+    if (auto problem = read_fault(one, &out.faults.back()); !problem.empty()) {
+      return invalid(problem);
+    }
+  }
+  return out;
+}
+
+}  // namespace filibuster

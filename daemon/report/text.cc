@@ -1,0 +1,272 @@
+// What a person reads: findings, the summary at the end, the tree of RPCs.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "daemon/report/finding.h"
+
+namespace filibuster {
+namespace {
+
+constexpr size_t kMaxOutputLines = 20;  // of the test's own output, the last ones
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  if (seconds < 1) {
+    std::snprintf(text, sizeof text, "%.0f ms", seconds * 1000);
+  } else if (seconds < 120) {
+    std::snprintf(text, sizeof text, "%.1f s", seconds);
+  } else {
+    std::snprintf(text, sizeof text, "%.0f min %02.0f s",
+                  static_cast<double>(static_cast<int>(seconds) / 60),
+                  static_cast<double>(static_cast<int>(seconds) % 60));
+  }
+  return text;
+}
+
+std::string counted(uint64_t number, const char* one, const char* many) {
+  return std::to_string(number) + " " + (number == 1 ? one : many);
+}
+
+std::string last_lines(const std::string& text, size_t count, const char* indent) {
+  std::vector<std::string_view> lines;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const size_t end = rest.find('\n');
+    lines.push_back(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+  }
+  while (!lines.empty() && lines.back().find_first_not_of(" \t\r") == std::string_view::npos) {
+    lines.pop_back();
+  }
+  std::string out;
+  if (lines.size() > count) out += std::string(indent) + "...\n";
+  for (size_t i = lines.size() > count ? lines.size() - count : 0; i < lines.size(); ++i) {
+    out += indent;
+    out += lines[i];
+    out += '\n';
+  }
+  return out;
+}
+
+// "connection refused", "answer 503", "no answer"; the specification itself where it cannot be
+// read.
+std::string fault_in_words(const std::string& text) {
+  const auto fault = parse_fault(text);
+  if (!fault) return text;
+  const std::string after = fault->after_effect ? " after the request took effect" : "";
+  switch (fault->kind) {
+    case FaultKind::kNone:
+      return text;
+    case FaultKind::kRefused:
+      return "connection refused" + after;
+    case FaultKind::kReset:
+      return "connection reset" + after;
+    case FaultKind::kTimeout:
+      return "no answer (timeout)" + after;
+    case FaultKind::kStatus:
+      return "answer " + std::to_string(fault->status) + after;
+  }
+  return text;
+}
+
+// "users -> bookings  GET /users/x/bookings (call 2)"
+std::string call_text(const InjectedFault& fault) {
+  std::string out = (fault.caller.empty() ? "?" : fault.caller) + " -> " +
+                    (fault.service.empty() ? "?" : fault.service) + "  " + fault.method + " " +
+                    redact(fault.path);
+  if (fault.count > 1) out += " (call " + std::to_string(fault.count) + ")";
+  return out;
+}
+
+std::string joined(const std::vector<std::string>& texts, const char* between) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : between) + text;
+  return out;
+}
+
+std::string fault_text(const InjectedFault& fault, const std::string& indent) {
+  std::string out = indent + call_text(fault) + "\n";
+  out += indent + "  fault         " + fault.fault;
+  const std::string words = fault_in_words(fault.fault);
+  if (words != fault.fault) out += ": " + words;
+  out += "\n" + indent + "  call site     " +
+         (fault.call_site.empty() ? "not known" : fault.call_site) + "\n";
+  if (!fault.service_path.empty()) {
+    out += indent + "  service path  " + joined(fault.service_path, " > ") + "\n";
+  }
+  return out;
+}
+
+std::string reproduced_text(const Finding& finding) {
+  if (!finding.reproduced) return "";
+  return *finding.reproduced ? "replayed once: fails again"
+                             : "replayed once: DID NOT REPRODUCE (the failure depends on more than "
+                               "these faults)";
+}
+
+std::string finding_text(const Finding& finding, const std::string& indent) {
+  const Execution& first = finding.first;
+  std::string out;
+  for (const InjectedFault& fault : finding.minimal) out += fault_text(fault, indent);
+  const std::string output =
+      last_lines(redact(first.output), kMaxOutputLines, (indent + "  | ").c_str());
+  if (!output.empty()) out += indent + "last lines of the test's own output:\n" + output;
+  std::string notes;
+  if (finding.executions > 1) {
+    notes = std::to_string(finding.executions) + " failing executions contain " +
+            (finding.minimal.size() > 1 ? "these faults" : "this fault");
+  }
+  if (const std::string replayed = reproduced_text(finding); !replayed.empty()) {
+    notes += (notes.empty() ? "" : "; ") + replayed;
+  }
+  if (!notes.empty()) out += indent + notes + "\n";
+  if (!finding.counterexample.empty()) {
+    out += indent + "again: filibuster replay " + finding.counterexample + "\n";
+  }
+  return out;
+}
+
+// "the test fails (exit status 1) under 2 faults"
+std::string headline(const Finding& finding) {
+  const Execution& first = finding.first;
+  std::string what = "the test fails";
+  if (first.verdict == Verdict::kCrashed) what = "a service crashes";
+  if (first.verdict == Verdict::kTestTimeout) what = "the test does not end";
+  if (!first.detail.empty()) what += " (" + redact(first.detail) + ")";
+  return finding.minimal.empty()
+             ? what + " without any fault"
+             : what + " under " + counted(finding.minimal.size(), "fault", "faults in combination");
+}
+
+std::string list_text(const std::string& title, const std::vector<std::string>& lines) {
+  if (lines.empty()) return "";
+  std::string out = "  " + title + "\n";
+  for (const std::string& line : lines) out += "    " + redact(line) + "\n";
+  return out;
+}
+
+std::string dependency_text(const NotInterposedRecord& record) {
+  const std::string peer = record.target_service.empty()
+                               ? record.peer
+                               : record.target_service + " (" + record.peer + ")";
+  return record.service + (record.outgoing ? " -> " : " <- ") + peer + ": " + record.reason + ", " +
+         counted(record.times, "time", "times");
+}
+
+std::string test_text(const TestReport& test) {
+  const search::SearchCounts& counts = test.counts;
+  std::string out = "test \"" + test.test +
+                    "\": " + counted(counts.executed, "execution", "executions") + " in " +
+                    seconds_text(test.seconds) + ", " + std::to_string(counts.redundant) +
+                    " redundant" + (test.finished ? "" : ", NOT FINISHED");
+  out += test.findings.empty()
+             ? (test.finished ? ": no failure found\n" : ": no failure found so far\n")
+             : ": " + counted(test.findings.size(), "finding", "findings") + "\n";
+  if (test.median_execution_seconds > 0) {
+    out += "  an execution takes " + seconds_text(test.median_execution_seconds) +
+           " (median), without faults " + seconds_text(test.reference_seconds) + "\n";
+  }
+  for (size_t i = 0; i < test.findings.size(); ++i) {
+    out += "\n  " + std::to_string(i + 1) + ". " + headline(test.findings[i]) + "\n";
+    out += finding_text(test.findings[i], "     ");
+  }
+  if (!test.findings.empty()) out += "\n";
+  out += list_text("faults that were injected:", test.fault_configuration);
+  std::vector<std::string> lines;
+  for (const Skipped& skipped : test.skipped) lines.push_back(skipped.what + ": " + skipped.reason);
+  // beyond_bound contains the open ones when a bound ended the search.
+  if (!test.finished && counts.open > 0 && counts.beyond_bound < counts.open) {
+    lines.push_back(counted(counts.open, "scheduled execution", "scheduled executions") +
+                    ": the exploration was stopped; run it again to continue");
+  }
+  out += list_text("not explored:", lines);
+  lines.clear();
+  for (const auto& record : test.dependencies_not_tested) lines.push_back(dependency_text(record));
+  out += list_text("dependencies that were not tested (connections not interposed):", lines);
+  out += list_text("RPCs that were never faulted:", test.without_cause);
+  out += list_text("notes:", test.notes);
+  return out;
+}
+
+// --- the tree ---
+
+std::string outcome_in_words(const RpcRecord& rpc) {
+  if (rpc.injected) return "injected " + to_text(rpc.fault);
+  if (rpc.open) return "open";
+  if (rpc.outcome == RpcOutcome::kAnswered) return std::to_string(rpc.status);
+  return std::string(outcome_name(rpc.outcome));
+}
+
+std::string tree_line(const RpcRecord& rpc) {
+  std::string out = (rpc.caller.empty() ? "?" : rpc.caller) + " -> " + rpc.service + "  " +
+                    rpc.method + " " + redact(rpc.target);
+  if (rpc.count > 1) out += " (call " + std::to_string(rpc.count) + ")";
+  out += "  " + outcome_in_words(rpc);
+  if (!rpc.stack_text.empty()) out += "  at " + rpc.stack_text.front();
+  if (rpc.cause == Cause::kNone) {
+    out += "  [cause not known]";
+  } else if (rpc.parent_rpc != 0) {
+    out += "  [by " + std::string(cause_name(rpc.cause)) + "]";
+  }
+  return out;
+}
+
+using Children = std::multimap<uint64_t, const RpcRecord*>;  // by id of the causing RPC, in order
+
+void add_children(const Children& children, uint64_t of, const std::string& indent,
+                  size_t depth_left, std::string* out) {
+  const auto [begin, end] = children.equal_range(of);
+  for (auto at = begin; at != end; ++at) {
+    const bool last = std::next(at) == end;
+    const bool root = of == 0;
+    const std::string branch = root ? "" : last ? "`- " : "|- ";
+    *out += to_hex(at->second->index) + "  " + indent + branch + tree_line(*at->second) + "\n";
+    if (depth_left == 0) continue;  // ids that form a circle come from a confused agent
+    add_children(children, at->second->rpc,
+                 indent + (root   ? ""
+                           : last ? "   "
+                                  : "|  "),
+                 depth_left - 1, out);
+  }
+}
+
+}  // namespace
+
+std::string to_text(const Finding& finding) {
+  return "test \"" + finding.first.test + "\": " + headline(finding) + "\n" +
+         finding_text(finding, "  ");
+}
+
+std::string to_text(const SessionReport& report) {
+  std::string out;
+  size_t findings = 0;
+  bool finished = true;
+  for (const TestReport& test : report.tests) {
+    if (!out.empty()) out += "\n";
+    out += test_text(test);
+    findings += test.findings.size();
+    finished = finished && test.finished;
+  }
+  if (report.tests.size() > 1) {
+    out += "\n" + counted(report.tests.size(), "test", "tests") + ", " +
+           counted(findings, "finding", "findings") + (finished ? "" : ", not finished") + "\n";
+  }
+  return out;
+}
+
+std::string tree_text(const std::vector<RpcRecord>& rpcs) {
+  std::map<uint64_t, bool> known;
+  for (const RpcRecord& rpc : rpcs) known[rpc.rpc] = true;
+  Children children;
+  for (const RpcRecord& rpc : rpcs) {
+    // Where the cause was not seen the RPC stands at the left.
+    const bool under = rpc.parent_rpc != rpc.rpc && known.contains(rpc.parent_rpc);
+    children.emplace(under ? rpc.parent_rpc : 0, &rpc);
+  }
+  std::string out;
+  add_children(children, 0, "", rpcs.size(), &out);
+  return out;
+}
+
+}  // namespace filibuster

@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+
+#include "daemon/report/finding.h"
+
+namespace filibuster {
+namespace {
+
+struct Row {
+  const char* text;
+  const char* redacted;
+};
+
+TEST(Redact, ReplacesValuesOfCredentials) {
+  const Row rows[] = {
+      {"Authorization: Bearer abc.def\r\nHost: x", "Authorization: [redacted]\r\nHost: x"},
+      {"authorization:Basic dXNlcjpwYXNz", "authorization:[redacted]"},
+      {"Proxy-Authorization: Basic x y", "Proxy-Authorization: [redacted]"},
+      {"Cookie: a=1; b=2\nNext: 3", "Cookie: [redacted]\nNext: 3"},
+      {"Set-Cookie: id=7; HttpOnly", "Set-Cookie: [redacted]"},
+      {"X-Api-Key: 123", "X-Api-Key: [redacted]"},
+      {"curl -H 'Authorization: Bearer abc' http://h/",
+       "curl -H 'Authorization: [redacted]' http://h/"},
+      {"{'Authorization': 'Bearer abc', 'Accept': '*/*'}",
+       "{'Authorization': '[redacted]', 'Accept': '*/*'}"},
+      {"GET /x?token=abc&y=1 HTTP/1.1", "GET /x?token=[redacted]&y=1 HTTP/1.1"},
+      {"/x?a=1&api_key=abc#f", "/x?a=1&api_key=[redacted]#f"},
+      {"/x?apiKey=abc&client_secret=d", "/x?apiKey=[redacted]&client_secret=[redacted]"},
+      {"{\"password\": \"p\\\"q\", \"user\": \"u\"}",
+       "{\"password\": \"[redacted]\", \"user\": \"u\"}"},
+      {"{\"access_token\":\"abc\",\"n\":1}", "{\"access_token\":\"[redacted]\",\"n\":1}"},
+      {"\"{\\\"token\\\": \\\"abc\\\", \\\"n\\\": 1}\"",
+       "\"{\\\"token\\\": \\\"[redacted]\\\", \\\"n\\\": 1}\""},
+      {"{\"secret\": 12345, \"n\": 1}", "{\"secret\": [redacted], \"n\": 1}"},
+      {"{\"token\": {\"password\": \"x\"}}", "{\"token\": {\"password\": \"[redacted]\"}}"},
+      {"postgres://app:pa:ss@db:5432/x", "postgres://app:[redacted]@db:5432/x"},
+      {"token=", "token="},
+      {"token=\"unclosed", "token=\"[redacted]"},
+  };
+  for (const Row& row : rows) EXPECT_EQ(redact(row.text), row.redacted) << row.text;
+}
+
+TEST(Redact, LeavesEverythingElseAsItIs) {
+  for (const char* text :
+       {"", "plain text", "AssertionError: 500 != 200", "GET /users/chris_rivers?page=2",
+        "Unexpected token < in JSON at position 0", "the password is wrong", "Host: users:5000",
+        "http://users:5000/a@b", "{\"user\": \"x\"}", "\"\\\\\"", "a: 'b'"}) {
+    EXPECT_EQ(redact(text), text);
+  }
+  const std::string bytes("\x00\xff token\x00", 9);
+  EXPECT_EQ(redact(bytes), bytes);
+}
+
+}  // namespace
+}  // namespace filibuster

@@ -1,0 +1,233 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/report/finding.h"
+
+namespace filibuster {
+namespace {
+
+InjectedFault fault(uint64_t index, const std::string& text) {
+  InjectedFault out;
+  out.index = Hash128{1, index};
+  out.fault = text;
+  out.caller = "users";
+  out.service = "bookings";
+  out.method = "GET";
+  out.path = "/users/x/bookings?token=s3cret";
+  out.call_site = "users.py:31 (get_bookings)";
+  out.stack = {"users.py:31 (get_bookings)", "users.py:12 (main)"};
+  out.service_path = {"test", "users", "bookings"};
+  out.count = 2;
+  out.opens_connection = true;
+  out.connect_key = Hash128{2, 2};
+  out.signature = Hash128{3, 3};
+  out.parent = Hash128{4, 4};
+  return out;
+}
+
+Execution execution(uint32_t number, std::vector<InjectedFault> faults) {
+  Execution out;
+  out.test = "bookings";
+  out.number = number;
+  out.id = number;
+  out.faults = std::move(faults);
+  out.verdict = Verdict::kFailed;
+  out.detail = "exit status 1";
+  out.output = "asserting\nAssertionError: 500 != 200\n";
+  return out;
+}
+
+SessionReport report() {
+  TestReport test;
+  test.test = "bookings";
+  test.finished = true;
+  test.counts.executed = 27;
+  test.counts.redundant = 46;
+  test.seconds = 3.25;
+  test.reference_seconds = 0.04;
+  test.median_execution_seconds = 0.041;
+  test.fault_configuration = {"bookings: refused, status:503"};
+  test.findings = group_failures({execution(4, {fault(1, "status:503")})});
+  test.findings[0].reproduced = true;
+  test.findings[0].counterexample = ".filibuster/counterexamples/1.json";
+  test.skipped = {{"execution {users -> bookings: refused}", "plan not met"}};
+  test.dependencies_not_tested = {{"users", "127.0.0.1:5432", "postgres", "tls", true, 3}};
+  test.without_cause = {"users -> metrics POST /push: its cause is not known"};
+  test.notes = {"reduction (ESR) was off"};
+  RpcRecord rpc;
+  rpc.rpc = 1;
+  rpc.service = "users";
+  rpc.target = "/users/x?password=p";
+  rpc.response_sample = "{\"access_token\": \"abc\"}";
+  test.reference = {rpc};
+  return {"s1", "filibuster.json", {test}, 1};
+}
+
+TEST(Findings, AFailingSetBelongsToTheSmallerOneThatItContains) {
+  const auto a = fault(1, "refused"), b = fault(2, "refused"), other = fault(1, "timeout");
+  const auto findings =
+      group_failures({execution(1, {a, b}), execution(2, {a}), execution(3, {b, other}),
+                      execution(4, {b, a}), execution(5, {other, b})});
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].minimal.size(), 1u);
+  EXPECT_EQ(findings[0].first.number, 2u);
+  EXPECT_EQ(findings[0].executions, 3u);
+  EXPECT_EQ(findings[1].minimal.size(), 2u);
+  EXPECT_EQ(findings[1].first.number, 3u);
+  EXPECT_EQ(findings[1].executions, 2u);
+  EXPECT_TRUE(group_failures({}).empty());
+}
+
+TEST(Findings, OnlyWhatConcernsTheUserIsAFailure) {
+  EXPECT_TRUE(is_failure(Verdict::kFailed));
+  EXPECT_TRUE(is_failure(Verdict::kCrashed));
+  EXPECT_TRUE(is_failure(Verdict::kTestTimeout));
+  EXPECT_FALSE(is_failure(Verdict::kPassed));
+  EXPECT_FALSE(is_failure(Verdict::kPlanNotMet));
+  EXPECT_FALSE(is_failure(Verdict::kIncomplete));
+  EXPECT_FALSE(is_failure(Verdict::kNotQuiescent));
+  EXPECT_EQ(verdict_name(Verdict::kPlanNotMet), "plan-not-met");
+}
+
+TEST(Text, OfAFindingNamesFaultCallSitePathOutputAndReplay) {
+  const std::string text = to_text(report().tests[0].findings[0]);
+  for (const char* part :
+       {"exit status 1", "users -> bookings  GET /users/x/bookings?token=[redacted] (call 2)",
+        "status:503: answer 503", "users.py:31 (get_bookings)", "test > users > bookings",
+        "  | AssertionError: 500 != 200", "filibuster replay .filibuster/counterexamples/1.json",
+        "fails again"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in:\n" << text;
+  }
+}
+
+TEST(Text, OfASessionSaysWhatWasExploredSkippedAndNotTested) {
+  const std::string text = to_text(report());
+  for (const char* part :
+       {"27 executions", "46 redundant", "1 finding", "41 ms", "bookings: refused, status:503",
+        "execution {users -> bookings: refused}: plan not met",
+        "users -> postgres (127.0.0.1:5432): tls, 3 times",
+        "users -> metrics POST /push: its cause is not known", "reduction (ESR) was off"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in:\n" << text;
+  }
+}
+
+TEST(Text, SaysWhenAFailureDidNotReproduceAndWhenTheSpaceIsNotExplored) {
+  SessionReport session = report();
+  session.tests[0].findings[0].reproduced = false;
+  session.tests[0].finished = false;
+  session.tests[0].counts.open = 5;
+  const std::string text = to_text(session);
+  EXPECT_NE(text.find("DID NOT REPRODUCE"), std::string::npos);
+  EXPECT_NE(text.find("NOT FINISHED"), std::string::npos);
+  EXPECT_NE(text.find("5 scheduled executions"), std::string::npos);
+}
+
+TEST(Text, KeepsOnlyTheLastLinesOfALongOutput) {
+  Execution failed = execution(1, {fault(1, "refused")});
+  failed.output.clear();
+  for (int i = 0; i < 100; ++i) failed.output += "line " + std::to_string(i) + "\n";
+  const std::string text = to_text(group_failures({failed})[0]);
+  EXPECT_EQ(text.find("line 79\n"), std::string::npos);
+  EXPECT_NE(text.find("line 80\n"), std::string::npos);
+  EXPECT_NE(text.find("line 99\n"), std::string::npos);
+}
+
+TEST(Tree, ShowsEachRpcUnderItsCauseWithItsIndex) {
+  std::vector<RpcRecord> rpcs(4);
+  for (size_t i = 0; i < rpcs.size(); ++i) {
+    rpcs[i].rpc = i + 1;
+    rpcs[i].index = Hash128{0, i + 1};
+    rpcs[i].method = "GET";
+    rpcs[i].target = "/" + std::to_string(i);
+    rpcs[i].open = false;
+    rpcs[i].outcome = RpcOutcome::kAnswered;
+    rpcs[i].status = 200;
+    rpcs[i].cause = Cause::kThread;
+  }
+  rpcs[0].caller = "test", rpcs[0].service = "users", rpcs[0].cause = Cause::kEntry;
+  rpcs[1].caller = "users", rpcs[1].service = "bookings", rpcs[1].parent_rpc = 1;
+  rpcs[1].injected = true, rpcs[1].fault = parse_fault("refused").value();
+  rpcs[2].caller = "users", rpcs[2].service = "movies", rpcs[2].parent_rpc = 1;
+  rpcs[2].count = 2, rpcs[2].stack_text = {"users.py:9 (get)"};
+  rpcs[3].caller = "users", rpcs[3].service = "metrics", rpcs[3].cause = Cause::kNone;
+  const std::string zeros(31, '0');
+  EXPECT_EQ(tree_text(rpcs),
+            zeros + "1  test -> users  GET /0  200\n" + zeros +
+                "2  |- users -> bookings  GET /1  injected refused  [by thread]\n" + zeros +
+                "3  `- users -> movies  GET /2 (call 2)  200  at users.py:9 (get)  [by thread]\n" +
+                zeros + "4  users -> metrics  GET /3  200  [cause not known]\n");
+}
+
+TEST(Json, OfASessionHasTheDocumentedMembersAndNoCredentials) {
+  const std::string text = to_json(report());
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["exit_code"], 1);
+  const auto& test = json["tests"][0];
+  EXPECT_EQ(test["counts"]["executed"], 27);
+  EXPECT_EQ(test["findings"][0]["faults"][0]["service_path"][1], "users");
+  EXPECT_EQ(test["findings"][0]["reproduced"], true);
+  EXPECT_EQ(test["findings"][0]["first"]["execution"], 4);
+  EXPECT_EQ(test["dependencies_not_tested"][0]["times"], 3);
+  EXPECT_EQ(text.find("s3cret"), std::string::npos);
+  EXPECT_EQ(text.find("abc\\\""), std::string::npos);
+  EXPECT_EQ(text.find("password=p"), std::string::npos);
+}
+
+TEST(Json, SurvivesOutputThatIsNotUtf8) {
+  SessionReport session = report();
+  session.tests[0].findings[0].first.output = "\xff\xfe broken \xc3";
+  EXPECT_TRUE(nlohmann::json::accept(to_json(session)));
+}
+
+TEST(Counterexamples, AreReadAsTheyWereWritten) {
+  Counterexample out{"bookings",
+                     "filibuster.json",
+                     "{\"version\": 1, \"token\": \"kept\"}",
+                     "/app",
+                     {fault(1, "status:503"), fault(2, "refused")},
+                     "failed",
+                     "exit status 1",
+                     "out"};
+  const auto in = parse_counterexample(to_json(out));
+  ASSERT_TRUE(in.ok()) << in.error().message;
+  EXPECT_EQ(in->test, out.test);
+  EXPECT_EQ(in->config_text, out.config_text);
+  EXPECT_EQ(in->directory, out.directory);
+  EXPECT_EQ(in->verdict, out.verdict);
+  ASSERT_EQ(in->faults.size(), 2u);
+  EXPECT_EQ(in->faults[0].index, out.faults[0].index);
+  EXPECT_EQ(in->faults[0].fault, "status:503");
+  EXPECT_EQ(in->faults[0].connect_key, out.faults[0].connect_key);
+  EXPECT_EQ(in->faults[0].signature, out.faults[0].signature);
+  EXPECT_EQ(in->faults[0].parent, out.faults[0].parent);
+  EXPECT_EQ(in->faults[0].stack, out.faults[0].stack);
+  EXPECT_TRUE(in->faults[0].opens_connection);
+  EXPECT_EQ(in->faults[0].count, 2u);
+}
+
+TEST(Counterexamples, ThatAreNotValidAreNamedWithWhatWasExpected) {
+  const auto problem = [](const std::string& text) {
+    const auto read = parse_counterexample(text);
+    return read.ok() ? std::string() : read.error().message;
+  };
+  EXPECT_NE(problem("{").find("not valid JSON"), std::string::npos);
+  EXPECT_NE(problem("[]").find("expected an object"), std::string::npos);
+  EXPECT_NE(problem("{}").find("no version"), std::string::npos);
+  EXPECT_NE(problem("{\"version\": 2}").find("version 2"), std::string::npos);
+  auto json = nlohmann::json::parse(
+      to_json(Counterexample{"t", "", "", "", {fault(1, "refused")}, "", "", ""}));
+  json["faults"][0]["index"] = "xyz";
+  EXPECT_NE(problem(json.dump()).find("faults.index: expected 32 hexadecimal digits"),
+            std::string::npos);
+  json["faults"][0].erase("index");
+  EXPECT_FALSE(problem(json.dump()).empty());
+  json["faults"] = 3;
+  EXPECT_NE(problem(json.dump()).find("faults: expected a list"), std::string::npos);
+  json.erase("test");
+  EXPECT_NE(problem(json.dump()).find("counterexample.test: expected a text"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace filibuster
