@@ -50,9 +50,8 @@ uint32_t current_execution();
 // LaneOptions of the lane this process is attached to; 0 when it is not. One load.
 uint32_t lane_options();
 
-// What the session asks of this process (core/protocol/lane_memory.h). Zeros without a registration.
+// Bounds that the session sets (core/protocol/lane_memory.h). Zeros without a registration.
 struct LaneSettings {
-  uint32_t options = 0;         // LaneOptions
   uint32_t max_held_body = 0;   // bytes
   uint32_t payload_sample = 0;  // bytes
 };

@@ -300,10 +300,15 @@ uint32_t current_execution() {
   return a->lane->execution.load(std::memory_order_acquire);
 }
 
+uint32_t lane_options() {
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  return a != nullptr ? a->lane->options : 0;
+}
+
 LaneSettings lane_settings() {
   Attachment* a = g_attachment.load(std::memory_order_acquire);
   if (a == nullptr) return {};
-  return {a->lane->options, a->lane->max_held_body, a->lane->payload_sample};
+  return {a->lane->max_held_body, a->lane->payload_sample};
 }
 
 void registration_after_fork() {
