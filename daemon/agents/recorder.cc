@@ -352,7 +352,7 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
       }
       if (!e.planned_index.is_zero()) rpc.index = e.planned_index;
       rpc.incoming_open = !e.receivers.empty();
-      memory_.complete(&rpc);
+      if ((rpc.flags & kRpcRefusedAtConnect) != 0) memory_.complete(&rpc);
       (*finals)[rpc.rpc] = std::move(rpc);
     }
   }

@@ -9,7 +9,8 @@ constexpr size_t kMaxRemembered = 100'000;
 }  // namespace
 
 void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
-  if (rpc.index.is_zero() || rpc.service.empty() || seen_.size() >= kMaxRemembered) return;
+  // Without a method its request was never formed (refused at connect).
+  if (rpc.index.is_zero() || rpc.method.empty() || seen_.size() >= kMaxRemembered) return;
   const auto [place, added] = seen_.try_emplace(rpc.index);
   if (!added) return;
   Seen& seen = place->second;
@@ -32,16 +33,13 @@ void RpcMemory::complete(RpcRecord* rpc) const {
   const auto place = seen_.find(rpc->index);
   if (place == seen_.end()) return;
   const Seen& seen = place->second;
-  const auto fill = [](auto* field, const auto& value) {
-    if (field->empty()) *field = value;
-  };
-  fill(&rpc->service, seen.service);
-  fill(&rpc->method, seen.method);
-  fill(&rpc->target, seen.target);
-  fill(&rpc->body_sample, seen.body_sample);
-  fill(&rpc->stack_text, seen.stack);
-  if (rpc->payload.is_zero()) rpc->payload = seen.payload;
-  if (rpc->stack.is_zero()) rpc->stack = seen.stack_hash;
+  rpc->service = seen.service;  // at connect only the address was known
+  rpc->method = seen.method;
+  rpc->target = seen.target;
+  rpc->body_sample = seen.body_sample;
+  rpc->stack_text = seen.stack;
+  rpc->payload = seen.payload;
+  rpc->stack = seen.stack_hash;
 }
 
 std::string RpcMemory::describe(const Hash128& index) const {
@@ -73,6 +71,8 @@ RpcMemory::Plan RpcMemory::expand(const std::vector<PlannedRpcFault>& plan) cons
     row.signature = wire.signature;
     out.rows.push_back(std::move(row));
     out.planned.push_back(i);
+    // At connect the agent counts under wire names: the first row must not be found there.
+    out.rows[i].opens_connection = false;
   }
   return out;
 }

@@ -21,7 +21,7 @@ class RpcMemory {
   };
   // Only the first sight of an index is kept.
   void remember(const RpcRecord& rpc, const WireNames& wire);
-  // Fills what is empty.
+  // What a request would have said, for an RPC that was refused at connect.
   void complete(RpcRecord* rpc) const;
   // "users -> bookings GET /bookings/1 #2", or the index where it was never seen.
   std::string describe(const Hash128& index) const;

@@ -153,11 +153,14 @@ TEST_F(RecorderTest, APlannedFaultUnderARewrittenIndexIsPlannedUnderItsWireIndex
 
   PlannedRpcFault fault;
   fault.index = wanted;
+  fault.opens_connection = true;
   fault.fault = parse_fault("reset").value();
   const RpcMemory::Plan expanded = recorder_.expand({fault});
   ASSERT_EQ(expanded.rows.size(), 2u);
   EXPECT_EQ(expanded.rows[1].index, inner.index);
   EXPECT_EQ(expanded.rows[1].parent, outer.index);
+  EXPECT_FALSE(expanded.rows[0].opens_connection);
+  EXPECT_TRUE(expanded.rows[1].opens_connection);
   begin(2, {fault});
   emit(kTest, EventType::kRpcIssued, outer);
   emit(kUsers, EventType::kRpcIssued, inner);
@@ -224,6 +227,8 @@ TEST_F(RecorderTest, ARefusedConnectGetsTheTextsOfTheRpcItStandsFor) {
   bare.signature = full.signature;
   bare.count = 1;
   bare.flags = kRpcRefusedAtConnect;
+  bare.service = "127.0.0.1";  // at connect there is no Host field yet
+  bare.stack_text = "F socket.py:1 connect";
   emit(kTest, EventType::kRpcIssued, bare);
   fire(kTest, bare.rpc, 0);
   finish(kTest, bare.rpc, true);
