@@ -504,14 +504,14 @@ bool flush(Connection& c, int fd) {
   return clean;
 }
 
-void flush_holds_of_thread() {
+void flush_holds_of_thread(int but) {
   const uint32_t count = t_holds;
   t_holds = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const Hold h = t_held[i];
     if (!pin(h.connection)) continue;
     if (h.connection->serial == h.serial && !h.connection->closing.load() &&
-        !flush(*h.connection, h.fd)) {
+        (h.fd == but || !flush(*h.connection, h.fd))) {
       remember_hold(*h.connection, h.fd);
     }
     unpin(h.connection);

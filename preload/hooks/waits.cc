@@ -22,6 +22,8 @@ namespace {
 // Without a session and with nothing held a wait is none of our business.
 bool wait_is_plain() { return nothing_to_do() && t_holds == 0; }
 
+constexpr short kWriting = POLLOUT | POLLWRNORM | POLLWRBAND;
+
 int milliseconds(const timespec* t) {
   if (t == nullptr) return -1;
   const int64_t ms = static_cast<int64_t>(t->tv_sec) * 1000 + (t->tv_nsec + 999'999) / 1'000'000;
@@ -51,7 +53,8 @@ Wait before_poll(const pollfd* fds, nfds_t count, int timeout_ms) {
   Wait wait;
   HookScope scope;
   if (scope.pass_through() || !own_process()) return wait;
-  flush_holds_of_thread();
+  const bool to_send_more = fds != nullptr && count == 1 && (fds[0].events & ~kWriting) == 0;
+  flush_holds_of_thread(to_send_more ? fds[0].fd : -1);
   wait.replacements = replacements();
   if (fds == nullptr) return wait;
   if (count > 1) {
