@@ -46,6 +46,7 @@ bool is_between_tokens(char c) {
 // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing
 // object key - unexpected '}'; expected string literal" -> what stands after the position.
 std::string readable(std::string_view what) {
+  what = what.substr(0, what.find("; last read: "));
   for (std::string_view cut : {"syntax error while parsing ", ": "}) {
     if (const size_t at = what.find(cut); at != std::string_view::npos) {
       what.remove_prefix(at + cut.size());
@@ -111,20 +112,14 @@ class TreeBuilder {
     return true;
   }
 
-  bool parse_error(size_t position, const std::string& last_token,
-                   const nlohmann::detail::exception& error) {
-    // `position` counts the bytes read: the offending one is the last of them.
-    size_t offset = std::min(position == 0 ? 0 : position - 1, text_.size());
+  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) {
+    // `position` counts the bytes read: the offending one is the last of them. A token that is well
+    // formed but out of place, or broken in its middle, is shown from its beginning.
     const std::string_view what = error.what();
-    // A token that is well formed but out of place: point at its beginning.
     const bool at_end = what.find("unexpected end of input") != std::string_view::npos;
-    if (at_end) {
-      offset = text_.size();
-    } else if (!last_token.empty() && last_token.size() <= offset + 1) {
-      offset = offset + 1 - last_token.size();
-    }
-    std::string message = readable(what);
     const size_t bad = std::min(position == 0 ? 0 : position - 1, text_.size());
+    size_t offset = at_end ? text_.size() : std::min(token_start(), bad);
+    std::string message = readable(what);
     if (what.find("ill-formed UTF-8") != std::string_view::npos) {
       offset = bad;
       message = "the file is not UTF-8 text: a byte sequence here is not a character";
@@ -168,8 +163,11 @@ class TreeBuilder {
     return parent.children.back();
   }
   bool leaf(SourceNode node) {
-    place(std::move(node));
-    // A number ends where the next byte was read: that byte is a token of its own, or between two.
+    const SourceNode::Kind kind = place(std::move(node)).kind;
+    // A number ends where another byte was read: that byte is not part of it.
+    const bool number = kind == SourceNode::Kind::kInteger || kind == SourceNode::Kind::kNumber;
+    constexpr std::string_view kNumberBytes = "0123456789+-.eE";
+    if (number && kNumberBytes.find(text_[last_end_ - 1]) == std::string_view::npos) --last_end_;
     return true;
   }
   bool open(SourceNode::Kind kind) {

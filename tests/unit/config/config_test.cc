@@ -1,0 +1,209 @@
+#include "daemon/config/config.h"
+
+#include <gtest/gtest.h>
+
+namespace filibuster {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr char kEverything[] = R"({
+  "$schema": "filibuster.schema.json",
+  "version": 1,
+  "services": [
+    {"name": "users", "command": "exec ./users --port ${port:users}",
+     "env": {"BOOKINGS": "http://127.0.0.1:${port:admin}"}, "directory": "src/../users",
+     "ready": {"http": "/health", "timeout": "2m"}, "restart": "each"},
+    {"name": "bookings", "command": ["./bookings", "-x"], "ports": {"bookings": 0, "admin": 5001},
+     "ready": {"log": "listening", "port": "admin", "timeout": 1.5}},
+    {"name": "db", "command": "./db", "interpose": false, "ready": "none", "restart": "never"},
+    {"name": "pay", "third_party": true, "host": "pay.example.com", "ports": {"pay": 443}},
+    {"name": "byhand"}
+  ],
+  "tests": [{"name": "a", "command": ["./a"], "timeout": "500ms", "env": {"U": "${port:users}"}},
+            {"name": "b", "command": "./b", "directory": "/abs"}],
+  "faults": [
+    {"on": {"service": "bookings", "method": "GET", "path": "/bookings/*"},
+     "inject": ["404", 503, "timeout:after", {"status": 429, "body": "slow", "headers": {"Retry-After": "1"},
+                                              "after": true}]},
+    {"on": {"service": "db"}, "inject": []}
+  ],
+  "default_faults": false, "fault_test_calls": true,
+  "hooks": {"before_execution": "./reset.sh", "after_execution": ["./check"]},
+  "bounds": {"max_executions": 100, "max_faults": 2, "quiesce_timeout": "250ms", "hang_limit": 7,
+             "test_timeout": "1m", "stop_at_first": true},
+  "index": {"payload": false, "stack": true},
+  "reduce": false, "fast_timeouts": false
+})";
+
+Config parsed(const std::string& text) {
+  ParsedConfig result = parse_config(text, "f.json", "/project");
+  for (const ConfigError& error : result.errors) {
+    ADD_FAILURE() << error.line << ":" << error.column << ": " << error.message;
+  }
+  return std::move(result.config);
+}
+
+Config with(const std::string& members) {
+  return parsed(R"({"version": 1, "tests": [{"name": "t", "command": "true"}])" +
+                (members.empty() ? "" : "," + members) + "}");
+}
+
+TEST(Config, ReadsEveryMember) {
+  const Config config = parsed(kEverything);
+  ASSERT_EQ(config.services.size(), 5u);
+  const ServiceConfig& users = config.services[0];
+  EXPECT_EQ(users.command.argv,
+            (std::vector<std::string>{"/bin/sh", "-c", "exec ./users --port ${port:users}"}));
+  EXPECT_EQ(users.env.at("BOOKINGS"), "http://127.0.0.1:${port:admin}");
+  EXPECT_EQ(users.directory, "/project/users");
+  EXPECT_EQ(users.ports, (std::map<std::string, uint16_t>{{"users", 0}}));
+  EXPECT_EQ(users.ready.kind, ReadyCheck::Kind::kHttp);
+  EXPECT_EQ(users.ready.http_path, "/health");
+  EXPECT_EQ(users.ready.timeout, milliseconds(120'000));
+  EXPECT_EQ(users.restart, ServiceConfig::Restart::kEach);
+
+  const ServiceConfig& bookings = config.services[1];
+  EXPECT_EQ(bookings.command.argv, (std::vector<std::string>{"./bookings", "-x"}));
+  EXPECT_EQ(bookings.ports, (std::map<std::string, uint16_t>{{"admin", 5001}, {"bookings", 0}}));
+  EXPECT_EQ(bookings.ready.kind, ReadyCheck::Kind::kLog);
+  EXPECT_EQ(bookings.ready.log_pattern, "listening");
+  EXPECT_EQ(bookings.ready.port, "admin");
+  EXPECT_EQ(bookings.ready.timeout, milliseconds(1500));
+  EXPECT_EQ(bookings.restart, ServiceConfig::Restart::kCrash);
+
+  EXPECT_TRUE(config.services[2].ignored);
+  EXPECT_EQ(config.services[2].ready.kind, ReadyCheck::Kind::kNone);
+  EXPECT_EQ(config.services[2].restart, ServiceConfig::Restart::kNever);
+
+  EXPECT_TRUE(config.services[3].third_party);
+  EXPECT_EQ(config.services[3].host, "pay.example.com");
+  EXPECT_EQ(config.services[3].ports.at("pay"), 443);
+  EXPECT_EQ(config.services[3].ready.kind, ReadyCheck::Kind::kNone);
+
+  ASSERT_EQ(config.tests.size(), 2u);
+  EXPECT_EQ(config.tests[0].timeout, milliseconds(500));
+  EXPECT_EQ(config.tests[1].directory, "/abs");
+  EXPECT_FALSE(config.tests[1].timeout);
+
+  ASSERT_EQ(config.faults.size(), 2u);
+  ASSERT_EQ(config.faults[0].inject.size(), 4u);
+  EXPECT_EQ(to_text(config.faults[0].inject[0]), "status:404");
+  EXPECT_EQ(to_text(config.faults[0].inject[1]), "status:503");
+  EXPECT_EQ(to_text(config.faults[0].inject[2]), "timeout:after");
+  const FaultSpec& slow = config.faults[0].inject[3];
+  EXPECT_EQ(slow.status, 429);
+  EXPECT_EQ(slow.body, "slow");
+  EXPECT_TRUE(slow.after_effect);
+  EXPECT_EQ(slow.headers[0].first, "Retry-After");
+  EXPECT_EQ(config.faults[0].line, 17);
+
+  EXPECT_FALSE(config.default_faults);
+  EXPECT_TRUE(config.fault_test_calls);
+  EXPECT_EQ(config.hooks.after_execution.argv, std::vector<std::string>{"./check"});
+  EXPECT_EQ(config.bounds.max_executions, 100u);
+  EXPECT_EQ(config.bounds.max_faults, 2u);
+  EXPECT_EQ(config.bounds.quiesce_timeout, milliseconds(250));
+  EXPECT_EQ(config.bounds.hang_limit, milliseconds(7000));
+  EXPECT_EQ(config.bounds.test_timeout, milliseconds(60'000));
+  EXPECT_TRUE(config.bounds.stop_at_first);
+  EXPECT_EQ(config.index_parts, kIndexStack | kIndexCount | kIndexPath);
+  EXPECT_FALSE(config.reduce);
+  EXPECT_FALSE(config.fast_timeouts);
+}
+
+TEST(Config, AServiceWithoutACommandHasNoPortAndNothingToWaitFor) {
+  const ServiceConfig service = with(R"("services": [{"name": "byhand"}])").services.at(0);
+  EXPECT_TRUE(service.command.empty());
+  EXPECT_TRUE(service.ports.empty());
+  EXPECT_EQ(service.ready.kind, ReadyCheck::Kind::kNone);
+}
+
+TEST(Config, PortsAsNamesMeanAnyFreeOnes) {
+  const Config config = with(R"("services": [{"name": "a", "command": "x", "ports": ["b", "c"]}])");
+  EXPECT_EQ(config.services[0].ports, (std::map<std::string, uint16_t>{{"b", 0}, {"c", 0}}));
+}
+
+TEST(Config, OtherDollarBracesAreLeftToTheProgram) {
+  with(R"("services": [{"name": "a", "command": "echo ${HOME} $PORT ${portable}"}])");
+}
+
+std::vector<std::string> texts(const std::vector<FaultSpec>& faults) {
+  std::vector<std::string> out;
+  for (const FaultSpec& fault : faults) out.push_back(to_text(fault));
+  return out;
+}
+using Texts = std::vector<std::string>;
+
+TEST(FaultRules, TheDefaultSetIsUsedWithoutRules) {
+  const Config config = with("");
+  EXPECT_EQ(texts(faults_for(config, "users", "movies", "GET", "/")),
+            (Texts{"refused", "timeout", "status:500", "status:502", "status:503"}));
+}
+
+TEST(FaultRules, TheFirstRuleThatMatchesDecides) {
+  const Config config = with(R"("faults": [
+      {"on": {"service": "movies", "method": "GET", "path": "/movies/?"}, "inject": "404"},
+      {"on": {"service": "movies", "caller": "users"}, "inject": "refused"},
+      {"on": {"service": "movies"}, "inject": []}])");
+  EXPECT_EQ(texts(faults_for(config, "users", "movies", "GET", "/movies/1?full=1")), Texts{"status:404"});
+  EXPECT_EQ(texts(faults_for(config, "users", "movies", "GET", "/movies/12")), Texts{"refused"});
+  EXPECT_EQ(texts(faults_for(config, "users", "movies", "POST", "/movies/1")), Texts{"refused"});
+  EXPECT_EQ(texts(faults_for(config, "other", "movies", "POST", "/")), Texts{});
+  EXPECT_EQ(faults_for(config, "other", "bookings", "POST", "/").size(), 5u);
+}
+
+TEST(FaultRules, WithoutTheDefaultSetOnlyRulesCount) {
+  const Config config = with(R"("default_faults": false, "faults": [{"on": {"service": "a"}, "inject": "reset"}])");
+  EXPECT_EQ(texts(faults_for(config, "x", "a", "GET", "/")), Texts{"reset"});
+  EXPECT_EQ(texts(faults_for(config, "x", "b", "GET", "/")), Texts{});
+}
+
+TEST(FaultRules, TheTestsOwnCallsAreFaultedOnlyIfAskedFor) {
+  EXPECT_TRUE(faults_for(with(""), "test", "users", "GET", "/").empty());
+  EXPECT_TRUE(faults_for(with(""), "", "users", "GET", "/").empty());
+  EXPECT_TRUE(faults_for(with(R"("faults": [{"inject": "503"}])"), "test", "users", "GET", "/").empty());
+  EXPECT_EQ(faults_for(with(R"("fault_test_calls": true)"), "test", "users", "GET", "/").size(), 5u);
+  const Config named = with(R"("faults": [{"on": {"caller": "test"}, "inject": "503"}])");
+  EXPECT_EQ(texts(faults_for(named, "test", "users", "GET", "/")), Texts{"status:503"});
+  EXPECT_EQ(faults_for(named, "users", "movies", "GET", "/").size(), 5u);
+}
+
+TEST(FaultRules, ServicesThatAreNotInterposedGetNone) {
+  const Config config = with(R"("services": [{"name": "db", "command": "x", "interpose": false}])");
+  EXPECT_TRUE(faults_for(config, "users", "db", "GET", "/").empty());
+}
+
+TEST(FaultRules, PathsMatchAsGlobs) {
+  struct Row {
+    const char* pattern;
+    const char* path;
+    bool matches;
+  };
+  for (const Row& row : {Row{"*", "/a/b", true}, Row{"/a", "/a", true}, Row{"/a", "/a/b", false},
+                         Row{"/a/*", "/a/b/c", true}, Row{"/*/c", "/a/b/c", true}, Row{"/?/c", "/a/c", true},
+                         Row{"/?/c", "/ab/c", false}, Row{"*a*b*", "/xaxbx", true}, Row{"*a*b", "/ab/a", false},
+                         Row{"**", "/", true}, Row{"/a?", "/a", false}}) {
+    const Config config = with(R"("default_faults": false, "faults": [{"on": {"path": ")" +
+                               std::string(row.pattern) + R"("}, "inject": "503"}])");
+    EXPECT_EQ(!faults_for(config, "x", "y", "GET", row.path).empty(), row.matches)
+        << row.pattern << " " << row.path;
+  }
+}
+
+TEST(FaultRules, AreDescribedAsUsed) {
+  EXPECT_EQ(describe_faults(with("")),
+            (Texts{"all RPCs: refused, timeout, status:500, status:502, status:503 (default set)",
+                   "the test's own calls: none, unless a rule names caller 'test'"}));
+  EXPECT_EQ(describe_faults(with(R"("default_faults": false, "fault_test_calls": true, "faults": [
+      {"on": {"service": "movies", "method": "GET", "path": "/m/*", "caller": "users"}, "inject": ["404"]},
+      {"on": {"service": "db"}, "inject": []}])")),
+            (Texts{"RPCs of users to movies GET /m/*: status:404", "RPCs to db: none",
+                   "all other RPCs: none", "the test's own calls: as above"}));
+  EXPECT_EQ(describe_faults(with(R"("faults": [{"inject": "503"}, {"on": {"service": "a"}, "inject": []}])")),
+            (Texts{"all RPCs: status:503", "RPCs to a (never used: an earlier rule decides all): none",
+                   "the test's own calls: none, unless a rule names caller 'test'"}));
+}
+
+}  // namespace
+}  // namespace filibuster
