@@ -146,7 +146,8 @@ namespace {
 
 // Before the first byte of a message: is this still the descriptor's socket, and does a first
 // message look like HTTP/1?
-bool may_begin(Connection& c, int fd, bool requests, const iovec* pieces, size_t count) {
+bool may_begin(Connection& c, int fd, bool requests, const iovec* pieces, size_t count,
+               size_t size) {
   if (socket_cookie(fd) != c.cookie) {
     give_up_silently(c);
     return false;
@@ -159,7 +160,7 @@ bool may_begin(Connection& c, int fd, bool requests, const iovec* pieces, size_t
     return false;
   }
   if (c.requests.message_bytes() != 0 || c.writer.requests != 0) return true;
-  return looks_like_requests(c, pieces, count);
+  return looks_like_requests(c, pieces, count, size);
 }
 
 void announce(Connection& c) {
@@ -179,21 +180,10 @@ void after_feed(Connection& c, bool requests, http1::ParseState state) {
 
 }  // namespace
 
-bool looks_like_requests(Connection& c, const iovec* pieces, size_t count) {
-  char first[64];
-  size_t size = 0;
-  const char* data = first;
-  for (size_t i = 0; i < count && size < sizeof first; ++i) {
-    if (size == 0 && pieces[i].iov_len >= sizeof first) {
-      data = static_cast<const char*>(pieces[i].iov_base);
-      size = pieces[i].iov_len;
-      break;
-    }
-    const size_t take = std::min(sizeof first - size, pieces[i].iov_len);
-    if (take != 0) std::memcpy(first + size, pieces[i].iov_base, take);
-    size += take;
-  }
-  switch (http1::sniff(data, size)) {
+bool looks_like_requests(Connection& c, const iovec* pieces, size_t count, size_t size) {
+  char gathered[64];
+  const FirstBytes first(pieces, count, size, gathered, sizeof gathered);
+  switch (http1::sniff(first.data, first.size)) {
     case http1::Sniff::kHttp1Request:
     case http1::Sniff::kNeedMore:
       return true;
@@ -222,7 +212,7 @@ void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t c
   if (!flow.take_turn(sequence)) {
     give_up(c, NotInterposedReason::kMidStream);
   } else if (parser.state() != http1::ParseState::kStart ||
-             may_begin(c, fd, requests, pieces, count)) {
+             may_begin(c, fd, requests, pieces, count, size)) {
     if (!requests) announce(c);
     http1::ParseState state = parser.state();
     for (size_t i = 0; i < count && size != 0; ++i) {

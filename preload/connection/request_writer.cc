@@ -355,7 +355,7 @@ void parse(Connection& c, const iovec* pieces, size_t count, size_t offered) {
     return;
   }
   if (w.fed == 0 && c.requests.state() == http1::ParseState::kStart &&
-      !looks_like_requests(c, pieces, count)) {
+      !looks_like_requests(c, pieces, count, offered)) {
     w.fed = end;
     return;
   }

@@ -61,24 +61,28 @@ void end_open_request(Connection& c) {
   c.writer.current = nullptr;
 }
 
+FirstBytes::FirstBytes(const iovec* pieces, size_t count, size_t total, char* buffer,
+                       size_t capacity)
+    : data(buffer), size(0) {
+  for (size_t i = 0; i < count && size < std::min(total, capacity); ++i) {
+    if (size == 0 && pieces[i].iov_len >= capacity) {
+      data = static_cast<const char*>(pieces[i].iov_base);
+      size = std::min(total, pieces[i].iov_len);
+      return;
+    }
+    const size_t take = std::min({capacity - size, pieces[i].iov_len, total - size});
+    if (take != 0) std::memcpy(buffer + size, pieces[i].iov_base, take);
+    size += take;
+  }
+}
+
 void try_to_join(Connection& c, bool sent, const iovec* pieces, size_t count, size_t size) {
   char gathered[512];
-  const char* first = gathered;
-  size_t known = 0;
-  for (size_t i = 0; i < count && known < std::min(size, sizeof gathered); ++i) {
-    if (known == 0 && pieces[i].iov_len >= sizeof gathered) {
-      first = static_cast<const char*>(pieces[i].iov_base);
-      known = std::min(size, pieces[i].iov_len);
-      break;
-    }
-    const size_t take = std::min({sizeof gathered - known, pieces[i].iov_len, size - known});
-    if (take != 0) std::memcpy(gathered + known, pieces[i].iov_base, take);
-    known += take;
-  }
-  if (known == 0) return;
-  switch (http1::sniff(first, known)) {
+  const FirstBytes first(pieces, count, size, gathered, sizeof gathered);
+  if (first.size == 0) return;
+  switch (http1::sniff(first.data, first.size)) {
     case http1::Sniff::kHttp1Request:
-      if (!has_whole_request_line({first, known})) break;
+      if (!has_whole_request_line({first.data, first.size})) break;
       c.role = sent ? Role::kClient : Role::kServer;
       return;
     case http1::Sniff::kTls:
@@ -91,7 +95,7 @@ void try_to_join(Connection& c, bool sent, const iovec* pieces, size_t count, si
   }
   // The tail of a response: the next request is an idle point.
   constexpr std::string_view kStatusLine = "HTTP/1.";
-  if (std::string_view(first, known).starts_with(kStatusLine)) return;
+  if (std::string_view(first.data, first.size).starts_with(kStatusLine)) return;
   give_up(c, NotInterposedReason::kMidStream);
 }
 
