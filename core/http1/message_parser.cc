@@ -19,10 +19,9 @@ bool equal_ignoring_case(std::string_view a, std::string_view lower_case) {
   return true;
 }
 
-// Optional white space around a value is no part of it (RFC 9110 §5.5); llhttp leaves the trailing.
-std::string_view trim(std::string_view text) {
+// White space after a value is no part of it (RFC 9110 §5.5); llhttp removes only that before it.
+std::string_view trim_end(std::string_view text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   return text;
 }
 
@@ -38,7 +37,6 @@ void MessageParser::Text<N>::append(const char* data, size_t count) {
     truncated = true;
     count = N - size;
   }
-  if (count == 0) return;
   std::memcpy(bytes + size, data, count);
   size += count;
 }
@@ -141,7 +139,6 @@ void MessageParser::begin_message() {
 // Finds the end of the start line, and refuses what llhttp lets pass: a CR that ends it alone, and
 // request lines of RTSP and ICE.
 bool MessageParser::scan_start_line(const char* data, size_t size) {
-  if (size == 0) return true;
   const char* lf = static_cast<const char*>(std::memchr(data, '\n', size));
   const size_t line = lf != nullptr ? static_cast<size_t>(lf - data) : size;
   if (start_line_cr_ && line != 0) return false;
@@ -196,7 +193,7 @@ void MessageParser::take_field_value(const char* data, size_t size) {
 }
 
 std::string_view MessageParser::host() const {
-  std::string_view host = trim(host_.view());
+  std::string_view host = trim_end(host_.view());
   if (!host.empty() && host.front() == '[') {
     const size_t bracket = host.find(']');
     if (bracket != std::string_view::npos) host = host.substr(0, bracket + 1);
@@ -209,7 +206,7 @@ std::string_view MessageParser::host() const {
 // `end` = first byte after the head, in the current feed. False: not HTTP/1.x.
 bool MessageParser::complete_head(const char* end) {
   // llhttp takes any byte after the last CR.
-  if (end[-1] != '\n' || parser_.http_major != 1 || !start_line_done_) return false;
+  if (end[-1] != '\n' || parser_.http_major != 1) return false;
   head_done_ = true;
   // Upgrades are decided here, not by llhttp.
   parser_.upgrade = 0;
@@ -221,16 +218,17 @@ bool MessageParser::complete_head(const char* end) {
     head.target = target_.view();
     head.target_truncated = target_.truncated;
     head.host = host();
-    head.filibuster = trim(filibuster_.view());
+    head.filibuster = trim_end(filibuster_.view());
     head.filibuster_offset = static_cast<size_t>(filibuster_offset_);
-    head.expect_continue = equal_ignoring_case(trim(expect_.view()), "100-continue");
+    head.expect_continue = equal_ignoring_case(trim_end(expect_.view()), "100-continue");
     upgrades = parser_.method == HTTP_CONNECT;
   } else {
     const uint16_t status = parser_.status_code;
     head.status = status;
-    interim_ = status >= 100 && status < 200 && status != 101;
+    if (status < 100) return false;
+    interim_ = status < 200 && status != 101;
     const Expected expected = interim_ ? Expected::kOrdinary : take_expected();
-    upgrades = status == 101 || (expected == Expected::kTunnel && status >= 200 && status < 300);
+    upgrades = status == 101 || (expected == Expected::kTunnel && status < 300);
     if (status < 200 || status == 204 || status == 304 || expected == Expected::kNoBody ||
         upgrades) {
       parser_.flags |= F_SKIPBODY;

@@ -11,7 +11,6 @@ static_assert(std::atomic<uint32_t>::is_always_lock_free &&
 
 constexpr uint64_t kAlign = 8;
 constexpr uint64_t kHeaderSize = sizeof(RecordHeader);
-constexpr uint64_t kMinFiller = 8;  // size, type, reserved
 constexpr uint16_t kFillerType = 0;
 
 RecordHeader* record_at(RingMemory* ring, uint64_t position) {
@@ -34,7 +33,7 @@ Found look(RingMemory* ring, uint64_t tail, uint64_t head, uint64_t* size, Recor
   const uint64_t room = room_to_end(tail);
   if (*size % kAlign != 0 || *size > room || *size > head - tail) return Found::kNonsense;
   const uint16_t type = record->type;
-  if (type == kFillerType) return *size >= kMinFiller ? Found::kFiller : Found::kNonsense;
+  if (type == kFillerType) return Found::kFiller;
   if (*size < kHeaderSize) return Found::kNonsense;
   const uint32_t payload = record->payload;
   if (payload > *size - kHeaderSize) return Found::kNonsense;
@@ -52,9 +51,8 @@ void give_back(RingMemory* ring, uint64_t tail, uint64_t size) {
 
 void mark_corrupted(RingMemory* ring) {
   // Counted as a loss: the execution is incomplete, whatever was in there.
-  if (ring->corrupted.exchange(1, std::memory_order_relaxed) == 0) {
-    ring->dropped.fetch_add(1, std::memory_order_relaxed);
-  }
+  ring->corrupted.store(1, std::memory_order_relaxed);
+  ring->dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace

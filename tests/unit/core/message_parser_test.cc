@@ -114,6 +114,19 @@ TEST(Requests, AFieldOfOursThatIsFoldedOrTooLongIsNoValue) {
   EXPECT_EQ(longer.filibuster, std::string(128, '1'));
 }
 
+TEST(Requests, OnlyTheOneExpectationThatThereIsIsUnderstood) {
+  const auto expects = [](std::string_view fields) {
+    return requests("POST / HTTP/1.1\r\n" + std::string(fields) + "\r\n")
+        ->messages.at(0)
+        .head.expect_continue;
+  };
+  EXPECT_TRUE(expects("expect:100-CONTINUE \r\n"));
+  EXPECT_TRUE(expects("Expect: 100-continue\r\nExpect: x\r\n"));
+  EXPECT_FALSE(expects("Expect: 100-continue-and-more\r\n"));
+  EXPECT_FALSE(expects("Expect: x\r\n"));
+  EXPECT_FALSE(expects(""));
+}
+
 TEST(Requests, LongTargetsAndFieldNamesAreCutAndSaySo) {
   const std::string target = "/" + std::string(kMaxTarget, 't');
   const TracedHead head =
@@ -380,12 +393,29 @@ TEST(Responses, AsManyRequestsAsAllowedMayWait) {
 TEST(Responses, WhatIsNotHttp1IsInvalid) {
   for (const char* bytes :
        {"ICY 200 OK\r\n\r\n", "HTTP/2.0 200 OK\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n",
-        "HTTP/1.1 x\r\n\r\n", "HTTP/1.1 200 OK\rX\r\n\r\n", "HTTP/1.1 200 OK\r\n\rX", "+OK\r\n",
-        "<html>"}) {
+        "HTTP/1.1 x\r\n\r\n", "HTTP/1.1 099 X\r\n\r\n", "HTTP/1.1 200 OK\rX\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n\rX", "+OK\r\n", "<html>"}) {
     Tracer* t = responses(bytes);
     EXPECT_EQ(t->parser.state(), ParseState::kInvalid) << bytes;
     EXPECT_TRUE(t->messages.empty()) << bytes;
   }
+}
+
+TEST(Responses, ExpectationsAddedInACallbackEndTheParsingWhenTheyAreTooMany) {
+  struct Greedy final : Handler {
+    void on_head(const MessageHead&, size_t) override { ++heads; }
+    void on_body(const char*, size_t) override {}
+    void on_complete(size_t, Hash128, uint64_t) override {
+      for (size_t i = 0; i <= kMaxOutstanding; ++i) parser->expect_response_to("GET");
+    }
+    MessageParser* parser = nullptr;
+    int heads = 0;
+  } greedy;
+  MessageParser parser(Direction::kResponses, &greedy);
+  greedy.parser = &parser;
+  const std::string_view two = "HTTP/1.1 204 N\r\n\r\nHTTP/1.1 204 N\r\n\r\n";
+  EXPECT_EQ(parser.feed(two.data(), two.size()), ParseState::kInvalid);
+  EXPECT_EQ(greedy.heads, 1);
 }
 
 TEST(Stream, CutShortKeepsTheStateItWasIn) {
