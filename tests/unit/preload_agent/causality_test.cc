@@ -1,0 +1,222 @@
+// Which incoming request caused an RPC: the rules, over a table and plain memory.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "preload/agent/causality.h"
+#include "preload/agent/counters.h"
+
+namespace filibuster::preload {
+namespace {
+
+class Causality : public ::testing::Test {
+ protected:
+  Incoming* open(uint64_t rpc, ThreadRequests* thread, bool multiplexed = false) {
+    Incoming* incoming = table_->claim();
+    incoming->rpc = rpc;
+    incoming->execution = 1;
+    incoming->multiplexed = multiplexed;
+    incoming->paths[0] = {rpc, rpc};
+    table_->open(incoming, thread);
+    return incoming;
+  }
+  CauseOf cause(ThreadRequests* thread, uint64_t site = 1) {
+    query_.thread = thread;
+    query_.lane = lane_.get();
+    query_.site = {site, 0};
+    return find_cause(*table_, query_);
+  }
+
+  std::unique_ptr<LaneMemory> lane_ = std::make_unique<LaneMemory>();
+  std::unique_ptr<IncomingTable> table_ = std::make_unique<IncomingTable>();
+  ThreadRequests mine_{};
+  ThreadRequests other_{};
+  CauseQuery query_;
+};
+
+TEST_F(Causality, TheThreadThatReadTheRequestIsCausedByIt) {
+  open(7, &mine_);
+  open(8, &other_);
+  const CauseOf found = cause(&mine_);
+  EXPECT_EQ(found.cause, Cause::kThread);
+  EXPECT_EQ(found.rpc, 7u);
+  EXPECT_EQ(found.path, (Hash128{7, 7}));
+}
+
+TEST_F(Causality, AThreadWithTwoOpenRequestsProvesNothing) {
+  Incoming* first = open(7, &mine_);
+  open(8, &mine_);
+  EXPECT_EQ(cause(&mine_).cause, Cause::kNone);
+  table_->close(first);
+  EXPECT_EQ(cause(&mine_).cause, Cause::kThread);
+  EXPECT_EQ(cause(&mine_).rpc, 8u);
+}
+
+TEST_F(Causality, AClosedRequestIsNoCauseEvenWhenItsSlotIsUsedAgain) {
+  Incoming* first = open(7, &mine_);
+  table_->close(first);
+  Incoming* second = open(8, &other_);
+  EXPECT_EQ(first, second) << "the freed slot is taken first";
+  open(9, &other_);
+  EXPECT_EQ(cause(&mine_).cause, Cause::kNone);
+}
+
+TEST_F(Causality, AThreadWithMoreRequestsThanItRemembersProvesNothingUntilAllAreClosed) {
+  std::vector<Incoming*> all;
+  for (uint64_t i = 0; i <= ThreadRequests::kMax; ++i) all.push_back(open(i + 1, &mine_));
+  for (size_t i = 1; i + 1 < all.size(); ++i) table_->close(all[i]);
+  EXPECT_EQ(cause(&mine_).cause, Cause::kNone) << "the ninth is open and not remembered";
+  table_->close(all.front());
+  table_->close(all.back());
+  open(20, &mine_);
+  EXPECT_EQ(cause(&mine_).cause, Cause::kThread);
+}
+
+TEST_F(Causality, AnEventLoopFallsBackToTheOnlyActiveRequest) {
+  open(7, &mine_, true);
+  const CauseOf found = cause(&mine_);
+  EXPECT_EQ(found.cause, Cause::kOnlyActive);
+  EXPECT_EQ(found.rpc, 7u);
+  query_.multiplexing = true;
+  EXPECT_EQ(cause(&mine_).cause, Cause::kOnlyActive);
+}
+
+TEST_F(Causality, AThreadFoundToMultiplexLaterProvesNothing) {
+  open(7, &mine_);
+  open(8, &other_);
+  query_.multiplexing = true;
+  EXPECT_EQ(cause(&mine_).cause, Cause::kNone);
+}
+
+TEST_F(Causality, TheOnlyActiveRequestCausesCallsOfOtherThreads) {
+  open(7, &other_);
+  EXPECT_EQ(cause(&mine_).cause, Cause::kOnlyActive);
+}
+
+TEST_F(Causality, AHeartbeatIsNotCausedByTheRequestThatHappensToBeThere) {
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone);
+  open(7, &other_);
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone) << "seen with none open";
+  EXPECT_EQ(cause(&mine_, 6).cause, Cause::kOnlyActive) << "another call site";
+}
+
+TEST_F(Causality, ASiteSeenAmongSeveralIsNotTrustedAfterwards) {
+  open(7, &other_);
+  Incoming* second = open(8, &other_);
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone);
+  table_->close(second);
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone);
+}
+
+TEST_F(Causality, WithALostRequestTheOnlyActiveOneIsNotKnown) {
+  open(7, &other_);
+  query_.requests_lost = true;
+  EXPECT_EQ(cause(&mine_).cause, Cause::kNone);
+}
+
+TEST_F(Causality, CallsOfTheTestAreEntriesUnlessItServesARequest) {
+  query_.is_test = true;
+  open(7, &other_);
+  EXPECT_EQ(cause(&mine_).cause, Cause::kEntry);
+  EXPECT_EQ(cause(&mine_).rpc, 0u);
+  EXPECT_EQ(cause(&other_).cause, Cause::kThread);
+}
+
+TEST_F(Causality, AForkedChildKnowsTheRequestOfItsThreadAndNoOther) {
+  open(7, &mine_);
+  open(8, &other_);
+  table_->after_fork(&mine_);
+  EXPECT_EQ(table_->active(), 1u);
+  EXPECT_EQ(cause(&mine_).rpc, 7u);
+  ThreadRequests fresh{};
+  EXPECT_EQ(cause(&fresh, 9).cause, Cause::kOnlyActive);
+}
+
+TEST_F(Causality, AChildThatServesItselfForgetsWhatItInherited) {
+  Incoming* inherited = open(7, &mine_);
+  table_->after_fork(&mine_);
+  Incoming* own = open(9, &mine_);
+  EXPECT_EQ(table_->active(), 1u);
+  EXPECT_EQ(cause(&mine_).rpc, 9u);
+  table_->close(inherited);  // the copy of the connection is closed
+  EXPECT_EQ(table_->active(), 1u);
+  table_->close(own);
+  EXPECT_EQ(table_->active(), 0u);
+}
+
+TEST_F(Causality, AFullTableSaysSo) {
+  std::vector<Incoming*> all;
+  for (uint32_t i = 0; i < IncomingTable::kSlots; ++i) {
+    all.push_back(table_->claim());
+    ASSERT_NE(all.back(), nullptr);
+  }
+  EXPECT_EQ(table_->claim(), nullptr);
+  table_->abandon(all[100]);
+  EXPECT_EQ(table_->claim(), all[100]);
+}
+
+TEST_F(Causality, ManyThreadsOpenAndCloseWithoutLosingCount) {
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([this, t] {
+      ThreadRequests requests{};
+      for (uint64_t i = 1; i < 5000; ++i) {
+        Incoming* incoming = open(t * 10000 + i, &requests);
+        CauseOf found;
+        if (!table_->of_thread(&requests, &found) || found.rpc != t * 10000 + i) ADD_FAILURE();
+        table_->close(incoming);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(table_->active(), 0u);
+}
+
+// --- counters -------------------------------------------------------------------------------------
+
+TEST(Counters, CountFromOneForEachKey) {
+  auto lane = std::make_unique<LaneMemory>();
+  EXPECT_EQ(counted_so_far(lane.get(), 5), 0u);
+  EXPECT_EQ(count_invocation(lane.get(), 5), 1u);
+  EXPECT_EQ(count_invocation(lane.get(), 5), 2u);
+  EXPECT_EQ(count_invocation(lane.get(), 5 + kCounterSlots), 1u) << "same slot, another key";
+  EXPECT_EQ(counted_so_far(lane.get(), 5), 2u);
+}
+
+TEST(Counters, AreSharedByThreadsWithoutGaps) {
+  auto lane = std::make_unique<LaneMemory>();
+  std::vector<std::thread> threads;
+  std::atomic<uint64_t> sum{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (uint64_t i = 0; i < 1000; ++i) sum += count_invocation(lane.get(), 42);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(counted_so_far(lane.get(), 42), 4000u);
+  EXPECT_EQ(sum, 4000u * 4001u / 2);
+}
+
+TEST(Counters, AnotherExecutionCountsAnew) {
+  const Hash128 key{1, 2};
+  EXPECT_NE(execution_key(key, 1), execution_key(key, 2));
+  EXPECT_NE(fold_key(Hash128{}), 0u);
+}
+
+TEST(Counters, AFullTableIsCountedAsLost) {
+  auto lane = std::make_unique<LaneMemory>();
+  for (auto& slot : lane->counters) slot.key.store(999999);
+  EXPECT_EQ(count_invocation(lane.get(), 5), 0u);
+  EXPECT_EQ(lane->counters_lost.load(), 1u);
+}
+
+TEST(Sites, AFullTableProvesNothing) {
+  auto lane = std::make_unique<LaneMemory>();
+  for (auto& slot : lane->sites) slot.key.store(999999);
+  EXPECT_EQ(note_site(lane.get(), 5, 0), kSiteSeenWithNone | kSiteSeenWithSeveral);
+}
+
+}  // namespace
+}  // namespace filibuster::preload

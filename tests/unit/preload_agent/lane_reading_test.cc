@@ -1,0 +1,188 @@
+// What is read from lane memory, and how addresses and frames are named.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "core/fault/fault.h"
+#include "preload/agent/address.h"
+#include "preload/agent/plan.h"
+#include "preload/stack/frame_filter.h"
+
+namespace filibuster::preload {
+namespace {
+
+PlanEntry entry(uint64_t index, FaultKind kind, uint64_t connect = 0) {
+  PlanEntry out{};
+  out.index = {index, index};
+  out.connect_key = {connect, connect};
+  out.kind = static_cast<uint8_t>(kind);
+  return out;
+}
+
+TEST(Plan, IsFoundByIndex) {
+  auto lane = std::make_unique<LaneMemory>();
+  lane->plan[0] = entry(1, FaultKind::kReset);
+  lane->plan[1] = entry(2, FaultKind::kStatus);
+  lane->plan_count = 2;
+  PlanEntry found;
+  EXPECT_EQ(find_planned(lane.get(), {2, 2}, &found), PlanLookup::kPlanned);
+  EXPECT_EQ(found.kind, static_cast<uint8_t>(FaultKind::kStatus));
+  EXPECT_EQ(find_planned(lane.get(), {3, 3}, &found), PlanLookup::kAbsent);
+}
+
+TEST(Plan, OnlyRefusalsAreFoundByConnection) {
+  auto lane = std::make_unique<LaneMemory>();
+  lane->plan[0] = entry(1, FaultKind::kReset, 7);
+  lane->plan[1] = entry(2, FaultKind::kRefused, 8);
+  lane->plan_count = 2;
+  PlanEntry found;
+  EXPECT_EQ(find_planned_connect(lane.get(), {7, 7}, &found), PlanLookup::kAbsent);
+  EXPECT_EQ(find_planned_connect(lane.get(), {8, 8}, &found), PlanLookup::kPlanned);
+}
+
+TEST(Plan, ThatIsBeingWrittenIsNotGuessed) {
+  auto lane = std::make_unique<LaneMemory>();
+  lane->plan[0] = entry(1, FaultKind::kReset);
+  lane->plan_count = 1;
+  lane->plan_sequence.store(3);
+  PlanEntry found;
+  EXPECT_EQ(find_planned(lane.get(), {1, 1}, &found), PlanLookup::kUnreadable);
+}
+
+TEST(Plan, GarbageInTheCountIsBorne) {
+  auto lane = std::make_unique<LaneMemory>();
+  lane->plan_count = ~0u;
+  lane->target_count = ~0u;
+  PlanEntry found;
+  EXPECT_EQ(find_planned(lane.get(), {1, 1}, &found), PlanLookup::kAbsent);
+  Target128 row;
+  Target128 wanted{};
+  wanted.kind = TargetKind::kIpv4;
+  EXPECT_FALSE(find_target(lane.get(), wanted, &row));
+}
+
+TEST(Plan, ALeaseIsFreshForOneSecond) {
+  auto lane = std::make_unique<LaneMemory>();
+  EXPECT_FALSE(lease_fresh(lane.get(), 5)) << "never renewed";
+  lane->lease_ns.store(10);
+  EXPECT_TRUE(lease_fresh(lane.get(), 10 + kLeaseNs - 1));
+  EXPECT_FALSE(lease_fresh(lane.get(), 10 + kLeaseNs));
+  EXPECT_TRUE(lease_fresh(lane.get(), 5)) << "renewed since the time was taken";
+}
+
+TEST(Plan, AResponseIsCopiedWithinItsBounds) {
+  auto lane = std::make_unique<LaneMemory>();
+  std::memcpy(lane->blob + 100, "HEAD+BODY", 9);
+  PlanEntry e = entry(1, FaultKind::kStatus);
+  e.blob_offset = 100;
+  e.blob_size = 9;
+  e.blob_head_size = 4;
+  lane->plan[0] = e;
+  lane->plan_count = 1;
+  char out[16];
+  EXPECT_EQ(copy_blob(lane.get(), e, false, out, sizeof out), 9u);
+  EXPECT_EQ(copy_blob(lane.get(), e, true, out, sizeof out), 4u);
+  EXPECT_EQ(copy_blob(lane.get(), e, false, out, 8), 0u) << "does not fit";
+  lane->plan[0].index = {5, 5};
+  EXPECT_EQ(copy_blob(lane.get(), e, false, out, sizeof out), 0u) << "another plan by now";
+  e.blob_offset = kBlobSize - 1;
+  EXPECT_EQ(copy_blob(lane.get(), e, false, out, sizeof out), 0u) << "out of the lane";
+}
+
+sockaddr_in ip4(const char* text, uint16_t port) {
+  sockaddr_in out{};
+  out.sin_family = AF_INET;
+  out.sin_port = htons(port);
+  inet_pton(AF_INET, text, &out.sin_addr);
+  return out;
+}
+sockaddr_in6 ip6(const char* text, uint16_t port) {
+  sockaddr_in6 out{};
+  out.sin6_family = AF_INET6;
+  out.sin6_port = htons(port);
+  inet_pton(AF_INET6, text, &out.sin6_addr);
+  return out;
+}
+template <typename Address>
+const sockaddr* generic(const Address& address) {
+  return reinterpret_cast<const sockaddr*>(&address);
+}
+template <typename Address>
+std::string written(const Address& address) {
+  char out[128];
+  return {out, write_address(generic(address), sizeof address, out, sizeof out)};
+}
+template <typename Address>
+TargetKind kind_of(const Address& address) {
+  return canonical_address(generic(address), sizeof address).kind;
+}
+
+TEST(Addresses, AreWrittenAsPeopleWriteThem) {
+  EXPECT_EQ(written(ip4("127.0.0.1", 5001)), "127.0.0.1:5001");
+  EXPECT_EQ(written(ip6("::1", 80)), "[::1]:80");
+  EXPECT_EQ(written(ip6("::", 80)), "[::]:80");
+  EXPECT_EQ(written(ip6("2001:db8:0:0:1:0:0:1", 8080)), "[2001:db8::1:0:0:1]:8080");
+  EXPECT_EQ(written(ip6("fe80::", 1)), "[fe80::]:1");
+  EXPECT_EQ(written(ip6("1:2:3:4:5:6:7:8", 65535)), "[1:2:3:4:5:6:7:8]:65535");
+  EXPECT_EQ(written(ip6("::ffff:10.1.2.3", 7)), "10.1.2.3:7");
+  sockaddr_un un{};
+  un.sun_family = AF_UNIX;
+  std::memcpy(un.sun_path, "/run/x.sock", 12);
+  EXPECT_EQ(written(un), "unix:/run/x.sock");
+}
+
+TEST(Addresses, LoopbackInEveryFormIsOneTarget) {
+  for (const char* text : {"127.0.0.1", "127.9.9.9", "0.0.0.0"})
+    EXPECT_EQ(kind_of(ip4(text, 1)), TargetKind::kLoopback) << text;
+  for (const char* text : {"::1", "::", "::ffff:127.0.0.1"})
+    EXPECT_EQ(kind_of(ip6(text, 1)), TargetKind::kLoopback) << text;
+  EXPECT_EQ(kind_of(ip4("10.0.0.1", 1)), TargetKind::kIpv4);
+  EXPECT_EQ(kind_of(ip6("::ffff:10.0.0.1", 1)), TargetKind::kIpv4);
+  EXPECT_EQ(kind_of(ip6("::2", 1)), TargetKind::kIpv6);
+  sockaddr other{};
+  EXPECT_EQ(canonical_address(&other, sizeof other).kind, TargetKind::kEmpty);
+  EXPECT_EQ(canonical_address(nullptr, 0).kind, TargetKind::kEmpty);
+}
+
+TEST(Addresses, OfOneNameAreToldApartWithoutTheirPort) {
+  const auto identity = [](const auto& a) { return address_identity(generic(a), sizeof a); };
+  EXPECT_EQ(identity(ip4("127.0.0.1", 1)), identity(ip4("127.0.0.1", 2)));
+  EXPECT_NE(identity(ip4("127.0.0.1", 1)), identity(ip6("::1", 1)));
+}
+
+TEST(Addresses, LoseOnlyTheirPort) {
+  EXPECT_EQ(without_port("127.0.0.1:80"), "127.0.0.1");
+  EXPECT_EQ(without_port("[::1]:80"), "[::1]");
+  EXPECT_EQ(without_port("unix:/a:b"), "unix:/a:b");
+}
+
+TEST(Frames, OfRuntimesAndLibrariesAreDropped) {
+  for (const char* path : {"/usr/lib/x86_64-linux-gnu/libc.so.6", "/opt/libfilibuster.so",
+                           "/usr/lib/libcurl-gnutls.so.4", "/usr/bin/python3.11", "libstdc++.so.6"})
+    EXPECT_TRUE(is_runtime_module(path)) << path;
+  for (const char* path : {"/srv/app/users", "/srv/libmovies.so", "/srv/python_service"})
+    EXPECT_FALSE(is_runtime_module(path)) << path;
+  for (const char* file : {"/usr/lib/python3.11/http/client.py", "<frozen importlib._bootstrap>",
+                           "/usr/lib/python3/dist-packages/requests/api.py",
+                           "/srv/venv/lib/python3.12/site-packages/flask/app.py"})
+    EXPECT_TRUE(is_library_file(file)) << file;
+  EXPECT_FALSE(is_library_file("/srv/app/users.py"));
+}
+
+TEST(Frames, OnAnotherMachineHaveTheSameHash) {
+  EXPECT_EQ(frame_hash("/home/a/app/users.py", 3, "get"), frame_hash("/srv/app/users.py", 3, "get"));
+  EXPECT_NE(frame_hash("/srv/app/users.py", 3, "get"), frame_hash("/srv/app/users.py", 4, "get"));
+  EXPECT_NE(frame_hash("/srv/app/users.py", 3, "get"), frame_hash("/srv/app/users.py", 3, "put"));
+  EXPECT_EQ(last_two_components("/a/b/c.py"), "b/c.py");
+  EXPECT_EQ(last_two_components("b/c.py"), "b/c.py");
+  EXPECT_EQ(last_two_components("/c.py"), "/c.py");
+  EXPECT_EQ(last_two_components("c.py"), "c.py");
+}
+
+}  // namespace
+}  // namespace filibuster::preload
