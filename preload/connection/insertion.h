@@ -27,15 +27,14 @@ inline constexpr size_t kMaxEdits = 16;
 
 class EditedStream {
  public:
-  void reset() { *this = EditedStream(); }
+  void reset() {
+    position_ = 0;
+    count_ = 0;
+  }
 
   // Application bytes on the wire.
   uint64_t position() const { return position_; }
   bool has_edits() const { return count_ != 0; }
-  // An edit that belongs before or at `limit` has begun and is not finished, or has not begun.
-  bool idle_at(uint64_t limit) const {
-    return position_ >= limit && !(count_ != 0 && edits_[0].insert && edits_[0].done != 0);
-  }
 
   // Positions must not decrease from call to call, and not lie before position(). False: refused.
   bool insert(uint64_t at, std::string_view bytes) { return add(at, bytes, true); }
@@ -115,10 +114,10 @@ class EditedStream {
 
  private:
   struct Edit {
-    uint64_t at;
-    bool insert;
-    uint8_t size;
-    uint8_t done;  // inserted bytes that are on the wire
+    uint64_t at = 0;
+    bool insert = false;
+    uint8_t size = 0;
+    uint8_t done = 0;  // inserted bytes that are on the wire
     char bytes[kMaxEditSize];
   };
   struct Layout {
