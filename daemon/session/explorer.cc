@@ -224,12 +224,13 @@ Result<bool> Explorer::run_reference() {
                          "), so nothing can be concluded from faults" +
                          quoted_output(runner_->output());
       for (const ServiceEnd& end : result.ended) {
-        text += "\nlast lines of " + end.name + ":\n" + end.output;
+        text += "\nlast lines of " + end.name + ":" +
+                (end.output.empty() ? " (none)" : "\n" + end.output);
       }
       return Error{text};
     }
     if (result.record.rpcs.empty()) {
-      return Error{"no RPC was seen in " + what.substr(4) +
+      return Error{"no RPC was seen in " + what +
                    "(it passed): there is nothing to inject faults into" + no_rpc_hint()};
     }
     if (judgement.verdict == Verdict::kNotQuiescent) {
@@ -337,7 +338,9 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
   if (is_failure(execution.verdict)) {
     execution.output = runner_->output();
     for (const ServiceEnd& end : attempt.result.ended) {
-      execution.output += "\n--- last lines of " + end.name + " ---\n" + end.output;
+      if (end.output.empty()) continue;
+      execution.output += (execution.output.empty() ? "" : "\n") +
+                          std::string("--- last lines of ") + end.name + " ---\n" + end.output;
     }
     Counterexample failure;
     failure.test = execution.test;
@@ -370,13 +373,15 @@ void Explorer::tell_execution(const Execution& execution) {
   const search::SearchCounts counts = search_->counts();
   const double elapsed = std::chrono::duration<double>(Clock::now() - began_).count();
   const double rate = elapsed > 0 ? static_cast<double>(run_now_) / elapsed : 0;
-  // Every decided execution schedules `growth` new ones; below 1 the open ones are a geometric
-  // series.
+  // Every decided execution (run, or pruned for nearly nothing) schedules `growth` new ones: while
+  // that stays below 1 the open ones are the start of a geometric series, else they are all one can
+  // say.
   const uint64_t decided = counts.executed + counts.redundant - decided_at_start_;
   const double growth = decided == 0 ? 0
                                      : static_cast<double>(counts.scheduled - scheduled_at_start_) /
                                            static_cast<double>(decided);
-  const double left = static_cast<double>(counts.open) / (growth < 0.95 ? 1 - growth : 1);
+  const double left = static_cast<double>(counts.open) / (growth < 0.9 ? 1 - growth : 1);
+  const double eta = decided == 0 ? 0 : left * elapsed / static_cast<double>(decided);
   std::vector<std::string> faults;
   for (const InjectedFault& fault : execution.faults) faults.push_back(to_line(fault));
   context_.sink({{"type", "execution"},
@@ -391,7 +396,7 @@ void Explorer::tell_execution(const Execution& execution) {
                  {"verdict", verdict_name(execution.verdict)},
                  {"seconds", execution.seconds},
                  {"rate", rate},
-                 {"eta_seconds", rate > 0 ? left / rate : 0}});
+                 {"eta_seconds", eta}});
 }
 
 Result<bool> Explorer::replays(const std::vector<PlannedRpcFault>& plan) {
