@@ -8,7 +8,7 @@ SAN      ?=
 PYTHON   := /usr/bin/python3
 
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror
-CPPFLAGS += -I. -isystem /usr/share/include -MMD -MP
+CPPFLAGS += -I. -isystem /usr/share/include -isystem /usr/share/include/llhttp -MMD -MP
 CXXFLAGS += -std=c++20 $(OPT) $(WARN)
 CFLAGS   += -std=c11 $(OPT)
 ifneq ($(SAN),)
