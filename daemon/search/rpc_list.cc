@@ -17,22 +17,27 @@ Hash128 in_context(Hash128 context, Hash128 group) {
   return combine(context, group);
 }
 
-void GroupHasher::link(RpcList& list, uint32_t numbers) {
+void GroupHasher::link(RpcList& list, uint32_t numbers, size_t from) {
   ++call_;
   if (slots_.size() <= numbers) slots_.resize(2 * size_t{numbers} + 1);
   for (uint32_t at = 0; at < list.size(); ++at) {
     Item& item = list[at];
     Slot& parent = slots_[item.parent];
-    if (parent.group_in != call_) {
-      parent.group_in = call_;
-      parent.group = combine(kEmptyGroup, item.parent);
+    if (at >= from) {
+      const bool first = parent.group_in != call_;
+      item.before = first ? combine(kEmptyGroup, item.parent) : list[parent.last].after;
+      item.after = group_with(item.before, item.rpc, item.outcome);
+      const bool known = item.parent != 0 && parent.seen_in == call_;
+      item.parent_at = known ? parent.at : kNowhere;
+      item.context = item.parent == 0 ? kRootContext : kUnknownContext;
+      if (known && !first && list[parent.last].parent_at == parent.at) {
+        item.context = list[parent.last].context;  // as its elder sibling's
+      } else if (known) {
+        item.context = combine(list[parent.at].context, list[parent.at].before);
+      }
     }
-    item.before = parent.group;
-    parent.group = group_with(item);
-    const bool known = item.parent != 0 && parent.seen_in == call_;
-    item.parent_at = known ? parent.at : kNowhere;
-    item.context = item.parent == 0 ? kRootContext : kUnknownContext;
-    if (known) item.context = combine(list[parent.at].context, list[parent.at].before);
+    parent.group_in = call_;
+    parent.last = at;
     Slot& own = slots_[item.rpc];
     own.seen_in = call_;
     own.at = at;

@@ -23,31 +23,35 @@ struct Item {
   // Made by GroupHasher::link from what stands before this item:
   uint32_t parent_at = kNowhere;  // where the parent stands in the list
   Hash128 before;                 // the group up to and without this item
+  Hash128 after;                  // the group with this item
   Hash128 context;  // what stands before each ancestor in that one's group: all that can influence
                     // this item from outside its group, under service encapsulation
+
+  bool same_rpc_and_outcome(const Item& other) const {
+    return rpc == other.rpc && parent == other.parent && outcome == other.outcome &&
+           injected == other.injected;
+  }
 };
 
 using RpcList = std::vector<Item>;
 
 // Hash of a group that ends with this RPC and outcome.
 Hash128 group_with(Hash128 before, uint32_t rpc, OutcomeId outcome);
-inline Hash128 group_with(const Item& item) {
-  return group_with(item.before, item.rpc, item.outcome);
-}
 // Hash of such a group in its context.
 Hash128 in_context(Hash128 context, Hash128 group);
 
 class GroupHasher {
  public:
-  // Fills the derived members of every item. `numbers`: numbers of indexes given so far.
-  void link(RpcList& list, uint32_t numbers);
+  // Fills the derived members of every item from `from` on; those before it are filled already.
+  // `numbers`: numbers of indexes given so far.
+  void link(RpcList& list, uint32_t numbers, size_t from = 0);
 
  private:
   struct Slot {
     uint64_t seen_in = 0;   // link() call that saw the RPC itself
     uint64_t group_in = 0;  // link() call that saw a child of it
-    uint32_t at = 0;
-    Hash128 group;
+    uint32_t at = 0;        // place of the RPC
+    uint32_t last = 0;      // place of its last child so far
   };
   std::vector<Slot> slots_;  // by number
   uint64_t call_ = 0;

@@ -78,8 +78,9 @@ struct Search::State {
 
   std::vector<uint64_t> marked_in;  // by RPC number: the last mark() round that met it
   uint64_t mark_round = 0;
-  std::string packed;         // scratch
-  std::vector<Level> levels;  // scratch
+  std::string packed;                // scratch
+  std::vector<Hash128> in_contexts;  // scratch
+  std::vector<Level> levels;         // scratch
 
   State(const SearchOptions& o, SearchStore* s) : options(o), store(s) { index_of.push_back({}); }
 
@@ -104,7 +105,9 @@ struct Search::State {
   std::vector<std::pair<uint32_t, OutcomeId>> planned(AbstractId id) const;
   std::shared_ptr<const RpcList> list_of(AbstractId id);
   void keep(AbstractId id, bool predicted, const RpcList& list);
-  void learn(AbstractId id, const RpcList& list);
+  void learn(AbstractId id, const RpcList& list, size_t from);
+  std::shared_ptr<RpcList> read(std::span<const ObservedRpc> rpcs, const RpcList& like,
+                                size_t* same);
   void expand(AbstractId id, const std::shared_ptr<const RpcList>& list);
   void decide(AbstractId id, AbstractState state, std::string_view reason);
   bool redundant(const RpcList& list, uint32_t position, OutcomeId fault);
@@ -191,23 +194,52 @@ void Search::State::keep(AbstractId id, bool predicted, const RpcList& list) {
   }
 }
 
-// Registers every prefix of every group of an executed execution.
-void Search::State::learn(AbstractId id, const RpcList& list) {
-  for (const Item& item : list) {
-    const Hash128 group = group_with(item);
-    groups.prefetch(group);
-    contexts.prefetch(in_context(item.context, group));
+// Registers every prefix of every group of an executed execution. Before `from` it is like its
+// parent, which registered them.
+void Search::State::learn(AbstractId id, const RpcList& list, size_t from) {
+  in_contexts.clear();
+  for (size_t at = from; at < list.size(); ++at) {
+    in_contexts.push_back(in_context(list[at].context, list[at].after));
+    groups.prefetch(list[at].after);
+    contexts.prefetch(in_contexts.back());
   }
-  for (const Item& item : list) {
-    const Hash128 group = group_with(item);
+  for (size_t at = from; at < list.size(); ++at) {
+    const Item& item = list[at];
     Group seen{0, id};
     // An injected outcome says nothing about what the group makes of its parent.
     if (item.parent_at != kNowhere && !list[item.parent_at].injected) {
       seen.parent_outcome = list[item.parent_at].outcome;
     }
-    groups.insert(group, seen);
-    contexts.insert(in_context(item.context, group), {});
+    groups.insert(item.after, seen);
+    contexts.insert(in_contexts[at - from], {});
   }
+}
+
+// What was observed, as a list. An execution is mostly like the one that it was scheduled from, at
+// the same places: numbers and hashes are taken from there as far as that holds. `*same`: the
+// number of RPCs at the beginning that are entirely as there.
+std::shared_ptr<RpcList> Search::State::read(std::span<const ObservedRpc> rpcs, const RpcList& like,
+                                             size_t* same) {
+  auto list = std::make_shared<RpcList>(rpcs.size());
+  *same = 0;
+  for (size_t at = 0; at < rpcs.size(); ++at) {
+    const ObservedRpc& rpc = rpcs[at];
+    Item& item = (*list)[at];
+    if (at < like.size() && index_of[like[at].rpc] == rpc.index &&
+        index_of[like[at].parent] == rpc.parent) {
+      item = like[at];
+      if (fault_lists[item.faults] != rpc.faults) item.faults = fault_list(rpc.faults);
+    } else {
+      item.rpc = number(rpc.index);
+      item.parent = number(rpc.parent);
+      item.faults = fault_list(rpc.faults);
+    }
+    item.outcome = rpc.outcome;
+    item.injected = rpc.injected != 0;
+    if (*same == at && at < like.size() && item.same_rpc_and_outcome(like[at])) ++*same;
+  }
+  hasher.link(*list, numbers(), *same);
+  return list;
 }
 
 // Schedules prefix + {rpc -> f} for each RPC beyond the prefix of `id` (dissertation Algorithm 2).
@@ -251,7 +283,9 @@ void Search::State::expand(AbstractId id, const std::shared_ptr<const RpcList>& 
       }
     }
   }
-  if (children > 0) open_parents[id] = {children, list};
+  if (children == 0) return;
+  open_parents[id] = {children, list};
+  cache[id % kCachedLists] = {id, list};  // the next one popped is its child
 }
 
 void Search::State::decide(AbstractId id, AbstractState state, std::string_view reason) {
@@ -302,7 +336,7 @@ void Search::State::append_rest(const RpcList& source, uint32_t parent, Hash128 
   for (uint32_t at = 0; at < source.size(); ++at) {
     const Item& item = source[at];
     if (after == kNowhere) {
-      if (item.parent == parent && group_with(item) == group) after = at;
+      if (item.parent == parent && item.after == group) after = at;
       continue;
     }
     taken[at] = item.parent == parent || (item.parent_at != kNowhere && taken[item.parent_at]);
@@ -333,7 +367,7 @@ void Search::State::foresee(AbstractId id, const RpcList& list) {
   if (level < levels.size()) (*foreseen)[levels[level].at].outcome = levels[level].outcome;
   hasher.link(*foreseen, numbers());
   for (size_t at = abstract.position + 1; at < foreseen->size(); ++at) {
-    contexts.insert(in_context((*foreseen)[at].context, group_with((*foreseen)[at])), {});
+    contexts.insert(in_context((*foreseen)[at].context, (*foreseen)[at].after), {});
   }
   const uint64_t before = counts.scheduled;
   expand(id, foreseen);
@@ -399,8 +433,8 @@ Result<void> Search::State::load() {
     if (!whole) return;
     hasher.link(list, numbers());
     // In order of id, so parents first: as good as the order of execution (search.h "Reduction").
-    if (!predicted) learn(id, list);
-    for (const Item& item : list) contexts.insert(in_context(item.context, group_with(item)), {});
+    if (!predicted) learn(id, list, 0);
+    for (const Item& item : list) contexts.insert(in_context(item.context, item.after), {});
   });
   if (!concretes) return concretes;
   if (!whole) {
@@ -437,17 +471,11 @@ Result<void> Search::executed(AbstractId id, std::span<const ObservedRpc> rpcs) 
     s.abstracts.push_back({});
     if (s.store != nullptr) s.note(s.store->add_abstract({}));
   }
-  auto list = std::make_shared<RpcList>(rpcs.size());
-  for (size_t at = 0; at < rpcs.size(); ++at) {
-    Item& item = (*list)[at];
-    item.rpc = s.number(rpcs[at].index);
-    item.parent = s.number(rpcs[at].parent);
-    item.outcome = rpcs[at].outcome;
-    item.injected = rpcs[at].injected != 0;
-    item.faults = s.fault_list(rpcs[at].faults);
-  }
-  s.hasher.link(*list, s.numbers());
-  s.learn(id, *list);
+  const auto parent = first ? std::make_shared<const RpcList>() : s.list_of(s.abstracts[id].parent);
+  if (parent == nullptr) return s.health();
+  size_t same = 0;
+  const auto list = s.read(rpcs, *parent, &same);
+  s.learn(id, *list, same);
   s.keep(id, false, *list);
   s.expand(id, list);
   ++s.counts.executed;

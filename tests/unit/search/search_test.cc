@@ -134,9 +134,9 @@ TEST(Search, AnExecutionIsReportedOnce) {
 
 TEST(RpcList, SurvivesPacking) {
   RpcList list(3);
-  list[0] = {1, 0, 200, 0, false, kNowhere, {}, {}};
-  list[1] = {70000, 1, 3, 12, true, kNowhere, {}, {}};
-  list[2] = {UINT32_MAX, 70000, 0, 1, false, kNowhere, {}, {}};
+  list[0] = {1, 0, 200, 0, false, kNowhere, {}, {}, {}};
+  list[1] = {70000, 1, 3, 12, true, kNowhere, {}, {}, {}};
+  list[2] = {UINT32_MAX, 70000, 0, 1, false, kNowhere, {}, {}, {}};
   std::string packed;
   pack(list, &packed);
   RpcList back;
