@@ -16,7 +16,6 @@ constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exe
 
 namespace {
 
-constinit std::atomic<int> g_pid{0};
 constinit std::atomic<bool> g_identity_read{false};
 constinit Identity g_identity{};
 
@@ -49,7 +48,7 @@ void read_identity() {
 
 // Before main, while nothing else runs and nobody has moved the environment.
 __attribute__((constructor)) void start() {
-  g_pid.store(static_cast<int>(raw_syscall(SYS_getpid)), std::memory_order_relaxed);
+  mark_own_process();
   read_identity();
 }
 
@@ -60,17 +59,8 @@ const Identity& identity() {
   return g_identity;
 }
 
-bool own_process() {
-  const int pid = static_cast<int>(raw_syscall(SYS_getpid));
-  const int known = g_pid.load(std::memory_order_relaxed);
-  if (known == pid) return true;
-  if (known != 0) return false;
-  g_pid.store(pid, std::memory_order_relaxed);  // a hook before our constructor
-  return true;
-}
-
 void after_fork_in_child() {
-  g_pid.store(static_cast<int>(raw_syscall(SYS_getpid)), std::memory_order_relaxed);
+  mark_own_process();
   t_state.tid = 0;
   t_state.registering = false;
   Scratch::after_fork_in_child();
