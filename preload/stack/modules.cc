@@ -37,9 +37,12 @@ void read_build_id(const char* at, size_t size, size_t align, ModuleInfo* info) 
     if (name > size || text > size || total > size) return;
     if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
         std::memcmp(at + sizeof note, "GNU", 4) == 0) {
-      info->build_id_size = static_cast<uint8_t>(
-          note.n_descsz < sizeof info->build_id ? note.n_descsz : sizeof info->build_id);
-      std::memcpy(info->build_id, at + sizeof note + name, info->build_id_size);
+      const auto* id = reinterpret_cast<const uint8_t*>(at + sizeof note + name);
+      info->identity = hash_bytes(id, note.n_descsz);
+      for (size_t i = 0; i < note.n_descsz && info->id_size + 2u <= sizeof info->id_text; ++i) {
+        info->id_text[info->id_size++] = "0123456789abcdef"[id[i] >> 4];
+        info->id_text[info->id_size++] = "0123456789abcdef"[id[i] & 15];
+      }
       return;
     }
     at += total;
@@ -50,14 +53,14 @@ void read_build_id(const char* at, size_t size, size_t align, ModuleInfo* info) 
 void set_path(ModuleInfo* info, const char* name, bool first) {
   long size = 0;
   if (first && (name == nullptr || *name == '\0')) {
-    size = raw_syscall(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", info->path,
-                       sizeof info->path - 1);
+    size = raw_syscall(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", info->path_text,
+                       sizeof info->path_text);
     if (size < 0) size = 0;
   } else if (name != nullptr) {
-    size = static_cast<long>(strnlen(name, sizeof info->path - 1));
-    std::memcpy(info->path, name, static_cast<size_t>(size));
+    size = static_cast<long>(strnlen(name, sizeof info->path_text));
+    std::memcpy(info->path_text, name, static_cast<size_t>(size));
   }
-  info->path[size] = '\0';
+  info->path_size = static_cast<uint8_t>(size);
 }
 
 int add_module(dl_phdr_info* loaded, size_t, void* first) {
@@ -71,7 +74,7 @@ int add_module(dl_phdr_info* loaded, size_t, void* first) {
     if (segment.p_type == PT_LOAD) {
       if (begin < module.begin) module.begin = begin;
       if (begin + segment.p_memsz > module.end) module.end = begin + segment.p_memsz;
-    } else if (segment.p_type == PT_NOTE && module.info.build_id_size == 0) {
+    } else if (segment.p_type == PT_NOTE && module.info.id_size == 0) {
       read_build_id(reinterpret_cast<const char*>(begin), segment.p_memsz, segment.p_align,
                     &module.info);
     }
@@ -80,11 +83,10 @@ int add_module(dl_phdr_info* loaded, size_t, void* first) {
   set_path(&module.info, loaded->dlpi_name, *is_first);
   *is_first = false;
   if (module.end == 0) return 0;
-  const std::string_view path = module.info.path_view();
+  const std::string_view path = module.info.path();
   module.info.runtime = is_runtime_module(path);
-  if (module.info.build_id_size > 0) {
-    module.info.identity = hash_bytes(module.info.build_id, module.info.build_id_size);
-  } else {
+  if (module.info.id_size == 0) {
+    module.info.id_text[module.info.id_size++] = '-';
     const size_t slash = path.rfind('/');
     module.info.identity = hash_text(slash == std::string_view::npos ? path : path.substr(slash + 1));
   }
@@ -101,8 +103,6 @@ int read_changes(dl_phdr_info* info, size_t size, void* out) {
 }
 
 }  // namespace
-
-std::string_view ModuleInfo::path_view() const { return {path, std::strlen(path)}; }
 
 void refresh_modules() {
   uint64_t changes = 0;

@@ -13,11 +13,13 @@ namespace filibuster::preload {
 struct ModuleInfo {
   uintptr_t bias = 0;       // address in memory - address in the file
   bool runtime = false;     // frame_filter.h is_runtime_module
-  uint8_t build_id_size = 0;  // 0: none, the base name is its identity
-  uint8_t build_id[20] = {};
-  Hash128 identity;
-  char path[160] = {};
-  std::string_view path_view() const;
+  uint8_t id_size = 0;
+  uint8_t path_size = 0;
+  Hash128 identity;         // of the build id; of the base name where there is none
+  char id_text[40] = {};    // the build id in hexadecimal; "-": none
+  char path_text[160] = {};
+  std::string_view id() const { return {id_text, id_size}; }
+  std::string_view path() const { return {path_text, path_size}; }
 };
 
 // Renews the copy if the loader's list changed. To be called before a run of find_module.

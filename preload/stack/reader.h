@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <string_view>
 
@@ -26,9 +27,14 @@ class FrameSink {
       incomplete_ = true;
       return;
     }
+    char* line = buffer_ + used_;
     for (std::string_view part : parts) {
-      for (char c : part) buffer_[used_++] = c == '\n' ? ' ' : c;
+      std::memcpy(buffer_ + used_, part.data(), part.size());
+      used_ += part.size();
     }
+    // A line is a frame, whatever a file may be called.
+    while (void* end = std::memchr(line, '\n', static_cast<size_t>(buffer_ + used_ - line)))
+      *static_cast<char*>(end) = ' ';
     buffer_[used_++] = '\n';
   }
   void mark_incomplete() { incomplete_ = true; }
