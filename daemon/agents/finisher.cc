@@ -57,6 +57,13 @@ struct Finisher::Connection {
         parser(http1::Direction::kResponses, &answer_end) {
     parser.expect_response_to(h.head_request != 0 ? "HEAD" : "GET");
   }
+  ~Connection() { close_real(); }
+  // Not only closed: the agent's process may hold it still. It sees by this that the effect has
+  // come, and its threads that wait in it wake up.
+  void close_real() {
+    if (real.valid()) ::shutdown(real.get(), SHUT_RDWR);
+    real.reset();
+  }
   HandOff hand_off;
   UniqueFd held, real;
   std::string answer;
@@ -145,7 +152,7 @@ void Finisher::read_real(uint64_t number, Connection* connection) {
              state == http1::ParseState::kUpgraded;
     }
     if (!done) continue;
-    connection->real.reset();
+    connection->close_real();
     if (!drained(connection)) {
       connections_.erase(number);
       return;
