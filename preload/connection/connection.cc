@@ -144,22 +144,30 @@ uint64_t socket_cookie(int fd) {
 
 namespace {
 
-// Before the first byte of a message: is this still the descriptor's socket, and does a first
-// message look like HTTP/1?
+// A number that was closed by a raw system call and given out anew is not our connection's any more.
+bool is_stale(const Connection& c, int fd) { return socket_cookie(fd) != c.cookie; }
+
+void give_up_unless_stale(Connection& c, int fd, NotInterposedReason reason) {
+  if (is_stale(c, fd)) {
+    give_up_silently(c);
+  } else {
+    give_up(c, reason);
+  }
+}
+
+// Before the first byte of a message that passes unchanged: may there be one, and does the first one
+// look like HTTP/1?
 bool may_begin(Connection& c, int fd, bool requests, const iovec* pieces, size_t count,
                size_t size) {
-  if (socket_cookie(fd) != c.cookie) {
-    give_up_silently(c);
-    return false;
-  }
   if (!requests) {
     if (!c.exchanges.empty()) return true;
     // The server speaks first: not HTTP/1, or a request was missed.
-    give_up(c, c.seen_from_start && c.writer.requests == 0 ? NotInterposedReason::kUnknownProtocol
-                                                           : NotInterposedReason::kMidStream);
+    give_up_unless_stale(c, fd, c.seen_from_start && c.writer.requests == 0
+                                    ? NotInterposedReason::kUnknownProtocol
+                                    : NotInterposedReason::kMidStream);
     return false;
   }
-  if (c.requests.message_bytes() != 0 || c.writer.requests != 0) return true;
+  if (c.writer.requests != 0) return true;
   return looks_like_requests(c, pieces, count, size);
 }
 
@@ -169,9 +177,9 @@ void announce(Connection& c) {
   }
 }
 
-void after_feed(Connection& c, bool requests, http1::ParseState state) {
+void after_feed(Connection& c, int fd, bool requests, http1::ParseState state) {
   if (state == http1::ParseState::kInvalid) {
-    give_up(c, NotInterposedReason::kUnknownProtocol);
+    give_up_unless_stale(c, fd, NotInterposedReason::kUnknownProtocol);
   } else if (state == http1::ParseState::kUpgraded) {
     // A request for a tunnel waits for its answer.
     if (!requests) give_up(c, NotInterposedReason::kUpgraded);
@@ -223,7 +231,7 @@ void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t c
       if (state == http1::ParseState::kInvalid || state == http1::ParseState::kUpgraded) break;
       if (c.given_up.load(std::memory_order_relaxed)) break;
     }
-    after_feed(c, requests, state);
+    after_feed(c, fd, requests, state);
   }
   flow.release();
   settle(c);
