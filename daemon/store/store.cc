@@ -12,6 +12,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr size_t kMaxRows = 1 << 16;  // of abstract executions that wait for a commit
+
 // One row per prepared statement.
 enum Sql : size_t {
   kBegin,
@@ -97,6 +99,9 @@ struct SearchStore::State {
   std::vector<const std::string*> outcome_texts;  // keys of the map: stable addresses
   bool open_transaction = false;
   Clock::time_point begun;
+  // Rows of the open transaction that are not written yet, with ascending ids: most abstract
+  // executions are decided soon after they were scheduled, and so need one write instead of two.
+  std::vector<AbstractRow> rows;
   uint64_t duplicate = 0, beyond_bound = 0;
   bool counters_changed = false;
   // The first failed write. The transaction was rolled back with it, so that the file holds whole
@@ -131,17 +136,34 @@ struct SearchStore::State {
     failed = why;
     if (sqlite3_get_autocommit(db) == 0) (void)execute("ROLLBACK");
     open_transaction = false;
+    rows.clear();
     return why;
   }
-  Result<void> write(Sql sql) {
+  Result<void> begin() {
     if (failed) return *failed;
-    if (!open_transaction) {
-      if (auto begin = run(kBegin); !begin) return fail(begin.error());
-      open_transaction = true;
-      begun = Clock::now();
-    }
+    if (open_transaction) return {};
+    if (auto begun_now = run(kBegin); !begun_now) return fail(begun_now.error());
+    open_transaction = true;
+    begun = Clock::now();
+    return {};
+  }
+  Result<void> write(Sql sql) {
+    if (auto ready = begin(); !ready) return ready;
     auto done = run(sql);
     return done.ok() ? done : fail(done.error());
+  }
+  Result<void> write_rows() {
+    for (const AbstractRow& row : rows) {
+      bind(kAddAbstract, 1, row.id);
+      bind(kAddAbstract, 2, row.parent);
+      bind(kAddAbstract, 3, row.rpc);
+      bind(kAddAbstract, 4, row.position);
+      bind(kAddAbstract, 5, row.fault);
+      bind(kAddAbstract, 6, static_cast<uint64_t>(row.state));
+      if (auto done = write(kAddAbstract); !done) return done;
+    }
+    rows.clear();
+    return {};
   }
   void bind(Sql sql, int place, uint64_t value) {
     sqlite3_bind_int64(at(sql), place, static_cast<sqlite3_int64>(value));
@@ -243,6 +265,7 @@ Result<void> SearchStore::flush() {
     if (auto put = set_meta("beyond_bound", std::to_string(s.beyond_bound)); !put) return put;
   }
   if (!s.open_transaction) return {};
+  if (auto written = s.write_rows(); !written) return written;
   if (auto committed = s.run(kCommit); !committed) return s.fail(committed.error());
   s.open_transaction = false;
   return {};
@@ -339,24 +362,33 @@ Result<void> SearchStore::add_fault_list(uint32_t number, std::string_view packe
 
 Result<void> SearchStore::add_abstract(const AbstractRow& row) {
   State& s = *state_;
-  s.bind(kAddAbstract, 1, row.id);
-  s.bind(kAddAbstract, 2, row.parent);
-  s.bind(kAddAbstract, 3, row.rpc);
-  s.bind(kAddAbstract, 4, row.position);
-  s.bind(kAddAbstract, 5, row.fault);
-  s.bind(kAddAbstract, 6, static_cast<uint64_t>(row.state));
-  return s.write(kAddAbstract);
+  if (auto ready = s.begin(); !ready) return ready;
+  const bool follows = s.rows.empty() || row.id == s.rows.back().id + 1;
+  if (!follows || s.rows.size() >= kMaxRows) {
+    if (auto written = s.write_rows(); !written) return written;
+  }
+  s.rows.push_back(row);
+  return {};
 }
 
 Result<void> SearchStore::decide(AbstractId id, AbstractState state, std::string_view reason) {
-  state_->bind(kDecide, 1, id);
-  state_->bind(kDecide, 2, static_cast<uint64_t>(state));
-  if (reason.empty()) {
-    sqlite3_bind_null(state_->at(kDecide), 3);
-  } else {
-    state_->bind_text(kDecide, 3, reason);
+  State& s = *state_;
+  const bool waiting = !s.rows.empty() && id >= s.rows.front().id && id <= s.rows.back().id;
+  if (waiting && reason.empty()) {
+    s.rows[id - s.rows.front().id].state = state;
+    return {};
   }
-  return state_->write(kDecide);
+  if (waiting) {
+    if (auto written = s.write_rows(); !written) return written;
+  }
+  s.bind(kDecide, 1, id);
+  s.bind(kDecide, 2, static_cast<uint64_t>(state));
+  if (reason.empty()) {
+    sqlite3_bind_null(s.at(kDecide), 3);
+  } else {
+    s.bind_text(kDecide, 3, reason);
+  }
+  return s.write(kDecide);
 }
 
 Result<void> SearchStore::add_concrete(AbstractId id, bool predicted, std::string_view packed) {
@@ -425,6 +457,7 @@ Result<void> SearchStore::each_fault_list(
 }
 
 Result<void> SearchStore::each_abstract(const std::function<void(const AbstractRow&)>& row) {
+  if (auto written = state_->write_rows(); !written) return written;
   return state_->each("SELECT id, parent, rpc, position, fault, state FROM abstract ORDER BY id",
                       [&](sqlite3_stmt* at) {
                         const auto number = [at](int column) {
@@ -445,6 +478,7 @@ Result<void> SearchStore::each_concrete(
 }
 
 Result<std::vector<std::pair<AbstractId, std::string>>> SearchStore::abandoned() {
+  if (auto written = state_->write_rows(); !written) return written.error();
   std::vector<std::pair<AbstractId, std::string>> rows;
   auto read = state_->each(
       "SELECT id, reason FROM abstract WHERE state = 3 ORDER BY id", [&](sqlite3_stmt* at) {
