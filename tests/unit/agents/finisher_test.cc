@@ -203,7 +203,10 @@ TEST_F(HandOffTest, AHandOffOfAnExecutionThatIsOverIsReset) {
 TEST_F(HandOffTest, TheEndOfTheHubLetsNobodyHang) {
   hand_off(HandOffKind::kSilence);
   hub_.reset();
-  EXPECT_TRUE(is_reset(app_.one.get()));
+  // Reset; or just closed by the kernel, if the hub ended before it had read the hand-off.
+  char byte;
+  const ssize_t size = ::recv(app_.one.get(), &byte, 1, 0);
+  EXPECT_TRUE(size == 0 || (size < 0 && errno == ECONNRESET));
 }
 
 }  // namespace
