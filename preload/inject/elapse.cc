@@ -24,6 +24,17 @@ const ReplacedEntry* find_silent(int fd) {
   return entry;
 }
 
+// After effect: waits, at most as long as the caller would, until the daemon has read the real
+// answer away and shut that connection down. Else the caller would go on before the effect.
+void await_effect(const ReplacedEntry& entry, int64_t limit_ms) {
+  const int real = held_descriptor(entry.effect.load(std::memory_order_acquire));
+  if (real < 0) return;
+  pollfd hang_up = {real, 0, 0};
+  const timespec limit = {static_cast<time_t>(limit_ms / 1000),
+                          static_cast<long>(limit_ms % 1000) * 1000000};
+  raw::call(SYS_ppoll, raw::address_of(&hang_up), 1, raw::address_of(&limit));
+}
+
 }  // namespace
 
 bool elapse_wait(const pollfd* fds, nfds_t count, int timeout_ms) {
@@ -46,7 +57,10 @@ bool elapse_wait(const pollfd* fds, nfds_t count, int timeout_ms) {
     ReplacedEntry* entry = find_replaced(fds[i].fd);
     if (entry == nullptr) return false;
     const uint32_t before = entry->flags.fetch_or(kEntryElapsed, std::memory_order_acq_rel);
-    if ((before & kEntryElapsed) == 0) first = true;
+    if ((before & kEntryElapsed) == 0) {
+      first = true;
+      await_effect(*entry, timeout_ms);
+    }
   }
   return first;
 }
@@ -63,7 +77,11 @@ bool elapse_receive(int fd) {
       (limit.tv_sec == 0 && limit.tv_usec == 0)) {
     return false;
   }
-  return (entry->flags.fetch_or(kEntryElapsed, std::memory_order_acq_rel) & kEntryElapsed) == 0;
+  if ((entry->flags.fetch_or(kEntryElapsed, std::memory_order_acq_rel) & kEntryElapsed) != 0) {
+    return false;
+  }
+  await_effect(*entry, static_cast<int64_t>(limit.tv_sec) * 1000 + limit.tv_usec / 1000);
+  return true;
 }
 
 }  // namespace filibuster::preload

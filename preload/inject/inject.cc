@@ -93,12 +93,12 @@ const char* prepare(int fd, Replacement* plan) {
   return nullptr;
 }
 
-// Puts the pair's end into the place of the socket, in epoll sets too. `slot` = its kept held end
-// or 0. The epoll sets lose the old registration first: the kernel drops it by itself only with the
-// last descriptor, and we hold one.
-// A one-shot registration that has fired and is not armed again comes back armed for errors and
-// hang-ups (epoll_ctl(2) always adds those): only a reset can show it, one event early.
-void replace(const Replacement& plan, uint32_t flags, uint32_t slot) {
+// Puts the pair's end into the place of the socket, in epoll sets too. `held` and `effect`: slots
+// of the table's entry, or 0. The epoll sets lose the old registration first: the kernel drops it
+// by itself only with the last descriptor, and we hold one. A one-shot registration that has fired
+// and is not armed again comes back armed for errors and hang-ups (epoll_ctl(2) always adds those):
+// only a reset can show it, one event early.
+void replace(const Replacement& plan, uint32_t flags, uint32_t held, uint32_t effect) {
   const Registrations& found = plan.registrations;
   if (found.alias_count > 1) flags |= kEntryShared;
   for (int i = 0; i < found.count; ++i) {
@@ -121,7 +121,8 @@ void replace(const Replacement& plan, uint32_t flags, uint32_t slot) {
     entry->local = plan.local;
     entry->peer_size = plan.peer_size;
     entry->local_size = plan.local_size;
-    entry->held.store(i == 0 ? slot : 0, std::memory_order_relaxed);
+    entry->held.store(i == 0 ? held : 0, std::memory_order_relaxed);
+    entry->effect.store(effect, std::memory_order_relaxed);
     publish_replaced(entry, flags);
   }
   raw::close(plan.pair.app);
@@ -201,7 +202,7 @@ bool answer_before(Replacement* plan, OutgoingCall* call, bool head_request) {
   }
   raw::shutdown(plan->pair.held, SHUT_WR);
   // Kept readable: a client that is still sending (through stdio, say) must not meet a reset.
-  replace(*plan, kEntrySwallows, keep_held_end(plan->pair.held));
+  replace(*plan, kEntrySwallows, keep_held_end(plan->pair.held, true), 0);
   close_original(plan);
   finish_with_answer(call, answer, "answered before it was sent");
   return true;
@@ -209,7 +210,7 @@ bool answer_before(Replacement* plan, OutgoingCall* call, bool head_request) {
 
 bool reset_before(Replacement* plan, OutgoingCall* call) {
   reset_app_end(&plan->pair);
-  replace(*plan, 0, 0);
+  replace(*plan, 0, 0, 0);
   close_original(plan);
   const bool refused = static_cast<FaultKind>(call->plan.kind) == FaultKind::kRefused;
   finish_with_reset(
@@ -223,7 +224,7 @@ bool silence_before(Replacement* plan, OutgoingCall* call, bool head_request) {
     abandon(plan);
     return not_injected(*call, "no daemon to keep the silence");
   }
-  replace(*plan, kEntrySwallows | kEntrySilent, 0);
+  replace(*plan, kEntrySwallows | kEntrySilent, 0, 0);
   close_original(plan);
   report_fault(*call, FaultHow::kInjected, "silent before it was sent");
   return true;
@@ -275,12 +276,19 @@ bool inject_after_effect(int fd, OutgoingCall* call, bool head_request) {
   }
   Replacement plan;
   if (const char* why = prepare(fd, &plan)) return not_injected(*call, why);
+  // A wait on a silence after effect is over only when the effect has come (elapse_wait).
+  int effect = -1;
+  if (kind == HandOffKind::kDrainThenSilence) {
+    effect = raw::fcntl(plan.original, F_DUPFD_CLOEXEC, 0);
+    if (effect >= 0) effect = adopt_descriptor(effect);
+  }
   // From here on the real connection is the daemon's; it is not shut down, for it is still read.
   if (!hand_off(*call, kind, head_request, plan.pair.held, plan.original)) {
     abandon(&plan);
+    if (effect >= 0) release_descriptor(effect);
     return not_injected(*call, "no daemon to read the real answer away");
   }
-  replace(plan, flags, 0);
+  replace(plan, flags, 0, effect >= 0 ? keep_held_end(effect, false) : 0);
   if (kind == HandOffKind::kDrainThenAnswer) {
     finish_with_answer(call, Answer(call->plan, head_request), "answered after its effect");
   } else if (kind == HandOffKind::kDrainThenReset) {

@@ -86,7 +86,8 @@ int connect_refused(int fd, const sockaddr* address, socklen_t size);
 // on a silence returns true ("elapse it": poll returns 0, a recv with SO_RCVTIMEO gives EAGAIN),
 // later ones false (really wait), and all are false without kOptionFastTimeouts. `timeout_ms` < 0
 // (infinite) and 0 are never elapsed. Only for waits whose *every* descriptor is a silent one and is
-// waited on for reading only.
+// waited on for reading only. After effect it returns when the daemon has read the real answer away
+// (shut that connection down), or after `timeout_ms`.
 bool elapse_wait(const pollfd* fds, nfds_t count, int timeout_ms);
 // A blocking receive: `fd` is silent, blocks, and has a SO_RCVTIMEO.
 bool elapse_receive(int fd);

@@ -24,6 +24,7 @@ std::atomic<ReplacedEntry*> g_pages[kPages];
 struct HeldEnd {
   std::atomic<uint64_t> value;
   std::atomic<uint64_t> inode;  // of the socket: a number of ours can be moved away, and reused
+  std::atomic<bool> drain;
 };
 HeldEnd g_held[kHeldEnds];
 std::atomic<uint32_t> g_held_next{0};
@@ -56,13 +57,13 @@ uint64_t inode_of(int fd) {
   return status.st_ino;
 }
 
-void drain_and_close(int held, uint64_t inode) {
+void close_held(int held, uint64_t inode, bool drain) {
   // Moved away (relocate_own_descriptor) or closed behind our back: not ours to touch any more.
   if (!is_own_descriptor(held) || inode_of(held) != inode) return;
   // tcp(7): MSG_TRUNC discards without copying; a Unix socket needs the buffer. Bounded: an
   // application that sends faster than this must not keep its own close waiting.
   char buffer[4096];
-  for (int i = 0; i < 1024; ++i) {
+  for (int i = 0; drain && i < 1024; ++i) {
     if (raw::receive(held, buffer, sizeof buffer, MSG_DONTWAIT) <= 0) break;
   }
   release_descriptor(held);
@@ -102,14 +103,17 @@ void publish_replaced(ReplacedEntry* entry, uint32_t flags) {
   g_replaced_ever.fetch_add(1, std::memory_order_release);
 }
 
-uint32_t keep_held_end(int held) {
+uint32_t keep_held_end(int held, bool drain) {
   const uint32_t sequence = g_held_next.fetch_add(1, std::memory_order_relaxed);
   const uint32_t slot = sequence % kHeldEnds;
   const uint64_t value = static_cast<uint64_t>(sequence) << 32 | static_cast<uint32_t>(held + 1);
   HeldEnd& end = g_held[slot];
   const uint64_t oldest = end.value.exchange(0, std::memory_order_acq_rel);
-  if (oldest != 0) drain_and_close(static_cast<int>(oldest & 0xffffffff) - 1, end.inode.load());
+  if (oldest != 0) {
+    close_held(static_cast<int>(oldest & 0xffffffff) - 1, end.inode.load(), end.drain.load());
+  }
   end.inode.store(inode_of(held));
+  end.drain.store(drain);
   end.value.store(value, std::memory_order_release);
   return sequence + 1;
 }
@@ -121,8 +125,18 @@ void drop_held_end(uint32_t slot_and_one) {
   uint64_t value = end.value.load(std::memory_order_acquire);
   if (value == 0 || static_cast<uint32_t>(value >> 32) != sequence) return;
   const uint64_t inode = end.inode.load();
+  const bool drain = end.drain.load();
   if (!end.value.compare_exchange_strong(value, 0, std::memory_order_acq_rel)) return;
-  drain_and_close(static_cast<int>(value & 0xffffffff) - 1, inode);
+  close_held(static_cast<int>(value & 0xffffffff) - 1, inode, drain);
+}
+
+int held_descriptor(uint32_t slot_and_one) {
+  if (slot_and_one == 0) return -1;
+  const HeldEnd& end = g_held[(slot_and_one - 1) % kHeldEnds];
+  const uint64_t value = end.value.load(std::memory_order_acquire);
+  if (value == 0 || static_cast<uint32_t>(value >> 32) != slot_and_one - 1) return -1;
+  const int fd = static_cast<int>(value & 0xffffffff) - 1;
+  return is_own_descriptor(fd) && inode_of(fd) == end.inode.load() ? fd : -1;
 }
 
 // --- inject.h ---------------------------------------------------------------------------------
@@ -140,10 +154,14 @@ void forget_replaced_slow(int fd) {
   ReplacedEntry* entry = entry_of(fd, false);
   if (entry == nullptr) return;
   const uint32_t held = entry->held.exchange(0, std::memory_order_acq_rel);
+  const uint32_t effect = entry->effect.exchange(0, std::memory_order_acq_rel);
   const uint32_t flags = entry->flags.exchange(0, std::memory_order_acq_rel);
   if ((flags & kEntryUsed) == 0) return;
   g_replaced_now.fetch_sub(1, std::memory_order_release);
-  if ((flags & kEntryShared) == 0) drop_held_end(held);
+  if ((flags & kEntryShared) == 0) {
+    drop_held_end(held);
+    drop_held_end(effect);
+  }
 }
 
 void duplicate_replaced(int from, int to) {
@@ -157,6 +175,7 @@ void duplicate_replaced(int from, int to) {
   copy->peer_size = source->peer_size;
   copy->local_size = source->local_size;
   copy->held.store(0, std::memory_order_relaxed);
+  copy->effect.store(source->effect.load(std::memory_order_relaxed), std::memory_order_relaxed);
   const uint32_t flags = source->flags.fetch_or(kEntryShared, std::memory_order_acq_rel);
   publish_replaced(copy, flags | kEntryShared);
 }

@@ -19,6 +19,9 @@ enum ReplacedFlags : uint32_t {
 struct ReplacedEntry {
   std::atomic<uint32_t> flags;  // stored last (release): 0 = not replaced
   std::atomic<uint32_t> held;   // 1 + slot of its held end (keep_held_end), 0 = none
+  std::atomic<uint32_t>
+      effect;  // the same of a copy of the real connection (silence after effect):
+               // it hangs up when the daemon has read the real answer away
   socklen_t peer_size;
   socklen_t local_size;
   sockaddr_storage peer;
@@ -32,9 +35,11 @@ ReplacedEntry* claim_replaced(int fd);
 void publish_replaced(ReplacedEntry* entry, uint32_t flags);
 
 // Keeps `held` (one of our own descriptors) open until it is dropped, or the oldest of too many.
-// Returns its slot + 1.
-uint32_t keep_held_end(int held);
-// Reads away what the application sent and closes it: a FIN, not a reset.
+// Returns its slot + 1. `drain`: what can be read from it is read away before it is closed (a FIN, not
+// a reset); not for a real connection, whose answer is the daemon's.
+uint32_t keep_held_end(int held, bool drain);
 void drop_held_end(uint32_t slot_and_one);
+// The descriptor in a slot; -1 if it was dropped meanwhile.
+int held_descriptor(uint32_t slot_and_one);
 
 }  // namespace filibuster::preload

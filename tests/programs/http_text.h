@@ -22,7 +22,7 @@ inline int connect_to(int port) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<uint16_t>(port));
-  const timeval limit = {5, 0};  // a program that would hang says "timeout"
+  const timeval limit = {2, 0};  // a program that would hang says "timeout"
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   int result;
   do {

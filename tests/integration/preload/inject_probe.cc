@@ -525,6 +525,22 @@ void timeouts() {
   fact(!elapse_receive(d.app), "not a receive without SO_RCVTIMEO");
   setsockopt(d.app, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   fact(elapse_receive(d.app) && !elapse_receive(d.app), "a receive with SO_RCVTIMEO, once");
+  Connection e(AF_INET);
+  OutgoingCall call = make_call(Fault::kSilence);
+  const ssize_t sent = send(e.app, "x", 1, 0);
+  inject_after_effect(e.app, &call, false);
+  std::atomic<bool> effect{false}, before_effect{false};
+  std::atomic<int> tid{0};
+  std::thread caller([&] {
+    pollfd one = {e.app, POLLIN, 0};
+    tid = static_cast<int>(syscall(SYS_gettid));
+    before_effect = !elapse_wait(&one, 1, 60000) || !effect;
+  });
+  until_asleep(tid);
+  effect = true;
+  shutdown(fake::real, SHUT_RDWR);
+  caller.join();
+  fact(sent == 1 && !before_effect, "after effect: not before the real answer was read away");
   fake::options = 0;
 }
 
