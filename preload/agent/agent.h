@@ -66,7 +66,8 @@ bool own_process();
 void after_fork_in_child();
 
 // Descriptors that belong to the agent (>= 500 where the limit allows, CLOEXEC). The hooks of
-// close, close_range, closefrom, dup2, dup3 ask; `relocate` moves ours away from `fd` (dup2 onto it).
+// close, close_range, closefrom, dup2, dup3 ask; `relocate` moves ours away from `fd` (dup2 onto
+// it).
 bool is_own_descriptor(int fd);
 bool relocate_own_descriptor(int fd);
 // Moves `fd` to a high number with CLOEXEC and remembers it as ours; returns the new number or -1.
@@ -77,7 +78,7 @@ void release_descriptor(int fd);  // close one of ours
 
 struct TargetInfo {
   bool known = false;
-  uint32_t flags = 0;        // TargetFlags
+  uint32_t flags = 0;  // TargetFlags
   char service[104];
   uint8_t service_size = 0;
   std::string_view name() const { return {service, service_size}; }
@@ -117,28 +118,29 @@ bool thread_is_multiplexing();
 struct OutgoingInfo {
   const http1::MessageHead* head;
   TargetInfo target;
-  std::string_view peer;           // describe_address of it
-  bool body_complete;              // false: the index is preliminary
-  Hash128 body;                    // digest
-  std::string_view body_sample;    // first bytes of the body
-  bool opens_connection;           // first request on this connection
-  Hash128 connect_key;             // from connect_begin; zero if unknown
+  std::string_view peer;         // describe_address of it
+  bool body_complete;            // false: the index is preliminary
+  Hash128 body;                  // digest
+  std::string_view body_sample;  // first bytes of the body
+  bool opens_connection;         // first request on this connection
+  Hash128 connect_key;           // from connect_begin; zero if unknown
 };
 
 struct OutgoingCall {
-  bool active = false;             // an RPC of the current execution is open here
+  bool active = false;  // an RPC of the current execution is open here
   uint64_t rpc = 0;
-  uint64_t generation = 0;         // of the session it belongs to (control page)
+  uint64_t generation = 0;  // of the session it belongs to (control page)
   uint32_t execution = 0;
   Hash128 index, parent_path, signature, stack;
-  Hash128 http_signature;          // (m, f, a), to finalise a preliminary index
-  uint32_t count = 0;              // k
+  Hash128 http_signature;  // (m, f, a), to finalise a preliminary index
+  uint32_t count = 0;      // k
   uint16_t flags = 0;
-  bool insert_header = false;      // else nothing is inserted (third party, already overwritten)
-  bool overwrite_header = false;   // the request carries one: put header_value over its value
-  char header_line[kHeaderLineSize];  // "x-filibuster: ...\r\n"; the value begins at kHeaderName.size() + 2
-  bool faulted = false;            // plan holds the fault to inject, the lease is fresh
-  PlanEntry plan;                  // a copy; `blob` texts by plan_blob()
+  bool insert_header = false;         // else nothing is inserted (third party, already overwritten)
+  bool overwrite_header = false;      // the request carries one: put header_value over its value
+  char header_line[kHeaderLineSize];  // "x-filibuster: ...\r\n"; the value begins at
+                                      // kHeaderName.size() + 2
+  bool faulted = false;               // plan holds the fault to inject, the lease is fresh
+  PlanEntry plan;                     // a copy; `blob` texts by plan_blob()
 };
 // Forms the index: finds the parent, captures the stack, counts, emits RpcIssued, consults the
 // plan. `call->active` false: pass through.
@@ -156,9 +158,9 @@ size_t plan_blob(const PlanEntry& entry, bool head_request, char* out, size_t ca
 // --- connects --------------------------------------------------------------------------------
 
 struct ConnectDecision {
-  Hash128 key;              // names this connection under the current cause; zero: cause unknown
-  bool refuse = false;      // redirect to the refusing port; RpcIssued, FaultFired and RpcFinished
-                            // (kRpcRefusedAtConnect) have been emitted
+  Hash128 key;          // names this connection under the current cause; zero: cause unknown
+  bool refuse = false;  // redirect to the refusing port; RpcIssued, FaultFired and RpcFinished
+                        // (kRpcRefusedAtConnect) have been emitted
   PlanEntry plan;
 };
 // One logical connect: tries of further addresses of one name with the same port after a refusal
@@ -176,8 +178,8 @@ void report_not_interposed(NotInterposedReason reason, bool outgoing, std::strin
                            std::string_view service);
 void report_note(std::string_view text);  // each distinct text once per process
 
-// Sends a HandOff with one or two descriptors to the daemon, which then owns them (ours are closed).
-// False: no daemon; the descriptors are still ours.
+// Sends a HandOff with one or two descriptors to the daemon, which then owns them (ours are
+// closed). False: no daemon; the descriptors are still ours.
 bool hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request, int held, int real);
 
 }  // namespace filibuster::preload

@@ -16,11 +16,12 @@ namespace filibuster::preload {
 struct Incoming {
   enum State : uint32_t { kFree = 0, kClaimed = 1, kOpen = 2 };
   std::atomic<uint32_t> state{kFree};
-  std::atomic<uint32_t> use{0};  // grows with each use of the slot: tells a reference that it is stale
+  std::atomic<uint32_t> use{
+      0};  // grows with each use of the slot: tells a reference that it is stale
 
   uint64_t rpc = 0;
   uint64_t generation = 0;  // session that `rpc` belongs to
-  uint32_t agent = 0;       // who reports its end: a forked child has the slot too, but not the duty
+  uint32_t agent = 0;  // who reports its end: a forked child has the slot too, but not the duty
   uint32_t execution = 0;
   bool multiplexed = false;  // read by an event loop: the thread proves nothing
   bool entry = false;        // the caller carries no agent: the index was formed here
@@ -75,14 +76,16 @@ class IncomingTable {
   }
 
   // Number of active requests of this process.
-  uint32_t active() const { return static_cast<uint32_t>(active_.load(std::memory_order_acquire) >> 32); }
+  uint32_t active() const {
+    return static_cast<uint32_t>(active_.load(std::memory_order_acquire) >> 32);
+  }
   // The only active one, copied; false: none, several, or it ended meanwhile.
   bool only_active(CauseOf* cause) const;
   // The one that `thread` read, if it is the only one of it still open and proves something.
   bool of_thread(ThreadRequests* thread, CauseOf* cause) const;
 
-  // In a forked child: requests read by other threads of the parent are not active here; those of the
-  // forking thread stay known as causes until this process reads a request of its own.
+  // In a forked child: requests read by other threads of the parent are not active here; those of
+  // the forking thread stay known as causes until this process reads a request of its own.
   void after_fork(ThreadRequests* thread);
 
  private:
@@ -100,14 +103,15 @@ class IncomingTable {
 
 struct CauseQuery {
   ThreadRequests* thread = nullptr;
-  bool multiplexing = false;     // this thread is an event loop
-  bool is_test = false;          // the service `test`: its own calls are entries
-  bool requests_lost = false;    // an incoming request is not in the table: 'only-active' is void
-  LaneMemory* lane = nullptr;    // call sites
-  Hash128 site;                  // what issues the RPC: its stack and signature
+  bool multiplexing = false;   // this thread is an event loop
+  bool is_test = false;        // the service `test`: its own calls are entries
+  bool requests_lost = false;  // an incoming request is not in the table: 'only-active' is void
+  LaneMemory* lane = nullptr;  // call sites
+  Hash128 site;                // what issues the RPC: its stack and signature
 };
 
-// The rules after 'the request carries our header', in their order: thread, (entry), only-active, none.
+// The rules after 'the request carries our header', in their order: thread, (entry), only-active,
+// none.
 CauseOf find_cause(const IncomingTable& table, const CauseQuery& query);
 
 }  // namespace filibuster::preload

@@ -2,9 +2,11 @@
 // all of them are one connect to the program, and a refusal holds for all of them. No globals.
 //
 // A try joins the youngest group of the same execution, cause, target, port and thread that
-//   - was refused (by us or by itself), or whose outcome is unknown (EINPROGRESS) and that carried no
+//   - was refused (by us or by itself), or whose outcome is unknown (EINPROGRESS) and that carried
+//   no
 //     request yet, and
-//   - has not tried this address: a second try of one address is a retry, a logical connect of its own.
+//   - has not tried this address: a second try of one address is a retry, a logical connect of its
+//   own.
 #pragma once
 
 #include <atomic>
@@ -38,7 +40,7 @@ struct ConnectGroup {
   bool refused_by_us = false;
   uint8_t tries = 0;
   Hash128 tried[kMaxTries];
-  Hash128 key;      // ConnectDecision::key
+  Hash128 key;       // ConnectDecision::key
   PlanEntry plan{};  // where refused_by_us
 };
 

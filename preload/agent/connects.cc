@@ -1,5 +1,7 @@
-// Connects: the place where 'connection refused' is injected, when an earlier execution has shown which
-// RPC opens which connection.
+// Connects: the place where 'connection refused' is injected, when an earlier execution has shown
+// which RPC opens which connection.
+#include "preload/agent/connects.h"
+
 #include <cerrno>
 #include <cstring>
 
@@ -8,7 +10,6 @@
 #include "preload/agent/address.h"
 #include "preload/agent/agent.h"
 #include "preload/agent/connect_groups.h"
-#include "preload/agent/connects.h"
 #include "preload/agent/counters.h"
 #include "preload/agent/plan.h"
 #include "preload/agent/state.h"
@@ -68,7 +69,9 @@ bool is_refusal(int error) {
 
 }  // namespace
 
-void connects_after_fork() { g_groups.after_fork(); }
+void connects_after_fork() {
+  g_groups.after_fork();
+}
 
 void connect_carries_request(Hash128 key) {
   if (key.is_zero()) return;
@@ -97,8 +100,8 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
   attempt.thread = thread_id();
   // Addresses of a name that the lane does not know are told apart: without the name nothing says
   // that they are one service, and a refusal must not hit another one. Loopback is one machine.
-  attempt.target = canonical.kind == TargetKind::kLoopback && !target.known ? Hash128{0, 1}
-                                                                            : hash_text(name);
+  attempt.target =
+      canonical.kind == TargetKind::kLoopback && !target.known ? Hash128{0, 1} : hash_text(name);
   attempt.address = address_identity(address, size);
   attempt.port = canonical.port;
 

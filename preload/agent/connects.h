@@ -5,7 +5,8 @@
 
 namespace filibuster::preload {
 
-// The rules after 'the request carries our header', for what this thread does now at this call site.
+// The rules after 'the request carries our header', for what this thread does now at this call
+// site.
 CauseOf cause_of_thread(Attachment* attachment, uint32_t execution, Hash128 site);
 
 // Something could not be counted or told: the execution is reported as incomplete.

@@ -31,8 +31,7 @@ ControlPage* map_page(int fd, bool create, uint32_t uid) {
   if (status.st_size < static_cast<off_t>(kPageSize)) {
     if (!create || raw_syscall(SYS_ftruncate, fd, kPageSize) != 0) return nullptr;
   }
-  const long page =
-      raw_syscall(SYS_mmap, nullptr, kPageSize, PROT_READ, MAP_SHARED, fd, 0);
+  const long page = raw_syscall(SYS_mmap, nullptr, kPageSize, PROT_READ, MAP_SHARED, fd, 0);
   if (page < 0 && page > -4096) return nullptr;
   return reinterpret_cast<ControlPage*>(page);
 }
@@ -81,8 +80,8 @@ ControlPage* open_per_user() {
   struct stat status;
   if (raw_syscall(SYS_fstat, at, &status) == 0 && status.st_uid == uid &&
       (status.st_mode & 077) == 0) {
-    const long fd = raw_syscall(SYS_openat, at, "control",
-                                O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const long fd =
+        raw_syscall(SYS_openat, at, "control", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0) {
       page = map_page(static_cast<int>(fd), true, uid);
       raw_syscall(SYS_close, fd);

@@ -14,8 +14,8 @@ namespace filibuster::preload {
 // 64 bits of a 128-bit key; never 0, which marks a free slot.
 uint64_t fold_key(Hash128 key);
 
-// The key of the counter of `counted` (core/index counter_key, or a connect's) in one execution: the
-// number takes part so that a late RPC never counts for the execution that runs now.
+// The key of the counter of `counted` (core/index counter_key, or a connect's) in one execution:
+// the number takes part so that a late RPC never counts for the execution that runs now.
 uint64_t execution_key(Hash128 counted, uint32_t execution);
 
 // Counts one more: 1 for the first. 0: the table is full (LaneMemory::counters_lost is advanced, so

@@ -12,15 +12,19 @@
 namespace filibuster::preload {
 namespace {
 
-// Above what programs use (select() ends at 1024, so does the usual limit), below what costs a larger
-// descriptor table in the kernel.
+// Above what programs use (select() ends at 1024, so does the usual limit), below what costs a
+// larger descriptor table in the kernel.
 constexpr int kBase = 500;
 constexpr int kMaxDescriptor = 1 << 16;
 
 constinit std::atomic<uint64_t> g_own[kMaxDescriptor / 64]{};
 
-std::atomic<uint64_t>& word_of(int fd) { return g_own[fd / 64]; }
-uint64_t bit_of(int fd) { return uint64_t{1} << (fd % 64); }
+std::atomic<uint64_t>& word_of(int fd) {
+  return g_own[fd / 64];
+}
+uint64_t bit_of(int fd) {
+  return uint64_t{1} << (fd % 64);
+}
 
 int base() {
   rlimit limit{};

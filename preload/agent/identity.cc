@@ -81,7 +81,11 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-void note_multiplexing_thread() { t_state.multiplexing = true; }
-bool thread_is_multiplexing() { return t_state.multiplexing; }
+void note_multiplexing_thread() {
+  t_state.multiplexing = true;
+}
+bool thread_is_multiplexing() {
+  return t_state.multiplexing;
+}
 
 }  // namespace filibuster::preload

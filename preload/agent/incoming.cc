@@ -36,8 +36,7 @@ bool begin_entry(Attachment* a, uint32_t execution, const http1::MessageHead& he
   event.target = head.target;
   incoming->http_signature = http_signature_hash(event.service, head.method, head.target);
   if (!preliminary) event.payload = http_payload_hash(head.target, hash_bytes("", 0));
-  event.signature =
-      invocation_signature(incoming->http_signature, event.payload, Hash128{}, parts);
+  event.signature = invocation_signature(incoming->http_signature, event.payload, Hash128{}, parts);
   event.count = count_invocation(
       a->lane, execution_key(counter_key(Hash128{}, event.signature, parts), execution));
   if (event.count == 0) return false;
@@ -55,9 +54,8 @@ bool begin_entry(Attachment* a, uint32_t execution, const http1::MessageHead& he
   incoming->count = event.count;
   if (preliminary) {
     PendingTarget& pending = g_pending[g_incoming.slot_of(incoming)];
-    pending.size = static_cast<uint16_t>(head.target.size() < sizeof pending.text
-                                             ? head.target.size()
-                                             : sizeof pending.text);
+    pending.size = static_cast<uint16_t>(
+        head.target.size() < sizeof pending.text ? head.target.size() : sizeof pending.text);
     std::memcpy(pending.text, head.target.data(), pending.size);
   }
   emit_issued(a, execution, now_ns(), event);
@@ -76,7 +74,8 @@ bool begin_with_header(Attachment* a, uint32_t current, std::string_view value,
   }
   incoming->rpc = context.rpc;
   incoming->execution = context.execution;
-  // Belongs to the older execution: still the cause of what follows, which gets no fault of this one.
+  // Belongs to the older execution: still the cause of what follows, which gets no fault of this
+  // one.
   incoming->late = context.execution != current;
   incoming->paths[0] = context.path;
   return true;
@@ -129,8 +128,7 @@ void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t) {
   RpcFinalized event;
   event.rpc = incoming->rpc;
   event.payload = http_payload_hash({pending.text, pending.size}, body);
-  event.signature =
-      invocation_signature(incoming->http_signature, event.payload, Hash128{}, parts);
+  event.signature = invocation_signature(incoming->http_signature, event.payload, Hash128{}, parts);
   event.index = extend_path(Hash128{}, event.signature, incoming->count, parts);
   incoming->paths[1] = event.index;
   incoming->path_version.store(1, std::memory_order_release);

@@ -106,8 +106,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   event.body = info.body_sample.substr(0, lane->payload_sample);
   event.thread = thread_id();
   if (event.body.size() < info.body_sample.size() ||
-      (head.has_content_length && head.content_length > event.body.size()) ||
-      head.target_truncated)
+      (head.has_content_length && head.content_length > event.body.size()) || head.target_truncated)
     event.flags |= kRpcPayloadTruncated;
   if (!info.body_complete) event.flags |= kRpcPreliminary;
   if (info.opens_connection) {
@@ -133,8 +132,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   event.parent_path = cause.path;
   event.signature = invocation_signature(call->http_signature, event.payload, stack.hash, parts);
   event.count = count_invocation(
-      lane,
-      execution_key(counter_key(cause.path, event.signature, parts), call->execution));
+      lane, execution_key(counter_key(cause.path, event.signature, parts), call->execution));
   if (event.count == 0) {
     report_note("the table of invocation counters is full: requests passed unseen");
     return;

@@ -1,10 +1,12 @@
-// Is this thread of control really this process? Asked several times per message, so without a system
-// call (getpid is 0.1 to 0.6 us):
-//   - A forked child does not share our memory: a page that the kernel wipes on fork (MADV_WIPEONFORK,
+// Is this thread of control really this process? Asked several times per message, so without a
+// system call (getpid is 0.1 to 0.6 us):
+//   - A forked child does not share our memory: a page that the kernel wipes on fork
+//   (MADV_WIPEONFORK,
 //     Linux 4.14) reads 0 in it until after_fork_in_child says that the child has its own books. A
 //     child made behind our back (a raw clone) thus stays a bystander.
 //   - A vfork child shares it, thread-local memory too, while the thread that made it is suspended:
-//     between our vfork and its return in the parent, whoever runs with this thread's memory is the child.
+//     between our vfork and its return in the parent, whoever runs with this thread's memory is the
+//     child.
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -38,8 +40,8 @@ bool same_pid() {
 // vfork must not return through a frame of ours: the child would overwrite it before the parent
 // returns. So no frame: the return address waits in a register, as in libc's own.
 extern "C" {
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) thread_local constinit int
-    filibuster_vfork_children = 0;
+__attribute__((visibility("hidden"),
+               tls_model("initial-exec"))) thread_local constinit int filibuster_vfork_children = 0;
 __attribute__((visibility("hidden"))) pid_t filibuster_vfork_failed(long error) {
   errno = static_cast<int>(-error);
   return -1;

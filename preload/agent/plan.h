@@ -23,8 +23,8 @@ PlanLookup find_planned_connect(const LaneMemory* lane, Hash128 connect_key, Pla
 // A fault fires only under a fresh lease: a daemon that died never leaves faults behind.
 bool lease_fresh(const LaneMemory* lane, uint64_t now_ns);
 
-// Copies the rendered response of a kStatus entry; `head_request`: its head only. The bytes copied; 0
-// if there is none, it does not fit, or the plan changed meanwhile.
+// Copies the rendered response of a kStatus entry; `head_request`: its head only. The bytes copied;
+// 0 if there is none, it does not fit, or the plan changed meanwhile.
 size_t copy_blob(const LaneMemory* lane, const PlanEntry& entry, bool head_request, char* out,
                  size_t capacity);
 

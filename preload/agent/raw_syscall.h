@@ -1,5 +1,5 @@
-// System calls without libc: our own hooks shadow libc's functions (`syscall` too), and errno belongs
-// to the host. Returns the result, or -errno.
+// System calls without libc: our own hooks shadow libc's functions (`syscall` too), and errno
+// belongs to the host. Returns the result, or -errno.
 #pragma once
 
 #include <sys/syscall.h>
@@ -48,7 +48,9 @@ inline long raw_argument(T value) {
     return static_cast<long>(value);
   }
 }
-inline long raw_argument(std::nullptr_t) { return 0; }
+inline long raw_argument(std::nullptr_t) {
+  return 0;
+}
 
 template <typename A = long, typename B = long, typename C = long, typename D = long,
           typename E = long, typename F = long>

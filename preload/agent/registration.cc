@@ -1,4 +1,5 @@
-// Registration with the daemon of the session: one bounded exchange, at the first use, by one thread.
+// Registration with the daemon of the session: one bounded exchange, at the first use, by one
+// thread.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -23,12 +24,12 @@ constinit std::atomic<Attachment*> g_attachment{nullptr};
 namespace {
 
 constexpr uint64_t kDeadlineNs = 1'000'000'000;
-// The daemon renews its lease every 100 ms. One this old belongs to a daemon that died: the process goes
-// on as without us. (One that was only stopped finds the gap counted in counters_lost.)
+// The daemon renews its lease every 100 ms. One this old belongs to a daemon that died: the process
+// goes on as without us. (One that was only stopped finds the gap counted in counters_lost.)
 constexpr uint64_t kGoneNs = 30 * kLeaseNs;
 
-// Registrations of this process, used in turn. Their memory is given back only when the slot is used
-// again: by then no call that began under it can still run.
+// Registrations of this process, used in turn. Their memory is given back only when the slot is
+// used again: by then no call that began under it can still run.
 constexpr uint32_t kAttachments = 8;
 constexpr uint64_t kReuseNs = 10'000'000'000;
 Attachment g_attachments[kAttachments];
@@ -74,8 +75,7 @@ bool connect_daemon(int fd, const ControlPage* page, uint64_t deadline) {
 // Field 22 of /proc/self/stat: with the pid it names this process for good.
 uint64_t start_time() {
   char text[1024];
-  const long fd =
-      raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+  const long fd = raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return 0;
   const long size = raw_syscall(SYS_read, fd, text, sizeof text - 1);
   raw_syscall(SYS_close, fd);
@@ -143,8 +143,8 @@ Memory* map_memory(int fd, uint64_t magic) {
   if (fd < 0 || raw_syscall(SYS_fstat, fd, &status) != 0 ||
       status.st_size < static_cast<off_t>(sizeof(Memory)))
     return nullptr;
-  const long at = raw_syscall(SYS_mmap, nullptr, sizeof(Memory), PROT_READ | PROT_WRITE,
-                              MAP_SHARED, fd, 0);
+  const long at =
+      raw_syscall(SYS_mmap, nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (at < 0 && at > -4096) return nullptr;
   auto* memory = reinterpret_cast<Memory*>(at);
   if (memory->magic == magic && memory->major == kProtocolMajor) return memory;
@@ -161,7 +161,8 @@ void unmap(Attachment* a) {
   a->agent = 0;
 }
 
-// A slot whose memory no call can still use; nullptr: registered anew too often in too short a time.
+// A slot whose memory no call can still use; nullptr: registered anew too often in too short a
+// time.
 Attachment* take_slot(uint64_t now) {
   Attachment* a = &g_attachments[g_next_attachment];
   if (a->lane != nullptr && now - a->retired_ns < kReuseNs) return nullptr;
@@ -282,7 +283,9 @@ Attachment* attach_executing(uint32_t* execution) {
   return a;
 }
 
-bool attached() { return attach() != nullptr; }
+bool attached() {
+  return attach() != nullptr;
+}
 
 bool executing() {
   Attachment* a = attach();
@@ -315,8 +318,8 @@ void registration_after_fork() {
   g_registering.store(false, std::memory_order_relaxed);
   Attachment* inherited = g_attachment.exchange(nullptr, std::memory_order_relaxed);
   if (inherited == nullptr) return;
-  // The parent's: its end of the socket is its life for the daemon, its ring is written by it alone.
-  // Lane memory comes again with the child's own registration.
+  // The parent's: its end of the socket is its life for the daemon, its ring is written by it
+  // alone. Lane memory comes again with the child's own registration.
   const int socket = inherited->socket.exchange(-1);
   if (socket >= 0) release_descriptor(socket);
   unmap(inherited);

@@ -36,7 +36,9 @@ bool first_time(std::string_view text) {
   return true;
 }
 
-std::string_view cut(std::string_view text, size_t most) { return text.substr(0, most); }
+std::string_view cut(std::string_view text, size_t most) {
+  return text.substr(0, most);
+}
 
 }  // namespace
 
@@ -56,7 +58,9 @@ Scratch::~Scratch() {
   if (data_ != nullptr)
     g_scratch_used.fetch_and(~(uint64_t{1} << slot_), std::memory_order_release);
 }
-void Scratch::after_fork_in_child() { g_scratch_used.store(0, std::memory_order_relaxed); }
+void Scratch::after_fork_in_child() {
+  g_scratch_used.store(0, std::memory_order_relaxed);
+}
 
 void write_event(Attachment* attachment, EventType type, uint32_t execution, uint64_t time_ns,
                  const uint8_t* data, size_t size) {
@@ -130,7 +134,8 @@ void report_fault(const OutgoingCall& call, FaultHow how, std::string_view detai
 
 bool hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request, int held, int real) {
   Attachment* attachment = g_attachment.load(std::memory_order_acquire);
-  if (attachment == nullptr || !attachment->issued(call.rpc, call.generation) || held < 0) return false;
+  if (attachment == nullptr || !attachment->issued(call.rpc, call.generation) || held < 0)
+    return false;
 
   HandOff message;
   message.kind = kind;

@@ -1,5 +1,5 @@
-// What the files of this folder share: the registration of this process, its identity, the writing of
-// events. Not for the hooks: they use agent.h.
+// What the files of this folder share: the registration of this process, its identity, the writing
+// of events. Not for the hooks: they use agent.h.
 #pragma once
 
 #include <atomic>
@@ -47,11 +47,11 @@ Attachment* attach_executing(uint32_t* execution);
 
 // Who this process is: the environment as it was at start, before the host could overwrite it.
 struct Identity {
-  char daemon[256];    // FILIBUSTER_DAEMON, empty if unset
-  char service[104];   // FILIBUSTER_SERVICE, else the base name of the executable
+  char daemon[256];   // FILIBUSTER_DAEMON, empty if unset
+  char service[104];  // FILIBUSTER_SERVICE, else the base name of the executable
   char executable[256];
-  uint32_t lane;       // FILIBUSTER_LANE
-  bool is_test;        // the service `test`
+  uint32_t lane;  // FILIBUSTER_LANE
+  bool is_test;   // the service `test`
   std::string_view service_name() const { return service; }
 };
 const Identity& identity();
@@ -61,9 +61,9 @@ struct ThreadState {
   ThreadRequests requests;
   uint32_t tid;
   bool multiplexing;
-  bool registering;    // a signal handler came while this thread registers
+  bool registering;  // a signal handler came while this thread registers
 };
-extern thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 uint32_t thread_id();
 
 uint64_t now_ns();  // CLOCK_MONOTONIC
@@ -110,8 +110,8 @@ void emit_issued(Attachment* attachment, uint32_t execution, uint64_t time_ns, R
 
 // --- what after_fork_in_child and registration tell the other files -----------------------------
 
-void mark_own_process();                 // own_process() holds in the calling process from now on
-void reset_reports();                    // a new session: everything is said again
+void mark_own_process();  // own_process() holds in the calling process from now on
+void reset_reports();     // a new session: everything is said again
 void report_listening_sockets(Attachment* attachment);  // those open already
 void connects_after_fork();
 void registration_after_fork();

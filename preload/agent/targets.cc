@@ -60,8 +60,8 @@ void report_listen(const sockaddr* address, socklen_t size) {
   emit_listen(attachment, address, size);
 }
 
-// Sockets that listened before there was a session, that the parent opened before it forked, or that
-// came through exec. The low descriptors are enough: programs listen first.
+// Sockets that listened before there was a session, that the parent opened before it forked, or
+// that came through exec. The low descriptors are enough: programs listen first.
 void report_listening_sockets(Attachment* attachment) {
   constexpr int kMost = 1024;
   for (int fd = 0; fd < kMost; ++fd) {

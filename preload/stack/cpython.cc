@@ -1,10 +1,9 @@
-// CPython 3.9 and later: the frames of the calling thread through the public API. The GIL is free in
-// a hooked send, so it is taken for a moment. No Python code runs: the attributes of code objects are
-// plain members, and the collector, which could run finalisers, is off meanwhile.
+// CPython 3.9 and later: the frames of the calling thread through the public API. The GIL is free
+// in a hooked send, so it is taken for a moment. No Python code runs: the attributes of code
+// objects are plain members, and the collector, which could run finalisers, is off meanwhile.
 #include <dlfcn.h>
 
 #include <atomic>
-
 #include <cstdint>
 #include <cstring>
 
@@ -53,8 +52,8 @@ Runtime resolve(Api* api) {
   if (!find(&api->is_initialized, "Py_IsInitialized")) return Runtime::kAbsent;
   find(&api->gc_disable, "PyGC_Disable");
   find(&api->gc_enable, "PyGC_Enable");
-  const bool finalizing = find(&api->is_finalizing, "Py_IsFinalizing") ||
-                          find(&api->is_finalizing, "_Py_IsFinalizing");
+  const bool finalizing =
+      find(&api->is_finalizing, "Py_IsFinalizing") || find(&api->is_finalizing, "_Py_IsFinalizing");
   const bool all = finalizing && find(&api->this_thread_state, "PyGILState_GetThisThreadState") &&
                    find(&api->gil_ensure, "PyGILState_Ensure") &&
                    find(&api->gil_release, "PyGILState_Release") &&
@@ -148,8 +147,8 @@ bool read(FrameSink* sink) {
     sink->mark_incomplete();
     return true;
   }
-  // A thread that Python knows nothing of, or an interpreter that ends: taking the GIL would create a
-  // thread state, or end the thread.
+  // A thread that Python knows nothing of, or an interpreter that ends: taking the GIL would create
+  // a thread state, or end the thread.
   if (api.is_finalizing() != 0 || api.this_thread_state() == nullptr) return false;
 
   const int gil = api.gil_ensure();

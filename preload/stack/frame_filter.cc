@@ -5,11 +5,11 @@ namespace {
 
 // Prefixes of base names. A version or an extension may follow.
 constexpr std::string_view kRuntimeModules[] = {
-    "libfilibuster.so", "libc.so",        "libc-2",      "libc.musl",  "libpthread",
-    "ld-linux",         "ld-2",           "ld.so",       "ld-musl",    "linux-vdso",
-    "libstdc++",        "libc++",         "libgcc_s",    "libcurl",    "libssl",
-    "libcrypto",        "libgnutls",      "libnghttp2",  "libcpp-httplib", "libpython",
-    "python2",          "python3",        "libunwind",
+    "libfilibuster.so", "libc.so",   "libc-2",     "libc.musl",      "libpthread",
+    "ld-linux",         "ld-2",      "ld.so",      "ld-musl",        "linux-vdso",
+    "libstdc++",        "libc++",    "libgcc_s",   "libcurl",        "libssl",
+    "libcrypto",        "libgnutls", "libnghttp2", "libcpp-httplib", "libpython",
+    "python2",          "python3",   "libunwind",
 };
 
 }  // namespace

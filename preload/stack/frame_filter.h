@@ -7,8 +7,8 @@
 
 namespace filibuster::preload {
 
-// Modules whose frames never tell call sites apart: we ourselves, the C and C++ runtimes, HTTP and TLS
-// libraries, interpreters. By the base name of the file.
+// Modules whose frames never tell call sites apart: we ourselves, the C and C++ runtimes, HTTP and
+// TLS libraries, interpreters. By the base name of the file.
 bool is_runtime_module(std::string_view path);
 
 // A Python file that belongs to the interpreter or to an installed package.

@@ -15,11 +15,11 @@ namespace {
 constexpr uint32_t kMaxModules = 1024;
 
 struct Module {
-  uintptr_t begin;
-  uintptr_t end;
+  uintptr_t begin = 0;
+  uintptr_t end = 0;
   ModuleInfo info;
 };
-Module g_modules[kMaxModules];  // sorted by begin; under g_sequence
+constinit Module g_modules[kMaxModules];  // sorted by begin; under g_sequence
 constinit uint32_t g_count = 0;
 constinit std::atomic<uint64_t> g_changes{0};   // dlpi_adds + dlpi_subs of the copy
 constinit std::atomic<uint32_t> g_sequence{0};  // odd: being written
@@ -88,7 +88,8 @@ int add_module(dl_phdr_info* loaded, size_t, void* first) {
   if (module.info.id_size == 0) {
     module.info.id_text[module.info.id_size++] = '-';
     const size_t slash = path.rfind('/');
-    module.info.identity = hash_text(slash == std::string_view::npos ? path : path.substr(slash + 1));
+    module.info.identity =
+        hash_text(slash == std::string_view::npos ? path : path.substr(slash + 1));
   }
   uint32_t at = g_count++;
   for (; at > 0 && g_modules[at - 1].begin > module.begin; --at) g_modules[at] = g_modules[at - 1];

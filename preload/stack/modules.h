@@ -1,5 +1,5 @@
-// Which module an address belongs to, and what names that module on every machine: its build id. A copy
-// of the loader's list, renewed when the loader says that it has changed. Readers never wait.
+// Which module an address belongs to, and what names that module on every machine: its build id. A
+// copy of the loader's list, renewed when the loader says that it has changed. Readers never wait.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 namespace filibuster::preload {
 
 struct ModuleInfo {
-  uintptr_t bias = 0;       // address in memory - address in the file
-  bool runtime = false;     // frame_filter.h is_runtime_module
+  uintptr_t bias = 0;    // address in memory - address in the file
+  bool runtime = false;  // frame_filter.h is_runtime_module
   uint8_t id_size = 0;
   uint8_t path_size = 0;
-  Hash128 identity;         // of the build id; of the base name where there is none
-  char id_text[40] = {};    // the build id in hexadecimal; "-": none
+  Hash128 identity;       // of the build id; of the base name where there is none
+  char id_text[40] = {};  // the build id in hexadecimal; "-": none
   char path_text[160] = {};
   std::string_view id() const { return {id_text, id_size}; }
   std::string_view path() const { return {path_text, path_size}; }

@@ -2,8 +2,8 @@
 // into a private scope: it exports _Unwind_*, which would break the exceptions of the host.
 //
 // libunwind keeps a pipe to test whether an address can be read; the numbers must not be the host's
-// lowest, and the host's closefrom loops must not hit them: it would then read from whatever the host
-// opens next. So our pipe2 serves it while it opens them (`t_unwinding`).
+// lowest, and the host's closefrom loops must not hit them: it would then read from whatever the
+// host opens next. So our pipe2 serves it while it opens them (`t_unwinding`).
 #include <dlfcn.h>
 #include <fcntl.h>
 

@@ -12,10 +12,10 @@
 namespace filibuster::preload {
 
 struct CapturedStack {
-  Hash128 hash;          // of the kept frames; zero if there are none
-  const char* text;      // one frame a line (core/protocol/events.h, RpcIssued::stack_text)
+  Hash128 hash;      // of the kept frames; zero if there are none
+  const char* text;  // one frame a line (core/protocol/events.h, RpcIssued::stack_text)
   size_t text_size;
-  bool incomplete;       // a reader failed or the buffer was too small: marked, never guessed
+  bool incomplete;  // a reader failed or the buffer was too small: marked, never guessed
 };
 
 // `buffer` receives the text. Never allocates from the host's heap in the steady state.

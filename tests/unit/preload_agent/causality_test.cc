@@ -1,11 +1,12 @@
 // Which incoming request caused an RPC: the rules, over a table and plain memory.
+#include "preload/agent/causality.h"
+
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <thread>
 #include <vector>
 
-#include "preload/agent/causality.h"
 #include "preload/agent/counters.h"
 
 namespace filibuster::preload {
@@ -174,7 +175,8 @@ TEST_F(Causality, ManyThreadsOpenAndCloseWithoutLosingCount) {
   EXPECT_EQ(table_->active(), 0u);
 }
 
-// --- counters -------------------------------------------------------------------------------------
+// --- counters
+// -------------------------------------------------------------------------------------
 
 TEST(Counters, CountFromOneForEachKey) {
   auto lane = std::make_unique<LaneMemory>();

@@ -175,7 +175,8 @@ TEST(Frames, OfRuntimesAndLibrariesAreDropped) {
 }
 
 TEST(Frames, OnAnotherMachineHaveTheSameHash) {
-  EXPECT_EQ(frame_hash("/home/a/app/users.py", 3, "get"), frame_hash("/srv/app/users.py", 3, "get"));
+  EXPECT_EQ(frame_hash("/home/a/app/users.py", 3, "get"),
+            frame_hash("/srv/app/users.py", 3, "get"));
   EXPECT_NE(frame_hash("/srv/app/users.py", 3, "get"), frame_hash("/srv/app/users.py", 4, "get"));
   EXPECT_NE(frame_hash("/srv/app/users.py", 3, "get"), frame_hash("/srv/app/users.py", 3, "put"));
   EXPECT_EQ(last_two_components("/a/b/c.py"), "b/c.py");

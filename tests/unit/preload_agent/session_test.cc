@@ -1,7 +1,7 @@
 // The agent in processes of its own, against a real hub: registration, indexes, plan, forks.
 //
-// This program starts itself again with FILIBUSTER_TEST_SCENARIO: that process plays a service through
-// agent.h, as the hooks would, and exits with the number of checks that failed.
+// This program starts itself again with FILIBUSTER_TEST_SCENARIO: that process plays a service
+// through agent.h, as the hooks would, and exits with the number of checks that failed.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -177,7 +177,7 @@ void forks_in_a_handler() {
     check(call.active, "the child registers by itself");
     check(call.rpc >> 32 != open.rpc >> 32, "under an id of its own");
     answer(&call);
-    answer(&open);                    // its copies: not its to end
+    answer(&open);  // its copies: not its to end
     pl::incoming_end(incoming, 500);
     _exit(g_failures);
   }
@@ -339,7 +339,8 @@ class Session : public ::testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
-  ExecutionRecord execute(const std::string& scenario, const std::vector<PlannedRpcFault>& plan = {},
+  ExecutionRecord execute(const std::string& scenario,
+                          const std::vector<PlannedRpcFault>& plan = {},
                           const std::string& service = "users") {
     EXPECT_TRUE(hub_->begin_execution(++execution_, plan).ok());
     EXPECT_EQ(run(scenario, hub_->address(), service), 0) << scenario;
@@ -446,7 +447,9 @@ TEST_F(Session, ARefusalIsInjectedAtTheConnectAndTheRetryIsTheNextInvocation) {
   EXPECT_NE(record.rpcs[2].index, call->index);
 }
 
-TEST_F(Session, AddressesOfOneNameAreOneConnect) { execute("tries_two_addresses"); }
+TEST_F(Session, AddressesOfOneNameAreOneConnect) {
+  execute("tries_two_addresses");
+}
 
 TEST_F(Session, AForkedChildRegistersAndKnowsItsCause) {
   const ExecutionRecord record = execute("forks_in_a_handler");
@@ -459,8 +462,12 @@ TEST_F(Session, AForkedChildRegistersAndKnowsItsCause) {
   EXPECT_EQ(entry->status, 200) << "the parent's answer, not the child's";
 }
 
-TEST_F(Session, AVforkChildTouchesNothing) { execute("vfork_children_pass_through"); }
-TEST_F(Session, SocketsThatListenAlreadyAreReported) { execute("reports_its_listeners"); }
+TEST_F(Session, AVforkChildTouchesNothing) {
+  execute("vfork_children_pass_through");
+}
+TEST_F(Session, SocketsThatListenAlreadyAreReported) {
+  execute("reports_its_listeners");
+}
 TEST_F(Session, OwnDescriptorsMoveOutOfTheWay) {
   EXPECT_TRUE(hub_->begin_execution(++execution_, {}).ok());
   EXPECT_EQ(run("moves_its_descriptors", hub_->address(), "users"), 0);
