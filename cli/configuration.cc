@@ -12,8 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMaxFile = 16u << 20;  // bytes
-
 std::string base_name(const std::string& path) {
   const size_t slash = path.find_last_of('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
@@ -106,7 +104,7 @@ std::optional<std::string> utf8_error(std::string_view text, std::string_view fi
   return std::nullopt;
 }
 
-Result<std::string> read_file(const std::string& path) {
+Result<std::string> read_file(const std::string& path, size_t most) {
   const auto failure = [&] { return Error{path + ": " + std::strerror(errno)}; };
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
   if (!file) return failure();
@@ -115,7 +113,7 @@ Result<std::string> read_file(const std::string& path) {
   size_t got = 0;
   while ((got = std::fread(buffer, 1, sizeof buffer, file.get())) > 0) {
     text.append(buffer, got);
-    if (text.size() > kMaxFile) return Error{path + ": larger than 16 MiB"};
+    if (text.size() > most) return Error{path + ": larger than " + std::to_string(most) + " bytes"};
   }
   if (std::ferror(file.get()) != 0) return failure();
   return text;

@@ -26,6 +26,7 @@ std::string test_name(const std::vector<std::string>& command);
 // "file:3:7: message" if `text` is not UTF-8.
 std::optional<std::string> utf8_error(std::string_view text, std::string_view file);
 
-Result<std::string> read_file(const std::string& path);
+// The Error names the file and why; larger than `most` bytes is one of the reasons.
+Result<std::string> read_file(const std::string& path, size_t most = 16u << 20);
 
 }  // namespace filibuster::cli

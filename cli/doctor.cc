@@ -5,6 +5,7 @@
 
 #include <CLI/App.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -18,6 +19,8 @@
 namespace filibuster::cli {
 namespace {
 
+constexpr size_t kMaxLibrary = 512u << 20;  // bytes, with debugging information
+
 enum class State { kGood, kMissing, kInformation };
 struct Line {
   std::string subject;
@@ -30,14 +33,17 @@ Line check_beside(const char* subject, const std::string& path) {
   return {subject, there ? State::kGood : State::kMissing, there ? path : path + " is not there"};
 }
 
-// build/bin and build/lib, or PREFIX/bin and PREFIX/lib.
+// As the daemon finds it: build/bin and build/lib, or PREFIX/bin and PREFIX/lib.
 std::string preload_path() {
+  if (const char* const given = std::getenv("FILIBUSTER_PRELOAD"); given != nullptr && *given != '\0') {
+    return given;
+  }
   namespace fs = std::filesystem;
   return (fs::path(own_directory()).parent_path() / "lib/libfilibuster.so").string();
 }
 
 Line check_glibc() {
-  const Result<std::string> bytes = read_file(preload_path());
+  const Result<std::string> bytes = read_file(preload_path(), kMaxLibrary);
   const auto image = bytes.ok() ? read_elf(bytes.value()) : std::nullopt;
   if (!image) return {"glibc", State::kMissing, "libfilibuster.so cannot be read"};
   const std::string highest = highest_glibc(image->versions);

@@ -63,12 +63,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-
-int complain(int code, std::string_view message) {
-  std::cerr << "filibuster: " << message << "\n";
-  return code;
-}
-
 }  // namespace filibuster::cli
 
 int main(int argc, char** argv) {

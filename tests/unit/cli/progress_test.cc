@@ -1,0 +1,123 @@
+#include "cli/progress.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace filibuster::cli {
+namespace {
+
+using Json = nlohmann::json;
+using std::chrono::milliseconds;
+
+const ProgressView::Time kStart{};
+
+ProgressEvent event(const char* json) { return parse_event(Json::parse(json)); }
+
+ProgressEvent execution(uint64_t executed, uint64_t open) {
+  ProgressEvent out = event(R"({"type": "execution", "test": "t", "redundant": 2, "rate": 41.2,
+      "eta_seconds": 3, "faults": ["users -> movies: refused"], "verdict": "failed", "passed": false,
+      "seconds": 0.042})");
+  out.executed = executed;
+  out.open = open;
+  return out;
+}
+
+TEST(Durations, ReadAsAPersonSaysThem) {
+  EXPECT_EQ(duration_text(0.042), "0.04 s");
+  EXPECT_EQ(duration_text(1.25), "1.2 s");
+  EXPECT_EQ(duration_text(42.4), "42 s");
+  EXPECT_EQ(duration_text(75), "1 min 15 s");
+  EXPECT_EQ(duration_text(3599.9), "1 h 0 min");
+  EXPECT_EQ(duration_text(4000), "1 h 6 min");
+  EXPECT_EQ(duration_text(1e300), "very long");
+  EXPECT_EQ(duration_text(-1), "?");
+}
+
+TEST(Counts, SayWhatIsKnown) {
+  EXPECT_EQ(counts_text(execution(8, 3)), "8 executed, 3 open, 2 redundant, 41/s, 3.0 s left");
+  ProgressEvent last = execution(11, 0);
+  last.rate = 2.5;
+  EXPECT_EQ(counts_text(last), "11 executed, 0 open, 2 redundant, 2.5/s");
+  EXPECT_EQ(counts_text(event(R"({"type": "execution"})")), "0 executed, 0 open, 0 redundant");
+}
+
+TEST(Events, SurviveMembersOfAnyType) {
+  const ProgressEvent odd = event(R"({"type": 5, "test": null, "executed": -1, "open": "x", "faults": [1],
+      "passed": "no", "exit_code": 1e9, "rate": [], "pid": 1e300})");
+  EXPECT_EQ(odd.type, "");
+  EXPECT_EQ(odd.executed, 0u);
+  EXPECT_TRUE(odd.faults.empty());
+  EXPECT_EQ(odd.exit_code, 255);
+  EXPECT_EQ(parse_event(Json::array()).type, "");
+}
+
+TEST(PlainView, TellsEventsAsLines) {
+  ProgressView view({.terminal = false});
+  const auto shown = [&](const char* json) { return view.show(event(json), kStart).progress; };
+  EXPECT_EQ(shown(R"({"type": "session", "test": "t", "resumed": false})"), "exploring 't'\n");
+  EXPECT_EQ(shown(R"({"type": "session", "test": "t", "resumed": true})"), "continuing 't'\n");
+  EXPECT_EQ(shown(R"({"type": "service", "name": "users", "pid": 12, "state": "starting"})"), "");
+  EXPECT_EQ(shown(R"({"type": "service", "name": "users", "pid": 12, "state": "ready"})"),
+            "service users ready (pid 12)\n");
+  EXPECT_EQ(shown(R"({"type": "service", "name": "users", "state": "exited", "detail": "SIGSEGV"})"),
+            "service users exited: SIGSEGV\n");
+  EXPECT_EQ(shown(R"({"type": "reference", "test": "t", "seconds": 0.12, "rpcs": 1})"),
+            "reference execution of 't': 0.12 s, 1 RPC\n");
+  EXPECT_EQ(shown(R"({"type": "warning", "text": "w"})"), "warning: w\n");
+  EXPECT_EQ(shown(R"({"type": "error", "text": "e"})"), "error: e\n");
+  EXPECT_EQ(shown(R"({"type": "of a later version"})"), "");
+}
+
+TEST(PlainView, AnExecutionLineSaysHowFarAndWhatWasLast) {
+  ProgressView view({.terminal = false});
+  EXPECT_EQ(view.show(execution(8, 3), kStart).progress,
+            "t: 8 executed, 3 open, 2 redundant, 41/s, 3.0 s left | last: users -> movies: refused -> failed "
+            "in 0.04 s\n");
+}
+
+TEST(PlainView, ExecutionLinesComeEveryTwoSecondsOrEveryTenthOfTheWork) {
+  ProgressView view({.terminal = false});
+  const auto lines = [&](uint64_t executed, milliseconds at) {
+    return view.show(execution(executed, 100 - executed), kStart + at).progress.empty() ? 0 : 1;
+  };
+  EXPECT_EQ(lines(1, milliseconds(0)), 1);
+  EXPECT_EQ(lines(2, milliseconds(100)), 0);
+  EXPECT_EQ(lines(10, milliseconds(1999)), 0);
+  EXPECT_EQ(lines(11, milliseconds(1999)), 1);  // a tenth more
+  EXPECT_EQ(lines(12, milliseconds(3998)), 0);
+  EXPECT_EQ(lines(12, milliseconds(3999)), 1);  // two seconds later
+}
+
+TEST(PlainView, FindingsAndTheSummaryAreResultsAtOnce) {
+  ProgressView view({.terminal = false});
+  const Output finding = view.show(event(R"({"type": "finding", "text": "FINDING 1"})"), kStart);
+  EXPECT_EQ(finding.progress, "");
+  EXPECT_EQ(finding.result, "FINDING 1\n");
+  EXPECT_NE(view.show(execution(8, 3), kStart).progress.find(", 1 finding"), std::string::npos);
+  EXPECT_EQ(view.show(event(R"({"type": "done", "summary": "all\n"})"), kStart).result, "all\n");
+}
+
+TEST(TerminalView, OneLineUpdatesItselfAndGivesWay) {
+  ProgressView view({.terminal = true, .columns = 200});
+  const std::string line = "\rt: 8 executed, 3 open, 2 redundant, 41/s, 3.0 s left\x1b[K";
+  EXPECT_EQ(view.show(execution(8, 3), kStart).progress, line);
+  EXPECT_EQ(view.note("hello"), "\r\x1b[Khello\n" + line);
+  const Output finding = view.show(event(R"({"type": "finding", "text": "FINDING 1"})"), kStart);
+  EXPECT_EQ(finding.progress, "\r\x1b[K");  // taken away before the result is written
+  EXPECT_EQ(finding.result, "FINDING 1\n");
+  view.show(execution(9, 2), kStart);
+  EXPECT_EQ(view.clear(), "\r\x1b[K");
+  EXPECT_EQ(view.clear(), "");
+}
+
+TEST(TerminalView, TheLineIsCutToTheTerminalAtACharacter) {
+  ProgressView view({.terminal = true, .columns = 20});
+  ProgressEvent long_name = execution(8, 3);
+  long_name.test = "ääääääääääääääääääääääää";
+  const std::string shown = view.show(long_name, kStart).progress;
+  EXPECT_EQ(shown, "\r" + long_name.test.substr(0, 38) + "\x1b[K");
+}
+
+}  // namespace
+}  // namespace filibuster::cli

@@ -1,0 +1,154 @@
+#include "cli/request.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace filibuster::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const Client kClient{.pid = 12, .start_time = 345, .directory = "/work"};
+
+SessionOptions with_command(std::vector<std::string> command) {
+  SessionOptions options;
+  options.has_command = true;
+  options.command_line.command = std::move(command);
+  return options;
+}
+
+TEST(SessionRequest, ACommandAloneIsAConfigurationOfOneTest) {
+  const auto request = session_request("run", with_command({"./a/their_test", "-v"}), kClient);
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  const Json& json = request.value();
+  EXPECT_EQ(json["mode"], "run");
+  EXPECT_EQ(json["client_pid"], 12);
+  EXPECT_EQ(json["client_start_time"], 345);
+  EXPECT_EQ(json["directory"], "/work");
+  EXPECT_EQ(json["config_path"], "");
+  EXPECT_EQ(json["tests"], Json::array());
+  EXPECT_EQ(json["restart"], false);
+  EXPECT_EQ(json["overrides"], Json::object());
+  EXPECT_EQ(Json::parse(json["config_text"].get<std::string>()),
+            Json::parse(R"({"version": 1, "services": [],
+                "tests": [{"name": "their_test", "command": ["./a/their_test", "-v"]}]})"));
+}
+
+TEST(SessionRequest, OnlyWhatIsGivenOverridesTheConfiguration) {
+  SessionOptions options = with_command({"t"});
+  options.no_reduction = options.stop_at_first = options.real_timeouts = options.restart = true;
+  options.max_executions = 9;
+  options.max_faults = 2;
+  options.index_without = {"payload", "path"};
+  options.tests = {"t"};
+  const auto request = session_request("run", options, kClient);
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request.value()["overrides"],
+            Json::parse(R"({"reduce": false, "max_executions": 9, "max_faults": 2, "stop_at_first": true,
+                "fast_timeouts": false, "index": {"payload": false, "path": false}})"));
+  EXPECT_EQ(request.value()["restart"], true);
+  EXPECT_EQ(request.value()["tests"], Json::array({"t"}));
+}
+
+TEST(SessionRequest, AFileIsSentAsItIsWithItsDirectory) {
+  char directory[] = "/tmp/filibuster-request-XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  const std::string file = std::string(directory) + "/shop.json";
+  FILE* const out = std::fopen(file.c_str(), "w");
+  ASSERT_NE(out, nullptr);
+  std::fputs("{ not even JSON", out);
+  std::fclose(out);
+  SessionOptions options;
+  options.config_file = file;
+  const auto request = session_request("trace", options, kClient);
+  std::remove(file.c_str());
+  rmdir(directory);
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  EXPECT_EQ(request.value()["mode"], "trace");
+  EXPECT_EQ(request.value()["config_text"], "{ not even JSON");
+  EXPECT_EQ(request.value()["config_path"], file);
+  EXPECT_EQ(request.value()["directory"], directory);
+}
+
+TEST(SessionRequest, ContradictionsAreErrorsOfUsage) {
+  SessionOptions both = with_command({"t"});
+  both.config_file = "f.json";
+  EXPECT_FALSE(session_request("run", both, kClient).ok());
+  SessionOptions fault;
+  fault.config_file = "f.json";
+  fault.command_line.faults = {"503"};
+  EXPECT_FALSE(session_request("run", fault, kClient).ok());
+  SessionOptions no_test;
+  no_test.command_line.services = {"users=./users"};
+  EXPECT_FALSE(session_request("run", no_test, kClient).ok());
+  EXPECT_FALSE(session_request("run", with_command({}), kClient).ok());
+}
+
+TEST(Configuration, ServicesKeepWhateverTheirCommandsHold) {
+  const auto text = configuration_text({.services = {"a=x --y=${port:a} 'q'", "b", "c="},
+                                        .third_parties = {}, .faults = {}, .command = {"t"}});
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(Json::parse(text.value())["services"],
+            Json::parse(R"([{"name": "a", "command": "x --y=${port:a} 'q'"}, {"name": "b"}, {"name": "c"}])"));
+  EXPECT_FALSE(configuration_text({.services = {"=x"}, .third_parties = {}, .faults = {}, .command = {}}).ok());
+}
+
+TEST(Configuration, ThirdPartiesHaveAHostAndAPort) {
+  const auto services = [](const char* party) -> std::string {
+    const auto text = configuration_text({.services = {}, .third_parties = {party}, .faults = {}, .command = {"t"}});
+    return text.ok() ? Json::parse(text.value())["services"].dump() : "error";
+  };
+  EXPECT_EQ(services("pay=pay.example.com:443"),
+            R"([{"name":"pay","third_party":true,"host":"pay.example.com","ports":{"pay":443}}])");
+  EXPECT_EQ(services("six=[::1]:80"), R"([{"name":"six","third_party":true,"host":"::1","ports":{"six":80}}])");
+  for (const char* bad : {"pay", "pay=host", "=host:1", "pay=:1", "pay=host:", "pay=host:0", "pay=host:65536",
+                          "pay=host:1x", "p:ay=host"}) {
+    EXPECT_EQ(services(bad), "error") << bad;
+  }
+}
+
+TEST(TestNames, AreShortAndHoldNoPath) {
+  EXPECT_EQ(test_name({"/usr/bin/pytest", "-q", "./tests/test_it.py", "x"}), "pytest test_it.py");
+  EXPECT_EQ(test_name({"./their_test"}), "their_test");
+  EXPECT_EQ(test_name({"a/"}), "test");
+  EXPECT_EQ(test_name({}), "test");
+  EXPECT_EQ(test_name({std::string(100, 'x')}).size(), 60u);
+}
+
+TEST(Utf8, ErrorsHaveALineAndAColumnInCharacters) {
+  EXPECT_FALSE(utf8_error("{\"a\": \"Grüße \xF0\x9F\x98\x80\"}\n", "f"));
+  EXPECT_EQ(utf8_error("ü\n\xC3\xBC\xFF", "f")->substr(0, 7), "f:2:2: ");
+  for (const char* bad : {"\x80", "\xC0\xAF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF5\x80\x80\x80", "\xC3",
+                          "\xE2\x82", "\xF0\x9F\x98"}) {
+    EXPECT_TRUE(utf8_error(bad, "f")) << bad;
+  }
+}
+
+TEST(ReplayRequest, TakesEverythingFromTheCounterexample) {
+  const std::string text = R"({"version": 1, "test": "t", "config_path": "f.json", "config_text": "{}",
+      "directory": "/there", "faults": []})";
+  const auto request = replay_request("3.json", text, {}, kClient);
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  EXPECT_EQ(request.value()["mode"], "replay");
+  EXPECT_EQ(request.value()["config_path"], "f.json");
+  EXPECT_EQ(request.value()["config_text"], "{}");
+  EXPECT_EQ(request.value()["directory"], "/there");
+  EXPECT_EQ(request.value()["counterexample"], Json::parse(text));
+}
+
+TEST(ReplayRequest, NamesAFileThatIsNoCounterexample) {
+  const auto message = [](const char* text) {
+    const auto request = replay_request("3.json", text, {}, kClient);
+    return request.ok() ? std::string() : request.error().message;
+  };
+  EXPECT_TRUE(message("{\n \"a\": ]").starts_with("3.json:2:7: ")) << message("{\n \"a\": ]");
+  EXPECT_TRUE(message("[]").starts_with("3.json:1:1: "));
+  EXPECT_TRUE(message("").starts_with("3.json:1:1: "));
+  EXPECT_TRUE(message("\xFF").starts_with("3.json:1:1: "));
+}
+
+}  // namespace
+}  // namespace filibuster::cli
