@@ -181,11 +181,6 @@ Pinned classify(int fd) {
   return enter(fd, c);
 }
 
-uint64_t session() {
-  const ControlPage* page = g_control_page.load(std::memory_order_relaxed);
-  return page == nullptr ? 0 : page->generation.load(std::memory_order_relaxed);
-}
-
 // In a forked child at the first use of a connection that was copied. What was held or open is the
 // parent's; a server's requests go on (a child may answer them).
 void adopt_in_child(Connection& c) {
@@ -214,6 +209,11 @@ void adopt_in_child(Connection& c) {
 
 }  // namespace
 
+uint64_t session_generation() {
+  const ControlPage* page = g_control_page.load(std::memory_order_relaxed);
+  return page == nullptr ? 0 : page->generation.load(std::memory_order_relaxed);
+}
+
 Mark mark_of(int fd) {
   const Entry* entry = entry_of(fd, false);
   const uintptr_t value = entry == nullptr ? 0 : entry->load(std::memory_order_relaxed);
@@ -232,7 +232,7 @@ Pinned follow(int fd) {
   const Entry* entry = entry_of(fd, false);
   const uintptr_t value = entry == nullptr ? 0 : entry->load(std::memory_order_relaxed);
   if (value != 0 && is_mark(value)) return Pinned();
-  const uint64_t generation = session();
+  const uint64_t generation = session_generation();
   if (value != 0) {
     const Connection* c = as_connection(value);
     if (c->passing.load(std::memory_order_relaxed) && c->generation == generation) return Pinned();
@@ -331,7 +331,7 @@ void report_datagram(const sockaddr* address, socklen_t size) {
   static std::atomic<uint64_t> seen[kSeen];
   char peer[160];
   const size_t length = std::min(describe_address(address, size, peer, sizeof peer), sizeof peer);
-  const uint64_t key = (hash_bytes(peer, length).lo ^ session()) | 1;
+  const uint64_t key = (hash_bytes(peer, length).lo ^ session_generation()) | 1;
   for (std::atomic<uint64_t>& slot : seen) {
     uint64_t old = slot.load(std::memory_order_relaxed);
     if (old == key) return;

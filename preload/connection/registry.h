@@ -43,6 +43,9 @@ Pinned connecting(int fd, const sockaddr* address, socklen_t size);
 // Reports a datagram socket's peer once.
 void report_datagram(const sockaddr* address, socklen_t size);
 
+// Of the session that is present; 0: none.
+uint64_t session_generation();
+
 // Was anything ever entered? (closes need not look otherwise)
 extern std::atomic<bool> g_registry_used;
 

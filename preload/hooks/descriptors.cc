@@ -149,6 +149,18 @@ FILIBUSTER_FCNTL(fcntl)
 FILIBUSTER_FCNTL(fcntl64)
 #undef FILIBUSTER_FCNTL
 
+namespace {
+
+// What goes through a ring passes every hook: said, not hidden (law 2).
+void note_io_uring() {
+  using namespace filibuster::preload;
+  if (nothing_to_do()) return;
+  HookScope scope;
+  if (!scope.pass_through() && own_process()) report_note("io_uring: its transfers are not seen");
+}
+
+}  // namespace
+
 // Node closes its descriptors this way. All arguments are forwarded as they came: on the supported
 // architectures a variadic call passes them like any other. Nothing but SYS_close does more than jump.
 FILIBUSTER_REAL(long, syscall, (long, long, long, long, long, long, long))
@@ -158,5 +170,6 @@ extern "C" __attribute__((visibility("default"))) long filibuster_syscall(long n
 extern "C" long filibuster_syscall(long number, long a, long b, long c, long d, long e, long f) {
   using namespace filibuster::preload;
   if (__builtin_expect(number == SYS_close, 0)) return ::close(static_cast<int>(a));
+  if (__builtin_expect(number == SYS_io_uring_setup, 0)) note_io_uring();
   return REAL(syscall)(number, a, b, c, d, e, f);
 }

@@ -49,7 +49,7 @@ FILIBUSTER_HOOK(ssize_t, __read_chk, (int fd, void* data, size_t size, size_t ro
 }
 
 FILIBUSTER_HOOK(ssize_t, readv, (int fd, const iovec* pieces, int count)) {
-  if (nothing_to_do() || count < 0 || count > 1024) return REAL(readv)(fd, pieces, count);
+  if (count < 0 || count > 1024) return REAL(readv)(fd, pieces, count);  // IOV_MAX: EINVAL
   const size_t n = static_cast<size_t>(count);
   return receive_through(fd, pieces, n, 0, room(pieces, n),
                          [&] { return REAL(readv)(fd, pieces, count); });
@@ -84,13 +84,13 @@ FILIBUSTER_HOOK(ssize_t, __recvfrom_chk, (int fd, void* data, size_t size, size_
 }
 
 FILIBUSTER_HOOK(ssize_t, recvmsg, (int fd, msghdr* message, int flags)) {
-  if (nothing_to_do() || message == nullptr || message->msg_iovlen > 1024) {
+  if (message == nullptr || message->msg_iovlen > 1024) {
     return REAL(recvmsg)(fd, message, flags);
   }
   const ssize_t size = receive_through(fd, message->msg_iov, message->msg_iovlen, flags,
                                        room(message->msg_iov, message->msg_iovlen),
                                        [&] { return REAL(recvmsg)(fd, message, flags); });
-  if (size >= 0) forget_received(message);
+  if (size >= 0 && !nothing_to_do()) forget_received(message);
   return size;
 }
 

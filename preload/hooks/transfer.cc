@@ -132,10 +132,26 @@ bool must_repeat(Transfer& t, int fd) {
   return true;
 }
 
-void after_receive(const Transfer& t, int fd, const iovec* pieces, size_t count, int flags,
-                   ssize_t size, size_t asked) {
+Transfer late_receive(int fd) {
+  Transfer t;
+  HookScope scope;
+  if (scope.pass_through()) return t;
+  t.connection = follow(fd);
+  if (t.connection) note_sequences(t);
+  t.replacements = replacements();
+  return t;
+}
+
+void after_receive(Transfer& t, int fd, const iovec* pieces, size_t count, int flags, ssize_t size,
+                   size_t asked) {
   const int error = errno;
   HookScope scope;
+  if (t.connection->generation != session_generation() && !t.connection->replaced.load()) {
+    // A session began while the original waited: the bytes are the first that are seen in it.
+    t.connection = follow(fd);
+    if (!t.connection) return;
+    note_sequences(t);
+  }
   Connection& c = *t.connection;
   if (c.replaced.load()) {
     // The hang limit ends a silence with a reset.

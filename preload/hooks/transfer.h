@@ -28,11 +28,13 @@ Transfer before_unseen_send(int fd);
 void after_unseen_send(const Transfer& transfer, size_t size);
 
 Transfer before_receive(int fd);
+// A session began while the original waited.
+Transfer late_receive(int fd);
 // While the original waited a fault replaced the descriptor: what it returned came from the old
 // connection and is dropped, the original is called again.
 bool must_repeat(Transfer& transfer, int fd);
 // `size` as returned (-1: errno tells); `asked` = room that was offered.
-void after_receive(const Transfer& transfer, int fd, const iovec* pieces, size_t count, int flags,
+void after_receive(Transfer& transfer, int fd, const iovec* pieces, size_t count, int flags,
                    ssize_t size, size_t asked);
 void after_unseen_receive(const Transfer& transfer, ssize_t size);
 
@@ -55,7 +57,13 @@ ssize_t send_through(int fd, const iovec* pieces, size_t count, int flags, bool 
 template <typename Original>
 ssize_t receive_through(int fd, const iovec* pieces, size_t count, int flags, size_t asked,
                         const Original& original) {
-  if (nothing_to_do()) return original();
+  if (nothing_to_do()) {
+    const ssize_t got = original();
+    if (nothing_to_do() || got <= 0) return got;
+    Transfer late = late_receive(fd);
+    if (late.connection) after_receive(late, fd, pieces, count, flags, got, asked);
+    return got;
+  }
   Transfer transfer = before_receive(fd);
   if (transfer.handled) return transfer.result;
   ssize_t size;
