@@ -29,7 +29,11 @@ bool child_ended_well(pid_t child) {
 
 bool by_fork(int n) {
   const pid_t child = fork();
-  if (child == 0) _exit(one_request(g_port, 1000 + n) == "echo" ? 0 : 1);
+  if (child == 0) {
+    const std::string seen = one_request(g_port, 1000 + n);
+    if (seen != "echo") dprintf(2, "fork_games: child %d: %s\n", n, seen.c_str());
+    _exit(seen == "echo" ? 0 : 1);
+  }
   return child_ended_well(child);
 }
 
