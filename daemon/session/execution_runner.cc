@@ -98,7 +98,8 @@ std::vector<std::string> ExecutionRunner::suspects(const ExecutionRecord& record
 Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
                                              const std::vector<PlannedRpcFault>& plan,
                                              milliseconds limit) {
-  if (auto ready = services_->prepare_execution(); !ready) return ready.error();
+  auto ready = services_->prepare_execution();
+  if (!ready) return ready.error();
   // Before the execution begins: what the hook does to the services is none of its RPCs.
   if (auto hook = run_hook("before_execution", config_->hooks.before_execution, number); !hook) {
     return hook.error();
@@ -107,6 +108,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   if (auto begun = hub_->begin_execution(number, plan); !begun) return begun.error();
 
   ExecutionResult result;
+  result.ended_before = std::move(ready).value();
   const auto started = Clock::now();
   auto process = Process::spawn(spawn_);
   if (!process) {

@@ -176,7 +176,16 @@ std::string Explorer::no_rpc_hint() const {
   return out;
 }
 
-void Explorer::add_notes(const ExecutionRecord& record) {
+void Explorer::add_notes(const ExecutionResult& result) {
+  const ExecutionRecord& record = result.record;
+  for (const ServiceEnd& end : result.ended_before) {
+    const std::string text =
+        "service '" + end.name + "' " + (end.status.signalled ? "" : "ended with ") +
+        to_text(end.status) + " between the executions before number " +
+        std::to_string(record.execution) + " and that one: a late effect of the faults before it";
+    warn(text);
+    notes_.insert(text);
+  }
   for (const std::string& note : record.notes) notes_.insert(note);
   for (const std::string& late : record.late) notes_.insert("late: " + late);
   for (const NotInterposedRecord& row : record.not_interposed) {
@@ -194,7 +203,7 @@ Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& 
     if (!result) return result.error();
     last.result = std::move(result).value();
     context_.on_record(last.result.record);
-    add_notes(last.result.record);
+    add_notes(last.result);
     last.judgement = judge(last.result, plan);
     if (last.result.stopped || !is_inconclusive(last.judgement.verdict)) break;
     if (last.result.record.names_changed) context_.hub->freeze_names();
@@ -209,7 +218,7 @@ Result<bool> Explorer::run_reference() {
     ExecutionResult result = std::move(run).value();
     if (result.stopped) return false;
     context_.on_record(result.record);
-    add_notes(result.record);
+    add_notes(result);
     context_.hub->freeze_names();
     const bool settled = !result.record.names_changed && result.record.lost_events == 0;
     if (!settled && tries + 1 < kReferenceAttempts) continue;

@@ -76,7 +76,7 @@ class Explorer {
   void remove_old_counterexamples() const;
   std::string write_counterexample(const Execution& execution, uint32_t* number);
   void tell_execution(const Execution& execution);
-  void add_notes(const ExecutionRecord& record);
+  void add_notes(const ExecutionResult& result);
   void finish_report();
   std::chrono::milliseconds test_limit() const;
   std::string no_rpc_hint() const;

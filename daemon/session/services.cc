@@ -272,7 +272,8 @@ std::vector<ServiceEnd> Services::take_ended(const std::vector<std::string>& sus
   return out;
 }
 
-Result<void> Services::prepare_execution() {
+Result<std::vector<ServiceEnd>> Services::prepare_execution() {
+  std::vector<ServiceEnd> between = take_ended({});
   for (Running& service : services_) {
     const auto policy = service.config->restart;
     if (policy == ServiceConfig::Restart::kEach && service.process && !service.ended) {
@@ -283,9 +284,9 @@ Result<void> Services::prepare_execution() {
     if (policy == ServiceConfig::Restart::kNever) {
       return start_error(service, "ended, and its configuration says restart: never");
     }
-    if (auto started = start(&service); !started) return started;
+    if (auto started = start(&service); !started) return started.error();
   }
-  return {};
+  return between;
 }
 
 void Services::stop(Running* service) {

@@ -110,7 +110,7 @@ TEST_F(Preflight, AGoProgramIsNamedStaticOrNot) {
 
 TEST_F(Preflight, DamagedFilesAreReadWithoutHarm) {
   const std::string whole = make_elf({});
-  for (size_t size = 0; size < whole.size(); ++size) {
+  for (size_t size = 0; size < whole.size(); size += 9) {
     check_elf(folder_.write("program", whole.substr(0, size)));
   }
   EXPECT_TRUE(check_elf(folder_.write("text", "hello")).obstacles.empty());

@@ -1,0 +1,262 @@
+#include "daemon/session/observation.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/session/judgement.h"
+
+namespace filibuster {
+namespace {
+
+RpcRecord rpc_with(RpcOutcome outcome, uint16_t status = 0) {
+  RpcRecord rpc;
+  rpc.open = false;
+  rpc.outcome = outcome;
+  rpc.status = status;
+  return rpc;
+}
+
+FaultSpec fault(const std::string& text) {
+  return parse_fault(text).value();
+}
+
+RpcRecord call(uint64_t id, uint64_t parent_id, const std::string& caller,
+               const std::string& service) {
+  RpcRecord rpc = rpc_with(RpcOutcome::kAnswered, 200);
+  rpc.rpc = id;
+  rpc.parent_rpc = parent_id;
+  rpc.index = Hash128{1, id};
+  rpc.parent = parent_id == 0 ? Hash128{} : Hash128{1, parent_id};
+  rpc.caller = caller;
+  rpc.service = service;
+  rpc.method = "GET";
+  rpc.target = "/" + service + "?q=1";
+  rpc.cause = parent_id == 0 ? Cause::kEntry : Cause::kThread;
+  rpc.stack_text = {service + ".py:1 (f)"};
+  return rpc;
+}
+
+// test -> users -> bookings, and users -> movies
+ExecutionRecord cinema() {
+  ExecutionRecord record;
+  record.rpcs = {call(1, 0, "test", "users"), call(2, 1, "users", "bookings"),
+                 call(3, 1, "users", "movies")};
+  return record;
+}
+
+class ObservationTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = search::SearchStore::open(":memory:");
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    store_ = std::move(opened).value();
+    outcomes_ = std::make_unique<OutcomeTable>(store_.get());
+  }
+  Observation seen(const ExecutionRecord& record) {
+    auto out = observe(config_, record, outcomes_.get());
+    EXPECT_TRUE(out.ok());
+    return std::move(out).value();
+  }
+  Config config_;
+  std::unique_ptr<search::SearchStore> store_;
+  std::unique_ptr<OutcomeTable> outcomes_;
+};
+
+TEST(OutcomeText, SaysWhatTheCallerSaw) {
+  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kAnswered, 200)), "ok:200");
+  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kAnswered, 302)), "ok:302");
+  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kAnswered, 404)), "status:404");
+  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kRefused)), "refused");
+  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kReset)), "reset");
+  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kClosed)), "reset");
+  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kTimedOut)), "timeout");
+  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kGarbled)), "garbled");
+  EXPECT_EQ(outcome_text(RpcRecord{}), "");
+}
+
+TEST(OutcomeText, OfAnInjectedFaultIsTheFaultAlsoWhileOpen) {
+  RpcRecord rpc;
+  rpc.injected = true;
+  rpc.fault = fault("timeout:after");
+  EXPECT_EQ(outcome_text(rpc), "timeout:after");
+}
+
+TEST(OutcomeText, OrganicAndInjectedStatusesAreEqualUnlessTheBodyDiffers) {
+  EXPECT_EQ(fault_key(fault("status:503")), outcome_text(rpc_with(RpcOutcome::kAnswered, 503)));
+  FaultSpec with_body = fault("status:503");
+  with_body.body = "{}";
+  EXPECT_NE(fault_key(with_body), "status:503");
+  FaultSpec with_header = fault("status:503");
+  with_header.headers = {{"Retry-After", "1"}};
+  EXPECT_NE(fault_key(with_header), fault_key(with_body));
+}
+
+TEST_F(ObservationTest, TheTestsOwnCallsAreNotFaulted) {
+  const Observation out = seen(cinema());
+  ASSERT_EQ(out.rpcs.size(), 3u);
+  EXPECT_TRUE(out.rpcs[0].faults.empty());
+  EXPECT_EQ(out.rpcs[1].faults.size(), 5u);
+  EXPECT_EQ(out.rpcs[2].faults.size(), 5u);
+  EXPECT_EQ(out.rpcs[1].parent, out.rpcs[0].index);
+  EXPECT_TRUE(out.left_out.empty());
+}
+
+TEST_F(ObservationTest, TheTestsOwnCallsAreFaultedWhereTheConfigurationSaysSo) {
+  config_.fault_test_calls = true;
+  EXPECT_EQ(seen(cinema()).rpcs[0].faults.size(), 5u);
+  config_.fault_test_calls = false;
+  FaultRule rule;
+  rule.caller = "test";
+  rule.inject = {fault("refused")};
+  config_.faults = {rule};
+  EXPECT_EQ(seen(cinema()).rpcs[0].faults.size(), 1u);
+}
+
+TEST_F(ObservationTest, FaultsKeepTheirConfiguredOrderAndTheirIds) {
+  const Observation out = seen(cinema());
+  std::vector<std::string> texts;
+  for (const search::OutcomeId id : out.rpcs[1].faults) {
+    ASSERT_NE(outcomes_->fault(id), nullptr);
+    texts.push_back(to_text(*outcomes_->fault(id)));
+  }
+  const std::vector<std::string> expected{"refused", "timeout", "status:500", "status:502",
+                                          "status:503"};
+  EXPECT_EQ(texts, expected);
+}
+
+TEST_F(ObservationTest, AnRpcWithoutAKnownCauseIsListedAndNotSearched) {
+  ExecutionRecord record = cinema();
+  record.rpcs[1].cause = Cause::kNone;
+  record.rpcs[1].parent_rpc = 0;
+  record.rpcs.push_back(call(4, 2, "bookings", "movies"));  // caused by it
+  const Observation out = seen(record);
+  EXPECT_EQ(out.rpcs.size(), 2u);
+  ASSERT_EQ(out.left_out.size(), 2u);
+  EXPECT_EQ(out.left_out.at("users -> bookings GET /bookings"), "its cause is not known");
+  EXPECT_NE(out.left_out.at("bookings -> movies GET /movies").find("caused by"), std::string::npos);
+}
+
+TEST_F(ObservationTest, LateRpcsBelongToAnotherExecution) {
+  ExecutionRecord record = cinema();
+  record.rpcs[2].flags = kRpcLate;
+  EXPECT_EQ(seen(record).rpcs.size(), 2u);
+}
+
+TEST_F(ObservationTest, AnIndexThatStayedPreliminaryIsNotFaulted) {
+  ExecutionRecord record = cinema();
+  record.rpcs[2].flags = kRpcPreliminary;
+  const Observation out = seen(record);
+  EXPECT_TRUE(out.rpcs[2].faults.empty());
+  EXPECT_EQ(out.left_out.size(), 1u);
+}
+
+TEST_F(ObservationTest, AnEntryFormedOnArrivalIsTheTestsOwnCall) {
+  ExecutionRecord record = cinema();
+  record.rpcs[0].caller = "users";
+  record.rpcs[0].flags = kRpcEntry;
+  EXPECT_TRUE(seen(record).rpcs[0].faults.empty());
+  EXPECT_EQ(describe_rpc(record.rpcs[0]), "test -> users GET /users");
+}
+
+TEST_F(ObservationTest, ServicePathAndCallSiteAreForPeople) {
+  const ExecutionRecord record = cinema();
+  const InjectedFault described = describe_for_report(record, record.rpcs[1]);
+  const std::vector<std::string> path{"test", "users", "bookings"};
+  EXPECT_EQ(described.service_path, path);
+  EXPECT_EQ(described.call_site, "bookings.py:1 (f)");
+  EXPECT_EQ(described.path, "/bookings");
+}
+
+TEST_F(ObservationTest, ARecordThatGoesInACircleEnds) {
+  ExecutionRecord record = cinema();
+  record.rpcs[0].parent_rpc = 2;
+  record.rpcs[0].caller = "bookings";
+  EXPECT_TRUE(seen(record).rpcs.empty());
+  EXPECT_LE(describe_for_report(record, record.rpcs[1]).service_path.size(), 6u);
+}
+
+TEST_F(ObservationTest, KnownRpcsSurviveInTheStore) {
+  ExecutionRecord record = cinema();
+  record.rpcs[1].flags = kRpcOpensConnection;
+  record.rpcs[1].connect_key = Hash128{7, 8};
+  ASSERT_TRUE(KnownRpcs(store_.get()).learn(record).ok());
+  KnownRpcs resumed(store_.get());
+  const InjectedFault* found = resumed.find(record.rpcs[1].index);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->service, "bookings");
+  const PlannedRpcFault planned = plan_fault(*found, fault("refused"));
+  EXPECT_TRUE(planned.opens_connection);
+  EXPECT_EQ(planned.connect_key, (Hash128{7, 8}));
+  EXPECT_EQ(resumed.find(Hash128{9, 9}), nullptr);
+}
+
+TEST_F(ObservationTest, ARefusedRpcKeepsTheConnectionItHadBefore) {
+  ExecutionRecord record = cinema();
+  record.rpcs[1].flags = kRpcOpensConnection;
+  record.rpcs[1].connect_key = Hash128{7, 8};
+  KnownRpcs known(store_.get());
+  ASSERT_TRUE(known.learn(record).ok());
+  record.rpcs[1].injected = true;
+  record.rpcs[1].flags = 0;
+  ASSERT_TRUE(known.learn(record).ok());
+  EXPECT_TRUE(known.find(record.rpcs[1].index)->opens_connection);
+}
+
+ExecutionResult result_with_exit(int code) {
+  ExecutionResult result;
+  result.exit = ExitStatus{false, code};
+  return result;
+}
+
+TEST(Judgement, APassIsAPassAndAFailureAFailure) {
+  EXPECT_EQ(judge(result_with_exit(0), {}).verdict, Verdict::kPassed);
+  EXPECT_EQ(judge(result_with_exit(1), {}).verdict, Verdict::kFailed);
+  EXPECT_EQ(judge(result_with_exit(1), {}).detail, "exit status 1");
+}
+
+TEST(Judgement, AFailureWithoutItsFaultIsNoFinding) {
+  PlannedRpcFault planned;
+  planned.index = Hash128{1, 2};
+  planned.fault = fault("refused");
+  EXPECT_EQ(judge(result_with_exit(1), {planned}).verdict, Verdict::kPlanNotMet);
+  EXPECT_EQ(judge(result_with_exit(0), {planned}).verdict, Verdict::kPlanNotMet);
+  ExecutionResult result = result_with_exit(1);
+  RpcRecord rpc;
+  rpc.index = planned.index;
+  rpc.injected = true;
+  result.record.rpcs = {rpc};
+  EXPECT_EQ(judge(result, {planned}).verdict, Verdict::kFailed);
+  result.record.not_injected = {"lease expired"};
+  EXPECT_EQ(judge(result, {planned}).verdict, Verdict::kPlanNotMet);
+}
+
+TEST(Judgement, LostEventsAndNewNamesAreNeverAPass) {
+  ExecutionResult lost = result_with_exit(0);
+  lost.record.lost_events = 1;
+  EXPECT_EQ(judge(lost, {}).verdict, Verdict::kIncomplete);
+  ExecutionResult named = result_with_exit(0);
+  named.record.names_changed = true;
+  EXPECT_EQ(judge(named, {}).verdict, Verdict::kIncomplete);
+}
+
+TEST(Judgement, ACrashIsNamedWithItsSignalEvenIfTheTestPasses) {
+  ExecutionResult result = result_with_exit(0);
+  result.ended = {{"users", ExitStatus{true, 11}, ""}, {"movies", ExitStatus{false, 3}, ""}};
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kCrashed);
+  EXPECT_EQ(judge(result, {}).detail, "users ended by SIGSEGV; movies ended with exit status 3");
+}
+
+TEST(Judgement, ATestThatDoesNotEndIsAFinding) {
+  ExecutionResult result;
+  result.timed_out = true;
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kTestTimeout);
+}
+
+TEST(Judgement, OpenRpcsAfterAPassAreNotQuiescent) {
+  ExecutionResult result = result_with_exit(0);
+  result.record.quiescent = false;
+  result.record.still_open = {"users -> movies"};
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kNotQuiescent);
+}
+
+}  // namespace
+}  // namespace filibuster

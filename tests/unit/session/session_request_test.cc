@@ -1,0 +1,93 @@
+#include "daemon/api/session_request.h"
+
+#include <gtest/gtest.h>
+
+namespace filibuster {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kConfig[] = R"({"version": 1,
+  "services": [{"name": "users", "command": "./users"}],
+  "tests": [{"name": "one", "command": "./one"}, {"name": "two", "command": "./two"}]})";
+
+Json request() {
+  return {
+      {"mode", "run"}, {"config_path", "f.json"}, {"config_text", kConfig}, {"directory", "/d"}};
+}
+
+TEST(SessionRequestTest, TakesTheConfigurationAndAllItsTests) {
+  const auto parsed = parse_session_request(request().dump());
+  ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
+  EXPECT_EQ(parsed.request.tests.size(), 2u);
+  EXPECT_TRUE(parsed.request.mode == SessionRequest::Mode::kRun);
+  EXPECT_TRUE(parsed.request.config.reduce);
+}
+
+TEST(SessionRequestTest, TakesOnlyTheNamedTests) {
+  Json json = request();
+  json["tests"] = {"two"};
+  const auto parsed = parse_session_request(json.dump());
+  ASSERT_EQ(parsed.request.tests.size(), 1u);
+  EXPECT_EQ(parsed.request.tests[0].name, "two");
+}
+
+TEST(SessionRequestTest, ATestThatIsNotThereIsAnError) {
+  Json json = request();
+  json["tests"] = {"three"};
+  const auto parsed = parse_session_request(json.dump());
+  ASSERT_EQ(parsed.errors.size(), 1u);
+  EXPECT_NE(parsed.errors[0].message.find("one, two"), std::string::npos);
+}
+
+TEST(SessionRequestTest, OverridesReplaceWhatTheyName) {
+  Json json = request();
+  json["overrides"] = {{"reduce", false},
+                       {"max_executions", 7},
+                       {"stop_at_first", true},
+                       {"index", {{"stack", false}}}};
+  const Config config = parse_session_request(json.dump()).request.config;
+  EXPECT_FALSE(config.reduce);
+  EXPECT_EQ(config.bounds.max_executions, 7u);
+  EXPECT_TRUE(config.bounds.stop_at_first);
+  EXPECT_TRUE(config.fast_timeouts);
+  EXPECT_EQ(config.index_parts, kIndexAll & ~kIndexStack);
+}
+
+TEST(SessionRequestTest, AConfigurationThatIsNotValidIsReportedWithItsPosition) {
+  Json json = request();
+  json["config_text"] = "{\"version\": 1,\n  \"nonsense\": 2}";
+  const auto parsed = parse_session_request(json.dump());
+  ASSERT_FALSE(parsed.errors.empty());
+  EXPECT_EQ(parsed.errors[0].file, "f.json");
+  EXPECT_GT(parsed.errors[0].line, 0);
+}
+
+TEST(SessionRequestTest, GarbageIsAnErrorAndNothingElse) {
+  for (const char* body : {"", "{", "[]", "7", "{\"mode\": 3}", "{\"mode\": \"dance\"}",
+                           "{\"mode\":\"replay\",\"counterexample\":{}}"}) {
+    EXPECT_FALSE(parse_session_request(body).errors.empty()) << body;
+  }
+}
+
+TEST(SessionRequestTest, AReplayTakesWhatItNeedsFromTheCounterexample) {
+  Counterexample example;
+  example.test = "two";
+  example.config_text = kConfig;
+  example.config_path = "old.json";
+  example.directory = "/old";
+  InjectedFault fault;
+  fault.fault = "refused";
+  fault.index = Hash128{1, 2};
+  example.faults = {fault};
+  const Json json{{"mode", "replay"}, {"counterexample", Json::parse(to_json(example))}};
+  const auto parsed = parse_session_request(json.dump());
+  ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
+  ASSERT_EQ(parsed.request.tests.size(), 1u);
+  EXPECT_EQ(parsed.request.tests[0].name, "two");
+  ASSERT_EQ(parsed.request.faults.size(), 1u);
+  EXPECT_EQ(parsed.request.faults[0].index, (Hash128{1, 2}));
+}
+
+}  // namespace
+}  // namespace filibuster
