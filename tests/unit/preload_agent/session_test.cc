@@ -274,6 +274,15 @@ void has_no_session() {
   check(receive(get("/")) == nullptr && !call_movies("/").active, "everything passes");
 }
 
+void meets_a_mute_daemon() {
+  const auto start = std::chrono::steady_clock::now();
+  check(pl::session_present() && !pl::attached(), "not registered");
+  const auto once = std::chrono::steady_clock::now();
+  check(once - start < milliseconds(3000), "the wait is bounded");
+  for (int i = 0; i < 1000; ++i) check(!pl::attached(), "inert");
+  check(std::chrono::steady_clock::now() - once < milliseconds(500), "and never waits again");
+}
+
 const std::map<std::string, void (*)()>& scenarios() {
   static const std::map<std::string, void (*)()> table = {
       {"serves_one_request", serves_one_request},
@@ -289,6 +298,7 @@ const std::map<std::string, void (*)()>& scenarios() {
       {"forwards_the_field", forwards_the_field},
       {"body_comes_later", body_comes_later},
       {"has_no_session", has_no_session},
+      {"meets_a_mute_daemon", meets_a_mute_daemon},
   };
   return table;
 }
@@ -501,6 +511,27 @@ TEST_F(Session, APreliminaryIndexIsFinalised) {
 
 TEST_F(Session, WithoutADaemonEverythingPasses) {
   EXPECT_EQ(run("has_no_session", "unix:/nonexistent/agent.sock", "users"), 0);
+}
+
+TEST_F(Session, ADaemonThatDoesNotAnswerIsWaitedForOnce) {
+  const std::string directory = scratch_.path() + "/mute";
+  std::filesystem::create_directory(directory);
+  const std::string path = directory + "/agent.sock";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(socket.get(), 4), 0);
+  ControlPage page{};
+  page.magic = kControlMagic;
+  page.major = kProtocolMajor;
+  page.generation.store(1);
+  std::memcpy(page.socket_path, path.data(), path.size());
+  UniqueFd file(::open((directory + "/control").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::pwrite(file.get(), &page, sizeof page, 0), static_cast<ssize_t>(sizeof page));
+  ASSERT_EQ(::ftruncate(file.get(), 4096), 0);
+  EXPECT_EQ(run("meets_a_mute_daemon", "unix:" + path, "users"), 0);
 }
 
 TEST_F(Session, WithADeadDaemonEverythingPasses) {
