@@ -17,7 +17,8 @@ struct ExecutionResult {
   std::optional<ExitStatus> exit;  // of the test; nullopt: it was killed (limit, stop)
   bool timed_out = false;
   bool stopped = false;           // the session was asked to end: no conclusion
-  std::vector<ServiceEnd> ended;  // services that ended during it
+  std::vector<ServiceEnd> ended;         // services that ended during it
+  std::vector<ServiceEnd> ended_before;  // between the execution before and this one
   double seconds = 0;             // of the test process, start to end
 };
 

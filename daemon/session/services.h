@@ -34,9 +34,10 @@ class Services {
   // we did not break) are given a moment to be seen ending.
   std::vector<ServiceEnd> take_ended(const std::vector<std::string>& suspects);
 
-  // Before an execution: starts again what ended, and every service with `restart: each`. Error
-  // also where a service ended that must not be restarted.
-  Result<void> prepare_execution();
+  // Before an execution: starts again what ended, and every service with `restart: each`. Returns
+  // those that ended between two executions: the next one is not to blame for that. Error also
+  // where a service ended that must not be restarted.
+  Result<std::vector<ServiceEnd>> prepare_execution();
 
   void stop_all();
 
