@@ -1,0 +1,85 @@
+"""A service of the integration tests: calls each of its dependencies in turn, then answers 200.
+
+relay.py PORT [--call URL]... what failing calls lead to: [--on-failure answer503|answer500|ignore|abort|segv|exit]
+[--tolerate N failing calls] [--timeout S, 0: none] [--again: a failed call is made a second time]
+"""
+import argparse
+import http.client
+import http.server
+import os
+import signal
+import urllib.parse
+
+parser = argparse.ArgumentParser()
+parser.add_argument("port", type=int)
+parser.add_argument("--call", action="append", default=[])
+parser.add_argument("--on-failure", default="answer503")
+parser.add_argument("--tolerate", type=int, default=0)
+parser.add_argument("--timeout", type=float, default=1.0)
+parser.add_argument("--again", action="store_true")
+parser.add_argument("--heartbeat", help="URL that is called from a thread of its own, all the time")
+options = parser.parse_args()
+
+
+def call(url):
+    """Did the call succeed?"""
+    parts = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=options.timeout or None)
+    try:
+        connection.request("GET", parts.path + ("?" + parts.query if parts.query else ""))
+        response = connection.getresponse()
+        response.read()
+        return response.status < 400
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def fail():
+    if options.on_failure == "abort":
+        os.abort()
+    if options.on_failure == "segv":
+        print("about to crash", flush=True)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if options.on_failure == "exit":
+        os._exit(7)
+    return {"answer503": 503, "answer500": 500, "ignore": 200}[options.on_failure]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one write
+
+    def do_GET(self):
+        failed = 0
+        for url in options.call:
+            good = call(url)
+            if not good and options.again:
+                good = call(url)
+            failed += not good
+        status = fail() if failed > options.tolerate else 200
+        body = b'{"failed": %d}\n' % failed
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET
+
+    def log_message(self, *arguments):
+        pass
+
+
+http.server.ThreadingHTTPServer.daemon_threads = True
+server = http.server.ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
+if options.heartbeat:
+    import threading
+    import time
+
+    def beat():
+        while True:
+            call(options.heartbeat)
+            time.sleep(0.005)
+    threading.Thread(target=beat, daemon=True).start()
+server.serve_forever()

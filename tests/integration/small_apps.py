@@ -1,0 +1,35 @@
+"""Applications of small Python services (apps/relay.py), as configurations: services start in a tenth
+of a second, so that a test can afford to explore one."""
+import pathlib
+
+from conftest import PYTHON
+
+APPS = pathlib.Path(__file__).resolve().parent / "apps"
+
+
+def url(name, path="/"):
+    return f"http://127.0.0.1:${{port:{name}}}{path}"
+
+
+def relay(name, *calls, options="", **members):
+    """A service that GETs `calls` (names of services, or URLs), one after the other."""
+    urls = [call if "://" in call else url(call) for call in calls]
+    command = f"exec {PYTHON} {APPS}/relay.py ${{port:{name}}} {options} " + \
+        " ".join(f"--call '{target}'" for target in urls)
+    return {"name": name, "command": command.strip(), **members}
+
+
+def probe(*urls, expected="200", name="probe", **members):
+    """A test that GETs `urls` and expects one of the statuses."""
+    quoted = " ".join(f"'{target}'" for target in urls)
+    return {"name": name, "command": f"exec {PYTHON} {APPS}/probe.py {expected} {quoted}", **members}
+
+
+def pair(options="", expected="200,503", **members):
+    """front -> back, and a test that accepts `expected` of front."""
+    return config([relay("back"), relay("front", "back", options=options)],
+                  [probe(url("front"), expected=expected)], **members)
+
+
+def config(services, tests, **members):
+    return {"version": 1, "services": services, "tests": tests, **members}
