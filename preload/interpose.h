@@ -6,15 +6,15 @@
 //   4. Add the name to preload/exports.map, or it is not exported.
 //
 // How it works: the exported function shadows libc's for the whole process. REAL(name) resolves
-// the next definition once (RTLD_NEXT) and keeps it in a constant-initialised atomic, so that a hook
-// that runs before our constructor works. While dlsym itself runs, hooks it calls pass through
+// the next definition once (RTLD_NEXT) and keeps it in a constant-initialised atomic, so that a
+// hook that runs before our constructor works. While dlsym itself runs, hooks it calls pass through
 // by the raw system call (HookScope sees the nesting).
 //
-// HookScope saves errno on entry and restores it on exit (`keep_errno()` and `set_errno()` change what
-// is restored), and counts nesting per thread (a hook called from inside a hook passes through).
-// It is not held across an original that may block: a signal handler that leaves by longjmp, or a
-// cancelled thread, would leave the count behind. Such hooks have a scope before and one after.
-// A vfork child shares our memory: what keeps books asks own_process() first (agent.h).
+// HookScope saves errno on entry and restores it on exit (`keep_errno()` and `set_errno()` change
+// what is restored), and counts nesting per thread (a hook called from inside a hook passes
+// through). It is not held across an original that may block: a signal handler that leaves by
+// longjmp, or a cancelled thread, would leave the count behind. Such hooks have a scope before and
+// one after. A vfork child shares our memory: what keeps books asks own_process() first (agent.h).
 #pragma once
 
 #include <dlfcn.h>
@@ -62,21 +62,21 @@ struct HookRow {
 
 #define REAL(name) (::filibuster::preload::real_##name())
 
-#define FILIBUSTER_REAL(ret, name, params)                                                   \
-  namespace filibuster::preload {                                                            \
-  using Type_##name = ret(*) params;                                                         \
-  inline std::atomic<void*> g_real_##name{nullptr};                                          \
+#define FILIBUSTER_REAL(ret, name, params)                                                    \
+  namespace filibuster::preload {                                                             \
+  using Type_##name = ret(*) params;                                                          \
+  inline std::atomic<void*> g_real_##name{nullptr};                                           \
   __attribute__((section("filibuster_hooks"), used)) static const HookRow kHookRow_##name = { \
-      #name, &g_real_##name};                                                                \
-  inline Type_##name real_##name() {                                                         \
-    void* f = g_real_##name.load(std::memory_order_relaxed);                                 \
-    if (__builtin_expect(f == nullptr, 0)) {                                                 \
-      bool final = false;                                                                    \
-      f = resolve_next(#name, &final);                                                       \
-      if (final) g_real_##name.store(f, std::memory_order_relaxed);                          \
-    }                                                                                        \
-    return reinterpret_cast<Type_##name>(f);                                                 \
-  }                                                                                          \
+      #name, &g_real_##name};                                                                 \
+  inline Type_##name real_##name() {                                                          \
+    void* f = g_real_##name.load(std::memory_order_relaxed);                                  \
+    if (__builtin_expect(f == nullptr, 0)) {                                                  \
+      bool final = false;                                                                     \
+      f = resolve_next(#name, &final);                                                        \
+      if (final) g_real_##name.store(f, std::memory_order_relaxed);                           \
+    }                                                                                         \
+    return reinterpret_cast<Type_##name>(f);                                                  \
+  }                                                                                           \
   }
 
 #define FILIBUSTER_HOOK(ret, name, params) \

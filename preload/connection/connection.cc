@@ -144,8 +144,11 @@ uint64_t socket_cookie(int fd) {
 
 namespace {
 
-// A number that was closed by a raw system call and given out anew is not our connection's any more.
-bool is_stale(const Connection& c, int fd) { return socket_cookie(fd) != c.cookie; }
+// A number that was closed by a raw system call and given out anew is not our connection's any
+// more.
+bool is_stale(const Connection& c, int fd) {
+  return socket_cookie(fd) != c.cookie;
+}
 
 void give_up_unless_stale(Connection& c, int fd, NotInterposedReason reason) {
   if (is_stale(c, fd)) {
@@ -155,16 +158,17 @@ void give_up_unless_stale(Connection& c, int fd, NotInterposedReason reason) {
   }
 }
 
-// Before the first byte of a message that passes unchanged: may there be one, and does the first one
-// look like HTTP/1?
+// Before the first byte of a message that passes unchanged: may there be one, and does the first
+// one look like HTTP/1?
 bool may_begin(Connection& c, int fd, bool requests, const iovec* pieces, size_t count,
                size_t size) {
   if (!requests) {
     if (!c.exchanges.empty()) return true;
     // The server speaks first: not HTTP/1, or a request was missed.
-    give_up_unless_stale(c, fd, c.seen_from_start && c.writer.requests == 0
-                                    ? NotInterposedReason::kUnknownProtocol
-                                    : NotInterposedReason::kMidStream);
+    give_up_unless_stale(c, fd,
+                         c.seen_from_start && c.writer.requests == 0
+                             ? NotInterposedReason::kUnknownProtocol
+                             : NotInterposedReason::kMidStream);
     return false;
   }
   if (c.writer.requests != 0) return true;
@@ -295,7 +299,9 @@ void RequestEvents::on_complete(size_t end, Hash128 body, uint64_t size) {
   }
 }
 
-void ResponseEvents::on_head(const http1::MessageHead& head, size_t) { status_ = head.status; }
+void ResponseEvents::on_head(const http1::MessageHead& head, size_t) {
+  status_ = head.status;
+}
 
 void ResponseEvents::on_body(const char* data, size_t size) {
   Exchange* x = connection_->exchanges.front();

@@ -2,8 +2,8 @@
 // exchanges that are open, and for a client what it still owes to the wire.
 //
 // Life: made when a descriptor is first seen (registry.h), shared by duplicates of the descriptor,
-// pinned by a hook while it uses it, given back to its pool with the last pin. Memory of connections
-// is type-stable.
+// pinned by a hook while it uses it, given back to its pool with the last pin. Memory of
+// connections is type-stable.
 //
 // Ownership: each flow (requests, responses) is fed by one thread at a time. `Flow::acquire` never
 // waits: two threads that move bytes of one flow at once leave the order unknown, and what is not
@@ -89,14 +89,14 @@ struct RequestWriter {
   uint64_t feed_base = 0;  // position of the first byte of the current feed
   // The message in progress.
   uint64_t message_start = 0;
-  bool decided = false;    // outgoing_begin was called for it
-  uint64_t flushed_to = 0; // an undecided message went out up to here
-  http1::MessageHead head; // views into the parser; valid until the next message begins
+  bool decided = false;     // outgoing_begin was called for it
+  uint64_t flushed_to = 0;  // an undecided message went out up to here
+  http1::MessageHead head;  // views into the parser; valid until the next message begins
   char sample[kBodySample];
   uint16_t sample_size = 0;
-  Exchange* current = nullptr;  // decided, its request not complete
-  Exchange* fault = nullptr;    // complete or not; its fault is still to be injected
-  Exchange* silenced = nullptr; // its fault is a silence: open until the application gives up
+  Exchange* current = nullptr;   // decided, its request not complete
+  Exchange* fault = nullptr;     // complete or not; its fault is still to be injected
+  Exchange* silenced = nullptr;  // its fault is a silence: open until the application gives up
   uint64_t requests = 0;
   // Held: accepted, not on the wire. Bytes of positions [held_base, held_base + held_size).
   HoldBuffer* held = nullptr;
@@ -118,12 +118,13 @@ struct alignas(64) Connection {
   std::atomic<uint32_t> descriptors{0};  // numbers that name it
   // Passed through for good, nothing owed, nothing open: hooks leave at once.
   std::atomic<bool> passing{false};
-  std::atomic<bool> given_up{false};   // not followed any more; there may be a debt
-  std::atomic<bool> closing{false};    // the last descriptor is gone
-  std::atomic<bool> settled{false};    // open exchanges were ended
-  std::atomic<bool> replaced{false};   // its descriptor is an end of a pair (inject.h)
-  std::atomic<bool> debt{false};       // bytes are held, or an insertion is half on the wire
-  std::atomic<int> deferred_error{0};  // a flush of ours took the socket's error: the next receive tells
+  std::atomic<bool> given_up{false};  // not followed any more; there may be a debt
+  std::atomic<bool> closing{false};   // the last descriptor is gone
+  std::atomic<bool> settled{false};   // open exchanges were ended
+  std::atomic<bool> replaced{false};  // its descriptor is an end of a pair (inject.h)
+  std::atomic<bool> debt{false};      // bytes are held, or an insertion is half on the wire
+  std::atomic<int> deferred_error{
+      0};  // a flush of ours took the socket's error: the next receive tells
   Role role = Role::kJoining;
   bool seen_from_start = false;
   bool waits_with_others = false;  // in a poll set with other connections
@@ -212,8 +213,8 @@ void give_up_silently(Connection& connection);
 // After a flow was released: does what waits for both flows to be free.
 void settle(Connection& connection);
 
-// Bytes that went by unchanged, after the transfer, in the flow's turn: requests received by a server,
-// responses received by a client or sent by a server.
+// Bytes that went by unchanged, after the transfer, in the flow's turn: requests received by a
+// server, responses received by a client or sent by a server.
 void observe(Connection& connection, int fd, bool requests, const iovec* pieces, size_t count,
              size_t size, uint32_t sequence);
 // `size` bytes of it went by unseen (sendfile, splice, MSG_TRUNC).

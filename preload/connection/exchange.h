@@ -22,10 +22,10 @@ struct Exchange {
   char method[16] = {};
   uint8_t method_size = 0;
   bool head_request = false;
-  uint64_t request_start = 0;  // positions in the application's stream (client)
-  uint64_t request_end = 0;    // 0: not known yet
-  OutgoingCall call;           // client
-  RpcFinished finished;        // client; `body_sample` is set when it is reported
+  uint64_t request_start = 0;    // positions in the application's stream (client)
+  uint64_t request_end = 0;      // 0: not known yet
+  OutgoingCall call;             // client
+  RpcFinished finished;          // client; `body_sample` is set when it is reported
   Incoming* incoming = nullptr;  // server
   uint16_t status = 0;
   uint16_t sample_size = 0;
@@ -68,7 +68,9 @@ class ExchangeQueue {
     return slots_[announced_++ % kMaxOpenExchanges];
   }
   // Both sides owned by the caller: the newest one was announced never and leaves again.
-  void unpush() { tail_.store(tail_.load(std::memory_order_relaxed) - 1, std::memory_order_release); }
+  void unpush() {
+    tail_.store(tail_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+  }
 
  private:
   std::atomic<uint32_t> head_{0};

@@ -7,8 +7,8 @@
 //   wrote = sendmsg(...); s.advance(wrote);                  // any short write is fine
 //   s.position()                         // application bytes that are on the wire
 //
-// Law 1: whoever reports to the application reports differences of position(), so that inserted bytes
-// are never counted.
+// Law 1: whoever reports to the application reports differences of position(), so that inserted
+// bytes are never counted.
 #pragma once
 
 #include <sys/uio.h>
@@ -47,7 +47,8 @@ class EditedStream {
 
   // Lays out the wire bytes from `from` (>= position()) up to application position `limit` over
   // `pieces`, whose first byte is position `base` (<= from). An insertion at `limit` itself is not
-  // included. Returns the number of iovecs (fewer than needed if `capacity` is small) and their bytes.
+  // included. Returns the number of iovecs (fewer than needed if `capacity` is small) and their
+  // bytes.
   size_t layout(uint64_t base, const iovec* pieces, size_t piece_count, uint64_t from,
                 uint64_t limit, iovec* out, size_t capacity, size_t* size) const {
     Layout l{out, capacity, 0, 0};

@@ -45,7 +45,9 @@ constexpr bool is_mark(uintptr_t value) {
   return value <= static_cast<uintptr_t>(Mark::kLastMark);
 }
 
-Connection* as_connection(uintptr_t value) { return reinterpret_cast<Connection*>(value); }
+Connection* as_connection(uintptr_t value) {
+  return reinterpret_cast<Connection*>(value);
+}
 
 // A descriptor number stops naming `c`. The last one ends it.
 void drop_descriptor(Connection* c) {
@@ -220,7 +222,9 @@ Mark mark_of(int fd) {
   return is_mark(value) ? static_cast<Mark>(value) : Mark::kUnknown;
 }
 
-void set_mark(int fd, Mark mark) { set_entry(fd, static_cast<uintptr_t>(mark)); }
+void set_mark(int fd, Mark mark) {
+  set_entry(fd, static_cast<uintptr_t>(mark));
+}
 
 Pinned find(int fd) {
   const Entry* entry = entry_of(fd, false);

@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/fault/fault.h"
 #include "preload/agent/raw_syscall.h"
+#include "preload/connection/request_steps.h"
 #include "preload/connection/server_side.h"
 #include "preload/inject/inject.h"
 #include "preload/interpose.h"
@@ -24,8 +24,31 @@ namespace filibuster::preload {
 thread_local uint32_t t_holds __attribute__((tls_model("initial-exec"))) = 0;
 
 namespace {
-
 Pool<HoldBuffer, 4, 4096> g_hold_buffers;
+}  // namespace
+
+void update_debt(Connection& c) {
+  const RequestWriter& w = c.writer;
+  const bool owes = w.held_size != 0 || w.wire.has_edits();
+  if (c.debt.exchange(owes) != owes) {
+    if (owes) {
+      g_debts.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      g_debts.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  if (!owes && c.settled.load() && !c.replaced.load()) {
+    c.passing.store(true, std::memory_order_relaxed);
+  }
+}
+
+void release_hold(RequestWriter& w) {
+  if (w.held != nullptr) g_hold_buffers.give(w.held);
+  w.held = nullptr;
+  w.held_size = 0;
+}
+
+namespace {
 
 // What this thread holds. A thread that holds more than this flushes the oldest first.
 constexpr uint32_t kMaxHolds = 8;
@@ -52,7 +75,9 @@ void wait_writable(int fd, int timeout_ms) {
   raw_syscall(SYS_ppoll, &p, 1, &t, nullptr, 0L);
 }
 
-bool is_nonblocking(int fd) { return (raw_syscall(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK) != 0; }
+bool is_nonblocking(int fd) {
+  return (raw_syscall(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK) != 0;
+}
 
 size_t total(const iovec* pieces, size_t count) {
   size_t size = 0;
@@ -82,191 +107,15 @@ bool undecided(const Connection& c) {
          (state == http1::ParseState::kBody && !c.writer.decided);
 }
 
-void update_debt(Connection& c) {
-  const RequestWriter& w = c.writer;
-  const bool owes = w.held_size != 0 || w.wire.has_edits();
-  if (c.debt.exchange(owes) != owes) {
-    if (owes) {
-      g_debts.fetch_add(1, std::memory_order_relaxed);
-    } else {
-      g_debts.fetch_sub(1, std::memory_order_relaxed);
-    }
-  }
-  if (!owes && c.settled.load() && !c.replaced.load()) {
-    c.passing.store(true, std::memory_order_relaxed);
-  }
-}
-
-void release_hold(RequestWriter& w) {
-  if (w.held != nullptr) g_hold_buffers.give(w.held);
-  w.held = nullptr;
-  w.held_size = 0;
-}
-
 void drop_sent_hold(RequestWriter& w) {
   if (w.held != nullptr && w.wire.position() >= w.held_base + w.held_size) release_hold(w);
 }
 
-// --- decision ----------------------------------------------------------------------------------
-
-void add_edits(Connection& c, Exchange* x) {
-  RequestWriter& w = c.writer;
-  const OutgoingCall& call = x->call;
-  const uint64_t start = w.message_start;
-  const uint64_t sent = w.wire.position();
-  if (call.overwrite_header) {
-    const std::string_view value(call.header_line + kHeaderName.size() + 2, kHeaderValueSize);
-    if (w.head.filibuster.size() != kHeaderValueSize ||
-        !w.wire.replace(start + w.head.filibuster_offset, value)) {
-      report_note("a forwarded correlation field could not be replaced");
-    }
-    return;
-  }
-  if (!call.insert_header) return;
-  const std::string_view line(call.header_line, kHeaderLineSize);
-  uint64_t at = start + w.head.after_start_line;
-  // Part of the head went out before it was complete: the last field's place is before the empty
-  // line, where there is still one to put it.
-  if (sent > at) at = start + w.head.head_size - 2;
-  if (!w.wire.insert(at, line)) {
-    report_note("a request head went out in pieces before it was complete: not marked");
-  }
-}
-
-void decide(Connection& c, bool body_complete, Hash128 body) {
-  RequestWriter& w = c.writer;
-  w.decided = true;
-  Exchange* x = make_exchange();
-  if (x == nullptr || c.exchanges.size() == kMaxOpenExchanges) {
-    if (x != nullptr) {
-      finish_half(c, x, kRequestHalf);
-      finish_half(c, x, kResponseHalf);
-    }
-    give_up(c, NotInterposedReason::kTableFull);
-    return;
-  }
-  x->method_size = static_cast<uint8_t>(std::min(w.head.method.size(), sizeof x->method));
-  std::memcpy(x->method, w.head.method.data(), x->method_size);
-  x->head_request = w.head.method == "HEAD";
-  x->request_start = w.message_start;
-  if (!c.target.known && c.address_size != 0) {
-    c.target = lookup_target(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
-  }
-  OutgoingInfo info;
-  info.head = &w.head;
-  info.target = c.target;
-  info.peer = c.peer_name();
-  info.body_complete = body_complete;
-  info.body = body;
-  info.body_sample = {w.sample, w.sample_size};
-  info.opens_connection = c.seen_from_start && w.requests == 0;
-  info.connect_key = info.opens_connection ? c.connect.key : Hash128{};
-  outgoing_begin(info, &x->call);
-  ++w.requests;
-  w.current = x;
-  c.exchanges.push(x);
-  if (!x->call.active) return;
-  add_edits(c, x);
-  if (!x->call.faulted) return;
-  if (w.fault == nullptr) {
-    w.fault = x;
-  } else {
-    report_fault(x->call, FaultHow::kNotInjected, "pipelined behind another faulted request");
-  }
-}
-
-// --- faults ------------------------------------------------------------------------------------
-
-void settle_fault(Connection& c, Exchange* x) {
-  RequestWriter& w = c.writer;
-  w.fault = nullptr;
-  if (x->request_end != 0) finish_half(c, x, kRequestHalf);
-}
-
-void not_injected(Connection& c, const char* why) {
-  report_fault(c.writer.fault->call, FaultHow::kNotInjected, why);
-  settle_fault(c, c.writer.fault);
-}
-
-// Takes the only exchange out of the queue, injects, and forgets the connection: from now on its
-// descriptor is an end of a pair. False: as before.
-bool inject(Connection& c, int fd, bool after) {
-  RequestWriter& w = c.writer;
-  Exchange* x = w.fault;
-  if (!c.response_flow.acquire()) {
-    not_injected(c, "another thread was reading the connection");
-    return false;
-  }
-  if (c.exchanges.front() != x) {
-    c.response_flow.release();
-    not_injected(c, "the answer came before the request was complete");
-    return false;
-  }
-  c.exchanges.pop();
-  const bool done = after ? inject_after_effect(fd, &x->call, x->head_request)
-                          : inject_before_effect(fd, &x->call, x->head_request);
-  if (!done) {
-    c.exchanges.push(x);
-    c.response_flow.release();
-    settle_fault(c, x);  // reported by the injection
-    return false;
-  }
-  w.fault = nullptr;
-  w.current = nullptr;
-  // A silence leaves its call open until the application gives up (inject.h).
-  const bool silent =
-      x->call.active && static_cast<FaultKind>(x->call.plan.kind) == FaultKind::kTimeout;
-  x->call.active = silent;
-  finish_half(c, x, kRequestHalf);
-  if (silent) {
-    w.silenced = x;
-  } else {
-    finish_half(c, x, kResponseHalf);
-  }
-  c.replaced.store(true);
-  g_faults_fired.store(true);
-  give_up_silently(c);
-  c.response_flow.release();
-  w.wire.reset();
-  release_hold(w);
-  update_debt(c);
-  return true;
-}
-
-// Before anything of the message is sent. True: fired; the application's bytes count as sent.
-bool try_fault_before(Connection& c, int fd) {
-  RequestWriter& w = c.writer;
-  Exchange* x = w.fault;
-  if (x == nullptr || x->call.plan.after_effect != 0) return false;
-  if (w.wire.position() > x->request_start) {
-    not_injected(c, "part of the request had been sent");
-  } else if (c.exchanges.size() != 1) {
-    not_injected(c, "pipelined with other requests");
-  } else if (x->request_end != 0 && w.fed > x->request_end) {
-    not_injected(c, "another request follows in the same write");
-  } else {
-    return inject(c, fd, false);
-  }
-  return false;
-}
-
-// After the whole request is on the wire.
-void try_fault_after(Connection& c, int fd) {
-  RequestWriter& w = c.writer;
-  Exchange* x = w.fault;
-  if (x == nullptr || x->call.plan.after_effect == 0 || x->request_end == 0) return;
-  if (w.wire.position() < x->request_end) return;
-  if (c.exchanges.size() != 1 || w.fed > x->request_end) {
-    not_injected(c, "pipelined with other requests");
-  } else {
-    inject(c, fd, true);
-  }
-}
-
 // --- the wire ----------------------------------------------------------------------------------
 
-// Writes the held bytes and then `pieces` (from position `base`) up to application position `limit`.
-// Returns 0 or the errno that stopped it; a short write after bytes of `pieces` went out stops with 0.
+// Writes the held bytes and then `pieces` (from position `base`) up to application position
+// `limit`. Returns 0 or the errno that stopped it; a short write after bytes of `pieces` went out
+// stops with 0.
 int transmit(Connection& c, int fd, const iovec* pieces, size_t count, uint64_t base,
              uint64_t limit, int flags) {
   constexpr size_t kVectors = 64;
@@ -284,8 +133,8 @@ int transmit(Connection& c, int fd, const iovec* pieces, size_t count, uint64_t 
     }
     if (from < limit && from >= base) {
       size_t more = 0;
-      vectors += w.wire.layout(base, pieces, count, from, limit, out + vectors,
-                               kVectors - vectors, &more);
+      vectors +=
+          w.wire.layout(base, pieces, count, from, limit, out + vectors, kVectors - vectors, &more);
       bytes += more;
     }
     if (bytes == 0) return 0;
@@ -301,7 +150,8 @@ int transmit(Connection& c, int fd, const iovec* pieces, size_t count, uint64_t 
   return 0;
 }
 
-// Keeps the application's bytes [from, end) of `pieces` (whose first byte is `base`). False: no room.
+// Keeps the application's bytes [from, end) of `pieces` (whose first byte is `base`). False: no
+// room.
 bool hold(RequestWriter& w, const iovec* pieces, size_t count, uint64_t base, uint64_t from,
           uint64_t end) {
   const size_t size = static_cast<size_t>(end - from);
@@ -409,8 +259,7 @@ ssize_t send_owned(Connection& c, int fd, const iovec* pieces, size_t count, siz
     w.wire.reset();
     return kNotHandled;
   }
-  uint64_t limit =
-      undecided(c) ? std::min(end, std::max(w.message_start, w.flushed_to)) : end;
+  uint64_t limit = undecided(c) ? std::min(end, std::max(w.message_start, w.flushed_to)) : end;
   int stopped = transmit(c, fd, pieces, count, base, limit, flags);
   if (stopped == 0 && w.wire.position() >= limit && limit < end) {
     const uint64_t from = std::max(limit, base);
@@ -541,64 +390,10 @@ void skip_request_body(Connection& c, uint64_t size) {
   settle(c);
 }
 
-void end_silence(Connection& c) {
-  RequestWriter& w = c.writer;
-  if (w.silenced == nullptr || !c.request_flow.acquire()) return;
-  if (Exchange* x = w.silenced) {
-    w.silenced = nullptr;
-    x->finished.outcome = RpcOutcome::kTimedOut;
-    x->finished.injected = 1;
-    x->sample_size = 0;
-    finish_half(c, x, kResponseHalf);
-  }
-  c.request_flow.release();
-}
-
 void forget_holds(Connection& c) {
   release_hold(c.writer);
   c.writer.wire.reset();
   c.debt.store(false);
-}
-
-// --- parser events -----------------------------------------------------------------------------
-
-void client_request_head(Connection& c, const http1::MessageHead& head, size_t end) {
-  RequestWriter& w = c.writer;
-  if (c.given_up.load(std::memory_order_relaxed)) return;
-  w.head = head;
-  w.message_start = w.feed_base + end - head.head_size;
-  w.sample_size = 0;
-  w.decided = false;
-  const bool holdable = !head.expect_continue && !head.chunked &&
-                        (!head.has_content_length ||
-                         (head.content_length <= lane_settings().max_held_body &&
-                          head.content_length + head.head_size <= kHoldCapacity));
-  if (!holdable) decide(c, false, Hash128{});
-}
-
-void client_request_body(Connection& c, const char* data, size_t size) {
-  RequestWriter& w = c.writer;
-  if (w.sample_size == kBodySample) return;
-  const size_t take = std::min(size, kBodySample - w.sample_size);
-  std::memcpy(w.sample + w.sample_size, data, take);
-  w.sample_size = static_cast<uint16_t>(w.sample_size + take);
-}
-
-void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t size) {
-  RequestWriter& w = c.writer;
-  const bool was_decided = w.decided;
-  if (!was_decided && c.given_up.load(std::memory_order_relaxed)) return;
-  if (!was_decided) decide(c, true, body);
-  Exchange* x = w.current;
-  w.current = nullptr;
-  w.decided = false;
-  w.message_start = w.feed_base + end;
-  w.flushed_to = 0;
-  if (x == nullptr) return;
-  x->request_end = w.feed_base + end;
-  if (was_decided && x->call.active) outgoing_body_complete(&x->call, w.head, body, size);
-  // A fault keeps it: it is closed by the injection, or when that is known to be impossible.
-  if (x != w.fault) finish_half(c, x, kRequestHalf);
 }
 
 }  // namespace filibuster::preload

@@ -1,6 +1,6 @@
-// How a client's bytes reach the wire: parsed, held until the payload is known (bounded), marked with
-// our field, faulted. The rules: design.md "Header insertion without buffering", "Payload before
-// decision". What is reported to the application are its own bytes only.
+// How a client's bytes reach the wire: parsed, held until the payload is known (bounded), marked
+// with our field, faulted. The rules: design.md "Header insertion without buffering", "Payload
+// before decision". What is reported to the application are its own bytes only.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +20,8 @@ ssize_t send_requests(Connection& connection, int fd, const iovec* pieces, size_
 // Sends what is held. Called before anything that may wait for the peer. True: nothing is owed.
 bool flush(Connection& connection, int fd);
 
-// What this thread holds, before it waits. `but`: a descriptor that it waits for only to send more on
-// (CPython polls for POLLOUT before every send of a socket with a timeout).
+// What this thread holds, before it waits. `but`: a descriptor that it waits for only to send more
+// on (CPython polls for POLLOUT before every send of a socket with a timeout).
 void flush_holds_of_thread(int but = -1);
 extern thread_local uint32_t t_holds __attribute__((tls_model("initial-exec")));
 

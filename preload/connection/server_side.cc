@@ -13,7 +13,8 @@ namespace {
 // what a request causes.
 bool read_by_event_loop(const Connection& c) {
   const int set = c.epoll_set.load(std::memory_order_relaxed);
-  // Whether a connection seen in the middle is in a set is not known: assume it if the thread waits.
+  // Whether a connection seen in the middle is in a set is not known: assume it if the thread
+  // waits.
   const bool in_waited_set = t_waited_set >= 0 && (set == t_waited_set || !c.seen_from_start);
   if (in_waited_set) note_multiplexing_thread();
   return in_waited_set || (c.waits_with_others && thread_is_multiplexing());

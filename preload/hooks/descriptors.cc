@@ -1,5 +1,5 @@
-// What makes, copies and closes descriptor numbers. Ours are not the application's: to it their numbers
-// are closed (EBADF), and a dup2 onto one moves ours away first.
+// What makes, copies and closes descriptor numbers. Ours are not the application's: to it their
+// numbers are closed (EBADF), and a dup2 onto one moves ours away first.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -134,16 +134,16 @@ FILIBUSTER_HOOK(int, dup3, (int from, int to, int flags)) {
 }
 
 // The argument is none, an int or a pointer: forwarded as it came.
-#define FILIBUSTER_FCNTL(name)                                                       \
-  FILIBUSTER_REAL(int, name, (int, int, ...))                                        \
+#define FILIBUSTER_FCNTL(name)                                                           \
+  FILIBUSTER_REAL(int, name, (int, int, ...))                                            \
   extern "C" __attribute__((visibility("default"))) int name(int fd, int command, ...) { \
-    va_list arguments;                                                               \
-    va_start(arguments, command);                                                    \
-    void* argument = va_arg(arguments, void*);                                       \
-    va_end(arguments);                                                               \
-    const int result = REAL(name)(fd, command, argument);                            \
-    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) return result;             \
-    return made_copy(fd, result, result);                                            \
+    va_list arguments;                                                                   \
+    va_start(arguments, command);                                                        \
+    void* argument = va_arg(arguments, void*);                                           \
+    va_end(arguments);                                                                   \
+    const int result = REAL(name)(fd, command, argument);                                \
+    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) return result;                 \
+    return made_copy(fd, result, result);                                                \
   }
 FILIBUSTER_FCNTL(fcntl)
 FILIBUSTER_FCNTL(fcntl64)
@@ -162,11 +162,11 @@ void note_io_uring() {
 }  // namespace
 
 // Node closes its descriptors this way. All arguments are forwarded as they came: on the supported
-// architectures a variadic call passes them like any other. Nothing but SYS_close does more than jump.
+// architectures a variadic call passes them like any other. Nothing but SYS_close does more than
+// jump.
 FILIBUSTER_REAL(long, syscall, (long, long, long, long, long, long, long))
-extern "C" __attribute__((visibility("default"))) long filibuster_syscall(long number, long a, long b,
-                                                                          long c, long d, long e,
-                                                                          long f) __asm__("syscall");
+extern "C" __attribute__((visibility("default"))) long filibuster_syscall(
+    long number, long a, long b, long c, long d, long e, long f) __asm__("syscall");
 extern "C" long filibuster_syscall(long number, long a, long b, long c, long d, long e, long f) {
   using namespace filibuster::preload;
   if (__builtin_expect(number == SYS_close, 0)) return ::close(static_cast<int>(a));

@@ -1,8 +1,8 @@
 // Forks, and libraries that are loaded around us.
 //
-// fork: by pthread_atfork, which glibc runs for fork() of any caller; _Fork() runs no such handlers and
-// is hooked. vfork is never wrapped in C: the parent's frame would be gone when the child returns
-// (agent/own_process.cc has it, without a frame).
+// fork: by pthread_atfork, which glibc runs for fork() of any caller; _Fork() runs no such handlers
+// and is hooked. vfork is never wrapped in C: the parent's frame would be gone when the child
+// returns (agent/own_process.cc has it, without a frame).
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -67,16 +67,18 @@ FILIBUSTER_HOOK(ssize_t, __recv_chk, (int fd, void* data, size_t size, size_t ro
                          [&] { return REAL(__recv_chk)(fd, data, size, room, flags); });
 }
 
-FILIBUSTER_HOOK(ssize_t, recvfrom, (int fd, void* data, size_t size, int flags, sockaddr* address,
-                                    socklen_t* address_size)) {
+FILIBUSTER_HOOK(ssize_t, recvfrom,
+                (int fd, void* data, size_t size, int flags, sockaddr* address,
+                 socklen_t* address_size)) {
   const iovec piece{data, size};
   return receive_through(fd, &piece, 1, flags, size, [&] {
     return REAL(recvfrom)(fd, data, size, flags, address, address_size);
   });
 }
 
-FILIBUSTER_HOOK(ssize_t, __recvfrom_chk, (int fd, void* data, size_t size, size_t room, int flags,
-                                          sockaddr* address, socklen_t* address_size)) {
+FILIBUSTER_HOOK(ssize_t, __recvfrom_chk,
+                (int fd, void* data, size_t size, size_t room, int flags, sockaddr* address,
+                 socklen_t* address_size)) {
   const iovec piece{data, size};
   return receive_through(fd, &piece, 1, flags, size, [&] {
     return REAL(__recvfrom_chk)(fd, data, size, room, flags, address, address_size);
@@ -94,8 +96,8 @@ FILIBUSTER_HOOK(ssize_t, recvmsg, (int fd, msghdr* message, int flags)) {
   return size;
 }
 
-FILIBUSTER_HOOK(int, recvmmsg, (int fd, mmsghdr* messages, unsigned count, int flags,
-                                timespec* timeout)) {
+FILIBUSTER_HOOK(int, recvmmsg,
+                (int fd, mmsghdr* messages, unsigned count, int flags, timespec* timeout)) {
   using namespace filibuster::preload;
   if (nothing_to_do() || messages == nullptr || count > 1024) {
     return REAL(recvmmsg)(fd, messages, count, flags, timeout);

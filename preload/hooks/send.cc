@@ -29,13 +29,13 @@ FILIBUSTER_HOOK(ssize_t, send, (int fd, const void* data, size_t size, int flags
                       [&] { return REAL(send)(fd, data, size, flags); });
 }
 
-FILIBUSTER_HOOK(ssize_t, sendto, (int fd, const void* data, size_t size, int flags,
-                                  const sockaddr* address, socklen_t address_size)) {
+FILIBUSTER_HOOK(ssize_t, sendto,
+                (int fd, const void* data, size_t size, int flags, const sockaddr* address,
+                 socklen_t address_size)) {
   const iovec piece{const_cast<void*>(data), size};
-  const ssize_t sent =
-      send_through(fd, &piece, 1, flags, address == nullptr, [&] {
-        return REAL(sendto)(fd, data, size, flags, address, address_size);
-      });
+  const ssize_t sent = send_through(fd, &piece, 1, flags, address == nullptr, [&] {
+    return REAL(sendto)(fd, data, size, flags, address, address_size);
+  });
   if (address != nullptr && !nothing_to_do()) note_datagram(fd, address, address_size);
   return sent;
 }
@@ -107,8 +107,9 @@ FILIBUSTER_HOOK(ssize_t, sendfile64, (int out, int in, off64_t* offset, size_t s
   return sendfile_through(out, [&] { return REAL(sendfile64)(out, in, offset, size); });
 }
 
-FILIBUSTER_HOOK(ssize_t, splice, (int in, off64_t* in_offset, int out, off64_t* out_offset,
-                                  size_t size, unsigned flags)) {
+FILIBUSTER_HOOK(ssize_t, splice,
+                (int in, off64_t* in_offset, int out, off64_t* out_offset, size_t size,
+                 unsigned flags)) {
   using namespace filibuster::preload;
   if (nothing_to_do()) return REAL(splice)(in, in_offset, out, out_offset, size, flags);
   const Transfer from = before_receive(in);

@@ -1,4 +1,5 @@
-// Where connections begin and end: socket, connect, accept, listen, shutdown, and what tells about them.
+// Where connections begin and end: socket, connect, accept, listen, shutdown, and what tells about
+// them.
 #include <sys/socket.h>
 
 #include <cerrno>

@@ -20,7 +20,9 @@ namespace filibuster::preload {
 namespace {
 
 // Without a session and with nothing held a wait is none of our business.
-bool wait_is_plain() { return nothing_to_do() && t_holds == 0; }
+bool wait_is_plain() {
+  return nothing_to_do() && t_holds == 0;
+}
 
 constexpr short kWriting = POLLOUT | POLLWRNORM | POLLWRBAND;
 
@@ -107,8 +109,8 @@ void collect(int limit, const fd_set* reading, const fd_set* writing, Selected* 
       out->whole = false;
       return;
     }
-    out->fds[out->count++] = {
-        fd, static_cast<short>((reads ? POLLIN : 0) | (writes ? POLLOUT : 0)), 0};
+    out->fds[out->count++] = {fd, static_cast<short>((reads ? POLLIN : 0) | (writes ? POLLOUT : 0)),
+                              0};
   }
 }
 
@@ -118,8 +120,7 @@ int select_through(int limit, fd_set* reading, fd_set* writing, fd_set* failing,
   if (wait_is_plain()) return original();
   Selected selected;
   collect(limit, reading, writing, &selected);
-  const Wait wait =
-      before_poll(selected.fds, selected.count, selected.whole ? timeout_ms : -1);
+  const Wait wait = before_poll(selected.fds, selected.count, selected.whole ? timeout_ms : -1);
   if (!wait.elapsed) return original();
   for (fd_set* set : {reading, writing, failing}) {
     if (set != nullptr) {
@@ -139,34 +140,34 @@ void before_epoll_wait(int set) {
 }  // namespace
 }  // namespace filibuster::preload
 
-FILIBUSTER_HOOK(int, poll, (pollfd* fds, nfds_t count, int timeout)) {
+FILIBUSTER_HOOK(int, poll, (pollfd * fds, nfds_t count, int timeout)) {
   return filibuster::preload::poll_through(fds, count, timeout,
                                            [&] { return REAL(poll)(fds, count, timeout); });
 }
 
-FILIBUSTER_HOOK(int, __poll_chk, (pollfd* fds, nfds_t count, int timeout, size_t room)) {
+FILIBUSTER_HOOK(int, __poll_chk, (pollfd * fds, nfds_t count, int timeout, size_t room)) {
   return filibuster::preload::poll_through(
       fds, count, timeout, [&] { return REAL(__poll_chk)(fds, count, timeout, room); });
 }
 
-FILIBUSTER_HOOK(int, ppoll, (pollfd* fds, nfds_t count, const timespec* timeout,
-                             const sigset_t* mask)) {
+FILIBUSTER_HOOK(int, ppoll,
+                (pollfd * fds, nfds_t count, const timespec* timeout, const sigset_t* mask)) {
   using filibuster::preload::milliseconds;
-  return filibuster::preload::poll_through(
-      fds, count, milliseconds(timeout),
-      [&] { return REAL(ppoll)(fds, count, timeout, mask); });
+  return filibuster::preload::poll_through(fds, count, milliseconds(timeout),
+                                           [&] { return REAL(ppoll)(fds, count, timeout, mask); });
 }
 
-FILIBUSTER_HOOK(int, __ppoll_chk, (pollfd* fds, nfds_t count, const timespec* timeout,
-                                   const sigset_t* mask, size_t room)) {
+FILIBUSTER_HOOK(int, __ppoll_chk,
+                (pollfd * fds, nfds_t count, const timespec* timeout, const sigset_t* mask,
+                 size_t room)) {
   using filibuster::preload::milliseconds;
-  return filibuster::preload::poll_through(
-      fds, count, milliseconds(timeout),
-      [&] { return REAL(__ppoll_chk)(fds, count, timeout, mask, room); });
+  return filibuster::preload::poll_through(fds, count, milliseconds(timeout), [&] {
+    return REAL(__ppoll_chk)(fds, count, timeout, mask, room);
+  });
 }
 
-FILIBUSTER_HOOK(int, select, (int limit, fd_set* reading, fd_set* writing, fd_set* failing,
-                              timeval* timeout)) {
+FILIBUSTER_HOOK(int, select,
+                (int limit, fd_set* reading, fd_set* writing, fd_set* failing, timeval* timeout)) {
   using filibuster::preload::milliseconds;
   bool waited = false;
   const int ready = filibuster::preload::select_through(
@@ -178,8 +179,9 @@ FILIBUSTER_HOOK(int, select, (int limit, fd_set* reading, fd_set* writing, fd_se
   return ready;
 }
 
-FILIBUSTER_HOOK(int, pselect, (int limit, fd_set* reading, fd_set* writing, fd_set* failing,
-                               const timespec* timeout, const sigset_t* mask)) {
+FILIBUSTER_HOOK(int, pselect,
+                (int limit, fd_set* reading, fd_set* writing, fd_set* failing,
+                 const timespec* timeout, const sigset_t* mask)) {
   using filibuster::preload::milliseconds;
   return filibuster::preload::select_through(
       limit, reading, writing, failing, milliseconds(timeout),
@@ -202,14 +204,15 @@ FILIBUSTER_HOOK(int, epoll_wait, (int set, epoll_event* events, int room, int ti
   return REAL(epoll_wait)(set, events, room, timeout);
 }
 
-FILIBUSTER_HOOK(int, epoll_pwait, (int set, epoll_event* events, int room, int timeout,
-                                   const sigset_t* mask)) {
+FILIBUSTER_HOOK(int, epoll_pwait,
+                (int set, epoll_event* events, int room, int timeout, const sigset_t* mask)) {
   if (!filibuster::preload::wait_is_plain()) filibuster::preload::before_epoll_wait(set);
   return REAL(epoll_pwait)(set, events, room, timeout, mask);
 }
 
-FILIBUSTER_HOOK(int, epoll_pwait2, (int set, epoll_event* events, int room,
-                                    const timespec* timeout, const sigset_t* mask)) {
+FILIBUSTER_HOOK(int, epoll_pwait2,
+                (int set, epoll_event* events, int room, const timespec* timeout,
+                 const sigset_t* mask)) {
   if (!filibuster::preload::wait_is_plain()) filibuster::preload::before_epoll_wait(set);
   return REAL(epoll_pwait2)(set, events, room, timeout, mask);
 }

@@ -16,6 +16,8 @@ inline void* map_pages(size_t size) {
   return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
 }
 
-inline void unmap_pages(void* pages, size_t size) { raw_syscall(SYS_munmap, pages, size); }
+inline void unmap_pages(void* pages, size_t size) {
+  raw_syscall(SYS_munmap, pages, size);
+}
 
 }  // namespace filibuster::preload

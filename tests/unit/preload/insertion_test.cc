@@ -11,9 +11,13 @@ namespace {
 
 const std::string kLine = "x-filibuster: 1-0000004d-0000\r\n";
 
-std::string get(int n) { return "GET /" + std::to_string(n) + " HTTP/1.1\r\nHost: a\r\n\r\n"; }
+std::string get(int n) {
+  return "GET /" + std::to_string(n) + " HTTP/1.1\r\nHost: a\r\n\r\n";
+}
 
-size_t after_line(const std::string& text) { return text.find('\n') + 1; }
+size_t after_line(const std::string& text) {
+  return text.find('\n') + 1;
+}
 
 // A socket that takes `budget` bytes of what is offered.
 size_t take(const iovec* pieces, size_t count, size_t budget, std::string* wire) {
@@ -97,9 +101,9 @@ TEST(Insertion, PipelinedRequestsGetOneHeaderEachUnderAnyShortWrites) {
     for (const size_t position : at) ASSERT_TRUE(stream.insert(position, kLine));
     const size_t split = random() % (text.size() + 1);
     // A small capacity cuts the layout: it is a short write like any other.
-    EXPECT_EQ(send_all(stream, text, split, 1 + random() % 12,
-                       [&](int) { return 1 + random() % 60; }),
-              expected);
+    EXPECT_EQ(
+        send_all(stream, text, split, 1 + random() % 12, [&](int) { return 1 + random() % 60; }),
+        expected);
   }
 }
 
@@ -129,8 +133,7 @@ TEST(Insertion, InsertionsAndReplacementsMix) {
     ASSERT_TRUE(stream.insert(after_line(one), kLine));
     ASSERT_TRUE(stream.replace(one.size() + two.find('A'), "cccccccc"));
     ASSERT_TRUE(stream.insert(one.size() + two.size() + after_line(one), kLine));
-    EXPECT_EQ(send_all(stream, text, 20, 8, [&](int) { return step; }),
-              marked + replaced + marked);
+    EXPECT_EQ(send_all(stream, text, 20, 8, [&](int) { return step; }), marked + replaced + marked);
   }
 }
 

@@ -1,0 +1,118 @@
+// When a request is known well enough: its RPC is formed, and our field planned into its bytes.
+#include <algorithm>
+#include <cstring>
+
+#include "preload/connection/request_steps.h"
+#include "preload/connection/request_writer.h"
+
+namespace filibuster::preload {
+namespace {
+
+void add_edits(Connection& c, Exchange* x) {
+  RequestWriter& w = c.writer;
+  const OutgoingCall& call = x->call;
+  const uint64_t start = w.message_start;
+  const uint64_t sent = w.wire.position();
+  if (call.overwrite_header) {
+    const std::string_view value(call.header_line + kHeaderName.size() + 2, kHeaderValueSize);
+    if (w.head.filibuster.size() != kHeaderValueSize ||
+        !w.wire.replace(start + w.head.filibuster_offset, value)) {
+      report_note("a forwarded correlation field could not be replaced");
+    }
+    return;
+  }
+  if (!call.insert_header) return;
+  const std::string_view line(call.header_line, kHeaderLineSize);
+  uint64_t at = start + w.head.after_start_line;
+  // Part of the head went out before it was complete: the last field's place is before the empty
+  // line, where there is still one to put it.
+  if (sent > at) at = start + w.head.head_size - 2;
+  if (!w.wire.insert(at, line)) {
+    report_note("a request head went out in pieces before it was complete: not marked");
+  }
+}
+
+}  // namespace
+
+void decide(Connection& c, bool body_complete, Hash128 body) {
+  RequestWriter& w = c.writer;
+  w.decided = true;
+  Exchange* x = make_exchange();
+  if (x == nullptr || c.exchanges.size() == kMaxOpenExchanges) {
+    if (x != nullptr) {
+      finish_half(c, x, kRequestHalf);
+      finish_half(c, x, kResponseHalf);
+    }
+    give_up(c, NotInterposedReason::kTableFull);
+    return;
+  }
+  x->method_size = static_cast<uint8_t>(std::min(w.head.method.size(), sizeof x->method));
+  std::memcpy(x->method, w.head.method.data(), x->method_size);
+  x->head_request = w.head.method == "HEAD";
+  x->request_start = w.message_start;
+  if (!c.target.known && c.address_size != 0) {
+    c.target = lookup_target(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
+  }
+  OutgoingInfo info;
+  info.head = &w.head;
+  info.target = c.target;
+  info.peer = c.peer_name();
+  info.body_complete = body_complete;
+  info.body = body;
+  info.body_sample = {w.sample, w.sample_size};
+  info.opens_connection = c.seen_from_start && w.requests == 0;
+  info.connect_key = info.opens_connection ? c.connect.key : Hash128{};
+  outgoing_begin(info, &x->call);
+  ++w.requests;
+  w.current = x;
+  c.exchanges.push(x);
+  if (!x->call.active) return;
+  add_edits(c, x);
+  if (!x->call.faulted) return;
+  if (w.fault == nullptr) {
+    w.fault = x;
+  } else {
+    report_fault(x->call, FaultHow::kNotInjected, "pipelined behind another faulted request");
+  }
+}
+
+void client_request_head(Connection& c, const http1::MessageHead& head, size_t end) {
+  RequestWriter& w = c.writer;
+  if (c.given_up.load(std::memory_order_relaxed)) return;
+  w.head = head;
+  w.message_start = w.feed_base + end - head.head_size;
+  w.sample_size = 0;
+  w.decided = false;
+  const bool holdable =
+      !head.expect_continue && !head.chunked &&
+      (!head.has_content_length || (head.content_length <= lane_settings().max_held_body &&
+                                    head.content_length + head.head_size <= kHoldCapacity));
+  if (!holdable) decide(c, false, Hash128{});
+}
+
+void client_request_body(Connection& c, const char* data, size_t size) {
+  RequestWriter& w = c.writer;
+  if (w.sample_size == kBodySample) return;
+  const size_t take = std::min(size, kBodySample - w.sample_size);
+  std::memcpy(w.sample + w.sample_size, data, take);
+  w.sample_size = static_cast<uint16_t>(w.sample_size + take);
+}
+
+void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t size) {
+  RequestWriter& w = c.writer;
+  const bool was_decided = w.decided;
+  if (!was_decided && c.given_up.load(std::memory_order_relaxed)) return;
+  if (!was_decided) decide(c, true, body);
+  Exchange* x = w.current;
+  w.current = nullptr;
+  w.decided = false;
+  w.message_start = w.feed_base + end;
+  w.flushed_to = 0;
+  if (x == nullptr) return;
+  x->request_end = w.feed_base + end;
+  if (was_decided && x->call.active) outgoing_body_complete(&x->call, w.head, body, size);
+  // A fault keeps it: it is closed by the injection, or when that is known to be impossible.
+  if (x != w.fault) finish_half(c, x, kRequestHalf);
+}
+
+}  // namespace filibuster::preload
