@@ -134,7 +134,7 @@ struct alignas(64) Connection {
   uint64_t cookie = 0;      // SO_COOKIE: the descriptor may have been closed behind our back
   uint32_t fork_epoch = 0;
 
-  // Peer.
+  // The peer's address; of an accepted connection, the one it came to.
   sockaddr_storage address;
   socklen_t address_size = 0;
   TargetInfo target;

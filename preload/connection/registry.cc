@@ -298,13 +298,11 @@ void accepted(int listener, int fd) {
       socket_option(fd, SO_TYPE) != SOCK_STREAM) {
     return;
   }
+  // Named by our own address: the callers' ports say nothing, and would make a report of each.
   sockaddr_storage address;
   socklen_t size = sizeof address;
-  if (raw_syscall(SYS_getsockname, listener, &address, &size) == 0) {
-    report_listen(reinterpret_cast<sockaddr*>(&address), size);
-  }
-  size = sizeof address;
-  if (raw_syscall(SYS_getpeername, fd, &address, &size) != 0) return;
+  if (raw_syscall(SYS_getsockname, listener, &address, &size) != 0) return;
+  report_listen(reinterpret_cast<sockaddr*>(&address), size);
   Connection* c = make(fd, Role::kServer, reinterpret_cast<sockaddr*>(&address), size);
   if (c == nullptr) return;
   c->seen_from_start = true;
