@@ -311,6 +311,9 @@ std::string Session::summary(const SessionReport& report) const {
       }
       break;
   }
+  if (stopped_ && request_.mode == SessionRequest::Mode::kRun) {
+    out += "\nStopped. The same command continues where this one ended.\n";
+  }
   return out;
 }
 
