@@ -6,6 +6,7 @@ CC       ?= gcc
 OPT      ?= -O2 -g
 SAN      ?=
 PYTHON   := /usr/bin/python3
+JOBS     ?= $(shell nproc)
 
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror
 CPPFLAGS += -I. -isystem /usr/share/include -isystem /usr/share/include/llhttp -MMD -MP
@@ -76,11 +77,14 @@ $(BUILD)/bin/filibuster: $(call objects,cli/main.cc) $(BUILD)/lib/libcli.a $(BUI
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(CLI_LIBS)
 
-# One unit test program for each folder of tests/unit.
+# One unit test program for each folder of tests/unit. What lives in other processes is linked into two of
+# them without its hooks (and without preload/memory/standard_library.cc, which traps operator new).
+UNIT_preload       := $(filter preload/connection/% preload/memory/pool%,$(PRELOAD_SRC))
+UNIT_preload_agent := $(filter preload/agent/% preload/stack/% preload/interpose.cc,$(PRELOAD_SRC))
 UNIT_DIRS := $(sort $(foreach f,$(UNIT_SRC),$(word 3,$(subst /, ,$(f)))))
 UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/tests/unit_%)
 define unit_rule
-$(BUILD)/tests/unit_$(1): $$(call objects,$$(filter tests/unit/$(1)/%,$$(UNIT_SRC))) $$(BUILD)/lib/libdaemon.a $$(BUILD)/lib/libcli.a $$(BUILD)/lib/libcore.a
+$(BUILD)/tests/unit_$(1): $$(call objects,$$(filter tests/unit/$(1)/%,$$(UNIT_SRC)) $$(UNIT_$(1))) $$(BUILD)/lib/libdaemon.a $$(BUILD)/lib/libcli.a $$(BUILD)/lib/libcore.a
 	@mkdir -p $$(@D)
 	$$(CXX) $$(OPT) $$(SANFLAGS) -o $$@ $$^ -lgtest -lgtest_main $$(DAEMON_LIBS)
 endef
@@ -121,10 +125,10 @@ fuzz-deps: deps
 # Sub-makes, so that what deps just installed is seen from the start.
 .PHONY: demo test
 demo: deps  ## explore an example that has a bug; shows the finding and its replay
-	@$(MAKE) --no-print-directory -s all
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all
 	@BUILD=$(BUILD) sh corpus/demo.sh
 test: test-deps  ## install what is missing, build, run every test
-	@$(MAKE) --no-print-directory all corpus unit-tests test-programs
+	@$(MAKE) --no-print-directory -j$(JOBS) all corpus unit-tests test-programs
 	@$(MAKE) --no-print-directory run-tests
 
 .PHONY: unit-tests run-tests test-native
@@ -135,6 +139,9 @@ run-tests: run-unit
 run-unit: unit-tests
 	@set -e; for t in $(UNIT_BIN) $(BUILD)/tests/unit_expedia; do echo "== $$t"; $$t --gtest_brief=1; done
 test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread) under sanitizers
+
+include tests/programs.mk
+include tests/fuzz.mk
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
