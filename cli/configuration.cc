@@ -18,12 +18,16 @@ std::string base_name(const std::string& path) {
 }
 
 Result<Json> third_party(const std::string& text) {
-  const Error bad{"--third-party " + text + ": expected NAME=HOST:PORT, for example mail=mail.example.com:25"};
+  const Error bad{"--third-party " + text +
+                  ": expected NAME=HOST:PORT, for example mail=mail.example.com:25"};
   const size_t equals = text.find('=');
   const size_t colon = text.rfind(':');
-  if (equals == std::string::npos || equals == 0 || colon == std::string::npos || colon <= equals + 1) return bad;
+  if (equals == std::string::npos || equals == 0 || colon == std::string::npos ||
+      colon <= equals + 1)
+    return bad;
   std::string host = text.substr(equals + 1, colon - equals - 1);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
   unsigned port = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, failed] = std::from_chars(text.data() + colon + 1, end, port);
@@ -37,7 +41,9 @@ size_t sequence_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
   };
-  const auto in = [&](size_t i, unsigned low, unsigned high) { return byte(i) >= low && byte(i) <= high; };
+  const auto in = [&](size_t i, unsigned low, unsigned high) {
+    return byte(i) >= low && byte(i) <= high;
+  };
   const unsigned b = byte(0);
   if (b < 0x80) return 1;
   if (b >= 0xC2 && b <= 0xDF) return in(1, 0x80, 0xBF) ? 2 : 0;
@@ -61,7 +67,8 @@ Result<std::string> configuration_text(const CommandLineConfiguration& from) {
     const std::string name = text.substr(0, equals);
     if (name.empty()) return Error{"--service " + text + ": expected NAME=COMMAND"};
     Json service{{"name", name}};
-    if (equals != std::string::npos && equals + 1 < text.size()) service["command"] = text.substr(equals + 1);
+    if (equals != std::string::npos && equals + 1 < text.size())
+      service["command"] = text.substr(equals + 1);
     services.push_back(std::move(service));
   }
   for (const std::string& text : from.third_parties) {
@@ -81,7 +88,8 @@ std::string test_name(const std::vector<std::string>& command) {
   std::string name = command.empty() ? "" : base_name(command[0]);
   for (size_t i = 1; i < command.size(); ++i) {
     const std::string& argument = command[i];
-    if (argument.empty() || argument[0] == '-' || argument.find('\n') != std::string::npos) continue;
+    if (argument.empty() || argument[0] == '-' || argument.find('\n') != std::string::npos)
+      continue;
     name += " " + base_name(argument);
     break;
   }

@@ -20,7 +20,8 @@ struct CommandLineConfiguration {
 // The Error is one of usage.
 Result<std::string> configuration_text(const CommandLineConfiguration& from);
 
-// "pytest test_it.py" for {"/usr/bin/pytest", "./tests/test_it.py", "-v"}: names the test's results.
+// "pytest test_it.py" for {"/usr/bin/pytest", "./tests/test_it.py", "-v"}: names the test's
+// results.
 std::string test_name(const std::vector<std::string>& command);
 
 // "file:3:7: message" if `text` is not UTF-8.

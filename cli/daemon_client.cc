@@ -1,5 +1,5 @@
-// Debian's library is compiled with these, and they change the layout of its classes (see the Cflags
-// of its pkg-config file): without them this file and the library disagree.
+// Debian's library is compiled with these, and they change the layout of its classes (see the
+// Cflags of its pkg-config file): without them this file and the library disagree.
 #ifndef CPPHTTPLIB_OPENSSL_SUPPORT
 #define CPPHTTPLIB_OPENSSL_SUPPORT
 #endif
@@ -9,9 +9,9 @@
 #ifndef CPPHTTPLIB_BROTLI_SUPPORT
 #define CPPHTTPLIB_BROTLI_SUPPORT
 #endif
-#include <httplib.h>
-
 #include "cli/daemon_client.h"
+
+#include <httplib.h>
 
 namespace filibuster::cli {
 namespace {
@@ -24,7 +24,8 @@ void prepare(httplib::Client& client, const std::string& token, int timeout) {
 }
 
 Result<Answer> answer(const httplib::Result& result, const std::string& url) {
-  if (!result) return Error{"no answer from " + url + " (" + httplib::to_string(result.error()) + ")"};
+  if (!result)
+    return Error{"no answer from " + url + " (" + httplib::to_string(result.error()) + ")"};
   return Answer{result->status, result->body};
 }
 
@@ -36,7 +37,8 @@ Result<Answer> DaemonClient::get(const std::string& path, int timeout) const {
   return answer(client.Get(path), url_);
 }
 
-Result<Answer> DaemonClient::post(const std::string& path, const std::string& json, int timeout) const {
+Result<Answer> DaemonClient::post(const std::string& path, const std::string& json,
+                                  int timeout) const {
   httplib::Client client(url_);
   prepare(client, token_, timeout);
   return answer(client.Post(path, json, "application/json"), url_);

@@ -16,9 +16,11 @@ struct Answer {
 class DaemonClient {
  public:
   // `url` = "http://127.0.0.1:PORT".
-  DaemonClient(std::string url, std::string token) : url_(std::move(url)), token_(std::move(token)) {}
+  DaemonClient(std::string url, std::string token)
+      : url_(std::move(url)), token_(std::move(token)) {}
 
-  // An Error means that no answer came at all. `timeout` in seconds covers connecting and each read.
+  // An Error means that no answer came at all. `timeout` in seconds covers connecting and each
+  // read.
   Result<Answer> get(const std::string& path, int timeout = 10) const;
   Result<Answer> post(const std::string& path, const std::string& json, int timeout = 10) const;
 

@@ -25,8 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kReadyTimeoutMs = 30'000;
-constexpr int kEndTimeoutMs = 30'000;   // after the request to end: it stops the services first
-constexpr int kTermTimeoutMs = 5'000;   // after SIGTERM
+constexpr int kEndTimeoutMs = 30'000;  // after the request to end: it stops the services first
+constexpr int kTermTimeoutMs = 5'000;  // after SIGTERM
 
 class Descriptor {
  public:
@@ -44,7 +44,9 @@ class Descriptor {
   int fd_;
 };
 
-std::string failure(const std::string& what) { return what + ": " + std::strerror(errno); }
+std::string failure(const std::string& what) {
+  return what + ": " + std::strerror(errno);
+}
 
 bool answers(const DaemonAddress& address) {
   const Result<Answer> answer = DaemonClient(address.url, address.token).get("/v1/status", 5);
@@ -71,7 +73,8 @@ bool wait_for_end(pid_t child, int timeout_ms) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now()).count();
+                          deadline - std::chrono::steady_clock::now())
+                          .count();
     pollfd wait{pidfd.get(), POLLIN, 0};
     const int ready = poll(&wait, 1, left > 0 ? static_cast<int>(left) : 0);
     if (ready > 0) return waitpid(child, nullptr, 0) == child || errno == ECHILD;
@@ -95,8 +98,9 @@ Result<Start> spawn(const std::string& program, const std::string& root, const s
   const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
 
   const std::string fd_text = std::to_string(ready_write.get());
-  std::vector<const char*> arguments{program.c_str(), "--root",          root.c_str(), "--exit-with-client",
-                                     "--ready-fd",    fd_text.c_str(), nullptr};
+  std::vector<const char*> arguments{
+      program.c_str(), "--root",        root.c_str(), "--exit-with-client",
+      "--ready-fd",    fd_text.c_str(), nullptr};
   const pid_t child = fork();
   if (child < 0) return Error{failure("fork")};
   if (child == 0) {  // only async-signal-safe calls from here
@@ -117,10 +121,12 @@ Result<Start> spawn(const std::string& program, const std::string& root, const s
 
   // A byte means that it serves; the end of the pipe without one, that it ended.
   Start start{child, false};
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kReadyTimeoutMs);
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(kReadyTimeoutMs);
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now()).count();
+                          deadline - std::chrono::steady_clock::now())
+                          .count();
     pollfd wait{ready_read.get(), POLLIN, 0};
     const int result = poll(&wait, 1, left > 0 ? static_cast<int>(left) : 0);
     if (result < 0 && errno == EINTR) continue;
@@ -157,7 +163,8 @@ std::string own_directory() {
 std::optional<DaemonAddress> read_daemon_address(const std::string& root) {
   Result<std::string> text = read_file(root + "/daemon.json");
   if (!text) return std::nullopt;
-  const nlohmann::json json = nlohmann::json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json =
+      nlohmann::json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
   try {
     DaemonAddress address;
     json.at("pid").get_to(address.pid);
@@ -171,7 +178,8 @@ std::optional<DaemonAddress> read_daemon_address(const std::string& root) {
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::join_or_start(const std::string& root) {
-  if (const auto address = read_daemon_address(root); address && runs(*address) && answers(*address)) {
+  if (const auto address = read_daemon_address(root);
+      address && runs(*address) && answers(*address)) {
     return std::unique_ptr<Daemon>(new Daemon(*address, 0));
   }
   std::error_code failed;
@@ -194,7 +202,9 @@ Result<std::unique_ptr<Daemon>> Daemon::join_or_start(const std::string& root) {
   return Error{"the daemon (" + program + ") did not start" + (words.empty() ? "" : ":\n" + words)};
 }
 
-bool Daemon::alive() const { return runs(address_); }
+bool Daemon::alive() const {
+  return runs(address_);
+}
 
 void Daemon::finish() {
   if (child_ == 0) return;

@@ -35,7 +35,8 @@ Line check_beside(const char* subject, const std::string& path) {
 
 // As the daemon finds it: build/bin and build/lib, or PREFIX/bin and PREFIX/lib.
 std::string preload_path() {
-  if (const char* const given = std::getenv("FILIBUSTER_PRELOAD"); given != nullptr && *given != '\0') {
+  if (const char* const given = std::getenv("FILIBUSTER_PRELOAD");
+      given != nullptr && *given != '\0') {
     return given;
   }
   namespace fs = std::filesystem;
@@ -47,7 +48,8 @@ Line check_glibc() {
   const auto image = bytes.ok() ? read_elf(bytes.value()) : std::nullopt;
   if (!image) return {"glibc", State::kMissing, "libfilibuster.so cannot be read"};
   const std::string highest = highest_glibc(image->versions);
-  std::string text = "libfilibuster.so needs GLIBC_" + (highest.empty() ? "(none)" : highest) + " or later";
+  std::string text =
+      "libfilibuster.so needs GLIBC_" + (highest.empty() ? "(none)" : highest) + " or later";
   using GetVersion = const char* (*)();
   void* const found = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
   if (found != nullptr) text += std::string("; here is ") + reinterpret_cast<GetVersion>(found)();
@@ -57,8 +59,9 @@ Line check_glibc() {
 Line check_libunwind() {
   void* const library = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
-    return {"libunwind", State::kMissing, "libunwind.so.8 was not found: call sites of native programs are not "
-                                          "told apart (Debian: libunwind8)"};
+    return {"libunwind", State::kMissing,
+            "libunwind.so.8 was not found: call sites of native programs are not "
+            "told apart (Debian: libunwind8)"};
   }
   dlclose(library);
   return {"libunwind", State::kGood, "libunwind.so.8"};
@@ -71,7 +74,8 @@ Line check_python() {
   const int status = pipe == nullptr ? -1 : pclose(pipe);
   std::string text(buffer, got);
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  if (status != 0) return {"python", State::kInformation, "/usr/bin/python3 is not there (the examples need it)"};
+  if (status != 0)
+    return {"python", State::kInformation, "/usr/bin/python3 is not there (the examples need it)"};
   return {"python", State::kGood, "/usr/bin/python3, " + text};
 }
 
@@ -83,7 +87,9 @@ Line check_kernel() {
 }
 
 void print(const Line& line) {
-  const char* const mark = line.state == State::kGood ? "ok" : line.state == State::kMissing ? "MISSING" : "-";
+  const char* const mark = line.state == State::kGood      ? "ok"
+                           : line.state == State::kMissing ? "MISSING"
+                                                           : "-";
   std::printf("%-11s %-8s %s\n", line.subject.c_str(), mark, line.text.c_str());
 }
 
@@ -116,7 +122,8 @@ int check(const std::string& name) {
 Work declare(CLI::App&) {
   return [](const Invocation& invocation) {
     if (!invocation.has_command) return check_machine();
-    if (invocation.command.empty()) return complain(kUsage, "which program? `filibuster doctor -- ./program`");
+    if (invocation.command.empty())
+      return complain(kUsage, "which program? `filibuster doctor -- ./program`");
     return check(invocation.command[0]);
   };
 }

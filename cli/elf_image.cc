@@ -40,7 +40,8 @@ std::vector<Elf64_Shdr> sections_of(std::string_view bytes, const Elf64_Ehdr& he
 
 void read_dynamic(std::string_view content, std::string_view strings, ElfImage* image) {
   Elf64_Dyn entry;
-  for (uint64_t at = 0; read_at(content, at, &entry) && entry.d_tag != DT_NULL; at += sizeof entry) {
+  for (uint64_t at = 0; read_at(content, at, &entry) && entry.d_tag != DT_NULL;
+       at += sizeof entry) {
     if (entry.d_tag == DT_NEEDED) image->needed.push_back(text_at(strings, entry.d_un.d_val));
   }
 }

@@ -11,9 +11,9 @@
 namespace filibuster::cli {
 
 struct ElfImage {
-  bool same_class = true;     // 64-bit, as this program
-  uint16_t machine = 0;       // EM_*
-  std::string interpreter;    // the loader; empty: statically linked (or a library)
+  bool same_class = true;             // 64-bit, as this program
+  uint16_t machine = 0;               // EM_*
+  std::string interpreter;            // the loader; empty: statically linked (or a library)
   std::vector<std::string> needed;    // DT_NEEDED
   std::vector<std::string> versions;  // required of others: "GLIBC_2.34", "GLIBC_2.2.5", ...
   bool go = false;

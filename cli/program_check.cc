@@ -34,7 +34,8 @@ std::string find_program(const std::string& name) {
   for (std::string directory; std::getline(directories, directory, ':');) {
     const std::string file = (directory.empty() ? "." : directory) + "/" + name;
     struct stat status {};
-    if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(file.c_str(), X_OK) == 0) {
+    if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+        access(file.c_str(), X_OK) == 0) {
       return file;
     }
   }
@@ -59,7 +60,8 @@ class MappedFile {
     if (data_ != MAP_FAILED) munmap(data_, size_);
   }
   std::string_view bytes() const {
-    return data_ == MAP_FAILED ? std::string_view() : std::string_view(static_cast<char*>(data_), size_);
+    return data_ == MAP_FAILED ? std::string_view()
+                               : std::string_view(static_cast<char*>(data_), size_);
   }
 
  private:
@@ -69,7 +71,8 @@ class MappedFile {
 
 // The program of a "#!" line; behind `env` the one that it looks for.
 std::string interpreter_of(std::string_view bytes) {
-  std::istringstream words{std::string(bytes.substr(2, std::min(bytes.find('\n'), size_t{256}) - 2))};
+  std::istringstream words{
+      std::string(bytes.substr(2, std::min(bytes.find('\n'), size_t{256}) - 2))};
   std::string program, argument;
   words >> program;
   if (fs::path(program).filename() != "env") return program;
@@ -84,7 +87,8 @@ void check_rights(const std::string& file, ProgramCheck* check) {
   if (stat(file.c_str(), &status) != 0) return;
   const bool setuid = (status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid();
   const bool setgid = (status.st_mode & S_ISGID) != 0 && status.st_gid != getegid();
-  if (setuid || setgid) check->obstacles.push_back("setuid or setgid: the loader ignores LD_PRELOAD");
+  if (setuid || setgid)
+    check->obstacles.push_back("setuid or setgid: the loader ignores LD_PRELOAD");
   if (geteuid() != 0 && getxattr(file.c_str(), "security.capability", nullptr, 0) > 0) {
     check->obstacles.push_back("has file capabilities: the loader ignores LD_PRELOAD");
   }
@@ -124,7 +128,8 @@ Result<ProgramCheck> check_program(const std::string& name) {
       const std::string interpreter = interpreter_of(mapped.bytes());
       check.remarks.push_back(check.file + " is a script of " + interpreter);
       file = find_program(interpreter);
-      if (file.empty()) return Error{"interpreter '" + interpreter + "' of " + check.file + " was not found"};
+      if (file.empty())
+        return Error{"interpreter '" + interpreter + "' of " + check.file + " was not found"};
       continue;
     }
     check_rights(check.file, &check);

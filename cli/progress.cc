@@ -108,7 +108,8 @@ std::string counts_text(const ProgressEvent& event) {
   std::string text = std::to_string(event.executed) + " executed, " + std::to_string(event.open) +
                      " open, " + std::to_string(event.redundant) + " redundant";
   if (event.rate > 0) text += ", " + printed(event.rate < 10 ? "%.1f" : "%.0f", event.rate) + "/s";
-  if (event.open > 0 && event.eta_seconds >= 0) text += ", " + duration_text(event.eta_seconds) + " left";
+  if (event.open > 0 && event.eta_seconds >= 0)
+    text += ", " + duration_text(event.eta_seconds) + " left";
   return text;
 }
 
@@ -125,8 +126,8 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
     return lasting(line);
   }
   if (event.type == "reference") {
-    return lasting("reference execution of '" + event.test + "': " + duration_text(event.seconds) + ", " +
-                   std::to_string(event.rpcs) + (event.rpcs == 1 ? " RPC" : " RPCs"));
+    return lasting("reference execution of '" + event.test + "': " + duration_text(event.seconds) +
+                   ", " + std::to_string(event.rpcs) + (event.rpcs == 1 ? " RPC" : " RPCs"));
   }
   if (event.type == "execution") return execution(event, now);
   if (event.type == "finding") {
@@ -144,21 +145,25 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
 }
 
 Output ProgressView::execution(const ProgressEvent& event, Time now) {
-  const std::string found =
-      findings_ == 0 ? "" : ", " + std::to_string(findings_) + (findings_ == 1 ? " finding" : " findings");
+  const std::string found = findings_ == 0 ? ""
+                                           : ", " + std::to_string(findings_) +
+                                                 (findings_ == 1 ? " finding" : " findings");
   const std::string counts = event.test + ": " + counts_text(event) + found;
   if (options_.terminal) return {transient(counts), ""};
   const double fraction = fraction_done(event);
   const bool same = plain_test_ == event.test;
-  if (same && now - plain_time_ < kPlainInterval && fraction - plain_fraction_ < kPlainFraction) return {};
+  if (same && now - plain_time_ < kPlainInterval && fraction - plain_fraction_ < kPlainFraction)
+    return {};
   plain_test_ = event.test;
   plain_time_ = now;
   plain_fraction_ = fraction;
   std::string line = counts;
   if (!event.faults.empty()) {
     line += " | last: ";
-    for (size_t i = 0; i < event.faults.size(); ++i) line += (i == 0 ? "" : " + ") + event.faults[i];
-    const std::string verdict = event.verdict.empty() ? (event.passed ? "passed" : "failed") : event.verdict;
+    for (size_t i = 0; i < event.faults.size(); ++i)
+      line += (i == 0 ? "" : " + ") + event.faults[i];
+    const std::string verdict =
+        event.verdict.empty() ? (event.passed ? "passed" : "failed") : event.verdict;
     line += " -> " + verdict + " in " + duration_text(event.seconds);
   }
   return {line + "\n", ""};
@@ -173,7 +178,9 @@ Output ProgressView::lasting(std::string progress, std::string result) {
   return out;
 }
 
-std::string ProgressView::note(const std::string& text) { return lasting(text).progress; }
+std::string ProgressView::note(const std::string& text) {
+  return lasting(text).progress;
+}
 
 std::string ProgressView::transient(const std::string& line) {
   // One column stays free: some terminals wrap after the last one.

@@ -1,5 +1,6 @@
-// From the daemon's progress events to what stands on the screen: on a terminal one line that updates
-// itself below what stays; elsewhere plain lines, not more than a person wants to read. No I/O here.
+// From the daemon's progress events to what stands on the screen: on a terminal one line that
+// updates itself below what stays; elsewhere plain lines, not more than a person wants to read. No
+// I/O here.
 //
 //   ProgressView view({.terminal = true, .columns = 80});
 //   Output out = view.show(event, now);     // write out.progress to stderr, out.result to stdout
@@ -53,7 +54,7 @@ class ProgressView {
   std::string transient(const std::string& line);
 
   ViewOptions options_;
-  std::string line_;        // on the terminal now
+  std::string line_;  // on the terminal now
   uint64_t findings_ = 0;
   std::string plain_test_;  // what the last plain execution line was about, and when
   Time plain_time_{};

@@ -15,13 +15,17 @@ struct Replay {
 
 Work declare(CLI::App& app) {
   auto options = std::make_shared<Replay>();
-  app.add_option("FILE", options->file, "a counterexample that a run wrote")->required()->type_name("");
+  app.add_option("FILE", options->file, "a counterexample that a run wrote")
+      ->required()
+      ->type_name("");
   declare_common_options(app, &options->session);
-  app.add_flag("--real-timeouts", options->session.real_timeouts, "really wait where a timeout is injected");
+  app.add_flag("--real-timeouts", options->session.real_timeouts,
+               "really wait where a timeout is injected");
   return [options](const Invocation&) {
     const Result<std::string> text = read_file(options->file);
     if (!text) return complain(kUsage, text.error().message);
-    const auto request = replay_request(options->file, text.value(), options->session, this_client());
+    const auto request =
+        replay_request(options->file, text.value(), options->session, this_client());
     if (!request) return complain(kUsage, request.error().message);
     return run_session(options->session, request.value());
   };
@@ -29,10 +33,9 @@ Work declare(CLI::App& app) {
 
 }  // namespace
 
-const Verb kReplayVerb = {
-    "replay", "run one failing execution again, with the same faults",
-    "  filibuster replay .filibuster/counterexamples/3.json\n"
-    "\nExit status: 1 if it fails again, 0 if it does not.\n",
-    false, declare};
+const Verb kReplayVerb = {"replay", "run one failing execution again, with the same faults",
+                          "  filibuster replay .filibuster/counterexamples/3.json\n"
+                          "\nExit status: 1 if it fails again, 0 if it does not.\n",
+                          false, declare};
 
 }  // namespace filibuster::cli

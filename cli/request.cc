@@ -15,8 +15,11 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kDefaultFile = "filibuster.json";
 
 Json envelope(const char* mode, const SessionOptions& options, const Client& client) {
-  return Json{{"mode", mode}, {"client_pid", client.pid}, {"client_start_time", client.start_time},
-              {"tests", options.tests}, {"restart", options.restart}};
+  return Json{{"mode", mode},
+              {"client_pid", client.pid},
+              {"client_start_time", client.start_time},
+              {"tests", options.tests},
+              {"restart", options.restart}};
 }
 
 Json overrides(const SessionOptions& options) {
@@ -32,19 +35,20 @@ Json overrides(const SessionOptions& options) {
 
 }  // namespace
 
-Result<Json> session_request(const char* mode, const SessionOptions& options, const Client& client) {
+Result<Json> session_request(const char* mode, const SessionOptions& options,
+                             const Client& client) {
   const CommandLineConfiguration& line = options.command_line;
-  const bool described = !line.services.empty() || !line.third_parties.empty() || !line.faults.empty();
+  const bool described = !line.services.empty() || !line.third_parties.empty();
   Json request = envelope(mode, options, client);
   if (!options.config_file.empty() && (options.has_command || described)) {
-    return Error{"-c FILE describes services, faults and tests; leave out " +
+    return Error{"-c FILE describes services and tests; leave out " +
                  std::string(options.has_command ? "the command after '--'"
-                                                 : "--service, --third-party and --fault")};
+                                                 : "--service and --third-party")};
   }
   if (options.has_command || described) {
     if (line.command.empty()) {
-      return Error{"the test is missing: write it after '--', as in `filibuster " + std::string(mode) +
-                   " --service users=./users -- ./test`"};
+      return Error{"the test is missing: write it after '--', as in `filibuster " +
+                   std::string(mode) + " --service users=./users -- ./test`"};
     }
     Result<std::string> text = configuration_text(line);
     if (!text) return text.error();
@@ -54,8 +58,9 @@ Result<Json> session_request(const char* mode, const SessionOptions& options, co
   } else {
     const std::string file = options.config_file.empty() ? kDefaultFile : options.config_file;
     if (options.config_file.empty() && access(kDefaultFile, F_OK) != 0) {
-      return Error{"there is no filibuster.json in this directory; name a configuration with -c FILE, or "
-                   "a test after '--'"};
+      return Error{
+          "there is no filibuster.json in this directory; name a configuration with -c FILE, or "
+          "a test after '--'"};
     }
     Result<std::string> text = read_file(file);
     if (!text) return text.error();
@@ -66,6 +71,8 @@ Result<Json> session_request(const char* mode, const SessionOptions& options, co
     request["directory"] = whole.lexically_normal().parent_path().string();
   }
   request["overrides"] = overrides(options);
+  // Without a file they stand in the configuration that was made above.
+  if (!options.has_command && !line.faults.empty()) request["overrides"]["faults"] = line.faults;
   return request;
 }
 
@@ -87,7 +94,8 @@ Result<Json> replay_request(const std::string& path, const std::string& text,
                  ": not a counterexample file: it is not valid JSON"};
   }
   if (!counterexample.is_object() || !counterexample.contains("version")) {
-    return Error{path + ":1:1: not a counterexample file (they stand in .filibuster/counterexamples)"};
+    return Error{path +
+                 ":1:1: not a counterexample file (they stand in .filibuster/counterexamples)"};
   }
   Json request = envelope("replay", options, client);
   const auto copy = [&](const char* key) {

@@ -12,19 +12,28 @@ namespace {
 Work declare(CLI::App& app) {
   auto options = std::make_shared<SessionOptions>();
   declare_source_options(app, options.get());
-  app.add_option("--fault", options->command_line.faults,
-                 "inject this at every RPC in place of the default set (repeatable): refused, reset, "
-                 "reset:after, timeout, timeout:after, status:503, 503")
-      ->type_name("FAULT")->allow_extra_args(false);
-  app.add_flag("--no-reduction", options->no_reduction, "execute what is equivalent to earlier executions too");
-  app.add_option("--max-executions", options->max_executions, "stop after N executions")->type_name("N");
-  app.add_option("--max-faults", options->max_faults, "at most N faults in one execution")->type_name("N");
+  app.add_option(
+         "--fault", options->command_line.faults,
+         "inject this at every RPC in place of the default set (repeatable): refused, reset, "
+         "reset:after, timeout, timeout:after, status:503, 503")
+      ->type_name("FAULT")
+      ->allow_extra_args(false);
+  app.add_flag("--no-reduction", options->no_reduction,
+               "execute what is equivalent to earlier executions too");
+  app.add_option("--max-executions", options->max_executions, "stop after N executions")
+      ->type_name("N");
+  app.add_option("--max-faults", options->max_faults, "at most N faults in one execution")
+      ->type_name("N");
   app.add_flag("--stop-at-first", options->stop_at_first, "stop at the first failure");
-  app.add_flag("--real-timeouts", options->real_timeouts, "really wait where a timeout is injected");
-  app.add_flag("--restart-session", options->restart, "forget an interrupted session instead of continuing it");
-  app.add_option("--index-without", options->index_without,
-                 "leave a part out of execution indexes: payload, stack, count or path (repeatable)")
-      ->type_name("PART")->allow_extra_args(false)
+  app.add_flag("--real-timeouts", options->real_timeouts,
+               "really wait where a timeout is injected");
+  app.add_flag("--restart-session", options->restart,
+               "forget an interrupted session instead of continuing it");
+  app.add_option(
+         "--index-without", options->index_without,
+         "leave a part out of execution indexes: payload, stack, count or path (repeatable)")
+      ->type_name("PART")
+      ->allow_extra_args(false)
       ->check(CLI::IsMember({"payload", "stack", "count", "path"}));
   return [options](const Invocation& invocation) {
     options->has_command = invocation.has_command;
@@ -41,7 +50,8 @@ const Verb kRunVerb = {
     "run", "explore what every remote call's failure does to the tests",
     "  filibuster run                                   # filibuster.json in this directory\n"
     "  filibuster run -c shop.json --test checkout\n"
-    "  filibuster run --service users='python3 users.py --port ${port:users}' -- pytest test_it.py\n"
+    "  filibuster run --service users='python3 users.py --port ${port:users}' -- pytest "
+    "test_it.py\n"
     "\nExit status: 0 nothing found, 1 failures found, 2 usage or configuration, 3 environment or\n"
     "interrupted. An interrupted run continues when the same command runs again.\n",
     true, declare};

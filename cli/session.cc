@@ -66,7 +66,8 @@ int int_member(const Json& json, const char* key, int absent) {
 int refused(const Answer& answer) {
   const Json body = Json::parse(answer.body, nullptr, false);
   if (answer.status == 409) {
-    return complain(kEnvironment, "another session runs under this root; wait for its end, or give --root DIR");
+    return complain(kEnvironment,
+                    "another session runs under this root; wait for its end, or give --root DIR");
   }
   const auto errors = body.is_object() ? body.find("errors") : body.end();
   if (answer.status != 400 || !body.is_object() || errors == body.end() || !errors->is_array()) {
@@ -89,7 +90,9 @@ int refused(const Answer& answer) {
 class Follower {
  public:
   Follower(const Daemon& daemon, const SessionOptions& options, std::string id)
-      : daemon_(daemon), options_(options), id_(std::move(id)),
+      : daemon_(daemon),
+        options_(options),
+        id_(std::move(id)),
         view_({.terminal = isatty(2) == 1 && !options.json, .columns = terminal_columns()}) {}
 
   int follow() {
@@ -107,8 +110,11 @@ class Follower {
       if (const auto events = body.find("events"); events != body.end() && events->is_array()) {
         for (const Json& event : *events) show(event);
       }
-      next_ = body.contains("next") && body["next"].is_number_unsigned() ? body["next"].get<uint64_t>() : next_;
-      if (string_member(body, "state") == "done") return ended(int_member(body, "exit_code", kEnvironment));
+      next_ = body.contains("next") && body["next"].is_number_unsigned()
+                  ? body["next"].get<uint64_t>()
+                  : next_;
+      if (string_member(body, "state") == "done")
+        return ended(int_member(body, "exit_code", kEnvironment));
     }
   }
 
@@ -139,12 +145,15 @@ class Follower {
     put(stderr, view_.clear());
     const std::string pid = std::to_string(daemon_.pid());
     if (!daemon_.alive()) {
-      return complain(kEnvironment, "daemon ended (pid " + pid + "); run the same command again to continue");
+      return complain(kEnvironment,
+                      "daemon ended (pid " + pid + "); run the same command again to continue");
     }
-    if (answer.ok() && answer->status == 404) return complain(kEnvironment, "the daemon no longer has this session");
+    if (answer.ok() && answer->status == 404)
+      return complain(kEnvironment, "the daemon no longer has this session");
     if (++silences_ < kMaxSilences) return -1;
-    return complain(kEnvironment, "the daemon (pid " + pid + ") does not answer; end it and run the same "
-                                  "command again to continue");
+    return complain(kEnvironment, "the daemon (pid " + pid +
+                                      ") does not answer; end it and run the same "
+                                      "command again to continue");
   }
 
   int ended(int exit_code) {
@@ -166,23 +175,30 @@ class Follower {
 }  // namespace
 
 void declare_common_options(CLI::App& app, SessionOptions* options) {
-  app.add_option("--root", options->root, "where sessions, results and the daemon's address are kept")
-      ->type_name("DIR")->capture_default_str();
+  app.add_option("--root", options->root,
+                 "where sessions, results and the daemon's address are kept")
+      ->type_name("DIR")
+      ->capture_default_str();
   app.add_flag("--json", options->json, "progress as JSON lines on standard output");
 }
 
 void declare_source_options(CLI::App& app, SessionOptions* options) {
   CommandLineConfiguration* line = &options->command_line;
   app.add_option("-c,--config", options->config_file,
-                 "configuration; without it and without '--': filibuster.json")->type_name("FILE");
-  app.add_option("--service", line->services,
-                 "a service and the shell command that starts it, with ${port:NAME} for a free port; "
-                 "NAME alone is started by hand")
-      ->type_name("NAME=COMMAND")->allow_extra_args(false);
+                 "configuration; without it and without '--': filibuster.json")
+      ->type_name("FILE");
+  app.add_option(
+         "--service", line->services,
+         "a service and the shell command that starts it, with ${port:NAME} for a free port; "
+         "NAME alone is started by hand")
+      ->type_name("NAME=COMMAND")
+      ->allow_extra_args(false);
   app.add_option("--third-party", line->third_parties, "a service outside the application")
-      ->type_name("NAME=HOST:PORT")->allow_extra_args(false);
+      ->type_name("NAME=HOST:PORT")
+      ->allow_extra_args(false);
   app.add_option("--test", options->tests, "only this test of the configuration (repeatable)")
-      ->type_name("NAME")->allow_extra_args(false);
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   declare_common_options(app, options);
 }
 
@@ -190,15 +206,18 @@ Client this_client() {
   return {getpid(), process_start_time(getpid()), std::filesystem::current_path().string()};
 }
 
-int run_session(const SessionOptions& options, const nlohmann::ordered_json& request, AtEnd at_end) {
+int run_session(const SessionOptions& options, const nlohmann::ordered_json& request,
+                AtEnd at_end) {
   catch_interrupts();
   std::error_code failed;
-  const std::string root = std::filesystem::absolute(options.root, failed).lexically_normal().string();
+  const std::string root =
+      std::filesystem::absolute(options.root, failed).lexically_normal().string();
   Result<std::unique_ptr<Daemon>> daemon = Daemon::join_or_start(failed ? options.root : root);
   if (!daemon) return complain(kEnvironment, daemon.error().message);
   if (interrupts > 0) return complain(kEnvironment, "interrupted before the session began");
   const DaemonClient& client = daemon.value()->client();
-  const std::string body = request.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string body =
+      request.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   const Result<Answer> answer = client.post("/v1/sessions", body, kPostTimeout);
   if (!answer) return complain(kEnvironment, "the daemon: " + answer.error().message);
   if (answer->status != 201) return refused(answer.value());

@@ -1,4 +1,5 @@
-// One session from the command line's side: ask the daemon for it, show how it goes, leave in order.
+// One session from the command line's side: ask the daemon for it, show how it goes, leave in
+// order.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -9,7 +10,8 @@
 
 namespace filibuster::cli {
 
-// The options that say what is tested and where results go (run, trace), and --root and --json alone.
+// The options that say what is tested and where results go (run, trace), and --root and --json
+// alone.
 void declare_source_options(CLI::App& app, SessionOptions* options);
 void declare_common_options(CLI::App& app, SessionOptions* options);
 

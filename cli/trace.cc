@@ -17,7 +17,8 @@ void print_tree(const Daemon& daemon, const SessionOptions& options) {
   const auto tree = nlohmann::ordered_json::parse(answer->body, nullptr, false);
   if (tree.is_discarded()) return;
   const nlohmann::ordered_json line = {{"type", "trace"}, {"trace", tree}};
-  std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+  std::printf("%s\n",
+              line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
 }
 
 Work declare(CLI::App& app) {
@@ -34,10 +35,10 @@ Work declare(CLI::App& app) {
 
 }  // namespace
 
-const Verb kTraceVerb = {
-    "trace", "one execution without faults: the tree of RPCs with their indexes",
-    "  filibuster trace -- ./their_test\n"
-    "  filibuster trace -c shop.json --test checkout\n",
-    true, declare};
+const Verb kTraceVerb = {"trace",
+                         "one execution without faults: the tree of RPCs with their indexes",
+                         "  filibuster trace -- ./their_test\n"
+                         "  filibuster trace -c shop.json --test checkout\n",
+                         true, declare};
 
 }  // namespace filibuster::cli

@@ -1,4 +1,5 @@
-// One verb of the command line (`filibuster run`), declared in a file of its own; main.cc has the table.
+// One verb of the command line (`filibuster run`), declared in a file of its own; main.cc has the
+// table.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -32,8 +33,8 @@ struct Verb {
   Work (*declare)(CLI::App& app);
 };
 
-extern const Verb kRunVerb, kReplayVerb, kTraceVerb, kWasFaultInjectedVerb, kDoctorVerb, kDaemonVerb,
-    kVersionVerb;
+extern const Verb kRunVerb, kReplayVerb, kTraceVerb, kWasFaultInjectedVerb, kDoctorVerb,
+    kDaemonVerb, kVersionVerb;
 
 // Writes "filibuster: message" to stderr and returns `code`.
 int complain(int code, std::string_view message);

@@ -19,15 +19,16 @@ int ask(const Question& question) {
   if (url == nullptr || *url == '\0') {
     return complain(kEnvironment, "not under filibuster: FILIBUSTER_URL is not set");
   }
-  std::string query = query_argument("service", question.service) +
-                      query_argument("method", question.method) + query_argument("path", question.path) +
-                      query_argument("fault", question.fault);
+  std::string query =
+      query_argument("service", question.service) + query_argument("method", question.method) +
+      query_argument("path", question.path) + query_argument("fault", question.fault);
   if (!query.empty()) query[0] = '?';
   const Result<Answer> answer =
       DaemonClient(url, token == nullptr ? "" : token).get("/v1/fault-injected" + query, 30);
   if (!answer) return complain(kEnvironment, answer.error().message);
   const auto body = nlohmann::json::parse(answer->body, nullptr, false);
-  if (answer->status == 400) return complain(kUsage, "the daemon refused the question: " + answer->body);
+  if (answer->status == 400)
+    return complain(kUsage, "the daemon refused the question: " + answer->body);
   if (answer->status != 200 || !body.is_object() || !body.contains("injected") ||
       !body["injected"].is_boolean()) {
     return complain(kEnvironment, "the daemon answered " + std::to_string(answer->status));
@@ -39,8 +40,10 @@ Work declare(CLI::App& app) {
   auto question = std::make_shared<Question>();
   app.add_option("--service", question->service, "the service that was called")->type_name("NAME");
   app.add_option("--method", question->method, "the method of the request")->type_name("METHOD");
-  app.add_option("--path", question->path, "the path of the request; * and ? match")->type_name("PATH");
-  app.add_option("--fault", question->fault, "the fault: refused, status:503, ...")->type_name("FAULT");
+  app.add_option("--path", question->path, "the path of the request; * and ? match")
+      ->type_name("PATH");
+  app.add_option("--fault", question->fault, "the fault: refused, status:503, ...")
+      ->type_name("FAULT");
   return [question](const Invocation&) { return ask(*question); };
 }
 

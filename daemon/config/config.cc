@@ -100,7 +100,8 @@ constexpr Key<Draft> kBoundKeys[] = {
      }},
     {"stop_at_first", false,
      [](Reader& reader, const SourceNode& node, Draft* out) {
-       if (const auto on = reader.flag(node, "'stop_at_first'")) out->config.bounds.stop_at_first = *on;
+       if (const auto on = reader.flag(node, "'stop_at_first'"))
+         out->config.bounds.stop_at_first = *on;
      }},
 };
 
@@ -116,7 +117,7 @@ constexpr Key<Draft> kIndexKeys[] = {
     {"path", false, read_part<kIndexPath>},
 };
 
-template <bool Config::* member>
+template <bool Config::*member>
 void read_switch(Reader& reader, const SourceNode& node, Draft* out) {
   if (const auto on = reader.flag(node, "'" + node.key + "'")) out->config.*member = *on;
 }
@@ -182,7 +183,8 @@ ParsedConfig parse_config(const std::string& text, const std::string& path,
   if (tree.error) {
     reader.error(tree.error->offset, tree.error->message);
   } else {
-    config::read_object<config::Draft>(reader, tree.root, "the configuration", config::kKeys, &draft);
+    config::read_object<config::Draft>(reader, tree.root, "the configuration", config::kKeys,
+                                       &draft);
     config::check_port_uses(reader, draft);
   }
   return {std::move(draft.config), std::move(reader).take()};

@@ -99,6 +99,9 @@ struct ParsedConfig {
 ParsedConfig parse_config(const std::string& text, const std::string& path,
                           const std::string& directory);
 
+// One fault as text: "refused", "status:503:after", and "503" for "status:503".
+Result<FaultSpec> parse_fault_text(std::string_view text);
+
 // The faults of one RPC by the rules: {} where it must not be faulted.
 std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,
                                   const std::string& service, const std::string& method,

@@ -6,7 +6,8 @@
 namespace filibuster {
 namespace {
 
-// '*' matches any text, '/' included, '?' one byte. Linear in practice: only the last '*' is retried.
+// '*' matches any text, '/' included, '?' one byte. Linear in practice: only the last '*' is
+// retried.
 bool glob_match(std::string_view pattern, std::string_view text) {
   size_t p = 0, t = 0, star = std::string_view::npos, retry = 0;
   while (t < text.size()) {
@@ -75,11 +76,13 @@ std::vector<std::string> describe_faults(const Config& config) {
     all_decided = all_decided || everything;
   }
   if (!all_decided) {
-    lines.push_back(std::string(config.faults.empty() ? "all RPCs" : "all other RPCs") + ": " +
-                    (config.default_faults ? describe(default_http_faults()) + " (default set)" : "none"));
+    lines.push_back(
+        std::string(config.faults.empty() ? "all RPCs" : "all other RPCs") + ": " +
+        (config.default_faults ? describe(default_http_faults()) + " (default set)" : "none"));
   }
-  lines.push_back(std::string("the test's own calls: ") +
-                  (config.fault_test_calls ? "as above" : "none, unless a rule names caller 'test'"));
+  lines.push_back(
+      std::string("the test's own calls: ") +
+      (config.fault_test_calls ? "as above" : "none, unless a rule names caller 'test'"));
   return lines;
 }
 

@@ -21,8 +21,8 @@ std::string long_form(std::string_view text) {
 
 bool is_token(std::string_view text) {  // RFC 9110 5.6.2
   const auto allowed = [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) !=
-                                       std::string_view::npos;
+    return std::isalnum(c) != 0 ||
+           std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos;
   };
   return !text.empty() && std::all_of(text.begin(), text.end(), allowed);
 }
@@ -57,8 +57,10 @@ constexpr Key<FaultSpec> kStatusKeys[] = {
          const std::string name = lower(child.key);
          if (!is_token(child.key)) {
            reader.error(child.key_offset, "'" + child.key + "' cannot be the name of a header");
-         } else if (name == "content-length" || name == "transfer-encoding" || name == "connection") {
-           reader.error(child.key_offset, "header '" + child.key + "' is made by filibuster itself");
+         } else if (name == "content-length" || name == "transfer-encoding" ||
+                    name == "connection") {
+           reader.error(child.key_offset,
+                        "header '" + child.key + "' is made by filibuster itself");
          }
          const auto value = reader.text(child, "header '" + child.key + "'");
          if (!value) continue;
@@ -80,16 +82,18 @@ void read_fault(Reader& reader, const SourceNode& node, std::vector<FaultSpec>* 
     if (!read_object<FaultSpec>(reader, node, "a fault", kStatusKeys, &fault)) return;
   } else if (node.kind == Kind::kString || node.kind == Kind::kInteger) {
     const std::string text = node.kind == Kind::kString ? node.text : std::to_string(node.integer);
-    Result<FaultSpec> parsed = parse_fault(long_form(text));
+    Result<FaultSpec> parsed = parse_fault_text(text);
     if (!parsed) {
       reader.error(node.offset, parsed.error().message);
       return;
     }
     fault = std::move(parsed).value();
   } else {
-    reader.error(node.offset,
-                 "a fault: expected text such as \"refused\" or \"status:503\", or {\"status\": 503, "
-                 "\"body\": \"...\"}, found " + std::string(kind_name(node.kind)));
+    reader.error(
+        node.offset,
+        "a fault: expected text such as \"refused\" or \"status:503\", or {\"status\": 503, "
+        "\"body\": \"...\"}, found " +
+            std::string(kind_name(node.kind)));
     return;
   }
   if (std::find(out->begin(), out->end(), fault) != out->end()) {
@@ -99,7 +103,7 @@ void read_fault(Reader& reader, const SourceNode& node, std::vector<FaultSpec>* 
   out->push_back(std::move(fault));
 }
 
-template <std::string FaultRule::* member>
+template <std::string FaultRule::*member>
 void read_match(Reader& reader, const SourceNode& node, FaultRule* out) {
   const auto text = reader.text(node, "'" + node.key + "'");
   if (!text) return;
@@ -145,3 +149,11 @@ void read_faults(Reader& reader, const SourceNode& node, Draft* draft) {
 }
 
 }  // namespace filibuster::config
+
+namespace filibuster {
+
+Result<FaultSpec> parse_fault_text(std::string_view text) {
+  return parse_fault(config::long_form(text));
+}
+
+}  // namespace filibuster

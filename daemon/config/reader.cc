@@ -16,7 +16,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
     for (size_t j = 1; j <= b.size(); ++j) {
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      d[i][j] =
+          std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
       }
@@ -31,7 +32,8 @@ struct Unit {
 };
 constexpr Unit kUnits[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"", 1000}};
 constexpr double kMaxDuration = 7.0 * 24 * 3600 * 1000;  // a week, in milliseconds
-constexpr std::string_view kDurationForms = "a number of seconds, or text such as \"500ms\", \"5s\", \"2m\"";
+constexpr std::string_view kDurationForms =
+    "a number of seconds, or text such as \"500ms\", \"5s\", \"2m\"";
 
 }  // namespace
 
@@ -42,7 +44,8 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   for (const std::string_view candidate : known) {
     size_t distance = edit_distance(word, candidate);
     // "tests" for "test", "execution" for "before_execution": one contains the other.
-    if (word.size() >= 3 && candidate.find(word) != std::string_view::npos) distance = std::min<size_t>(distance, 1);
+    if (word.size() >= 3 && candidate.find(word) != std::string_view::npos)
+      distance = std::min<size_t>(distance, 1);
     if (distance < best_distance) {
       best = candidate;
       best_distance = distance;
@@ -102,7 +105,8 @@ std::optional<int64_t> Reader::integer(const SourceNode& node, std::string_view 
   if (node.kind == SourceNode::Kind::kInteger && node.integer >= low && node.integer <= high) {
     return node.integer;
   }
-  const bool number = node.kind == SourceNode::Kind::kInteger || node.kind == SourceNode::Kind::kNumber;
+  const bool number =
+      node.kind == SourceNode::Kind::kInteger || node.kind == SourceNode::Kind::kNumber;
   error(node.offset, std::string(what) + ": expected a whole number from " + std::to_string(low) +
                          " to " + std::to_string(high) +
                          (number ? "" : ", found " + std::string(kind_name(node.kind))));
@@ -125,13 +129,13 @@ std::optional<std::chrono::milliseconds> Reader::duration(const SourceNode& node
       }
     }
   } else {
-    error(node.offset, std::string(what) + ": expected " + std::string(kDurationForms) + ", found " +
-                           std::string(kind_name(node.kind)));
+    error(node.offset, std::string(what) + ": expected " + std::string(kDurationForms) +
+                           ", found " + std::string(kind_name(node.kind)));
     return std::nullopt;
   }
   if (!(milliseconds >= 0) || milliseconds > kMaxDuration) {
-    error(node.offset, std::string(what) + ": expected " + std::string(kDurationForms) +
-                           ", from 0 to a week");
+    error(node.offset,
+          std::string(what) + ": expected " + std::string(kDurationForms) + ", from 0 to a week");
     return std::nullopt;
   }
   return std::chrono::milliseconds(std::llround(milliseconds));
@@ -163,7 +167,8 @@ void check_keys(Reader& reader, const SourceNode& node, std::string_view what,
   for (size_t i = 0; i < node.children.size(); ++i) {
     const SourceNode& child = node.children[i];
     const auto same = [&](const SourceNode& other) { return other.key == child.key; };
-    if (std::any_of(node.children.begin(), node.children.begin() + static_cast<ptrdiff_t>(i), same)) {
+    if (std::any_of(node.children.begin(), node.children.begin() + static_cast<ptrdiff_t>(i),
+                    same)) {
       reader.error(child.key_offset, "'" + child.key + "' is given twice in " + std::string(what));
       continue;
     }

@@ -1,5 +1,6 @@
-// Reads positioned JSON by tables: one row per known key, with the function that reads it. All errors
-// are collected with their positions; reading goes on after one, so that a person sees them all.
+// Reads positioned JSON by tables: one row per known key, with the function that reads it. All
+// errors are collected with their positions; reading goes on after one, so that a person sees them
+// all.
 //
 //   const Key<HooksConfig> kKeys[] = {{"before_execution", false, read_before}, ...};
 //   read_object(reader, node, "hooks", std::span(kKeys), &out);

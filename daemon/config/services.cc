@@ -22,14 +22,17 @@ void read_ports(Reader& reader, const SourceNode& node, ServiceDraft* out) {
     for (const SourceNode& child : node.children) {
       std::string name;
       if (!read_name(reader, child, "the name of a port", &name)) continue;
-      if (!ports.emplace(name, 0).second) reader.error(child.offset, "port '" + name + "' is named twice");
+      if (!ports.emplace(name, 0).second)
+        reader.error(child.offset, "port '" + name + "' is named twice");
     }
     return;
   }
   if (node.kind != Kind::kObject) {
-    reader.error(node.offset,
-                 "'ports': expected names with numbers (0: any free one) as in {\"admin\": 5001}, or an "
-                 "array of names, found " + std::string(kind_name(node.kind)));
+    reader.error(
+        node.offset,
+        "'ports': expected names with numbers (0: any free one) as in {\"admin\": 5001}, or an "
+        "array of names, found " +
+            std::string(kind_name(node.kind)));
     return;
   }
   for (const SourceNode& child : node.children) {
@@ -51,7 +54,8 @@ constexpr Key<ServiceDraft> kReadyKeys[] = {
     {"http", false,
      [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
        if (const auto path = reader.text(node, "'http'")) {
-         if (!path->starts_with('/')) reader.error(node.offset, "'http': expected a path such as \"/health\"");
+         if (!path->starts_with('/'))
+           reader.error(node.offset, "'http': expected a path such as \"/health\"");
          note_port_uses(reader, node, out->draft);
          out->service.ready.kind = ReadyCheck::Kind::kHttp;
          out->service.ready.http_path = *path;
@@ -60,7 +64,8 @@ constexpr Key<ServiceDraft> kReadyKeys[] = {
     {"log", false,
      [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
        if (const auto text = reader.text(node, "'log'")) {
-         if (text->empty()) reader.error(node.offset, "'log': expected some text of the service's output");
+         if (text->empty())
+           reader.error(node.offset, "'log': expected some text of the service's output");
          note_port_uses(reader, node, out->draft);
          out->service.ready.kind = ReadyCheck::Kind::kLog;
          out->service.ready.log_pattern = *text;
@@ -99,9 +104,10 @@ void read_ready(Reader& reader, const SourceNode& node, ServiceDraft* out) {
     out->service.ready.kind = ReadyCheck::Kind::kNone;
     return;
   }
-  reader.error(node.offset,
-               "'ready': expected \"tcp\", \"none\", {\"http\": \"/health\"} or {\"log\": \"text of its "
-               "output\"}, with 'timeout' and 'port' if needed");
+  reader.error(
+      node.offset,
+      "'ready': expected \"tcp\", \"none\", {\"http\": \"/health\"} or {\"log\": \"text of its "
+      "output\"}, with 'timeout' and 'port' if needed");
 }
 
 constexpr std::string_view kRestartWords[] = {"never", "crash", "each"};
@@ -133,7 +139,8 @@ constexpr Key<ServiceDraft> kServiceKeys[] = {
        // An IPv6 address has at least two colons; one separates a port.
        if (host->empty() || host->find_first_of("/[] \t") != std::string::npos ||
            std::count(host->begin(), host->end(), ':') == 1) {
-         reader.error(node.offset, "'host': expected a host name or address without scheme and port");
+         reader.error(node.offset,
+                      "'host': expected a host name or address without scheme and port");
        }
        out->service.host = *host;
      }},
@@ -157,16 +164,19 @@ constexpr Key<ServiceDraft> kServiceKeys[] = {
 void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
   ServiceConfig& service = draft->service;
   const bool by_hand = service.command.empty();
-  // What somebody else starts has no port that could be asked for, and by default nothing to wait for.
+  // What somebody else starts has no port that could be asked for, and by default nothing to wait
+  // for.
   if (!draft->has_ports && !by_hand && !service.name.empty()) service.ports[service.name] = 0;
   const bool elsewhere = by_hand && service.third_party;
-  if (!draft->has_ready && (service.ports.empty() || elsewhere)) service.ready.kind = ReadyCheck::Kind::kNone;
+  if (!draft->has_ready && (service.ports.empty() || elsewhere))
+    service.ready.kind = ReadyCheck::Kind::kNone;
   if (by_hand) {
     for (const auto& [name, number] : service.ports) {
       if (number == 0) {
-        reader.error(node.offset, "port '" + name + "' of service '" + service.name +
-                                      "' needs its number: a service without a command is started by "
-                                      "someone else");
+        reader.error(node.offset,
+                     "port '" + name + "' of service '" + service.name +
+                         "' needs its number: a service without a command is started by "
+                         "someone else");
       }
     }
     if (service.ready.kind == ReadyCheck::Kind::kLog) {
@@ -174,8 +184,8 @@ void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
                                     "', which has no command");
     }
   }
-  const bool needs_port = service.ready.kind == ReadyCheck::Kind::kTcp ||
-                          service.ready.kind == ReadyCheck::Kind::kHttp;
+  const bool needs_port =
+      service.ready.kind == ReadyCheck::Kind::kTcp || service.ready.kind == ReadyCheck::Kind::kHttp;
   if (draft->ready_port != nullptr && !service.ports.contains(service.ready.port)) {
     std::vector<std::string_view> names;
     for (const auto& [name, number] : service.ports) names.push_back(name);
@@ -198,7 +208,8 @@ void read_services(Reader& reader, const SourceNode& node, Draft* draft) {
     finish(reader, child, &service);
     const std::string& name = service.service.name;
     const auto same = [&](const ServiceConfig& other) { return other.name == name; };
-    if (!name.empty() && std::any_of(draft->config.services.begin(), draft->config.services.end(), same)) {
+    if (!name.empty() &&
+        std::any_of(draft->config.services.begin(), draft->config.services.end(), same)) {
       reader.error(child.offset, "two services are named '" + name + "'");
       continue;
     }

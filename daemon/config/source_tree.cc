@@ -125,7 +125,8 @@ class TreeBuilder {
       message = "the file is not UTF-8 text: a byte sequence here is not a character";
     } else if (!at_end && (text_[offset] == '}' || text_[offset] == ']')) {
       size_t before = offset;
-      while (before > 0 && is_between_tokens(text_[before - 1]) && text_[before - 1] != ',') --before;
+      while (before > 0 && is_between_tokens(text_[before - 1]) && text_[before - 1] != ',')
+        --before;
       if (before > 0 && text_[before - 1] == ',') {
         offset = before - 1;
         message = "trailing comma: JSON allows none before a closing bracket";
@@ -207,13 +208,19 @@ class TreeBuilder {
 
 std::string_view kind_name(SourceNode::Kind kind) {
   switch (kind) {
-    case SourceNode::Kind::kNull: return "null";
-    case SourceNode::Kind::kBool: return "true or false";
+    case SourceNode::Kind::kNull:
+      return "null";
+    case SourceNode::Kind::kBool:
+      return "true or false";
     case SourceNode::Kind::kInteger:
-    case SourceNode::Kind::kNumber: return "a number";
-    case SourceNode::Kind::kString: return "a string";
-    case SourceNode::Kind::kArray: return "an array";
-    case SourceNode::Kind::kObject: return "an object";
+    case SourceNode::Kind::kNumber:
+      return "a number";
+    case SourceNode::Kind::kString:
+      return "a string";
+    case SourceNode::Kind::kArray:
+      return "an array";
+    case SourceNode::Kind::kObject:
+      return "an object";
   }
   return "a value";
 }

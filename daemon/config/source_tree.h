@@ -1,5 +1,6 @@
-// JSON as a small tree in which every value knows where it stands in its source: nlohmann's document
-// object model loses positions, so this is built from its SAX interface over a counting input.
+// JSON as a small tree in which every value knows where it stands in its source: nlohmann's
+// document object model loses positions, so this is built from its SAX interface over a counting
+// input.
 //
 //   SourceTree tree = parse_source(text);
 //   if (tree.error) ... tree.error->offset, tree.error->message
@@ -20,10 +21,10 @@ struct SourceNode {
   size_t offset = 0;      // of the value's first byte
   size_t key_offset = 0;  // of its key's quote, if it stands in an object
   std::string key;
-  std::string text;       // kString
-  bool flag = false;      // kBool
-  int64_t integer = 0;    // kInteger
-  double number = 0;      // kInteger and kNumber
+  std::string text;                  // kString
+  bool flag = false;                 // kBool
+  int64_t integer = 0;               // kInteger
+  double number = 0;                 // kInteger and kNumber
   std::vector<SourceNode> children;  // kArray, kObject: in the order of the source
 };
 

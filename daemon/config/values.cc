@@ -59,7 +59,8 @@ void read_environment(Reader& reader, const SourceNode& node, Draft* draft,
                       std::map<std::string, std::string>* out) {
   if (!reader.expect(node, Kind::kObject, "'env'")) return;
   for (const SourceNode& child : node.children) {
-    if (child.key.empty() || child.key.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
+    if (child.key.empty() ||
+        child.key.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
       reader.error(child.key_offset, "'" + child.key + "' cannot be the name of a variable");
       continue;
     }
@@ -87,7 +88,8 @@ bool read_name(Reader& reader, const SourceNode& node, std::string_view what, st
   const auto allowed = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
   };
-  if (text->empty() || text->size() > kMaxName || !std::all_of(text->begin(), text->end(), allowed)) {
+  if (text->empty() || text->size() > kMaxName ||
+      !std::all_of(text->begin(), text->end(), allowed)) {
     reader.error(node.offset, std::string(what) + ": expected 1 to " + std::to_string(kMaxName) +
                                   " letters, digits, '.', '_' or '-'");
     return false;

@@ -1,5 +1,5 @@
-// A configuration text. Reading it must survive anything; every error stands within the text; what is
-// valid keeps the promises that the rest of the daemon relies on.
+// A configuration text. Reading it must survive anything; every error stands within the text; what
+// is valid keeps the promises that the rest of the daemon relies on.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -12,7 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const ParsedConfig parsed = parse_config(text, "f.json", "/d");
   for (const ConfigError& error : parsed.errors) {
     if (error.line < 1 || error.column < 1 || error.message.empty()) std::abort();
-    if (static_cast<size_t>(error.line) + static_cast<size_t>(error.column) > size + 2) std::abort();
+    if (static_cast<size_t>(error.line) + static_cast<size_t>(error.column) > size + 2)
+      std::abort();
   }
   if (!parsed.errors.empty()) return 0;
   const Config& config = parsed.config;

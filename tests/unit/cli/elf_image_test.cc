@@ -19,7 +19,8 @@ TEST(ElfImage, ReadsThisProgram) {
   EXPECT_TRUE(image->same_class);
   EXPECT_NE(image->interpreter.find("ld-linux"), std::string::npos);
   EXPECT_FALSE(image->go);
-  EXPECT_NE(std::find(image->needed.begin(), image->needed.end(), "libc.so.6"), image->needed.end());
+  EXPECT_NE(std::find(image->needed.begin(), image->needed.end(), "libc.so.6"),
+            image->needed.end());
   EXPECT_TRUE(highest_glibc(image->versions).starts_with("2."));
 }
 
@@ -46,7 +47,8 @@ TEST(ElfImage, SurvivesTablesThatPointAnywhere) {
 }
 
 TEST(ElfImage, ComparesVersionsByNumber) {
-  EXPECT_EQ(highest_glibc({"GLIBC_2.4", "GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_PRIVATE", "GCC_7.0"}), "2.34");
+  EXPECT_EQ(highest_glibc({"GLIBC_2.4", "GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_PRIVATE", "GCC_7.0"}),
+            "2.34");
   EXPECT_EQ(highest_glibc({"GLIBC_2.2", "GLIBC_2.2.5"}), "2.2.5");
   EXPECT_EQ(highest_glibc({}), "");
 }

@@ -12,7 +12,9 @@ using std::chrono::milliseconds;
 
 const ProgressView::Time kStart{};
 
-ProgressEvent event(const char* json) { return parse_event(Json::parse(json)); }
+ProgressEvent event(const char* json) {
+  return parse_event(Json::parse(json));
+}
 
 ProgressEvent execution(uint64_t executed, uint64_t open) {
   ProgressEvent out = event(R"({"type": "execution", "test": "t", "redundant": 2, "rate": 41.2,
@@ -43,7 +45,8 @@ TEST(Counts, SayWhatIsKnown) {
 }
 
 TEST(Events, SurviveMembersOfAnyType) {
-  const ProgressEvent odd = event(R"({"type": 5, "test": null, "executed": -1, "open": "x", "faults": [1],
+  const ProgressEvent odd =
+      event(R"({"type": 5, "test": null, "executed": -1, "open": "x", "faults": [1],
       "passed": "no", "exit_code": 1e9, "rate": [], "pid": 1e300})");
   EXPECT_EQ(odd.type, "");
   EXPECT_EQ(odd.executed, 0u);
@@ -60,8 +63,9 @@ TEST(PlainView, TellsEventsAsLines) {
   EXPECT_EQ(shown(R"({"type": "service", "name": "users", "pid": 12, "state": "starting"})"), "");
   EXPECT_EQ(shown(R"({"type": "service", "name": "users", "pid": 12, "state": "ready"})"),
             "service users ready (pid 12)\n");
-  EXPECT_EQ(shown(R"({"type": "service", "name": "users", "state": "exited", "detail": "SIGSEGV"})"),
-            "service users exited: SIGSEGV\n");
+  EXPECT_EQ(
+      shown(R"({"type": "service", "name": "users", "state": "exited", "detail": "SIGSEGV"})"),
+      "service users exited: SIGSEGV\n");
   EXPECT_EQ(shown(R"({"type": "reference", "test": "t", "seconds": 0.12, "rpcs": 1})"),
             "reference execution of 't': 0.12 s, 1 RPC\n");
   EXPECT_EQ(shown(R"({"type": "warning", "text": "w"})"), "warning: w\n");
@@ -72,7 +76,8 @@ TEST(PlainView, TellsEventsAsLines) {
 TEST(PlainView, AnExecutionLineSaysHowFarAndWhatWasLast) {
   ProgressView view({.terminal = false});
   EXPECT_EQ(view.show(execution(8, 3), kStart).progress,
-            "t: 8 executed, 3 open, 2 redundant, 41/s, 3.0 s left | last: users -> movies: refused -> failed "
+            "t: 8 executed, 3 open, 2 redundant, 41/s, 3.0 s left | last: users -> movies: refused "
+            "-> failed "
             "in 0.04 s\n");
 }
 

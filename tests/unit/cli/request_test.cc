@@ -46,8 +46,9 @@ TEST(SessionRequest, OnlyWhatIsGivenOverridesTheConfiguration) {
   options.tests = {"t"};
   const auto request = session_request("run", options, kClient);
   ASSERT_TRUE(request.ok());
-  EXPECT_EQ(request.value()["overrides"],
-            Json::parse(R"({"reduce": false, "max_executions": 9, "max_faults": 2, "stop_at_first": true,
+  EXPECT_EQ(
+      request.value()["overrides"],
+      Json::parse(R"({"reduce": false, "max_executions": 9, "max_faults": 2, "stop_at_first": true,
                 "fast_timeouts": false, "index": {"payload": false, "path": false}})"));
   EXPECT_EQ(request.value()["restart"], true);
   EXPECT_EQ(request.value()["tests"], Json::array({"t"}));
@@ -73,14 +74,24 @@ TEST(SessionRequest, AFileIsSentAsItIsWithItsDirectory) {
   EXPECT_EQ(request.value()["directory"], directory);
 }
 
+TEST(SessionRequest, FaultsReplaceTheRulesOfAFile) {
+  SessionOptions options;
+  options.config_file = "/dev/null";
+  options.command_line.faults = {"503", "reset:after"};
+  const auto request = session_request("run", options, kClient);
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  EXPECT_EQ(request.value()["overrides"]["faults"], Json::parse(R"(["503", "reset:after"])"));
+}
+
 TEST(SessionRequest, ContradictionsAreErrorsOfUsage) {
   SessionOptions both = with_command({"t"});
   both.config_file = "f.json";
   EXPECT_FALSE(session_request("run", both, kClient).ok());
-  SessionOptions fault;
-  fault.config_file = "f.json";
-  fault.command_line.faults = {"503"};
-  EXPECT_FALSE(session_request("run", fault, kClient).ok());
+  SessionOptions service;
+  service.config_file = "/dev/null";
+  EXPECT_TRUE(session_request("run", service, kClient).ok());
+  service.command_line.services = {"users=./users"};
+  EXPECT_FALSE(session_request("run", service, kClient).ok());
   SessionOptions no_test;
   no_test.command_line.services = {"users=./users"};
   EXPECT_FALSE(session_request("run", no_test, kClient).ok());
@@ -89,23 +100,31 @@ TEST(SessionRequest, ContradictionsAreErrorsOfUsage) {
 
 TEST(Configuration, ServicesKeepWhateverTheirCommandsHold) {
   const auto text = configuration_text({.services = {"a=x --y=${port:a} 'q'", "b", "c="},
-                                        .third_parties = {}, .faults = {}, .command = {"t"}});
+                                        .third_parties = {},
+                                        .faults = {},
+                                        .command = {"t"}});
   ASSERT_TRUE(text.ok());
-  EXPECT_EQ(Json::parse(text.value())["services"],
-            Json::parse(R"([{"name": "a", "command": "x --y=${port:a} 'q'"}, {"name": "b"}, {"name": "c"}])"));
-  EXPECT_FALSE(configuration_text({.services = {"=x"}, .third_parties = {}, .faults = {}, .command = {}}).ok());
+  EXPECT_EQ(
+      Json::parse(text.value())["services"],
+      Json::parse(
+          R"([{"name": "a", "command": "x --y=${port:a} 'q'"}, {"name": "b"}, {"name": "c"}])"));
+  EXPECT_FALSE(
+      configuration_text({.services = {"=x"}, .third_parties = {}, .faults = {}, .command = {}})
+          .ok());
 }
 
 TEST(Configuration, ThirdPartiesHaveAHostAndAPort) {
   const auto services = [](const char* party) -> std::string {
-    const auto text = configuration_text({.services = {}, .third_parties = {party}, .faults = {}, .command = {"t"}});
+    const auto text = configuration_text(
+        {.services = {}, .third_parties = {party}, .faults = {}, .command = {"t"}});
     return text.ok() ? Json::parse(text.value())["services"].dump() : "error";
   };
   EXPECT_EQ(services("pay=pay.example.com:443"),
             R"([{"name":"pay","third_party":true,"host":"pay.example.com","ports":{"pay":443}}])");
-  EXPECT_EQ(services("six=[::1]:80"), R"([{"name":"six","third_party":true,"host":"::1","ports":{"six":80}}])");
-  for (const char* bad : {"pay", "pay=host", "=host:1", "pay=:1", "pay=host:", "pay=host:0", "pay=host:65536",
-                          "pay=host:1x", "p:ay=host"}) {
+  EXPECT_EQ(services("six=[::1]:80"),
+            R"([{"name":"six","third_party":true,"host":"::1","ports":{"six":80}}])");
+  for (const char* bad : {"pay", "pay=host", "=host:1", "pay=:1", "pay=host:", "pay=host:0",
+                          "pay=host:65536", "pay=host:1x", "p:ay=host"}) {
     EXPECT_EQ(services(bad), "error") << bad;
   }
 }
@@ -121,14 +140,15 @@ TEST(TestNames, AreShortAndHoldNoPath) {
 TEST(Utf8, ErrorsHaveALineAndAColumnInCharacters) {
   EXPECT_FALSE(utf8_error("{\"a\": \"Grüße \xF0\x9F\x98\x80\"}\n", "f"));
   EXPECT_EQ(utf8_error("ü\n\xC3\xBC\xFF", "f")->substr(0, 7), "f:2:2: ");
-  for (const char* bad : {"\x80", "\xC0\xAF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF5\x80\x80\x80", "\xC3",
-                          "\xE2\x82", "\xF0\x9F\x98"}) {
+  for (const char* bad : {"\x80", "\xC0\xAF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF5\x80\x80\x80",
+                          "\xC3", "\xE2\x82", "\xF0\x9F\x98"}) {
     EXPECT_TRUE(utf8_error(bad, "f")) << bad;
   }
 }
 
 TEST(ReplayRequest, TakesEverythingFromTheCounterexample) {
-  const std::string text = R"({"version": 1, "test": "t", "config_path": "f.json", "config_text": "{}",
+  const std::string text =
+      R"({"version": 1, "test": "t", "config_path": "f.json", "config_text": "{}",
       "directory": "/there", "faults": []})";
   const auto request = replay_request("3.json", text, {}, kClient);
   ASSERT_TRUE(request.ok()) << request.error().message;

@@ -11,8 +11,8 @@ namespace {
 std::string errors_of(const std::string& text) {
   std::string all;
   for (const ConfigError& error : parse_config(text, "f.json", "/d").errors) {
-    all += error.file + ":" + std::to_string(error.line) + ":" + std::to_string(error.column) + ": " +
-           error.message + "\n";
+    all += error.file + ":" + std::to_string(error.line) + ":" + std::to_string(error.column) +
+           ": " + error.message + "\n";
   }
   return all;
 }
@@ -27,7 +27,9 @@ void expect_error(const std::string& text, const std::string& where, const std::
 
 // A valid configuration with `members` added on a second line.
 std::string with(const std::string& members) {
-  return R"({"version": 1, "tests": [{"name": "t", "command": "true"}],)" "\n" + members + "}";
+  return R"({"version": 1, "tests": [{"name": "t", "command": "true"}],)"
+         "\n" +
+         members + "}";
 }
 std::string with_service(const std::string& members) {
   return with(R"("services": [{"name": "users")" + members + "}]");
@@ -65,12 +67,14 @@ TEST(ConfigErrors, WhatIsNotUtf8IsNamed) {
 }
 
 TEST(ConfigErrors, ColumnsCountCharactersNotBytes) {
-  expect_error(R"({"tests": [{"name": "Grüße", "command": 1}], "version": 1})", "1:41", "'command'");
+  expect_error(R"({"tests": [{"name": "Grüße", "command": 1}], "version": 1})", "1:41",
+               "'command'");
 }
 
 TEST(ConfigErrors, AByteOrderMarkMovesNothing) {
-  expect_error("\xEF\xBB\xBF{\"version\": 2, \"tests\": [{\"name\": \"t\", \"command\": \"true\"}]}", "1:13",
-               "'version': expected 1");
+  expect_error(
+      "\xEF\xBB\xBF{\"version\": 2, \"tests\": [{\"name\": \"t\", \"command\": \"true\"}]}", "1:13",
+      "'version': expected 1");
 }
 
 TEST(ConfigErrors, NestingHasABottom) {
@@ -97,9 +101,11 @@ TEST(ConfigErrors, MissingKeysAreNamedAtTheirObject) {
 TEST(ConfigErrors, WrongTypesSayWhatWasExpectedAndFound) {
   expect_error("[]", "1:1", "the configuration: expected an object, found an array");
   expect_error(with(R"("services": {})"), "2:13", "'services': expected an array, found an object");
-  expect_error(with(R"("services": ["users"])"), "2:14", "a service: expected an object, found a string");
+  expect_error(with(R"("services": ["users"])"), "2:14",
+               "a service: expected an object, found a string");
   expect_error(with_service(R"(, "command": 5)"), "2:43", "found a number");
-  expect_error(with_service(R"(, "command": ["a", 5])"), "2:49", "expected a string, found a number");
+  expect_error(with_service(R"(, "command": ["a", 5])"), "2:49",
+               "expected a string, found a number");
   expect_error(with_service(R"(, "env": {"A": 1})"), "2:45", "variable 'A': expected a string");
   expect_error(with(R"("reduce": "no")"), "2:11", "expected true or false, found a string");
   expect_error(with(R"("bounds": {"max_faults": 1.5})"), "2:26", "whole number");
@@ -108,11 +114,13 @@ TEST(ConfigErrors, WrongTypesSayWhatWasExpectedAndFound) {
 }
 
 TEST(ConfigErrors, VersionsOtherThanOneAreRefused) {
-  expect_error(R"({"version": "1", "tests": [{"name": "t", "command": "true"}]})", "1:13", "expected 1");
+  expect_error(R"({"version": "1", "tests": [{"name": "t", "command": "true"}]})", "1:13",
+               "expected 1");
 }
 
 TEST(ConfigErrors, NamesAreUnique) {
-  expect_error(with(R"("services": [{"name": "a"}, {"name": "a"}])"), "2:29", "two services are named 'a'");
+  expect_error(with(R"("services": [{"name": "a"}, {"name": "a"}])"), "2:29",
+               "two services are named 'a'");
   expect_error(R"({"version": 1, "tests": [{"name": "t", "command": "a"},
                                             {"name": "t", "command": "b"}]})",
                "2:45", "two tests are named 't'");
@@ -126,7 +134,8 @@ TEST(ConfigErrors, NamesAreSafeInPathsAndVariables) {
   expect_error(with(R"("services": [{"name": "a/b"}])"), "2:23", "letters, digits");
   expect_error(with(R"("services": [{"name": ""}])"), "2:23", "letters, digits");
   expect_error(with(R"("services": [{"name": "test"}])"), "2:23", "the test itself");
-  expect_error(with_service(R"(, "env": {"A=B": "x"})"), "2:40", "cannot be the name of a variable");
+  expect_error(with_service(R"(, "env": {"A=B": "x"})"), "2:40",
+               "cannot be the name of a variable");
 }
 
 TEST(ConfigErrors, UnknownPortsAreNamedWhereTheyStand) {
@@ -134,7 +143,8 @@ TEST(ConfigErrors, UnknownPortsAreNamedWhereTheyStand) {
                "did you mean '${port:users}'?");
   expect_error(with_service(R"(, "command": "./users", "env": {"X": "${port:pay}"})"), "2:68",
                "unknown port 'pay'; known are 'users'");
-  expect_error(with_service(R"(, "command": "./users ${port:users")"), "2:52", "without its closing '}'");
+  expect_error(with_service(R"(, "command": "./users ${port:users")"), "2:52",
+               "without its closing '}'");
   expect_error(R"({"version": 1, "tests": [{"name": "t", "command": "./t ${port:x}"}]})", "1:56",
                "no service has a port");
 }
@@ -146,7 +156,8 @@ TEST(ConfigErrors, CommandsAreNotEmpty) {
 }
 
 TEST(ConfigErrors, PortsAreNumbersOfPorts) {
-  expect_error(with_service(R"(, "command": "x", "ports": {"a": 70000})"), "2:63", "from 0 to 65535");
+  expect_error(with_service(R"(, "command": "x", "ports": {"a": 70000})"), "2:63",
+               "from 0 to 65535");
   expect_error(with_service(R"(, "command": "x", "ports": 80)"), "2:57", "array of names");
   expect_error(with_service(R"(, "ports": ["a"])"), "2:14", "needs its number");
 }
@@ -154,7 +165,8 @@ TEST(ConfigErrors, PortsAreNumbersOfPorts) {
 TEST(ConfigErrors, ReadinessHasFourForms) {
   expect_error(with_service(R"(, "command": "x", "ready": "soon")"), "2:57", "expected \"tcp\"");
   expect_error(with_service(R"(, "command": "x", "ready": {"http": "health"})"), "2:66", "a path");
-  expect_error(with_service(R"(, "command": "x", "ready": {"http": "/", "log": "up"})"), "2:57", "only one of");
+  expect_error(with_service(R"(, "command": "x", "ready": {"http": "/", "log": "up"})"), "2:57",
+               "only one of");
   expect_error(with_service(R"(, "command": "x", "ready": {"port": "admin"})"), "2:66",
                "has no port 'admin'; it has 'users'");
   expect_error(with_service(R"(, "ready": {"log": "up"})"), "2:14", "which has no command");
@@ -180,10 +192,11 @@ TEST(ConfigErrors, FaultsNameTheAcceptedForms) {
 TEST(ConfigErrors, HeadersOfAFaultCannotBreakTheAnswer) {
   expect_error(with(R"("faults": [{"inject": {"status": 503, "headers": {"A B": "x"}}}])"), "2:51",
                "cannot be the name of a header");
-  expect_error(with(R"("faults": [{"inject": {"status": 503, "headers": {"A": "x\r\nB: y"}}}])"), "2:56",
-               "a line break");
-  expect_error(with(R"("faults": [{"inject": {"status": 503, "headers": {"Content-Length": "1"}}}])"), "2:51",
-               "by filibuster itself");
+  expect_error(with(R"("faults": [{"inject": {"status": 503, "headers": {"A": "x\r\nB: y"}}}])"),
+               "2:56", "a line break");
+  expect_error(
+      with(R"("faults": [{"inject": {"status": 503, "headers": {"Content-Length": "1"}}}])"),
+      "2:51", "by filibuster itself");
 }
 
 TEST(ConfigErrors, AllErrorsAreReportedInTheOrderOfTheFile) {

@@ -146,7 +146,8 @@ TEST(FaultRules, TheFirstRuleThatMatchesDecides) {
       {"on": {"service": "movies", "method": "GET", "path": "/movies/?"}, "inject": "404"},
       {"on": {"service": "movies", "caller": "users"}, "inject": "refused"},
       {"on": {"service": "movies"}, "inject": []}])");
-  EXPECT_EQ(texts(faults_for(config, "users", "movies", "GET", "/movies/1?full=1")), Texts{"status:404"});
+  EXPECT_EQ(texts(faults_for(config, "users", "movies", "GET", "/movies/1?full=1")),
+            Texts{"status:404"});
   EXPECT_EQ(texts(faults_for(config, "users", "movies", "GET", "/movies/12")), Texts{"refused"});
   EXPECT_EQ(texts(faults_for(config, "users", "movies", "POST", "/movies/1")), Texts{"refused"});
   EXPECT_EQ(texts(faults_for(config, "other", "movies", "POST", "/")), Texts{});
@@ -154,7 +155,8 @@ TEST(FaultRules, TheFirstRuleThatMatchesDecides) {
 }
 
 TEST(FaultRules, WithoutTheDefaultSetOnlyRulesCount) {
-  const Config config = with(R"("default_faults": false, "faults": [{"on": {"service": "a"}, "inject": "reset"}])");
+  const Config config =
+      with(R"("default_faults": false, "faults": [{"on": {"service": "a"}, "inject": "reset"}])");
   EXPECT_EQ(texts(faults_for(config, "x", "a", "GET", "/")), Texts{"reset"});
   EXPECT_EQ(texts(faults_for(config, "x", "b", "GET", "/")), Texts{});
 }
@@ -162,8 +164,10 @@ TEST(FaultRules, WithoutTheDefaultSetOnlyRulesCount) {
 TEST(FaultRules, TheTestsOwnCallsAreFaultedOnlyIfAskedFor) {
   EXPECT_TRUE(faults_for(with(""), "test", "users", "GET", "/").empty());
   EXPECT_TRUE(faults_for(with(""), "", "users", "GET", "/").empty());
-  EXPECT_TRUE(faults_for(with(R"("faults": [{"inject": "503"}])"), "test", "users", "GET", "/").empty());
-  EXPECT_EQ(faults_for(with(R"("fault_test_calls": true)"), "test", "users", "GET", "/").size(), 5u);
+  EXPECT_TRUE(
+      faults_for(with(R"("faults": [{"inject": "503"}])"), "test", "users", "GET", "/").empty());
+  EXPECT_EQ(faults_for(with(R"("fault_test_calls": true)"), "test", "users", "GET", "/").size(),
+            5u);
   const Config named = with(R"("faults": [{"on": {"caller": "test"}, "inject": "503"}])");
   EXPECT_EQ(texts(faults_for(named, "test", "users", "GET", "/")), Texts{"status:503"});
   EXPECT_EQ(faults_for(named, "users", "movies", "GET", "/").size(), 5u);
@@ -180,10 +184,11 @@ TEST(FaultRules, PathsMatchAsGlobs) {
     const char* path;
     bool matches;
   };
-  for (const Row& row : {Row{"*", "/a/b", true}, Row{"/a", "/a", true}, Row{"/a", "/a/b", false},
-                         Row{"/a/*", "/a/b/c", true}, Row{"/*/c", "/a/b/c", true}, Row{"/?/c", "/a/c", true},
-                         Row{"/?/c", "/ab/c", false}, Row{"*a*b*", "/xaxbx", true}, Row{"*a*b", "/ab/a", false},
-                         Row{"**", "/", true}, Row{"/a?", "/a", false}}) {
+  for (const Row& row :
+       {Row{"*", "/a/b", true}, Row{"/a", "/a", true}, Row{"/a", "/a/b", false},
+        Row{"/a/*", "/a/b/c", true}, Row{"/*/c", "/a/b/c", true}, Row{"/?/c", "/a/c", true},
+        Row{"/?/c", "/ab/c", false}, Row{"*a*b*", "/xaxbx", true}, Row{"*a*b", "/ab/a", false},
+        Row{"**", "/", true}, Row{"/a?", "/a", false}}) {
     const Config config = with(R"("default_faults": false, "faults": [{"on": {"path": ")" +
                                std::string(row.pattern) + R"("}, "inject": "503"}])");
     EXPECT_EQ(!faults_for(config, "x", "y", "GET", row.path).empty(), row.matches)
@@ -200,9 +205,11 @@ TEST(FaultRules, AreDescribedAsUsed) {
       {"on": {"service": "db"}, "inject": []}])")),
             (Texts{"RPCs of users to movies GET /m/*: status:404", "RPCs to db: none",
                    "all other RPCs: none", "the test's own calls: as above"}));
-  EXPECT_EQ(describe_faults(with(R"("faults": [{"inject": "503"}, {"on": {"service": "a"}, "inject": []}])")),
-            (Texts{"all RPCs: status:503", "RPCs to a (never used: an earlier rule decides all): none",
-                   "the test's own calls: none, unless a rule names caller 'test'"}));
+  EXPECT_EQ(
+      describe_faults(
+          with(R"("faults": [{"inject": "503"}, {"on": {"service": "a"}, "inject": []}])")),
+      (Texts{"all RPCs: status:503", "RPCs to a (never used: an earlier rule decides all): none",
+             "the test's own calls: none, unless a rule names caller 'test'"}));
 }
 
 }  // namespace
