@@ -16,6 +16,22 @@ constexpr PartRow kParts[] = {{"payload", kIndexPayload},
                               {"count", kIndexCount},
                               {"path", kIndexPath}};
 
+// In place of all rules of the file: one for every RPC.
+void override_faults(const std::vector<std::string>& faults, ParsedRequest* out) {
+  if (faults.empty()) return;
+  FaultRule rule;
+  for (const std::string& text : faults) {
+    auto fault = parse_fault_text(text);
+    if (!fault) {
+      out->errors.push_back({"", 0, 0, "--fault " + text + ": " + fault.error().message});
+    } else if (std::find(rule.inject.begin(), rule.inject.end(), fault.value()) ==
+               rule.inject.end()) {
+      rule.inject.push_back(std::move(fault).value());
+    }
+  }
+  out->request.config.faults = {std::move(rule)};
+}
+
 // Bounds of 0 are 'not given'.
 void apply_overrides(const Json& overrides, Config* config) {
   config->reduce = overrides.value("reduce", config->reduce);
@@ -75,6 +91,7 @@ ParsedRequest parse_session_request(const std::string& body) {
     std::string text = json.value("config_text", "");
     std::string directory = json.value("directory", "");
     auto tests = json.value("tests", std::vector<std::string>());
+    uint32_t index_parts = kIndexAll;
     if (request.mode == Mode::kReplay) {
       const auto parsed = parse_counterexample(json.value("counterexample", Json::object()).dump());
       if (!parsed) {
@@ -87,6 +104,7 @@ ParsedRequest parse_session_request(const std::string& body) {
       if (path.empty()) path = example.config_path;
       if (directory.empty()) directory = example.directory;
       tests = {example.test};
+      index_parts = example.index_parts;
     }
     ParsedConfig parsed = parse_config(text, path, directory);
     if (!parsed.errors.empty()) {
@@ -94,11 +112,14 @@ ParsedRequest parse_session_request(const std::string& body) {
       return out;
     }
     request.config = std::move(parsed.config);
+    if (request.mode == Mode::kReplay) request.config.index_parts = index_parts;
     request.config_text = text;
     request.restart = json.value("restart", false);
     request.client_pid = json.value("client_pid", 0);
     request.client_start_time = json.value("client_start_time", uint64_t{0});
-    apply_overrides(json.value("overrides", Json::object()), &request.config);
+    const Json overrides = json.value("overrides", Json::object());
+    apply_overrides(overrides, &request.config);
+    override_faults(overrides.value("faults", std::vector<std::string>()), &out);
     choose_tests(tests, &out);
   } catch (const Json::exception& error) {
     out.errors.push_back({"", 0, 0, std::string("the request is not valid: ") + error.what()});

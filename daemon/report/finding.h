@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/index/execution_index.h"
 #include "core/result.h"
 #include "daemon/agents/execution_record.h"
 #include "daemon/search/search.h"
@@ -105,6 +106,7 @@ struct Counterexample {
   std::string config_path, config_text, directory;
   std::vector<InjectedFault> faults;
   std::string verdict, detail, output;
+  uint32_t index_parts = kIndexAll;  // as explored: other parts would give other indexes
 };
 std::string to_json(const Counterexample& counterexample);
 Result<Counterexample> parse_counterexample(std::string_view json);

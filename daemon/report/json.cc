@@ -1,4 +1,5 @@
 // report.json and counterexample files (docs/report.md). No exception of the JSON library leaves.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "daemon/report/finding.h"
@@ -10,6 +11,23 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 constexpr size_t kMaxSample = 256;  // bytes of a body that the tree of a report shows
+
+struct PartRow {
+  const char* name;
+  uint32_t bit;
+};
+constexpr PartRow kParts[] = {{"payload", kIndexPayload},
+                              {"stack", kIndexStack},
+                              {"count", kIndexCount},
+                              {"path", kIndexPath}};
+
+Json part_names(uint32_t parts) {
+  Json out = Json::array();
+  for (const PartRow& part : kParts) {
+    if ((parts & part.bit) != 0) out.push_back(part.name);
+  }
+  return out;
+}
 
 // Bytes that are not UTF-8 (a test may print anything) become U+FFFD.
 std::string dump(const Json& json) {
@@ -207,6 +225,7 @@ std::string to_json(const Counterexample& counterexample) {
                {"directory", counterexample.directory},
                {"verdict", counterexample.verdict},
                {"detail", redact(counterexample.detail)},
+               {"index_parts", part_names(counterexample.index_parts)},
                {"faults", rows(counterexample.faults)},
                {"output", redact(counterexample.output)},
                // As it is: a replay needs the configuration that was explored.
@@ -232,6 +251,16 @@ Result<Counterexample> parse_counterexample(std::string_view text) {
   reader.text("detail", &out.detail);
   reader.text("output", &out.output);
   reader.text("config_text", &out.config_text);
+  if (json.contains("index_parts")) {
+    std::vector<std::string> names;
+    reader.texts("index_parts", &names);
+    out.index_parts = 0;
+    for (const PartRow& part : kParts) {
+      if (std::find(names.begin(), names.end(), part.name) != names.end()) {
+        out.index_parts |= part.bit;
+      }
+    }
+  }
   if (!reader.problem.empty()) return invalid(reader.problem);
   const auto faults = json.find("faults");
   if (faults == json.end() || !faults->is_array()) return invalid("faults: expected a list");

@@ -53,6 +53,7 @@ std::string session_digest(const Config& config, const std::string& config_text,
   std::string all = test + '\0' + config_text + '\0' + config.directory + '\0';
   all += std::to_string(config.index_parts) + (config.reduce ? "r" : "-") +
          (config.fast_timeouts ? "f" : "-") + std::to_string(config.bounds.max_faults);
+  for (const std::string& rule : describe_faults(config)) all += '\0' + rule;
   return to_hex(hash_text(all)).substr(0, 16);
 }
 
@@ -100,7 +101,7 @@ Result<void> Explorer::open_store() {
   options.reduce = context_.config.reduce;
   options.max_executions = context_.config.bounds.max_executions;
   options.max_faults = context_.config.bounds.max_faults;
-  options.explore_first_scheduled_first = getenv("FILIBUSTER_BREAK_ORDER") != nullptr;
+  options.explore_first_scheduled_first = getenv("FILIBUSTER_BREAK_SEARCH_ORDER") != nullptr;
   auto resumed = search::Search::resume(options, store_.get());
   if (!resumed) return resumed.error();
   search_.emplace(std::move(resumed).value());
@@ -457,6 +458,7 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
   out.config_path = context_.config.path;
   out.config_text = context_.config_text;
   out.directory = context_.config.directory;
+  out.index_parts = context_.config.index_parts;
   out.faults = execution.faults;
   out.verdict = std::string(verdict_name(execution.verdict));
   out.detail = execution.detail;

@@ -54,6 +54,18 @@ TEST(SessionRequestTest, OverridesReplaceWhatTheyName) {
   EXPECT_EQ(config.index_parts, kIndexAll & ~kIndexStack);
 }
 
+TEST(SessionRequestTest, FaultsReplaceTheRulesOfTheFile) {
+  Json json = request();
+  json["overrides"] = {{"faults", {"503", "reset:after", "status:503"}}};
+  const Config config = parse_session_request(json.dump()).request.config;
+  ASSERT_EQ(config.faults.size(), 1u);
+  EXPECT_EQ(describe_faults(config).front(), "all RPCs: status:503, reset:after");
+  json["overrides"] = {{"faults", {"503", "teapot"}}};
+  const auto parsed = parse_session_request(json.dump());
+  ASSERT_EQ(parsed.errors.size(), 1u);
+  EXPECT_NE(parsed.errors[0].message.find("--fault teapot"), std::string::npos);
+}
+
 TEST(SessionRequestTest, AConfigurationThatIsNotValidIsReportedWithItsPosition) {
   Json json = request();
   json["config_text"] = "{\"version\": 1,\n  \"nonsense\": 2}";
@@ -80,6 +92,7 @@ TEST(SessionRequestTest, AReplayTakesWhatItNeedsFromTheCounterexample) {
   fault.fault = "refused";
   fault.index = Hash128{1, 2};
   example.faults = {fault};
+  example.index_parts = kIndexAll & ~kIndexPayload;
   const Json json{{"mode", "replay"}, {"counterexample", Json::parse(to_json(example))}};
   const auto parsed = parse_session_request(json.dump());
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
@@ -87,6 +100,7 @@ TEST(SessionRequestTest, AReplayTakesWhatItNeedsFromTheCounterexample) {
   EXPECT_EQ(parsed.request.tests[0].name, "two");
   ASSERT_EQ(parsed.request.faults.size(), 1u);
   EXPECT_EQ(parsed.request.faults[0].index, (Hash128{1, 2}));
+  EXPECT_EQ(parsed.request.config.index_parts, kIndexAll & ~kIndexPayload);
 }
 
 }  // namespace
