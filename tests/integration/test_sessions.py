@@ -44,6 +44,34 @@ def test_services_and_the_test_can_stand_on_the_command_line(project):
     assert finding.exit_code == 1 and finding.executed == 2, finding
 
 
+def test_commands_run_where_the_configuration_is(project):
+    made = pair(faults=[{"inject": "503"}])
+    made["tests"][0]["command"] = "touch here; " + made["tests"][0]["command"]
+    project.write("shop/shop.json", made)
+    run = project.filibuster("run", "-c", "shop/shop.json")
+    assert run.exit_code == 0 and (project.directory / "shop" / "here").exists(), run
+
+
+@pytest.mark.parametrize("name", ["with blanks", "l" * 120, "colon:colon"])
+def test_the_state_can_stand_anywhere(project, name):
+    project.root = project.directory / name
+    project.write("filibuster.json", pair(faults=[{"inject": "503"}]))
+    run = project.filibuster("run")
+    assert run.exit_code == 0 and run.executed == 2, run
+
+
+def test_a_second_run_of_the_same_root_is_refused_and_the_first_goes_on(project):
+    made = pair(faults=[{"inject": "503"}])
+    made["tests"][0]["command"] = "touch started; until [ -e go ]; do sleep 0.01; done; " + made["tests"][0]["command"]
+    project.write("filibuster.json", made)
+    first = project.start("run")
+    wait_until(lambda: (project.directory / "started").exists(), "the test runs")
+    second = project.filibuster("run")
+    assert second.exit_code == 3 and "another session runs" in second.errors, second
+    project.write("go", "")
+    assert first.wait(timeout=60) == 0
+
+
 # --- by hand ------------------------------------------------------------------------------------
 
 class ByHand:
@@ -131,7 +159,7 @@ def test_replay_reproduces_the_planted_bug_and_passes_when_it_is_repaired(projec
     assert "../../cli/python" in text
     (application / "planted-bug.json").write_text(text.replace("../../cli/python", str(REPOSITORY / "cli/python")))
     run = project.filibuster("run", "-c", application / "planted-bug.json", "--fault", "timeout")
-    assert run.exit_code == 1, run
+    assert run.exit_code == 1 and run.executed == 3, run
     (counterexample,) = run.counterexamples
     report = (project.root / "report.json").read_text()
 

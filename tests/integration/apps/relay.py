@@ -81,5 +81,6 @@ if options.heartbeat:
         while True:
             call(options.heartbeat)
             time.sleep(0.005)
+    call(options.heartbeat)  # seen before any request is
     threading.Thread(target=beat, daemon=True).start()
 server.serve_forever()
