@@ -7,7 +7,7 @@
 // Exit 1 if a bound is not met: 100,000/s, last tenth at least 0.9 of the second, 1 KiB. Time in
 // which the process waited for a processor is left out of the rates, and printed.
 //
-// Two applications: by default a service answers with how many of its calls failed, so that
+// Two applications: by default a service answers with which of its calls failed, so that
 // reduction prunes most; with --distinct-answers every combination is another answer, and nearly
 // all are executed. The simulation itself (about 0.2 us an execution) is in the measured time.
 #include <time.h>

@@ -182,14 +182,15 @@ TEST(Json, SurvivesOutputThatIsNotUtf8) {
 }
 
 TEST(Counterexamples, AreReadAsTheyWereWritten) {
-  Counterexample out{"bookings",
-                     "filibuster.json",
-                     "{\"version\": 1, \"token\": \"kept\"}",
-                     "/app",
-                     {fault(1, "status:503"), fault(2, "refused")},
-                     "failed",
-                     "exit status 1",
-                     "out"};
+  Counterexample out;
+  out.test = "bookings";
+  out.config_path = "filibuster.json";
+  out.config_text = "{\"version\": 1, \"token\": \"kept\"}";
+  out.directory = "/app";
+  out.faults = {fault(1, "status:503"), fault(2, "refused")};
+  out.verdict = "failed";
+  out.detail = "exit status 1";
+  out.output = "out";
   const auto in = parse_counterexample(to_json(out));
   ASSERT_TRUE(in.ok()) << in.error().message;
   EXPECT_EQ(in->test, out.test);
@@ -216,8 +217,9 @@ TEST(Counterexamples, ThatAreNotValidAreNamedWithWhatWasExpected) {
   EXPECT_NE(problem("[]").find("expected an object"), std::string::npos);
   EXPECT_NE(problem("{}").find("no version"), std::string::npos);
   EXPECT_NE(problem("{\"version\": 2}").find("version 2"), std::string::npos);
-  auto json = nlohmann::json::parse(
-      to_json(Counterexample{"t", "", "", "", {fault(1, "refused")}, "", "", ""}));
+  Counterexample valid;
+  valid.faults = {fault(1, "refused")};
+  auto json = nlohmann::json::parse(to_json(valid));
   json["faults"][0]["index"] = "xyz";
   EXPECT_NE(problem(json.dump()).find("faults.index: expected 32 hexadecimal digits"),
             std::string::npos);
