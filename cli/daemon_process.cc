@@ -66,10 +66,8 @@ std::string tail(const std::string& path, size_t most) {
   return end;
 }
 
-// Waits until the child ended; true if it did.
-bool wait_for_end(pid_t child, int timeout_ms) {
-  const Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
-  if (pidfd.get() < 0) return false;
+// True if the process behind a pidfd has ended, or does so in time.
+bool wait_for_end(const Descriptor& pidfd, int timeout_ms) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -77,10 +75,19 @@ bool wait_for_end(pid_t child, int timeout_ms) {
                           .count();
     pollfd wait{pidfd.get(), POLLIN, 0};
     const int ready = poll(&wait, 1, left > 0 ? static_cast<int>(left) : 0);
-    if (ready > 0) return waitpid(child, nullptr, 0) == child || errno == ECHILD;
-    if (ready == 0) return false;
-    if (errno != EINTR) return false;
+    if (ready > 0) return true;
+    if (ready == 0 || errno != EINTR) return false;
   }
+}
+
+Descriptor open_process(int64_t pid) {
+  return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
+}
+
+// The same for a child, which is buried too.
+bool bury(pid_t child, int timeout_ms) {
+  const Descriptor pidfd = open_process(child);
+  return pidfd.get() >= 0 && wait_for_end(pidfd, timeout_ms) && waitpid(child, nullptr, 0) == child;
 }
 
 struct Start {
@@ -194,25 +201,28 @@ Result<std::unique_ptr<Daemon>> Daemon::join_or_start(const std::string& root) {
     return std::unique_ptr<Daemon>(new Daemon(*address, start->child));
   }
   // It ended, or does not say that it serves.
-  if (!wait_for_end(start->child, start->ready ? 0 : 100)) {
+  if (!bury(start->child, start->ready ? 0 : 100)) {
     kill(start->child, SIGTERM);
-    wait_for_end(start->child, kTermTimeoutMs);
+    bury(start->child, kTermTimeoutMs);
   }
   const std::string words = tail(log, 2000);
   return Error{"the daemon (" + program + ") did not start" + (words.empty() ? "" : ":\n" + words)};
 }
 
-bool Daemon::alive() const {
-  return runs(address_);
+bool Daemon::ended(int timeout_ms) const {
+  const Descriptor pidfd = open_process(address_.pid);
+  // Opened first: if the start time still fits, the descriptor means the same process.
+  if (pidfd.get() < 0 || !runs(address_)) return true;
+  return wait_for_end(pidfd, timeout_ms);
 }
 
 void Daemon::finish() {
   if (child_ == 0) return;
   const pid_t child = std::exchange(child_, 0);
   const Result<Answer> asked = client_.post("/v1/shutdown", "{}");
-  if (asked.ok() && wait_for_end(child, kEndTimeoutMs)) return;
+  if (asked.ok() && bury(child, kEndTimeoutMs)) return;
   kill(child, SIGTERM);
-  wait_for_end(child, kTermTimeoutMs);
+  bury(child, kTermTimeoutMs);
 }
 
 }  // namespace filibuster::cli

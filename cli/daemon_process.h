@@ -38,7 +38,9 @@ class Daemon {
 
   const DaemonClient& client() const { return client_; }
   int64_t pid() const { return address_.pid; }
-  bool alive() const;
+  // Has it ended, or does it within `timeout_ms`? Its connections close before it is gone: whoever
+  // lost one has to wait for a moment to tell the end of a daemon from a hiccup.
+  bool ended(int timeout_ms) const;
   // Ends it if it was started here, and waits until its services are gone.
   void finish();
 

@@ -20,6 +20,7 @@ using Json = nlohmann::json;
 constexpr int kPostTimeout = 60;      // seconds; the daemon answers before it starts services
 constexpr int kProgressTimeout = 30;  // seconds; it answers within one
 constexpr int kMaxSilences = 3;       // unanswered questions in a row before we leave
+constexpr int kEndTimeoutMs = 1000;   // from a daemon's lost connection to its end
 
 volatile sig_atomic_t interrupts = 0;
 
@@ -144,7 +145,7 @@ class Follower {
   int silence(const Result<Answer>& answer) {
     put(stderr, view_.clear());
     const std::string pid = std::to_string(daemon_.pid());
-    if (!daemon_.alive()) {
+    if (daemon_.ended(kEndTimeoutMs)) {
       return complain(kEnvironment,
                       "daemon ended (pid " + pid + "); run the same command again to continue");
     }
@@ -225,7 +226,7 @@ int run_session(const SessionOptions& options, const nlohmann::ordered_json& req
   const std::string id = created.is_object() ? string_member(created, "id") : "";
   if (id.empty()) return complain(kEnvironment, "the daemon's answer names no session");
   const int code = Follower(*daemon.value(), options, id).follow();
-  if (at_end != nullptr && daemon.value()->alive()) at_end(*daemon.value(), options);
+  if (at_end != nullptr && !daemon.value()->ended(0)) at_end(*daemon.value(), options);
   return code;
 }
 
