@@ -10,6 +10,7 @@
 #include "preload/connection/connection.h"
 #include "preload/connection/request_writer.h"
 #include "preload/interpose.h"
+#include "preload/stack/stack.h"
 
 namespace filibuster::preload {
 
@@ -21,10 +22,17 @@ namespace {
 void before_fork() {
   HookScope scope;
   flush_holds_of_thread();
+  pause_captures_for_fork();
+}
+
+void in_parent() {
+  HookScope scope;
+  resume_captures_after_fork(false);
 }
 
 void in_child() {
   HookScope scope;
+  resume_captures_after_fork(true);
   g_fork_epoch.fetch_add(1, std::memory_order_relaxed);
   t_holds = 0;
   after_fork_in_child();
@@ -33,7 +41,7 @@ void in_child() {
 // Early, but nothing depends on it: hooks that run before resolve by themselves.
 __attribute__((constructor(101))) void start() {
   resolve_all_originals();
-  pthread_atfork(before_fork, nullptr, in_child);
+  pthread_atfork(before_fork, in_parent, in_child);
 }
 
 // A process that exits with a held head would otherwise have sent less than it believes.

@@ -6,6 +6,7 @@
 // host opens next. So our pipe2 serves it while it opens them (`t_unwinding`).
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <time.h>
 
 #include <atomic>
 #include <cerrno>
@@ -24,6 +25,28 @@ using Backtrace = int (*)(void**, int);
 constinit std::atomic<Backtrace> g_backtrace{nullptr};
 constinit thread_local bool t_unwinding __attribute__((tls_model("initial-exec"))) = false;
 
+// libunwind keeps its caches under a mutex, and its first run initialises it: a child that is
+// forked while another thread is in it would wait for that mutex for ever, or run it half made.
+// Forks wait until no thread is; captures wait while one forks.
+constinit std::atomic<int> g_capturing{0};
+constinit std::atomic<int> g_forking{0};
+constinit thread_local bool t_forking __attribute__((tls_model("initial-exec"))) = false;
+
+class CaptureGate {
+ public:
+  CaptureGate() {
+    for (;;) {
+      g_capturing.fetch_add(1);
+      // A handler of the host may send a request inside its own fork.
+      if (g_forking.load() == 0 || t_forking) return;
+      g_capturing.fetch_sub(1);
+      raw_syscall(SYS_sched_yield);
+    }
+  }
+  ~CaptureGate() { g_capturing.fetch_sub(1); }
+  CaptureGate(const CaptureGate&) = delete;
+};
+
 int backtrace_into(Backtrace backtrace, void** frames) {
   t_unwinding = true;
   errno = 0;  // it repeats its probes while errno is EINTR, whoever set that
@@ -33,6 +56,7 @@ int backtrace_into(Backtrace backtrace, void** frames) {
 }
 
 std::string_view prepare() {
+  const CaptureGate gate;
   if (g_backtrace.load(std::memory_order_acquire) != nullptr) return "libunwind 8";
   void* library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return "no libunwind";
@@ -58,6 +82,7 @@ void add_frame(uintptr_t address, const ModuleInfo& module, FrameSink* sink) {
 bool read(FrameSink* sink) {
   const Backtrace backtrace = g_backtrace.load(std::memory_order_acquire);
   if (backtrace == nullptr) return true;  // said in Hello::notes: no stack, not an incomplete one
+  const CaptureGate gate;
   void* frames[kMaxFrames];
   const int count = backtrace_into(backtrace, frames);
   refresh_modules();
@@ -83,6 +108,32 @@ bool read(FrameSink* sink) {
 }  // namespace
 
 constinit const StackReader kNativeReader{prepare, read};
+
+void pause_captures_for_fork() {
+  // A capture takes microseconds, the first one some milliseconds. Bounded all the same: a fork in
+  // a signal handler that interrupted a capture must go on.
+  constexpr uint64_t kLimitNs = 100'000'000;
+  const auto now_ns = [] {
+    timespec t{};
+    raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+    return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+  };
+  t_forking = true;
+  g_forking.fetch_add(1);
+  if (g_capturing.load() <= 0) return;
+  const uint64_t end = now_ns() + kLimitNs;
+  while (g_capturing.load() > 0 && now_ns() < end) raw_syscall(SYS_sched_yield);
+}
+
+void resume_captures_after_fork(bool child) {
+  t_forking = false;
+  if (child) {
+    g_capturing.store(0);  // the other threads are not here
+    g_forking.store(0);
+  } else {
+    g_forking.fetch_sub(1);
+  }
+}
 
 }  // namespace filibuster::preload
 

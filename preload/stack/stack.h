@@ -26,4 +26,8 @@ CapturedStack capture_stack(char* buffer, size_t capacity);
 // Once per process, at registration: loads libunwind, looks for runtimes. Text for Hello::notes.
 size_t describe_runtimes(char* out, size_t capacity);
 
+// Around a fork: no thread is inside an unwinder while the child is made (its locks would stay held).
+void pause_captures_for_fork();
+void resume_captures_after_fork(bool child);
+
 }  // namespace filibuster::preload
