@@ -58,5 +58,5 @@ def test_without_invocation_counts_the_derived_number_is_missed(project):
 
 def test_in_the_wrong_order_the_derived_number_is_missed(project):
     run = project.filibuster("run", "-c", CORPUS / "cinema-2" / "filibuster.json", *published(),
-                             env={"FILIBUSTER_BREAK_ORDER": "1"})
+                             env={"FILIBUSTER_BREAK_SEARCH_ORDER": "1"})
     assert run.executed != derived("cinema-2")[", ".join(PUBLISHED_FAULTS)][1], run
