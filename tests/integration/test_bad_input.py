@@ -297,6 +297,44 @@ def test_ctrl_c_while_a_service_starts_ends_it(project):
     assert not alive(pids["slow"])
 
 
+def test_a_killed_command_line_takes_its_daemon_and_the_services_with_it(project):
+    made = chain("a", "b", options="--tolerate 9")
+    # A service of several processes: all of them belong to the session.
+    made["services"][0]["command"] = "sleep 300 & echo $! > child; " + made["services"][0]["command"]
+    project.write("filibuster.json", made)
+    process = project.start("run", "--no-reduction", "--json")
+    for event in events(process):
+        if event["type"] == "execution":
+            break
+    daemon, pids = project.daemon()["pid"], owned(project)
+    child = int((project.directory / "child").read_text())
+    process.kill()
+    process.wait()
+    assert {"a", "b", "front"} <= set(pids)
+    wait_until(lambda: not any(alive(pid) for pid in [daemon, child, *pids.values()]), "all of them are gone")
+    run = project.filibuster("run", "--no-reduction")
+    assert run.exit_code == 0 and "continuing 'probe'" in run.errors and run.executed == 25, run
+
+
+def test_a_second_ctrl_c_leaves_at_once(project):
+    made = pair(faults=[{"inject": "503"}])
+    made["tests"][0]["command"] = "touch started; exec sleep 300"
+    made["hooks"] = {"after_execution": "touch after; until [ -e go ]; do sleep 0.01; done"}
+    project.write("filibuster.json", made)
+    process = project.start("run")
+    wait_until(lambda: (project.directory / "started").exists(), "the test runs")
+    pids = owned(project)
+    process.send_signal(signal.SIGINT)
+    # The test was ended; now a hook of the user keeps the session from its end.
+    wait_until(lambda: (project.directory / "after").exists(), "the hook runs")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=10) == 3
+    assert "Ctrl-C again leaves at once" in process.stderr.read()
+    assert {"back", "front", "test"} <= set(pids)
+    project.write("go", "")
+    wait_until(lambda: not any(alive(pid) for pid in pids.values()), "services and test are gone")
+
+
 def get(port):
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30) as response:
@@ -400,6 +438,24 @@ def test_a_service_that_exits_under_a_fault_is_a_finding_with_its_status(project
     assert run.exit_code == 1, run
     (finding,) = run.test["findings"]
     assert finding["first"]["verdict"] == "crashed" and "7" in finding["first"]["detail"], finding
+
+
+def test_a_service_that_must_not_be_restarted_ends_the_session_when_it_crashes(project):
+    made = pair("--on-failure abort", faults=[{"inject": "503"}])
+    made["services"][1]["restart"] = "never"
+    project.write("filibuster.json", made)
+    run = project.filibuster("run")
+    assert run.exit_code == 3, run
+    assert "'front' ended" in run.errors and "restart: never" in run.errors, run
+
+
+def test_a_service_that_crashes_without_any_fault_is_named_with_its_log(project):
+    project.write("filibuster.json", config(
+        [relay("front", f"http://127.0.0.1:{free_port()}/", options="--on-failure segv")], [probe(url("front"))]))
+    run = project.filibuster("run")
+    assert run.exit_code == 3, run
+    assert "without any fault" in run.errors and "front" in run.errors, run
+    assert "SIGSEGV" in run.errors and "about to crash" in run.errors, run
 
 
 # --- other protocols ---------------------------------------------------------------------------
