@@ -142,6 +142,7 @@ test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread
 
 include tests/programs.mk
 include tests/fuzz.mk
+include tests/bench.mk
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
