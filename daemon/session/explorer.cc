@@ -46,6 +46,16 @@ std::string quoted_output(const std::string& output) {
   return output.empty() ? "\n(it wrote nothing)" : "\nits last lines:\n" + output;
 }
 
+// What the test wrote, and the last words of the services that ended.
+std::string with_service_logs(std::string output, const ExecutionResult& result) {
+  for (const ServiceEnd& end : result.ended) {
+    if (end.output.empty()) continue;
+    output += (output.empty() ? "" : "\n") + std::string("--- last lines of ") + end.name +
+              " ---\n" + end.output;
+  }
+  return output;
+}
+
 }  // namespace
 
 std::string session_digest(const Config& config, const std::string& config_text,
@@ -346,12 +356,7 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
     exploration_.report.skipped.push_back(skipped);
   }
   if (is_failure(execution.verdict)) {
-    execution.output = runner_->output();
-    for (const ServiceEnd& end : attempt.result.ended) {
-      if (end.output.empty()) continue;
-      execution.output += (execution.output.empty() ? "" : "\n") +
-                          std::string("--- last lines of ") + end.name + " ---\n" + end.output;
-    }
+    execution.output = with_service_logs(runner_->output(), attempt.result);
     Counterexample failure;
     failure.test = execution.test;
     failure.faults = faults;
@@ -602,7 +607,7 @@ Exploration Explorer::run_once(const std::vector<InjectedFault>& faults) {
     execution.detail = tried->judgement.detail;
     execution.seconds = tried->result.seconds;
     if (is_failure(execution.verdict)) {
-      execution.output = runner_->output();
+      execution.output = with_service_logs(runner_->output(), tried->result);
       failures_[0] = execution;
     } else if (execution.verdict != Verdict::kPassed) {
       report.skipped.push_back({"execution " + to_line(faults), execution.detail});

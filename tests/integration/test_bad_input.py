@@ -428,8 +428,11 @@ def test_a_service_that_crashes_under_a_fault_is_a_finding_with_its_signal(proje
     assert f"front ended by {signal_name}" in run.output or f"front {signal_name}" in run.output, run
     # Once more for each execution that a crash ended, and its replay.
     assert run.errors.count("service front ready") >= 10, run
+    replay = project.filibuster("replay", run.counterexamples[0])
+    assert replay.exit_code == 1 and signal_name in replay.output, replay
     if how == "segv":
         assert "about to crash" in run.test["findings"][0]["first"]["output"]
+        assert "about to crash" in replay.output, replay
 
 
 def test_a_service_that_exits_under_a_fault_is_a_finding_with_its_status(project):
