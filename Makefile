@@ -9,6 +9,8 @@ PYTHON   := /usr/bin/python3
 JOBS     ?= $(shell nproc)
 
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror
+# Debian's cpp-httplib is built with these; they change the layout of its classes.
+HTTPLIB  := -DCPPHTTPLIB_OPENSSL_SUPPORT -DCPPHTTPLIB_ZLIB_SUPPORT -DCPPHTTPLIB_BROTLI_SUPPORT
 CPPFLAGS += -I. -isystem /usr/share/include -isystem /usr/share/include/llhttp -MMD -MP
 CXXFLAGS += -std=c++20 $(OPT) $(WARN)
 CFLAGS   += -std=c11 $(OPT)
@@ -48,6 +50,7 @@ $(BUILD)/obj/preload/%.o: preload/%.cc
 $(BUILD)/obj/pic/%.o: core/%.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(PURE) -c $< -o $@
+$(BUILD)/obj/daemon/api/server.o $(BUILD)/obj/cli/daemon_client.o: CPPFLAGS += $(HTTPLIB)
 $(BUILD)/obj/%.o: %.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(SANFLAGS) -c $< -o $@
@@ -150,10 +153,10 @@ include tests/bench.mk
 EXPEDIA := $(patsubst %,$(BUILD)/corpus/expedia/%,review_ml review_time api_gateway)
 $(BUILD)/corpus/expedia/%: corpus/expedia/%.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror $< -o $@ -lcpp-httplib -lpthread
+	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror $< -o $@ -lcpp-httplib -lpthread
 $(BUILD)/tests/unit_expedia: corpus/expedia/review_service_test.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror $< -o $@ -lgtest -lgtest_main -lcpp-httplib -lpthread
+	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror $< -o $@ -lgtest -lgtest_main -lcpp-httplib -lpthread
 .PHONY: corpus
 corpus: $(EXPEDIA)  ## build the example applications that need it
 

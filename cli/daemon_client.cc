@@ -1,14 +1,3 @@
-// Debian's library is compiled with these, and they change the layout of its classes (see the
-// Cflags of its pkg-config file): without them this file and the library disagree.
-#ifndef CPPHTTPLIB_OPENSSL_SUPPORT
-#define CPPHTTPLIB_OPENSSL_SUPPORT
-#endif
-#ifndef CPPHTTPLIB_ZLIB_SUPPORT
-#define CPPHTTPLIB_ZLIB_SUPPORT
-#endif
-#ifndef CPPHTTPLIB_BROTLI_SUPPORT
-#define CPPHTTPLIB_BROTLI_SUPPORT
-#endif
 #include "cli/daemon_client.h"
 
 #include <httplib.h>

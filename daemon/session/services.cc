@@ -196,8 +196,7 @@ Result<void> Services::start(Running* service) {
   return {};
 }
 
-bool Services::is_ready(const Running& service, uint16_t port) const {
-  const ReadyCheck& ready = service.config->ready;
+bool Services::is_ready(const Running& service, const ReadyCheck& ready, uint16_t port) const {
   switch (ready.kind) {
     case ReadyCheck::Kind::kNone:
       return true;
@@ -216,7 +215,12 @@ bool Services::is_ready(const Running& service, uint16_t port) const {
 
 Result<void> Services::wait_ready(Running* service) {
   const uint16_t port = ready_port(*service->config);
-  const ReadyCheck& ready = service->config->ready;
+  ReadyCheck ready = service->config->ready;
+  for (std::string* text : {&ready.http_path, &ready.log_pattern}) {
+    auto substituted = substitute_ports(*text, lane_.ports);
+    if (!substituted) return start_error(*service, "cannot be waited for: " + substituted.error().message);
+    *text = std::move(substituted).value();
+  }
   const bool by_port =
       ready.kind == ReadyCheck::Kind::kTcp || ready.kind == ReadyCheck::Kind::kHttp;
   if (by_port && port == 0) {
@@ -225,7 +229,7 @@ Result<void> Services::wait_ready(Running* service) {
   const auto deadline = Clock::now() + ready.timeout;
   milliseconds interval = kFirstProbe;
   while (true) {
-    if (is_ready(*service, port)) {
+    if (is_ready(*service, ready, port)) {
       // Ready by a port that a program of someone else holds would be a lie: it must still live.
       if (ready.kind == ReadyCheck::Kind::kNone || !service->process->poll_exit()) return {};
     }

@@ -49,7 +49,7 @@ class Services {
   };
   Result<void> start(Running* service);
   Result<void> wait_ready(Running* service);
-  bool is_ready(const Running& service, uint16_t port) const;
+  bool is_ready(const Running& service, const ReadyCheck& ready, uint16_t port) const;
   uint16_t ready_port(const ServiceConfig& service) const;
   Error start_error(const Running& service, const std::string& what) const;
   void stop(Running* service);
