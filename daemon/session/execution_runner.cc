@@ -59,7 +59,8 @@ Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const Test
   return runner;
 }
 
-Result<void> ExecutionRunner::run_hook(const char* name, const Command& command, uint32_t number) {
+Result<void> ExecutionRunner::run_hook(const char* name, const Command& command, uint32_t number,
+                                       int stop_fd) {
   if (command.empty()) return {};
   const auto argv = lane_command(*lane_, command);
   if (!argv) return Error{std::string("hook ") + name + ": " + argv.error().message};
@@ -71,7 +72,8 @@ Result<void> ExecutionRunner::run_hook(const char* name, const Command& command,
   options.log_path = lane_->log_path(name);
   auto process = Process::spawn(options);
   if (!process) return Error{std::string("hook ") + name + ": " + process.error().message};
-  const auto status = process->wait(kHookLimit);
+  // A stop ends the preparation of an execution at once; what brings the state back may finish.
+  const auto status = process->wait(kHookLimit, stop_fd);
   if (!status) {
     process->kill_group(SIGKILL);
     process->wait(kKillLimit);
@@ -101,8 +103,13 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   auto ready = services_->prepare_execution();
   if (!ready) return ready.error();
   // Before the execution begins: what the hook does to the services is none of its RPCs.
-  if (auto hook = run_hook("before_execution", config_->hooks.before_execution, number); !hook) {
-    return hook.error();
+  if (auto hook = run_hook("before_execution", config_->hooks.before_execution, number,
+                           lane_->wake_fd);
+      !hook) {
+    if (!is_woken(lane_->wake_fd)) return hook.error();
+    ExecutionResult nothing;
+    nothing.stopped = true;
+    return nothing;
   }
   set_variable(&spawn_.environment, "FILIBUSTER_EXECUTION", std::to_string(number));
   if (auto begun = hub_->begin_execution(number, plan); !begun) return begun.error();
@@ -130,7 +137,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   if (!quiescent) result.record.quiescent = false;
   owned_->remove(process->pid());
   result.ended = services_->take_ended(suspects(result.record));
-  if (auto hook = run_hook("after_execution", config_->hooks.after_execution, number); !hook) {
+  if (auto hook = run_hook("after_execution", config_->hooks.after_execution, number, -1); !hook) {
     return hook.error();
   }
   return result;

@@ -49,7 +49,8 @@ class ExecutionRunner {
         hub_(hub),
         services_(services),
         owned_(owned) {}
-  Result<void> run_hook(const char* name, const Command& command, uint32_t number);
+  Result<void> run_hook(const char* name, const Command& command, uint32_t number,
+                        int stop_fd);
   std::vector<std::string> suspects(const ExecutionRecord& record) const;
 
   const Config* config_;

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -316,6 +317,18 @@ def test_a_killed_command_line_takes_its_daemon_and_the_services_with_it(project
     assert run.exit_code == 0 and "continuing 'probe'" in run.errors and run.executed == 25, run
 
 
+def test_ctrl_c_does_not_wait_for_the_preparation_of_an_execution(project):
+    made = pair(hooks={"before_execution": "echo $$ > pid; exec sleep 300"})
+    project.write("filibuster.json", made)
+    process = project.start("run")
+    written = project.directory / "pid"
+    wait_until(lambda: written.exists() and written.read_text().endswith("\n"), "the hook runs")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 3
+    assert not alive(int(written.read_text()))
+    assert "run the same command again to continue" in process.stderr.read()
+
+
 def test_a_second_ctrl_c_leaves_at_once(project):
     made = pair(faults=[{"inject": "503"}])
     made["tests"][0]["command"] = "touch started; exec sleep 300"
@@ -603,8 +616,7 @@ def test_a_tls_dependency_passes_untouched_and_is_listed(project):
 
 
 def test_a_database_passes_untouched_and_is_listed(project):
-    server = next((path for path in ("/usr/bin/redis-server", "/usr/local/bin/redis-server")
-                   if os.path.exists(path)), None)
+    server = shutil.which("redis-server")
     if server is None:
         pytest.skip("NOT TESTED HERE: redis-server is not installed")
     project.write("front.py", TEXT_CLIENT.replace("HELO here", "PING").replace("you said PING", "+PONG\\r")
