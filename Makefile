@@ -56,13 +56,13 @@ $(BUILD)/obj/%.o: %.cc
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(SANFLAGS) -c $< -o $@
 $(BUILD)/obj/llhttp/%.o: $(LLHTTP)/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c $< -o $@
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -ffunction-sections -c $< -o $@
 
 PRELOAD_OBJ := $(call objects,$(PRELOAD_SRC)) $(patsubst core/%.cc,$(BUILD)/obj/pic/%.o,$(CORE_SRC)) $(LLHTTP_OBJ)
 $(BUILD)/lib/libfilibuster.so: $(PRELOAD_OBJ) preload/exports.map
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) -shared -o $@ $(PRELOAD_OBJ) -static-libstdc++ -static-libgcc \
-	  -Wl,--version-script=preload/exports.map -Wl,-z,now -Wl,-z,nodelete -Wl,--no-undefined -Wl,-soname,libfilibuster.so
+	  -Wl,--version-script=preload/exports.map -Wl,-z,now -Wl,-z,nodelete -Wl,--no-undefined -Wl,-soname,libfilibuster.so -Wl,--gc-sections
 
 $(BUILD)/lib/libcore.a: $(call objects,$(CORE_SRC)) $(LLHTTP_OBJ)
 	@mkdir -p $(@D)
@@ -80,9 +80,8 @@ $(BUILD)/bin/filibuster: $(call objects,cli/main.cc) $(BUILD)/lib/libcli.a $(BUI
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(CLI_LIBS)
 
-# One unit test program for each folder of tests/unit. What lives in other processes is linked into two of
+# One unit test program for each folder of tests/unit. What lives in other processes is linked into one of
 # them without its hooks (and without preload/memory/standard_library.cc, which traps operator new).
-UNIT_preload       := $(filter preload/connection/% preload/memory/pool%,$(PRELOAD_SRC))
 UNIT_preload_agent := $(filter preload/agent/% preload/stack/% preload/interpose.cc,$(PRELOAD_SRC))
 UNIT_DIRS := $(sort $(foreach f,$(UNIT_SRC),$(word 3,$(subst /, ,$(f)))))
 UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/tests/unit_%)

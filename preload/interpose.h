@@ -25,7 +25,7 @@
 namespace filibuster::preload {
 
 // initial-exec: no lazy TLS allocation inside someone else's process.
-extern thread_local int t_hook_depth __attribute__((tls_model("initial-exec")));
+extern constinit thread_local int t_hook_depth __attribute__((tls_model("initial-exec")));
 
 class HookScope {
  public:

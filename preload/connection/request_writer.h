@@ -23,7 +23,7 @@ bool flush(Connection& connection, int fd);
 // What this thread holds, before it waits. `but`: a descriptor that it waits for only to send more
 // on (CPython polls for POLLOUT before every send of a socket with a timeout).
 void flush_holds_of_thread(int but = -1);
-extern thread_local uint32_t t_holds __attribute__((tls_model("initial-exec")));
+extern constinit thread_local uint32_t t_holds __attribute__((tls_model("initial-exec")));
 
 // `size` bytes of the request's body are about to go, or went, by another way (sendfile).
 void skip_request_body(Connection& connection, uint64_t size);

@@ -30,6 +30,6 @@ bool looks_like_requests(Connection& connection, const iovec* pieces, size_t cou
 void try_to_join(Connection& connection, bool sent, const iovec* pieces, size_t count, size_t size);
 
 // Event loops (agent.h, note_multiplexing_thread): the epoll set this thread waited on last, or -1.
-extern thread_local int t_waited_set __attribute__((tls_model("initial-exec")));
+extern constinit thread_local int t_waited_set __attribute__((tls_model("initial-exec")));
 
 }  // namespace filibuster::preload
