@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace filibuster::cli {
 namespace {
@@ -55,6 +56,16 @@ std::string cut(const std::string& text, int columns) {
 double fraction_done(const ProgressEvent& event) {
   const double all = static_cast<double>(event.executed) + static_cast<double>(event.open);
   return all > 0 ? static_cast<double>(event.executed) / all : 0;
+}
+
+// The first two lines, what fails and where, as one.
+std::string headline(std::string_view text) {
+  const size_t first = text.find('\n');
+  std::string line(text.substr(0, first));
+  if (first == std::string_view::npos) return line;
+  std::string_view second = text.substr(first + 1, text.find('\n', first + 1) - first - 1);
+  second.remove_prefix(std::min(second.find_first_not_of(' '), second.size()));
+  return second.empty() ? line : line + ": " + std::string(second);
 }
 
 }  // namespace
@@ -132,7 +143,8 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
   if (event.type == "execution") return execution(event, now);
   if (event.type == "finding") {
     ++findings_;
-    return lasting("", event.text);
+    // The news only; the summary at the end shows it whole.
+    return lasting("finding " + std::to_string(findings_) + ": " + headline(event.text));
   }
   if (event.type == "warning") return lasting("warning: " + event.text);
   if (event.type == "error") return lasting("error: " + event.text);

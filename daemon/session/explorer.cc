@@ -317,7 +317,10 @@ Result<bool> Explorer::run_search() {
       return true;
     }
     const auto next = search_->next();
-    if (!next) return true;
+    if (!next) {
+      if (auto healthy = search_->health(); !healthy) return healthy.error();
+      return true;
+    }
     auto faults = describe(next->faults);
     if (!faults) return faults.error();
     std::vector<PlannedRpcFault> plan;

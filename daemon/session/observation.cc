@@ -66,7 +66,10 @@ std::string outcome_text(const RpcRecord& rpc) {
   if (rpc.open) return "";
   switch (rpc.outcome) {
     case RpcOutcome::kAnswered:
-      return (rpc.status >= 400 ? "status:" : "ok:") + std::to_string(rpc.status);
+      if (rpc.status >= 400) return "status:" + std::to_string(rpc.status);
+      // A degraded 200 is not the same success: what it says counts, or the reduction would miss
+      // what its caller does with it.
+      return "ok:" + std::to_string(rpc.status) + ":" + to_hex(rpc.response);
     case RpcOutcome::kRefused:
       return "refused";
     case RpcOutcome::kReset:

@@ -94,11 +94,12 @@ TEST(PlainView, ExecutionLinesComeEveryTwoSecondsOrEveryTenthOfTheWork) {
   EXPECT_EQ(lines(12, milliseconds(3999)), 1);  // two seconds later
 }
 
-TEST(PlainView, FindingsAndTheSummaryAreResultsAtOnce) {
+TEST(PlainView, AFindingIsNewsAtOnceAndWholeInTheSummary) {
   ProgressView view({.terminal = false});
-  const Output finding = view.show(event(R"({"type": "finding", "text": "FINDING 1"})"), kStart);
-  EXPECT_EQ(finding.progress, "");
-  EXPECT_EQ(finding.result, "FINDING 1\n");
+  const Output finding = view.show(
+      event(R"({"type": "finding", "text": "FINDING 1\n  users -> movies\n  more"})"), kStart);
+  EXPECT_EQ(finding.progress, "finding 1: FINDING 1: users -> movies\n");
+  EXPECT_EQ(finding.result, "");  // whole in the summary
   EXPECT_NE(view.show(execution(8, 3), kStart).progress.find(", 1 finding"), std::string::npos);
   EXPECT_EQ(view.show(event(R"({"type": "done", "summary": "all\n"})"), kStart).result, "all\n");
 }
@@ -109,8 +110,8 @@ TEST(TerminalView, OneLineUpdatesItselfAndGivesWay) {
   EXPECT_EQ(view.show(execution(8, 3), kStart).progress, line);
   EXPECT_EQ(view.note("hello"), "\r\x1b[Khello\n" + line);
   const Output finding = view.show(event(R"({"type": "finding", "text": "FINDING 1"})"), kStart);
-  EXPECT_EQ(finding.progress, "\r\x1b[K");  // taken away before the result is written
-  EXPECT_EQ(finding.result, "FINDING 1\n");
+  EXPECT_EQ(finding.progress, "\r\x1b[Kfinding 1: FINDING 1\n" + line);  // above the line
+  EXPECT_EQ(finding.result, "");
   view.show(execution(9, 2), kStart);
   EXPECT_EQ(view.clear(), "\r\x1b[K");
   EXPECT_EQ(view.clear(), "");

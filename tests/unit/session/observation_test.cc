@@ -62,8 +62,10 @@ class ObservationTest : public testing::Test {
 };
 
 TEST(OutcomeText, SaysWhatTheCallerSaw) {
-  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kAnswered, 200)), "ok:200");
-  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kAnswered, 302)), "ok:302");
+  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kAnswered, 200)), "ok:200:" + to_hex(Hash128{}));
+  RpcRecord degraded = rpc_with(RpcOutcome::kAnswered, 200);
+  degraded.response = hash_text("nothing to show");
+  EXPECT_NE(outcome_text(degraded), outcome_text(rpc_with(RpcOutcome::kAnswered, 200)));
   EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kAnswered, 404)), "status:404");
   EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kRefused)), "refused");
   EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kReset)), "reset");
