@@ -103,8 +103,8 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   auto ready = services_->prepare_execution();
   if (!ready) return ready.error();
   // Before the execution begins: what the hook does to the services is none of its RPCs.
-  if (auto hook = run_hook("before_execution", config_->hooks.before_execution, number,
-                           lane_->wake_fd);
+  if (auto hook =
+          run_hook("before_execution", config_->hooks.before_execution, number, lane_->wake_fd);
       !hook) {
     if (!is_woken(lane_->wake_fd)) return hook.error();
     ExecutionResult nothing;

@@ -16,10 +16,10 @@ struct ExecutionResult {
   ExecutionRecord record;
   std::optional<ExitStatus> exit;  // of the test; nullopt: it was killed (limit, stop)
   bool timed_out = false;
-  bool stopped = false;           // the session was asked to end: no conclusion
+  bool stopped = false;                  // the session was asked to end: no conclusion
   std::vector<ServiceEnd> ended;         // services that ended during it
   std::vector<ServiceEnd> ended_before;  // between the execution before and this one
-  double seconds = 0;             // of the test process, start to end
+  double seconds = 0;                    // of the test process, start to end
 };
 
 class ExecutionRunner {
@@ -49,8 +49,7 @@ class ExecutionRunner {
         hub_(hub),
         services_(services),
         owned_(owned) {}
-  Result<void> run_hook(const char* name, const Command& command, uint32_t number,
-                        int stop_fd);
+  Result<void> run_hook(const char* name, const Command& command, uint32_t number, int stop_fd);
   std::vector<std::string> suspects(const ExecutionRecord& record) const;
 
   const Config* config_;
