@@ -17,11 +17,11 @@ extern const filibuster::preload::HookRow __stop_filibuster_hooks[]
 
 namespace filibuster::preload {
 
-thread_local int t_hook_depth __attribute__((tls_model("initial-exec"))) = 0;
+constinit thread_local int t_hook_depth __attribute__((tls_model("initial-exec"))) = 0;
 
 namespace {
 
-thread_local int t_resolving __attribute__((tls_model("initial-exec"))) = 0;
+constinit thread_local int t_resolving __attribute__((tls_model("initial-exec"))) = 0;
 
 // The function of libc with nothing but its system call: what a hook gets that runs inside dlsym.
 template <long kNumber>

@@ -21,7 +21,7 @@ FILIBUSTER_REAL(ssize_t, sendmsg, (int, const msghdr*, int))
 
 namespace filibuster::preload {
 
-thread_local uint32_t t_holds __attribute__((tls_model("initial-exec"))) = 0;
+constinit thread_local uint32_t t_holds __attribute__((tls_model("initial-exec"))) = 0;
 
 namespace {
 Pool<HoldBuffer, 4, 4096> g_hold_buffers;
@@ -30,7 +30,8 @@ Pool<HoldBuffer, 4, 4096> g_hold_buffers;
 void update_debt(Connection& c) {
   const RequestWriter& w = c.writer;
   const bool owes = w.held_size != 0 || w.wire.has_edits();
-  if (c.debt.exchange(owes) != owes) {
+  // Written by the owner of the request flow, or by the last one to close.
+  if (c.debt.load(std::memory_order_relaxed) != owes && c.debt.exchange(owes) != owes) {
     if (owes) {
       g_debts.fetch_add(1, std::memory_order_relaxed);
     } else {

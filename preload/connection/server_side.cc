@@ -5,7 +5,7 @@
 
 namespace filibuster::preload {
 
-thread_local int t_waited_set __attribute__((tls_model("initial-exec"))) = -1;
+constinit thread_local int t_waited_set __attribute__((tls_model("initial-exec"))) = -1;
 
 namespace {
 
