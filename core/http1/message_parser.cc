@@ -126,7 +126,7 @@ void MessageParser::begin_message() {
   message_bytes_ = 0;
   body_bytes_ = 0;
   start_line_done_ = start_line_cr_ = head_done_ = interim_ = until_eof_ = in_chunk_ = false;
-  whole_body_hashed_ = false;
+  whole_body_hashed_ = body_ignored_ = false;
   field_ = Field::kOther;
   after_start_line_ = 0;
   filibuster_offset_ = filibuster_end_ = skipped_ = 0;
@@ -253,7 +253,9 @@ bool MessageParser::complete_head(const char* end) {
 
 void MessageParser::take_body(const char* data, size_t size) {
   if (size == 0) return;
-  if (body_bytes_ == 0 && !until_eof_ && (parser_.flags & F_CHUNKED) == 0 &&
+  if (body_ignored_) {
+    // Counted only.
+  } else if (body_bytes_ == 0 && !until_eof_ && (parser_.flags & F_CHUNKED) == 0 &&
       parser_.content_length == 0) {
     // A body of known length, and llhttp has counted it down: this piece is all of it.
     body_hash_ = hash_bytes(data, size);
@@ -268,14 +270,16 @@ void MessageParser::take_body(const char* data, size_t size) {
 
 void MessageParser::complete_message(size_t end) {
   Hash128 digest;
-  if (whole_body_hashed_) {
+  if (body_ignored_) {
+    // Zero.
+  } else if (whole_body_hashed_) {
     digest = body_hash_;
   } else if (body_bytes_ == skipped_) {
     digest = hash_bytes("", 0);
   } else {
     digest = body_stream_.digest();
   }
-  if (skipped_ != 0) digest = combine(digest, skipped_);
+  if (skipped_ != 0 && !body_ignored_) digest = combine(digest, skipped_);
   state_ = ParseState::kStart;
   if (!interim_) handler_->on_complete(end, digest, body_bytes_);
   message_bytes_ = 0;

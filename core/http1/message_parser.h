@@ -93,6 +93,8 @@ class MessageParser {
   // End of the stream: completes a body that is delimited by it. Returns the state after it: kHead
   // or kBody if a message was cut short.
   ParseState finish();
+  // Called in on_head: nobody reads the digest of this message's body. on_complete gets a zero one.
+  void ignore_body() { body_ignored_ = true; }
   // Responses: what the request was, to be called in order, before its response begins. A response
   // to HEAD has no body; a 2xx to CONNECT upgrades. Interim 1xx responses (but 101) do not count.
   // More than kMaxOutstanding of them unanswered: kInvalid.
@@ -143,6 +145,7 @@ class MessageParser {
   bool interim_ = false;
   bool until_eof_ = false;
   bool in_chunk_ = false;
+  bool body_ignored_ = false;       // no digest is wanted
   bool whole_body_hashed_ = false;  // the body came in one piece: body_hash_ is its digest
   Field field_ = Field::kOther;
   size_t after_start_line_ = 0;

@@ -104,6 +104,8 @@ struct IncomingInfo {
 // Emits RpcReceived (for an entry without header: RpcIssued with kRpcEntry first). nullptr: not
 // during an execution, a stale or forged header (reported), or a table is full (reported).
 Incoming* incoming_begin(const IncomingInfo& info);
+// Will incoming_body_complete read the digest? (nullptr: no)
+bool incoming_needs_body(const Incoming* incoming);
 // The whole request body of an entry without header is known: finalises its index.
 void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t size);
 void incoming_end(Incoming* incoming, uint16_t status);

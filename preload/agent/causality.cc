@@ -3,6 +3,15 @@
 #include "preload/agent/counters.h"
 
 namespace filibuster::preload {
+namespace {
+
+// Of a slot that the caller owns: nobody else writes it.
+void next_use(Incoming* slot) {
+  slot->use.store(slot->use.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_release);  // before what is written to the slot next
+}
+
+}  // namespace
 
 Incoming* IncomingTable::claim() {
   const uint32_t hint = hint_.load(std::memory_order_relaxed) % kSlots;
@@ -18,7 +27,7 @@ Incoming* IncomingTable::claim() {
     uint32_t used = used_.load(std::memory_order_relaxed);
     while (used <= at && !used_.compare_exchange_weak(used, at + 1, std::memory_order_acq_rel)) {
     }
-    slot->use.fetch_add(1, std::memory_order_acq_rel);
+    next_use(slot);
     slot->rpc = slot->generation = 0;
     slot->agent = slot->execution = 0;
     slot->multiplexed = slot->entry = slot->late = slot->preliminary = false;
@@ -31,7 +40,10 @@ Incoming* IncomingTable::claim() {
 }
 
 void IncomingTable::open(Incoming* incoming, ThreadRequests* thread) {
-  if (has_inherited_.exchange(false, std::memory_order_acq_rel)) drop_inherited(thread);
+  if (has_inherited_.load(std::memory_order_relaxed) &&
+      has_inherited_.exchange(false, std::memory_order_acq_rel)) {
+    drop_inherited(thread);
+  }
   incoming->state.store(Incoming::kOpen, std::memory_order_release);
   count(incoming, true);
 
@@ -56,7 +68,7 @@ void IncomingTable::open(Incoming* incoming, ThreadRequests* thread) {
 
 void IncomingTable::close(Incoming* incoming) {
   count(incoming, false);
-  incoming->use.fetch_add(1, std::memory_order_acq_rel);  // references die before the slot is free
+  next_use(incoming);  // references die before the slot is free
   incoming->state.store(Incoming::kFree, std::memory_order_release);
   hint_.store(slot_of(incoming), std::memory_order_relaxed);
 }

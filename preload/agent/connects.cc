@@ -83,7 +83,8 @@ void connect_carries_request(Hash128 key) {
 ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
   ConnectDecision decision;
   uint32_t execution = 0;
-  Attachment* a = attach_executing(&execution);
+  uint64_t now = 0;
+  Attachment* a = attach_executing(&execution, &now);
   if (a == nullptr) return decision;
   const TargetInfo target = lookup_target(address, size);
   if ((target.flags & (kTargetNever | kTargetIgnored)) != 0) return decision;

@@ -25,7 +25,7 @@ bool body_expected(const http1::MessageHead& head) {
 }
 
 // The test is not preloaded, or its runtime cannot be: the index is formed here, under [].
-bool begin_entry(Attachment* a, uint32_t execution, const http1::MessageHead& head,
+bool begin_entry(Attachment* a, uint32_t execution, uint64_t now, const http1::MessageHead& head,
                  Incoming* incoming) {
   const Identity& id = identity();
   const uint32_t parts = a->lane->index_parts;
@@ -58,7 +58,7 @@ bool begin_entry(Attachment* a, uint32_t execution, const http1::MessageHead& he
         head.target.size() < sizeof pending.text ? head.target.size() : sizeof pending.text);
     std::memcpy(pending.text, head.target.data(), pending.size);
   }
-  emit_issued(a, execution, now_ns(), event);
+  emit_issued(a, execution, now, event);
   return true;
 }
 
@@ -85,7 +85,8 @@ bool begin_with_header(Attachment* a, uint32_t current, std::string_view value,
 
 Incoming* incoming_begin(const IncomingInfo& info) {
   uint32_t execution = 0;
-  Attachment* a = attach_executing(&execution);
+  uint64_t now = 0;
+  Attachment* a = attach_executing(&execution, &now);
   if (a == nullptr) return nullptr;
   Incoming* incoming = g_incoming.claim();
   if (incoming == nullptr) {
@@ -101,7 +102,7 @@ Incoming* incoming_begin(const IncomingInfo& info) {
   incoming->multiplexed = info.multiplexed;
   const std::string_view header = info.head->filibuster;
   if ((header.empty() || !begin_with_header(a, execution, header, incoming)) &&
-      !begin_entry(a, execution, *info.head, incoming)) {
+      !begin_entry(a, execution, now, *info.head, incoming)) {
     g_incoming.abandon(incoming);
     g_incoming_lost_in.store(execution, std::memory_order_release);
     report_note("the table of invocation counters is full: requests passed unseen");
@@ -114,12 +115,16 @@ Incoming* incoming_begin(const IncomingInfo& info) {
   event.thread = thread_id();
   if (incoming->entry) event.flags |= kRpcEntry;
   if (incoming->late) event.flags |= kRpcLate;
-  emit(a, EventType::kRpcReceived, incoming->execution, now_ns(), event);
+  emit(a, EventType::kRpcReceived, incoming->execution, now, event);
   return incoming;
 }
 
+bool incoming_needs_body(const Incoming* incoming) {
+  return incoming != nullptr && incoming->entry && incoming->preliminary;
+}
+
 void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t) {
-  if (incoming == nullptr || !incoming->entry || !incoming->preliminary) return;
+  if (!incoming_needs_body(incoming)) return;
   Attachment* a = g_attachment.load(std::memory_order_acquire);
   if (a == nullptr || !a->issued(incoming->rpc, incoming->generation)) return;
   incoming->preliminary = false;

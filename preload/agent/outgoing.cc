@@ -81,10 +81,13 @@ void lane_is_incomplete(Attachment* a) {
 }
 
 void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
-  *call = OutgoingCall{};
+  // All else is set below, or read only behind one of these (the whole of it is half a kilobyte).
+  call->active = call->insert_header = call->overwrite_header = call->faulted = false;
+  call->flags = 0;
   if ((info.target.flags & (kTargetNever | kTargetIgnored)) != 0) return;
   uint32_t current = 0;
-  Attachment* a = attach_executing(&current);
+  uint64_t now = 0;
+  Attachment* a = attach_executing(&current, &now);
   if (a == nullptr) return;
   LaneMemory* lane = a->lane;
   const uint32_t parts = lane->index_parts;
@@ -164,7 +167,9 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   context.path = call->index;
   encode_header_line(context, call->header_line);
 
-  emit_issued(a, call->execution, now_ns(), event);
+  std::span<uint8_t> left;
+  if (scratch) left = {scratch.data() + stack.text_size, Scratch::kSize - stack.text_size};
+  emit_issued(a, call->execution, now, event, left);
   if (!late) consult_plan(a, call);
 }
 

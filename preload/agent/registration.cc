@@ -267,7 +267,7 @@ Attachment* attach() {
   return a != nullptr ? a : register_with(page, generation);
 }
 
-Attachment* attach_executing(uint32_t* execution) {
+Attachment* attach_executing(uint32_t* execution, uint64_t* now) {
   Attachment* a = attach();
   if (a == nullptr || a->lane->state.load(std::memory_order_acquire) !=
                           static_cast<uint32_t>(LaneState::kExecuting))
@@ -275,8 +275,8 @@ Attachment* attach_executing(uint32_t* execution) {
   *execution = a->lane->execution.load(std::memory_order_acquire);
   if (!own_process()) return nullptr;
   const uint64_t renewed = a->lane->lease_ns.load(std::memory_order_relaxed);
-  const uint64_t now = now_ns();
-  if (now > renewed && now - renewed > kGoneNs) {
+  *now = now_ns();
+  if (*now > renewed && *now - renewed > kGoneNs) {
     a->lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }

@@ -68,7 +68,13 @@ void write_event(Attachment* attachment, EventType type, uint32_t execution, uin
   ring_write(attachment->ring, static_cast<uint16_t>(type), execution, time_ns, {&part, 1});
 }
 
-void emit_issued(Attachment* attachment, uint32_t execution, uint64_t time_ns, RpcIssued event) {
+void emit_issued(Attachment* attachment, uint32_t execution, uint64_t time_ns,
+                 const RpcIssued& issued, std::span<uint8_t> buffer) {
+  if (const size_t size = encode(issued, buffer.data(), buffer.size()); size != 0) {
+    write_event(attachment, EventType::kRpcIssued, execution, time_ns, buffer.data(), size);
+    return;
+  }
+  RpcIssued event = issued;
   Scratch scratch;
   if (!scratch) {
     // Every buffer is with another thread: the identity of the RPC matters more than its texts.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "core/protocol/control_page.h"
@@ -41,9 +42,10 @@ extern std::atomic<Attachment*> g_attachment;
 
 // Registers if need be (agent.h attached()); nullptr: pass through.
 Attachment* attach();
-// attach() and an execution runs and this is our process; `*execution` is its number. Also nullptr
-// when the daemon has not renewed its lease for so long that it must be gone.
-Attachment* attach_executing(uint32_t* execution);
+// attach() and an execution runs and this is our process; `*execution` is its number, `*now` the
+// time (the clock is a tenth of what an event costs: read once). Also nullptr when the daemon has
+// not renewed its lease for so long that it must be gone.
+Attachment* attach_executing(uint32_t* execution, uint64_t* now);
 
 // Who this process is: the environment as it was at start, before the host could overwrite it.
 struct Identity {
@@ -105,8 +107,10 @@ void emit(Attachment* attachment, EventType type, uint32_t execution, uint64_t t
   }
   write_event(attachment, type, execution, time_ns, buffer, size);
 }
-// RpcIssued with all its texts; without those that do not fit.
-void emit_issued(Attachment* attachment, uint32_t execution, uint64_t time_ns, RpcIssued event);
+// RpcIssued with all its texts; without those that do not fit. `buffer` is room that the
+// caller has left for the encoded event; where it does not suffice another is taken.
+void emit_issued(Attachment* attachment, uint32_t execution, uint64_t time_ns,
+                 const RpcIssued& event, std::span<uint8_t> buffer = {});
 
 // --- what after_fork_in_child and registration tell the other files -----------------------------
 
