@@ -1,0 +1,203 @@
+"""Which request caused an RPC: right, or not known; never wrong. The paths of the requests carry what the
+application knows of it: the RPCs of request /n are /n/0 and /n/1."""
+import pytest
+
+from conftest import PYTHON
+from rpc_tree import causes, chains, observe
+from small_apps import APPS, relay, url
+
+
+def streams(name, *calls):
+    return {"name": name, "command": f"exec {PYTHON} {APPS}/streams.py ${{port:{name}}} " + " ".join(calls)}
+
+
+def flask(*calls):
+    return {"name": "web", "command": f"exec {PYTHON} {APPS}/web.py ${{port:web}}", "env": {"CALLS": " ".join(calls)}}
+
+
+def many(number, name="web"):
+    return f"exec {PYTHON} {APPS}/many.py {number} {url(name, '')}"
+
+
+def attributions(run, caller="web"):
+    """(right, unknown, wrong) over the RPCs of `caller`."""
+    rpcs = run.test["reference"]
+    by_index = {rpc["index"]: rpc for rpc in rpcs}
+    right, unknown, wrong = [], [], []
+    for rpc in rpcs:
+        if rpc["caller"] != caller:
+            continue
+        if rpc["cause"] == "none":
+            assert rpc["parent"] == ""
+            unknown.append(rpc["path"])
+        elif by_index[rpc["parent"]]["path"] == "/" + rpc["path"].split("/")[1]:
+            right.append(rpc["path"])
+        else:
+            wrong.append((rpc["path"], by_index[rpc["parent"]]["path"]))
+    return right, unknown, wrong
+
+
+@pytest.mark.parametrize("number", [1, 2, 8])
+def test_a_threaded_server_with_concurrent_requests(project, number):
+    run = observe(project, [relay("back"), flask(url("back", ""), url("back", ""))], many(number))
+    right, unknown, wrong = attributions(run)
+    assert wrong == [] and unknown == []
+    assert sorted(right) == sorted(f"/{n}/{call}" for n in range(number) for call in range(2))
+    assert causes(run, "web") == {"thread"}
+
+
+def test_an_event_loop_with_one_request(project):
+    run = observe(project, [relay("back"), streams("web", url("back", ""), url("back", ""))], many(1))
+    assert attributions(run) == (["/0/0", "/0/1"], [], [])
+    assert causes(run, "web") == {"only-active"}
+
+
+def test_an_event_loop_with_concurrent_requests_is_not_guessed(project):
+    """`back` answers slowly enough for all to be open: it waits until the last has come."""
+    project.write("gate.py", GATE)
+    gate = {"name": "back", "command": f"exec {PYTHON} gate.py ${{port:back}} 8"}
+    run = observe(project, [gate, streams("web", url("back", ""), url("back", ""))], many(8), complete=False)
+    right, unknown, wrong = attributions(run)
+    assert wrong == [], wrong
+    assert len(right) + len(unknown) == 16
+    assert len(unknown) >= 8, "with several open requests an event loop proves nothing"
+    assert causes(run, "web") <= {"only-active", "none"}
+    assert len(run.test["without_cause"]) == len(unknown), "each is listed"
+    assert all("cause" in line for line in run.test["without_cause"])
+
+
+# Answers when the first calls (/n/0) of NUMBER requests are there.
+GATE = """
+import http.server, sys, threading
+everyone = threading.Barrier(int(sys.argv[2]))
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path.endswith("/0"):
+            everyone.wait(timeout=30)
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *arguments): pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_a_threaded_server_whose_requests_are_all_open(project):
+    """The control: the same overlap, and the thread still tells them apart."""
+    project.write("gate.py", GATE)
+    gate = {"name": "back", "command": f"exec {PYTHON} gate.py ${{port:back}} 8"}
+    run = observe(project, [gate, flask(url("back", ""), url("back", ""))], many(8))
+    right, unknown, wrong = attributions(run)
+    assert (len(right), unknown, wrong) == (16, [], [])
+
+
+# Answers GET /n only after three more heartbeats have come.
+BEATEN = """
+import http.server, sys, threading
+changed, beats = threading.Condition(), 0
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        global beats
+        with changed:
+            if self.path == "/heartbeat":
+                beats += 1
+                changed.notify_all()
+            else:
+                enough = beats + 3
+                changed.wait_for(lambda: beats >= enough, timeout=30)
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *arguments): pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+@pytest.mark.parametrize("number", [1, 8])
+def test_a_heartbeat_is_never_caused_by_a_request(project, number):
+    """Every 5 ms, from a thread of its own; each request is open for several beats."""
+    project.write("back.py", BEATEN)
+    back = {"name": "back", "command": f"exec {PYTHON} back.py ${{port:back}}"}
+    web = relay("web", url("back", "/called"), options=f"--heartbeat {url('back', '/heartbeat')}")
+    run = observe(project, [back, web], many(number), complete=False)
+    beats = [rpc for rpc in run.test["reference"] if rpc["path"] == "/heartbeat"]
+    assert len(beats) >= 3, "it did beat while requests were open"
+    assert {rpc["cause"] for rpc in beats} == {"none"} and {rpc["parent"] for rpc in beats} == {""}
+    assert any("/heartbeat" in line for line in run.test["without_cause"]), "it is listed"
+    others = [rpc for rpc in run.test["reference"] if rpc["path"] == "/called"]
+    assert [rpc["cause"] for rpc in others] == ["thread"] * number
+
+
+# An event loop that copies the headers of a request into the one that it forwards, as proxies do.
+FORWARD = """
+import asyncio, sys
+port, target = int(sys.argv[1]), int(sys.argv[2])
+async def serve(reader, writer):
+    head = await reader.readuntil(b"\\r\\n\\r\\n")
+    to, out = await asyncio.open_connection("127.0.0.1", target)
+    from_, back = to, writer
+    out.write(head.replace(b" HTTP/", b"/forwarded HTTP/", 1))
+    back.write(await from_.read())
+    await back.drain()
+    back.close()
+    out.close()
+async def main():
+    async with await asyncio.start_server(serve, "127.0.0.1", port) as server:
+        await server.serve_forever()
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("number", [1, 8])
+def test_forwarded_headers_prove_the_cause_where_nothing_else_does(project, number):
+    project.write("forward.py", FORWARD)
+    project.write("gate.py", GATE.replace("/0", "/forwarded"))
+    gate = {"name": "back", "command": f"exec {PYTHON} gate.py ${{port:back}} {number}"}
+    web = {"name": "web", "command": f"exec {PYTHON} forward.py ${{port:web}} ${{port:back}}"}
+    run = observe(project, [gate, web], many(number))
+    right, unknown, wrong = attributions(run)
+    assert sorted(right) == sorted(f"/{n}/forwarded" for n in range(number))
+    assert unknown == [] and wrong == []
+    assert causes(run, "web") == {"header"}
+
+
+# GET /n calls itself with /n-1, down to /0: the paths nest.
+SELF = """
+import http.client, http.server, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        n = int(self.path[1:])
+        for _ in range(2 if n else 0):
+            own = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=20)
+            own.request("GET", f"/{n - 1}")
+            own.getresponse().read()
+            own.close()
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *arguments): pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_a_service_that_calls_itself_has_a_path_for_each_depth(project):
+    project.write("self.py", SELF)
+    web = {"name": "web", "command": f"exec {PYTHON} self.py ${{port:web}}"}
+    run = observe(project, [web], f"curl -sS {url('web')}3")
+    top = "test>web GET /3 200"
+    expected, level = [top], [top]
+    for n in (2, 1, 0):
+        level = [f"{above} / web>web GET /{n} 200" for above in level for _ in range(2)]
+        expected += level
+    assert chains(run) == sorted(expected)
+    counts = [rpc["count"] for rpc in run.test["reference"] if rpc["caller"] == "web"]
+    assert sorted(counts) == [1] * 7 + [2] * 7
+
+
+def test_a_test_that_is_not_preloaded_enters_where_it_arrives(project):
+    run = observe(project, [relay("back"), flask(url("back", ""), url("back", ""))],
+                  "env -u LD_PRELOAD curl -sS " + " ".join(f"{url('web')}{n}" for n in (0, 1, 1)))
+    tops = [rpc for rpc in run.test["reference"] if rpc["path"].count("/") == 1]
+    assert [(rpc["path"], rpc["count"], rpc["cause"], rpc["service"]) for rpc in tops] == [
+        ("/0", 1, "entry", "web"), ("/1", 1, "entry", "web"), ("/1", 2, "entry", "web")]
+    assert [(rpc["stack"], rpc["caller"]) for rpc in tops] == [([], "")] * 3, "nobody saw who called"
+    right, unknown, wrong = attributions(run)
+    assert (len(right), unknown, wrong) == (6, [], [])
+    assert len({rpc["index"] for rpc in run.test["reference"]}) == 9
