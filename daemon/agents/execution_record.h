@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/fault/fault.h"
@@ -11,6 +12,9 @@
 #include "core/protocol/events.h"
 
 namespace filibuster {
+
+// How `RpcRecord::fault_detail` begins when a silence lasted until the hang limit: a finding.
+inline constexpr std::string_view kCallerHasNoTimeout = "caller has no timeout";
 
 struct RpcRecord {
   uint64_t rpc = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/http1/message_parser.h"
+#include "daemon/agents/execution_record.h"
 
 namespace filibuster {
 namespace {
@@ -218,7 +219,7 @@ void Finisher::expire(uint64_t now_ns) {
     } else if (hand_off.kind == HandOffKind::kDrainThenAnswer) {
       report_(hand_off.execution, hand_off.rpc, "the caller does not read the answer " + limit);
     } else if (!connection.app_half_closed) {
-      report_(hand_off.execution, hand_off.rpc, "caller has no timeout " + limit);
+      report_(hand_off.execution, hand_off.rpc, std::string(kCallerHasNoTimeout) + " " + limit);
     }
     if (!connection.answered) close_with_reset(std::move(connection.held));
     connections_.erase(number);

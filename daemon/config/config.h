@@ -70,7 +70,7 @@ struct BoundsConfig {
   uint64_t max_executions = 0;
   uint32_t max_faults = 0;
   std::chrono::milliseconds quiesce_timeout{5000};
-  std::optional<std::chrono::milliseconds> hang_limit;  // default: 3 x reference, at least 5 s
+  std::optional<std::chrono::milliseconds> hang_limit;  // default: 3 x reference, at least 6 s
   std::optional<std::chrono::milliseconds> test_timeout;  // default: 10 x reference, at least 10 s
   bool stop_at_first = false;
 };

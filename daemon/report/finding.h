@@ -21,9 +21,10 @@ enum class Verdict : uint8_t {
   kPlanNotMet,    // a planned fault did not fire: no conclusion
   kIncomplete,    // events were lost
   kNotQuiescent,  // passed, but RPCs stayed open beyond quiesce_timeout
+  kNoTimeout,     // passed, but a caller waited for an answer until hang_limit
 };
 std::string_view verdict_name(Verdict verdict);
-// Is it a finding for the user (kFailed, kCrashed, kTestTimeout)?
+// Is it a finding for the user (kFailed, kCrashed, kTestTimeout, kNoTimeout)?
 bool is_failure(Verdict verdict);
 
 struct InjectedFault {        // one fault of one execution, for a person and for replay

@@ -12,7 +12,7 @@ struct VerdictRow {
   std::string_view name;
   bool failure;
 };
-constexpr std::array<VerdictRow, 7> kVerdicts = {{
+constexpr std::array<VerdictRow, 8> kVerdicts = {{
     {"passed", false},
     {"failed", true},
     {"crashed", true},
@@ -20,6 +20,7 @@ constexpr std::array<VerdictRow, 7> kVerdicts = {{
     {"plan-not-met", false},
     {"incomplete", false},
     {"not-quiescent", false},
+    {"no-timeout", true},
 }};
 
 using FaultKeys = std::set<std::pair<Hash128, std::string>>;

@@ -133,6 +133,7 @@ std::string headline(const Finding& finding) {
   std::string what = "the test fails";
   if (first.verdict == Verdict::kCrashed) what = "a service crashes";
   if (first.verdict == Verdict::kTestTimeout) what = "the test does not end";
+  if (first.verdict == Verdict::kNoTimeout) what = "a caller waits without end";
   if (!first.detail.empty()) what += " (" + redact(first.detail) + ")";
   return finding.minimal.empty()
              ? what + " without any fault"

@@ -14,24 +14,9 @@ namespace fs = std::filesystem;
 
 constexpr int kReferenceAttempts = 3;            // the service table settles within them
 constexpr milliseconds kReferenceLimit{600000};  // of a test whose time is not yet known
-constexpr milliseconds kLeastHangLimit{5000};
+// Above 5 s, which many clients have as their own limit: theirs must fire first.
+constexpr milliseconds kLeastHangLimit{6000};
 constexpr milliseconds kLeastTestLimit{10000};
-
-std::string fault_identity(const InjectedFault& fault) {
-  return to_hex(fault.index) + ":" + fault.fault;
-}
-
-std::set<std::string> fault_set(const std::vector<InjectedFault>& faults) {
-  std::set<std::string> out;
-  for (const InjectedFault& fault : faults) out.insert(fault_identity(fault));
-  return out;
-}
-
-std::string set_key(const std::vector<InjectedFault>& faults) {
-  std::string all;
-  for (const std::string& identity : fault_set(faults)) all += identity + "\n";
-  return to_hex(hash_text(all));
-}
 
 milliseconds in_milliseconds(double seconds) {
   return milliseconds(static_cast<int64_t>(seconds * 1000));
@@ -120,54 +105,6 @@ Result<void> Explorer::open_store() {
   if (auto added = outcomes_->add_faults(context_.config); !added) return added;
   if (search_->counts().executed == 0) remove_old_counterexamples();
   return load_results();
-}
-
-// Those of earlier sessions of the same test would mix with this session's.
-void Explorer::remove_old_counterexamples() const {
-  std::error_code failed;
-  for (const auto& entry :
-       fs::directory_iterator(context_.lane.root + "/counterexamples", failed)) {
-    const auto text = read_file(entry.path().string());
-    if (!text) continue;
-    const auto old = parse_counterexample(text.value());
-    if (old.ok() && old.value().test == context_.test.name) fs::remove(entry.path(), failed);
-  }
-}
-
-Result<void> Explorer::load_results() {
-  auto rows = store_->results();
-  if (!rows) return rows.error();
-  for (const auto& [number, text] : rows.value()) {
-    context_.counters->next_execution = std::max(context_.counters->next_execution, number + 1);
-    const auto json = nlohmann::json::parse(text, nullptr, false);
-    if (!json.is_object()) continue;
-    seconds_.push_back(json.value("seconds", 0.0f));
-    if (json.contains("skipped")) {
-      exploration_.report.skipped.push_back({json.value("skipped", ""), json.value("reason", "")});
-    }
-    if (!json.contains("failure")) continue;
-    const auto failure = parse_counterexample(json.value("failure", ""));
-    if (!failure) return failure.error();
-    Execution execution;
-    execution.test = context_.test.name;
-    execution.id = json.value("id", 0u);
-    execution.number = number;
-    execution.faults = failure.value().faults;
-    execution.verdict = static_cast<Verdict>(json.value("verdict", 0));
-    execution.detail = failure.value().detail;
-    execution.output = failure.value().output;
-    execution.seconds = json.value("seconds", 0.0);
-    failing_sets_.push_back(fault_set(execution.faults));
-    const std::string key = set_key(execution.faults);
-    const auto finding = store_->meta("finding:" + key);
-    if (finding && finding.value()) {
-      const auto known = nlohmann::json::parse(*finding.value(), nullptr, false);
-      findings_[key] = {known.value("number", 0u), known.value("reproduced", false),
-                        known.value("counterexample", "")};
-    }
-    failures_[execution.id] = std::move(execution);
-  }
-  return {};
 }
 
 std::string Explorer::no_rpc_hint() const {
@@ -293,7 +230,7 @@ Result<std::vector<InjectedFault>> Explorer::describe(
     const FaultSpec* fault = outcomes_->fault(planned.fault);
     if (rpc == nullptr || fault == nullptr) {
       return Error{"the store of this session does not know RPC " + to_hex(planned.index) +
-                   "; begin anew with --restart"};
+                   "; begin anew with --restart-session"};
     }
     out.push_back(*rpc);
     out.back().fault = to_text(*fault);
@@ -415,108 +352,6 @@ void Explorer::tell_execution(const Execution& execution) {
                  {"seconds", execution.seconds},
                  {"rate", rate},
                  {"eta_seconds", eta}});
-}
-
-Result<bool> Explorer::replays(const std::vector<PlannedRpcFault>& plan) {
-  auto again = attempt(plan);
-  if (!again) return again.error();
-  return is_failure(again->judgement.verdict);
-}
-
-Result<void> Explorer::found(const Execution& execution, const std::vector<PlannedRpcFault>& plan) {
-  const std::set<std::string> set = fault_set(execution.faults);
-  const bool belongs_to_earlier = std::any_of(
-      failing_sets_.begin(), failing_sets_.end(), [&](const std::set<std::string>& earlier) {
-        return std::includes(set.begin(), set.end(), earlier.begin(), earlier.end());
-      });
-  failing_sets_.push_back(set);
-  if (belongs_to_earlier) return {};
-  auto reproduced = replays(plan);
-  if (!reproduced) return reproduced.error();
-  Known known;
-  known.reproduced = reproduced.value();
-  known.counterexample = write_counterexample(execution, &known.number);
-  const std::string key = set_key(execution.faults);
-  findings_[key] = known;
-  const nlohmann::json row{{"number", known.number},
-                           {"reproduced", known.reproduced},
-                           {"counterexample", known.counterexample}};
-  if (auto set_row = store_->set_meta("finding:" + key, dump_json(row)); !set_row) return set_row;
-  Finding finding;
-  finding.first = execution;
-  finding.minimal = execution.faults;
-  finding.reproduced = known.reproduced;
-  finding.counterexample = known.counterexample;
-  context_.sink({{"type", "finding"},
-                 {"test", execution.test},
-                 {"number", known.number},
-                 {"text", to_text(finding)},
-                 {"counterexample", known.counterexample}});
-  return {};
-}
-
-std::string Explorer::write_counterexample(const Execution& execution, uint32_t* number) {
-  const std::string folder = context_.lane.root + "/counterexamples";
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  *number = 1;
-  while (fs::exists(folder + "/" + std::to_string(*number) + ".json", failed)) ++*number;
-  Counterexample out;
-  out.test = execution.test;
-  out.config_path = context_.config.path;
-  out.config_text = context_.config_text;
-  out.directory = context_.config.directory;
-  out.index_parts = context_.config.index_parts;
-  out.faults = execution.faults;
-  out.verdict = std::string(verdict_name(execution.verdict));
-  out.detail = execution.detail;
-  out.output = execution.output;
-  const std::string path = folder + "/" + std::to_string(*number) + ".json";
-  if (auto written = write_file(path, to_json(out)); !written) {
-    warn(written.error().message);
-    return "";
-  }
-  return path;
-}
-
-void Explorer::finish_report() {
-  TestReport& report = exploration_.report;
-  report.test = context_.test.name;
-  if (search_) report.counts = search_->counts();
-  report.fault_configuration = describe_faults(context_.config);
-  std::vector<Execution> failures;
-  for (const auto& [id, execution] : failures_) failures.push_back(execution);
-  std::sort(failures.begin(), failures.end(),
-            [](const Execution& a, const Execution& b) { return a.number < b.number; });
-  report.findings = group_failures(failures);
-  for (Finding& finding : report.findings) {
-    const auto known = findings_.find(set_key(finding.minimal));
-    if (known == findings_.end()) continue;
-    finding.reproduced = known->second.reproduced;
-    finding.counterexample = known->second.counterexample;
-  }
-  if (report.counts.beyond_bound > 0) {
-    const BoundsConfig& bounds = context_.config.bounds;
-    std::string reason;
-    if (bounds.max_executions > 0) {
-      reason += "bound max_executions " + std::to_string(bounds.max_executions);
-    }
-    if (bounds.max_faults > 0) {
-      reason += (reason.empty() ? "" : ", ") + std::string("bound max_faults ") +
-                std::to_string(bounds.max_faults);
-    }
-    report.skipped.push_back({std::to_string(report.counts.beyond_bound) + " executions", reason});
-  }
-  for (const auto& [rpc, reason] : left_out_) report.without_cause.push_back(rpc + ": " + reason);
-  for (const auto& [key, row] : dependencies_) report.dependencies_not_tested.push_back(row);
-  report.notes = context_.preflight;
-  report.notes.insert(report.notes.end(), notes_.begin(), notes_.end());
-  if (!context_.config.reduce) report.notes.push_back("reduction (ESR) was off");
-  if (!seconds_.empty()) {
-    const auto middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);
-    std::nth_element(seconds_.begin(), middle, seconds_.end());
-    report.median_execution_seconds = *middle;
-  }
 }
 
 Exploration Explorer::explore() {

@@ -58,6 +58,12 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
                                        std::to_string(static_cast<int>(result.seconds)) + " s"};
   }
   if (result.exit && !result.exit->success()) return {Verdict::kFailed, to_text(*result.exit)};
+  for (const RpcRecord& rpc : record.rpcs) {
+    // The test passed only because the silence was ended for it.
+    if (rpc.fault_detail.starts_with(kCallerHasNoTimeout)) {
+      return {Verdict::kNoTimeout, rpc.caller + ": " + rpc.fault_detail};
+    }
+  }
   if (!record.quiescent) {
     return {Verdict::kNotQuiescent, "still open: " + join(record.still_open)};
   }

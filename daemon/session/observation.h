@@ -16,8 +16,8 @@
 namespace filibuster {
 
 // What its caller saw of an RPC: the injected fault's key; else "refused", "reset", "timeout",
-// "garbled", "status:503" (400 and above), "ok:200:BODY-DIGEST"; "" while it is open. Equal texts are equal
-// outcomes for ESR, so that an organic 503 equals an injected one.
+// "garbled", "status:503" (400 and above), "ok:200:BODY-DIGEST"; "" while it is open. Equal texts
+// are equal outcomes for ESR, so that an organic 503 equals an injected one.
 std::string outcome_text(const RpcRecord& rpc);
 // to_text(fault), made unique where a body or headers of its own make it another outcome.
 std::string fault_key(const FaultSpec& fault);

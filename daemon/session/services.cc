@@ -218,7 +218,8 @@ Result<void> Services::wait_ready(Running* service) {
   ReadyCheck ready = service->config->ready;
   for (std::string* text : {&ready.http_path, &ready.log_pattern}) {
     auto substituted = substitute_ports(*text, lane_.ports);
-    if (!substituted) return start_error(*service, "cannot be waited for: " + substituted.error().message);
+    if (!substituted)
+      return start_error(*service, "cannot be waited for: " + substituted.error().message);
     *text = std::move(substituted).value();
   }
   const bool by_port =

@@ -242,7 +242,9 @@ def test_a_caller_without_a_timeout_is_reported_as_such(project):
     project.write("filibuster.json", pair("--timeout 0", faults=[{"inject": "timeout"}],
                                           bounds={"hang_limit": 0.5}))
     run = project.filibuster("run")
-    assert run.executed == 2, run
+    assert run.executed == 2 and run.exit_code == 1, run
+    (finding,) = run.test["findings"]
+    assert finding["first"]["verdict"] == "no-timeout", finding
     said = json.dumps(run.report)
     assert "caller has no timeout" in said and "hang limit 0.5 s" in said, run.report
     assert "caller has no timeout" in run.output and "back" in next(

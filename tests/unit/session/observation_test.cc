@@ -247,6 +247,16 @@ TEST(Judgement, ACrashIsNamedWithItsSignalEvenIfTheTestPasses) {
   EXPECT_EQ(judge(result, {}).detail, "users ended by SIGSEGV; movies ended with exit status 3");
 }
 
+TEST(Judgement, ASilenceThatLastedUntilTheHangLimitIsAFinding) {
+  ExecutionResult result = result_with_exit(0);
+  RpcRecord rpc;
+  rpc.caller = "users";
+  rpc.fault_detail = std::string(kCallerHasNoTimeout) + " (hang limit 6 s reached)";
+  result.record.rpcs = {rpc};
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kNoTimeout);
+  EXPECT_EQ(judge(result, {}).detail, "users: caller has no timeout (hang limit 6 s reached)");
+}
+
 TEST(Judgement, ATestThatDoesNotEndIsAFinding) {
   ExecutionResult result;
   result.timed_out = true;
