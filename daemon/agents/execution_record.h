@@ -13,7 +13,7 @@
 
 namespace filibuster {
 
-// How `RpcRecord::fault_detail` begins when a silence lasted until the hang limit: a finding.
+// Stands in `RpcRecord::fault_detail` when a silence lasted until the hang limit: a finding.
 inline constexpr std::string_view kCallerHasNoTimeout = "caller has no timeout";
 
 struct RpcRecord {

@@ -60,8 +60,9 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
   if (result.exit && !result.exit->success()) return {Verdict::kFailed, to_text(*result.exit)};
   for (const RpcRecord& rpc : record.rpcs) {
     // The test passed only because the silence was ended for it.
-    if (rpc.fault_detail.starts_with(kCallerHasNoTimeout)) {
-      return {Verdict::kNoTimeout, rpc.caller + ": " + rpc.fault_detail};
+    const size_t at = rpc.fault_detail.find(kCallerHasNoTimeout);
+    if (at != std::string::npos) {
+      return {Verdict::kNoTimeout, rpc.caller + ": " + rpc.fault_detail.substr(at)};
     }
   }
   if (!record.quiescent) {
