@@ -95,17 +95,31 @@ void* HashStream::state() const {
 }
 
 void HashStream::reset() {
-  XXH3_state_t* state_of = ::new (state()) XXH3_state_t;
-  XXH3_INITSTATE(state_of);
-  XXH3_128bits_reset(state_of);
+  short_size_ = 0;
+  long_ = false;
 }
 
 void HashStream::update(const void* data, size_t size) {
   if (size == 0) return;
+  if (!long_) {
+    if (size <= kShort - short_size_) {
+      std::memcpy(storage_ + short_size_, data, size);
+      short_size_ += size;
+      return;
+    }
+    unsigned char kept[kShort];
+    std::memcpy(kept, storage_, short_size_);
+    XXH3_state_t* state_of = ::new (state()) XXH3_state_t;
+    XXH3_INITSTATE(state_of);
+    XXH3_128bits_reset(state_of);
+    XXH3_128bits_update(state_of, kept, short_size_);
+    long_ = true;
+  }
   XXH3_128bits_update(static_cast<XXH3_state_t*>(state()), data, size);
 }
 
 Hash128 HashStream::digest() const {
+  if (!long_) return hash_bytes(storage_, short_size_);
   return from_xxh(XXH3_128bits_digest(static_cast<const XXH3_state_t*>(state())));
 }
 

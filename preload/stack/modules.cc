@@ -146,6 +146,8 @@ bool find_module(uintptr_t address, ModuleInfo* info) {
     }
     if (low > 0 && address < g_modules[low - 1].end) {
       *info = g_modules[low - 1].info;
+      info->begin = g_modules[low - 1].begin;
+      info->end = g_modules[low - 1].end;
       found = true;
     }
     std::atomic_thread_fence(std::memory_order_acquire);

@@ -11,6 +11,8 @@
 namespace filibuster::preload {
 
 struct ModuleInfo {
+  uintptr_t begin = 0;   // in memory
+  uintptr_t end = 0;
   uintptr_t bias = 0;    // address in memory - address in the file
   bool runtime = false;  // frame_filter.h is_runtime_module
   uint8_t id_size = 0;

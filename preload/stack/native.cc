@@ -93,7 +93,10 @@ bool read(FrameSink* sink) {
     for (int i = 0; i < count; ++i) {
       // A return address may be the first byte of another line or function; the call is before it.
       const auto address = reinterpret_cast<uintptr_t>(frames[i]) - 1;
-      if (!find_module(address, &module)) {
+      // Most frames are in the same module as the one before.
+      const bool same = address >= module.begin && address < module.end;
+      if (!same && !find_module(address, &module)) {
+        module.end = 0;
         // Code made at run time, or the list is just changing: it has no name that lasts.
         sink->mark_incomplete();
         continue;
