@@ -220,6 +220,7 @@ bool reset_before(Replacement* plan, OutgoingCall* call) {
 }
 
 bool silence_before(Replacement* plan, OutgoingCall* call, bool head_request) {
+  let_close_reset(plan->pair);  // the hang limit's
   if (!hand_off(*call, HandOffKind::kSilence, head_request, plan->pair.held, -1)) {
     abandon(plan);
     return not_injected(*call, "no daemon to keep the silence");
@@ -282,6 +283,7 @@ bool inject_after_effect(int fd, OutgoingCall* call, bool head_request) {
     effect = raw::fcntl(plan.original, F_DUPFD_CLOEXEC, 0);
     if (effect >= 0) effect = adopt_descriptor(effect);
   }
+  if (kind != HandOffKind::kDrainThenAnswer) let_close_reset(plan.pair);
   // From here on the real connection is the daemon's; it is not shut down, for it is still read.
   if (!hand_off(*call, kind, head_request, plan.pair.held, plan.original)) {
     abandon(&plan);

@@ -130,12 +130,15 @@ bool write_on_held(const Pair& pair, std::string_view bytes) {
   return true;
 }
 
+void let_close_reset(const Pair& pair) {
+  if (pair.family != AF_UNIX) return;
+  const char byte = 0;
+  raw::send(pair.app, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 void reset_app_end(Pair* pair) {
-  if (pair->family == AF_UNIX) {
-    // unix(7): a close with unread data in the closing end gives the other one ECONNRESET.
-    const char byte = 0;
-    raw::send(pair->app, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-  } else {
+  let_close_reset(*pair);
+  if (pair->family != AF_UNIX) {
     // Disconnecting sends the RST at once even if another process shares the descriptor; the linger
     // is for kernels that would not.
     const linger now = {1, 0};
