@@ -4,7 +4,8 @@
     preload_bench.py                    plain, plain again (control), preloaded without a session
     filibuster trace -- preload_bench.py --session
                                         inside a session without faults too: the environment that a test
-                                        gets from the daemon is given on to those workers
+                                        gets from the daemon is given on to those workers; once
+                                        more without an unwinder, to tell the call stack's share
 Options: --rounds N (at least 30 for a verdict), --build DIR, --json FILE.
 Exit code 1 if a bound of docs is exceeded by the lower end of its interval.
 """
@@ -20,7 +21,7 @@ import stats
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 ADDED_PER_CALL_NS = 20       # without a session
-ADDED_PER_MESSAGE_NS = 1500  # in a session, plus the stack
+ADDED_PER_MESSAGE_NS = 1500  # in a session, without the call stack
 
 
 def environments(preload, session, nowhere):
@@ -32,6 +33,9 @@ def environments(preload, session, nowhere):
                                     "FILIBUSTER_DAEMON": f"unix:{nowhere}/agent.sock"}}
     if session:
         found["session"] = {**os.environ, "LD_PRELOAD": str(preload)}
+        # An empty file in the unwinder's place: the agent goes on without native frames.
+        (pathlib.Path(nowhere) / "libunwind.so.8").touch()
+        found["session, no stack"] = found["session"] | {"LD_LIBRARY_PATH": str(nowhere)}
     return found
 
 
@@ -62,7 +66,7 @@ def main():
         loops = [("calls", "ns_per_call", "ns/call", ["plain", "control", "no session"], 20, 2000, 0,
                   {"no session": ADDED_PER_CALL_NS}),
                  ("messages", "ns_per_message", "ns/message", list(variants), 10, 100, 10,
-                  {"session": ADDED_PER_MESSAGE_NS})]
+                  {"session, no stack": ADDED_PER_MESSAGE_NS})]
         for loop, result, unit, names, bursts, burst, pause, bounds in loops:
             times = stats.interleaved(names, given.rounds, lambda name: run(
                 worker, loop, variants[name], bursts, burst, pause)[result])
@@ -76,6 +80,10 @@ def main():
                 print("  " + found.text(unit, control))
                 report[loop][name] = vars(found)
                 bound = bounds.get(name)
+                if name == "session, no stack":
+                    share = stats.compare("the call stack alone", times[name], times["session"])
+                    print("  " + share.text(unit))
+                    report[loop]["stack"] = vars(share)
                 if bound is not None and found.added_low > bound:
                     missed.append(f"{loop}, {name}: {found.added:.0f} ns added, bound {bound} ns")
     if given.json:
