@@ -12,7 +12,8 @@ bench: test-deps  ## every figure as a ratio, with its control (about 20 minutes
 bench-run:
 	@failed=""; \
 	echo "== tight loop, plain / without a session / in a session without faults"; \
-	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/preload_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed preload"; \
+	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/preload_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) --output $(CURDIR)/$(BUILD)/preload_bench.txt >$(BUILD)/preload_trace.txt || failed="$$failed preload"; \
+	  cat $(BUILD)/preload_bench.txt; \
 	echo "== wrk against a C++ server, preloaded without a session"; \
 	  $(PYTHON) tests/bench/wrk_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed wrk"; \
 	echo "== an execution of cinema-1 beside its plain functional test"; \

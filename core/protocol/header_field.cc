@@ -1,5 +1,6 @@
 #include "core/protocol/header_field.h"
 
+#include <array>
 #include <cstring>
 
 namespace filibuster {
@@ -12,21 +13,26 @@ char* put_hex(uint64_t value, int digits, char* out) {
   return out;
 }
 
-// Only lower case is ours: of each value there is exactly one form.
+// Only lower case is ours: of each value there is exactly one form. 0x80: not a digit. A table, since
+// random digits are mispredicted branches: a tenth of a microsecond for each request.
+constexpr std::array<uint8_t, 256> kHexValues = [] {
+  std::array<uint8_t, 256> values{};
+  values.fill(0x80);
+  for (uint8_t i = 0; i < 16; ++i) values[static_cast<uint8_t>(kHexDigits[i])] = i;
+  return values;
+}();
+
 bool take_hex(const char** text, int digits, uint64_t* out) {
   uint64_t value = 0;
+  uint8_t seen = 0;
   for (int i = 0; i < digits; ++i) {
-    const char c = *(*text)++;
-    if (c >= '0' && c <= '9') {
-      value = value << 4 | static_cast<uint64_t>(c - '0');
-    } else if (c >= 'a' && c <= 'f') {
-      value = value << 4 | static_cast<uint64_t>(c - 'a' + 10);
-    } else {
-      return false;
-    }
+    const uint8_t digit = kHexValues[static_cast<uint8_t>((*text)[i])];
+    seen |= digit;
+    value = value << 4 | (digit & 0xf);
   }
+  *text += digits;
   *out = value;
-  return true;
+  return (seen & 0x80) == 0;
 }
 
 bool take(const char** text, char expected) {

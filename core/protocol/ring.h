@@ -38,12 +38,12 @@ struct RingMemory {
   uint16_t major;
   uint16_t minor;
   uint32_t size;                  // kRingBytes
-  std::atomic<uint64_t> head;     // bytes ever reserved
-  std::atomic<uint64_t> tail;     // bytes ever consumed by the daemon
-  std::atomic<uint64_t> dropped;  // records that did not fit
+  // The producers' line and the consumer's line: neither's stores take the other's away.
+  alignas(64) std::atomic<uint64_t> head;  // bytes ever reserved
+  std::atomic<uint64_t> dropped;           // records that did not fit
+  alignas(64) std::atomic<uint64_t> tail;  // bytes ever consumed by the daemon
   // Set by the consumer when a record cannot be true; nothing is read from the ring any more.
   std::atomic<uint64_t> corrupted;
-  uint64_t reserved[2];
   alignas(64) uint8_t data[kRingBytes];
 };
 

@@ -6,7 +6,7 @@
                                         inside a session without faults too: the environment that a test
                                         gets from the daemon is given on to those workers; once
                                         more without an unwinder, to tell the call stack's share
-Options: --rounds N (at least 30 for a verdict), --build DIR, --json FILE.
+Options: --rounds N (at least 30 for a verdict), --build DIR, --json FILE, --output FILE.
 Exit code 1 if a bound of docs is exceeded by the lower end of its interval.
 """
 import argparse
@@ -53,7 +53,10 @@ def main():
     options.add_argument("--build", default=os.environ.get("BUILD", "build"))
     options.add_argument("--session", action="store_true")
     options.add_argument("--json")
+    options.add_argument("--output", help="write the text there: a session keeps what its test prints")
     given = options.parse_args()
+    if given.output:
+        sys.stdout = open(given.output, "w", encoding="utf-8")
     build = REPOSITORY / given.build
     worker, preload = build / "tests/preload_bench", build / "lib/libfilibuster.so"
     if given.session and "FILIBUSTER_DAEMON" not in os.environ:
