@@ -83,9 +83,9 @@ TEST(HashStream, EqualsTheHashOfTheWholeForEverySplit) {
   }
 }
 
-TEST(HashStream, WorksAtEveryAddress) {
+TEST(HashStream, WorksAtEveryAlignedAddress) {
   std::vector<unsigned char> room(sizeof(HashStream) + 64);
-  for (size_t shift = 0; shift < 64; ++shift) {
+  for (size_t shift = 0; shift < 64; shift += alignof(HashStream)) {
     HashStream* stream = new (room.data() + shift) HashStream;
     stream->reset();
     stream->update("hello ");
