@@ -193,6 +193,10 @@ Result<bool> Explorer::run_reference() {
     if (judgement.verdict == Verdict::kNotQuiescent) {
       warn(what + "passed, but RPCs stayed open: " + judgement.detail);
     }
+    for (const std::string& text : services_without_agent(context_.config, result.record)) {
+      warn(text);
+      notes_.insert(text);
+    }
     exploration_.report.reference_seconds = result.seconds;
     exploration_.report.reference = result.record.rpcs;
     if (auto learned = known_->learn(result.record); !learned) return learned.error();

@@ -1,6 +1,7 @@
 #include "daemon/session/observation.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 namespace filibuster {
@@ -22,16 +23,8 @@ bool is_test_call(const RpcRecord& rpc) {
   return caller_of(rpc) == kTestService;
 }
 
-using ById = std::unordered_map<uint64_t, const RpcRecord*>;
-
-ById by_id(const ExecutionRecord& record) {
-  ById out;
-  for (const RpcRecord& rpc : record.rpcs) out.emplace(rpc.rpc, &rpc);
-  return out;
-}
-
 // True when the cause of the RPC, and of the RPC that caused it, and so on, is known.
-bool root_is_known(const ById& rpcs, const RpcRecord& start) {
+bool root_is_known(const RpcsById& rpcs, const RpcRecord& start) {
   const RpcRecord* rpc = &start;
   for (size_t steps = 0; steps <= rpcs.size(); ++steps) {
     if (rpc->cause == Cause::kNone && !is_test_call(*rpc)) return false;
@@ -150,7 +143,7 @@ const FaultSpec* OutcomeTable::fault(search::OutcomeId id) const {
 Result<Observation> observe(const Config& config, const ExecutionRecord& record,
                             OutcomeTable* outcomes) {
   Observation out;
-  const ById rpcs = by_id(record);
+  const RpcsById rpcs = rpcs_by_id(record);
   for (const RpcRecord& rpc : record.rpcs) {
     if ((rpc.flags & kRpcLate) != 0) continue;  // belongs to an older execution
     const bool known = root_is_known(rpcs, rpc);
@@ -178,7 +171,13 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
   return out;
 }
 
-InjectedFault describe_for_report(const ExecutionRecord& record, const RpcRecord& rpc) {
+RpcsById rpcs_by_id(const ExecutionRecord& record) {
+  RpcsById out;
+  for (const RpcRecord& rpc : record.rpcs) out.emplace(rpc.rpc, &rpc);
+  return out;
+}
+
+InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
   InjectedFault out;
   out.index = rpc.index;
   out.caller = caller_of(rpc);
@@ -192,7 +191,6 @@ InjectedFault describe_for_report(const ExecutionRecord& record, const RpcRecord
   out.connect_key = rpc.connect_key;
   out.signature = rpc.signature;
   out.parent = rpc.parent;
-  const ById rpcs = by_id(record);
   out.service_path = {rpc.service};
   const RpcRecord* at = &rpc;
   for (size_t steps = 0; at != nullptr && steps <= rpcs.size(); ++steps) {
@@ -204,7 +202,34 @@ InjectedFault describe_for_report(const ExecutionRecord& record, const RpcRecord
   return out;
 }
 
+std::vector<std::string> services_without_agent(const Config& config,
+                                                const ExecutionRecord& record) {
+  std::map<std::string, std::string> found;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (rpc.injected || rpc.outcome != RpcOutcome::kAnswered || rpc.received_by == rpc.service)
+      continue;
+    const bool ours = std::any_of(
+        config.services.begin(), config.services.end(), [&](const ServiceConfig& service) {
+          return service.name == rpc.service && !service.third_party && !service.ignored;
+        });
+    if (!ours) continue;
+    found.emplace(
+        rpc.service,
+        "service '" + rpc.service + "' answered " + describe_rpc(rpc) +
+            ", but the process that did takes no part in the session" +
+            (rpc.received_by.empty()
+                 ? ""
+                 : " (what it forwarded was received by '" + rpc.received_by + "')") +
+            ": its own calls are not seen. Does it run as another user than this session, "
+            "without LD_PRELOAD, or without libc's sockets?");
+  }
+  std::vector<std::string> out;
+  for (auto& [service, text] : found) out.push_back(std::move(text));
+  return out;
+}
+
 Result<void> KnownRpcs::learn(const ExecutionRecord& record) {
+  const RpcsById rpcs = rpcs_by_id(record);
   for (const RpcRecord& rpc : record.rpcs) {
     const auto found = rpcs_.find(rpc.index);
     const bool opens = (rpc.flags & kRpcOpensConnection) != 0;
@@ -215,7 +240,7 @@ Result<void> KnownRpcs::learn(const ExecutionRecord& record) {
         continue;
       }
     }
-    InjectedFault known = describe_for_report(record, rpc);
+    InjectedFault known = describe_for_report(rpcs, rpc);
     Counterexample row;
     row.faults = {known};
     if (auto put = store_->set_meta("rpc:" + to_hex(rpc.index), to_json(row)); !put) return put;

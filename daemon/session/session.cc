@@ -162,9 +162,10 @@ std::vector<InjectedFault> Session::injected(const FaultQuery& query) {
   std::vector<InjectedFault> out;
   if (!hub) return out;
   const ExecutionRecord record = hub->snapshot();
+  const RpcsById rpcs = rpcs_by_id(record);
   for (const RpcRecord& rpc : record.rpcs) {
     if (!rpc.injected) continue;
-    InjectedFault fault = describe_for_report(record, rpc);
+    InjectedFault fault = describe_for_report(rpcs, rpc);
     fault.fault = to_text(rpc.fault);
     if (!matches(query.service, fault.service) || !matches(query.method, fault.method) ||
         !matches(query.fault, fault.fault)) {

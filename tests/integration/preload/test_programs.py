@@ -164,7 +164,6 @@ def test_nginx_between_client_and_service(project):
 
 @needs("nginx", "curl")
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: nginx as root")
-@pytest.mark.xfail(strict=True, reason="a process of another user cannot reach the daemon, and nothing says so yet")
 def test_workers_of_another_user_take_part_or_are_named(project):
     """nginx's master is root's, its workers are not."""
     run = observe_and_compare(project, [relay("web"), nginx(project, "www-data")], f"{CURL} {url('proxy')}a",

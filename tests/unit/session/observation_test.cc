@@ -161,7 +161,7 @@ TEST_F(ObservationTest, AnEntryFormedOnArrivalIsTheTestsOwnCall) {
 
 TEST_F(ObservationTest, ServicePathAndCallSiteAreForPeople) {
   const ExecutionRecord record = cinema();
-  const InjectedFault described = describe_for_report(record, record.rpcs[1]);
+  const InjectedFault described = describe_for_report(rpcs_by_id(record), record.rpcs[1]);
   const std::vector<std::string> path{"test", "users", "bookings"};
   EXPECT_EQ(described.service_path, path);
   EXPECT_EQ(described.call_site, "bookings.py:1 (f)");
@@ -173,7 +173,7 @@ TEST_F(ObservationTest, ARecordThatGoesInACircleEnds) {
   record.rpcs[0].parent_rpc = 2;
   record.rpcs[0].caller = "bookings";
   EXPECT_TRUE(seen(record).rpcs.empty());
-  EXPECT_LE(describe_for_report(record, record.rpcs[1]).service_path.size(), 6u);
+  EXPECT_LE(describe_for_report(rpcs_by_id(record), record.rpcs[1]).service_path.size(), 6u);
 }
 
 TEST_F(ObservationTest, KnownRpcsSurviveInTheStore) {
