@@ -136,7 +136,9 @@ test: test-deps  ## install what is missing, build, run every test
 .PHONY: unit-tests run-tests test-native
 unit-tests: $(UNIT_BIN) $(BUILD)/tests/unit_expedia
 run-tests: run-unit
-	BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --durations=20 tests/integration $(wildcard corpus/*/test_units.py)
+	@set -e; for t in $(wildcard corpus/*/test_units.py); do echo "== $$t"; \
+	  (cd $$(dirname $$t) && $(PYTHON) -m pytest -q -p no:cacheprovider test_units.py); done
+	BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --durations=20 tests/integration
 .PHONY: run-unit
 run-unit: unit-tests
 	@set -e; for t in $(UNIT_BIN) $(BUILD)/tests/unit_expedia; do echo "== $$t"; $$t --gtest_brief=1; done

@@ -450,7 +450,8 @@ void Hub::names_changed(const std::string& note, bool changed) {
   if (!note.empty()) recorder_.note(note);
   if (!changed) return;
   lane_->write_targets(targets_.rows());
-  if (names_frozen_) recorder_.names_changed();
+  // In the first reference execution too: services started by hand join at their first request.
+  if (names_frozen_ || recorder_.running()) recorder_.names_changed();
 }
 
 void Hub::add_targets(const std::vector<TargetRow>& rows) {

@@ -52,7 +52,8 @@ class AgentHub {
   // "unix:DIR/agent.sock", for FILIBUSTER_DAEMON.
   virtual std::string address() const = 0;
   virtual void add_targets(const std::vector<TargetRow>& rows) = 0;
-  // Names found from now on still enter the table, and set names_changed; call after the reference.
+  // Names found from now on still enter the table, and set names_changed, also between executions
+  // (before, only during one); call after the reference.
   virtual void freeze_names() = 0;
 
   // The plan is in lane memory, counters are cleared, then the execution begins. Execution numbers
