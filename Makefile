@@ -127,6 +127,7 @@ fuzz-deps: deps
 # Sub-makes, so that what deps just installed is seen from the start.
 .PHONY: demo test
 demo: deps  ## explore an example that has a bug; shows the finding and its replay
+	@[ -x $(BUILD)/bin/filibuster ] || echo "building (some minutes the first time) ..."
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all
 	@BUILD=$(BUILD) sh corpus/demo.sh
 test: test-deps  ## install what is missing, build, run every test

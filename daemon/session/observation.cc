@@ -202,8 +202,8 @@ InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
   return out;
 }
 
-std::vector<std::string> services_without_agent(const Config& config,
-                                                const ExecutionRecord& record) {
+std::map<std::string, std::string> services_without_agent(const Config& config,
+                                                          const ExecutionRecord& record) {
   std::map<std::string, std::string> found;
   for (const RpcRecord& rpc : record.rpcs) {
     if (rpc.injected || rpc.outcome != RpcOutcome::kAnswered || rpc.received_by == rpc.service)
@@ -223,9 +223,7 @@ std::vector<std::string> services_without_agent(const Config& config,
             ": its own calls are not seen. Does it run as another user than this session, "
             "without LD_PRELOAD, or without libc's sockets?");
   }
-  std::vector<std::string> out;
-  for (auto& [service, text] : found) out.push_back(std::move(text));
-  return out;
+  return found;
 }
 
 Result<void> KnownRpcs::learn(const ExecutionRecord& record) {

@@ -75,10 +75,10 @@ RpcsById rpcs_by_id(const ExecutionRecord& record);
 InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc);
 
 // Services of the application whose answers came from processes without an agent (workers that
-// changed their user, static programs): one line for each. Silence about them would be the worst
-// bug.
-std::vector<std::string> services_without_agent(const Config& config,
-                                                const ExecutionRecord& record);
+// changed their user, static programs), each with a line that says so. Silence about them would be
+// the worst bug.
+std::map<std::string, std::string> services_without_agent(const Config& config,
+                                                          const ExecutionRecord& record);
 PlannedRpcFault plan_fault(const InjectedFault& rpc, const FaultSpec& fault);
 // "users -> bookings GET /bookings/1: refused"
 std::string to_line(const InjectedFault& fault);

@@ -321,10 +321,20 @@ std::string Session::summary(const SessionReport& report) const {
 void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const bool failures = std::any_of(report.tests.begin(), report.tests.end(),
                                     [](const TestReport& test) { return !test.findings.empty(); });
-  const bool no_conclusion =
+  bool no_conclusion =
       request_.mode == SessionRequest::Mode::kReplay &&
       std::any_of(report.tests.begin(), report.tests.end(),
                   [](const TestReport& test) { return !test.skipped.empty(); });
+  if (request_.mode == SessionRequest::Mode::kRun && !stopped_ && !error) {
+    // 'Nothing found' would be a lie where nothing was tried.
+    for (TestReport& test : report.tests) {
+      if (test.counts.executed > 1 || test.counts.open > 0 || test.counts.beyond_bound > 0) continue;
+      no_conclusion = true;
+      test.notes.push_back(
+          "nothing was tested: no execution with a fault was concluded; is every service of the "
+          "rules spelled as it is in `services`?");
+    }
+  }
   if (error) {
     report.exit_code = kExitEnvironment;
   } else if (failures) {

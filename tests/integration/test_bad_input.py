@@ -570,7 +570,7 @@ def test_a_udp_dependency_passes_untouched_and_is_listed(project):
         run = project.filibuster("run")
         server.sendto(b"end", ("127.0.0.1", port))
         thread.join()
-    assert run.exit_code == 0, run
+    assert run.exit_code == 3, run
     row = dependencies(run, "front")[f"127.0.0.1:{port}"]
     assert "udp" in row["reason"].lower(), row
 
@@ -611,7 +611,7 @@ def test_a_tls_dependency_passes_untouched_and_is_listed(project):
          {"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}} ${{port:vault}}"}],
         [probe(url("front"))]))
     run = project.filibuster("run")
-    assert run.exit_code == 0, run
+    assert run.exit_code == 3, run
     assert "tls" in dependencies(run, "front")["vault"]["reason"].lower(), run.test["dependencies_not_tested"]
 
 
