@@ -33,8 +33,8 @@ def observe(project, services, command, complete=True, **members):
     """One execution without faults. `complete`: every RPC has its cause, nothing was left alone."""
     project.write("filibuster.json", config(services, [{"name": "client", "command": command}],
                                             **{"default_faults": False, **members}))
-    run = project.filibuster("run")
-    assert run.exit_code == 0 and run.executed == 1 and run.test["finished"], run
+    run = project.filibuster("run")  # no fault was configured: nothing tested, 3
+    assert run.exit_code == 3 and run.executed == 1 and run.test["finished"], run
     if complete:
         assert run.test["dependencies_not_tested"] == [], run.test["dependencies_not_tested"]
         assert run.test["without_cause"] == [], run.test["without_cause"]
