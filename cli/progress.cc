@@ -58,16 +58,6 @@ double fraction_done(const ProgressEvent& event) {
   return all > 0 ? static_cast<double>(event.executed) / all : 0;
 }
 
-// The first two lines, what fails and where, as one.
-std::string headline(std::string_view text) {
-  const size_t first = text.find('\n');
-  std::string line(text.substr(0, first));
-  if (first == std::string_view::npos) return line;
-  std::string_view second = text.substr(first + 1, text.find('\n', first + 1) - first - 1);
-  second.remove_prefix(std::min(second.find_first_not_of(' '), second.size()));
-  return second.empty() ? line : line + ": " + std::string(second);
-}
-
 }  // namespace
 
 ProgressEvent parse_event(const Json& event) {
@@ -79,6 +69,7 @@ ProgressEvent parse_event(const Json& event) {
   out.state = text_of(event, "state");
   out.detail = text_of(event, "detail");
   out.text = text_of(event, "text");
+  out.headline = text_of(event, "headline");
   out.verdict = text_of(event, "verdict");
   out.summary = text_of(event, "summary");
   out.report = text_of(event, "report");
@@ -144,7 +135,7 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
   if (event.type == "finding") {
     ++findings_;
     // The news only; the summary at the end shows it whole.
-    return lasting("finding " + std::to_string(findings_) + ": " + headline(event.text));
+    return lasting("finding " + std::to_string(event.number) + ": " + event.headline);
   }
   if (event.type == "warning") return lasting("warning: " + event.text);
   if (event.type == "error") return lasting("error: " + event.text);

@@ -16,7 +16,7 @@ namespace filibuster::cli {
 
 // Of docs/api.md; members that an event does not have are empty.
 struct ProgressEvent {
-  std::string type, test, name, state, detail, text, verdict, summary, report, counterexample;
+  std::string type, test, name, state, detail, text, headline, verdict, summary, report, counterexample;
   std::vector<std::string> faults;
   uint64_t number = 0, executed = 0, scheduled = 0, open = 0, redundant = 0, rpcs = 0;
   int64_t pid = 0;

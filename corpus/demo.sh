@@ -3,11 +3,10 @@
 set -u
 cd "$(dirname "$0")/.." || exit 3
 filibuster="${BUILD:-build}/bin/filibuster"
-root=$(mktemp -d "${TMPDIR:-/tmp}/filibuster-demo.XXXXXX") || exit 3
-trap 'rm -rf "$root"' EXIT
+root="${BUILD:-build}/demo"  # kept, so that the commands shown can be given again
 
 echo "cinema-1: Users asks Bookings, then Movies. Its functional test passes. Users has a bug:"
-echo "  $filibuster run -c corpus/cinema-1/planted-bug.json"
+echo "  $filibuster run -c corpus/cinema-1/planted-bug.json --root $root"
 echo
 "$filibuster" run -c corpus/cinema-1/planted-bug.json --root "$root"
 status=$?
@@ -18,7 +17,7 @@ fi
 counterexample=$(ls "$root"/counterexamples/*.json | head -n 1)
 echo
 echo "The same execution again, with the same fault:"
-echo "  $filibuster replay $counterexample"
+echo "  $filibuster replay $counterexample --root $root"
 echo
 "$filibuster" replay "$counterexample" --root "$root"
 status=$?

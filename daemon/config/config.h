@@ -102,10 +102,15 @@ ParsedConfig parse_config(const std::string& text, const std::string& path,
 // One fault as text: "refused", "status:503:after", and "503" for "status:503".
 Result<FaultSpec> parse_fault_text(std::string_view text);
 
+// Alone, whatever rules stand before it. `caller` "" is the test.
+bool rule_matches(const Config& config, const FaultRule& rule, const std::string& caller,
+                  const std::string& service, const std::string& method, const std::string& path);
 // The faults of one RPC by the rules: {} where it must not be faulted.
 std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,
                                   const std::string& service, const std::string& method,
                                   const std::string& path);
+// "RPCs of users to movies GET /movies/*"
+std::string describe_condition(const FaultRule& rule);
 // One line for each rule as used, with the default set if it applies.
 std::vector<std::string> describe_faults(const Config& config);
 

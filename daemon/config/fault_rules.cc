@@ -40,6 +40,15 @@ std::string describe(const std::vector<FaultSpec>& faults) {
 
 }  // namespace
 
+bool rule_matches(const Config& config, const FaultRule& rule, const std::string& caller,
+                  const std::string& service, const std::string& method, const std::string& path) {
+  const bool test_call = (caller.empty() || caller == "test") && !config.fault_test_calls;
+  if (test_call && rule.caller != "test") return false;
+  return equal_or_absent(rule.service, service) && equal_or_absent(rule.method, method) &&
+         equal_or_absent(rule.caller, caller.empty() ? "test" : caller) &&
+         (rule.path.empty() || glob_match(rule.path, split_target(path).path));
+}
+
 std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,
                                   const std::string& service, const std::string& method,
                                   const std::string& path) {
@@ -48,29 +57,27 @@ std::vector<FaultSpec> faults_for(const Config& config, const std::string& calle
   // The test's own calls (by a caller without an agent, if the test is not preloaded) are its
   // questions, not part of the application: faulted only if asked for.
   const bool test_call = (caller.empty() || caller == "test") && !config.fault_test_calls;
-  const std::string_view path_only = split_target(path).path;
   for (const FaultRule& rule : config.faults) {
-    if (test_call && rule.caller != "test") continue;
-    if (equal_or_absent(rule.service, service) && equal_or_absent(rule.method, method) &&
-        equal_or_absent(rule.caller, caller.empty() ? "test" : caller) &&
-        (rule.path.empty() || glob_match(rule.path, path_only))) {
-      return rule.inject;
-    }
+    if (rule_matches(config, rule, caller, service, method, path)) return rule.inject;
   }
   return test_call || !config.default_faults ? std::vector<FaultSpec>{} : default_http_faults();
+}
+
+std::string describe_condition(const FaultRule& rule) {
+  std::string line;
+  if (!rule.caller.empty()) line += " of " + rule.caller;
+  if (!rule.service.empty()) line += " to " + rule.service;
+  if (!rule.method.empty()) line += " " + rule.method;
+  if (!rule.path.empty()) line += " " + rule.path;
+  return line.empty() ? "all RPCs" : "RPCs" + line;
 }
 
 std::vector<std::string> describe_faults(const Config& config) {
   std::vector<std::string> lines;
   bool all_decided = false;  // a rule without conditions leaves nothing to what follows
   for (const FaultRule& rule : config.faults) {
-    std::string line = "RPCs";
-    if (!rule.caller.empty()) line += " of " + rule.caller;
-    if (!rule.service.empty()) line += " to " + rule.service;
-    if (!rule.method.empty()) line += " " + rule.method;
-    if (!rule.path.empty()) line += " " + rule.path;
-    const bool everything = line == "RPCs";
-    if (everything) line = "all RPCs";
+    std::string line = describe_condition(rule);
+    const bool everything = line == "all RPCs";
     if (all_decided) line += " (never used: an earlier rule decides all)";
     lines.push_back(line + ": " + describe(rule.inject));
     all_decided = all_decided || everything;

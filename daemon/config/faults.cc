@@ -11,11 +11,11 @@ using Kind = SourceNode::Kind;
 // In memory shared with every agent, next to the other faults of an execution.
 constexpr size_t kMaxBody = 64 * 1024;
 
-// "503" and 503 are short for "status:503".
+// "503" and 503 are short for "status:503"; a number that is no status is told as such.
 std::string long_form(std::string_view text) {
   const std::string_view number = text.substr(0, text.find(':'));
   const auto digit = [](unsigned char c) { return std::isdigit(c) != 0; };
-  const bool is_status = number.size() == 3 && std::all_of(number.begin(), number.end(), digit);
+  const bool is_status = !number.empty() && std::all_of(number.begin(), number.end(), digit);
   return is_status ? "status:" + std::string(text) : std::string(text);
 }
 

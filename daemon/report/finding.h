@@ -57,6 +57,7 @@ struct Finding {
   uint64_t executions = 1;              // failing executions whose faults contain the minimal set
   std::optional<bool> reproduced;       // after the replay; nullopt: not replayed
   std::string counterexample;           // path of the file
+  uint32_t number = 0;                  // of the counterexample; 0: there is none
 };
 
 // Groups failures by minimal failing fault set: a failing set that contains another failing set belongs
@@ -95,6 +96,8 @@ std::string to_json(const SessionReport& report);
 std::string to_text(const SessionReport& report);
 // One finding for a person: faults, call sites, service path, output, replay command.
 std::string to_text(const Finding& finding);
+// The same in one line: "the test fails (exit status 1) under users -> bookings GET /x: refused".
+std::string to_line(const Finding& finding);
 // The tree of RPCs with their indexes, for `filibuster trace`.
 std::string tree_text(const std::vector<RpcRecord>& rpcs);
 

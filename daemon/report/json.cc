@@ -117,7 +117,7 @@ Json row(const TestReport& test) {
        reference = Json::array();
   for (const Finding& finding : test.findings) {
     Json out = row(finding);
-    out["number"] = findings.size() + 1;
+    out["number"] = finding.number;
     findings.push_back(std::move(out));
   }
   for (const Skipped& skip : test.skipped) {

@@ -127,14 +127,19 @@ std::string finding_text(const Finding& finding, const std::string& indent) {
   return out;
 }
 
-// "the test fails (exit status 1) under 2 faults"
-std::string headline(const Finding& finding) {
-  const Execution& first = finding.first;
+// "the test fails (exit status 1)"
+std::string what_fails(const Execution& first) {
   std::string what = "the test fails";
   if (first.verdict == Verdict::kCrashed) what = "a service crashes";
   if (first.verdict == Verdict::kTestTimeout) what = "the test does not end";
   if (first.verdict == Verdict::kNoTimeout) what = "a caller waits without end";
   if (!first.detail.empty()) what += " (" + redact(first.detail) + ")";
+  return what;
+}
+
+// "the test fails (exit status 1) under 2 faults in combination"
+std::string headline(const Finding& finding) {
+  const std::string what = what_fails(finding.first);
   return finding.minimal.empty()
              ? what + " without any fault"
              : what + " under " + counted(finding.minimal.size(), "fault", "faults in combination");
@@ -168,9 +173,9 @@ std::string test_text(const TestReport& test) {
     out += "  an execution takes " + seconds_text(test.median_execution_seconds) +
            " (median), without faults " + seconds_text(test.reference_seconds) + "\n";
   }
-  for (size_t i = 0; i < test.findings.size(); ++i) {
-    out += "\n  " + std::to_string(i + 1) + ". " + headline(test.findings[i]) + "\n";
-    out += finding_text(test.findings[i], "     ");
+  for (const Finding& finding : test.findings) {
+    out += "\n  " + (finding.number > 0 ? "finding " + std::to_string(finding.number) + ": " : "") +
+           headline(finding) + "\n" + finding_text(finding, "     ");
   }
   if (!test.findings.empty()) out += "\n";
   out += list_text("faults that were injected:", test.fault_configuration);
@@ -237,6 +242,14 @@ void add_children(const Children& children, uint64_t of, const std::string& inde
 std::string to_text(const Finding& finding) {
   return "test \"" + finding.first.test + "\": " + headline(finding) + "\n" +
          finding_text(finding, "  ");
+}
+
+std::string to_line(const Finding& finding) {
+  std::string faults;
+  for (const InjectedFault& fault : finding.minimal) {
+    faults += (faults.empty() ? " under " : " + ") + call_text(fault) + ": " + fault.fault;
+  }
+  return what_fails(finding.first) + (faults.empty() ? " without any fault" : faults);
 }
 
 std::string to_text(const SessionReport& report) {

@@ -103,7 +103,6 @@ Result<void> Explorer::open_store() {
   outcomes_.emplace(store_.get());
   known_.emplace(store_.get());
   if (auto added = outcomes_->add_faults(context_.config); !added) return added;
-  if (search_->counts().executed == 0) remove_old_counterexamples();
   return load_results();
 }
 
@@ -126,6 +125,7 @@ std::string Explorer::no_rpc_hint() const {
 
 void Explorer::add_notes(const ExecutionResult& result) {
   const ExecutionRecord& record = result.record;
+  rule_use_.see(record);
   for (const ServiceEnd& end : result.ended_before) {
     const std::string text =
         "service '" + end.name + "' " + (end.status.signalled ? "" : "ended with ") +
@@ -202,6 +202,7 @@ Result<bool> Explorer::run_reference() {
       warn(text);
       notes_.insert(text);
     }
+    for (const std::string& text : rule_use_.unknown_services(result.record)) warn(text);
     exploration_.report.reference_seconds = result.seconds;
     exploration_.report.reference = result.record.rpcs;
     if (auto learned = known_->learn(result.record); !learned) return learned.error();
@@ -367,9 +368,8 @@ Exploration Explorer::explore() {
   const auto began = Clock::now();
   const auto work = [&]() -> Result<void> {
     if (auto opened = open_store(); !opened) return opened;
-    context_.sink({{"type", "session"},
-                   {"test", context_.test.name},
-                   {"resumed", search_->counts().executed > 0}});
+    resumed_ = search_->counts().executed > 0;
+    context_.sink({{"type", "session"}, {"test", context_.test.name}, {"resumed", resumed_}});
     auto runner = ExecutionRunner::create(context_.config, context_.test, context_.lane,
                                           context_.hub, context_.services, context_.owned);
     if (!runner) return runner.error();

@@ -16,6 +16,7 @@
 #include "daemon/session/execution_runner.h"
 #include "daemon/session/judgement.h"
 #include "daemon/session/observation.h"
+#include "daemon/session/rule_use.h"
 #include "daemon/store/store.h"
 
 namespace filibuster {
@@ -48,7 +49,8 @@ struct Exploration {
 
 class Explorer {
  public:
-  explicit Explorer(ExplorerContext context) : context_(std::move(context)) {}
+  explicit Explorer(ExplorerContext context)
+      : context_(std::move(context)), rule_use_(context_.config) {}
 
   Exploration explore();
   // One execution with exactly these faults (`filibuster replay`), or with none (`trace`).
@@ -73,7 +75,9 @@ class Explorer {
   Result<bool> replays(const std::vector<PlannedRpcFault>& plan);
   Result<std::vector<InjectedFault>> describe(const std::vector<search::PlannedFault>& faults);
   Result<std::vector<PlannedRpcFault>> plan_for(const std::vector<InjectedFault>& faults) const;
-  void remove_old_counterexamples() const;
+  // By number: the key of the faults, "" where it is another test's.
+  std::map<uint32_t, std::string> counterexamples() const;
+  void note_earlier_counterexamples();
   std::string write_counterexample(const Execution& execution, uint32_t* number);
   void tell_execution(const Execution& execution);
   void add_notes(const ExecutionResult& result);
@@ -83,6 +87,7 @@ class Explorer {
   void warn(const std::string& text);
 
   ExplorerContext context_;
+  RuleUse rule_use_;
   Exploration exploration_;
   std::unique_ptr<search::SearchStore> store_;
   std::optional<search::Search> search_;
@@ -101,6 +106,7 @@ class Explorer {
   std::map<std::string, std::string> left_out_;
   std::set<std::string> notes_;
   std::map<std::string, NotInterposedRecord> dependencies_;
+  bool resumed_ = false;
   std::vector<float> seconds_;  // of each execution, for the median
   std::chrono::steady_clock::time_point began_;
   uint64_t run_now_ = 0;  // executions since began_

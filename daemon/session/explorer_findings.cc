@@ -28,16 +28,24 @@ std::string set_key(const std::vector<InjectedFault>& faults) {
 
 }  // namespace
 
-// Those of earlier sessions of the same test would mix with this session's.
-void Explorer::remove_old_counterexamples() const {
+// A failure keeps its number from run to run, whatever else is found: the file that has the same test
+// and the same faults is written anew.
+std::map<uint32_t, std::string> Explorer::counterexamples() const {
+  std::map<uint32_t, std::string> keys;
   std::error_code failed;
   for (const auto& entry :
        fs::directory_iterator(context_.lane.root + "/counterexamples", failed)) {
+    const std::string stem = entry.path().stem().string();
     const auto text = read_file(entry.path().string());
-    if (!text) continue;
-    const auto old = parse_counterexample(text.value());
-    if (old.ok() && old.value().test == context_.test.name) fs::remove(entry.path(), failed);
+    if (!text || stem.empty() || stem.size() > 9 ||
+        stem.find_first_not_of("0123456789") != std::string::npos) {
+      continue;
+    }
+    const auto known = parse_counterexample(text.value());
+    const bool same = known.ok() && known.value().test == context_.test.name;
+    keys[static_cast<uint32_t>(std::stoul(stem))] = same ? set_key(known.value().faults) : "";
   }
+  return keys;
 }
 
 Result<void> Explorer::load_results() {
@@ -106,9 +114,11 @@ Result<void> Explorer::found(const Execution& execution, const std::vector<Plann
   finding.minimal = execution.faults;
   finding.reproduced = known.reproduced;
   finding.counterexample = known.counterexample;
+  finding.number = known.number;
   context_.sink({{"type", "finding"},
                  {"test", execution.test},
                  {"number", known.number},
+                 {"headline", to_line(finding)},
                  {"text", to_text(finding)},
                  {"counterexample", known.counterexample}});
   return {};
@@ -118,8 +128,13 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
   const std::string folder = context_.lane.root + "/counterexamples";
   std::error_code failed;
   fs::create_directories(folder, failed);
-  *number = 1;
-  while (fs::exists(folder + "/" + std::to_string(*number) + ".json", failed)) ++*number;
+  const std::map<uint32_t, std::string> numbers = counterexamples();
+  const std::string key = set_key(execution.faults);
+  const auto same = std::find_if(numbers.begin(), numbers.end(),
+                                 [&](const auto& entry) { return entry.second == key; });
+  *number = same != numbers.end()  ? same->first
+            : numbers.empty() ? 1
+                              : numbers.rbegin()->first + 1;
   Counterexample out;
   out.test = execution.test;
   out.config_path = context_.config.path;
@@ -138,6 +153,20 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
   return path;
 }
 
+// Neither removed nor passed over in silence: it may be mended, or these options do not reach it.
+void Explorer::note_earlier_counterexamples() {
+  std::string earlier;
+  for (const auto& [number, key] : counterexamples()) {
+    if (!key.empty() && !findings_.contains(key)) {
+      earlier += (earlier.empty() ? "" : ", ") + std::to_string(number) + ".json";
+    }
+  }
+  if (earlier.empty()) return;
+  notes_.insert("counterexamples of earlier runs of this test, which this run did not find: " +
+                earlier + " in " + context_.lane.root +
+                "/counterexamples; `filibuster replay` says whether they still fail");
+}
+
 void Explorer::finish_report() {
   TestReport& report = exploration_.report;
   report.test = context_.test.name;
@@ -153,7 +182,13 @@ void Explorer::finish_report() {
     if (known == findings_.end()) continue;
     finding.reproduced = known->second.reproduced;
     finding.counterexample = known->second.counterexample;
+    finding.number = known->second.number;
   }
+  // What a resumed session did before is not seen again.
+  if (search_ && !exploration_.error && !exploration_.stopped && !resumed_) {
+    for (const std::string& line : rule_use_.unmatched()) notes_.insert(line);
+  }
+  if (search_ && !exploration_.error) note_earlier_counterexamples();
   if (report.counts.beyond_bound > 0) {
     const BoundsConfig& bounds = context_.config.bounds;
     std::string reason;

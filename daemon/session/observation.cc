@@ -83,20 +83,8 @@ std::string describe_rpc(const RpcRecord& rpc) {
 FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_known) {
   FaultChoice choice;
   const std::string caller = caller_of(rpc);
-  std::vector<FaultSpec> faults;
-  if (caller == kTestService && !config.fault_test_calls) {
-    // Only a rule that names the test as the caller makes its own calls fail.
-    Config named;
-    named.default_faults = false;
-    for (const FaultRule& rule : config.faults) {
-      if (rule.caller == kTestService) named.faults.push_back(rule);
-    }
-    if (!named.faults.empty()) {
-      faults = faults_for(named, caller, rpc.service, rpc.method, path_of(rpc));
-    }
-  } else {
-    faults = faults_for(config, caller, rpc.service, rpc.method, path_of(rpc));
-  }
+  std::vector<FaultSpec> faults =
+      faults_for(config, caller, rpc.service, rpc.method, path_of(rpc));
   if (faults.empty()) return choice;
   if (!root_known) {
     choice.left_out = rpc.cause == Cause::kNone ? "its cause is not known"

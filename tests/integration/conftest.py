@@ -21,6 +21,10 @@ PROGRAMS = BUILD / "tests" / "programs"
 CORPUS = REPOSITORY / "corpus"
 PYTHON = "/usr/bin/python3"
 
+# A shell that starts these tests in the background has Ctrl-C ignored in all that it starts; the
+# tests of Ctrl-C need what a terminal gives.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def wait_until(condition, what, timeout=30.0):
     """Polls `condition` until it is true; the deadline only bounds a failing test."""

@@ -1,6 +1,7 @@
 """How sessions are described, run, bounded, replayed, and asked."""
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -290,6 +291,37 @@ def test_several_tests_of_one_file_are_kept_apart(project):
     assert run.counterexamples == [counterexample], "the other test keeps its counterexample"
     unknown = project.filibuster("run", "--test", "absent")
     assert unknown.exit_code == 2 and "'absent'" in unknown.errors and "lenient" in unknown.errors, unknown
+
+
+def test_a_failure_keeps_its_number_from_run_to_run(project):
+    def explore(*faults):
+        project.write("filibuster.json", pair(expected="200", faults=[{"inject": list(faults)}]))
+        run = project.filibuster("run")
+        assert run.exit_code == 1, run
+        return run, {finding["faults"][0]["fault"]: finding["number"] for finding in run.test["findings"]}
+
+    both, numbers = explore("500", "503")
+    assert sorted(numbers.values()) == [1, 2], both
+    gone, kept = numbers["status:500"], numbers["status:503"]
+    other, numbers = explore("502", "503")
+    assert numbers == {"status:502": 3, "status:503": kept}, other
+    # What this run did not find is kept, and said.
+    assert [path.name for path in other.counterexamples] == ["1.json", "2.json", "3.json"]
+    assert f"which this run did not find: {gone}.json" in other.output, other
+    # The same number on the progress line, in the summary and in the name of the file.
+    assert re.search(rf"finding {kept}: the test fails \(exit status 1\) under .*: status:503$", other.errors, re.M), other
+    assert re.search(rf"finding {kept}: the test fails.*?again: filibuster replay \S*/{kept}\.json", other.output, re.S), other
+
+
+def test_a_rule_that_names_nothing_is_said(project):
+    project.write("filibuster.json", pair(expected="200,503", faults=[
+        {"on": {"service": "bakc"}, "inject": "500"}, {"on": {"path": "/nowhere"}, "inject": "500"},
+        {"inject": "503"}]))
+    run = project.filibuster("run")
+    assert run.exit_code == 0, run
+    assert re.search(r"filibuster\.json:\d+: the fault rule for RPCs to bakc names 'bakc'.*did you mean 'back'", run.errors), run
+    assert "the fault rule for RPCs to bakc matched no RPC" in run.output, run
+    assert "the fault rule for RPCs /nowhere matched no RPC" in run.output, run
 
 
 def test_a_finished_session_starts_anew(project):

@@ -97,8 +97,8 @@ TEST(PlainView, ExecutionLinesComeEveryTwoSecondsOrEveryTenthOfTheWork) {
 TEST(PlainView, AFindingIsNewsAtOnceAndWholeInTheSummary) {
   ProgressView view({.terminal = false});
   const Output finding = view.show(
-      event(R"({"type": "finding", "text": "FINDING 1\n  users -> movies\n  more"})"), kStart);
-  EXPECT_EQ(finding.progress, "finding 1: FINDING 1: users -> movies\n");
+      event(R"({"type": "finding", "number": 7, "headline": "it fails under a -> b"})"), kStart);
+  EXPECT_EQ(finding.progress, "finding 7: it fails under a -> b\n");
   EXPECT_EQ(finding.result, "");  // whole in the summary
   EXPECT_NE(view.show(execution(8, 3), kStart).progress.find(", 1 finding"), std::string::npos);
   EXPECT_EQ(view.show(event(R"({"type": "done", "summary": "all\n"})"), kStart).result, "all\n");
@@ -109,8 +109,9 @@ TEST(TerminalView, OneLineUpdatesItselfAndGivesWay) {
   const std::string line = "\rt: 8 executed, 3 open, 2 redundant, 41/s, 3.0 s left\x1b[K";
   EXPECT_EQ(view.show(execution(8, 3), kStart).progress, line);
   EXPECT_EQ(view.note("hello"), "\r\x1b[Khello\n" + line);
-  const Output finding = view.show(event(R"({"type": "finding", "text": "FINDING 1"})"), kStart);
-  EXPECT_EQ(finding.progress, "\r\x1b[Kfinding 1: FINDING 1\n" + line);  // above the line
+  const Output finding =
+      view.show(event(R"({"type": "finding", "number": 1, "headline": "it fails"})"), kStart);
+  EXPECT_EQ(finding.progress, "\r\x1b[Kfinding 1: it fails\n" + line);  // above the line
   EXPECT_EQ(finding.result, "");
   view.show(execution(9, 2), kStart);
   EXPECT_EQ(view.clear(), "\r\x1b[K");
