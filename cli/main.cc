@@ -2,13 +2,16 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "cli/nearest_verb.h"
 #include "cli/verb.h"
 
 namespace filibuster::cli {
@@ -16,6 +19,24 @@ namespace {
 
 constexpr const Verb* kVerbs[] = {&kRunVerb,    &kReplayVerb, &kTraceVerb,  &kWasFaultInjectedVerb,
                                   &kDoctorVerb, &kDaemonVerb, &kVersionVerb};
+
+// "'foo' is not a verb of filibuster ..." if the first word, which options may precede, is none.
+std::string unknown_verb(const std::vector<std::string>& own) {
+  const auto word = std::find_if(own.begin(), own.end(),
+                                 [](const std::string& text) { return !text.starts_with("-"); });
+  if (word == own.end()) return "";
+  std::vector<std::string_view> names;
+  std::transform(std::begin(kVerbs), std::end(kVerbs), std::back_inserter(names),
+                 [](const Verb* verb) { return std::string_view(verb->name); });
+  if (std::find(names.begin(), names.end(), *word) != names.end()) return "";
+  std::string text = "there is no subcommand '" + *word + "'";
+  if (const std::string_view near = nearest_verb(*word, names); !near.empty())
+    return text + "; did you mean '" + std::string(near) + "'?";
+  text += "; expected";
+  for (size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? " " : i + 1 == names.size() ? " or " : ", ") + std::string(names[i]);
+  return text;
+}
 
 int run(int argc, char** argv) {
   // What stands behind the first "--" is somebody else's command line: never looked into.
@@ -29,6 +50,13 @@ int run(int argc, char** argv) {
     } else {
       own.emplace_back(argv[i]);
     }
+  }
+
+  // Said before CLI11 looks: to it, `filibuster foo --help` is a question for help alone.
+  if (const std::string problem = unknown_verb(own); !problem.empty()) {
+    complain(kUsage, problem);
+    std::cerr << "(`filibuster --help` shows how it is used)\n";
+    return kUsage;
   }
 
   CLI::App app("Fault injection, exhaustively, on microservices as they are.", "filibuster");

@@ -101,6 +101,10 @@ def test_the_file_of_this_directory_is_sent_as_it_is(cli):
     (["replay", "bin/filibusterd"], "bin/filibusterd:1:1: not a counterexample file"),
     (["replay", "x", "--", "true"], "takes no command"),
     ([], "subcommand is required"),
+    (["foo"], "there is no subcommand 'foo'; expected run, replay"),
+    (["foo", "--help"], "there is no subcommand 'foo'"),
+    (["foo", "--", "true"], "there is no subcommand 'foo'"),
+    (["rnu", "--help"], "there is no subcommand 'rnu'; did you mean 'run'?"),
 ])
 def test_errors_of_usage_are_named_and_exit_2(cli, arguments, expected):
     run = cli.run(*arguments)
