@@ -254,6 +254,7 @@ Result<void> Session::work(SessionReport* report) {
   const std::vector<std::string> preflight = services.preflight();
   for (const std::string& text : preflight) tell({{"type", "warning"}, {"text", text}});
   SessionCounters counters;
+  std::string not_explored;
   const auto explore = [&]() -> Result<void> {
     if (auto up = services.start_all(); !up) return up;
     for (const TestConfig& test : request_.tests) {
@@ -268,10 +269,17 @@ Result<void> Session::work(SessionReport* report) {
                                     ? explorer.explore()
                                     : explorer.run_once(request_.faults);
       report->tests.push_back(std::move(exploration.report));
-      if (exploration.error) return *exploration.error;
       if (exploration.stopped) return {};
+      if (!exploration.error) continue;
+      if (request_.tests.size() == 1) return *exploration.error;
+      // Told at once; the other tests may still find something.
+      tell({{"type", "warning"},
+            {"text", "test '" + test.name + "' was not explored: " + exploration.error->message}});
+      report->tests.back().notes.push_back("NOT explored: " + exploration.error->message);
+      not_explored += (not_explored.empty() ? "'" : ", '") + test.name + "'";
     }
-    return {};
+    if (not_explored.empty()) return {};
+    return Error{"not every test could be explored: " + not_explored + " could not (see above)"};
   };
   const Result<void> result = explore();
   {
@@ -335,13 +343,10 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
           "rules spelled as it is in `services`?");
     }
   }
-  if (error) {
-    report.exit_code = kExitEnvironment;
-  } else if (failures) {
-    report.exit_code = kExitFailures;
-  } else {
-    report.exit_code = stopped_ || no_conclusion ? kExitEnvironment : kExitNothing;
-  }
+  // What was found stands, whatever ended the session.
+  report.exit_code = failures                             ? kExitFailures
+                     : error || stopped_ || no_conclusion ? kExitEnvironment
+                                                          : kExitNothing;
   const std::string path = context_.root + "/report.json";
   const std::string text = to_json(report);
   if (request_.mode == SessionRequest::Mode::kRun) {
@@ -357,8 +362,9 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   if (error) {
     tell({{"type", "error"}, {"text", error->message}, {"exit_code", report.exit_code}});
   }
-  const bool worth_telling =
-      !report.tests.empty() && !(error && report.tests.front().counts.executed == 0);
+  const bool worth_telling = std::any_of(
+      report.tests.begin(), report.tests.end(),
+      [&](const TestReport& test) { return !error || test.counts.executed > 0; });
   tell({{"type", "done"},
         {"exit_code", report.exit_code},
         {"summary", worth_telling ? summary(report) : ""},

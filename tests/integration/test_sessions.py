@@ -293,6 +293,18 @@ def test_several_tests_of_one_file_are_kept_apart(project):
     assert unknown.exit_code == 2 and "'absent'" in unknown.errors and "lenient" in unknown.errors, unknown
 
 
+def test_a_test_that_fails_without_faults_does_not_keep_the_others_from_being_explored(project):
+    project.write("filibuster.json", config(
+        [relay("back"), relay("front", "back")],
+        [probe(url("front"), name="wrong", expected="418"), probe(url("front"), name="right", expected="200,503")],
+        faults=[{"inject": "503"}]))
+    run = project.filibuster("run")
+    assert run.exit_code == 3, run
+    wrong, right = run.report["tests"]
+    assert right["finished"] and right["counts"]["executed"] == 2 and not wrong["finished"], run
+    assert "'wrong' was not explored" in run.errors and "fails without any fault" in run.errors, run
+
+
 def test_a_failure_keeps_its_number_from_run_to_run(project):
     def explore(*faults):
         project.write("filibuster.json", pair(expected="200", faults=[{"inject": list(faults)}]))
