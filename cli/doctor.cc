@@ -11,10 +11,10 @@
 
 #include "cli/configuration.h"
 #include "cli/daemon_process.h"
-#include "cli/elf_image.h"
 #include "cli/program_check.h"
 #include "cli/verb.h"
 #include "cli/version.h"
+#include "core/program/elf_image.h"
 
 namespace filibuster::cli {
 namespace {
@@ -135,6 +135,6 @@ const Verb kDoctorVerb = {
     "  filibuster doctor\n"
     "  filibuster doctor -- ./users\n"
     "\nExit status: 0 usable, 1 the program cannot be interposed, 3 a part is missing.\n",
-    true, declare};
+    "[-- PROGRAM]", declare};
 
 }  // namespace filibuster::cli

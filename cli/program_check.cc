@@ -1,30 +1,23 @@
 #include "cli/program_check.h"
 
-#include <elf.h>
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
 
-#include "cli/elf_image.h"
+#include "core/program/elf_image.h"
+#include "core/program/interpreter_line.h"
+#include "core/program/mapped_file.h"
 
 namespace filibuster::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-#if defined(__x86_64__)
-constexpr uint16_t kMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr uint16_t kMachine = EM_AARCH64;
-#endif
 constexpr int kMaxInterpreters = 5;  // as deep as the kernel follows "#!"
 
 std::string find_program(const std::string& name) {
@@ -42,44 +35,12 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
-// A file's bytes, mapped: programs can be large and only a few pages are read.
-class MappedFile {
- public:
-  explicit MappedFile(const std::string& path) {
-    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat status {};
-    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size > 0) {
-      size_ = static_cast<size_t>(status.st_size);
-      data_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
-    }
-    if (fd >= 0) close(fd);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile() {
-    if (data_ != MAP_FAILED) munmap(data_, size_);
-  }
-  std::string_view bytes() const {
-    return data_ == MAP_FAILED ? std::string_view()
-                               : std::string_view(static_cast<char*>(data_), size_);
-  }
-
- private:
-  void* data_ = MAP_FAILED;
-  size_t size_ = 0;
-};
-
 // The program of a "#!" line; behind `env` the one that it looks for.
 std::string interpreter_of(std::string_view bytes) {
-  std::istringstream words{
-      std::string(bytes.substr(2, std::min(bytes.find('\n'), size_t{256}) - 2))};
-  std::string program, argument;
-  words >> program;
-  if (fs::path(program).filename() != "env") return program;
-  while (words >> argument) {
-    if (argument[0] != '-' && argument.find('=') == std::string::npos) return argument;
-  }
-  return program;
+  const std::vector<std::string_view> line = interpreter_line(bytes);
+  if (line.empty()) return "";
+  const std::string_view inner = is_env(line[0]) ? after_env(line) : std::string_view();
+  return std::string(inner.empty() ? line[0] : inner);
 }
 
 void check_rights(const std::string& file, ProgramCheck* check) {
@@ -95,21 +56,19 @@ void check_rights(const std::string& file, ProgramCheck* check) {
 }
 
 void check_image(const ElfImage& image, ProgramCheck* check) {
-  if (!image.same_class || image.machine != kMachine) {
+  if (!image.native()) {
     check->obstacles.push_back("built for another architecture than libfilibuster.so");
     return;
   }
   if (image.interpreter.empty()) {
     check->obstacles.push_back("statically linked: no library can enter it");
-  } else if (image.interpreter.find("ld-linux") == std::string::npos) {
-    check->obstacles.push_back("its loader is " + image.interpreter + ", not glibc's");
+  } else if (!image.loaded_by_glibc()) {
+    check->obstacles.push_back("its loader is " + std::string(image.interpreter) + ", not glibc's");
   }
   if (image.go) check->obstacles.push_back("a Go program: it calls the kernel without libc");
-  for (const std::string& library : image.needed) {
-    if (library.starts_with("libasan.so")) {
-      check->remarks.push_back("built with AddressSanitizer: LD_PRELOAD must name " + library +
-                               " first (filibuster does so for what it starts)");
-    }
+  if (const std::string library(image.asan_runtime()); !library.empty()) {
+    check->remarks.push_back("built with AddressSanitizer: LD_PRELOAD must name " + library +
+                             " first (filibuster does so for what it starts)");
   }
 }
 

@@ -1,37 +1,29 @@
 #include "daemon/session/preflight.h"
 
-#include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <climits>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+
+#include "core/program/elf_image.h"
+#include "core/program/interpreter_line.h"
+#include "core/program/mapped_file.h"
 
 namespace filibuster {
 namespace {
 
-#if defined(__x86_64__)
-constexpr GElf_Half kMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr GElf_Half kMachine = EM_AARCH64;
-#endif
-constexpr unsigned char kClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
 constexpr int kMostIndirections = 5;  // the kernel follows at most 4 `#!` lines (binfmt_script)
 
 struct MachineRow {
-  GElf_Half machine;
+  uint16_t machine;
   const char* name;
 };
 constexpr MachineRow kMachines[] = {
     {EM_X86_64, "x86-64"}, {EM_386, "32-bit x86"}, {EM_AARCH64, "arm64"}, {EM_ARM, "32-bit arm"},
     {EM_RISCV, "riscv"},   {EM_S390, "s390"},      {EM_PPC64, "ppc64"}};
 
-std::string machine_name(GElf_Half machine) {
+std::string machine_name(uint16_t machine) {
   for (const MachineRow& row : kMachines) {
     if (row.machine == machine) return row.name;
   }
@@ -51,115 +43,16 @@ void check_rights(const std::string& file, std::vector<std::string>* obstacles) 
   }
 }
 
-struct ElfFile {
-  int fd;
-  Elf* elf;
-  explicit ElfFile(const std::string& file) : fd(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
-    elf_version(EV_CURRENT);
-    elf = fd < 0 ? nullptr : elf_begin(fd, ELF_C_READ, nullptr);
-  }
-  ~ElfFile() {
-    if (elf != nullptr) elf_end(elf);
-    if (fd >= 0) close(fd);
-  }
-  ElfFile(const ElfFile&) = delete;
-  ElfFile& operator=(const ElfFile&) = delete;
-};
-
-// Where PT_INTERP names the loader. Empty: no loader, so nothing can be preloaded.
-std::string interpreter_of(Elf* elf) {
-  size_t count = 0, size = 0;
-  const char* image = elf_rawfile(elf, &size);
-  elf_getphdrnum(elf, &count);
-  for (size_t i = 0; i < count; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) break;
-    if (header.p_type != PT_INTERP || image == nullptr) continue;
-    if (header.p_offset >= size || header.p_filesz > size - header.p_offset) continue;
-    const std::string_view raw(image + header.p_offset, header.p_filesz);
-    return std::string(raw.substr(0, raw.find('\0')));
-  }
-  return "";
-}
-
-void check_sections(Elf* elf, ProgramCheck* check) {
-  size_t names = 0;
-  if (elf_getshdrstrndx(elf, &names) != 0) return;
-  bool go = false;
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr) continue;
-    const char* name = elf_strptr(elf, names, header.sh_name);
-    const std::string_view title = name == nullptr ? "" : name;
-    go = go || title == ".go.buildinfo" || title == ".note.go.buildid";
-    if (header.sh_type != SHT_DYNAMIC || header.sh_entsize == 0) continue;
-    Elf_Data* data = elf_getdata(section, nullptr);
-    if (data == nullptr) continue;
-    for (size_t i = 0; i < header.sh_size / header.sh_entsize; ++i) {
-      GElf_Dyn entry;
-      if (gelf_getdyn(data, static_cast<int>(i), &entry) == nullptr) break;
-      if (entry.d_tag != DT_NEEDED) continue;
-      const char* needed = elf_strptr(elf, header.sh_link, entry.d_un.d_val);
-      if (needed != nullptr && std::string_view(needed).starts_with("libasan.so")) {
-        check->asan_runtime = needed;
-      }
-    }
-  }
-  if (go) {
-    check->obstacles.push_back(
-        "is a Go program: its calls go to the kernel directly, not through libc");
-  }
-}
-
-std::vector<std::string> words(std::string_view text) {
-  std::istringstream stream{std::string(text)};
-  std::vector<std::string> out;
-  for (std::string word; stream >> word;) out.push_back(word);
-  return out;
-}
-
-// "NAME=value": an assignment before a command.
-bool is_assignment(std::string_view word) {
-  const size_t equals = word.find('=');
-  if (equals == 0 || equals == std::string_view::npos) return false;
-  for (const char c : word.substr(0, equals)) {
-    if (c != '_' && std::isalnum(static_cast<unsigned char>(c)) == 0) return false;
-  }
-  return true;
-}
-
-// The first word after `env`'s own options and assignments; argv[0] is env itself.
-std::string after_env(const std::vector<std::string>& argv) {
-  for (size_t i = 1; i < argv.size(); ++i) {
-    if (argv[i] == "-u" || argv[i] == "-C") {
-      ++i;
-    } else if (!argv[i].starts_with("-") && !is_assignment(argv[i])) {
-      return argv[i];
-    }
-  }
-  return "";
-}
-
-// "" unless `file` begins with "#!"; then the words of that line.
-std::vector<std::string> interpreter_line(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  char start[256] = {};
-  stream.read(start, sizeof start - 1);
-  const std::string_view text(start, static_cast<size_t>(stream.gcount()));
-  if (!text.starts_with("#!")) return {};
-  return words(text.substr(2, text.find('\n') - 2));
-}
-
 void check_file(const std::string& file, const std::string& reached, const std::string& directory,
                 std::string_view path_variable, int depth, std::vector<ProgramCheck>* out) {
   if (file.empty() || depth > kMostIndirections) return;
-  std::string next;
-  const std::vector<std::string> line = interpreter_line(file);
+  const MappedFile mapped(file);
+  const std::vector<std::string_view> line = interpreter_line(mapped.bytes());
   const std::string via = (reached.empty() ? "" : reached + " -> ") + file;
   if (!line.empty()) {
-    const bool env = std::filesystem::path(line[0]).filename() == "env";
-    next = find_program(env ? after_env(line) : line[0], directory, path_variable);
-    check_file(next, via, directory, path_variable, depth + 1, out);
+    const std::string next(is_env(line[0]) ? after_env(line) : line[0]);
+    check_file(find_program(next, directory, path_variable), via, directory, path_variable,
+               depth + 1, out);
     return;
   }
   ProgramCheck check = check_elf(file);
@@ -173,22 +66,25 @@ ProgramCheck check_elf(const std::string& file) {
   ProgramCheck check;
   check.program = file;
   check_rights(file, &check.obstacles);
-  const ElfFile opened(file);
-  if (opened.elf == nullptr || elf_kind(opened.elf) != ELF_K_ELF) return check;
-  GElf_Ehdr header;
-  if (gelf_getehdr(opened.elf, &header) == nullptr) return check;
-  if (header.e_machine != kMachine || header.e_ident[EI_CLASS] != kClass) {
-    check.obstacles.push_back("is built for " + machine_name(header.e_machine) +
-                              ", libfilibuster.so for " + machine_name(kMachine));
+  const MappedFile mapped(file);
+  const std::optional<ElfImage> image = read_elf(mapped.bytes());
+  if (!image) return check;
+  if (!image->native()) {
+    check.obstacles.push_back("is built for " + machine_name(image->machine) +
+                              ", libfilibuster.so for " + machine_name(kNativeMachine));
     return check;
   }
-  const std::string loader = interpreter_of(opened.elf);
-  if (loader.empty()) {
+  if (image->interpreter.empty()) {
     check.obstacles.push_back("is statically linked: no library can be preloaded into it");
-  } else if (loader.find("ld-linux") == std::string::npos) {
-    check.obstacles.push_back("is loaded by " + loader + ", not by glibc's loader");
+  } else if (!image->loaded_by_glibc()) {
+    check.obstacles.push_back("is loaded by " + std::string(image->interpreter) +
+                              ", not by glibc's loader");
   }
-  check_sections(opened.elf, &check);
+  if (image->go) {
+    check.obstacles.push_back(
+        "is a Go program: its calls go to the kernel directly, not through libc");
+  }
+  check.asan_runtime = image->asan_runtime();
   return check;
 }
 
@@ -212,12 +108,12 @@ std::string find_program(const std::string& name, const std::string& directory,
 }
 
 std::string first_program_of(std::string_view shell_text) {
-  for (const std::string& word : words(shell_text)) {
+  for (const std::string_view word : split_words(shell_text)) {
     if (is_assignment(word) || word == "exec" || word == "env" || word == "nohup") continue;
     // Anything but a plain word is the shell's own business.
-    if (word.find_first_of("$`'\"(){};&|<>*?") != std::string::npos) return "";
+    if (word.find_first_of("$`'\"(){};&|<>*?") != std::string_view::npos) return "";
     if (word == "cd" || word == "if" || word == "for" || word == "while") return "";
-    return word;
+    return std::string(word);
   }
   return "";
 }
@@ -234,7 +130,7 @@ std::vector<ProgramCheck> check_command(const std::vector<std::string>& argv,
   if (argv.size() >= 3 && argv[1] == "-c" && (name == "sh" || name == "bash" || name == "dash")) {
     inner = first_program_of(argv[2]);
   } else if (name == "env") {
-    inner = after_env(argv);
+    inner = after_env({argv.begin(), argv.end()});
   }
   if (!inner.empty()) {
     check_file(find_program(inner, directory, path_variable), argv[0], directory, path_variable, 1,

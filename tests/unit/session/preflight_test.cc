@@ -1,65 +1,16 @@
 #include "daemon/session/preflight.h"
 
-#include <elf.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstring>
-
+#include "tests/unit/core/elf_recipe.h"
 #include "tests/unit/session/temporary_folder.h"
 
 namespace filibuster {
 namespace {
 
 constexpr char kPath[] = "/usr/bin:/bin";
-
-struct ElfRecipe {
-  uint16_t machine = EM_X86_64;
-  unsigned char bits = ELFCLASS64;
-  std::string interpreter = "/lib64/ld-linux-x86-64.so.2";
-  std::string section;  // a section of this name
-};
-
-// The least of an ELF file that the checks look at: header, one program header, two sections.
-std::string make_elf(const ElfRecipe& recipe) {
-  Elf64_Ehdr header{};
-  memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = recipe.bits;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_ident[EI_VERSION] = EV_CURRENT;
-  header.e_type = ET_EXEC;
-  header.e_machine = recipe.machine;
-  header.e_version = EV_CURRENT;
-  header.e_ehsize = sizeof header;
-  header.e_phoff = sizeof header;
-  header.e_phentsize = sizeof(Elf64_Phdr);
-  header.e_phnum = recipe.interpreter.empty() ? 0 : 1;
-  const size_t text_at = sizeof header + sizeof(Elf64_Phdr);
-  const std::string names = std::string("\0", 1) + recipe.section + '\0';
-  std::string texts = recipe.interpreter + '\0';
-  const size_t names_at = text_at + texts.size();
-  texts += names;
-  texts.resize((texts.size() + 7) / 8 * 8);
-  header.e_shoff = text_at + texts.size();
-  header.e_shentsize = sizeof(Elf64_Shdr);
-  header.e_shnum = 2;
-  header.e_shstrndx = 1;
-  Elf64_Phdr program{};
-  program.p_type = PT_INTERP;
-  program.p_offset = text_at;
-  program.p_filesz = recipe.interpreter.size() + 1;
-  Elf64_Shdr sections[2]{};
-  sections[1].sh_type = SHT_STRTAB;
-  sections[1].sh_name = 1;
-  sections[1].sh_offset = names_at;
-  sections[1].sh_size = names.size();
-  std::string out(reinterpret_cast<const char*>(&header), sizeof header);
-  out.append(reinterpret_cast<const char*>(&program), sizeof program);
-  out += texts;
-  out.append(reinterpret_cast<const char*>(sections), sizeof sections);
-  return out;
-}
 
 class Preflight : public testing::Test {
  protected:

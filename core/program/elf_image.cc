@@ -1,0 +1,167 @@
+#include "core/program/elf_image.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+
+namespace filibuster {
+namespace {
+
+// A broken file must not keep us: a program requires some tens of libraries and versions.
+constexpr int kMostEntries = 10'000;
+constexpr size_t kMostText = 4096;  // bytes, PATH_MAX: longer texts are cut
+
+std::string_view part(std::string_view bytes, uint64_t offset, uint64_t size) {
+  if (offset > bytes.size() || size > bytes.size() - offset) return {};
+  return bytes.substr(offset, size);
+}
+
+template <typename T>
+bool read_at(std::string_view bytes, uint64_t offset, T* out) {
+  const std::string_view found = part(bytes, offset, sizeof(T));
+  if (found.empty()) return false;
+  std::memcpy(out, found.data(), sizeof(T));  // nothing in a file is aligned
+  return true;
+}
+
+// The zero-terminated text at `offset` of a string table.
+std::string_view text_at(std::string_view table, uint64_t offset) {
+  if (offset >= table.size()) return {};
+  const std::string_view rest = table.substr(offset, kMostText);
+  return rest.substr(0, rest.find('\0'));
+}
+
+// `count` records from `offset` on, as far as the file holds them.
+template <typename T>
+class Table {
+ public:
+  Table(std::string_view bytes, uint64_t offset, uint64_t count)
+      : bytes_(offset > bytes.size() ? std::string_view() : bytes.substr(offset)),
+        count_(std::min<uint64_t>(count, bytes_.size() / sizeof(T))) {}
+  uint64_t count() const { return count_; }
+  // All zero beyond the end.
+  T operator[](uint64_t i) const {
+    T record{};
+    if (i < count_) read_at(bytes_, i * sizeof(T), &record);
+    return record;
+  }
+
+ private:
+  std::string_view bytes_;
+  uint64_t count_;
+};
+using Sections = Table<Elf64_Shdr>;
+
+std::string_view content(std::string_view bytes, const Elf64_Shdr& section) {
+  if (section.sh_type == SHT_NOBITS) return {};
+  return part(bytes, section.sh_offset, section.sh_size);
+}
+
+void read_dynamic(std::string_view bytes, std::string_view strings, int* steps, ElfImage* image) {
+  Elf64_Dyn entry;
+  for (uint64_t at = 0; read_at(bytes, at, &entry) && entry.d_tag != DT_NULL && *steps > 0;
+       at += sizeof entry, --*steps) {
+    if (entry.d_tag == DT_NEEDED) image->needed.push_back(text_at(strings, entry.d_un.d_val));
+  }
+}
+
+// One list of libraries, each with its list of versions; links are relative and never negative.
+void read_versions(std::string_view bytes, std::string_view strings, int* steps, ElfImage* image) {
+  Elf64_Verneed library;
+  for (uint64_t at = 0; read_at(bytes, at, &library) && --*steps > 0; at += library.vn_next) {
+    Elf64_Vernaux version;
+    for (uint64_t v = at + library.vn_aux; read_at(bytes, v, &version) && --*steps > 0;
+         v += version.vna_next) {
+      image->versions.push_back(text_at(strings, version.vna_name));
+      if (version.vna_next == 0) break;
+    }
+    if (library.vn_next == 0) break;
+  }
+}
+
+std::string_view loader_of(std::string_view bytes, const Table<Elf64_Phdr>& segments) {
+  for (uint64_t i = 0; i < segments.count(); ++i) {
+    const Elf64_Phdr segment = segments[i];
+    if (segment.p_type != PT_INTERP) continue;
+    const std::string_view loader = text_at(part(bytes, segment.p_offset, segment.p_filesz), 0);
+    if (!loader.empty()) return loader;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool ElfImage::loaded_by_glibc() const {
+  return interpreter.find("ld-linux") != std::string_view::npos;
+}
+
+std::string_view ElfImage::asan_runtime() const {
+  for (const std::string_view library : needed) {
+    if (library.starts_with("libasan.so")) return library;
+  }
+  return {};
+}
+
+std::optional<ElfImage> read_elf(std::string_view bytes) {
+  Elf64_Ehdr header;
+  if (!bytes.starts_with(std::string_view(ELFMAG, SELFMAG)) || !read_at(bytes, 0, &header)) {
+    return std::nullopt;
+  }
+  const unsigned char bits = header.e_ident[EI_CLASS], order = header.e_ident[EI_DATA];
+  if ((bits != ELFCLASS32 && bits != ELFCLASS64) ||
+      (order != ELFDATA2LSB && order != ELFDATA2MSB)) {
+    return std::nullopt;
+  }
+  ElfImage image;
+  image.machine = header.e_machine;  // at the same place in both classes
+  if (order == ELFDATA2MSB) image.machine = __builtin_bswap16(image.machine);
+  image.same_layout = bits == ELFCLASS64 && order == ELFDATA2LSB;
+  if (!image.same_layout) return image;
+
+  // Numbers that do not fit the header stand in the first section (gABI, "ELF Header").
+  const Elf64_Shdr first = Sections(bytes, header.e_shoff, 1)[0];
+  const uint64_t section_count = header.e_shnum == 0 ? first.sh_size : header.e_shnum;
+  const uint64_t names_index = header.e_shstrndx == SHN_XINDEX ? first.sh_link : header.e_shstrndx;
+  const uint64_t segment_count = header.e_phnum == PN_XNUM ? first.sh_info : header.e_phnum;
+
+  image.interpreter = loader_of(bytes, {bytes, header.e_phoff, segment_count});
+  const Sections sections(bytes, header.e_shoff, section_count);
+  const std::string_view names = content(bytes, sections[names_index]);
+  int steps = kMostEntries;
+  for (uint64_t i = 0; i < sections.count(); ++i) {
+    const Elf64_Shdr section = sections[i];
+    const std::string_view name = text_at(names, section.sh_name);
+    if (name == ".go.buildinfo" || name == ".note.go.buildid") image.go = true;
+    const std::string_view strings = content(bytes, sections[section.sh_link]);
+    const std::string_view body = content(bytes, section);
+    if (section.sh_type == SHT_DYNAMIC) read_dynamic(body, strings, &steps, &image);
+    if (section.sh_type == SHT_GNU_verneed) read_versions(body, strings, &steps, &image);
+  }
+  return image;
+}
+
+std::string highest_glibc(const std::vector<std::string_view>& versions) {
+  constexpr std::string_view kPrefix = "GLIBC_";
+  using Numbers = std::array<int, 4>;  // of "2.2.5" the first three
+  Numbers best{};
+  std::string_view best_text;
+  for (const std::string_view version : versions) {
+    if (!version.starts_with(kPrefix)) continue;
+    Numbers numbers{};
+    const char* at = version.data() + kPrefix.size();
+    const char* const end = version.data() + version.size();
+    for (size_t i = 0; i < numbers.size() && at < end; ++i, ++at) {
+      const auto [rest, failed] = std::from_chars(at, end, numbers[i]);
+      if (failed != std::errc()) break;
+      at = rest;
+    }
+    if (numbers > best) {
+      best = numbers;
+      best_text = version.substr(kPrefix.size());
+    }
+  }
+  return std::string(best_text);
+}
+
+}  // namespace filibuster

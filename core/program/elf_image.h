@@ -1,0 +1,41 @@
+// What decides whether a library can be preloaded into a program, read from the bytes of its ELF
+// file. Bytes of any origin: every offset is checked, and the work is bounded by their number.
+#pragma once
+
+#include <elf.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace filibuster {
+
+#if defined(__x86_64__)
+inline constexpr uint16_t kNativeMachine = EM_X86_64;
+#elif defined(__aarch64__)
+inline constexpr uint16_t kNativeMachine = EM_AARCH64;
+#endif
+
+// Its texts are views into the bytes that were read.
+struct ElfImage {
+  uint16_t machine = 0;                    // EM_*
+  bool same_layout = false;                // 64-bit, little-endian: only then is the rest read
+  std::string_view interpreter;            // the loader; empty: statically linked (or a library)
+  std::vector<std::string_view> needed;    // DT_NEEDED
+  std::vector<std::string_view> versions;  // required of others: "GLIBC_2.34", "GLIBC_2.2.5", ...
+  bool go = false;
+
+  bool native() const { return same_layout && machine == kNativeMachine; }
+  bool loaded_by_glibc() const;
+  std::string_view asan_runtime() const;  // "libasan.so.8"; empty: built without
+};
+
+// nullopt: not an ELF file, or one without a whole header.
+std::optional<ElfImage> read_elf(std::string_view bytes);
+
+// "2.34" for the highest GLIBC_x.y in `versions`; "" if there is none.
+std::string highest_glibc(const std::vector<std::string_view>& versions);
+
+}  // namespace filibuster
