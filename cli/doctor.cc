@@ -13,8 +13,8 @@
 #include "cli/daemon_process.h"
 #include "cli/program_check.h"
 #include "cli/verb.h"
-#include "cli/version.h"
 #include "core/program/elf_image.h"
+#include "core/version.h"
 
 namespace filibuster::cli {
 namespace {
@@ -135,6 +135,6 @@ const Verb kDoctorVerb = {
     "  filibuster doctor\n"
     "  filibuster doctor -- ./users\n"
     "\nExit status: 0 usable, 1 the program cannot be interposed, 3 a part is missing.\n",
-    "[-- PROGRAM]", declare};
+    true, declare};
 
 }  // namespace filibuster::cli

@@ -1,10 +1,9 @@
-#include "cli/version.h"
-
 #include <CLI/App.hpp>
 #include <cstdio>
 
 #include "cli/verb.h"
 #include "core/protocol/control_page.h"
+#include "core/version.h"
 
 namespace filibuster::cli {
 namespace {

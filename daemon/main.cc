@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "core/version.h"
 #include "daemon/api/server.h"
 #include "daemon/session/pidfd.h"
 
@@ -21,7 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char kVersion[] = "0.1.0";
 constexpr int kExitUsage = 2, kExitEnvironment = 3;
 
 struct DaemonOptions {
