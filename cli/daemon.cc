@@ -34,6 +34,6 @@ const Verb kDaemonVerb = {
     "  filibuster daemon &\n"
     "  LD_PRELOAD=libfilibuster.so FILIBUSTER_SERVICE=users ./users &\n"
     "  filibuster run --service users -- ./their_test\n",
-    false, declare};
+    "", declare};
 
 }  // namespace filibuster::cli

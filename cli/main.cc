@@ -8,7 +8,9 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/nearest_verb.h"
@@ -37,6 +39,21 @@ std::string unknown_verb(const std::vector<std::string>& own) {
     text += (i == 0 ? " " : i + 1 == names.size() ? " or " : ", ") + std::string(names[i]);
   return text;
 }
+
+// CLI11 does not know of "--": what may stand after it is added to the usage line of a verb.
+class HelpText : public CLI::Formatter {
+ public:
+  explicit HelpText(const char* command) : command_(command) {}
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    if (command_.empty()) return usage;
+    while (usage.ends_with("\n")) usage.pop_back();
+    return usage + " " + command_ + "\n";
+  }
+
+ private:
+  std::string command_;
+};
 
 int run(int argc, char** argv) {
   // What stands behind the first "--" is somebody else's command line: never looked into.
@@ -67,6 +84,7 @@ int run(int argc, char** argv) {
   std::map<const CLI::App*, std::pair<const Verb*, Work>> verbs;
   for (const Verb* verb : kVerbs) {
     CLI::App* sub = app.add_subcommand(verb->name, verb->summary);
+    sub->formatter(std::make_shared<HelpText>(verb->command));
     if (verb->examples[0] != '\0') sub->footer(std::string("\nExamples:\n") + verb->examples);
     verbs.emplace(sub, std::pair(verb, verb->declare(*sub)));
   }
@@ -84,7 +102,7 @@ int run(int argc, char** argv) {
     return kUsage;
   }
   const auto& [verb, work] = verbs.at(app.get_subcommands().at(0));
-  if (invocation.has_command && !verb->takes_command) {
+  if (invocation.has_command && verb->command[0] == '\0') {
     return complain(kUsage, std::string("'") + verb->name + "' takes no command after '--'");
   }
   return work(invocation);

@@ -36,6 +36,6 @@ Work declare(CLI::App& app) {
 const Verb kReplayVerb = {"replay", "run one failing execution again, with the same faults",
                           "  filibuster replay .filibuster/counterexamples/3.json\n"
                           "\nExit status: 1 if it fails again, 0 if it does not.\n",
-                          false, declare};
+                          "", declare};
 
 }  // namespace filibuster::cli

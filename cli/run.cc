@@ -54,6 +54,6 @@ const Verb kRunVerb = {
     "test_it.py\n"
     "\nExit status: 0 nothing found, 1 failures found, 2 usage or configuration, 3 environment or\n"
     "interrupted. An interrupted run continues when the same command runs again.\n",
-    true, declare};
+    "[-- TEST [ARG...]]", declare};
 
 }  // namespace filibuster::cli

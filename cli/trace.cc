@@ -39,6 +39,6 @@ const Verb kTraceVerb = {"trace",
                          "one execution without faults: the tree of RPCs with their indexes",
                          "  filibuster trace -- ./their_test\n"
                          "  filibuster trace -c shop.json --test checkout\n",
-                         true, declare};
+                         "[-- TEST [ARG...]]", declare};
 
 }  // namespace filibuster::cli

@@ -29,7 +29,7 @@ struct Verb {
   const char* name;
   const char* summary;
   const char* examples;  // shown by --help
-  bool takes_command;    // may have "-- COMMAND..."
+  const char* command;   // what may stand after "--", for its usage line; "": nothing may
   Work (*declare)(CLI::App& app);
 };
 

@@ -17,6 +17,6 @@ Work declare(CLI::App&) {
 
 }  // namespace
 
-const Verb kVersionVerb = {"version", "print the version", "", false, declare};
+const Verb kVersionVerb = {"version", "print the version", "", "", declare};
 
 }  // namespace filibuster::cli

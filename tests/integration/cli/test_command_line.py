@@ -59,13 +59,14 @@ def cli(tmp_path):
 def test_a_session_made_of_options_shows_findings_and_leaves_with_the_daemons_code(cli):
     cli.script({"exit_code": 1, "events": [
         {"n": 0, "type": "session", "test": "true", "resumed": False},
-        {"n": 1, "type": "finding", "test": "true", "number": 1, "text": "FINDING 1: users refused"},
+        {"n": 1, "type": "finding", "test": "true", "number": 1,
+         "headline": "users refused", "text": "FINDING 1: ..."},
         {"n": 2, "type": "done", "exit_code": 1, "summary": "1 failure", "report": "r.json"}]})
     run = cli.run("run", "--service", "users=./users --port ${port:users}", "--service", "mail",
                   "--third-party", "pay=pay.example.com:443", "--max-faults", "2", "--no-reduction",
                   "--index-without", "stack", "--fault", "503", "--", "true", "--verbose")
     assert (run.returncode, run.out) == (1, "1 failure\n"), run.err
-    assert "finding 1: FINDING 1: users refused\n" in run.err
+    assert "finding 1: users refused\n" in run.err
     request = cli.session()
     assert request["mode"] == "run"
     assert request["directory"] == str(cli.directory)
@@ -205,6 +206,16 @@ def test_every_verb_explains_itself_with_an_example(cli):
         run = cli.run(verb, "--help")
         assert run.returncode == 0 and "Examples:" in run.out, verb
     assert cli.run("--version").out == cli.run("version").out
+
+
+@pytest.mark.parametrize("verb, usage", [
+    ("run", "filibuster run [OPTIONS] [-- TEST [ARG...]]"),
+    ("trace", "filibuster trace [OPTIONS] [-- TEST [ARG...]]"),
+    ("doctor", "filibuster doctor [OPTIONS] [-- PROGRAM]"),
+    ("replay", "filibuster replay [OPTIONS] FILE"),
+])
+def test_the_usage_of_a_verb_shows_what_stands_after_the_dashes(cli, verb, usage):
+    assert f"Usage: {usage}\n" in cli.run(verb, "--help").out
 
 
 def test_doctor_knows_what_can_be_interposed(cli):
