@@ -135,6 +135,6 @@ const Verb kDoctorVerb = {
     "  filibuster doctor\n"
     "  filibuster doctor -- ./users\n"
     "\nExit status: 0 usable, 1 the program cannot be interposed, 3 a part is missing.\n",
-    true, declare};
+    "[-- PROGRAM]", declare};
 
 }  // namespace filibuster::cli
