@@ -23,10 +23,15 @@ Work declare(CLI::App& app) {
                "really wait where a timeout is injected");
   return [options](const Invocation&) {
     const Result<std::string> text = read_file(options->file);
-    if (!text) return complain(kUsage, text.error().message);
+    if (!text) {
+      return complain(kUsage, text.error().message +
+                                  " (expected a counterexample that a run wrote, as " +
+                                  options->session.root + "/counterexamples/1.json)");
+    }
     const auto request =
         replay_request(options->file, text.value(), options->session, this_client());
     if (!request) return complain(kUsage, request.error().message);
+    options->session.counterexample = options->file;
     return run_session(options->session, request.value());
   };
 }

@@ -91,11 +91,12 @@ Result<Json> replay_request(const std::string& path, const std::string& text,
     const size_t line_start = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
     const size_t column = at - (line_start == std::string::npos ? 0 : line_start + 1);
     return Error{path + ":" + std::to_string(lines + 1) + ":" + std::to_string(column + 1) +
-                 ": not a counterexample file: it is not valid JSON"};
+                 ": not valid JSON; expected a counterexample that a run wrote"};
   }
-  if (!counterexample.is_object() || !counterexample.contains("version")) {
-    return Error{path +
-                 ":1:1: not a counterexample file (they stand in .filibuster/counterexamples)"};
+  if (!counterexample.is_object() || !counterexample.contains("version") ||
+      !counterexample.contains("test") || !counterexample.contains("faults")) {
+    return Error{path + ": not a counterexample; expected a file that a run wrote to " +
+                 options.root + "/counterexamples (an object with version, test and faults)"};
   }
   Json request = envelope("replay", options, client);
   const auto copy = [&](const char* key) {

@@ -26,6 +26,7 @@ struct SessionOptions {
   uint32_t max_faults = 0;
   std::vector<std::string> index_without;  // payload | stack | count | path
   bool json = false;
+  std::string counterexample;  // the file that is replayed; "": none
 };
 
 struct Client {  // this process: the daemon ends the session when it ends

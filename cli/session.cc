@@ -64,7 +64,7 @@ int int_member(const Json& json, const char* key, int absent) {
 }
 
 // What the daemon said in place of "created".
-int refused(const Answer& answer) {
+int refused(const Answer& answer, const SessionOptions& options) {
   const Json body = Json::parse(answer.body, nullptr, false);
   if (answer.status == 409) {
     return complain(kEnvironment,
@@ -79,7 +79,9 @@ int refused(const Answer& answer) {
     if (!error.is_object()) continue;
     const std::string file = string_member(error, "file");
     const int line = int_member(error, "line", 0);
-    std::string where = file.empty() ? "command line" : file;
+    std::string where = !file.empty()                     ? file
+                        : !options.counterexample.empty() ? options.counterexample
+                                                          : "command line";
     if (!file.empty() && line > 0) {
       where += ":" + std::to_string(line) + ":" + std::to_string(int_member(error, "column", 1));
     }
@@ -221,7 +223,7 @@ int run_session(const SessionOptions& options, const nlohmann::ordered_json& req
       request.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   const Result<Answer> answer = client.post("/v1/sessions", body, kPostTimeout);
   if (!answer) return complain(kEnvironment, "the daemon: " + answer.error().message);
-  if (answer->status != 201) return refused(answer.value());
+  if (answer->status != 201) return refused(answer.value(), options);
   const Json created = Json::parse(answer->body, nullptr, false);
   const std::string id = created.is_object() ? string_member(created, "id") : "";
   if (id.empty()) return complain(kEnvironment, "the daemon's answer names no session");

@@ -99,7 +99,9 @@ def test_the_file_of_this_directory_is_sent_as_it_is(cli):
     (["run", "--index-without", "colour"], "colour"),
     (["run", "--third-party", "pay=there", "--", "true"], "expected NAME=HOST:PORT"),
     (["replay"], "FILE is required"),
-    (["replay", "bin/filibusterd"], "bin/filibusterd:1:1: not a counterexample file"),
+    (["replay", "bin/filibusterd"], "bin/filibusterd:1:1: not valid JSON; expected a counterexample"),
+    (["replay", "absent.json"], "absent.json: No such file or directory (expected a counterexample"),
+    (["replay", "script.json"], "script.json: not a counterexample; expected a file that a run wrote"),
     (["replay", "x", "--", "true"], "takes no command"),
     ([], "subcommand is required"),
     (["foo"], "there is no subcommand 'foo'; expected run, replay"),
@@ -111,6 +113,14 @@ def test_errors_of_usage_are_named_and_exit_2(cli, arguments, expected):
     run = cli.run(*arguments)
     assert run.returncode == 2 and expected in run.err and run.out == ""
     assert not (cli.directory / ".filibuster").exists()
+
+
+def test_what_the_daemon_refuses_of_a_counterexample_is_said_with_its_file(cli):
+    (cli.directory / "3.json").write_text('{"version": 1, "test": "t", "faults": 5}')
+    cli.script({"create": [400, {"errors": [
+        {"file": "", "line": 0, "column": 0, "message": "counterexample: faults: expected a list"}]}]})
+    run = cli.run("replay", "3.json")
+    assert (run.returncode, run.err) == (2, "3.json: counterexample: faults: expected a list\n")
 
 
 def test_a_file_that_is_not_utf8_is_named_with_its_position(cli):

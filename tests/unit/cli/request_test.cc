@@ -165,7 +165,9 @@ TEST(ReplayRequest, NamesAFileThatIsNoCounterexample) {
     return request.ok() ? std::string() : request.error().message;
   };
   EXPECT_TRUE(message("{\n \"a\": ]").starts_with("3.json:2:7: ")) << message("{\n \"a\": ]");
-  EXPECT_TRUE(message("[]").starts_with("3.json:1:1: "));
+  for (const char* text : {"[]", "{}", R"({"version": 1})", R"({"version": 1, "test": "t"})"}) {
+    EXPECT_TRUE(message(text).starts_with("3.json: not a counterexample; expected ")) << text;
+  }
   EXPECT_TRUE(message("").starts_with("3.json:1:1: "));
   EXPECT_TRUE(message("\xFF").starts_with("3.json:1:1: "));
 }
