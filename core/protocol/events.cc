@@ -140,15 +140,7 @@ bool decode_event(const uint8_t* data, size_t size, E* out) {
   bool decode(const uint8_t* data, size_t size, Type* out) {    \
     return decode_event(data, size, out);                       \
   }
-FILIBUSTER_EVENT(RpcIssued)
-FILIBUSTER_EVENT(RpcReceived)
-FILIBUSTER_EVENT(RpcFinished)
-FILIBUSTER_EVENT(IncomingFinished)
-FILIBUSTER_EVENT(FaultFired)
-FILIBUSTER_EVENT(Listen)
-FILIBUSTER_EVENT(NotInterposed)
-FILIBUSTER_EVENT(RpcFinalized)
-FILIBUSTER_EVENT(Note)
+FILIBUSTER_EVENTS(FILIBUSTER_EVENT)
 #undef FILIBUSTER_EVENT
 
 std::string_view cause_name(Cause cause) {

@@ -147,18 +147,14 @@ struct Note {
 // Encoders: number of bytes written into `out`, 0 if it does not fit. Texts longer than 65535 bytes
 // are cut. Decoders: false if malformed; the views point into `data`.
 inline constexpr size_t kMaxEvent = 64 * 1024;
+// Every event that is encoded, once.
+#define FILIBUSTER_EVENTS(Do)                                                                  \
+  Do(RpcIssued) Do(RpcReceived) Do(RpcFinished) Do(IncomingFinished) Do(FaultFired) Do(Listen) \
+      Do(NotInterposed) Do(RpcFinalized) Do(Note)
 #define FILIBUSTER_EVENT(Type)                                 \
   size_t encode(const Type& event, uint8_t* out, size_t size); \
   bool decode(const uint8_t* data, size_t size, Type* out);
-FILIBUSTER_EVENT(RpcIssued)
-FILIBUSTER_EVENT(RpcReceived)
-FILIBUSTER_EVENT(RpcFinished)
-FILIBUSTER_EVENT(IncomingFinished)
-FILIBUSTER_EVENT(FaultFired)
-FILIBUSTER_EVENT(Listen)
-FILIBUSTER_EVENT(NotInterposed)
-FILIBUSTER_EVENT(RpcFinalized)
-FILIBUSTER_EVENT(Note)
+FILIBUSTER_EVENTS(FILIBUSTER_EVENT)
 #undef FILIBUSTER_EVENT
 
 }  // namespace filibuster

@@ -49,13 +49,19 @@ TEST(Search, SchedulesASetOfFaultsOnceWhenConcurrentRpcsChangePlaces) {
   EXPECT_EQ(search.counts().executed, 4u);
 }
 
-TEST(Search, BoundsAreCountedNotForgotten) {
+// The test calls a, b and c, whatever becomes of them: 8 combinations.
+SimulatedApplication three_soft_calls() {
   SimulatedApplication app;
   for (const char* service : {"a", "b", "c"}) app.faults(service, {"refused"});
   app.test([](Caller& c) {
     for (const char* service : {"a", "b", "c"}) c.call(service);
     return kOk;
   });
+  return app;
+}
+
+TEST(Search, BoundsAreCountedNotForgotten) {
+  SimulatedApplication app = three_soft_calls();
   SearchOptions options;
   EXPECT_EQ(explore(app, options).counts.executed, 8u);
   options.max_faults = 1;
@@ -72,12 +78,7 @@ TEST(Search, BoundsAreCountedNotForgotten) {
 
 TEST(Search, ALargerBoundContinues) {
   auto store = SearchStore::open(":memory:");
-  SimulatedApplication app;
-  for (const char* service : {"a", "b", "c"}) app.faults(service, {"refused"});
-  app.test([](Caller& c) {
-    for (const char* service : {"a", "b", "c"}) c.call(service);
-    return kOk;
-  });
+  SimulatedApplication app = three_soft_calls();
   SearchOptions options;
   options.max_executions = 3;
   Exploration seen;
