@@ -124,7 +124,12 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
                              (event.pid > 0 ? " (pid " + std::to_string(event.pid) + ")" : "") +
                              (event.detail.empty() ? "" : ": " + event.detail);
     // That a service is about to start is news for a moment only.
-    if (event.state == "starting") return {options_.terminal ? transient(line) : "", ""};
+    if (event.state == "starting") {
+      if (!options_.terminal) return {};
+      Output out{transient(line), ""};
+      momentary_ = true;
+      return out;
+    }
     return lasting(line);
   }
   if (event.type == "reference") {
@@ -173,7 +178,7 @@ Output ProgressView::execution(const ProgressEvent& event, Time now) {
 }
 
 Output ProgressView::lasting(std::string progress, std::string result) {
-  const std::string before = line_;
+  const std::string before = momentary_ ? "" : line_;
   Output out{clear() + with_newline(std::move(progress)), with_newline(std::move(result))};
   // The updating line comes back with the next execution: written now, it would stand before
   // what goes to the other stream.
@@ -188,6 +193,7 @@ std::string ProgressView::note(const std::string& text) {
 std::string ProgressView::transient(const std::string& line) {
   // One column stays free: some terminals wrap after the last one.
   line_ = cut(line, std::max(options_.columns, 20) - 1);
+  momentary_ = false;
   return "\r" + line_ + "\x1b[K";
 }
 

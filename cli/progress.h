@@ -16,7 +16,8 @@ namespace filibuster::cli {
 
 // Of docs/api.md; members that an event does not have are empty.
 struct ProgressEvent {
-  std::string type, test, name, state, detail, text, headline, verdict, summary, report, counterexample;
+  std::string type, test, name, state, detail, text, headline, verdict, summary, report,
+      counterexample;
   std::vector<std::string> faults;
   uint64_t number = 0, executed = 0, scheduled = 0, open = 0, redundant = 0, rpcs = 0;
   int64_t pid = 0;
@@ -54,7 +55,8 @@ class ProgressView {
   std::string transient(const std::string& line);
 
   ViewOptions options_;
-  std::string line_;  // on the terminal now
+  std::string line_;        // on the terminal now
+  bool momentary_ = false;  // line_ is news that the next event makes stale
   uint64_t findings_ = 0;
   std::string plain_test_;  // what the last plain execution line was about, and when
   Time plain_time_{};

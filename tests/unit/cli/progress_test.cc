@@ -118,6 +118,20 @@ TEST(TerminalView, OneLineUpdatesItselfAndGivesWay) {
   EXPECT_EQ(view.clear(), "");
 }
 
+TEST(TerminalView, ThatAServiceStartsIsNotSaidAgainAfterWhatFollows) {
+  ProgressView view({.terminal = true, .columns = 200});
+  const auto shown = [&](const char* json) { return view.show(event(json), kStart).progress; };
+  const char* const starting = R"({"type": "service", "name": "users", "state": "starting"})";
+  EXPECT_EQ(shown(starting), "\rservice users starting\x1b[K");
+  EXPECT_EQ(shown(R"({"type": "service", "name": "users", "state": "ready"})"),
+            "\r\x1b[Kservice users ready\n");
+  shown(starting);
+  EXPECT_EQ(shown(R"({"type": "error", "text": "e"})"), "\r\x1b[Kerror: e\n");
+  shown(starting);  // a restart; the counts are what comes back
+  const std::string counts = view.show(execution(8, 3), kStart).progress;
+  EXPECT_EQ(shown(R"({"type": "warning", "text": "w"})"), "\r\x1b[Kwarning: w\n" + counts);
+}
+
 TEST(TerminalView, TheLineIsCutToTheTerminalAtACharacter) {
   ProgressView view({.terminal = true, .columns = 20});
   ProgressEvent long_name = execution(8, 3);
