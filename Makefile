@@ -174,6 +174,8 @@ install: all  ## install under PREFIX (/usr/local), DESTDIR respected
 	install -Dm755 $(BUILD)/bin/filibusterd $(DESTDIR)$(PREFIX)/bin/filibusterd
 	install -Dm755 $(BUILD)/lib/libfilibuster.so $(DESTDIR)$(PREFIX)/lib/libfilibuster.so
 	install -Dm644 cli/python/filibuster_predicates.py $(DESTDIR)$(PREFIX)/share/filibuster/filibuster_predicates.py
+	install -Dm644 docs/filibuster.schema.json $(DESTDIR)$(PREFIX)/share/filibuster/filibuster.schema.json
+	for d in README.md LICENSE docs/*.md; do install -Dm644 $$d $(DESTDIR)$(PREFIX)/share/doc/filibuster/$$(basename $$d); done
 	for m in docs/man/*.[158]; do install -Dm644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
 format:  ## clang-format everything in place
 	git ls-files '*.cc' '*.h' | xargs clang-format-14 -i
