@@ -1,11 +1,14 @@
 #include "cli/configuration.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace filibuster::cli {
 namespace {
@@ -15,6 +18,15 @@ using Json = nlohmann::ordered_json;
 std::string base_name(const std::string& path) {
   const size_t slash = path.find_last_of('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+// nullopt: not the number of a port.
+std::optional<unsigned> port_number(std::string_view text) {
+  unsigned port = 0;
+  const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (failed != std::errc() || rest != text.data() + text.size() || port == 0 || port > 65535)
+    return std::nullopt;
+  return port;
 }
 
 Result<Json> third_party(const std::string& text) {
@@ -28,12 +40,10 @@ Result<Json> third_party(const std::string& text) {
   std::string host = text.substr(equals + 1, colon - equals - 1);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
-  unsigned port = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, failed] = std::from_chars(text.data() + colon + 1, end, port);
-  if (failed != std::errc() || rest != end || port == 0 || port > 65535) return bad;
+  const auto port = port_number(std::string_view(text).substr(colon + 1));
+  if (!port) return bad;
   const std::string name = text.substr(0, equals);
-  return Json{{"name", name}, {"third_party", true}, {"host", host}, {"ports", {{name, port}}}};
+  return Json{{"name", name}, {"third_party", true}, {"host", host}, {"ports", {{name, *port}}}};
 }
 
 // Length of the UTF-8 sequence at `text[at]`, 0 if there is none (Unicode 15, Table 3-7).
@@ -58,6 +68,69 @@ size_t sequence_length(std::string_view text, size_t at) {
   return 0;
 }
 
+// What is safe in a name of a file and is not read as an option: the rest becomes single dashes.
+std::string readable(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = sequence_length(text, at);
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const bool plain = std::isalnum(byte) != 0 || byte == '.' || byte == '_';
+    if (length > 1 || (length == 1 && byte < 0x80 && plain)) {
+      out += text.substr(at, length);
+    } else if (!out.empty() && out.back() != '-') {
+      out += '-';
+    }
+    at += std::max<size_t>(length, 1);
+  }
+  const size_t first = out.find_first_not_of(".-");
+  const size_t last = out.find_last_not_of(".-");
+  return first == std::string::npos ? "" : out.substr(first, last - first + 1);
+}
+
+// Without what changes from call to call or should not be read: user, query, fragment.
+std::string address_of(std::string_view url) {
+  url.remove_prefix(url.find("://") + 3);
+  url = url.substr(0, url.find_first_of("?#"));
+  if (const size_t at = url.substr(0, url.find('/')).rfind('@'); at != std::string_view::npos)
+    url.remove_prefix(at + 1);
+  return std::string(url);
+}
+
+// What a test is about: the first URL among its arguments' words, else the first that is no option.
+std::string subject_of(const std::vector<std::string>& command) {
+  std::string subject;
+  for (size_t i = 1; i < command.size(); ++i) {
+    std::istringstream words(command[i]);
+    for (std::string word; words >> word;) {
+      if (word.find("://") != std::string::npos) return address_of(word);
+      if (!subject.empty() || word[0] == '-') continue;
+      while (word.ends_with('/')) word.pop_back();
+      subject = base_name(word);
+    }
+  }
+  return subject;
+}
+
+// --port NAME=NUMBER into the services that were described.
+Result<void> fix_ports(const std::vector<std::string>& ports, Json* services) {
+  for (const std::string& text : ports) {
+    const size_t equals = std::min(text.find('='), text.size());
+    const std::string name = text.substr(0, equals);
+    const auto number =
+        port_number(std::string_view(text).substr(std::min(equals + 1, text.size())));
+    if (name.empty() || !number)
+      return Error{"--port " + text + ": expected NAME=NUMBER, for example users=8080"};
+    const auto service = std::find_if(services->begin(), services->end(),
+                                      [&](const Json& one) { return one["name"] == name; });
+    if (service == services->end())
+      return Error{"--port " + text + ": there is no --service " + name};
+    if (service->contains("ports"))
+      return Error{"--port " + text + ": service '" + name + "' has a port already"};
+    (*service)["ports"] = Json{{name, *number}};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> configuration_text(const CommandLineConfiguration& from) {
@@ -71,6 +144,7 @@ Result<std::string> configuration_text(const CommandLineConfiguration& from) {
       service["command"] = text.substr(equals + 1);
     services.push_back(std::move(service));
   }
+  if (auto fixed = fix_ports(from.ports, &services); !fixed) return fixed.error();
   for (const std::string& text : from.third_parties) {
     Result<Json> service = third_party(text);
     if (!service) return service.error();
@@ -85,16 +159,17 @@ Result<std::string> configuration_text(const CommandLineConfiguration& from) {
 }
 
 std::string test_name(const std::vector<std::string>& command) {
-  std::string name = command.empty() ? "" : base_name(command[0]);
-  for (size_t i = 1; i < command.size(); ++i) {
-    const std::string& argument = command[i];
-    if (argument.empty() || argument[0] == '-' || argument.find('\n') != std::string::npos)
-      continue;
-    name += " " + base_name(argument);
-    break;
+  const std::string program = command.empty() ? "" : readable(base_name(command[0]));
+  std::string name = program;
+  if (const std::string subject = readable(subject_of(command)); !subject.empty())
+    name += (name.empty() ? "" : " ") + subject;
+  constexpr size_t kMaxName = 60;  // bytes
+  while (name.size() > kMaxName) {
+    do {
+      name.pop_back();
+    } while ((static_cast<unsigned char>(name.back()) & 0xC0) == 0x80);
+    if (static_cast<unsigned char>(name.back()) >= 0xC0) name.pop_back();
   }
-  constexpr size_t kMaxName = 60;
-  if (name.size() > kMaxName) name.resize(kMaxName);
   return name.empty() ? "test" : name;
 }
 

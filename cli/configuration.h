@@ -13,6 +13,7 @@ namespace filibuster::cli {
 
 struct CommandLineConfiguration {
   std::vector<std::string> services;       // NAME=COMMAND; NAME alone: started by hand
+  std::vector<std::string> ports;          // NAME=NUMBER: the fixed port of a service
   std::vector<std::string> third_parties;  // NAME=HOST:PORT
   std::vector<std::string> faults;         // text as in the configuration, for every RPC
   std::vector<std::string> command;        // the test
@@ -20,8 +21,8 @@ struct CommandLineConfiguration {
 // The Error is one of usage.
 Result<std::string> configuration_text(const CommandLineConfiguration& from);
 
-// "pytest test_it.py" for {"/usr/bin/pytest", "./tests/test_it.py", "-v"}: names the test's
-// results.
+// "pytest test_it.py" for {"/usr/bin/pytest", "./tests/test_it.py", "-v"}, "curl localhost-80-home"
+// for {"curl", "-s", "http://localhost:80/home?x"}: names the test's results, also as a file.
 std::string test_name(const std::vector<std::string>& command);
 
 // "file:3:7: message" if `text` is not UTF-8.

@@ -52,6 +52,7 @@ const Verb kRunVerb = {
     "  filibuster run -c shop.json --test checkout\n"
     "  filibuster run --service users='python3 users.py --port ${port:users}' -- pytest "
     "test_it.py\n"
+    "  filibuster run --service users='./users 8080' --port users=8080 -- ./their_test\n"
     "\nExit status: 0 nothing found, 1 failures found, 2 usage or configuration, 3 environment or\n"
     "interrupted. An interrupted run continues when the same command runs again.\n",
     "[-- TEST [ARG...]]", declare};

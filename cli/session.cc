@@ -196,6 +196,10 @@ void declare_source_options(CLI::App& app, SessionOptions* options) {
          "NAME alone is started by hand")
       ->type_name("NAME=COMMAND")
       ->allow_extra_args(false);
+  app.add_option("--port", line->ports,
+                 "the port of a --service that listens on a fixed one (repeatable)")
+      ->type_name("NAME=NUMBER")
+      ->allow_extra_args(false);
   app.add_option("--third-party", line->third_parties, "a service outside the application")
       ->type_name("NAME=HOST:PORT")
       ->allow_extra_args(false);

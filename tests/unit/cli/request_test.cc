@@ -100,6 +100,7 @@ TEST(SessionRequest, ContradictionsAreErrorsOfUsage) {
 
 TEST(Configuration, ServicesKeepWhateverTheirCommandsHold) {
   const auto text = configuration_text({.services = {"a=x --y=${port:a} 'q'", "b", "c="},
+                                        .ports = {},
                                         .third_parties = {},
                                         .faults = {},
                                         .command = {"t"}});
@@ -109,14 +110,33 @@ TEST(Configuration, ServicesKeepWhateverTheirCommandsHold) {
       Json::parse(
           R"([{"name": "a", "command": "x --y=${port:a} 'q'"}, {"name": "b"}, {"name": "c"}])"));
   EXPECT_FALSE(
-      configuration_text({.services = {"=x"}, .third_parties = {}, .faults = {}, .command = {}})
+      configuration_text(
+          {.services = {"=x"}, .ports = {}, .third_parties = {}, .faults = {}, .command = {}})
           .ok());
+}
+
+TEST(Configuration, AServiceMayHaveAFixedPort) {
+  const auto services = [](std::vector<std::string> ports) -> std::string {
+    const auto text = configuration_text({.services = {"users=./users 8080", "mail"},
+                                          .ports = std::move(ports),
+                                          .third_parties = {},
+                                          .faults = {},
+                                          .command = {"t"}});
+    return text.ok() ? Json::parse(text.value())["services"].dump() : text.error().message;
+  };
+  EXPECT_EQ(services({"users=8080", "mail=25"}),
+            R"([{"name":"users","command":"./users 8080","ports":{"users":8080}},)"
+            R"({"name":"mail","ports":{"mail":25}}])");
+  EXPECT_EQ(services({"movies=80"}), "--port movies=80: there is no --service movies");
+  EXPECT_EQ(services({"users=1", "users=2"}), "--port users=2: service 'users' has a port already");
+  for (const char* bad : {"users", "users=", "=80", "users=0", "users=65536", "users=80x", "80"})
+    EXPECT_NE(services({bad}).find("expected NAME=NUMBER"), std::string::npos) << bad;
 }
 
 TEST(Configuration, ThirdPartiesHaveAHostAndAPort) {
   const auto services = [](const char* party) -> std::string {
     const auto text = configuration_text(
-        {.services = {}, .third_parties = {party}, .faults = {}, .command = {"t"}});
+        {.services = {}, .ports = {}, .third_parties = {party}, .faults = {}, .command = {"t"}});
     return text.ok() ? Json::parse(text.value())["services"].dump() : "error";
   };
   EXPECT_EQ(services("pay=pay.example.com:443"),
@@ -135,6 +155,24 @@ TEST(TestNames, AreShortAndHoldNoPath) {
   EXPECT_EQ(test_name({"a/"}), "test");
   EXPECT_EQ(test_name({}), "test");
   EXPECT_EQ(test_name({std::string(100, 'x')}).size(), 60u);
+  EXPECT_EQ(test_name({"..", "/"}), "test");
+}
+
+TEST(TestNames, OfURLsSayWhatIsAskedAndNoSecret) {
+  EXPECT_EQ(test_name({"curl", "-s", "http://127.0.0.1:4000/"}), "curl 127.0.0.1-4000");
+  EXPECT_EQ(test_name({"curl", "-X", "POST", "http://me:secret@shop/users/1?token=x#y"}),
+            "curl shop-users-1");
+  EXPECT_EQ(test_name({"sh", "-c", "curl -sf http://127.0.0.1:${port:users}/home"}),
+            "sh 127.0.0.1-port-users-home");
+}
+
+TEST(TestNames, AreSafeAsFileNames) {
+  EXPECT_EQ(test_name({"./t", "../a b/c;d\n|e"}), "t a");
+  EXPECT_EQ(test_name({"prüfung", "\xFFx*?"}), "prüfung x");
+  EXPECT_EQ(test_name({"xx" + std::string(40, 'y'), "\n"}).find('\n'), std::string::npos);
+  std::string umlauts;
+  for (int i = 0; i < 50; ++i) umlauts += "ü";
+  EXPECT_EQ(test_name({"x" + umlauts}), "x" + umlauts.substr(0, 58));
 }
 
 TEST(Utf8, ErrorsHaveALineAndAColumnInCharacters) {
