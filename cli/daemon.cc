@@ -1,7 +1,9 @@
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -11,6 +13,37 @@
 
 namespace filibuster::cli {
 namespace {
+
+void announce(const std::string& root) {
+  const auto address = read_daemon_address(root);
+  if (!address) return;
+  std::printf(
+      "daemon at %s (pid %lld), root %s\n"
+      "start services, then a run that joins:\n"
+      "  LD_PRELOAD=%s FILIBUSTER_SERVICE=users ./users &\n"
+      "  filibuster run --root %s --service users -- ./their_test\n",
+      address->url.c_str(), static_cast<long long>(address->pid), root.c_str(),
+      preload_path().c_str(), root.c_str());
+  std::fflush(stdout);
+}
+
+// Leaves a process behind that announces the daemon once it serves: this one becomes the daemon.
+// Returns the descriptor to be told on, -1 if there is none.
+int leave_announcer(const std::string& root) {
+  int fds[2];
+  if (pipe(fds) != 0) return -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    close(fds[1]);
+    if (fork() != 0) _exit(0);  // the daemon is not to have a child that it does not know
+    char ready = 0;
+    if (read(fds[0], &ready, 1) == 1) announce(root);
+    _exit(0);
+  }
+  close(fds[0]);
+  if (child > 0) waitpid(child, nullptr, 0);
+  return fds[1];
+}
 
 Work declare(CLI::App& app) {
   auto root = std::make_shared<std::string>(".filibuster");
@@ -22,7 +55,11 @@ Work declare(CLI::App& app) {
     std::error_code failed;
     const std::string absolute =
         std::filesystem::absolute(*root, failed).lexically_normal().string();
-    execl(program.c_str(), program.c_str(), "--root", absolute.c_str(), nullptr);
+    if (auto prepared = prepare_root(absolute); !prepared)
+      return complain(kEnvironment, prepared.error().message);
+    const std::string ready_fd = std::to_string(leave_announcer(absolute));
+    execl(program.c_str(), program.c_str(), "--root", absolute.c_str(), "--ready-fd",
+          ready_fd.c_str(), nullptr);
     return complain(kEnvironment, program + ": " + std::strerror(errno));
   };
 }

@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -184,14 +185,32 @@ std::optional<DaemonAddress> read_daemon_address(const std::string& root) {
   }
 }
 
+std::string preload_path() {
+  if (const char* const given = std::getenv("FILIBUSTER_PRELOAD");
+      given != nullptr && *given != '\0') {
+    return fs::absolute(given).string();
+  }
+  return (fs::path(own_directory()).parent_path() / "lib/libfilibuster.so").string();
+}
+
+Result<void> prepare_root(const std::string& root) {
+  std::error_code failed;
+  fs::create_directories(root, failed);
+  if (!failed && !fs::is_directory(root)) failed = std::make_error_code(std::errc::not_a_directory);
+  if (!failed && access(root.c_str(), W_OK | X_OK) != 0)
+    failed = std::error_code(errno, std::generic_category());
+  if (!failed) return {};
+  return Error{root + ": " + failed.message() +
+               "; sessions and results are kept there: name a directory that can be written to "
+               "with --root DIR"};
+}
+
 Result<std::unique_ptr<Daemon>> Daemon::join_or_start(const std::string& root) {
   if (const auto address = read_daemon_address(root);
       address && runs(*address) && answers(*address)) {
     return std::unique_ptr<Daemon>(new Daemon(*address, 0));
   }
-  std::error_code failed;
-  fs::create_directories(root, failed);
-  if (failed) return Error{root + ": " + failed.message()};
+  if (auto prepared = prepare_root(root); !prepared) return prepared.error();
   const std::string program = own_directory() + "/filibusterd";
   const std::string log = root + "/daemon.log";
   Result<Start> start = spawn(program, root, log);

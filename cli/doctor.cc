@@ -1,4 +1,5 @@
 #include <dlfcn.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -6,7 +7,6 @@
 #include <CLI/App.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include "cli/configuration.h"
@@ -31,16 +31,6 @@ struct Line {
 Line check_beside(const char* subject, const std::string& path) {
   const bool there = access(path.c_str(), R_OK) == 0;
   return {subject, there ? State::kGood : State::kMissing, there ? path : path + " is not there"};
-}
-
-// As the daemon finds it: build/bin and build/lib, or PREFIX/bin and PREFIX/lib.
-std::string preload_path() {
-  if (const char* const given = std::getenv("FILIBUSTER_PRELOAD");
-      given != nullptr && *given != '\0') {
-    return given;
-  }
-  namespace fs = std::filesystem;
-  return (fs::path(own_directory()).parent_path() / "lib/libfilibuster.so").string();
 }
 
 Line check_glibc() {
@@ -106,11 +96,25 @@ int check_machine() {
   return usable ? 0 : kEnvironment;
 }
 
+// A program of another user's rights is interposed only where it gives none: that depends on who
+// asks.
+void explain_rights(const std::string& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0 || (status.st_mode & (S_ISUID | S_ISGID)) == 0) return;
+  const char* const kind = (status.st_mode & S_ISUID) != 0 ? "setuid" : "setgid";
+  const unsigned owner = (status.st_mode & S_ISUID) != 0 ? status.st_uid : status.st_gid;
+  std::printf(
+      "%s is %s to %u, which you are already: it gains no rights, so the loader keeps "
+      "LD_PRELOAD; started by another user it cannot be interposed\n",
+      file.c_str(), kind, owner);
+}
+
 int check(const std::string& name) {
   const Result<ProgramCheck> result = check_program(name);
   if (!result) return complain(kUsage, result.error().message);
   for (const std::string& remark : result->remarks) std::printf("%s\n", remark.c_str());
   if (result->obstacles.empty()) {
+    explain_rights(result->file);
     std::printf("%s can be interposed\n", result->file.c_str());
     return 0;
   }

@@ -172,6 +172,27 @@ def test_a_running_daemon_is_joined_and_left_running(cli):
         daemon.communicate()
 
 
+def test_a_daemon_in_the_foreground_says_where_it_is_and_how_to_join(cli):
+    daemon = cli.start("daemon")
+    try:
+        lines = [daemon.stdout.readline() for _ in range(4)]
+        root = cli.directory / ".filibuster"
+        assert lines[0] == f"daemon at {cli.address()['url']} (pid {daemon.pid}), root {root}\n"
+        assert "LD_PRELOAD=" in lines[2] and "libfilibuster.so FILIBUSTER_SERVICE=users" in lines[2]
+        assert f"filibuster run --root {root} --service users -- " in lines[3]
+    finally:
+        daemon.kill()
+        daemon.communicate()
+
+
+@pytest.mark.parametrize("verb", [["run", "--", "true"], ["daemon"]])
+def test_a_root_that_cannot_be_made_is_named_with_a_way_out(cli, verb):
+    (cli.directory / ".filibuster").write_text("a file")
+    run = cli.run(*verb)
+    assert run.returncode == 3
+    assert f"{cli.directory}/.filibuster: " in run.err and "--root DIR" in run.err
+
+
 def test_json_lines_are_the_daemons_events(cli):
     events = [{"n": 0, "type": "session", "test": "t"}, {"n": 1, "type": "done", "exit_code": 0,
                                                           "summary": "nothing found"}]
@@ -241,3 +262,17 @@ def test_doctor_knows_what_can_be_interposed(cli):
     run = cli.run("doctor", "--", "./static")
     assert run.returncode == 1 and "statically linked" in run.out
     assert cli.run("doctor", "--", "./absent").returncode == 2
+
+
+def test_doctor_says_why_a_setuid_program_can_or_cannot_be_interposed(cli):
+    program = cli.directory / "privileged"
+    shutil.copy("/usr/bin/true", program)
+    program.chmod(0o4755)
+    run = cli.run("doctor", "--", "./privileged")
+    assert run.returncode == 0
+    assert f"is setuid to {os.getuid()}, which you are already" in run.out
+    if os.getuid() == 0:
+        os.chown(program, 1, 1)
+        program.chmod(0o4755)
+        run = cli.run("doctor", "--", "./privileged")
+        assert run.returncode == 1 and "setuid" in run.out and "LD_PRELOAD" in run.out
