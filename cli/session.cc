@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "cli/progress.h"
@@ -175,6 +176,34 @@ class Follower {
   int silences_ = 0;
 };
 
+// A service of the command line that no RPC of the reference executions names is said to be
+// missing: a mistyped name or a program without the library looks like success otherwise.
+void name_absent_services(const DaemonClient& client, const std::string& id,
+                          const CommandLineConfiguration& line) {
+  if (line.services.empty()) return;
+  const Result<Answer> answer = client.get("/v1/sessions/" + id + "/report");
+  if (!answer || answer->status != 200) return;
+  const Json report = Json::parse(answer->body, nullptr, false);
+  if (!report.is_object() || !report.contains("tests") || !report["tests"].is_array()) return;
+  std::set<std::string> seen;
+  for (const Json& test : report["tests"]) {
+    if (!test.is_object() || !test.contains("reference")) continue;
+    for (const Json& rpc : test["reference"]) {
+      for (const char* key : {"caller", "service", "received_by"})
+        seen.insert(string_member(rpc, key));
+    }
+  }
+  for (const std::string& text : line.services) {
+    const std::string name = text.substr(0, text.find('='));
+    if (seen.contains(name)) continue;
+    std::string words = "warning: no RPC from or to service '" + name + "' was seen";
+    if (name.size() + 1 >= text.size())
+      words +=
+          "; is it started with LD_PRELOAD=" + preload_path() + " FILIBUSTER_SERVICE=" + name + "?";
+    put(stderr, words + "\n");
+  }
+}
+
 }  // namespace
 
 void declare_common_options(CLI::App& app, SessionOptions* options) {
@@ -232,6 +261,8 @@ int run_session(const SessionOptions& options, const nlohmann::ordered_json& req
   const std::string id = created.is_object() ? string_member(created, "id") : "";
   if (id.empty()) return complain(kEnvironment, "the daemon's answer names no session");
   const int code = Follower(*daemon.value(), options, id).follow();
+  if (interrupts == 0 && !daemon.value()->ended(0))
+    name_absent_services(client, id, options.command_line);
   if (at_end != nullptr && !daemon.value()->ended(0)) at_end(*daemon.value(), options);
   return code;
 }

@@ -63,6 +63,8 @@ def main():
                 return self.answer(200, {})
             if url.path.endswith("/progress"):
                 return self.progress(int(urllib.parse.parse_qs(url.query)["after"][0]))
+            if url.path.endswith("/report") and "report" in script:
+                return self.answer(200, script["report"])
             if url.path == "/v1/fault-injected":
                 asked = urllib.parse.parse_qs(url.query)
                 return self.answer(200, {"injected": asked.get("service") == ["bookings"], "faults": []})

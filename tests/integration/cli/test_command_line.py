@@ -193,6 +193,16 @@ def test_a_root_that_cannot_be_made_is_named_with_a_way_out(cli, verb):
     assert f"{cli.directory}/.filibuster: " in run.err and "--root DIR" in run.err
 
 
+def test_a_service_that_no_rpc_names_is_not_passed_over(cli):
+    cli.script({"report": {"tests": [{"reference": [
+        {"caller": "test", "service": "users", "received_by": "users"}]}]}})
+    run = cli.run("trace", "--service", "users", "--service", "nosuch", "--service", "idle=./idle",
+                  "--", "true")
+    assert run.returncode == 0 and "'users'" not in run.err
+    assert "no RPC from or to service 'nosuch' was seen; is it started with LD_PRELOAD=" in run.err
+    assert "no RPC from or to service 'idle' was seen\n" in run.err
+
+
 def test_json_lines_are_the_daemons_events(cli):
     events = [{"n": 0, "type": "session", "test": "t"}, {"n": 1, "type": "done", "exit_code": 0,
                                                           "summary": "nothing found"}]
