@@ -86,4 +86,24 @@ bool decode_header_value(std::string_view value, RpcContext* out) {
   return true;
 }
 
+void encode_runtime_value(const RuntimeField& field, char* out) {
+  encode_header_value(field.has_cause ? field.cause : RpcContext{}, out);
+  out += kHeaderValueSize;
+  *out++ = '-';
+  put_hex(field.site, 16, out);
+}
+
+bool decode_runtime_value(std::string_view value, RuntimeField* out) {
+  if (value.size() != kRuntimeValueSize) return false;
+  RuntimeField field;
+  const char* site = value.data() + kHeaderValueSize;
+  if (!decode_header_value(value.substr(0, kHeaderValueSize), &field.cause) || !take(&site, '-') ||
+      !take_hex(&site, 16, &field.site)) {
+    return false;
+  }
+  field.has_cause = field.cause != RpcContext{};
+  *out = field;
+  return true;
+}
+
 }  // namespace filibuster

@@ -32,4 +32,25 @@ void encode_header_line(const RpcContext& context, char* out);
 // False unless `value` is exactly one well-formed value of version 1.
 bool decode_header_value(std::string_view value, RpcContext* out);
 
+// --- what a runtime's helper sends to the socket layer of its own process ----------------------
+//
+// Node and the JVM write requests from a loop, where neither the thread nor its stack says who made
+// them. A helper in the runtime puts what it knows into the request, in the field of the same name:
+//   x-filibuster: <value of the incoming request that causes it>-<site:16>
+// All zeros in the first part: made by nothing that came in. The library reads it, and writes its
+// own value over it, filled up with blanks (RFC 9110 5.5: not part of the value).
+inline constexpr size_t kRuntimeValueSize = kHeaderValueSize + 1 + 16;
+
+struct RuntimeField {
+  bool has_cause = false;
+  RpcContext cause;
+  uint64_t site = 0;  // runtime/task.h intern_site; 0: not known
+  bool operator==(const RuntimeField&) const = default;
+};
+
+// Writes exactly kRuntimeValueSize bytes.
+void encode_runtime_value(const RuntimeField& field, char* out);
+// False unless `value` is exactly one well-formed value.
+bool decode_runtime_value(std::string_view value, RuntimeField* out);
+
 }  // namespace filibuster

@@ -5,6 +5,7 @@
 #include "preload/agent/agent.h"
 #include "preload/agent/counters.h"
 #include "preload/agent/state.h"
+#include "preload/runtime/runtimes.h"
 
 namespace filibuster::preload {
 
@@ -109,6 +110,8 @@ Incoming* incoming_begin(const IncomingInfo& info) {
     return nullptr;
   }
   g_incoming.open(incoming, &t_state.requests);
+  tell_runtimes({a->lane->session, static_cast<uint16_t>(a->lane->lane), incoming->execution,
+                 incoming->rpc, incoming->paths[0]});
 
   RpcReceived event;
   event.rpc = incoming->rpc;

@@ -15,21 +15,46 @@ namespace {
 
 enum class Carried : uint8_t { kNothing, kOurs, kDamaged };
 
-// The field that the request carries already, because the application or a proxy forwarded it.
-Carried carried_cause(const Attachment* a, uint32_t current, std::string_view value,
-                      CauseOf* cause) {
+// Of this lane of this session, and of no execution to come.
+bool is_ours(const Attachment* a, uint32_t current, const RpcContext& context) {
+  return context.session == a->lane->session &&
+         context.lane == static_cast<uint16_t>(a->lane->lane) && context.execution <= current &&
+         context.execution != 0;
+}
+
+CauseOf caused_by(const RpcContext& context, Cause how) {
+  CauseOf cause;
+  cause.cause = how;
+  cause.rpc = context.rpc;
+  cause.execution = context.execution;
+  cause.path = context.path;
+  return cause;
+}
+
+CauseOf caused_by_nothing() {
+  CauseOf cause;
+  if (identity().is_test) cause.cause = Cause::kEntry;
+  return cause;
+}
+
+// The field that the request carries already: because the application or a proxy forwarded it, or
+// from the helper of this process's runtime, which then knows the call site, too.
+Carried carried_cause(const Attachment* a, uint32_t current, std::string_view value, CauseOf* cause,
+                      uint64_t* site) {
   if (value.empty()) return Carried::kNothing;
+  RuntimeField field;
+  if (decode_runtime_value(value, &field) &&
+      (!field.has_cause || is_ours(a, current, field.cause))) {
+    *cause = field.has_cause ? caused_by(field.cause, Cause::kTask) : caused_by_nothing();
+    *site = field.site;
+    return Carried::kOurs;
+  }
   RpcContext context;
-  if (!decode_header_value(value, &context) || context.session != a->lane->session ||
-      context.lane != static_cast<uint16_t>(a->lane->lane) || context.execution > current ||
-      context.execution == 0) {
+  if (!decode_header_value(value, &context) || !is_ours(a, current, context)) {
     report_note("a request forwarded a forged or damaged x-filibuster field");
     return Carried::kDamaged;
   }
-  cause->cause = Cause::kHeader;
-  cause->rpc = context.rpc;
-  cause->execution = context.execution;
-  cause->path = context.path;
+  *cause = caused_by(context, Cause::kHeader);
   return Carried::kOurs;
 }
 
@@ -66,6 +91,10 @@ void consult_plan(Attachment* a, OutgoingCall* call) {
 }  // namespace
 
 CauseOf cause_of_thread(Attachment* a, uint32_t execution, Hash128 site) {
+  const TaskContext task = current_task();
+  if (task.state == TaskContext::State::kNothing) return caused_by_nothing();
+  if (task.state == TaskContext::State::kRequest && is_ours(a, execution, task.cause))
+    return caused_by(task.cause, Cause::kTask);
   CauseQuery query;
   query.thread = &t_state.requests;
   query.multiplexing = t_state.multiplexing;
@@ -93,10 +122,16 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   const uint32_t parts = lane->index_parts;
   const http1::MessageHead& head = *info.head;
 
+  CauseOf cause;
+  uint64_t site = 0;
+  const Carried carried = carried_cause(a, current, head.filibuster, &cause, &site);
   Scratch scratch;
-  const CapturedStack stack =
-      scratch ? capture_stack(reinterpret_cast<char*>(scratch.data()), Scratch::kSize / 2)
-              : CapturedStack{{}, "", 0, true};
+  CapturedStack stack{{}, "", 0, true};
+  if (scratch) {
+    char* text = reinterpret_cast<char*>(scratch.data());
+    if (!site_stack(site, text, Scratch::kSize / 2, &stack))
+      stack = capture_stack(text, Scratch::kSize / 2);
+  }
   if (stack.incomplete) report_note("a call stack could not be read whole");
 
   RpcIssued event;
@@ -119,8 +154,6 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   }
   call->http_signature = http_signature_hash(event.service, head.method, head.target);
 
-  CauseOf cause;
-  const Carried carried = carried_cause(a, current, head.filibuster, &cause);
   if (carried != Carried::kOurs)
     cause = cause_of_thread(a, current, combine(stack.hash, call->http_signature));
   const bool has_parent = cause.cause != Cause::kNone && cause.cause != Cause::kEntry;
@@ -153,7 +186,8 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   call->count = event.count;
   call->flags = event.flags;
   // A field of other width cannot be replaced in place; two of them would contradict each other.
-  const bool replaceable = head.filibuster.size() == kHeaderValueSize;
+  const bool replaceable = head.filibuster.size() == kHeaderValueSize ||
+                           head.filibuster.size() == kRuntimeValueSize;
   if (carried != Carried::kNothing) {
     call->overwrite_header = replaceable && (info.target.flags & kTargetThirdParty) == 0;
   } else {

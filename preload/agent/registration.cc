@@ -15,6 +15,7 @@
 #include "preload/agent/agent.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/agent/state.h"
+#include "preload/runtime/runtimes.h"
 #include "preload/stack/stack.h"
 
 namespace filibuster::preload {
@@ -235,6 +236,7 @@ Attachment* register_with(const ControlPage* page, uint64_t generation) {
     return current(generation);
   }
   t_state.registering = true;
+  bool fresh = false;
   Attachment* a = current(generation);
   if (a == nullptr && g_failed_generation.load(std::memory_order_acquire) != generation) {
     a = page->magic == kControlMagic ? exchange(page, generation) : nullptr;
@@ -247,12 +249,14 @@ Attachment* register_with(const ControlPage* page, uint64_t generation) {
       }
       reset_reports();
       report_listening_sockets(a);
+      fresh = true;
     } else if (page->generation.load(std::memory_order_acquire) == generation) {
       g_failed_generation.store(generation, std::memory_order_release);
     }
   }
   t_state.registering = false;
   g_registering.store(false, std::memory_order_release);
+  if (fresh) install_runtimes();  // runs code of the host's runtime: no lock of ours is held
   return a;
 }
 

@@ -13,6 +13,7 @@
 #include "core/protocol/lane_memory.h"
 #include "core/protocol/ring.h"
 #include "preload/agent/causality.h"
+#include "preload/runtime/task.h"
 
 namespace filibuster::preload {
 
@@ -64,6 +65,7 @@ struct ThreadState {
   uint32_t tid;
   bool multiplexing;
   bool registering;  // a signal handler came while this thread registers
+  TaskContext task;  // as a runtime's helper pushed it
 };
 extern constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 uint32_t thread_id();

@@ -13,10 +13,15 @@ void add_edits(Connection& c, Exchange* x) {
   const OutgoingCall& call = x->call;
   const uint64_t start = w.message_start;
   const uint64_t sent = w.wire.position();
-  if (call.overwrite_header) {
-    const std::string_view value(call.header_line + kHeaderName.size() + 2, kHeaderValueSize);
-    if (w.head.filibuster.size() != kHeaderValueSize ||
-        !w.wire.replace(start + w.head.filibuster_offset, value)) {
+  const size_t carried = w.head.filibuster.size();
+  if (call.overwrite_header || carried == kRuntimeValueSize) {
+    // What a runtime's helper said is for this library only: blanks, where no field may go.
+    char value[kRuntimeValueSize];
+    std::memset(value, ' ', sizeof value);
+    if (call.overwrite_header)
+      std::memcpy(value, call.header_line + kHeaderName.size() + 2, kHeaderValueSize);
+    if (carried > sizeof value || carried < kHeaderValueSize ||
+        !w.wire.replace(start + w.head.filibuster_offset, {value, carried})) {
       report_note("a forwarded correlation field could not be replaced");
     }
     return;
@@ -66,9 +71,8 @@ void decide(Connection& c, bool body_complete, Hash128 body) {
   ++w.requests;
   w.current = x;
   c.exchanges.push(x);
-  if (!x->call.active) return;
   add_edits(c, x);
-  if (!x->call.faulted) return;
+  if (!x->call.active || !x->call.faulted) return;
   if (w.fault == nullptr) {
     w.fault = x;
   } else {

@@ -90,5 +90,38 @@ TEST(HeaderField, AnotherVersionIsRefused) {
   EXPECT_FALSE(decode_header_value(text, &out));
 }
 
+TEST(RuntimeField, ComesBackAsItWasWritten) {
+  RuntimeField field;
+  field.site = 0x0123456789abcdef;
+  char text[kRuntimeValueSize];
+  for (const bool has_cause : {false, true}) {
+    field.has_cause = has_cause;
+    if (has_cause) {
+      ASSERT_TRUE(decode_header_value(kValue, &field.cause));
+    }
+    encode_runtime_value(field, text);
+    RuntimeField out;
+    ASSERT_TRUE(decode_runtime_value({text, sizeof text}, &out));
+    EXPECT_EQ(out, field);
+  }
+  EXPECT_EQ(std::string(text, sizeof text), std::string(kValue) + "-0123456789abcdef");
+}
+
+TEST(RuntimeField, NothingElseIsOne) {
+  RuntimeField field;
+  char text[kRuntimeValueSize];
+  encode_runtime_value(field, text);
+  RuntimeField out;
+  for (size_t size = 0; size < sizeof text; ++size)
+    EXPECT_FALSE(decode_runtime_value({text, size}, &out)) << size;
+  for (size_t at = 0; at < sizeof text; ++at) {
+    std::string damaged(text, sizeof text);
+    damaged[at] = 'x';
+    EXPECT_FALSE(decode_runtime_value(damaged, &out)) << at;
+  }
+  RpcContext context;
+  EXPECT_FALSE(decode_header_value({text, sizeof text}, &context));
+}
+
 }  // namespace
 }  // namespace filibuster

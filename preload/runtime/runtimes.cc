@@ -1,0 +1,38 @@
+#include "preload/runtime/runtimes.h"
+
+#include <span>
+
+#include "preload/agent/agent.h"
+
+namespace filibuster::preload {
+namespace {
+
+std::span<const TaskReader* const> readers() {
+  return {};
+}
+
+}  // namespace
+
+void install_runtimes() {
+  for (const TaskReader* reader : readers()) {
+    const std::string_view problem = reader->install();
+    if (!problem.empty()) report_note(problem);
+  }
+}
+
+TaskContext pull_task() {
+  for (const TaskReader* reader : readers()) {
+    if (reader->current == nullptr) continue;
+    const TaskContext task = reader->current();
+    if (task.state != TaskContext::State::kUnknown) return task;
+  }
+  return {};
+}
+
+void tell_runtimes(const RpcContext& incoming) {
+  for (const TaskReader* reader : readers()) {
+    if (reader->incoming != nullptr) reader->incoming(incoming);
+  }
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,28 @@
+// The runtimes that have a helper: one row each in runtimes.cc.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "preload/runtime/task.h"
+
+namespace filibuster::preload {
+
+struct TaskReader {
+  // Once per registration, on a thread of the host, outside every lock: installs the helper if this
+  // process runs the runtime. What the report must say if that did not work; empty: it did, or there
+  // is no such runtime here.
+  std::string_view (*install)();
+  // The running task's context; kUnknown: this thread runs no task of this runtime. nullptr: the
+  // helper pushes or carries.
+  TaskContext (*current)();
+  // This thread has read an incoming request: the task that will serve it is told. nullptr: the
+  // helper sees the field in the request by itself.
+  void (*incoming)(const RpcContext& request);
+};
+
+void install_runtimes();
+TaskContext pull_task();
+void tell_runtimes(const RpcContext& incoming);
+
+}  // namespace filibuster::preload
