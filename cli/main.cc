@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/nearest_verb.h"
 #include "cli/verb.h"
+#include "core/text/nearest.h"
 
 namespace filibuster::cli {
 namespace {
@@ -32,7 +32,7 @@ std::string unknown_verb(const std::vector<std::string>& own) {
                  [](const Verb* verb) { return std::string_view(verb->name); });
   if (std::find(names.begin(), names.end(), *word) != names.end()) return "";
   std::string text = "there is no subcommand '" + *word + "'";
-  if (const std::string_view near = nearest_verb(*word, names); !near.empty())
+  if (const std::string_view near = nearest(*word, names); !near.empty())
     return text + "; did you mean '" + std::string(near) + "'?";
   text += "; expected";
   for (size_t i = 0; i < names.size(); ++i)

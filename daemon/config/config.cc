@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/text/nearest.h"
 #include "daemon/config/sections.h"
 
 namespace filibuster {

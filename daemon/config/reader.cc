@@ -6,25 +6,10 @@
 #include <numeric>
 #include <utility>
 
+#include "core/text/nearest.h"
+
 namespace filibuster::config {
 namespace {
-
-// Levenshtein distance, with a swap of neighbours as one step ("serivce" is near "service").
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    for (size_t j = 1; j <= b.size(); ++j) {
-      d[i][j] =
-          std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return d[a.size()][b.size()];
-}
 
 struct Unit {
   std::string_view name;
@@ -36,23 +21,6 @@ constexpr std::string_view kDurationForms =
     "a number of seconds, or text such as \"500ms\", \"5s\", \"2m\"";
 
 }  // namespace
-
-std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
-  std::string_view best;
-  if (word.size() > 64) return best;  // the cost is quadratic
-  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
-  for (const std::string_view candidate : known) {
-    size_t distance = edit_distance(word, candidate);
-    // "tests" for "test", "execution" for "before_execution": one contains the other.
-    if (word.size() >= 3 && candidate.find(word) != std::string_view::npos)
-      distance = std::min<size_t>(distance, 1);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
-}
 
 std::string list_of(std::span<const std::string_view> words) {
   std::string text;

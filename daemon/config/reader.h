@@ -19,8 +19,6 @@
 
 namespace filibuster::config {
 
-// The known word nearest to `word` by edit distance; "" if none is near enough to be meant.
-std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 // "'a', 'b' or 'c'"
 std::string list_of(std::span<const std::string_view> words);
 

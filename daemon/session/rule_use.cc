@@ -3,7 +3,7 @@
 #include <set>
 #include <string_view>
 
-#include "daemon/config/reader.h"
+#include "core/text/nearest.h"
 
 namespace filibuster {
 
@@ -38,7 +38,7 @@ std::vector<std::string> RuleUse::unknown_services(const ExecutionRecord& refere
   for (const FaultRule& rule : config_->faults) {
     for (const std::string& name : {rule.service, rule.caller}) {
       if (name.empty() || names.contains(name)) continue;
-      const std::string_view near = config::nearest(name, known);
+      const std::string_view near = nearest(name, known);
       lines.push_back(where(rule) + " names '" + name +
                       "', which is not a service of the configuration and was not seen in the "
                       "reference execution" +
