@@ -1,0 +1,171 @@
+#include "daemon/search/state.h"
+
+namespace filibuster::search {
+
+uint32_t Search::State::number(Hash128 index) {
+  if (index.is_zero()) return 0;
+  const uint32_t next = numbers();
+  const auto at = number_of.insert(index, next);
+  if (at.added) {
+    index_of.push_back(index);
+    if (store != nullptr) note(store->add_rpc(next, index));
+  }
+  return *at.value;
+}
+
+uint32_t Search::State::fault_list(const std::vector<OutcomeId>& faults) {
+  if (faults.empty()) return 0;
+  const auto next = static_cast<uint32_t>(fault_lists.size());
+  const Hash128 hash = hash_bytes(faults.data(), faults.size() * sizeof(OutcomeId));
+  const auto at = fault_list_of.insert(hash, next);
+  if (at.added) {
+    fault_lists.push_back(faults);
+    packed.clear();
+    for (OutcomeId fault : faults) pack_number(fault, &packed);
+    if (store != nullptr) note(store->add_fault_list(next, packed));
+  }
+  return *at.value;
+}
+
+// False if the RPC was marked in this round already.
+bool Search::State::mark(uint32_t rpc) {
+  if (marked_in.size() <= rpc) marked_in.resize(2 * size_t{rpc} + 1);
+  if (marked_in[rpc] == mark_round) return false;
+  marked_in[rpc] = mark_round;
+  return true;
+}
+
+// Newest first.
+std::vector<std::pair<uint32_t, OutcomeId>> Search::State::planned(AbstractId id) const {
+  std::vector<std::pair<uint32_t, OutcomeId>> faults;
+  for (; id != kReference; id = abstracts[id].parent) {
+    faults.emplace_back(abstracts[id].rpc, abstracts[id].fault);
+  }
+  return faults;
+}
+
+std::shared_ptr<const RpcList> Search::State::list_of(AbstractId id) {
+  auto& [cached_id, cached] = cache[id % kCachedLists];
+  if (cached != nullptr && cached_id == id) return cached;
+  const auto parent = open_parents.find(id);
+  if (parent != open_parents.end() && parent->second.list != nullptr) return parent->second.list;
+  auto list = std::make_shared<RpcList>();
+  bool whole = false;
+  if (store == nullptr) {
+    whole = unpack(packed_lists[id], list.get());
+  } else if (auto bytes = store->concrete(id); bytes.ok()) {
+    whole = unpack(bytes.value(), list.get());
+  } else {
+    note(bytes.error());
+    return nullptr;
+  }
+  if (!whole) {
+    note(Error{"search store: execution " + std::to_string(id) +
+               " is damaged; move the store away to start from nothing"});
+    return nullptr;
+  }
+  hasher.link(*list, numbers());
+  cached_id = id;
+  cached = list;
+  if (parent != open_parents.end()) parent->second.list = list;
+  return list;
+}
+
+void Search::State::keep(AbstractId id, bool predicted, const RpcList& list) {
+  pack(list, &packed);
+  if (store != nullptr) {
+    note(store->add_concrete(id, predicted, packed));
+  } else {
+    packed_lists[id] = packed;
+  }
+}
+
+// What was observed, as a list. An execution is mostly like the one that it was scheduled from, at
+// the same places: numbers and hashes are taken from there as far as that holds. `*same`: the
+// number of RPCs at the beginning that are entirely as there.
+std::shared_ptr<RpcList> Search::State::read(std::span<const ObservedRpc> rpcs, const RpcList& like,
+                                             size_t* same) {
+  auto list = std::make_shared<RpcList>(rpcs.size());
+  *same = 0;
+  for (size_t at = 0; at < rpcs.size(); ++at) {
+    const ObservedRpc& rpc = rpcs[at];
+    Item& item = (*list)[at];
+    if (at < like.size() && index_of[like[at].rpc] == rpc.index &&
+        index_of[like[at].parent] == rpc.parent) {
+      item = like[at];
+      if (fault_lists[item.faults] != rpc.faults) item.faults = fault_list(rpc.faults);
+    } else {
+      item.rpc = number(rpc.index);
+      item.parent = number(rpc.parent);
+      item.faults = fault_list(rpc.faults);
+    }
+    item.outcome = rpc.outcome;
+    item.injected = rpc.injected != 0;
+    if (*same == at && at < like.size() && item.same_rpc_and_outcome(like[at])) ++*same;
+  }
+  hasher.link(*list, numbers(), *same);
+  return list;
+}
+
+// Schedules prefix + {rpc -> f} for each RPC beyond the prefix of `id` (dissertation Algorithm 2).
+// Beyond is "not among the RPCs of the prefix", not "later": concurrent RPCs change places.
+void Search::State::expand(AbstractId id, const std::shared_ptr<const RpcList>& list) {
+  ++mark_round;
+  const auto faults = planned(id);
+  Hash128 set;
+  for (const auto& [rpc, fault] : faults) {
+    mark(rpc);
+    add_fault(&set, rpc, fault);
+  }
+  if (id != kReference) {
+    const auto prefix = list_of(abstracts[id].parent);
+    if (prefix == nullptr) return;
+    for (uint32_t at = 0; at <= abstracts[id].position; ++at) mark((*prefix)[at].rpc);
+  }
+  const bool full = options.max_faults != 0 && faults.size() >= options.max_faults;
+  uint32_t children = 0;
+  for (uint32_t at = 0; at < list->size(); ++at) {
+    const Item& item = (*list)[at];
+    if (!mark(item.rpc)) continue;
+    for (OutcomeId fault : fault_lists[item.faults]) {
+      if (full) {
+        ++counts.beyond_bound;
+        continue;
+      }
+      Hash128 with = set;
+      add_fault(&with, item.rpc, fault);
+      if (!fault_sets.insert(with, {}).added) {
+        ++counts.duplicate;
+        continue;
+      }
+      const auto child = static_cast<AbstractId>(abstracts.size());
+      abstracts.push_back({id, item.rpc, at, fault, AbstractState::kOpen});
+      open.push_back(child);
+      ++counts.scheduled;
+      ++children;
+      if (store != nullptr) {
+        note(store->add_abstract({child, id, item.rpc, at, fault, AbstractState::kOpen}));
+      }
+    }
+  }
+  if (children == 0) return;
+  open_parents[id] = {children, list};
+  cache[id % kCachedLists] = {id, list};  // the next one popped is its child
+}
+
+void Search::State::decide(AbstractId id, AbstractState state, std::string_view reason) {
+  Abstract& abstract = abstracts[id];
+  abstract.state = state;
+  if (store != nullptr) {
+    note(store->decide(id, state, reason));
+    store->set_counters(counts.duplicate, counts.beyond_bound);
+    note(store->commit_if_older(kBatchMs));
+  }
+  if (id == kReference) return;
+  const auto parent = open_parents.find(abstract.parent);
+  if (parent != open_parents.end() && --parent->second.open_children == 0) {
+    open_parents.erase(parent);
+  }
+}
+
+}  // namespace filibuster::search

@@ -1,0 +1,126 @@
+// What a search knows, and the steps it is made of. For the files of this folder only.
+//
+//   search.cc     what the session sees: hand out, take in
+//   scheduling.cc lists of RPCs, and what is scheduled beyond a prefix
+//   reduction.cc  ESR: what need not be executed, and what follows from it
+//   loading.cc    a search that goes on where an earlier process left it
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "daemon/search/hash_table.h"
+#include "daemon/search/rpc_list.h"
+#include "daemon/search/search.h"
+#include "daemon/store/store.h"
+
+namespace filibuster::search {
+
+inline constexpr Hash128 kFaultSalt{0x2545f4914f6cdd1dull, 0x9e6c63d0876a9a47ull};
+inline constexpr int kBatchMs =
+    100;  // the oldest uncommitted write while the search itself is at work
+inline constexpr int kHandOutMs = 10;  // and before an execution, which may take long
+inline constexpr size_t kCachedLists = 1024;
+
+// Sum: the same for every order of the same faults.
+inline void add_fault(Hash128* set, uint32_t rpc, OutcomeId fault) {
+  const Hash128 one = combine(kFaultSalt, uint64_t{rpc} << 32 | fault);
+  set->hi += one.hi;
+  set->lo += one.lo;
+}
+
+struct Abstract {
+  AbstractId parent = 0;
+  uint32_t rpc = 0;
+  uint32_t position = 0;  // in the parent's list
+  OutcomeId fault = 0;
+  AbstractState state = AbstractState::kOpen;
+};
+
+// What the first execution that showed a group tells about it.
+struct Group {
+  OutcomeId parent_outcome = 0;  // 0: not known
+  AbstractId execution = 0;
+};
+
+// An execution some of whose children are not decided.
+struct OpenParent {
+  uint32_t open_children = 0;
+  std::shared_ptr<const RpcList> list;  // null after a resume, until it is needed
+};
+
+// One level of the way from the newly faulted RPC up to []: the group that changes there.
+struct Level {
+  uint32_t at = 0;         // the RPC of the group that changes: the faulted one, then its ancestors
+  OutcomeId outcome = 0;   // its outcome with the new fault
+  Hash128 group;           // the group with that outcome
+  AbstractId witness = 0;  // the execution that showed this group first
+};
+
+struct Search::State {
+  SearchOptions options;
+  SearchStore* store = nullptr;
+  Error failure;  // the first failure of the store; then the search stands still
+  bool failed = false;
+
+  HashTable<uint32_t> number_of;      // index -> number
+  ChunkedArray<Hash128> index_of;     // number -> index; 0 is []
+  HashTable<uint32_t> fault_list_of;  // hash of a fault list -> number
+  std::vector<std::vector<OutcomeId>> fault_lists{{}};
+  HashTable<Group> groups;           // prefixes of groups that executions showed
+  HashTable<NoValue> contexts;       // the same in context, executed or foreseen, and expanded
+  HashTable<NoValue> fault_sets;     // scheduled or explored
+  ChunkedArray<Abstract> abstracts;  // by id
+  std::deque<AbstractId> open;       // ascending ids: a stack
+  std::unordered_map<AbstractId, OpenParent> open_parents;
+  std::unordered_map<AbstractId, std::string> packed_lists;  // only without a store
+  std::vector<std::pair<AbstractId, std::shared_ptr<const RpcList>>> cache{kCachedLists};
+  GroupHasher hasher;
+  SearchCounts counts;
+  uint64_t abandoned = 0;
+
+  std::vector<uint64_t> marked_in;  // by RPC number: the last mark() round that met it
+  uint64_t mark_round = 0;
+  std::string packed;                // scratch
+  std::vector<Hash128> in_contexts;  // scratch
+  std::vector<Level> levels;         // scratch
+
+  State(const SearchOptions& o, SearchStore* s) : options(o), store(s) { index_of.push_back({}); }
+
+  bool note(const Result<void>& done) {
+    if (!done.ok() && !failed) {
+      failed = true;
+      failure = done.error();
+    }
+    return done.ok();
+  }
+  // Looks at the store too: the session layer writes to it as well.
+  Result<void> health() {
+    if (store != nullptr && !failed) note(store->health());
+    if (failed) return failure;
+    return {};
+  }
+  uint32_t numbers() const { return static_cast<uint32_t>(index_of.size()); }
+
+  uint32_t number(Hash128 index);
+  uint32_t fault_list(const std::vector<OutcomeId>& faults);
+  bool mark(uint32_t rpc);
+  std::vector<std::pair<uint32_t, OutcomeId>> planned(AbstractId id) const;
+  std::shared_ptr<const RpcList> list_of(AbstractId id);
+  void keep(AbstractId id, bool predicted, const RpcList& list);
+  void learn(AbstractId id, const RpcList& list, size_t from);
+  std::shared_ptr<RpcList> read(std::span<const ObservedRpc> rpcs, const RpcList& like,
+                                size_t* same);
+  void expand(AbstractId id, const std::shared_ptr<const RpcList>& list);
+  void decide(AbstractId id, AbstractState state, std::string_view reason);
+  bool redundant(const RpcList& list, uint32_t position, OutcomeId fault);
+  void foresee(AbstractId id, const RpcList& list);
+  void append_rest(const RpcList& source, uint32_t parent, Hash128 group, RpcList* out) const;
+  Result<void> load();
+};
+
+}  // namespace filibuster::search
