@@ -20,6 +20,8 @@ ifneq ($(SAN),)
 endif
 
 LLHTTP   := /usr/share/llhttp
+# HPACK. Static everywhere: the preload must need only libc (its objects are position independent).
+NGHTTP2  := -l:libnghttp2.a
 # No exceptions in what lives in other processes, and hidden symbols only.
 PURE     := -fno-exceptions -fno-rtti -fPIC -fvisibility=hidden -fvisibility-inlines-hidden
 
@@ -32,8 +34,8 @@ UNIT_SRC    := $(call find_cc,tests/unit)
 objects      = $(patsubst %.cc,$(BUILD)/obj/%.o,$(1))
 LLHTTP_OBJ  := $(BUILD)/obj/llhttp/api.o $(BUILD)/obj/llhttp/http.o $(BUILD)/obj/llhttp/llhttp.o
 
-DAEMON_LIBS := -lcpp-httplib -lsqlite3 -ldw -lelf -lpthread
-CLI_LIBS    := -lcpp-httplib -lpthread
+DAEMON_LIBS := $(NGHTTP2) -lcpp-httplib -lsqlite3 -ldw -lelf -lpthread
+CLI_LIBS    := $(NGHTTP2) -lcpp-httplib -lpthread
 
 BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so
 
@@ -47,6 +49,8 @@ $(BUILD)/obj/core/%.o: core/%.cc
 $(BUILD)/obj/preload/%.o: preload/%.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(PURE) -fno-threadsafe-statics -c $< -o $@
+# Contains the helper as it stands (.incbin).
+$(BUILD)/obj/preload/runtime/cpython/helper.o: preload/runtime/cpython/helper.py
 $(BUILD)/obj/pic/%.o: core/%.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(PURE) -c $< -o $@
@@ -61,7 +65,7 @@ $(BUILD)/obj/llhttp/%.o: $(LLHTTP)/%.c
 PRELOAD_OBJ := $(call objects,$(PRELOAD_SRC)) $(patsubst core/%.cc,$(BUILD)/obj/pic/%.o,$(CORE_SRC)) $(LLHTTP_OBJ)
 $(BUILD)/lib/libfilibuster.so: $(PRELOAD_OBJ) preload/exports.map
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) -shared -o $@ $(PRELOAD_OBJ) -static-libstdc++ -static-libgcc \
+	$(CXX) $(OPT) -shared -o $@ $(PRELOAD_OBJ) $(NGHTTP2) -static-libstdc++ -static-libgcc \
 	  -Wl,--version-script=preload/exports.map -Wl,-z,now -Wl,-z,nodelete -Wl,--no-undefined -Wl,-soname,libfilibuster.so -Wl,--gc-sections
 
 $(BUILD)/lib/libcore.a: $(call objects,$(CORE_SRC)) $(LLHTTP_OBJ)
@@ -94,7 +98,7 @@ $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 
 # --- one door ---------------------------------------------------------------------------------
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libcli11-dev \
-  nlohmann-json3-dev libsqlite3-dev node-llhttp libcpp-httplib-dev libxxhash-dev \
+  nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libcpp-httplib-dev libxxhash-dev \
   python3 python3-flask python3-requests
 TEST_PACKAGES := libgtest-dev python3-pytest gunicorn nginx-light curl wrk redis-server procps
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev

@@ -28,7 +28,7 @@ constexpr Row kRows[] = {
     {Error::kHeaderBlockTooLarge, "a header block longer than is followed"},
     {Error::kTooManyContinuations, "more CONTINUATION frames than are followed"},
     {Error::kHeaderListTooLarge, "more header fields than are followed"},
-    {Error::kHeaderTableTooLarge, "a header table larger than is followed"},
+    {Error::kHeaderMemory, "more memory for header compression than is given"},
     {Error::kTooManySettings, "more unacknowledged SETTINGS than are followed"},
 };
 static_assert(sizeof kRows / sizeof kRows[0] == static_cast<size_t>(Error::kCount));

@@ -144,7 +144,7 @@ enum class Error : uint8_t {
   kHeaderBlockTooLarge,
   kTooManyContinuations,
   kHeaderListTooLarge,
-  kHeaderTableTooLarge,
+  kHeaderMemory,
   kTooManySettings,
   kCount,  // not an error
 };

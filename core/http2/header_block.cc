@@ -1,0 +1,170 @@
+#include "core/http2/header_block.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace filibuster::http2 {
+namespace {
+
+void* allocate(size_t size, void* arena) {
+  return static_cast<Arena*>(arena)->allocate(size);
+}
+void release(void* block, void* arena) {
+  static_cast<Arena*>(arena)->release(block);
+}
+void* allocate_zeroed(size_t count, size_t size, void* arena) {
+  if (size != 0 && count > SIZE_MAX / size) return nullptr;
+  void* block = static_cast<Arena*>(arena)->allocate(count * size);
+  if (block != nullptr) std::memset(block, 0, count * size);
+  return block;
+}
+void* reallocate(void* block, size_t size, void* arena) {
+  return static_cast<Arena*>(arena)->reallocate(block, size);
+}
+
+std::string_view text(const uint8_t* data, size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+constexpr uint8_t kNothing = 0;
+
+// RFC 7541 §5.1: `value` in the low `prefix` bits of a byte that begins with `pattern`.
+void write_integer(unsigned pattern, unsigned prefix, uint64_t value, Output& out) {
+  const uint64_t limit = (1u << prefix) - 1;
+  if (value < limit) {
+    out.append_byte(pattern | static_cast<unsigned>(value));
+    return;
+  }
+  out.append_byte(pattern | static_cast<unsigned>(limit));
+  for (value -= limit; value >= 128; value /= 128) {
+    out.append_byte(0x80 | static_cast<unsigned>(value % 128));
+  }
+  out.append_byte(static_cast<unsigned>(value));
+}
+
+size_t integer_size(unsigned prefix, uint64_t value) {
+  const uint64_t limit = (1u << prefix) - 1;
+  if (value < limit) return 1;
+  size_t size = 2;
+  for (value -= limit; value >= 128; value /= 128) ++size;
+  return size;
+}
+
+void write_string(std::string_view value, Output& out) {
+  write_integer(0, 7, value.size(), out);
+  out.append(value);
+}
+
+}  // namespace
+
+HeaderDecoder::HeaderDecoder(void* memory, size_t size)
+    : arena_(memory, size), memory_{&arena_, &allocate, &release, &allocate_zeroed, &reallocate} {}
+
+Error HeaderDecoder::fail(Error error) {
+  if (error_ == Error::kNone) error_ = error;
+  return error_;
+}
+
+void HeaderDecoder::limit_table(uint32_t smallest, uint32_t now) {
+  smallest_ = changed_ ? std::min(smallest_, smallest) : smallest;
+  limit_ = now;
+  changed_ = true;
+}
+
+void HeaderDecoder::allow_table(uint32_t size) {
+  if (size <= limit_) return;
+  if (!changed_) smallest_ = limit_;
+  limit_ = size;
+  changed_ = true;
+}
+
+bool HeaderDecoder::owes_size_update(uint32_t* size) const {
+  if (!changed_) return false;
+  const size_t used = inflater_ == nullptr
+                          ? kDefaultHeaderTableSize
+                          : nghttp2_hd_inflate_get_max_dynamic_table_size(inflater_);
+  *size = smallest_;
+  return smallest_ < used;
+}
+
+Error HeaderDecoder::begin() {
+  if (error_ != Error::kNone) return error_;
+  list_size_ = 0;
+  if (inflater_ == nullptr && nghttp2_hd_inflate_new2(&inflater_, &memory_) != 0) {
+    return fail(Error::kHeaderMemory);
+  }
+  if (changed_) {
+    changed_ = false;
+    if (nghttp2_hd_inflate_change_table_size(inflater_, smallest_) != 0 ||
+        nghttp2_hd_inflate_change_table_size(inflater_, limit_) != 0) {
+      return fail(Error::kCompression);
+    }
+  }
+  return Error::kNone;
+}
+
+Error HeaderDecoder::feed(const char* data, size_t size, FieldHandler* handler) {
+  return size == 0 ? error_ : run(data, size, false, handler);
+}
+
+Error HeaderDecoder::end(FieldHandler* handler) {
+  if (run(nullptr, 0, true, handler) != Error::kNone) return error_;
+  if (nghttp2_hd_inflate_end_headers(inflater_) != 0) return fail(Error::kCompression);
+  return Error::kNone;
+}
+
+Error HeaderDecoder::run(const char* data, size_t size, bool final, FieldHandler* handler) {
+  if (error_ != Error::kNone) return error_;
+  const auto* in = size == 0 ? &kNothing : reinterpret_cast<const uint8_t*>(data);
+  for (;;) {
+    nghttp2_nv nv;
+    int flags = 0;
+    const ssize_t used = nghttp2_hd_inflate_hd2(inflater_, &nv, &flags, in, size, final ? 1 : 0);
+    if (used < 0) {
+      return fail(used == NGHTTP2_ERR_NOMEM ? Error::kHeaderMemory : Error::kCompression);
+    }
+    in += used;
+    size -= static_cast<size_t>(used);
+    if ((flags & NGHTTP2_HD_INFLATE_EMIT) != 0) {
+      list_size_ += nv.namelen + nv.valuelen + 32;
+      if (list_size_ > kMaxHeaderList) return fail(Error::kHeaderListTooLarge);
+      handler->on_field({text(nv.name, nv.namelen), text(nv.value, nv.valuelen),
+                         (nv.flags & NGHTTP2_NV_FLAG_NO_INDEX) != 0});
+      continue;
+    }
+    if ((flags & NGHTTP2_HD_INFLATE_FINAL) != 0 || (size == 0 && !final)) return Error::kNone;
+    if (used == 0) return fail(Error::kCompression);  // cut short
+  }
+}
+
+void Output::append(const void* data, size_t size) {
+  char* to = reserve(size);
+  if (to != nullptr && size != 0) std::memcpy(to, data, size);
+}
+
+char* Output::reserve(size_t size) {
+  if (full_ || size > capacity_ - size_) {
+    full_ = true;
+    return nullptr;
+  }
+  char* at = data_ + size_;
+  size_ += size;
+  return at;
+}
+
+void write_size_update(uint32_t size, Output& out) {
+  write_integer(0x20, 5, size, out);
+}
+
+void write_literal(const Field& field, Output& out) {
+  out.append_byte(field.never_indexed ? 0x10 : 0x00);
+  write_string(field.name, out);
+  write_string(field.value, out);
+}
+
+size_t literal_size(std::string_view name, std::string_view value) {
+  return 1 + integer_size(7, name.size()) + name.size() + integer_size(7, value.size()) +
+         value.size();
+}
+
+}  // namespace filibuster::http2
