@@ -110,6 +110,7 @@ std::shared_ptr<RpcList> Search::State::read(std::span<const ObservedRpc> rpcs, 
 // Schedules prefix + {rpc -> f} for each RPC beyond the prefix of `id` (dissertation Algorithm 2).
 // Beyond is "not among the RPCs of the prefix", not "later": concurrent RPCs change places.
 void Search::State::expand(AbstractId id, const std::shared_ptr<const RpcList>& list) {
+  if (options.tell_apart_by_place) return expand_by_place(id, list);
   ++mark_round;
   const auto faults = planned(id);
   Hash128 set;
@@ -134,20 +135,58 @@ void Search::State::expand(AbstractId id, const std::shared_ptr<const RpcList>& 
       }
       Hash128 with = set;
       add_fault(&with, item.rpc, fault);
-      if (!fault_sets.insert(with, {}).added) {
-        ++counts.duplicate;
-        continue;
-      }
-      const auto child = static_cast<AbstractId>(abstracts.size());
-      abstracts.push_back({id, item.rpc, at, fault, AbstractState::kOpen});
-      open.push_back(child);
-      ++counts.scheduled;
-      ++children;
-      if (store != nullptr) {
-        note(store->add_abstract({child, id, item.rpc, at, fault, AbstractState::kOpen}));
-      }
+      children += schedule(id, item.rpc, at, fault, with);
     }
   }
+  expanded(id, children, list);
+}
+
+// SearchOptions::tell_apart_by_place: an RPC of the prefix is one with the same index at the same
+// place, and what an execution is told apart by is its whole prefix with its faults.
+void Search::State::expand_by_place(AbstractId id, const std::shared_ptr<const RpcList>& list) {
+  ++mark_round;
+  Hash128 set;
+  for (const auto& [rpc, fault] : planned(id)) {
+    mark(rpc);
+    add_fault(&set, rpc, fault);
+  }
+  const auto prefix = id == kReference ? nullptr : list_of(abstracts[id].parent);
+  const uint32_t known = prefix == nullptr ? 0 : abstracts[id].position + 1;
+  uint32_t children = 0;
+  Hash128 places;
+  for (uint32_t at = 0; at < list->size(); ++at) {
+    const Item& item = (*list)[at];
+    places = combine(places, uint64_t{item.rpc});
+    if (at < known && (*prefix)[at].rpc == item.rpc) continue;
+    if (marked_in.size() > item.rpc && marked_in[item.rpc] == mark_round) continue;  // faulted
+    for (OutcomeId fault : fault_lists[item.faults]) {
+      Hash128 with = set;
+      add_fault(&with, item.rpc, fault);
+      children += schedule(id, item.rpc, at, fault, combine(with, places));
+    }
+  }
+  expanded(id, children, list);
+}
+
+// 1 if it was not scheduled before, else 0. `known_as` tells abstract executions apart.
+uint32_t Search::State::schedule(AbstractId from, uint32_t rpc, uint32_t at, OutcomeId fault,
+                                 Hash128 known_as) {
+  if (!fault_sets.insert(known_as, {}).added) {
+    ++counts.duplicate;
+    return 0;
+  }
+  const auto child = static_cast<AbstractId>(abstracts.size());
+  abstracts.push_back({from, rpc, at, fault, AbstractState::kOpen});
+  open.push_back(child);
+  ++counts.scheduled;
+  if (store != nullptr) {
+    note(store->add_abstract({child, from, rpc, at, fault, AbstractState::kOpen}));
+  }
+  return 1;
+}
+
+void Search::State::expanded(AbstractId id, uint32_t children,
+                             const std::shared_ptr<const RpcList>& list) {
   if (children == 0) return;
   open_parents[id] = {children, list};
   cache[id % kCachedLists] = {id, list};  // the next one popped is its child

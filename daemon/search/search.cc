@@ -14,6 +14,9 @@ Search::Search(Search&&) noexcept = default;
 Result<Search> Search::resume(const SearchOptions& options, SearchStore* store) {
   Search search(options, store);
   if (auto loaded = search.state_->load(); !loaded) return loaded.error();
+  if (options.tell_apart_by_place && search.state_->abstracts.size() > 0) {
+    return Error{"a search that tells RPCs apart by place cannot be resumed: begin anew"};
+  }
   return search;
 }
 

@@ -84,6 +84,11 @@ struct SearchOptions {
   bool reduce = true;           // ESR
   uint64_t max_executions = 0;  // 0: no bound
   uint32_t max_faults = 0;      // faults in one execution; 0: no bound (1: single faults only)
+  // How the published prototype counts where several RPCs of an execution share an index
+  // (docs/execution-indexes.md, "Table 7.1"): the second one is beyond the prefix again, and the
+  // same faults after another prefix are another execution. Makes more executions and finds no more.
+  // Without a bound of faults, and not to be resumed.
+  bool tell_apart_by_place = false;
   // Deliberate breakages, for the test that shows that the count test can fail.
   bool explore_first_scheduled_first = false;
 };

@@ -116,6 +116,9 @@ struct Search::State {
   std::shared_ptr<RpcList> read(std::span<const ObservedRpc> rpcs, const RpcList& like,
                                 size_t* same);
   void expand(AbstractId id, const std::shared_ptr<const RpcList>& list);
+  void expand_by_place(AbstractId id, const std::shared_ptr<const RpcList>& list);
+  uint32_t schedule(AbstractId from, uint32_t rpc, uint32_t at, OutcomeId fault, Hash128 known_as);
+  void expanded(AbstractId id, uint32_t children, const std::shared_ptr<const RpcList>& list);
   void decide(AbstractId id, AbstractState state, std::string_view reason);
   bool redundant(const RpcList& list, uint32_t position, OutcomeId fault);
   void foresee(AbstractId id, const RpcList& list);
