@@ -37,7 +37,7 @@ LLHTTP_OBJ  := $(BUILD)/obj/llhttp/api.o $(BUILD)/obj/llhttp/http.o $(BUILD)/obj
 DAEMON_LIBS := $(NGHTTP2) -lcpp-httplib -lsqlite3 -ldw -lelf -lpthread
 CLI_LIBS    := $(NGHTTP2) -lcpp-httplib -lpthread
 
-BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so
+BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs
 
 .PHONY: all
 all: $(BINARIES) compile_commands.json  ## build everything
@@ -67,6 +67,11 @@ $(BUILD)/lib/libfilibuster.so: $(PRELOAD_OBJ) preload/exports.map
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) -shared -o $@ $(PRELOAD_OBJ) $(NGHTTP2) -static-libstdc++ -static-libgcc \
 	  -Wl,--version-script=preload/exports.map -Wl,-z,now -Wl,-z,nodelete -Wl,--no-undefined -Wl,-soname,libfilibuster.so -Wl,--gc-sections
+
+# Node's helper is found beside the library (preload/runtime/node/environment.cc).
+$(BUILD)/lib/filibuster/node.cjs: preload/runtime/node/helper.cjs
+	@mkdir -p $(@D)
+	cp $< $@
 
 $(BUILD)/lib/libcore.a: $(call objects,$(CORE_SRC)) $(LLHTTP_OBJ)
 	@mkdir -p $(@D)
@@ -101,6 +106,8 @@ PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libcl
   nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libcpp-httplib-dev libxxhash-dev \
   python3 python3-flask python3-requests
 TEST_PACKAGES := libgtest-dev python3-pytest gunicorn nginx-light curl wrk redis-server procps
+# A Node that is there and recent enough is kept, wherever it comes from.
+NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs)
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev
 
 # Looks first at what is there; installs by package name; without root prints the command.
@@ -124,7 +131,7 @@ deps:  ## install what the build needs (Debian 12 packages)
 	@mkdir -p $(BUILD)
 	$(call install_missing,$(PACKAGES))
 test-deps: deps  ## install what the tests need besides
-	$(call install_missing,$(TEST_PACKAGES))
+	$(call install_missing,$(TEST_PACKAGES) $(NODE_PACKAGE))
 fuzz-deps: deps
 	$(call install_missing,$(FUZZ_PACKAGES))
 
@@ -177,6 +184,7 @@ install: all  ## install under PREFIX (/usr/local), DESTDIR respected
 	install -Dm755 $(BUILD)/bin/filibuster $(DESTDIR)$(PREFIX)/bin/filibuster
 	install -Dm755 $(BUILD)/bin/filibusterd $(DESTDIR)$(PREFIX)/bin/filibusterd
 	install -Dm755 $(BUILD)/lib/libfilibuster.so $(DESTDIR)$(PREFIX)/lib/libfilibuster.so
+	install -Dm644 $(BUILD)/lib/filibuster/node.cjs $(DESTDIR)$(PREFIX)/lib/filibuster/node.cjs
 	install -Dm644 cli/python/filibuster_predicates.py $(DESTDIR)$(PREFIX)/share/filibuster/filibuster_predicates.py
 	install -Dm644 docs/filibuster.schema.json $(DESTDIR)$(PREFIX)/share/filibuster/filibuster.schema.json
 	for d in README.md LICENSE docs/*.md; do install -Dm644 $$d $(DESTDIR)$(PREFIX)/share/doc/filibuster/$$(basename $$d); done

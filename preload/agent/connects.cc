@@ -108,7 +108,8 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
 
   Scratch scratch;
   const CapturedStack stack =
-      scratch ? capture_stack(reinterpret_cast<char*>(scratch.data()), Scratch::kSize / 2)
+      scratch ? stack_of(t_state.task.site, reinterpret_cast<char*>(scratch.data()),
+                         Scratch::kSize / 2)
               : CapturedStack{{}, "", 0, true};
   const CauseOf cause = cause_of_thread(a, execution, combine(stack.hash, attempt.target));
   // Of no known cause, or of an older execution: nothing is planned for it.

@@ -121,4 +121,9 @@ bool site_stack(uint64_t key, char* buffer, size_t capacity, CapturedStack* stac
   return false;
 }
 
+CapturedStack stack_of(uint64_t site, char* buffer, size_t capacity) {
+  CapturedStack stack;
+  return site_stack(site, buffer, capacity, &stack) ? stack : capture_stack(buffer, capacity);
+}
+
 }  // namespace filibuster::preload

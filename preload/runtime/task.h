@@ -27,6 +27,7 @@ struct TaskContext {
   };
   State state = State::kUnknown;
   RpcContext cause;
+  uint64_t site = 0;  // where the helper saw the call (intern_site); 0: the library looks itself
 };
 
 // Of the calling thread, as its helper pushed it; else as a TaskReader pulls it.
@@ -45,5 +46,7 @@ TaskContext inheritable_task();
 uint64_t intern_site(std::string_view text);
 // The stack again, as capture_stack would have given it; the text goes into `buffer`. False: unknown.
 bool site_stack(uint64_t site, char* buffer, size_t capacity, CapturedStack* stack);
+// The stack of `site` if it is known, else the calling thread's.
+CapturedStack stack_of(uint64_t site, char* buffer, size_t capacity);
 
 }  // namespace filibuster::preload

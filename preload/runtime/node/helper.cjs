@@ -1,0 +1,266 @@
+// Runs in Node before the program (environment.cc puts it into NODE_OPTIONS), in its main thread and in its
+// workers. Tells libfilibuster.so, for each HTTP request that the program makes, where it was made (the
+// stack of the call) and which incoming request it is made for (AsyncLocalStorage).
+//
+// A guest: nothing here throws into the program, and without a session nothing is patched: three
+// subscriptions to diagnostics channels ask the library whether one is there.
+'use strict';
+
+// What the program and its children see is what was there before us: --require "PATH"[ BEFORE].
+const asked = /^--require "(?:[^"\\]|\\.)*\/filibuster\/node\.cjs"( ?)([^]*)$/.exec(process.env.NODE_OPTIONS ?? '');
+if (asked !== null) {
+  if (asked[1] === '') delete process.env.NODE_OPTIONS;
+  else process.env.NODE_OPTIONS = asked[2];
+}
+delete require.cache[__filename];
+
+const library = (() => {
+  const loaded = { exports: {} };
+  try {
+    // RTLD_LAZY | RTLD_NOLOAD: only what is preloaded, never a second copy of it.
+    process.dlopen(loaded, require('path').join(__dirname, '..', 'libfilibuster.so'), 1 | 4);
+  } catch {
+    return undefined;
+  }
+  return typeof loaded.exports.leave === 'function' ? loaded.exports : undefined;
+})();
+
+if (library !== undefined) {
+  const { AsyncLocalStorage } = require('async_hooks');
+  const channel = require('diagnostics_channel').channel;
+  const FIELD = 'x-filibuster';
+  const MAX_FRAMES = 64;
+  const MAX_SITES = 8192;
+
+  // The store: {context, site}. `context` as addon.cc has it. `site` is the call that the current
+  // asynchronous operation carries out: a connect has it long after the call has returned.
+  const tasks = new AsyncLocalStorage();
+  let used = false;
+  const contextNow = () => tasks.getStore()?.context ?? '-';
+
+  const guarded = (action) => (message) => {
+    try {
+      action(message);
+    } catch {
+      // What cannot be told is not known.
+    }
+  };
+
+  // --- where -------------------------------------------------------------------------------------
+
+  const sites = new Map();    // text -> what the library calls it
+  const libraryFiles = new Map();  // file -> do its frames not count?
+
+  const isLibrary = (file) => {
+    let known = libraryFiles.get(file);
+    if (known === undefined) {
+      known = file.startsWith('node:') || file === __filename || library.isLibrary(file);
+      libraryFiles.set(file, known);
+    }
+    return known;
+  };
+
+  const structured = (_, frames) => frames;
+
+  const textOf = (frames, all) => {
+    let text = '';
+    for (const frame of frames) {
+      const file = frame.getFileName();
+      if (typeof file !== 'string' || file === __filename || (!all && isLibrary(file))) continue;
+      const path = file.startsWith('file://') ? file.slice(7) : file;
+      text += `${path}:${frame.getLineNumber()} ${frame.isAsync() ? 'async ' : ''}${frame.getFunctionName() ?? '<anonymous>'}\n`;
+    }
+    return text;
+  };
+
+  // The call stack now, without the frames of libraries unless there is nothing else.
+  const siteNow = () => {
+    const limit = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit');
+    const prepare = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace');
+    const holder = {};
+    let frames;
+    try {
+      Error.stackTraceLimit = MAX_FRAMES;
+      Error.prepareStackTrace = structured;
+      Error.captureStackTrace(holder, siteNow);
+      frames = holder.stack;
+    } finally {
+      if (limit === undefined) delete Error.stackTraceLimit;
+      else Object.defineProperty(Error, 'stackTraceLimit', limit);
+      if (prepare === undefined) delete Error.prepareStackTrace;
+      else Object.defineProperty(Error, 'prepareStackTrace', prepare);
+    }
+    if (!Array.isArray(frames)) return '';
+    const text = textOf(frames, false) || textOf(frames, true);
+    let site = sites.get(text);
+    if (site === undefined) {
+      site = library.site(text);
+      if (sites.size < MAX_SITES) sites.set(text, site);
+    }
+    return site;
+  };
+
+  // --- which request came in -----------------------------------------------------------------------
+
+  const carried = (headers) => {
+    // The last one, as the library takes it.
+    for (let i = headers.length - 2; i >= 0; i -= 2) {
+      if (headers[i].length === FIELD.length && headers[i].toLowerCase() === FIELD) return headers[i + 1];
+    }
+    return undefined;
+  };
+
+  // Node publishes this from within the parser's asynchronous scope, which is the connection's: what is
+  // entered here holds for the handler of this request and for the rest of its body, until the next one.
+  const onIncoming = ({ request }) => {
+    if (!library.executing()) {
+      if (used) tasks.enterWith(undefined);
+      return;
+    }
+    used = true;
+    instrument();
+    tasks.enterWith({ context: carried(request.rawHeaders) ?? '', site: '' });
+  };
+
+  // --- which request goes out ----------------------------------------------------------------------
+
+  // http and https: every client of theirs makes a ClientRequest.
+  const calls = new WeakMap();
+
+  // What is known of a request: taken when the program made it, or as soon after that as it can be.
+  const callOf = (request) => {
+    let call = calls.get(request);
+    if (call === undefined && library.executing()) {
+      call = { context: contextNow(), site: siteNow() };
+      calls.set(request, call);
+    }
+    return call;
+  };
+
+  const quietly = (action, argument) => {
+    try {
+      return action(argument);
+    } catch {
+      return undefined;
+    }
+  };
+
+  // Replaces a method, as invisibly as that can be done.
+  const replace = (object, name, make) => {
+    const original = object[name];
+    if (typeof original !== 'function') return;
+    const made = make(original);
+    Object.defineProperty(made, 'name', { value: original.name, configurable: true });
+    Object.defineProperty(made, 'length', { value: original.length, configurable: true });
+    const known = Object.getOwnPropertyDescriptor(object, name);
+    Object.defineProperty(object, name, {
+      value: made, writable: true, configurable: true, enumerable: known?.enumerable ?? false });
+  };
+
+  // The first line of the request's head, with our field behind it: no list of the program's own
+  // headers has it. (One that the program forwarded is replaced where it is.)
+  const marked = (request, firstLine, headers) => {
+    const call = callOf(request);
+    if (call === undefined || request.protocol === 'https:' || request.socket?.encrypted) return firstLine;
+    const forwarded = request.getHeader(FIELD);
+    if (forwarded !== undefined) {
+      const field = library.field(String(forwarded), call.site);
+      if (field !== undefined) request.setHeader(FIELD, field);
+      return firstLine;
+    }
+    if (Array.isArray(headers) && carried(headers.flat()) !== undefined) return firstLine;
+    const field = library.field(call.context, call.site);
+    return field === undefined ? firstLine : `${firstLine}${FIELD}: ${field}\r\n`;
+  };
+
+  const instrumentHttp = () => {
+    const { Agent, ClientRequest } = require('http');
+    const { OutgoingMessage } = require('http');
+    // Called by the constructor: the program's call is on the stack, and the connect runs under it.
+    replace(Agent.prototype, 'addRequest', (original) => function (request, ...rest) {
+      const call = quietly(callOf, request);
+      if (call === undefined) return Reflect.apply(original, this, [request, ...rest]);
+      return tasks.run(call, () => Reflect.apply(original, this, [request, ...rest]));
+    });
+    // Called by the constructor where there is no agent.
+    replace(ClientRequest.prototype, 'onSocket', (original) => function (...rest) {
+      if (!this.agent) quietly(callOf, this);
+      return Reflect.apply(original, this, rest);
+    });
+    replace(ClientRequest.prototype, '_storeHeader', () => function (firstLine, headers) {
+      const line = quietly(() => marked(this, firstLine, headers)) ?? firstLine;
+      return Reflect.apply(OutgoingMessage.prototype._storeHeader, this, [line, headers]);
+    });
+  };
+
+  // fetch and undici: published while the program's call is on the stack, unless the request had to
+  // wait for a connection of a bounded pool; then the task that freed one is not its cause.
+  const onUndiciRequest = ({ request }) => {
+    if (!library.executing()) return;
+    used = true;
+    instrument();
+    if (String(request.origin).startsWith('https:')) return;
+    const call = { context: contextNow(), site: siteNow() };
+    const known = request.headers;
+    const names = Array.isArray(known) ? known : String(known ?? '').split(/: |\r\n/);
+    if (carried(names.map(String)) !== undefined) return;
+    const field = library.field(call.context, call.site);
+    if (field === undefined) return;
+    request.addHeader(FIELD, field);
+    tasks.enterWith(call);
+  };
+
+  // --- connects ------------------------------------------------------------------------------------
+
+  const known = new WeakSet();  // prototypes of handles
+
+  // The library sees the connect of a request in the thread that does it: between enter and leave it
+  // knows whose it is.
+  const within = (action, self, rest) => {
+    const executing = quietly(library.executing) === true;
+    const task = executing ? tasks.getStore() : undefined;
+    library.enter(task?.context ?? (executing ? '-' : ''), task?.site ?? '');
+    try {
+      return Reflect.apply(action, self, rest);
+    } finally {
+      library.leave();
+    }
+  };
+
+  const instrumentHandle = (handle) => {
+    const prototype = handle && Object.getPrototypeOf(handle);
+    if (!prototype || known.has(prototype)) return;
+    known.add(prototype);
+    for (const name of ['connect', 'connect6']) {
+      replace(prototype, name, (original) => function (...rest) {
+        return within(original, this, rest);
+      });
+    }
+  };
+
+  const instrumentNet = () => {
+    const { Socket } = require('net');
+    // Pipes connect at once, TCP later, when the name is resolved: on a handle that is there by then.
+    replace(Socket.prototype, 'connect', (original) => function (...rest) {
+      const result = within(original, this, rest);
+      quietly(instrumentHandle, this._handle);
+      return result;
+    });
+  };
+
+  let instrumented = false;
+  const instrument = () => {
+    if (instrumented) return;
+    instrumented = true;
+    quietly(instrumentNet);
+    quietly(instrumentHttp);
+  };
+
+  channel('http.server.request.start').subscribe(guarded(onIncoming));
+  channel('undici:request:create').subscribe(guarded(onUndiciRequest));
+  // A session that began after the program.
+  channel('net.client.socket').subscribe(guarded(() => {
+    if (!instrumented && library.executing()) instrument();
+  }));
+  if (library.sessionPresent()) instrument();
+}
