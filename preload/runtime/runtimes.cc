@@ -3,12 +3,14 @@
 #include <span>
 
 #include "preload/agent/agent.h"
+#include "preload/runtime/node/node.h"
 
 namespace filibuster::preload {
 namespace {
 
 std::span<const TaskReader* const> readers() {
-  return {};
+  static constexpr const TaskReader* kReaders[] = {&node::kReader};
+  return kReaders;
 }
 
 }  // namespace
