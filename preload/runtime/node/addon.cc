@@ -86,6 +86,13 @@ TaskContext parse_context(std::string_view text) {
   return task;
 }
 
+Value print_context(Env env, const TaskContext& task) {
+  if (task.state != TaskContext::State::kRequest) return nullptr;
+  char text[kHeaderValueSize];
+  encode_header_value(task.cause, text);
+  return string(env, {text, sizeof text});
+}
+
 // sessionPresent(): may an execution come? Looks for a session as a first socket would.
 Value session_is_present(Env env, CallbackInfo) {
   HookScope scope;
@@ -135,6 +142,23 @@ Value field(Env env, CallbackInfo info) {
   return string(env, {value, sizeof value});
 }
 
+// nextEntry(fd, after), entryNow(fd, entry): node.h; undefined: not known.
+Value next_entry_of(Env env, CallbackInfo info) {
+  HookScope scope;
+  const Arguments arguments(env, info);
+  char text[kHeaderValueSize + 2];
+  return print_context(
+      env, next_entry(arguments.number(0), parse_context(arguments.text(1, text, sizeof text))));
+}
+
+Value entry_of(Env env, CallbackInfo info) {
+  HookScope scope;
+  const Arguments arguments(env, info);
+  char text[kHeaderValueSize + 2];
+  return print_context(
+      env, entry_now(arguments.number(0), parse_context(arguments.text(1, text, sizeof text))));
+}
+
 // enter(context, site): of what this thread does until leave(): connects.
 Value enter(Env env, CallbackInfo info) {
   HookScope scope;
@@ -163,6 +187,8 @@ constexpr Function kFunctions[] = {
     {"isLibrary", is_library},
     {"site", site},
     {"field", field},
+    {"nextEntry", next_entry_of},
+    {"entryNow", entry_of},
     {"enter", enter},
     {"leave", leave},
 };

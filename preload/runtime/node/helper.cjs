@@ -32,11 +32,18 @@ if (library !== undefined) {
   const MAX_FRAMES = 64;
   const MAX_SITES = 8192;
 
-  // The store: {context, site}. `context` as addon.cc has it. `site` is the call that the current
-  // asynchronous operation carries out: a connect has it long after the call has returned.
+  // The store: {context, site, entry}. `context` as addon.cc has it. `site` is the call that the current
+  // asynchronous operation carries out: a connect has it long after the call has returned. `entry`: the
+  // descriptor that a request without our field came from; its context changes with its body.
   const tasks = new AsyncLocalStorage();
   let used = false;
-  const contextNow = () => tasks.getStore()?.context ?? '-';
+  const contextNow = () => {
+    const task = tasks.getStore();
+    if (task === undefined) return '-';
+    if (task.entry >= 0) task.context = library.entryNow(task.entry, task.context) ?? task.context;
+    return task.context;
+  };
+  const callNow = () => ({ context: contextNow(), site: siteNow(), entry: tasks.getStore()?.entry ?? -1 });
 
   const guarded = (action) => (message) => {
     try {
@@ -110,6 +117,16 @@ if (library !== undefined) {
     return undefined;
   };
 
+  // Without our field: the caller carries no agent, and the library formed the context when it read.
+  const entries = new WeakMap();  // socket -> the last one's context
+  const entryOf = (socket) => {
+    const entry = socket._handle?.fd ?? -1;
+    const context = library.nextEntry(entry, entries.get(socket) ?? '');
+    if (context === undefined) return { context: '', site: '', entry: -1 };
+    entries.set(socket, context);
+    return { context, site: '', entry };
+  };
+
   // Node publishes this from within the parser's asynchronous scope, which is the connection's: what is
   // entered here holds for the handler of this request and for the rest of its body, until the next one.
   const onIncoming = ({ request }) => {
@@ -119,7 +136,8 @@ if (library !== undefined) {
     }
     used = true;
     instrument();
-    tasks.enterWith({ context: carried(request.rawHeaders) ?? '', site: '' });
+    const context = carried(request.rawHeaders);
+    tasks.enterWith(context === undefined ? entryOf(request.socket) : { context, site: '', entry: -1 });
   };
 
   // --- which request goes out ----------------------------------------------------------------------
@@ -131,7 +149,7 @@ if (library !== undefined) {
   const callOf = (request) => {
     let call = calls.get(request);
     if (call === undefined && library.executing()) {
-      call = { context: contextNow(), site: siteNow() };
+      call = callNow();
       calls.set(request, call);
     }
     return call;
@@ -200,7 +218,7 @@ if (library !== undefined) {
     used = true;
     instrument();
     if (String(request.origin).startsWith('https:')) return;
-    const call = { context: contextNow(), site: siteNow() };
+    const call = callNow();
     const known = request.headers;
     const names = Array.isArray(known) ? known : String(known ?? '').split(/: |\r\n/);
     if (carried(names.map(String)) !== undefined) return;

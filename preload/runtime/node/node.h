@@ -6,10 +6,8 @@
 //   arrivals.cc     which context the request has that the script sees arriving
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
 #include "preload/runtime/runtimes.h"
+#include "preload/runtime/task.h"
 
 namespace filibuster::preload::node {
 
@@ -17,5 +15,11 @@ extern const TaskReader kReader;
 
 // The script has loaded this library as an addon.
 void note_helper_started();
+
+// The request without our field that Node now hands to the program, read from `fd`; `after` is the
+// one before it on this connection (kUnknown: none). kUnknown: it was not followed.
+TaskContext next_entry(int fd, const TaskContext& after);
+// The same request later: its path changes once, when its body is complete.
+TaskContext entry_now(int fd, const TaskContext& entry);
 
 }  // namespace filibuster::preload::node
