@@ -60,6 +60,12 @@ class ExchangeQueue {
     }
     return exchange;
   }
+  // The i-th of those that are open, oldest first, or nullptr.
+  Exchange* open_at(uint32_t i) const {
+    const uint32_t head = head_.load(std::memory_order_relaxed);
+    return i < tail_.load(std::memory_order_acquire) - head ? slots_[(head + i) % kMaxOpenExchanges]
+                                                            : nullptr;
+  }
   // The next exchange that was not given out by this function, or nullptr.
   Exchange* next_unannounced() {
     const uint32_t head = head_.load(std::memory_order_relaxed);
