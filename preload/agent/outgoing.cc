@@ -154,8 +154,9 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   }
   call->http_signature = http_signature_hash(event.service, head.method, head.target);
 
+  // The site is the stack: a background caller may never use the same path twice.
   if (carried != Carried::kOurs)
-    cause = cause_of_thread(a, current, combine(stack.hash, call->http_signature));
+    cause = cause_of_thread(a, current, stack.hash.is_zero() ? call->http_signature : stack.hash);
   const bool has_parent = cause.cause != Cause::kNone && cause.cause != Cause::kEntry;
   // An RPC belongs to the execution of its cause.
   call->execution = has_parent ? cause.execution : current;
