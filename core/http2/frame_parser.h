@@ -97,8 +97,11 @@ class FrameParser {
 
   Error error() const { return error_; }
   uint64_t position() const { return position_; }  // bytes fed
-  // Between two frames, outside of a header block: frames of others may be placed here.
-  bool at_boundary() const { return step_ == Step::kHeader && have_ == 0 && block_.stream == 0; }
+  // Between two frames, outside of a header block, after the first SETTINGS: frames of others may
+  // be placed here.
+  bool at_boundary() const {
+    return settings_seen_ && step_ == Step::kHeader && have_ == 0 && block_.stream == 0;
+  }
   bool preface_seen() const { return step_ != Step::kPreface; }
   // The first byte that must not leave yet, so that a header block can still be changed or taken
   // away when it is complete: the start of a block (or of an unfinished frame header), else

@@ -78,13 +78,12 @@ void HeaderDecoder::allow_table(uint32_t size) {
   changed_ = true;
 }
 
-bool HeaderDecoder::owes_size_update(uint32_t* size) const {
-  if (!changed_) return false;
+std::optional<uint32_t> HeaderDecoder::owed_size_update() const {
+  if (!changed_) return std::nullopt;
   const size_t used = inflater_ == nullptr
                           ? kDefaultHeaderTableSize
                           : nghttp2_hd_inflate_get_max_dynamic_table_size(inflater_);
-  *size = smallest_;
-  return smallest_ < used;
+  return smallest_ < used ? std::optional<uint32_t>(smallest_) : std::nullopt;
 }
 
 Error HeaderDecoder::begin() {

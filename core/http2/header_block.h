@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "core/http2/arena.h"
@@ -61,9 +62,9 @@ class HeaderDecoder {
   // A larger value was announced, and not yet acknowledged: the writer may know it already.
   void allow_table(uint32_t size);
 
-  // The reader demands that the next block begin with a table size update to at most
-  // *size. Who writes a block of his own before it has to begin it so.
-  bool owes_size_update(uint32_t* size) const;
+  // The reader demands that the next block begin with a table size update to at most this size. Who
+  // places a block of his own before it has to begin it so (the writer's own may follow).
+  std::optional<uint32_t> owed_size_update() const;
 
   Error error() const { return error_; }
   uint64_t list_size() const { return list_size_; }  // of the current or last block
@@ -98,8 +99,10 @@ class Output {
   // Room for `size` bytes that the caller fills later; nullptr: full.
   char* reserve(size_t size);
 
+  void fail() { full_ = true; }
   bool ok() const { return !full_; }
   size_t size() const { return size_; }
+  size_t room() const { return full_ ? 0 : capacity_ - size_; }
   std::string_view view() const { return {data_, size_}; }
 
  private:

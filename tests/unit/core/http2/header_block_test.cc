@@ -187,14 +187,12 @@ TEST(HeaderBlocks, AnEmptyOneHasNoFields) {
 TEST(HeaderBlocks, ASmallerTableHasToBeSaid) {
   Decoder d;
   ASSERT_EQ(d.block(from_hex(kVectors[4].second[0].hex)), Error::kNone);
-  uint32_t size = 0;
-  EXPECT_FALSE(d.decoder.owes_size_update(&size));
+  EXPECT_FALSE(d.decoder.owed_size_update());
   d.decoder.limit_table(100, 100);
   d.decoder.limit_table(0, 4096);  // twice between two blocks: the smallest counts
-  EXPECT_TRUE(d.decoder.owes_size_update(&size));
-  EXPECT_EQ(size, 0u);
+  EXPECT_EQ(d.decoder.owed_size_update(), 0u);
   ASSERT_EQ(d.block(from_hex("203fe11f 82")), Error::kNone);
-  EXPECT_FALSE(d.decoder.owes_size_update(&size));
+  EXPECT_FALSE(d.decoder.owed_size_update());
   EXPECT_EQ(d.block(from_hex("be")), Error::kCompression) << "the table was emptied";
   Decoder silent;
   silent.decoder.limit_table(100, 100);
@@ -208,8 +206,7 @@ TEST(HeaderBlocks, ALargerTableIsAllowedAsSoonAsItWasAnnounced) {
   EXPECT_EQ(d.block(from_hex("3fe13f 82")), Error::kNone);
   d.decoder.limit_table(8192, 8192);
   EXPECT_EQ(d.block(from_hex("82")), Error::kNone);
-  uint32_t size = 0;
-  EXPECT_FALSE(d.decoder.owes_size_update(&size));
+  EXPECT_FALSE(d.decoder.owed_size_update());
 }
 
 TEST(HeaderBlocks, ABombIsBounded) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,14 @@ inline std::string client_start() {
 // [pad length] content padding
 inline std::string padded(std::string_view content, uint8_t pad) {
   return std::string(1, static_cast<char>(pad)) + std::string(content) + std::string(pad, '\0');
+}
+
+// Of parts that are made in this order: an encoder's blocks depend on it (that of + is not
+// defined).
+inline std::string join(std::initializer_list<std::string> parts) {
+  std::string all;
+  for (const std::string& part : parts) all += part;
+  return all;
 }
 
 // Calls `run` with the pieces of `bytes`: whole, byte by byte, and in every two parts. Each piece

@@ -1,0 +1,57 @@
+// Frames of our own, as bytes (RFC 9113 §6): synthetic answers, and frames written anew.
+//
+// Where they may stand in a stream of somebody else's: FrameParser::at_boundary. The numbers they
+// use up are the caller's to keep: DATA consumes the reader's window (ConnectionView::window), of
+// which the real writer does not know.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/http2/frame.h"
+#include "core/http2/frame_parser.h"
+#include "core/http2/header_block.h"
+
+namespace filibuster::http2 {
+
+void write_settings(std::initializer_list<std::pair<SettingId, uint32_t>> values, Output& out);
+void write_settings_ack(Output& out);
+// `data`: 8 bytes.
+void write_ping(bool ack, std::string_view data, Output& out);
+void write_reset(uint32_t stream, ErrorCode code, Output& out);
+void write_goaway(uint32_t last_stream, ErrorCode code, std::string_view debug, Output& out);
+void write_window_update(uint32_t stream, uint32_t increment, Output& out);
+// In frames of at most `max_frame_size`. Without data: nothing, or one empty frame with
+// `end_stream`.
+void write_data(uint32_t stream, std::string_view data, bool end_stream, uint32_t max_frame_size,
+                Output& out);
+
+// A header block in HEADERS, and CONTINUATION where it is longer than a frame.
+struct HeadersFrame {
+  uint32_t stream = 0;
+  bool end_stream = false;
+  const char* priority = nullptr;  // kPriorityFieldSize bytes, or none
+};
+void write_headers(const HeadersFrame& frame, std::string_view block, uint32_t max_frame_size,
+                   Output& out);
+
+// A whole response that is not gRPC: its head, `body` and the end of the stream.
+struct HttpResponse {
+  uint32_t stream = 0;
+  uint16_t status = 500;
+  std::string_view content_type;  // empty: none
+  std::string_view body;
+  bool head_request = false;  // says its length, carries no body
+  // HeaderDecoder::owed_size_update of the direction it is placed in.
+  std::optional<uint32_t> size_update;
+};
+void write_response(const HttpResponse& response, uint32_t max_frame_size, Output& out);
+
+// Decimal digits of `value` in `out`, of at least 20 bytes.
+std::string_view to_decimal(uint64_t value, char* out);
+
+}  // namespace filibuster::http2

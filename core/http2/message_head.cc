@@ -1,0 +1,116 @@
+#include "core/http2/message_head.h"
+
+#include "core/protocol/header_field.h"
+
+namespace filibuster::http2 {
+namespace {
+
+// Digits only; false if there is another character, none, or the number is too large.
+bool parse_decimal(std::string_view text, uint64_t* out) {
+  uint64_t value = 0;
+  for (char c : text) {
+    if (c < '0' || c > '9' || value > (UINT64_MAX - 9) / 10) return false;
+    value = value * 10 + static_cast<uint64_t>(c - '0');
+  }
+  *out = value;
+  return !text.empty();
+}
+
+}  // namespace
+
+void HeadCollector::clear() {
+  status_ = 0;
+  te_trailers_ = has_grpc_status_ = has_authority_ = has_content_length_ = false;
+  content_length_ = list_size_ = 0;
+  method_.clear();
+  scheme_.clear();
+  authority_.clear();
+  path_.clear();
+  filibuster_.clear();
+  grpc_timeout_.clear();
+  grpc_status_.clear();
+  grpc_message_.clear();
+  content_type_.clear();
+  grpc_encoding_.clear();
+}
+
+void HeadCollector::on_field(const Field& field) {
+  const std::string_view name = field.name;
+  const std::string_view value = field.value;
+  list_size_ += name.size() + value.size() + 32;
+  if (name.empty()) return;
+  // By the first character: nearly all fields are none of ours.
+  switch (name[0]) {
+    case ':':
+      if (name == ":method") {
+        method_.set(value);
+      } else if (name == ":path") {
+        path_.set(value);
+      } else if (name == ":scheme") {
+        scheme_.set(value);
+      } else if (name == ":authority") {
+        authority_.set(value);
+        has_authority_ = true;
+      } else if (name == ":status") {
+        uint64_t status = 0;
+        if (value.size() == 3 && parse_decimal(value, &status)) {
+          status_ = static_cast<uint16_t>(status);
+        }
+      }
+      break;
+    case 'c':
+      if (name == "content-type") {
+        content_type_.set(value);
+      } else if (name == "content-length") {
+        has_content_length_ = parse_decimal(value, &content_length_);
+      }
+      break;
+    case 'g':
+      if (name == "grpc-timeout") {
+        grpc_timeout_.set(value);
+      } else if (name == "grpc-status") {
+        grpc_status_.set(value);
+        has_grpc_status_ = true;
+      } else if (name == "grpc-message") {
+        grpc_message_.set(value);
+      } else if (name == "grpc-encoding") {
+        grpc_encoding_.set(value);
+      }
+      break;
+    case 'h':
+      if (name == "host" && !has_authority_) authority_.set(value);
+      break;
+    case 't':
+      if (name == "te") te_trailers_ = value == "trailers";
+      break;
+    case 'x':
+      if (name == kHeaderName) filibuster_.set(value);
+      break;
+    default:
+      break;
+  }
+}
+
+MessageHead HeadCollector::head() const {
+  MessageHead head;
+  head.method = method_.view();
+  head.scheme = scheme_.view();
+  head.authority = authority_.view();
+  head.path = path_.view();
+  head.path_truncated = path_.truncated;
+  head.filibuster = filibuster_.view();
+  head.grpc_timeout = grpc_timeout_.view();
+  head.te_trailers = te_trailers_;
+  head.status = status_;
+  head.has_grpc_status = has_grpc_status_;
+  head.grpc_status = grpc_status_.view();
+  head.grpc_message = grpc_message_.view();
+  head.content_type = content_type_.view();
+  head.grpc_encoding = grpc_encoding_.view();
+  head.has_content_length = has_content_length_;
+  head.content_length = content_length_;
+  head.list_size = list_size_;
+  return head;
+}
+
+}  // namespace filibuster::http2

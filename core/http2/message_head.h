@@ -1,0 +1,85 @@
+// What of a message's header fields is of interest to us, collected from a decoded block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "core/http2/header_block.h"
+
+namespace filibuster::http2 {
+
+// Of a request, a response, or trailers. The views are valid during the call that hands it out.
+struct MessageHead {
+  // requests
+  std::string_view method;
+  std::string_view scheme;
+  std::string_view authority;  // :authority, else host; as sent, at most 255 bytes
+  std::string_view path;       // as sent; at most kMaxPath bytes, path_truncated says more
+  bool path_truncated = false;
+  // Value of our field; the last one if there are several; at most 128 bytes.
+  std::string_view filibuster;
+  std::string_view grpc_timeout;  // as sent: core/grpc/call.h reads it
+  bool te_trailers = false;
+  // responses
+  uint16_t status = 0;  // 0: none, or not three digits
+  // responses without a body (trailers-only) and trailers
+  bool has_grpc_status = false;
+  std::string_view grpc_status;   // as sent
+  std::string_view grpc_message;  // as sent, percent-encoded; at most 1024 bytes
+  // both
+  std::string_view content_type;   // at most 96 bytes
+  std::string_view grpc_encoding;  // at most 32 bytes
+  bool has_content_length = false;
+  uint64_t content_length = 0;
+  // Names, values and 32 for each field: what the reader's SETTINGS_MAX_HEADER_LIST_SIZE counts.
+  uint64_t list_size = 0;
+};
+
+inline constexpr size_t kMaxPath = 2048;
+
+class HeadCollector final : public FieldHandler {
+ public:
+  void clear();
+  void on_field(const Field& field) override;
+  MessageHead head() const;
+
+ private:
+  template <size_t N>
+  struct Text {  // the first N bytes
+    void set(std::string_view text) {
+      size = text.size() < N ? text.size() : N;
+      truncated = text.size() > N;
+      std::memcpy(bytes, text.data(), size);
+    }
+    void clear() {
+      size = 0;
+      truncated = false;
+    }
+    std::string_view view() const { return {bytes, size}; }
+    size_t size = 0;
+    bool truncated = false;
+    char bytes[N];
+  };
+
+  uint16_t status_ = 0;
+  bool te_trailers_ = false;
+  bool has_grpc_status_ = false;
+  bool has_authority_ = false;
+  bool has_content_length_ = false;
+  uint64_t content_length_ = 0;
+  uint64_t list_size_ = 0;
+  Text<32> method_;
+  Text<16> scheme_;
+  Text<255> authority_;
+  Text<kMaxPath> path_;
+  Text<128> filibuster_;
+  Text<16> grpc_timeout_;
+  Text<16> grpc_status_;
+  Text<1024> grpc_message_;
+  Text<96> content_type_;
+  Text<32> grpc_encoding_;
+};
+
+}  // namespace filibuster::http2
