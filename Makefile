@@ -22,6 +22,8 @@ endif
 LLHTTP   := /usr/share/llhttp
 # HPACK. Static everywhere: the preload must need only libc (its objects are position independent).
 NGHTTP2  := -l:libnghttp2.a
+# The headers of JNI, and the compiler of the helper that runs inside a JVM.
+JDK      ?= $(firstword $(wildcard /usr/lib/jvm/java-17-openjdk-*))
 # No exceptions in what lives in other processes, and hidden symbols only.
 PURE     := -fno-exceptions -fno-rtti -fPIC -fvisibility=hidden -fvisibility-inlines-hidden
 
@@ -51,6 +53,20 @@ $(BUILD)/obj/preload/%.o: preload/%.cc
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(PURE) -fno-threadsafe-statics -c $< -o $@
 # Contains the helper as it stands (.incbin).
 $(BUILD)/obj/preload/runtime/cpython/helper.o: preload/runtime/cpython/helper.py
+$(call objects,$(filter preload/runtime/jvm/% preload/stack/jvm.cc,$(PRELOAD_SRC))): CPPFLAGS += -isystem $(JDK)/include -isystem $(JDK)/include/linux
+# The helper inside a JVM: a class of no module, and parts of two modules of the JDK.
+JAVAC    := $(JDK)/bin/javac -nowarn -Xlint:-options -g:source,lines -source 17 -target 17
+patched   = --patch-module $(1)=preload/runtime/jvm/$(1) -d $(@D)/$(1) $(filter preload/runtime/jvm/$(1)/%,$(JVM_HELPER))
+JVM_HELPER := $(shell find preload/runtime/jvm -name '*.java' | LC_ALL=C sort)
+$(BUILD)/gen/jvm/classes.inc: $(JVM_HELPER)
+	@[ -x $(JDK)/bin/javac ] || { echo "no JDK 17: make deps, or apt-get install openjdk-17-jdk-headless, or JDK=its directory" >&2; exit 3; }
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@$(JAVAC) -d $(@D)/boot $(filter preload/runtime/jvm/boot/%,$(JVM_HELPER)) \
+	  && $(JAVAC) --add-reads java.base=ALL-UNNAMED -cp $(@D)/boot $(call patched,java.base) \
+	  && $(JAVAC) --patch-module java.base=$(@D)/java.base --add-reads java.base=ALL-UNNAMED -cp $(@D)/boot $(call patched,java.net.http)
+	@find $(@D) -name '*.class' | LC_ALL=C sort | sed '/java.net.http/s/.*/FILIBUSTER_CLASS("&", 1);/; s/^[^F].*/FILIBUSTER_CLASS("&", 0);/' > $@
+$(BUILD)/obj/preload/runtime/jvm/classes.o: $(BUILD)/gen/jvm/classes.inc
+$(BUILD)/obj/preload/runtime/jvm/classes.o: CPPFLAGS += -I$(BUILD)/gen/jvm
 $(BUILD)/obj/pic/%.o: core/%.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(PURE) -c $< -o $@
@@ -104,7 +120,7 @@ $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 # --- one door ---------------------------------------------------------------------------------
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libcli11-dev \
   nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libcpp-httplib-dev libxxhash-dev \
-  python3 python3-flask python3-requests
+  python3 python3-flask python3-requests openjdk-17-jdk-headless
 TEST_PACKAGES := libgtest-dev python3-pytest gunicorn nginx-light curl wrk redis-server procps
 # A Node that is there and recent enough is kept, wherever it comes from.
 NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs)

@@ -6,6 +6,9 @@
 namespace filibuster {
 namespace {
 
+// What a helper says that knows the call site only.
+constexpr RpcContext kUnknownCause{0, 0, 0, ~uint64_t{0}, {}};
+
 constexpr char kHexDigits[] = "0123456789abcdef";
 
 char* put_hex(uint64_t value, int digits, char* out) {
@@ -13,8 +16,8 @@ char* put_hex(uint64_t value, int digits, char* out) {
   return out;
 }
 
-// Only lower case is ours: of each value there is exactly one form. 0x80: not a digit. A table, since
-// random digits are mispredicted branches: a tenth of a microsecond for each request.
+// Only lower case is ours: of each value there is exactly one form. 0x80: not a digit. A table,
+// since random digits are mispredicted branches: a tenth of a microsecond for each request.
 constexpr std::array<uint8_t, 256> kHexValues = [] {
   std::array<uint8_t, 256> values{};
   values.fill(0x80);
@@ -87,7 +90,10 @@ bool decode_header_value(std::string_view value, RpcContext* out) {
 }
 
 void encode_runtime_value(const RuntimeField& field, char* out) {
-  encode_header_value(field.has_cause ? field.cause : RpcContext{}, out);
+  encode_header_value(field.has_cause     ? field.cause
+                      : field.cause_known ? RpcContext{}
+                                          : kUnknownCause,
+                      out);
   out += kHeaderValueSize;
   *out++ = '-';
   put_hex(field.site, 16, out);
@@ -101,7 +107,9 @@ bool decode_runtime_value(std::string_view value, RuntimeField* out) {
       !take_hex(&site, 16, &field.site)) {
     return false;
   }
-  field.has_cause = field.cause != RpcContext{};
+  field.cause_known = field.cause != kUnknownCause;
+  field.has_cause = field.cause_known && field.cause != RpcContext{};
+  if (!field.has_cause) field.cause = {};
   *out = field;
   return true;
 }

@@ -13,7 +13,7 @@
 namespace filibuster::preload {
 namespace {
 
-enum class Carried : uint8_t { kNothing, kOurs, kDamaged };
+enum class Carried : uint8_t { kNothing, kOurs, kSiteOnly, kDamaged };
 
 // Of this lane of this session, and of no execution to come.
 bool is_ours(const Attachment* a, uint32_t current, const RpcContext& context) {
@@ -45,8 +45,9 @@ Carried carried_cause(const Attachment* a, uint32_t current, std::string_view va
   RuntimeField field;
   if (decode_runtime_value(value, &field) &&
       (!field.has_cause || is_ours(a, current, field.cause))) {
-    *cause = field.has_cause ? caused_by(field.cause, Cause::kTask) : caused_by_nothing();
     *site = field.site;
+    if (!field.cause_known) return Carried::kSiteOnly;
+    *cause = field.has_cause ? caused_by(field.cause, Cause::kTask) : caused_by_nothing();
     return Carried::kOurs;
   }
   RpcContext context;
@@ -62,6 +63,18 @@ std::string_view service_of(const OutgoingInfo& info) {
   if (info.target.known && info.target.service_size > 0) return info.target.name();
   if (!info.head->host.empty()) return info.head->host;
   return without_port(info.peer);
+}
+
+// Of the requests that `thread` has read; then the rules that need no thread.
+CauseOf cause_by_rules(Attachment* a, uint32_t execution, Hash128 site, ThreadRequests* thread) {
+  CauseQuery query;
+  query.thread = thread;
+  query.multiplexing = t_state.multiplexing;
+  query.is_test = identity().is_test;
+  query.requests_lost = g_incoming_lost_in.load(std::memory_order_acquire) == execution;
+  query.lane = a->lane;
+  query.site = site;
+  return find_cause(g_incoming, query);
 }
 
 void consult_plan(Attachment* a, OutgoingCall* call) {
@@ -95,14 +108,7 @@ CauseOf cause_of_thread(Attachment* a, uint32_t execution, Hash128 site) {
   if (task.state == TaskContext::State::kNothing) return caused_by_nothing();
   if (task.state == TaskContext::State::kRequest && is_ours(a, execution, task.cause))
     return caused_by(task.cause, Cause::kTask);
-  CauseQuery query;
-  query.thread = &t_state.requests;
-  query.multiplexing = t_state.multiplexing;
-  query.is_test = identity().is_test;
-  query.requests_lost = g_incoming_lost_in.load(std::memory_order_acquire) == execution;
-  query.lane = a->lane;
-  query.site = site;
-  return find_cause(g_incoming, query);
+  return cause_by_rules(a, execution, site, &t_state.requests);
 }
 
 void lane_is_incomplete(Attachment* a) {
@@ -155,8 +161,14 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   call->http_signature = http_signature_hash(event.service, head.method, head.target);
 
   // The site is the stack: a background caller may never use the same path twice.
-  if (carried != Carried::kOurs)
-    cause = cause_of_thread(a, current, stack.hash.is_zero() ? call->http_signature : stack.hash);
+  const Hash128 call_site = stack.hash.is_zero() ? call->http_signature : stack.hash;
+  if (carried == Carried::kSiteOnly) {
+    // Made on another thread than this one, which proves nothing then.
+    ThreadRequests none{};
+    cause = cause_by_rules(a, current, call_site, &none);
+  } else if (carried != Carried::kOurs) {
+    cause = cause_of_thread(a, current, call_site);
+  }
   const bool has_parent = cause.cause != Cause::kNone && cause.cause != Cause::kEntry;
   // An RPC belongs to the execution of its cause.
   call->execution = has_parent ? cause.execution : current;
@@ -187,8 +199,8 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   call->count = event.count;
   call->flags = event.flags;
   // A field of other width cannot be replaced in place; two of them would contradict each other.
-  const bool replaceable = head.filibuster.size() == kHeaderValueSize ||
-                           head.filibuster.size() == kRuntimeValueSize;
+  const bool replaceable =
+      head.filibuster.size() == kHeaderValueSize || head.filibuster.size() == kRuntimeValueSize;
   if (carried != Carried::kNothing) {
     call->overwrite_header = replaceable && (info.target.flags & kTargetThirdParty) == 0;
   } else {

@@ -9,7 +9,7 @@ namespace filibuster::preload {
 namespace {
 
 std::span<const TaskReader* const> readers() {
-  static constexpr const TaskReader* kReaders[] = {&node::kReader};
+  static constexpr const TaskReader* kReaders[] = {&node::kReader, &kJvmTasks};
   return kReaders;
 }
 

@@ -21,6 +21,8 @@ struct TaskReader {
   void (*incoming)(const RpcContext& request);
 };
 
+extern const TaskReader kJvmTasks;  // jvm/jvm.cc
+
 void install_runtimes();
 TaskContext pull_task();
 void tell_runtimes(const RpcContext& incoming);

@@ -12,6 +12,49 @@ constexpr std::string_view kRuntimeModules[] = {
     "python2",          "python3",   "libunwind",
 };
 
+// Packages whose frames never tell call sites apart: the JDK, HTTP clients and servers, frameworks.
+constexpr std::string_view kJavaPackages[] = {
+    "java.",
+    "javax.",
+    "jdk.",
+    "sun.",
+    "com.sun.",
+    "okhttp3.",
+    "okio.",
+    "retrofit2.",
+    "feign.",
+    "org.apache.http.",
+    "org.apache.hc.",
+    "org.asynchttpclient.",
+    "io.netty.",
+    "reactor.",
+    "io.vertx.",
+    "io.grpc.",
+    "io.undertow.",
+    "io.helidon.",
+    "io.micronaut.",
+    "io.quarkus.",
+    "org.eclipse.jetty.",
+    "org.apache.catalina.",
+    "org.apache.coyote.",
+    "org.apache.tomcat.",
+    "org.springframework.",
+    "org.glassfish.",
+    "org.jboss.",
+    "jakarta.",
+    "kotlin.",
+    "kotlinx.",
+    "scala.",
+    "akka.",
+    "com.google.common.",
+    "io.reactivex.",
+    "io.opentelemetry.",
+    "io.micrometer.",
+    "groovy.",
+    "org.codehaus.groovy.",
+    "clojure.",
+};
+
 }  // namespace
 
 bool is_runtime_module(std::string_view path) {
@@ -32,6 +75,28 @@ bool is_library_file(std::string_view file) {
     if (file.find(directory) != std::string_view::npos) return true;
   }
   return false;
+}
+
+bool is_java_library_class(std::string_view name) {
+  for (std::string_view package : kJavaPackages) {
+    if (name.starts_with(package)) return true;
+  }
+  return false;
+}
+
+bool is_generated_java_class(std::string_view name) {
+  // "Users$$Lambda$14.0x0800c0", "Users$$EnhancerBySpringCGLIB$$1f", "jdk.proxy2.$Proxy7"
+  return name.find("$$") != std::string_view::npos ||
+         name.find("$Proxy") != std::string_view::npos ||
+         name.find(".0x") != std::string_view::npos || name.starts_with("jdk.internal.reflect.") ||
+         name.starts_with("java.lang.invoke.") || name.starts_with("java.lang.reflect.");
+}
+
+std::string_view stable_java_method(std::string_view name) {
+  if (!name.starts_with("lambda$") && !name.starts_with("access$")) return name;
+  size_t end = name.size();
+  while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9') --end;
+  return end < name.size() && end > 0 && name[end - 1] == '$' ? name.substr(0, end - 1) : name;
 }
 
 std::string_view last_two_components(std::string_view path) {

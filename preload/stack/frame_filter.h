@@ -14,6 +14,13 @@ bool is_runtime_module(std::string_view path);
 // A Python file that belongs to the interpreter or to an installed package.
 bool is_library_file(std::string_view file);
 
+// A Java class ("com.example.Users") of the JDK, of an HTTP library, server or framework.
+bool is_java_library_class(std::string_view name);
+// One made while the program runs (lambdas, proxies, reflection), whose name is another each time.
+bool is_generated_java_class(std::string_view name);
+// Without the number that the compiler gave a lambda: "lambda$get$0" -> "lambda$get".
+std::string_view stable_java_method(std::string_view name);
+
 // The last two components: other machines, other prefixes, the same index.
 std::string_view last_two_components(std::string_view path);
 

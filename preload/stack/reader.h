@@ -70,6 +70,7 @@ struct StackReader {
 
 extern const StackReader kNativeReader;   // native.cc
 extern const StackReader kCpythonReader;  // cpython.cc
+extern const StackReader kJvmReader;      // jvm.cc
 
 // Decimal or hexadecimal digits into `out` (at least 20 bytes); the view of them.
 inline std::string_view number_text(uint64_t value, uint32_t base, char (&out)[20]) {

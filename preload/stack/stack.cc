@@ -8,7 +8,7 @@ namespace filibuster::preload {
 namespace {
 
 // In order: the first that applies to the calling thread is its stack. Native applies to all.
-constexpr const StackReader* kReaders[] = {&kCpythonReader, &kNativeReader};
+constexpr const StackReader* kReaders[] = {&kCpythonReader, &kJvmReader, &kNativeReader};
 
 // A hook within a hook's own stack capture, or a signal handler of the host in the middle of one.
 constinit thread_local bool t_capturing __attribute__((tls_model("initial-exec"))) = false;

@@ -1,0 +1,161 @@
+#include "preload/runtime/jvm/edits.h"
+
+namespace filibuster::preload::jvm {
+namespace {
+
+#define JUC "java/util/concurrent/"
+#define RUNNABLE "Ljava/lang/Runnable;"
+#define CALLABLE "L" JUC "Callable;"
+#define EXECUTOR "L" JUC "Executor;"
+#define STAGE "L" JUC "CompletionStage;"
+#define FUTURE "L" JUC "CompletableFuture;"
+#define FORK_JOIN_TASK "L" JUC "ForkJoinTask;"
+#define POOL "L" JUC "ThreadPoolExecutor;"
+#define TIME_UNIT "L" JUC "TimeUnit;"
+#define FUNCTION(kind) "Ljava/util/function/" kind ";"
+#define HTTP "jdk/internal/net/http/"
+
+constexpr std::string_view kHelper = JUC "Filibuster";
+
+// The reference argument in local variable `slot`, of type `type`, goes through helper `name`.
+constexpr Edit argument(Method in, uint8_t slot, std::string_view name,
+                        std::string_view descriptor) {
+  return {in, Edit::Kind::kArgument, false, slot, {}, {kHelper, name, descriptor}};
+}
+constexpr Edit enter(Method in, std::string_view name) {
+  return {in, Edit::Kind::kEnter, false, 0, {}, {kHelper, name, "()V"}};
+}
+constexpr Edit enter_with_this(Method in, std::string_view name, std::string_view descriptor) {
+  return {in, Edit::Kind::kEnter, true, 0, {}, {kHelper, name, descriptor}};
+}
+constexpr Edit call(Method in, Method called, std::string_view name, std::string_view descriptor) {
+  return {in, Edit::Kind::kCall, false, 0, called, {kHelper, name, descriptor}};
+}
+// A function given to a CompletableFuture.
+#define STAGE_OF(method, arguments, slot, type)                                             \
+  argument({JUC "CompletableFuture", method, "(" arguments type ")" FUTURE}, slot, "stage", \
+           "(" type ")" type)
+#define TASK_OF(type_name, method, arguments, slot, type, rest, helper) \
+  argument({JUC type_name, method, "(" arguments type rest}, slot, helper, "(" type ")" type)
+
+constexpr Edit kEdits[] = {
+    // Futures: whoever completes one runs what depends on it.
+    STAGE_OF("uniApplyStage", EXECUTOR, 2, FUNCTION("Function")),
+    STAGE_OF("uniAcceptStage", EXECUTOR, 2, FUNCTION("Consumer")),
+    STAGE_OF("uniRunStage", EXECUTOR, 2, RUNNABLE),
+    STAGE_OF("uniWhenCompleteStage", EXECUTOR, 2, FUNCTION("BiConsumer")),
+    STAGE_OF("uniHandleStage", EXECUTOR, 2, FUNCTION("BiFunction")),
+    STAGE_OF("uniExceptionallyStage", EXECUTOR, 2, FUNCTION("Function")),
+    STAGE_OF("uniComposeStage", EXECUTOR, 2, FUNCTION("Function")),
+    STAGE_OF("uniComposeExceptionallyStage", EXECUTOR, 2, FUNCTION("Function")),
+    STAGE_OF("biApplyStage", EXECUTOR STAGE, 3, FUNCTION("BiFunction")),
+    STAGE_OF("biAcceptStage", EXECUTOR STAGE, 3, FUNCTION("BiConsumer")),
+    STAGE_OF("biRunStage", EXECUTOR STAGE, 3, RUNNABLE),
+    STAGE_OF("orApplyStage", EXECUTOR STAGE, 3, FUNCTION("Function")),
+    STAGE_OF("orAcceptStage", EXECUTOR STAGE, 3, FUNCTION("Consumer")),
+    STAGE_OF("orRunStage", EXECUTOR STAGE, 3, RUNNABLE),
+    STAGE_OF("asyncSupplyStage", EXECUTOR, 1, FUNCTION("Supplier")),  // static
+    STAGE_OF("asyncRunStage", EXECUTOR, 1, RUNNABLE),                 // static
+
+    // Executors: submit() and schedule() make FutureTasks; execute() takes anything.
+    TASK_OF("FutureTask", "<init>", "", 1, CALLABLE, ")V", "task"),
+    TASK_OF("FutureTask", "<init>", "", 1, RUNNABLE, "Ljava/lang/Object;)V", "task"),
+    TASK_OF("ScheduledThreadPoolExecutor", "schedule", "", 1, RUNNABLE,
+            "J" TIME_UNIT ")L" JUC "ScheduledFuture;", "scheduled"),
+    TASK_OF("ScheduledThreadPoolExecutor", "schedule", "", 1, CALLABLE,
+            "J" TIME_UNIT ")L" JUC "ScheduledFuture;", "scheduled"),
+    TASK_OF("ScheduledThreadPoolExecutor", "scheduleAtFixedRate", "", 1, RUNNABLE,
+            "JJ" TIME_UNIT ")L" JUC "ScheduledFuture;", "scheduled"),
+    TASK_OF("ScheduledThreadPoolExecutor", "scheduleWithFixedDelay", "", 1, RUNNABLE,
+            "JJ" TIME_UNIT ")L" JUC "ScheduledFuture;", "scheduled"),
+    {{JUC "ThreadPoolExecutor", "execute", "(" RUNNABLE ")V"},
+     Edit::Kind::kArgument,
+     true,
+     1,
+     {},
+     {kHelper, "executed", "(" POOL RUNNABLE ")" RUNNABLE}},
+    argument({JUC "ThreadPoolExecutor", "remove", "(" RUNNABLE ")Z"}, 1, "sought",
+             "(" RUNNABLE ")" RUNNABLE),
+    call({JUC "ThreadPoolExecutor", "runWorker", "(L" JUC "ThreadPoolExecutor$Worker;)V"},
+         {JUC "ThreadPoolExecutor", "beforeExecute", "(Ljava/lang/Thread;" RUNNABLE ")V"},
+         "beforeExecute", "(" POOL "Ljava/lang/Thread;" RUNNABLE ")V"),
+    call({JUC "ThreadPoolExecutor", "runWorker", "(L" JUC "ThreadPoolExecutor$Worker;)V"},
+         {"java/lang/Runnable", "run", "()V"}, "run", "(" RUNNABLE ")V"),
+    call({JUC "ThreadPoolExecutor", "runWorker", "(L" JUC "ThreadPoolExecutor$Worker;)V"},
+         {JUC "ThreadPoolExecutor", "afterExecute", "(" RUNNABLE "Ljava/lang/Throwable;)V"},
+         "afterExecute", "(" POOL RUNNABLE "Ljava/lang/Throwable;)V"),
+    call({JUC "ThreadPoolExecutor", "reject", "(" RUNNABLE ")V"},
+         {JUC "RejectedExecutionHandler", "rejectedExecution", "(" RUNNABLE POOL ")V"},
+         "rejectedExecution", "(L" JUC "RejectedExecutionHandler;" RUNNABLE POOL ")V"),
+
+    // Fork and join.
+    TASK_OF("ForkJoinTask$AdaptedRunnable", "<init>", "", 1, RUNNABLE, "Ljava/lang/Object;)V",
+            "task"),
+    TASK_OF("ForkJoinTask$AdaptedRunnableAction", "<init>", "", 1, RUNNABLE, ")V", "task"),
+    TASK_OF("ForkJoinTask$RunnableExecuteAction", "<init>", "", 1, RUNNABLE, ")V", "task"),
+    TASK_OF("ForkJoinTask$AdaptedCallable", "<init>", "", 1, CALLABLE, ")V", "task"),
+    TASK_OF("ForkJoinTask$AdaptedInterruptibleCallable", "<init>", "", 1, CALLABLE, ")V", "task"),
+    TASK_OF("ForkJoinPool", "execute", "", 1, FORK_JOIN_TASK, ")V", "submitted"),
+    TASK_OF("ForkJoinPool", "submit", "", 1, FORK_JOIN_TASK, ")" FORK_JOIN_TASK, "submitted"),
+    TASK_OF("ForkJoinPool", "invoke", "", 1, FORK_JOIN_TASK, ")Ljava/lang/Object;", "submitted"),
+    enter_with_this({JUC "ForkJoinTask", "fork", "()" FORK_JOIN_TASK}, "forking",
+                    "(" FORK_JOIN_TASK ")V"),
+    call({JUC "ForkJoinTask", "doExec", "()I"}, {JUC "ForkJoinTask", "exec", "()Z"}, "exec",
+         "(" FORK_JOIN_TASK ")Z"),
+    call({JUC "ForkJoinPool$WorkQueue", "topLevelExec",
+          "(" FORK_JOIN_TASK "L" JUC "ForkJoinPool$WorkQueue;)V"},
+         {JUC "ForkJoinTask", "doExec", "()I"}, "begin", "(" FORK_JOIN_TASK ")I"),
+
+    // Threads and timers of the program's own.
+    enter_with_this({"java/lang/Thread", "start", "()V"}, "starting", "(Ljava/lang/Thread;)V"),
+    argument({"java/util/Timer", "sched", "(Ljava/util/TimerTask;JJ)V"}, 1, "timed",
+             "(Ljava/util/TimerTask;)Ljava/util/TimerTask;"),
+    call({"java/util/TimerThread", "mainLoop", "()V"}, {"java/util/TimerTask", "run", "()V"}, "run",
+         "(Ljava/util/TimerTask;)V"),
+
+    // A thread that takes work from a queue, or waits for many connections, goes on for others.
+    enter({JUC "LinkedBlockingQueue", "take", "()Ljava/lang/Object;"}, "serveOthers"),
+    enter({JUC "LinkedBlockingQueue", "poll", "(J" TIME_UNIT ")Ljava/lang/Object;"}, "serveOthers"),
+    enter({JUC "ArrayBlockingQueue", "take", "()Ljava/lang/Object;"}, "serveOthers"),
+    enter({JUC "ArrayBlockingQueue", "poll", "(J" TIME_UNIT ")Ljava/lang/Object;"}, "serveOthers"),
+    enter({JUC "LinkedBlockingDeque", "takeFirst", "()Ljava/lang/Object;"}, "serveOthers"),
+    enter({JUC "LinkedBlockingDeque", "takeLast", "()Ljava/lang/Object;"}, "serveOthers"),
+    enter({JUC "LinkedBlockingDeque", "pollFirst", "(J" TIME_UNIT ")Ljava/lang/Object;"},
+          "serveOthers"),
+    enter({JUC "LinkedBlockingDeque", "pollLast", "(J" TIME_UNIT ")Ljava/lang/Object;"},
+          "serveOthers"),
+    enter({JUC "PriorityBlockingQueue", "take", "()Ljava/lang/Object;"}, "serveOthers"),
+    enter({JUC "PriorityBlockingQueue", "poll", "(J" TIME_UNIT ")Ljava/lang/Object;"},
+          "serveOthers"),
+    enter({JUC "SynchronousQueue", "take", "()Ljava/lang/Object;"}, "serveOthers"),
+    enter({JUC "SynchronousQueue", "poll", "(J" TIME_UNIT ")Ljava/lang/Object;"}, "serveOthers"),
+    enter({JUC "LinkedTransferQueue", "take", "()Ljava/lang/Object;"}, "serveOthers"),
+    enter({JUC "LinkedTransferQueue", "poll", "(J" TIME_UNIT ")Ljava/lang/Object;"}, "serveOthers"),
+    enter({JUC "DelayQueue", "take", "()L" JUC "Delayed;"}, "serveOthers"),
+    enter({JUC "DelayQueue", "poll", "(J" TIME_UNIT ")L" JUC "Delayed;"}, "serveOthers"),
+    enter({"sun/nio/ch/EPollSelectorImpl", "doSelect", "(Ljava/util/function/Consumer;J)I"},
+          "serveOthers"),
+
+    // The JDK's HTTP server and its asynchronous client.
+    enter({"sun/net/httpserver/ServerImpl$Exchange", "run", "()V"}, "serveExchange"),
+    {{HTTP "HttpClientImpl", "sendAsync",
+      "(Ljava/net/http/HttpRequest;Ljava/net/http/HttpResponse$BodyHandler;"
+      "Ljava/net/http/HttpResponse$PushPromiseHandler;" EXECUTOR ")" FUTURE},
+     Edit::Kind::kArgument,
+     false,
+     1,
+     {},
+     {HTTP "FilibusterRequest", "with",
+      "(Ljava/net/http/HttpRequest;)Ljava/net/http/HttpRequest;"}},
+    call({HTTP "ResponseSubscribers$HttpResponseInputStream", "current", "()Ljava/nio/ByteBuffer;"},
+         {JUC "BlockingQueue", "take", "()Ljava/lang/Object;"}, "take",
+         "(L" JUC "BlockingQueue;)Ljava/lang/Object;"),
+};
+
+}  // namespace
+
+std::span<const Edit> edit_table() {
+  return kEdits;
+}
+
+}  // namespace filibuster::preload::jvm

@@ -1,0 +1,19 @@
+// What filibuster.Natives does, and what the virtual machine tells us of threads.
+#pragma once
+
+#include <jni.h>
+#include <jvmti.h>
+
+#include "core/protocol/header_field.h"
+
+namespace filibuster::preload::jvm {
+
+// Binds filibuster.Natives.
+bool bind_natives(JNIEnv* env, jclass natives);
+
+// On a new thread, before its first method.
+void JNICALL thread_started(jvmtiEnv* tools, JNIEnv* env, jthread thread);
+// The calling thread has read an incoming request.
+void request_read(const RpcContext& request);
+
+}  // namespace filibuster::preload::jvm
