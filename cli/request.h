@@ -26,6 +26,7 @@ struct SessionOptions {
   uint32_t max_faults = 0;
   std::vector<std::string> index_without;  // payload | stack | count | path
   bool json = false;
+  bool document = false;  // standard output is for one document, printed at the end
   std::string counterexample;  // the file that is replayed; "": none
 };
 

@@ -130,7 +130,7 @@ class Follower {
     }
     const Output out = view_.show(parse_event(event), std::chrono::steady_clock::now());
     put(stderr, out.progress);
-    put(stdout, out.result);
+    if (!options_.document) put(stdout, out.result);
   }
 
   void say(const std::string& text) {
@@ -187,10 +187,12 @@ void name_absent_services(const DaemonClient& client, const std::string& id,
   if (!report.is_object() || !report.contains("tests") || !report["tests"].is_array()) return;
   std::set<std::string> seen;
   for (const Json& test : report["tests"]) {
-    if (!test.is_object() || !test.contains("reference")) continue;
-    for (const Json& rpc : test["reference"]) {
-      for (const char* key : {"caller", "service", "received_by"})
-        seen.insert(string_member(rpc, key));
+    if (!test.is_object()) continue;
+    for (const char* list : {"reference", "call_sites"}) {
+      for (const Json& rpc : test.value(list, Json::array())) {
+        for (const char* key : {"caller", "service", "received_by"})
+          seen.insert(string_member(rpc, key));
+      }
     }
   }
   for (const std::string& text : line.services) {
@@ -263,7 +265,7 @@ int run_session(const SessionOptions& options, const nlohmann::ordered_json& req
   const int code = Follower(*daemon.value(), options, id).follow();
   if (interrupts == 0 && !daemon.value()->ended(0))
     name_absent_services(client, id, options.command_line);
-  if (at_end != nullptr && !daemon.value()->ended(0)) at_end(*daemon.value(), options);
+  if (at_end && !daemon.value()->ended(0)) return at_end(*daemon.value(), id, code);
   return code;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 
 #include "cli/daemon_process.h"
@@ -17,8 +18,9 @@ void declare_common_options(CLI::App& app, SessionOptions* options);
 
 Client this_client();
 
-// Where the end of the session leaves something to ask the daemon for, before it goes.
-using AtEnd = void (*)(const Daemon& daemon, const SessionOptions& options);
+// Where the end of the session leaves something to ask the daemon for, before it goes: gets the
+// session's id and exit code, returns the exit code.
+using AtEnd = std::function<int(const Daemon& daemon, const std::string& id, int code)>;
 
 // Posts `request`, follows the session to its end; returns the exit code. Ctrl-C stops the session
 // after its running execution (a second one leaves at once).

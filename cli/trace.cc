@@ -10,15 +10,15 @@ namespace filibuster::cli {
 namespace {
 
 // With --json the tree itself follows the events; a person gets it in the summary.
-void print_tree(const Daemon& daemon, const SessionOptions& options) {
-  if (!options.json) return;
+int print_tree(const Daemon& daemon, int code) {
   const Result<Answer> answer = daemon.client().get("/v1/trace");
-  if (!answer || answer->status != 200) return;
+  if (!answer || answer->status != 200) return code;
   const auto tree = nlohmann::ordered_json::parse(answer->body, nullptr, false);
-  if (tree.is_discarded()) return;
+  if (tree.is_discarded()) return code;
   const nlohmann::ordered_json line = {{"type", "trace"}, {"trace", tree}};
   std::printf("%s\n",
               line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+  return code;
 }
 
 Work declare(CLI::App& app) {
@@ -29,7 +29,10 @@ Work declare(CLI::App& app) {
     options->command_line.command = invocation.command;
     const auto request = session_request("trace", *options, this_client());
     if (!request) return complain(kUsage, request.error().message);
-    return run_session(*options, request.value(), print_tree);
+    return run_session(*options, request.value(),
+                       [&](const Daemon& daemon, const std::string&, int code) {
+                         return options->json ? print_tree(daemon, code) : code;
+                       });
   };
 }
 

@@ -172,7 +172,11 @@ void ApiServer::State::routes() {
                if (!session_named) return;
                const std::string report = session_named->report();
                if (report.empty()) return answer_error(response, 404, "the session still runs");
-               response.set_content(report, "application/json");
+               if (request.get_param_value("format") != "sarif")
+                 return response.set_content(report, "application/json");
+               const std::string sarif = session_named->sarif();
+               if (sarif.empty()) return answer_error(response, 404, "only a lint has SARIF");
+               response.set_content(sarif, "application/sarif+json");
              });
   server.Get("/v1/fault-injected", [this](const Request& request, Response& response) {
     const FaultQuery query{request.get_param_value("service"), request.get_param_value("method"),

@@ -1,6 +1,7 @@
 #include "daemon/api/session_request.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace filibuster {
 namespace {
@@ -15,6 +16,17 @@ constexpr PartRow kParts[] = {{"payload", kIndexPayload},
                               {"stack", kIndexStack},
                               {"count", kIndexCount},
                               {"path", kIndexPath}};
+
+constexpr double kLongestSilence = 3600;  // seconds
+
+struct ModeRow {
+  const char* name;
+  SessionRequest::Mode mode;
+};
+constexpr ModeRow kModes[] = {{"run", SessionRequest::Mode::kRun},
+                              {"replay", SessionRequest::Mode::kReplay},
+                              {"trace", SessionRequest::Mode::kTrace},
+                              {"lint", SessionRequest::Mode::kLint}};
 
 // In place of all rules of the file: one for every RPC.
 void override_faults(const std::vector<std::string>& faults, ParsedRequest* out) {
@@ -53,6 +65,37 @@ void apply_overrides(const Json& overrides, Config* config) {
   }
 }
 
+void read_lint_options(const Json& json, ParsedRequest* out) {
+  lint::Options& options = out->request.lint;
+  options.probe = json.value("probes", true);
+  options.max_probes = json.value("max_probes", uint64_t{0});
+  const double silence = json.value("silence_seconds", 0.0);
+  if (silence < 0 || silence > kLongestSilence) {
+    out->errors.push_back({"", 0, 0,
+                           "--silence: expected seconds, at most " +
+                               std::to_string(static_cast<int>(kLongestSilence))});
+  } else {
+    options.silence = std::chrono::milliseconds(static_cast<int64_t>(std::ceil(silence * 1000)));
+  }
+  const auto severity = json.value("severity", "note");
+  if (const auto least = lint::parse_severity(severity)) {
+    options.least = *least;
+  } else {
+    out->errors.push_back(
+        {"", 0, 0, "--severity " + severity + ": expected note, warning or error"});
+  }
+  for (const auto& name : json.value("without", std::vector<std::string>())) {
+    if (const lint::LintRow* row = lint::find_lint(name)) {
+      options.without.insert(row->lint);
+      continue;
+    }
+    std::string known;
+    for (const lint::LintRow& row : lint::lints())
+      known += (known.empty() ? "" : ", ") + std::string(row.name);
+    out->errors.push_back({"", 0, 0, "there is no lint '" + name + "' (lints: " + known + ")"});
+  }
+}
+
 void choose_tests(const std::vector<std::string>& names, ParsedRequest* out) {
   const Config& config = out->request.config;
   const std::string file = config.path;
@@ -82,11 +125,13 @@ ParsedRequest parse_session_request(const std::string& body) {
   try {
     const Json json = Json::parse(body);
     const std::string mode = json.value("mode", "run");
-    if (mode != "run" && mode != "replay" && mode != "trace") {
-      out.errors.push_back({"", 0, 0, "mode '" + mode + "': expected run, replay or trace"});
+    const auto* const row = std::find_if(std::begin(kModes), std::end(kModes),
+                                         [&](const ModeRow& each) { return each.name == mode; });
+    if (row == std::end(kModes)) {
+      out.errors.push_back({"", 0, 0, "mode '" + mode + "': expected run, replay, trace or lint"});
       return out;
     }
-    request.mode = mode == "run" ? Mode::kRun : mode == "replay" ? Mode::kReplay : Mode::kTrace;
+    request.mode = row->mode;
     std::string path = json.value("config_path", "");
     std::string text = json.value("config_text", "");
     std::string directory = json.value("directory", "");
@@ -120,6 +165,7 @@ ParsedRequest parse_session_request(const std::string& body) {
     const Json overrides = json.value("overrides", Json::object());
     apply_overrides(overrides, &request.config);
     override_faults(overrides.value("faults", std::vector<std::string>()), &out);
+    if (request.mode == Mode::kLint) read_lint_options(json.value("lint", Json::object()), &out);
     choose_tests(tests, &out);
   } catch (const Json::exception& error) {
     out.errors.push_back({"", 0, 0, std::string("the request is not valid: ") + error.what()});

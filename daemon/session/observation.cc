@@ -4,23 +4,13 @@
 #include <map>
 #include <unordered_set>
 
+#include "daemon/agents/caller.h"
+
 namespace filibuster {
 namespace {
 
-constexpr std::string_view kTestService = "test";
-
 std::string path_of(const RpcRecord& rpc) {
   return std::string(split_target(rpc.target).path);
-}
-
-// Formed on arrival without a caller that carries an agent: it came from the test.
-std::string caller_of(const RpcRecord& rpc) {
-  return rpc.caller.empty() || (rpc.flags & kRpcEntry) != 0 ? std::string(kTestService)
-                                                            : rpc.caller;
-}
-
-bool is_test_call(const RpcRecord& rpc) {
-  return caller_of(rpc) == kTestService;
 }
 
 // True when the cause of the RPC, and of the RPC that caused it, and so on, is known.

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <random>
 
+#include "daemon/session/linter.h"
 #include "daemon/session/pidfd.h"
 #include "daemon/session/services.h"
 
@@ -139,6 +140,11 @@ std::string Session::report() const {
   return report_;
 }
 
+std::string Session::sarif() const {
+  const std::lock_guard lock(mutex_);
+  return sarif_;
+}
+
 ExecutionRecord Session::trace() {
   std::shared_ptr<AgentHub> hub;
   {
@@ -254,20 +260,40 @@ Result<void> Session::work(SessionReport* report) {
   const std::vector<std::string> preflight = services.preflight();
   for (const std::string& text : preflight) tell({{"type", "warning"}, {"text", text}});
   SessionCounters counters;
+  uint32_t replay_files = 0;  // of lints
   std::string not_explored;
   const auto explore = [&]() -> Result<void> {
     if (auto up = services.start_all(); !up) return up;
     for (const TestConfig& test : request_.tests) {
-      Explorer explorer({config, request_.config_text, test, lane, hub.get(), &services, &owned,
-                         sink, &counters,
-                         [this](const ExecutionRecord& record) {
-                           const std::lock_guard lock(mutex_);
-                           last_ = record;
-                         },
-                         preflight, request_.restart});
-      Exploration exploration = request_.mode == SessionRequest::Mode::kRun
-                                    ? explorer.explore()
-                                    : explorer.run_once(request_.faults);
+      const ExplorerContext context{config,
+                                    request_.config_text,
+                                    test,
+                                    lane,
+                                    hub.get(),
+                                    &services,
+                                    &owned,
+                                    sink,
+                                    &counters,
+                                    [this](const ExecutionRecord& record) {
+                                      const std::lock_guard lock(mutex_);
+                                      last_ = record;
+                                    },
+                                    preflight,
+                                    request_.restart};
+      Exploration exploration;
+      if (request_.mode == SessionRequest::Mode::kLint) {
+        Linting linting = Linter(context, request_.lint, &replay_files).lint();
+        exploration.report.test = test.name;
+        exploration.report.counts.executed = linting.result.rpcs > 0 ? 1 : 0;
+        exploration.error = std::move(linting.error);
+        exploration.stopped = linting.stopped;
+        lint_.tests.push_back(std::move(linting.result));
+      } else {
+        Explorer explorer(context);
+        exploration = request_.mode == SessionRequest::Mode::kRun
+                          ? explorer.explore()
+                          : explorer.run_once(request_.faults);
+      }
       report->tests.push_back(std::move(exploration.report));
       if (exploration.stopped) return {};
       if (!exploration.error) continue;
@@ -296,6 +322,9 @@ std::string Session::summary(const SessionReport& report) const {
   switch (request_.mode) {
     case SessionRequest::Mode::kRun:
       out = to_text(report);
+      break;
+    case SessionRequest::Mode::kLint:
+      out = lint::to_text(lint_);
       break;
     case SessionRequest::Mode::kTrace:
       for (const TestReport& test : report.tests) {
@@ -327,8 +356,10 @@ std::string Session::summary(const SessionReport& report) const {
 }
 
 void Session::finish(SessionReport report, const std::optional<Error>& error) {
-  const bool failures = std::any_of(report.tests.begin(), report.tests.end(),
-                                    [](const TestReport& test) { return !test.findings.empty(); });
+  const bool linting = request_.mode == SessionRequest::Mode::kLint;
+  const auto found = [](const auto& test) { return !test.findings.empty(); };
+  const bool failures = linting ? std::any_of(lint_.tests.begin(), lint_.tests.end(), found)
+                                : std::any_of(report.tests.begin(), report.tests.end(), found);
   bool no_conclusion =
       request_.mode == SessionRequest::Mode::kReplay &&
       std::any_of(report.tests.begin(), report.tests.end(),
@@ -347,9 +378,15 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   report.exit_code = failures                             ? kExitFailures
                      : error || stopped_ || no_conclusion ? kExitEnvironment
                                                           : kExitNothing;
-  const std::string path = context_.root + "/report.json";
-  const std::string text = to_json(report);
-  if (request_.mode == SessionRequest::Mode::kRun) {
+  lint_.session = id_;
+  lint_.config_path = request_.config.path;
+  lint_.directory = request_.config.directory;
+  lint_.exit_code = report.exit_code;
+  const bool writes = linting || request_.mode == SessionRequest::Mode::kRun;
+  const std::string path = context_.root + (linting ? "/lint.json" : "/report.json");
+  const std::string text = linting ? lint::to_json(lint_) : to_json(report);
+  const std::string sarif = linting ? lint::to_sarif(lint_) : "";
+  if (writes) {
     if (auto written = write_file(path, text); !written) {
       tell({{"type", "warning"}, {"text", written.error().message}});
     }
@@ -357,6 +394,7 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   {
     const std::lock_guard lock(mutex_);
     report_ = text;
+    sarif_ = sarif;
     exit_code_ = report.exit_code;
   }
   if (error) {
@@ -368,7 +406,7 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   tell({{"type", "done"},
         {"exit_code", report.exit_code},
         {"summary", worth_telling ? summary(report) : ""},
-        {"report", request_.mode == SessionRequest::Mode::kRun ? path : ""}});
+        {"report", writes ? path : ""}});
   {
     const std::lock_guard lock(mutex_);
     done_ = true;

@@ -14,13 +14,14 @@
 
 #include "daemon/agents/agent_hub.h"
 #include "daemon/config/config.h"
+#include "daemon/lint/lint.h"
 #include "daemon/report/finding.h"
 #include "daemon/session/explorer.h"
 
 namespace filibuster {
 
 struct SessionRequest {
-  enum class Mode { kRun, kReplay, kTrace } mode = Mode::kRun;
+  enum class Mode { kRun, kReplay, kTrace, kLint } mode = Mode::kRun;
   Config config;
   std::string config_text;
   std::vector<TestConfig> tests;  // those to explore
@@ -28,6 +29,7 @@ struct SessionRequest {
   pid_t client_pid = 0;  // 0: nobody to watch
   uint64_t client_start_time = 0;
   std::vector<InjectedFault> faults;  // kReplay
+  lint::Options lint;                 // kLint
 };
 
 struct DaemonContext {
@@ -62,7 +64,8 @@ class Session {
   // Events with n >= after; waits at most `wait` for the first.
   News news(uint64_t after, std::chrono::milliseconds wait);
 
-  std::string report() const;  // report.json so far; "" before the end
+  std::string report() const;  // report.json, of a kLint lint.json; "" before the end
+  std::string sarif() const;   // of a kLint; "" else
   // The faults injected in the running execution that match.
   std::vector<InjectedFault> injected(const FaultQuery& query);
   // The running execution, else the last one.
@@ -80,6 +83,7 @@ class Session {
 
   SessionRequest request_;
   DaemonContext context_;
+  lint::Report lint_;  // kLint; the worker's
   std::string id_;
   int wake_fd_ = -1;  // eventfd: stop
   int done_fd_ = -1;  // eventfd: the watcher may end
@@ -91,7 +95,7 @@ class Session {
   std::vector<nlohmann::json> events_;  // the last kKeptEvents
   uint64_t first_event_ = 0;
   int exit_code_ = 0;
-  std::string report_;
+  std::string report_, sarif_;
   std::shared_ptr<AgentHub> hub_;
   ExecutionRecord last_;
 

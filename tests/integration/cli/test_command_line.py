@@ -243,7 +243,7 @@ def test_predicates_answer_by_exit_status(cli):
 
 
 def test_every_verb_explains_itself_with_an_example(cli):
-    for verb in ("run", "replay", "trace", "was-fault-injected", "doctor", "daemon"):
+    for verb in ("run", "replay", "trace", "lint", "was-fault-injected", "doctor", "daemon"):
         run = cli.run(verb, "--help")
         assert run.returncode == 0 and "Examples:" in run.out, verb
     assert cli.run("--version").out == cli.run("version").out

@@ -75,6 +75,35 @@ TEST(SessionRequestTest, AConfigurationThatIsNotValidIsReportedWithItsPosition) 
   EXPECT_GT(parsed.errors[0].line, 0);
 }
 
+TEST(SessionRequestTest, ALintTakesItsOptions) {
+  Json json = request();
+  json["mode"] = "lint";
+  json["lint"] = {{"probes", false},
+                  {"silence_seconds", 0.25},
+                  {"max_probes", 9},
+                  {"severity", "warning"},
+                  {"without", {"call-chain"}}};
+  const auto parsed = parse_session_request(json.dump());
+  ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
+  const lint::Options& options = parsed.request.lint;
+  EXPECT_TRUE(parsed.request.mode == SessionRequest::Mode::kLint);
+  EXPECT_FALSE(options.probe);
+  EXPECT_EQ(options.silence.count(), 250);
+  EXPECT_EQ(options.max_probes, 9u);
+  EXPECT_EQ(options.least, lint::Severity::kWarning);
+  EXPECT_TRUE(options.without.contains(lint::Lint::kCallChain));
+}
+
+TEST(SessionRequestTest, ALintThatIsNotThereIsAnErrorThatNamesThem) {
+  for (const Json& wrong : {Json{{"without", {"no-such"}}}, Json{{"severity", "fatal"}},
+                            Json{{"silence_seconds", -1}}, Json{{"probes", "yes"}}}) {
+    Json json = request();
+    json["mode"] = "lint";
+    json["lint"] = wrong;
+    EXPECT_EQ(parse_session_request(json.dump()).errors.size(), 1u) << wrong;
+  }
+}
+
 TEST(SessionRequestTest, GarbageIsAnErrorAndNothingElse) {
   for (const char* body : {"", "{", "[]", "7", "{\"mode\": 3}", "{\"mode\": \"dance\"}",
                            "{\"mode\":\"replay\",\"counterexample\":{}}"}) {

@@ -1,0 +1,93 @@
+// lint.json (docs/lint.md). Credentials are redacted.
+#include <nlohmann/json.hpp>
+
+#include "core/index/execution_index.h"
+#include "daemon/lint/lint.h"
+#include "daemon/report/finding.h"
+
+namespace filibuster::lint {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kLintVersion = 1;
+
+Json row(const Call& call) {
+  const Place place = parse_place(call.place());
+  return {{"caller", call.caller},
+          {"service", call.service},
+          {"method", call.method},
+          {"path", redact(call.target)},
+          {"call_site", call.place()},
+          {"file", place.file},
+          {"line", place.line},
+          {"stack", call.stack},
+          {"index", call.index.is_zero() ? "" : to_hex(call.index)}};
+}
+
+Json row(const CallSite& site) {
+  Json out = row(site.first);
+  out["rpcs"] = site.rpcs;
+  out["timeout"] = site.timeout.empty() ? "not probed" : site.timeout;
+  out["retries"] = site.retries ? Json(*site.retries) : Json(nullptr);
+  return out;
+}
+
+Json row(const Finding& finding) {
+  Json calls = Json::array();
+  for (const Call& call : finding.calls) calls.push_back(row(call));
+  return {{"lint", row_of(finding.lint).name},
+          {"severity", severity_name(finding.severity)},
+          {"text", redact(finding.text)},
+          {"rpcs", std::move(calls)},
+          {"replay", finding.replay}};
+}
+
+Json row(const TestLint& test) {
+  Json sites = Json::array(), findings = Json::array(), not_probed = Json::array(),
+       notes = Json::array();
+  for (const CallSite& site : test.sites) sites.push_back(row(site));
+  for (const Finding& finding : test.findings) findings.push_back(row(finding));
+  for (const NotProbed& skipped : test.not_probed) {
+    not_probed.push_back({{"call_site", skipped.call.place()},
+                          {"caller", skipped.call.caller},
+                          {"service", skipped.call.service},
+                          {"method", skipped.call.method},
+                          {"path", redact(skipped.call.target)},
+                          {"what", skipped.what},
+                          {"reason", redact(skipped.reason)}});
+  }
+  for (const std::string& note : test.notes) notes.push_back(redact(note));
+  return {{"test", test.test},
+          {"finished", test.finished},
+          {"rpcs", test.rpcs},
+          {"probes", test.executions},
+          {"seconds",
+           {{"total", test.seconds},
+            {"reference", test.reference_seconds},
+            {"silence", test.silence_seconds}}},
+          {"findings", std::move(findings)},
+          {"call_sites", std::move(sites)},
+          {"not_probed", std::move(not_probed)},
+          {"notes", std::move(notes)}};
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  Json known = Json::array(), tests = Json::array();
+  for (const LintRow& lint : lints()) {
+    known.push_back({{"id", lint.name},
+                     {"severity", severity_name(lint.severity)},
+                     {"summary", lint.summary},
+                     {"help", lint.help}});
+  }
+  for (const TestLint& test : report.tests) tests.push_back(row(test));
+  const Json json = {{"version", kLintVersion},       {"session", report.session},
+                     {"config", report.config_path},  {"directory", report.directory},
+                     {"exit_code", report.exit_code}, {"lints", std::move(known)},
+                     {"tests", std::move(tests)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace filibuster::lint

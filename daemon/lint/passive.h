@@ -1,0 +1,20 @@
+// The lints that read one execution without faults. What each takes as evidence stands in
+// docs/lint.md; calls of the test itself are no findings.
+#pragma once
+
+#include "daemon/lint/record_view.h"
+
+namespace filibuster::lint {
+
+// The same request twice for one incoming request, the first of them answered (else it is a retry).
+std::vector<Finding> redundant_rpcs(const RecordView& view);
+// The same request from several services.
+std::vector<Finding> redundant_across_services(const RecordView& view);
+// kForwardedResponse, and kCallChain where nothing else of the answer was used.
+std::vector<Finding> forwarded_responses(const RecordView& view);
+// kLeastRepeats or more different requests from one call site for one incoming request.
+inline constexpr size_t kLeastRepeats = 3;
+std::vector<Finding> n_plus_one(const RecordView& view);
+std::vector<Finding> unknown_causes(const RecordView& view);
+
+}  // namespace filibuster::lint

@@ -1,0 +1,84 @@
+#include "daemon/lint/probes.h"
+
+#include <algorithm>
+
+namespace filibuster::lint {
+namespace {
+
+const RpcRecord* find(const ExecutionRecord& record, Hash128 index) {
+  const auto at = std::find_if(record.rpcs.begin(), record.rpcs.end(),
+                               [&](const RpcRecord& rpc) { return rpc.index == index; });
+  return at == record.rpcs.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+std::string obstacle_to_probe(const RpcRecord& rpc) {
+  if (rpc.cause == Cause::kNone) return "its cause is not known";
+  if ((rpc.flags & kRpcPreliminary) != 0)
+    return "its index stayed preliminary: the request body did not end";
+  return "";
+}
+
+Silence judge_silence(const ExecutionRecord& record, Hash128 index) {
+  const RpcRecord* rpc = find(record, index);
+  if (rpc == nullptr || !rpc->injected || rpc->fault.kind != FaultKind::kTimeout)
+    return Silence::kNotSeen;
+  if (rpc->fault_detail.find(kCallerHasNoTimeout) != std::string::npos) return Silence::kWaitsOn;
+  return !rpc->open && rpc->outcome == RpcOutcome::kTimedOut ? Silence::kGaveUp : Silence::kNotSeen;
+}
+
+Finding no_timeout(const RpcRecord& rpc, std::chrono::milliseconds silence) {
+  Finding out;
+  out.lint = Lint::kNoTimeout;
+  out.severity = row_of(out.lint).severity;
+  const auto nanoseconds = std::chrono::nanoseconds(silence).count();
+  out.text = caller_of(rpc) + " waits without end for the answer to " + request_text(rpc) +
+             ": after " + duration_text(static_cast<uint64_t>(nanoseconds)) +
+             " of silence it still waited";
+  out.calls = {describe_call(rpc)};
+  return out;
+}
+
+Rpcs attempts_of(const ExecutionRecord& record, Hash128 index) {
+  Rpcs out;
+  const RpcRecord* first = find(record, index);
+  if (first == nullptr) return out;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (&rpc == first || (rpc.issued_ns >= first->issued_ns &&
+                          rpc.parent_rpc == first->parent_rpc && rpc.caller == first->caller &&
+                          is_of_this_execution(rpc) && request_key(rpc) == request_key(*first))) {
+      out.push_back(&rpc);
+    }
+  }
+  return out;
+}
+
+std::optional<Finding> retry_without_backoff(const Rpcs& attempts) {
+  std::vector<uint64_t> gaps;
+  for (size_t i = 0; i + 1 < attempts.size() && attempts[i]->injected; ++i) {
+    const RpcRecord& failed = *attempts[i];
+    const RpcRecord& next = *attempts[i + 1];
+    // Before the failure was known: hedged, or meant anyway.
+    if (failed.open || failed.finished_ns == 0 || next.issued_ns < failed.finished_ns) return {};
+    gaps.push_back(next.issued_ns - failed.finished_ns);
+  }
+  if (gaps.size() < kLeastRetries) return {};
+  if (*std::max_element(gaps.begin(), gaps.end()) >= kImmediateNs) return {};
+  if (gaps.back() >= gaps.front() + kGrowthNs) return {};
+  const RpcRecord& first = *attempts.front();
+  Finding out;
+  out.lint = Lint::kRetryWithoutBackoff;
+  out.severity = row_of(out.lint).severity;
+  std::string waits;
+  for (size_t i = 0; i < gaps.size(); ++i) {
+    waits += (i == 0 ? "" : i + 1 == gaps.size() ? " and " : ", ") + duration_text(gaps[i]);
+  }
+  out.text = caller_of(first) + " sends " + request_text(first) + " again " +
+             counted(gaps.size(), "time", "times") + " under " + to_text(first.fault) + ", " +
+             waits + " after the failure before: without any wait that grows";
+  for (const RpcRecord* attempt : attempts) out.calls.push_back(describe_call(*attempt));
+  return out;
+}
+
+}  // namespace filibuster::lint

@@ -1,0 +1,89 @@
+#include "daemon/lint/record_view.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/index/execution_index.h"
+#include "daemon/report/finding.h"
+
+namespace filibuster::lint {
+
+RecordView::RecordView(const ExecutionRecord& record) : record_(record) {
+  for (const RpcRecord& rpc : record.rpcs) by_id_.emplace(rpc.rpc, &rpc);
+  std::unordered_map<uint64_t, size_t> places;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (!is_of_this_execution(rpc) || is_test_call(rpc) || rpc.cause == Cause::kNone) continue;
+    const auto incoming = by_id_.find(rpc.parent_rpc);
+    if (rpc.parent_rpc == 0 || incoming == by_id_.end()) continue;
+    const auto [place, added] = places.emplace(rpc.parent_rpc, groups_.size());
+    if (added) groups_.push_back({incoming->second, {}});
+    groups_[place->second].rpcs.push_back(&rpc);
+  }
+}
+
+const RpcRecord* RecordView::root_of(const RpcRecord& rpc) const {
+  const RpcRecord* at = &rpc;
+  for (size_t steps = 0; steps <= by_id_.size(); ++steps) {
+    if (is_test_call(*at)) return at;
+    const auto parent = by_id_.find(at->parent_rpc);
+    if (at->parent_rpc == 0 || parent == by_id_.end()) return nullptr;
+    at = parent->second;
+  }
+  return nullptr;  // a circle
+}
+
+bool is_of_this_execution(const RpcRecord& rpc) {
+  return (rpc.flags & kRpcLate) == 0;
+}
+
+bool succeeded(const RpcRecord& rpc) {
+  // 408 and 429 ask for a second request, as do failures of the server.
+  return !rpc.open && rpc.outcome == RpcOutcome::kAnswered && rpc.status < 500 &&
+         rpc.status != 408 && rpc.status != 429;
+}
+
+bool is_read_only(const RpcRecord& rpc) {
+  return rpc.method == "GET" || rpc.method == "HEAD" || rpc.method == "OPTIONS";
+}
+
+std::string request_key(const RpcRecord& rpc) {
+  // The digest alone would do, but for parts of a payload that a configuration masks.
+  return rpc.service + '\0' + rpc.method + '\0' + rpc.target + '\0' + to_hex(rpc.payload) + '\0' +
+         rpc.body_sample;
+}
+
+std::string site_key(const RpcRecord& rpc) {
+  std::string key = caller_of(rpc) + '\0' + rpc.service + '\0' + rpc.method + '\0';
+  if (!rpc.stack.is_zero()) return key + to_hex(rpc.stack);
+  const std::string_view path = split_target(rpc.target).path;
+  return key + std::string(path.substr(0, path.rfind('/') + 1));
+}
+
+Call describe_call(const RpcRecord& rpc) {
+  return {caller_of(rpc), rpc.service, rpc.method, rpc.target, rpc.stack_text, rpc.index};
+}
+
+std::string request_text(const RpcRecord& rpc) {
+  return rpc.method + " " + redact(rpc.target) + " of " + rpc.service;
+}
+
+std::string site_text(const RpcRecord& rpc) {
+  return rpc.stack_text.empty() ? std::string() : " at " + rpc.stack_text.front();
+}
+
+std::string counted(uint64_t number, const char* one, const char* many) {
+  return std::to_string(number) + " " + (number == 1 ? one : many);
+}
+
+std::string duration_text(uint64_t nanoseconds) {
+  char text[32];
+  const double milliseconds = static_cast<double>(nanoseconds) / 1e6;
+  if (milliseconds < 1000) {
+    std::snprintf(text, sizeof text, milliseconds < 10 ? "%.1f ms" : "%.0f ms", milliseconds);
+  } else {
+    std::snprintf(text, sizeof text, "%.1f s", milliseconds / 1000);
+  }
+  return text;
+}
+
+}  // namespace filibuster::lint

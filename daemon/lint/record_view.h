@@ -1,0 +1,58 @@
+// One execution as the lints walk it: who caused what, and what is the same request.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/agents/caller.h"
+#include "daemon/lint/lint.h"
+
+namespace filibuster::lint {
+
+using Rpcs = std::vector<const RpcRecord*>;
+
+class RecordView {
+ public:
+  explicit RecordView(const ExecutionRecord& record);
+
+  const std::vector<RpcRecord>& rpcs() const { return record_.rpcs; }
+  // The requests that one service made for one incoming request, in order of issue; those of the
+  // test and those without a known cause are in no group.
+  struct Group {
+    const RpcRecord* incoming;
+    Rpcs rpcs;
+  };
+  const std::vector<Group>& groups() const { return groups_; }
+  // The request of the test that led to `rpc`; nullptr: not known.
+  const RpcRecord* root_of(const RpcRecord& rpc) const;
+
+ private:
+  const ExecutionRecord& record_;
+  std::unordered_map<uint64_t, const RpcRecord*> by_id_;
+  std::vector<Group> groups_;
+};
+
+// A late one belongs to another execution.
+bool is_of_this_execution(const RpcRecord& rpc);
+// Answered with a status that no client asks again for.
+bool succeeded(const RpcRecord& rpc);
+bool is_read_only(const RpcRecord& rpc);  // RFC 9110 §9.2.1
+// Equal for requests that ask the same service for the same with the same arguments.
+std::string request_key(const RpcRecord& rpc);
+// Equal for requests from one call stack; where the stack is not known, to one path but for its
+// last segment.
+std::string site_key(const RpcRecord& rpc);
+
+Call describe_call(const RpcRecord& rpc);
+// "GET /movies/1 of movies", credentials redacted.
+std::string request_text(const RpcRecord& rpc);
+// "(users.py:31 (get))"; "" where the site is not known.
+std::string site_text(const RpcRecord& rpc);
+// "1 request", "3 requests"
+std::string counted(uint64_t number, const char* one, const char* many);
+// "0.4 ms", "6.0 s"
+std::string duration_text(uint64_t nanoseconds);
+
+}  // namespace filibuster::lint

@@ -1,0 +1,350 @@
+#include "daemon/session/linter.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "daemon/agents/caller.h"
+#include "daemon/lint/probes.h"
+
+namespace filibuster {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kReferenceAttempts = 3;            // the service table settles within them
+constexpr milliseconds kReferenceLimit{600000};  // of a test whose time is not yet known
+constexpr milliseconds kLeastTestLimit{10000};
+// Above 5 s, which many clients have as their own limit: theirs must fire first.
+constexpr milliseconds kLeastSilence{6000};
+constexpr milliseconds kAfterSilence{2000};  // for what its end sets going
+constexpr size_t kDeepest = 3;  // faults in front of a call site that only they make appear
+
+// The kinds of failure that clients retry; the second is tried where the first was not retried.
+constexpr const char* kFailures[] = {"status:503", "refused"};
+constexpr const char* kSilence = "timeout";
+
+milliseconds in_milliseconds(double seconds) {
+  return milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+std::string path_of(const RpcRecord& rpc) {
+  return std::string(split_target(rpc.target).path);
+}
+
+InjectedFault with_fault(const ExecutionRecord& record, const RpcRecord& rpc, const char* fault) {
+  InjectedFault out = describe_for_report(rpcs_by_id(record), rpc);
+  out.fault = fault;
+  return out;
+}
+
+InjectedFault with_fault(const RpcRecord& rpc, const char* fault) {
+  return with_fault(ExecutionRecord{}, rpc, fault);
+}
+
+}  // namespace
+
+Linting Linter::lint() {
+  const auto began = Clock::now();
+  out_.result.test = context_.test.name;
+  if (auto worked = work(); !worked) out_.error = worked.error();
+  out_.result.finished = !out_.error && !out_.stopped;
+  out_.result.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  lint::choose(options_, &out_.result.findings);
+  return std::move(out_);
+}
+
+Result<void> Linter::work() {
+  auto runner = ExecutionRunner::create(config_, context_.test, context_.lane, context_.hub,
+                                        context_.services, context_.owned);
+  if (!runner) return runner.error();
+  runner_.emplace(std::move(runner).value());
+  for (const std::string& obstacle : runner_->obstacles()) {
+    context_.sink({{"type", "warning"}, {"text", obstacle}});
+    out_.result.notes.push_back(obstacle);
+  }
+  for (const std::string& text : context_.preflight) out_.result.notes.push_back(text);
+  if (auto reference = run_reference(); !reference || out_.stopped) return reference;
+  if (options_.probe) return run_probes();
+  for (const Site& site : sites_)
+    not_probed(site, "timeout and retries", "probes are switched off");
+  return {};
+}
+
+milliseconds Linter::test_limit() const {
+  if (context_.test.timeout) return *context_.test.timeout;
+  if (config_.bounds.test_timeout) return *config_.bounds.test_timeout;
+  if (out_.result.reference_seconds <= 0) return kReferenceLimit;
+  return std::max(kLeastTestLimit, in_milliseconds(10 * out_.result.reference_seconds));
+}
+
+Result<void> Linter::run_reference() {
+  const std::string what = "the reference execution of test '" + context_.test.name + "' ";
+  ExecutionResult result;
+  for (int tries = 0; tries < kReferenceAttempts; ++tries) {
+    auto run = runner_->run(context_.counters->next_execution++, {}, test_limit());
+    if (!run) return run.error();
+    result = std::move(run).value();
+    context_.on_record(result.record);
+    out_.stopped = result.stopped;
+    if (out_.stopped) return {};
+    context_.hub->freeze_names();
+    if (!result.record.names_changed && result.record.lost_events == 0) break;
+  }
+  result.record.names_changed = false;  // settled, or as far as it will
+  const Judgement judgement = judge(result, {});
+  if (judgement.verdict == Verdict::kIncomplete)
+    return Error{what + "is incomplete: " + judgement.detail};
+  if (is_failure(judgement.verdict)) {
+    return Error{what + "fails without any fault (" + judgement.detail + ")\nits last lines:\n" +
+                 runner_->output()};
+  }
+  if (result.record.rpcs.empty()) {
+    std::string hints;
+    for (const std::string& text : context_.preflight) hints += "\n  - " + text;
+    return Error{"no RPC was seen in " + what + "(it passed): there is nothing to look at" + hints};
+  }
+  for (const auto& [service, text] : services_without_agent(config_, result.record)) {
+    context_.sink({{"type", "warning"}, {"text", text}});
+    out_.result.notes.push_back(text);
+  }
+  for (const std::string& note : result.record.notes) out_.result.notes.push_back(note);
+  for (const NotInterposedRecord& row : result.record.not_interposed) {
+    out_.result.notes.push_back("not looked at: " + row.service + (row.outgoing ? " -> " : " <- ") +
+                                (row.target_service.empty() ? row.peer : row.target_service) +
+                                ": " + row.reason);
+  }
+  out_.result.rpcs = result.record.rpcs.size();
+  out_.result.reference_seconds = result.seconds;
+  out_.result.findings = lint::lint_reference(result.record);
+  out_.result.sites = lint::call_sites(result.record);
+  discover(result.record, {});
+  context_.sink({{"type", "reference"},
+                 {"test", context_.test.name},
+                 {"seconds", result.seconds},
+                 {"rpcs", result.record.rpcs.size()}});
+  silence_ = options_.silence.count() > 0
+                 ? options_.silence
+                 : config_.bounds.hang_limit.value_or(
+                       std::max(kLeastSilence, in_milliseconds(3 * result.seconds)));
+  context_.hub->set_hang_limit(silence_);
+  out_.result.silence_seconds = std::chrono::duration<double>(silence_).count();
+  config_.bounds.quiesce_timeout =
+      std::max(config_.bounds.quiesce_timeout, silence_ + kAfterSilence);
+  return {};
+}
+
+// New call sites of services, each with its first request. Those of the reference execution are in
+// result.sites already.
+void Linter::discover(const ExecutionRecord& record, const Faults& faults) {
+  std::unordered_set<std::string> retried;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (rpc.injected) retried.insert(std::to_string(rpc.parent_rpc) + lint::request_key(rpc));
+  }
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (is_test_call(rpc) || !lint::is_of_this_execution(rpc)) continue;
+    // A retry is the same call, from whatever line it is made.
+    if (retried.contains(std::to_string(rpc.parent_rpc) + lint::request_key(rpc))) continue;
+    if (!known_sites_.insert(lint::site_key(rpc)).second) continue;
+    Site site;
+    site.rpc = rpc;
+    site.prefix = faults;
+    site.repeats = lint::attempts_of(record, rpc.index).size();
+    auto& rows = out_.result.sites;
+    const lint::Call call = lint::describe_call(rpc);
+    const auto place = std::find_if(rows.begin(), rows.end(), [&](const lint::CallSite& row) {
+      return row.first.index == call.index && row.first.caller == call.caller;
+    });
+    site.row = static_cast<size_t>(place - rows.begin());
+    if (place == rows.end()) {
+      lint::CallSite row;
+      row.first = call;
+      rows.push_back(std::move(row));
+    }
+    sites_.push_back(std::move(site));
+  }
+}
+
+std::string Linter::obstacle(const RpcRecord& rpc) const {
+  if (std::string text = lint::obstacle_to_probe(rpc); !text.empty()) return text;
+  if (faults_for(config_, caller_of(rpc), rpc.service, rpc.method, path_of(rpc)).empty())
+    return "the fault rules of the configuration leave it out";
+  return "";
+}
+
+bool Linter::out_of_probes() const {
+  return options_.max_probes != 0 && out_.result.executions >= options_.max_probes;
+}
+
+void Linter::not_probed(const Site& site, const char* what, const std::string& reason) {
+  out_.result.not_probed.push_back({lint::describe_call(site.rpc), what, reason});
+}
+
+Result<void> Linter::run_probes() {
+  // The list grows while it is walked.
+  for (size_t i = 0; i < sites_.size() && !out_.stopped; ++i) {
+    probed_sites_ = i;
+    std::string reason = obstacle(sites_[i].rpc);
+    if (reason.empty() && sites_[i].prefix.size() > kDeepest) {
+      reason = "it is only reached under more than " + std::to_string(kDeepest) + " faults";
+    }
+    if (!reason.empty()) {
+      not_probed(sites_[i], "timeout and retries", reason);
+      continue;
+    }
+    if (auto probed = probe_retries(i); !probed) return probed;
+    if (out_.stopped) return {};
+    if (auto probed = probe_silence(i); !probed) return probed;
+  }
+  return {};
+}
+
+Result<Linter::Attempt> Linter::attempt(const Faults& faults, milliseconds more_time) {
+  std::vector<PlannedRpcFault> plan;
+  for (const InjectedFault& fault : faults) {
+    auto spec = parse_fault(fault.fault);
+    if (!spec) return spec.error();
+    plan.push_back(plan_fault(fault, spec.value()));
+  }
+  Attempt last;
+  for (int tries = 0; tries < 2; ++tries) {
+    auto result = runner_->run(context_.counters->next_execution++, plan, test_limit() + more_time);
+    if (!result) return result.error();
+    ++out_.result.executions;
+    last.result = std::move(result).value();
+    context_.on_record(last.result.record);
+    out_.stopped = last.result.stopped;
+    if (out_.stopped) break;
+    const Judgement judgement = judge(last.result, plan);
+    last.problem = is_inconclusive(judgement.verdict) ? judgement.detail : "";
+    tell(last, faults);
+    if (last.problem.empty()) break;
+    if (last.result.record.names_changed) context_.hub->freeze_names();
+  }
+  return last;
+}
+
+void Linter::tell(const Attempt& attempt, const Faults& faults) {
+  std::vector<std::string> lines;
+  for (const InjectedFault& fault : faults) lines.push_back(to_line(fault));
+  const uint64_t open = sites_.size() - probed_sites_;
+  context_.sink({{"type", "execution"},
+                 {"test", context_.test.name},
+                 {"number", attempt.result.record.execution},
+                 {"executed", out_.result.executions},
+                 {"scheduled", out_.result.executions + open},
+                 {"open", open},
+                 {"redundant", 0},
+                 {"faults", lines},
+                 {"passed", true},
+                 {"verdict", attempt.problem.empty() ? "probed" : "no conclusion"},
+                 {"seconds", attempt.result.seconds}});
+}
+
+Result<void> Linter::probe_retries(size_t number) {
+  if (sites_[number].repeats > 1) {
+    not_probed(sites_[number], "retries",
+               "the same request is sent " + std::to_string(sites_[number].repeats) +
+                   " times without a fault too");
+    return {};
+  }
+  for (const char* fault : kFailures) {
+    auto retried = probe_retries(number, fault);
+    if (!retried) return retried.error();
+    if (retried.value() || out_.stopped) break;
+  }
+  return {};
+}
+
+// Fails the request, then its first retry too, and so on, until enough of them were seen.
+Result<bool> Linter::probe_retries(size_t number, const char* fault) {
+  const Site site = sites_[number];  // discover() moves the list
+  Faults faults = site.prefix;
+  faults.push_back(with_fault(site.rpc, fault));
+  for (size_t failed = 1;; ++failed) {
+    if (out_of_probes()) {
+      not_probed(site, "retries", "the bound of probes was reached");
+      return failed > 1;
+    }
+    auto tried = attempt(faults, milliseconds(0));
+    if (!tried) return tried.error();
+    if (out_.stopped) return false;
+    if (!tried->problem.empty()) {
+      not_probed(site, "retries", std::string(fault) + ": " + tried->problem);
+      return failed > 1;
+    }
+    const ExecutionRecord& record = tried->result.record;
+    discover(record, faults);
+    const lint::Rpcs attempts = lint::attempts_of(record, site.rpc.index);
+    const auto retries = static_cast<uint32_t>(attempts.empty() ? 0 : attempts.size() - 1);
+    std::optional<uint32_t>& seen = out_.result.sites[site.row].retries;
+    seen = std::max(seen.value_or(0), retries);
+    if (failed > lint::kLeastRetries || attempts.size() <= failed) {
+      if (auto finding = lint::retry_without_backoff(attempts))
+        out_.result.findings.push_back(std::move(*finding));
+      return retries > 0;
+    }
+    const RpcRecord& next = *attempts[failed];
+    if (!lint::obstacle_to_probe(next).empty()) return true;
+    faults.push_back(with_fault(record, next, fault));
+  }
+}
+
+Result<void> Linter::probe_silence(size_t number) {
+  const Site site = sites_[number];
+  if (out_of_probes()) {
+    not_probed(site, "timeout", "the bound of probes was reached");
+    return {};
+  }
+  Faults faults = site.prefix;
+  faults.push_back(with_fault(site.rpc, kSilence));
+  auto tried = attempt(faults, silence_);
+  if (!tried) return tried.error();
+  if (out_.stopped) return {};
+  if (!tried->problem.empty()) {
+    not_probed(site, "timeout", tried->problem);
+    return {};
+  }
+  discover(tried->result.record, faults);
+  std::string& timeout = out_.result.sites[site.row].timeout;
+  switch (lint::judge_silence(tried->result.record, site.rpc.index)) {
+    case lint::Silence::kGaveUp:
+      timeout = "fires";
+      break;
+    case lint::Silence::kNotSeen:
+      not_probed(site, "timeout", "the silence ended before its limit, and not by the caller");
+      break;
+    case lint::Silence::kWaitsOn: {
+      timeout = "none";
+      lint::Finding finding = lint::no_timeout(site.rpc, silence_);
+      if (!options_.without.contains(lint::Lint::kNoTimeout))
+        finding.replay = write_replay(faults, finding.text);
+      out_.result.findings.push_back(std::move(finding));
+      break;
+    }
+  }
+  return {};
+}
+
+std::string Linter::write_replay(const Faults& faults, const std::string& detail) {
+  const std::string folder = context_.lane.root + "/lint";
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  Counterexample out;
+  out.test = context_.test.name;
+  out.config_path = config_.path;
+  out.config_text = context_.config_text;
+  out.directory = config_.directory;
+  out.index_parts = config_.index_parts;
+  out.faults = faults;
+  out.verdict = std::string(verdict_name(Verdict::kNoTimeout));
+  out.detail = detail;
+  const std::string path = folder + "/" + std::to_string(++*files_) + ".json";
+  if (auto written = write_file(path, to_json(out)); !written) {
+    context_.sink({{"type", "warning"}, {"text", written.error().message}});
+    return "";
+  }
+  return path;
+}
+
+}  // namespace filibuster

@@ -1,0 +1,71 @@
+// The lints of one test (`filibuster lint`): an execution without faults, which the passive lints
+// read, then probes: at each call site a failure (is it retried, and how soon?) and a silence (does
+// the caller give up?). Call sites that only appear under a failure are probed behind it.
+// Judges with daemon/lint; runs on the session's thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "daemon/lint/lint.h"
+#include "daemon/session/explorer.h"
+
+namespace filibuster {
+
+struct Linting {
+  lint::TestLint result;
+  std::optional<Error> error;  // environment: nothing further can be concluded
+  bool stopped = false;
+};
+
+class Linter {
+ public:
+  // `files`: replay files written in this session, over all tests.
+  Linter(ExplorerContext context, const lint::Options& options, uint32_t* files)
+      : context_(std::move(context)), options_(options), files_(files), config_(context_.config) {}
+
+  Linting lint();
+
+ private:
+  using Faults = std::vector<InjectedFault>;
+  struct Site {
+    RpcRecord rpc;       // its first request
+    Faults prefix;       // without which it is not reached
+    size_t row = 0;      // of result.sites
+    size_t repeats = 0;  // of that request under its parent, without a fault at it
+  };
+  struct Attempt {
+    ExecutionResult result;
+    std::string problem;  // why nothing may be concluded; "": something may
+  };
+
+  Result<void> work();
+  Result<void> run_reference();
+  Result<void> run_probes();
+  Result<void> probe_retries(size_t number);
+  Result<bool> probe_retries(size_t number, const char* fault);  // true: retries were seen
+  Result<void> probe_silence(size_t number);
+  Result<Attempt> attempt(const Faults& faults, std::chrono::milliseconds more_time);
+  void discover(const ExecutionRecord& record, const Faults& faults);
+  std::string obstacle(const RpcRecord& rpc) const;
+  bool out_of_probes() const;
+  void not_probed(const Site& site, const char* what, const std::string& reason);
+  std::string write_replay(const Faults& faults, const std::string& detail);
+  std::chrono::milliseconds test_limit() const;
+  void tell(const Attempt& attempt, const Faults& faults);
+
+  ExplorerContext context_;
+  const lint::Options& options_;
+  uint32_t* files_;
+  Config config_;  // quiescence waits for a silence to end
+  std::optional<ExecutionRunner> runner_;
+  Linting out_;
+  std::vector<Site> sites_;  // of services, in order of discovery
+  std::unordered_set<std::string> known_sites_;
+  std::chrono::milliseconds silence_{0};
+  uint64_t probed_sites_ = 0;
+};
+
+}  // namespace filibuster

@@ -1,0 +1,127 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/lint/recipe.h"
+
+namespace filibuster::lint {
+namespace {
+
+using Json = nlohmann::json;
+
+Report report() {
+  Report out;
+  out.session = "00c0ffee";
+  out.config_path = "shop.json";
+  out.directory = "/app";
+  out.exit_code = 1;
+  TestLint test;
+  test.test = "checkout";
+  test.finished = true;
+  test.rpcs = 3;
+  test.executions = 4;
+  test.seconds = 1.25;
+  Finding finding;
+  finding.lint = Lint::kNoTimeout;
+  finding.severity = Severity::kError;
+  finding.text = "users waits without end for GET /x?token=s3cret";
+  finding.calls = {
+      {"users", "bookings", "GET", "/x?token=s3cret", {"/app/src/a b.py:31 (get)"}, {1, 2}},
+      {"users", "bookings", "GET", "/y", {"/lib/http.py:7 (send)"}, {1, 3}},
+      {"users", "bookings", "GET", "/z", {}, {1, 4}}};
+  finding.replay = ".filibuster/lint/1.json";
+  test.findings = {finding};
+  CallSite site;
+  site.first = finding.calls[0];
+  site.rpcs = 2;
+  site.timeout = "none";
+  site.retries = 0;
+  test.sites = {site};
+  test.not_probed = {{finding.calls[2], "timeout", "its cause is not known"}};
+  out.tests = {test};
+  return out;
+}
+
+TEST(LintJsonTest, HasItsVersionAndEveryFindingWithItsPlaces) {
+  const Json json = Json::parse(to_json(report()));
+  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["lints"].size(), lints().size());
+  const Json& test = json["tests"][0];
+  EXPECT_EQ(test["probes"], 4);
+  const Json& finding = test["findings"][0];
+  EXPECT_EQ(finding["lint"], "no-timeout");
+  EXPECT_EQ(finding["severity"], "error");
+  EXPECT_EQ(finding["rpcs"][0]["line"], 31);
+  EXPECT_EQ(finding["rpcs"][2]["file"], "");
+  EXPECT_EQ(test["call_sites"][0]["timeout"], "none");
+  EXPECT_EQ(test["not_probed"][0]["reason"], "its cause is not known");
+}
+
+TEST(LintOutputTest, CredentialsStandInNone) {
+  for (const std::string& text : {to_json(report()), to_sarif(report()), to_text(report())}) {
+    EXPECT_EQ(text.find("s3cret"), std::string::npos) << text;
+    EXPECT_NE(text.find("[redacted]"), std::string::npos) << text;
+  }
+}
+
+TEST(SarifTest, AKnownSiteIsAPhysicalLocationBelowTheConfigurationsFolder) {
+  const Json run = Json::parse(to_sarif(report()))["runs"][0];
+  EXPECT_EQ(run["originalUriBaseIds"]["SRCROOT"]["uri"], "file:///app/");
+  const Json& result = run["results"][0];
+  EXPECT_EQ(result["ruleId"], "no-timeout");
+  EXPECT_EQ(run["tool"]["driver"]["rules"][result["ruleIndex"].get<size_t>()]["id"], "no-timeout");
+  EXPECT_EQ(result["level"], "error");
+  const Json& place = result["locations"][0]["physicalLocation"];
+  EXPECT_EQ(place["artifactLocation"]["uri"], "src/a%20b.py");
+  EXPECT_EQ(place["artifactLocation"]["uriBaseId"], "SRCROOT");
+  EXPECT_EQ(place["region"]["startLine"], 31);
+  EXPECT_EQ(result["relatedLocations"][0]["physicalLocation"]["artifactLocation"]["uri"],
+            "file:///lib/http.py");
+}
+
+TEST(SarifTest, AnUnknownSiteIsALogicalLocationOfItsService) {
+  const Json result = Json::parse(to_sarif(report()))["runs"][0]["results"][0];
+  const Json& place = result["relatedLocations"][1];
+  EXPECT_FALSE(place.contains("physicalLocation"));
+  EXPECT_EQ(place["logicalLocations"][0]["name"], "users");
+}
+
+TEST(SarifTest, TheFingerprintOutlivesAMovedLine) {
+  const auto fingerprint = [](const Report& of) {
+    return Json::parse(to_sarif(of))["runs"][0]["results"][0]["partialFingerprints"];
+  };
+  Report moved = report(), other = report();
+  moved.tests[0].findings[0].calls[0].stack = {"/app/src/a b.py:99 (get)"};
+  other.tests[0].findings[0].calls[0].stack = {"/app/src/a b.py:31 (put)"};
+  EXPECT_EQ(fingerprint(report()), fingerprint(moved));
+  EXPECT_NE(fingerprint(report()), fingerprint(other));
+}
+
+TEST(LintTextTest, ShowsTheFindingItsSiteAndHowToLookAtIt) {
+  const std::string text = to_text(report());
+  for (const char* part : {"error  no-timeout", "/app/src/a b.py:31 (get)", "(call site not known)",
+                           "again: filibuster replay .filibuster/lint/1.json", "4 probes",
+                           "no timeout", "not probed:", "its cause is not known"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(LintTextTest, SaysThatNothingWasFound) {
+  Report empty = report();
+  empty.tests[0].findings.clear();
+  EXPECT_NE(to_text(empty).find("nothing found"), std::string::npos);
+}
+
+TEST(LintTableTest, RowsStandAtTheirNumberAndAreFoundByName) {
+  for (size_t i = 0; i < lints().size(); ++i) {
+    EXPECT_EQ(static_cast<size_t>(lints()[i].lint), i);
+    EXPECT_EQ(find_lint(lints()[i].name), &lints()[i]);
+  }
+  EXPECT_EQ(find_lint("no-such"), nullptr);
+  EXPECT_EQ(parse_severity("warning"), Severity::kWarning);
+  EXPECT_FALSE(parse_severity("fatal"));
+}
+
+}  // namespace
+}  // namespace filibuster::lint
