@@ -121,7 +121,8 @@ $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libcli11-dev \
   nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libcpp-httplib-dev libxxhash-dev \
   python3 python3-flask python3-requests openjdk-17-jdk-headless
-TEST_PACKAGES := libgtest-dev python3-pytest gunicorn nginx-light curl wrk redis-server procps
+TEST_PACKAGES := libgtest-dev python3-pytest gunicorn nginx-light curl wrk redis-server procps \
+  python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop rustc binutils
 # A Node that is there and recent enough is kept, wherever it comes from.
 NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs)
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev

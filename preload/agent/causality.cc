@@ -96,6 +96,15 @@ bool IncomingTable::copy(uint32_t slot, uint32_t use, CauseOf* cause) const {
   return from.use.load(std::memory_order_relaxed) == use;
 }
 
+bool IncomingTable::is_open(uint64_t rpc) const {
+  const uint32_t used = used_.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < used; ++i) {
+    if (slots_[i].state.load(std::memory_order_acquire) == Incoming::kOpen && slots_[i].rpc == rpc)
+      return true;
+  }
+  return false;
+}
+
 bool IncomingTable::only_active(CauseOf* cause) const {
   const uint64_t active = active_.load(std::memory_order_acquire);
   if (active >> 32 != 1) return false;

@@ -75,6 +75,8 @@ class IncomingTable {
     return static_cast<uint32_t>(incoming - slots_);
   }
 
+  // Is the request of that id open? (Looks at every slot in use.)
+  bool is_open(uint64_t rpc) const;
   // Number of active requests of this process.
   uint32_t active() const {
     return static_cast<uint32_t>(active_.load(std::memory_order_acquire) >> 32);

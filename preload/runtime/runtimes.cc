@@ -8,8 +8,9 @@
 namespace filibuster::preload {
 namespace {
 
+constexpr const TaskReader* kReaders[] = {&kCpythonTasks, &node::kReader, &kJvmTasks};
+
 std::span<const TaskReader* const> readers() {
-  static constexpr const TaskReader* kReaders[] = {&node::kReader, &kJvmTasks};
   return kReaders;
 }
 

@@ -21,6 +21,8 @@ struct TaskReader {
   void (*incoming)(const RpcContext& request);
 };
 
+extern const TaskReader kCpythonTasks;  // cpython/helper.cc
+
 extern const TaskReader kJvmTasks;  // jvm/jvm.cc
 
 void install_runtimes();

@@ -106,9 +106,12 @@ std::string_view last_two_components(std::string_view path) {
   return at == std::string_view::npos ? path : path.substr(at + 1);
 }
 
+Hash128 function_hash(std::string_view file, std::string_view function) {
+  return combine(hash_text(last_two_components(file)), hash_text(function));
+}
+
 Hash128 frame_hash(std::string_view file, uint32_t line, std::string_view function) {
-  return combine(combine(hash_text(last_two_components(file)), hash_text(function)),
-                 static_cast<uint64_t>(line));
+  return combine(function_hash(file, function), static_cast<uint64_t>(line));
 }
 
 }  // namespace filibuster::preload

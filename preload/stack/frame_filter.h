@@ -24,7 +24,9 @@ std::string_view stable_java_method(std::string_view name);
 // The last two components: other machines, other prefixes, the same index.
 std::string_view last_two_components(std::string_view path);
 
-// Hash of a runtime's frame; `line` 0: unknown.
+// Hash of a function of a runtime, by its file and name.
+Hash128 function_hash(std::string_view file, std::string_view function);
+// Hash of a runtime's frame: its function's, combined with its line (0: unknown).
 Hash128 frame_hash(std::string_view file, uint32_t line, std::string_view function);
 
 }  // namespace filibuster::preload

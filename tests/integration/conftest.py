@@ -26,6 +26,13 @@ PYTHON = "/usr/bin/python3"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_configure(config):
+    """`-m long` runs the long ones, `-m "long or not long"` all."""
+    config.addinivalue_line("markers", "long: takes minutes; not run unless asked for with -m")
+    if not config.option.markexpr:
+        config.option.markexpr = "not long"
+
+
 def wait_until(condition, what, timeout=30.0):
     """Polls `condition` until it is true; the deadline only bounds a failing test."""
     deadline = time.monotonic() + timeout

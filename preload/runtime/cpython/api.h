@@ -1,0 +1,114 @@
+// CPython's C API as this process has it, found by name: nothing of it is linked, no header of it is
+// needed, and one library serves every version. All of it is public.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace filibuster::preload::cpython {
+
+struct Object;  // PyObject, PyThreadState, PyFrameObject…: only pointers pass through here
+
+// PyMethodDef (Include/methodobject.h), the same since Python 2.
+struct Method {
+  const char* name;
+  Object* (*function)(Object* self, Object* argument);
+  int flags;
+  const char* doc;
+};
+inline constexpr int kNoArguments = 0x0004;   // METH_NOARGS
+inline constexpr int kOneArgument = 0x0008;   // METH_O
+inline constexpr int kManyArguments = 0x0001;  // METH_VARARGS: a tuple
+inline constexpr int kFileInput = 257;        // Py_file_input
+
+struct Api {
+  // What the reader of stacks needs.
+  int (*is_initialized)();
+  int (*is_finalizing)();
+  Object* (*this_thread_state)();
+  int (*gil_ensure)();
+  void (*gil_release)(int);
+  Object* (*thread_state_get)();
+  Object* (*thread_state_get_frame)(Object*);
+  Object* (*frame_get_back)(Object*);
+  Object* (*frame_get_code)(Object*);
+  int (*frame_get_line_number)(Object*);
+  Object* (*get_attribute)(Object*, const char*);
+  const char* (*as_utf8)(Object*, intptr_t*);
+  void (*decrease_reference)(Object*);
+  void (*error_fetch)(Object**, Object**, Object**);
+  void (*error_restore)(Object*, Object*, Object*);
+  int (*gc_disable)();  // since 3.10; before, the collector may run in the middle
+  int (*gc_enable)();
+  // What the helper needs besides.
+  void (*increase_reference)(Object*);
+  Object* (*interpreter_head)();
+  Object* (*interpreter_next)(Object*);
+  Object* (*import_add_module)(const char*);
+  Object* (*dict_new)();
+  int (*dict_set)(Object*, const char*, Object*);
+  Object* (*compile)(const char*, const char*, int);
+  Object* (*evaluate)(Object*, Object*, Object*);
+  Object* (*function_new)(Method*, Object*, Object*);
+  Object* (*call)(Object*, ...);  // arguments, then nullptr
+  Object* (*tuple_item)(Object*, intptr_t);
+  Object* (*list_item)(Object*, intptr_t);
+  int (*list_set)(Object*, intptr_t, Object*);  // takes the reference
+  Object* (*long_from)(long);
+  long (*long_as)(Object*);
+  Object* (*bytes_from)(const char*, intptr_t);
+  int (*bytes_as)(Object*, char**, intptr_t*);
+  void (*error_clear)();
+  int (*error_matches)(Object*);
+  Object* (*error_occurred)();
+  void (*set_interrupt)();
+  Object* (*context_variable_new)(const char*, Object*);
+  int (*context_variable_get)(Object*, Object*, Object**);
+  Object* (*context_variable_set)(Object*, Object*);
+  Object* none;
+  Object** keyboard_interrupt;
+};
+
+enum class Runtime : uint8_t {
+  kUnknown,
+  kAbsent,
+  kUnreadable,  // Python, but without the functions that read frames: older than 3.9
+  kReady,
+};
+
+// Looks the functions up, at every registration: a program may load Python late.
+Runtime find_runtime();
+Runtime runtime();
+const Api& api();
+// All that the helper needs is there.
+bool has_helper_functions();
+// "3.11.2"; "?" if it does not say.
+std::string_view version(char (&out)[32]);
+
+// May this thread take the GIL? Not one that Python knows nothing of, and not while the interpreter
+// starts or ends: that would create a thread state, or end the thread.
+bool usable();
+
+// The GIL for a moment (free in a hooked send, or held by this thread already). No finaliser runs,
+// and the exception that was set is set again.
+class Scope {
+ public:
+  Scope();
+  ~Scope();
+  Scope(const Scope&) = delete;
+
+ private:
+  int gil_;
+  int collecting_;
+  Object *type_ = nullptr, *value_ = nullptr, *traceback_ = nullptr;
+};
+
+// For the reader of stacks (stack/cpython.cc): what a loop calls everything through; below it are the
+// frames of who started the loop, which say nothing of a request that the loop serves.
+void set_loop_code(Object* code);
+Object* loop_code();  // nullptr: asyncio is not there
+bool serves_on_this_thread();
+
+}  // namespace filibuster::preload::cpython

@@ -1,0 +1,282 @@
+# What Filibuster does inside a Python program: carries 'which incoming request causes this' from the
+# connection that read it to the tasks and threads that serve it. Compiled into the library and run once,
+# in a namespace of its own, when a session is there. Given by helper.cc:
+#   request     ContextVar: the request (bytes) that all that runs in this context is caused by
+#   connection  ContextVar: [request or None, how many were read, is it a server's connection?], shared by
+#               what was made for one connection before its first request was read
+#   inherit()   the calling thread's or task's request as bytes; b"": not known
+#   swap(task)  sets the calling thread's; gives what it was
+#   serving()   this thread's loop has accepted a connection
+#   ready(...)  the library may ask the loop from now on
+#   note(text)  goes into the report
+#
+# Only `sys` is imported: at this moment another thread may be in the middle of any other import.
+import sys
+
+OWN_FILE = "<frozen filibuster>"  # as code of the interpreter: never a call site
+
+
+def like(original):
+    def decorate(wrapper):
+        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+            setattr(wrapper, name, getattr(original, name))
+        wrapper.__wrapped__ = original
+        return wrapper
+    return decorate
+
+
+# --- asyncio ------------------------------------------------------------------------------------------
+
+running_task = None  # current_task(loop)
+
+
+def bind(loop, for_task):
+    """Sets what a task or timer that is made now keeps, for the time that it is made: a token to undo it."""
+    if request.get(None) is not None:
+        return None
+    held = connection.get(None)
+    if held is None or held[0] is None:
+        # A connection's own tasks follow it from request to request; any other task may read one itself.
+        if for_task and (held is None or not held[2]):
+            return connection, connection.set([None, 0, False])
+        return None
+    # Left over from an earlier request, or of this one? Only a task can tell.
+    known = held[1] == 1 or running_task(loop) is not None
+    return request, request.set(held[0] if known else b"")
+
+
+def unbind(token):
+    if token is not None:
+        token[0].reset(token[1])
+
+
+def drop_own_frame(made):
+    """In debug mode asyncio keeps where a task or timer was made."""
+    trace = getattr(made, "_source_traceback", None)
+    if trace and trace[-1].filename == OWN_FILE:
+        del trace[-1]
+    return made
+
+
+def patch_base_events(module):
+    global running_task
+    running_task = module.tasks.current_task
+    # The library asks in the middle of a send, where no Python code may run: functions written in C.
+    current = running_task if not hasattr(running_task, "__code__") else module.tasks._current_tasks.get
+    loop = module.BaseEventLoop
+    create_task, call_at = loop.create_task, loop.call_at
+
+    @like(create_task)
+    def create_task_for_request(self, coro, *args, **kwargs):
+        context = kwargs.get("context")
+        if context is not None:
+            try:
+                context.run(bind, self, False)
+            except RuntimeError:
+                pass  # it is in use
+            return create_task(self, coro, *args, **kwargs)
+        token = bind(self, True)
+        try:
+            return drop_own_frame(create_task(self, coro, *args, **kwargs))
+        finally:
+            unbind(token)
+
+    @like(call_at)
+    def call_at_for_request(self, when, callback, *args, context=None):
+        if context is not None:
+            return call_at(self, when, callback, *args, context=context)
+        token = bind(self, False)
+        try:
+            return drop_own_frame(call_at(self, when, callback, *args))
+        finally:
+            unbind(token)
+
+    loop.create_task, loop.call_at = create_task_for_request, call_at_for_request
+    ready(module.events._get_running_loop, current, module.events.Handle._run.__code__)
+
+
+def patch_selector_events(module):
+    loop = module.BaseSelectorEventLoop
+    accept, adopt = loop._accept_connection2, module.base_events.BaseEventLoop.connect_accepted_socket
+
+    @like(accept)
+    async def accept_for_requests(self, *args, **kwargs):
+        begin_connection()
+        return await accept(self, *args, **kwargs)
+
+    @like(adopt)
+    async def adopt_for_requests(self, *args, **kwargs):
+        tokens = begin_connection()
+        try:
+            return await adopt(self, *args, **kwargs)
+        finally:
+            for token in tokens:
+                token.var.reset(token)
+
+    loop._accept_connection2 = accept_for_requests
+    module.base_events.BaseEventLoop.connect_accepted_socket = adopt_for_requests
+
+
+def begin_connection():
+    serving()
+    return connection.set([None, 0, True]), request.set(None)
+
+
+def patch_uvloop(module):
+    note("uvloop: which request causes a task is not known to us; run on asyncio's own loop to know it")
+
+
+# --- threads --------------------------------------------------------------------------------------------
+#
+# A thread that a request's handler starts is caused by that request, until it waits to be handed something:
+# from then on it may work for others.
+
+MARK = "_filibuster_task"
+pool_targets = []
+
+
+def patch_threading(module):
+    thread, event = module.Thread, module.Event
+    start, bootstrap, wait, current = thread.start, thread._bootstrap_inner, event.wait, module.current_thread
+    active = module._active  # by identifier: current_thread() would register foreign threads
+
+    @like(start)
+    def start_for_request(self):
+        me = active.get(module.get_ident())
+        mine = me.__dict__.pop(MARK, None) if me is not None else None  # start() itself waits for an event
+        if type(self).__module__ != "multiprocessing.dummy" and getattr(self, "_target", None) not in pool_targets:
+            task = inherit()
+            if task:
+                self.__dict__[MARK] = task
+        try:
+            return start(self)
+        except BaseException:
+            self.__dict__.pop(MARK, None)
+            raise
+        finally:
+            if mine is not None:
+                me.__dict__[MARK] = mine
+
+    @like(bootstrap)
+    def bootstrap_for_request(self):
+        task = self.__dict__.get(MARK)
+        if task is not None:
+            swap(task)
+        bootstrap(self)
+
+    @like(wait)
+    def wait_for_request(self, timeout=None):
+        me = active.get(module.get_ident())
+        if me is not None and MARK in me.__dict__ and getattr(me, "finished", None) is not self:
+            forget(me)
+        return wait(self, timeout)
+
+    thread.start, thread._bootstrap_inner, event.wait = start_for_request, bootstrap_for_request, wait_for_request
+
+
+def forget(thread):
+    if thread is not None and thread.__dict__.pop(MARK, None) is not None:
+        swap(b"")
+
+
+def patch_queue(module):
+    get = module.Queue.get
+
+    @like(get)
+    def get_for_request(self, block=True, timeout=None):
+        if block:
+            threading = sys.modules.get("threading")
+            if threading is not None:
+                forget(threading._active.get(threading.get_ident()))
+        return get(self, block, timeout)
+
+    module.Queue.get = get_for_request
+
+
+def run_for(task, fn, /, *args, **kwargs):
+    previous = swap(task)
+    try:
+        return fn(*args, **kwargs)
+    finally:
+        swap(previous)
+
+
+def patch_executor(module):
+    submit = module.ThreadPoolExecutor.submit
+    pool_targets.append(module._worker)
+
+    @like(submit)
+    def submit_for_request(self, fn, /, *args, **kwargs):
+        return submit(self, run_for, inherit(), fn, *args, **kwargs)
+
+    module.ThreadPoolExecutor.submit = submit_for_request
+
+
+# --- now, or when they are imported ------------------------------------------------------------------------
+
+# In this order where they are there already: base_events makes the library ask.
+waiting = {
+    "threading": patch_threading,
+    "queue": patch_queue,
+    "concurrent.futures.thread": patch_executor,
+    "asyncio.selector_events": patch_selector_events,
+    "asyncio.base_events": patch_base_events,
+    "uvloop": patch_uvloop,
+}
+half_made = []
+
+
+def patch(name, module):
+    function = waiting.pop(name, None)
+    if function is None:
+        return
+    try:
+        function(module)
+    except Exception as problem:
+        note(f"cpython: {name} is not followed ({type(problem).__name__}: {problem})")
+
+
+def patch_loaded(names):
+    for name in names:
+        module = sys.modules.get(name)
+        if module is None:
+            continue
+        if getattr(getattr(module, "__spec__", None), "_initializing", False):
+            if name not in half_made:
+                half_made.append(name)
+            continue
+        patch(name, module)
+
+
+class Finder:
+    """Patches a module when it is imported. Finds nothing by itself."""
+
+    def find_spec(self, name, path=None, target=None):
+        if half_made:
+            patch_loaded([half for half in half_made if half in waiting])
+        if name not in waiting:
+            return None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            if finder is self or find is None:
+                continue
+            spec = find(name, path, target)
+            if spec is not None:
+                self.follow(name, spec.loader)
+                return spec
+        return None
+
+    def follow(self, name, loader):
+        def exec_module(module):
+            del loader.exec_module
+            loader.exec_module(module)
+            patch(name, module)
+        try:
+            loader.exec_module = exec_module
+        except Exception as problem:
+            note(f"cpython: {name} is not followed ({type(problem).__name__}: {problem})")
+
+
+patch_loaded(list(waiting))
+if waiting:
+    sys.meta_path.insert(0, Finder())

@@ -1,0 +1,83 @@
+"""Which request caused an RPC: the share that is attributed rightly, wrongly, not at all.
+
+A service under test answers GET /n by calls of BACK/n/..., and of itself at /n/self, which calls BACK/n/self/...:
+the id that each downstream call repeats says what truly caused it. A background caller of the same process
+(BACK/background/...) is caused by nothing.
+
+    shares = run(project, server_command, concurrency)     # command with ${port:web} and ${port:back}
+
+Every RPC of the service is judged: right: its parent is the request it belongs to (for the background: none);
+wrong: another; none: not known, and listed as such.
+"""
+import dataclasses
+import pathlib
+
+from conftest import PYTHON
+from rpc_tree import observe
+from small_apps import relay, url
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@dataclasses.dataclass
+class Shares:
+    right: list
+    wrong: list
+    none: list
+    background: int  # RPCs of the background caller that have no parent, as they should
+    causes: set
+    run: object = None
+
+    @property
+    def total(self):
+        return len(self.right) + len(self.wrong) + len(self.none)
+
+    def row(self):
+        total = max(1, self.total)
+        return (f"{len(self.right) / total:7.2%} {len(self.wrong) / total:7.2%} {len(self.none) / total:7.2%} "
+                f"{self.total:5} rpcs, {self.background:4} of the background, by {', '.join(sorted(self.causes))}")
+
+
+def cause_of_path(path):
+    """The path of the request that issues an RPC to `path`; None: no request does."""
+    parts = path.strip("/").split("/")
+    if parts[0] == "background":
+        return None
+    return "/" + "/".join(parts[:-1])
+
+
+def judge(run, caller="web"):
+    by_index = {rpc["index"]: rpc for rpc in run.test["reference"]}
+    shares = Shares([], [], [], 0, set(), run)
+    for rpc in run.test["reference"]:
+        if rpc["caller"] != caller:
+            continue
+        expected = cause_of_path(rpc["path"])
+        parent = by_index[rpc["parent"]]["path"] if rpc["parent"] else None
+        if expected is None and parent is None:
+            shares.background += 1
+        elif parent is None:
+            shares.none.append(rpc["path"])
+        elif parent == expected:
+            shares.right.append(rpc["path"])
+            shares.causes.add(rpc["cause"])
+        else:
+            shares.wrong.append((rpc["path"], parent, rpc["cause"]))
+    return shares
+
+
+def run(project, server_command, concurrency, rounds=1, env=None, **members):
+    """`concurrency` requests at once, `rounds` times on connections that stay open."""
+    web = {"name": "web", "command": server_command, **({"env": env} if env else {})}
+    command = f"exec {PYTHON} {HERE}/clients.py {concurrency} {rounds} {url('web', '')}"
+    return judge(observe(project, [relay("back"), web], command, complete=False, **members))
+
+
+def python_server(server, client):
+    return f"exec {PYTHON} {HERE}/server.py {server} {client} ${{port:web}} {url('back', '')}"
+
+
+def gunicorn_server(client, options):
+    """With the environment of it."""
+    command = f"exec gunicorn --chdir {HERE} -b 127.0.0.1:${{port:web}} --timeout 60 {options} 'server:app()'"
+    return command, {"CLIENT": client, "BACK": url("back", ""), "OWN": url("web", "")}

@@ -1,0 +1,246 @@
+"""A service of the matrix, on any server and with any client of Python: server.py SERVER CLIENT PORT BACK
+
+GET /n calls BACK/n/0, then itself at /n/self, which calls BACK/n/self/0, then BACK/n/1; answers n. A background
+caller GETs BACK/background/<number> every 5 ms, in a task of the loop or a thread. SERVER: werkzeug, gunicorn
+(the app is `app()`), aiohttp, uvicorn, streams, uvloop. CLIENT: http.client, urllib3, requests, aiohttp, httpx,
+streams, and in a pool: to_thread, executor, thread.
+"""
+import asyncio
+import concurrent.futures
+import http.client
+import itertools
+import os
+import sys
+import threading
+import time
+import urllib.parse
+
+BACK = os.environ.get("BACK", "")
+CLIENT = os.environ.get("CLIENT", "http.client")
+OWN = os.environ.get("OWN", "")
+
+
+# --- clients ------------------------------------------------------------------------------------------
+
+def by_http_client(url):
+    parts = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=60)
+    connection.request("GET", parts.path)
+    assert connection.getresponse().read() is not None
+    connection.close()
+
+
+def by_requests(url):
+    import requests
+    assert requests.get(url, timeout=60).status_code == 200
+
+
+def by_urllib3(url):
+    import urllib3
+    if not hasattr(by_urllib3, "pool"):
+        by_urllib3.pool = urllib3.PoolManager(maxsize=32)
+    assert by_urllib3.pool.request("GET", url).status == 200
+
+
+def by_thread(url):
+    """Each call on a thread of its own."""
+    thread = threading.Thread(target=by_http_client, args=(url,))
+    thread.start()
+    thread.join()
+
+
+def by_pool(url):
+    if not hasattr(by_pool, "pool"):
+        by_pool.pool = concurrent.futures.ThreadPoolExecutor(16)
+    by_pool.pool.submit(by_http_client, url).result()
+
+
+async def by_streams(url):
+    parts = urllib.parse.urlsplit(url)
+    reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+    writer.write(f"GET {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nConnection: close\r\n\r\n".encode())
+    assert b" 200 " in (await reader.read()).partition(b"\r\n")[0]
+    writer.close()
+
+
+async def by_aiohttp(url):
+    import aiohttp
+    if not hasattr(by_aiohttp, "session"):
+        by_aiohttp.session = aiohttp.ClientSession()
+    async with by_aiohttp.session.get(url) as response:
+        assert response.status == 200
+        await response.read()
+
+
+async def by_httpx(url):
+    import httpx
+    if not hasattr(by_httpx, "client"):
+        by_httpx.client = httpx.AsyncClient(timeout=60)
+    assert (await by_httpx.client.get(url)).status_code == 200
+
+
+async def by_to_thread(url):
+    await asyncio.to_thread(by_http_client, url)
+
+
+async def by_executor(url):
+    await asyncio.get_running_loop().run_in_executor(None, by_requests, url)
+
+
+async def by_gather(url):
+    """In a task of its own."""
+    await asyncio.gather(by_streams(url), asyncio.sleep(0))
+
+
+CLIENTS = {"http.client": by_http_client, "requests": by_requests, "urllib3": by_urllib3, "thread": by_thread,
+           "pool": by_pool, "streams": by_streams, "aiohttp": by_aiohttp, "httpx": by_httpx,
+           "to_thread": by_to_thread, "executor": by_executor, "gather": by_gather}
+
+
+def urls_of(path):
+    if path.endswith("/self"):
+        return [f"{BACK}{path}/0"]
+    return [f"{BACK}{path}/0", f"{OWN}{path}/self", f"{BACK}{path}/1"]
+
+
+# --- what the servers call --------------------------------------------------------------------------------
+
+def serve(path):
+    for url in urls_of(path):
+        CLIENTS[CLIENT](url)
+
+
+async def serve_async(path):
+    for url in urls_of(path):
+        await CLIENTS[CLIENT](url)
+
+
+def beat():
+    for number in itertools.count():
+        try:
+            by_http_client(f"{BACK}/background/{number}")
+        except OSError:
+            pass
+        time.sleep(0.005)
+
+
+async def beat_async():
+    for number in itertools.count():
+        try:
+            await by_streams(f"{BACK}/background/{number}")
+        except OSError:
+            pass
+        await asyncio.sleep(0.005)
+
+
+# --- servers ------------------------------------------------------------------------------------------------
+
+def app():
+    import flask
+    made = flask.Flask("matrix")
+
+    @made.route("/<path:path>")
+    def answer(path):
+        serve("/" + path)
+        return path
+
+    threading.Thread(target=beat, daemon=True).start()
+    return made
+
+
+def by_werkzeug(port):
+    app().run("127.0.0.1", port, threaded=True)
+
+
+def on_aiohttp(port):
+    from aiohttp import web
+
+    async def answer(request):
+        await serve_async(request.path)
+        return web.Response(text=request.path)
+
+    async def start(application):
+        await enough_threads()
+        application["beat"] = asyncio.create_task(beat_async())
+
+    application = web.Application()
+    application.router.add_get("/{path:.*}", answer)
+    application.on_startup.append(start)
+    web.run_app(application, host="127.0.0.1", port=port, print=None)
+
+
+async def on_asgi(scope, receive, send):
+    if scope["type"] == "lifespan":
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await enough_threads()
+                on_asgi.beat = asyncio.create_task(beat_async())
+            await send({"type": message["type"] + ".complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+    await serve_async(scope["path"])
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def on_uvicorn(port, loop="asyncio"):
+    import uvicorn
+    uvicorn.run(on_asgi, host="127.0.0.1", port=port, log_level="warning", loop=loop)
+
+
+def on_fastapi(port):
+    import fastapi
+    import uvicorn
+    application = fastapi.FastAPI()
+
+    @application.on_event("startup")
+    async def start():
+        application.state.beat = asyncio.create_task(beat_async())
+
+    # Plain functions run in the framework's pool of threads.
+    if asyncio.iscoroutinefunction(CLIENTS[CLIENT]):
+        @application.get("/{path:path}")
+        async def answer(path: str):
+            await serve_async("/" + path)
+            return path
+    else:
+        @application.get("/{path:path}")
+        def answer_in_pool(path: str):
+            serve("/" + path)
+            return path
+    uvicorn.run(application, host="127.0.0.1", port=port, log_level="warning", loop="asyncio")
+
+
+async def enough_threads():
+    """Every request holds a thread while it calls itself: the default would be used up at 8 in flight."""
+    asyncio.get_running_loop().set_default_executor(concurrent.futures.ThreadPoolExecutor(32))
+
+
+async def on_streams(port):
+    await enough_threads()
+    async def answer(reader, writer):
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                await serve_async(head.split()[1])
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+                await writer.drain()
+                if "connection: close" in head.lower():
+                    break
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", port)
+    own = asyncio.create_task(beat_async())
+    async with server:
+        await server.serve_forever()
+    own.cancel()
+
+
+if __name__ == "__main__":
+    kind, CLIENT, number, BACK = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+    OWN = f"http://127.0.0.1:{number}"
+    {"werkzeug": by_werkzeug, "aiohttp": on_aiohttp, "uvicorn": on_uvicorn, "fastapi": on_fastapi,
+     "uvloop": lambda at: on_uvicorn(at, "uvloop"), "streams": lambda at: asyncio.run(on_streams(at))}[kind](number)

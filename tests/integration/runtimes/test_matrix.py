@@ -1,0 +1,77 @@
+"""The matrix: server × client × requests in flight. Wrongly attributed: never. Rightly: all but one in a hundred.
+
+In `make test` pairwise: each server once and each client once, with 8 in flight (uvloop: not known, never wrong).
+The whole (`make test-long`) prints its table. gRPC servers follow with HTTP/2.
+"""
+import pytest
+
+import matrix
+from conftest import Project
+
+BLOCKING = ["http.client", "requests", "urllib3", "thread", "pool"]
+ASYNCHRONOUS = ["streams", "aiohttp", "httpx", "gather", "to_thread", "executor"]
+GUNICORN = {"gunicorn-sync": "-w 3", "gunicorn-gthread": "-k gthread --threads 24"}
+SERVERS = {
+    "werkzeug": BLOCKING, "gunicorn-gthread": BLOCKING, "gunicorn-sync": BLOCKING,
+    "streams": ASYNCHRONOUS, "aiohttp": ASYNCHRONOUS, "uvicorn": ASYNCHRONOUS,
+    "fastapi": ASYNCHRONOUS[:3] + BLOCKING[:3],
+}
+WHOLE = [(server, client, number) for server, clients in SERVERS.items() for client in clients
+         for number in ((1, 2) if server == "gunicorn-sync" else (1, 2, 8))]
+PAIRWISE = [("werkzeug", "requests", 8), ("werkzeug", "pool", 2), ("gunicorn-gthread", "http.client", 8),
+            ("gunicorn-gthread", "thread", 2), ("gunicorn-sync", "urllib3", 2),
+            ("streams", "streams", 8), ("streams", "gather", 2), ("aiohttp", "aiohttp", 8), ("aiohttp", "to_thread", 1),
+            ("uvicorn", "httpx", 8), ("uvicorn", "executor", 2), ("fastapi", "requests", 8)]
+
+
+def measure(project, server, client, number):
+    if server in GUNICORN:
+        command, env = matrix.gunicorn_server(client, GUNICORN[server])
+        return matrix.run(project, command, number, 2, env=env)
+    return matrix.run(project, matrix.python_server(server, client), number, 2)
+
+
+def check(shares, number, server):
+    # The sync worker serves one request at a time: its call of itself is served by another worker.
+    assert shares.wrong == [], shares.wrong
+    assert shares.total == number * 2 * 4, "every request made its calls"
+    assert len(shares.right) >= 0.99 * shares.total, shares.none
+    assert shares.background > 0, "and the background caller was at work"
+
+
+@pytest.mark.parametrize("server, client, number", PAIRWISE)
+def test_rpcs_are_attributed_to_the_request_that_causes_them(project, server, client, number):
+    shares = measure(project, server, client, number)
+    print(f"{server:17} {client:12} {number} {shares.row()}")
+    check(shares, number, server)
+
+
+@pytest.mark.long
+def test_the_whole_matrix(tmp_path, capsys):
+    rows, failures = [], []
+    for server, client, number in WHOLE:
+        folder = tmp_path / f"{server}-{client}-{number}"
+        folder.mkdir()
+        project = Project(folder)
+        try:
+            shares = measure(project, server, client, number)
+        finally:
+            project.end()
+        rows.append(f"{server:17} {client:12} {number:2} {shares.row()}")
+        try:
+            check(shares, number, server)
+        except AssertionError as problem:
+            failures.append(f"{rows[-1]}: {problem}")
+    rows.append("gRPC (C++, Python): not measured before HTTP/2 is read")
+    with capsys.disabled():
+        print("\nserver            client       at a time  right   wrong   none")
+        print("\n".join(rows))
+    assert failures == []
+
+
+def test_the_pairs_name_every_server_and_every_client():
+    assert {server for server, _, _ in PAIRWISE} == set(SERVERS)
+    assert {client for _, client, _ in PAIRWISE} == {*BLOCKING, *ASYNCHRONOUS}
+    assert {number for _, _, number in PAIRWISE} == {1, 2, 8}
+    assert all((server, client, number) in WHOLE for server, client, number in PAIRWISE)
+    assert len(WHOLE) == len(set(WHOLE))
