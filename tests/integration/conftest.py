@@ -27,9 +27,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config):
-    """`-m long` runs the long ones, `-m "long or not long"` all."""
-    config.addinivalue_line("markers", "long: takes minutes; not run unless asked for with -m")
-    if not config.option.markexpr:
+    """`-m long` runs the long ones, `make test-long` all."""
+    config.addinivalue_line("markers", "long: takes minutes; not run by make test")
+    if not config.option.markexpr and not os.environ.get("TEST_LONG"):
         config.option.markexpr = "not long"
 
 
