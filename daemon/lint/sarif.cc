@@ -41,7 +41,8 @@ std::string uri_path(const std::string& path) {
 // Below the configuration's folder: relative to it (§3.4.4), so that the file fits any checkout.
 Json artifact(const std::string& file, const std::string& directory) {
   const fs::path whole = fs::path(file).lexically_normal();
-  if (whole.is_relative()) return {{"uri", uri_path(whole.string())}, {"uriBaseId", kRoot}};
+  // As a compiler was told: relative to where it ran, which is not known.
+  if (whole.is_relative()) return {{"uri", uri_path(whole.string())}};
   const fs::path relative = whole.lexically_relative(fs::path(directory).lexically_normal());
   if (!directory.empty() && !relative.empty() && *relative.begin() != "..")
     return {{"uri", uri_path(relative.string())}, {"uriBaseId", kRoot}};

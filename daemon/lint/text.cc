@@ -2,6 +2,7 @@
 // probed.
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "daemon/lint/record_view.h"
 #include "daemon/report/finding.h"
@@ -9,12 +10,22 @@
 namespace filibuster::lint {
 namespace {
 
-constexpr size_t kMaxCalls = 6;  // of one finding
+constexpr size_t kMaxCalls = 6;    // of one finding
+constexpr size_t kMaxFrame = 120;  // bytes; names of C++ functions can fill a screen
+
+std::string frame_text(const std::string& frame) {
+  if (frame.size() <= kMaxFrame) return frame;
+  size_t end = kMaxFrame;
+  while (end > 0 && (static_cast<unsigned char>(frame[end]) & 0xC0) == 0x80) --end;  // UTF-8
+  return frame.substr(0, end) + "...";
+}
 
 // The innermost frame is often that of a helper: the one that called it tells more.
 std::string place_of(const Call& call) {
   if (call.stack.empty()) return "(call site not known)";
-  return call.place() + (call.stack.size() > 1 ? ", from " + call.stack[1] : "");
+  std::string out = frame_text(call.stack[0]);
+  if (call.stack.size() > 1) out += ", from " + frame_text(call.stack[1]);
+  return out;
 }
 
 std::string call_text(const Call& call) {
@@ -32,12 +43,16 @@ std::string finding_text(const Report& report, const TestLint& test, const Findi
                     std::string(row_of(finding.lint).name) + "\n     " + redact(finding.text) +
                     "\n";
   size_t shown = 0;
+  std::string last_place;
   for (const Call& call : finding.calls) {
     if (++shown > kMaxCalls) {
       out += "       and " + std::to_string(finding.calls.size() - kMaxCalls) + " more\n";
       break;
     }
-    out += "       " + place_of(call) + "\n         " + call_text(call) + "\n";
+    const std::string place = place_of(call);
+    if (place != last_place) out += "       " + place + "\n";
+    last_place = place;
+    out += "         " + call_text(call) + "\n";
   }
   if (!finding.replay.empty()) {
     out += "     again: filibuster replay " + finding.replay + "\n";
@@ -58,11 +73,25 @@ std::string site_line(const CallSite& site) {
   return out + "\n";
 }
 
+// Often one reason for many sites.
+std::string not_probed_text(const std::vector<NotProbed>& rows) {
+  std::map<std::string, std::string> by_reason;
+  for (const NotProbed& row : rows) {
+    by_reason["  not probed (" + row.what + "): " + redact(row.reason) + "\n"] +=
+        "    " + place_of(row.call) + "\n      " + call_text(row.call) + "\n";
+  }
+  std::string out;
+  for (const auto& [reason, sites] : by_reason) out += reason + sites;
+  return out;
+}
+
 std::string test_text(const Report& report, const TestLint& test) {
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.1f s", test.seconds);
+  const auto used = std::count_if(test.sites.begin(), test.sites.end(),
+                                  [](const CallSite& site) { return site.rpcs > 0; });
   std::string out = "test \"" + test.test + "\": " + counted(test.rpcs, "RPC", "RPCs") + " from " +
-                    counted(test.sites.size(), "call site", "call sites") + ", " +
+                    counted(static_cast<uint64_t>(used), "call site", "call sites") + ", " +
                     counted(test.executions, "probe", "probes") + " in " + seconds +
                     (test.finished ? "" : ", NOT FINISHED") + ": " +
                     (test.findings.empty() ? std::string("nothing found")
@@ -73,13 +102,7 @@ std::string test_text(const Report& report, const TestLint& test) {
     out += "\n  call sites:\n";
     for (const CallSite& site : test.sites) out += site_line(site);
   }
-  if (!test.not_probed.empty()) {
-    out += "  not probed:\n";
-    for (const NotProbed& skipped : test.not_probed) {
-      out += "    " + place_of(skipped.call) + "  " + call_text(skipped.call) + " (" +
-             skipped.what + "): " + redact(skipped.reason) + "\n";
-    }
-  }
+  out += not_probed_text(test.not_probed);
   if (!test.notes.empty()) {
     out += "  notes:\n";
     for (const std::string& note : test.notes) out += "    " + redact(note) + "\n";

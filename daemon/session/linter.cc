@@ -38,6 +38,12 @@ InjectedFault with_fault(const ExecutionRecord& record, const RpcRecord& rpc, co
   return out;
 }
 
+// Where a finding is behind other faults, it is said.
+lint::Finding behind(const std::vector<InjectedFault>& faults, lint::Finding finding) {
+  if (!faults.empty()) finding.text += "; the call is only made under " + to_line(faults);
+  return finding;
+}
+
 InjectedFault with_fault(const RpcRecord& rpc, const char* fault) {
   return with_fault(ExecutionRecord{}, rpc, fault);
 }
@@ -281,7 +287,7 @@ Result<bool> Linter::probe_retries(size_t number, const char* fault) {
     seen = std::max(seen.value_or(0), retries);
     if (failed > lint::kLeastRetries || attempts.size() <= failed) {
       if (auto finding = lint::retry_without_backoff(attempts))
-        out_.result.findings.push_back(std::move(*finding));
+        out_.result.findings.push_back(behind(site.prefix, std::move(*finding)));
       return retries > 0;
     }
     const RpcRecord& next = *attempts[failed];
@@ -316,7 +322,7 @@ Result<void> Linter::probe_silence(size_t number) {
       break;
     case lint::Silence::kWaitsOn: {
       timeout = "none";
-      lint::Finding finding = lint::no_timeout(site.rpc, silence_);
+      lint::Finding finding = behind(site.prefix, lint::no_timeout(site.rpc, silence_));
       if (!options_.without.contains(lint::Lint::kNoTimeout))
         finding.replay = write_replay(faults, finding.text);
       out_.result.findings.push_back(std::move(finding));

@@ -152,7 +152,9 @@ def test_retries_that_wait_longer_each_time_are_not(project):
 def test_a_call_that_only_a_failure_leads_to_is_probed_behind_it(project):
     test = lint(project, application("fallback", service("spare", "store")), "--silence", "0.5")
     assert found(test) == ["no-timeout"]
-    assert only(test, "no-timeout")["rpcs"][0]["service"] == "spare"
+    finding = only(test, "no-timeout")
+    assert finding["rpcs"][0]["service"] == "spare"
+    assert "only made under {front -> store GET /users/7: status:503}" in finding["text"]
     row = site(test, "front", "spare")
     assert (row["rpcs"], row["timeout"]) == (0, "none")
     assert site(test, "front", "store")["timeout"] == "fires"

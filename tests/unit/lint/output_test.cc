@@ -87,6 +87,14 @@ TEST(SarifTest, AnUnknownSiteIsALogicalLocationOfItsService) {
   EXPECT_EQ(place["logicalLocations"][0]["name"], "users");
 }
 
+TEST(SarifTest, AFileThatACompilerNamedRelativelyIsRelativeToNothingKnown) {
+  Report relative = report();
+  relative.tests[0].findings[0].calls[0].stack = {"src/gateway.cc:16 (fetch)"};
+  const Json result = Json::parse(to_sarif(relative))["runs"][0]["results"][0];
+  EXPECT_EQ(result["locations"][0]["physicalLocation"]["artifactLocation"],
+            Json({{"uri", "src/gateway.cc"}}));
+}
+
 TEST(SarifTest, TheFingerprintOutlivesAMovedLine) {
   const auto fingerprint = [](const Report& of) {
     return Json::parse(to_sarif(of))["runs"][0]["results"][0]["partialFingerprints"];
@@ -102,9 +110,27 @@ TEST(LintTextTest, ShowsTheFindingItsSiteAndHowToLookAtIt) {
   const std::string text = to_text(report());
   for (const char* part : {"error  no-timeout", "/app/src/a b.py:31 (get)", "(call site not known)",
                            "again: filibuster replay .filibuster/lint/1.json", "4 probes",
-                           "no timeout", "not probed:", "its cause is not known"}) {
+                           "no timeout", "not probed (timeout): its cause is not known"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
+}
+
+TEST(LintTextTest, ShowsWhoCalledTheHelperAndCutsNamesThatFillAScreen) {
+  Report deep = report();
+  deep.tests[0].findings[0].calls[0].stack = {"a.cc:1 (get)",
+                                              "b.cc:2 (" + std::string(500, 'x') + ")"};
+  const std::string text = to_text(deep);
+  EXPECT_NE(text.find("a.cc:1 (get), from b.cc:2 (xxx"), std::string::npos) << text;
+  EXPECT_EQ(text.find(std::string(200, 'x')), std::string::npos) << text;
+}
+
+TEST(LintTextTest, CountsOnlyTheSitesThatTheTestItselfReaches) {
+  Report fallback = report();
+  fallback.tests[0].sites.push_back(fallback.tests[0].sites[0]);
+  fallback.tests[0].sites[1].rpcs = 0;
+  const std::string text = to_text(fallback);
+  EXPECT_NE(text.find("from 1 call site,"), std::string::npos) << text;
+  EXPECT_NE(text.find("only under faults"), std::string::npos) << text;
 }
 
 TEST(LintTextTest, SaysThatNothingWasFound) {
