@@ -26,15 +26,16 @@ const library = (() => {
 })();
 
 if (library !== undefined) {
-  const { AsyncLocalStorage } = require('async_hooks');
+  const { AsyncLocalStorage, AsyncResource } = require('async_hooks');
   const channel = require('diagnostics_channel').channel;
   const FIELD = 'x-filibuster';
   const MAX_FRAMES = 64;
   const MAX_SITES = 8192;
 
-  // The store: {context, site, entry}. `context` as addon.cc has it. `site` is the call that the current
+  // The store: {context, site, entry, connecting}. `context` as addon.cc has it. `site` is the call that the current
   // asynchronous operation carries out: a connect has it long after the call has returned. `entry`: the
-  // descriptor that a request without our field came from; its context changes with its body.
+  // descriptor that a request without our field came from; its context changes with its body. `connecting`:
+  // of a connection: the store of the task that opened it.
   const tasks = new AsyncLocalStorage();
   let used = false;
   const contextNow = () => {
@@ -69,18 +70,21 @@ if (library !== undefined) {
 
   const structured = (_, frames) => frames;
 
-  const textOf = (frames, all) => {
+  const textOf = (frames, isLeftOut) => {
     let text = '';
     for (const frame of frames) {
       const file = frame.getFileName();
-      if (typeof file !== 'string' || file === __filename || (!all && isLibrary(file))) continue;
+      if (typeof file !== 'string' || file === __filename || isLeftOut(file)) continue;
       const path = file.startsWith('file://') ? file.slice(7) : file;
       text += `${path}:${frame.getLineNumber()} ${frame.isAsync() ? 'async ' : ''}${frame.getFunctionName() ?? '<anonymous>'}\n`;
     }
     return text;
   };
 
-  // The call stack now, without the frames of libraries unless there is nothing else.
+  const isNode = (file) => file.startsWith('node:');
+  const isNone = () => false;
+
+  // The call stack now, without the frames of libraries and of Node unless there is nothing else.
   const siteNow = () => {
     const limit = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit');
     const prepare = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace');
@@ -98,7 +102,7 @@ if (library !== undefined) {
       else Object.defineProperty(Error, 'prepareStackTrace', prepare);
     }
     if (!Array.isArray(frames)) return '';
-    const text = textOf(frames, false) || textOf(frames, true);
+    const text = textOf(frames, isLibrary) || textOf(frames, isNode) || textOf(frames, isNone);
     let site = sites.get(text);
     if (site === undefined) {
       site = library.site(text);
@@ -198,7 +202,13 @@ if (library !== undefined) {
     replace(Agent.prototype, 'addRequest', (original) => function (request, ...rest) {
       const call = quietly(callOf, request);
       if (call === undefined) return Reflect.apply(original, this, [request, ...rest]);
-      return tasks.run(call, () => Reflect.apply(original, this, [request, ...rest]));
+      const outer = agentConnects;
+      agentConnects = true;
+      try {
+        return tasks.run(call, () => Reflect.apply(original, this, [request, ...rest]));
+      } finally {
+        agentConnects = outer;
+      }
     });
     // Called by the constructor where there is no agent.
     replace(ClientRequest.prototype, 'onSocket', (original) => function (...rest) {
@@ -212,32 +222,46 @@ if (library !== undefined) {
   };
 
   // fetch and undici: published while the program's call is on the stack, unless the request had to
-  // wait for a connection of a bounded pool; then the task that freed one is not its cause.
+  // wait for a connection of a bounded pool. Then what runs is the connection (whose context is '-'), and
+  // undici's own resource, made by the call, has the context.
+  const waitedFor = (request) => {
+    const symbol = Object.getOwnPropertySymbols(request).find((own) => own.description === 'handler');
+    let handler = symbol && request[symbol];
+    for (let depth = 0; handler && depth < 8; ++depth) {
+      if (handler instanceof AsyncResource) return handler.runInAsyncScope(() => tasks.getStore());
+      handler = handler.handler;
+    }
+    return undefined;
+  };
   const onUndiciRequest = ({ request }) => {
     if (!library.executing()) return;
     used = true;
     instrument();
     if (String(request.origin).startsWith('https:')) return;
     const call = callNow();
+    const waited = tasks.getStore()?.connecting === undefined ? undefined : waitedFor(request);
+    if (waited !== undefined) call.context = waited.context;
     const known = request.headers;
     const names = Array.isArray(known) ? known : String(known ?? '').split(/: |\r\n/);
     if (carried(names.map(String)) !== undefined) return;
     const field = library.field(call.context, call.site);
     if (field === undefined) return;
     request.addHeader(FIELD, field);
-    tasks.enterWith(call);
+    if (tasks.getStore()?.connecting === undefined) tasks.enterWith(call);
   };
 
   // --- connects ------------------------------------------------------------------------------------
 
   const known = new WeakSet();  // prototypes of handles
+  let agentConnects = false;    // http's own agent opens a connection now
 
   // The library sees the connect of a request in the thread that does it: between enter and leave it
   // knows whose it is.
   const within = (action, self, rest) => {
-    const executing = quietly(library.executing) === true;
-    const task = executing ? tasks.getStore() : undefined;
-    library.enter(task?.context ?? (executing ? '-' : ''), task?.site ?? '');
+    if (quietly(library.executing) !== true) return Reflect.apply(action, self, rest);
+    const store = tasks.getStore();
+    const task = store?.connecting ?? store;
+    library.enter(task?.context ?? '-', task?.site ?? '');
     try {
       return Reflect.apply(action, self, rest);
     } finally {
@@ -259,10 +283,19 @@ if (library !== undefined) {
   const instrumentNet = () => {
     const { Socket } = require('net');
     // Pipes connect at once, TCP later, when the name is resolved: on a handle that is there by then.
+    //
+    // A connection outlives the task that opened it, and serves others: what its callbacks do (a pool that
+    // hands it to the next in the queue, a reply of a database) is not that task's. Node's own agent tells
+    // its connections whose they are.
     replace(Socket.prototype, 'connect', (original) => function (...rest) {
-      const result = within(original, this, rest);
-      quietly(instrumentHandle, this._handle);
-      return result;
+      const connect = () => {
+        const result = within(original, this, rest);
+        quietly(instrumentHandle, this._handle);
+        return result;
+      };
+      if (agentConnects || quietly(library.executing) !== true) return connect();
+      const nobodys = { context: '-', site: '', entry: -1, connecting: tasks.getStore() ?? { context: '-', site: '' } };
+      return tasks.run(nobodys, connect);
     });
   };
 
