@@ -18,6 +18,8 @@ bench-run:
 	  $(PYTHON) tests/bench/wrk_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed wrk"; \
 	echo "== an execution of cinema-1 beside its plain functional test"; \
 	  $(PYTHON) tests/bench/execution_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed execution"; \
+	echo "== a call site of Node, and its start"; \
+	  $(PYTHON) tests/bench/node_index_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed node"; \
 	echo "== the search alone"; \
 	  $(BUILD)/tests/search_bench || failed="$$failed search"; \
 	if [ -n "$$failed" ]; then echo "bounds missed:$$failed"; exit 1; fi
