@@ -98,6 +98,20 @@ def test_every_call_has_the_request_that_caused_it(project, node, client, number
     assert len(stacks) == 2, "one stack for each site, whatever else is under way"
 
 
+ECHO = "import socketserver, sys; H = type('H', (socketserver.BaseRequestHandler,), {'handle': lambda self: " \
+       "[self.request.sendall(data) for data in iter(lambda: self.request.recv(99), b'')]}); " \
+       "socketserver.ThreadingTCPServer(('127.0.0.1', int(sys.argv[1])), H).serve_forever()"
+
+
+@every_node
+def test_a_reply_on_a_shared_connection_is_not_taken_for_the_request_that_opened_it(project, node):
+    echo = {"name": "echo", "command": f'exec {PYTHON} -c "{ECHO}" ${{port:echo}}'}
+    run = observe(project, [echo, meeting(1), web(node, CLIENT="callback", ECHO="${port:echo}")], many(8), complete=False)
+    right, unknown, wrong = attributions(run)
+    assert wrong == [] and sorted(right + unknown) == expected_of(8)
+    assert len(unknown) >= 8, "nothing says whose reply it is"
+
+
 @every_node
 @pytest.mark.parametrize("number", [1, 8])
 def test_a_body_that_comes_after_the_head_belongs_to_its_request(project, node, number):
