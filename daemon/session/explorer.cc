@@ -97,6 +97,7 @@ Result<void> Explorer::open_store() {
   options.max_executions = context_.config.bounds.max_executions;
   options.max_faults = context_.config.bounds.max_faults;
   options.explore_first_scheduled_first = getenv("FILIBUSTER_BREAK_SEARCH_ORDER") != nullptr;
+  options.tell_apart_by_place = getenv("FILIBUSTER_TELL_APART_BY_PLACE") != nullptr;
   auto resumed = search::Search::resume(options, store_.get());
   if (!resumed) return resumed.error();
   search_.emplace(std::move(resumed).value());
