@@ -56,7 +56,7 @@ if (library !== undefined) {
 
   // --- where -------------------------------------------------------------------------------------
 
-  const sites = new Map();    // text -> what the library calls it
+  const sites = new Map();         // text -> what the library calls it
   const libraryFiles = new Map();  // file -> do its frames not count?
 
   const isLibrary = (file) => {
@@ -196,8 +196,7 @@ if (library !== undefined) {
   };
 
   const instrumentHttp = () => {
-    const { Agent, ClientRequest } = require('http');
-    const { OutgoingMessage } = require('http');
+    const { Agent, ClientRequest, OutgoingMessage } = require('http');
     // Called by the constructor: the program's call is on the stack, and the connect runs under it.
     replace(Agent.prototype, 'addRequest', (original) => function (request, ...rest) {
       const call = quietly(callOf, request);

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, PRELOAD, PYTHON
+from conftest import PRELOAD, PYTHON
 from rpc_tree import chains, observe
 from small_apps import APPS, config, probe, relay, url
 
@@ -259,3 +259,17 @@ def test_a_node_that_refuses_addons_or_files_runs_and_is_said(project, node, opt
     service["command"] = service["command"].replace(node, f"{node} {option} {allowed}")
     run = observe(project, [meeting(1), service], many(1), complete=False)
     assert any(f"not followed under {option}" in note for note in run.test["notes"]), run.test["notes"]
+
+
+@every_node
+def test_the_library_may_lie_in_a_folder_with_blanks_and_quotes(tmp_path, node):
+    folder = tmp_path / 'a "b'
+    (folder / "filibuster").mkdir(parents=True)
+    shutil.copy(PRELOAD, folder)
+    shutil.copy(PRELOAD.parent / "filibuster" / "node.cjs", folder / "filibuster")
+    # A blank separates the libraries of LD_PRELOAD: a relative path has none.
+    asked = subprocess.run(
+        [node, "-p", "[process.env.NODE_OPTIONS, require('diagnostics_channel').channel('undici:request:create').hasSubscribers]"],
+        cwd=folder, env=os.environ | {"LD_PRELOAD": "./libfilibuster.so", "FILIBUSTER_DAEMON": f"unix:{tmp_path}/none"},
+        capture_output=True, text=True)
+    assert asked.stdout == "[ undefined, true ]\n", asked
