@@ -54,28 +54,46 @@ Rpcs attempts_of(const ExecutionRecord& record, Hash128 index) {
   return out;
 }
 
-std::optional<Finding> retry_without_backoff(const Rpcs& attempts) {
-  std::vector<uint64_t> gaps;
+void RetryGaps::add(const Rpcs& attempts) {
   for (size_t i = 0; i + 1 < attempts.size() && attempts[i]->injected; ++i) {
     const RpcRecord& failed = *attempts[i];
     const RpcRecord& next = *attempts[i + 1];
-    // Before the failure was known: hedged, or meant anyway.
-    if (failed.open || failed.finished_ns == 0 || next.issued_ns < failed.finished_ns) return {};
-    gaps.push_back(next.issued_ns - failed.finished_ns);
+    if (failed.open || failed.finished_ns == 0 || next.issued_ns < failed.finished_ns) {
+      overlap_ = true;
+      return;
+    }
+    const uint64_t gap = next.issued_ns - failed.finished_ns;
+    if (i < shortest_.size()) {
+      shortest_[i] = std::min(shortest_[i], gap);
+    } else {
+      shortest_.push_back(gap);
+    }
   }
-  if (gaps.size() < kLeastRetries) return {};
-  if (*std::max_element(gaps.begin(), gaps.end()) >= kImmediateNs) return {};
-  if (gaps.back() >= gaps.front() + kGrowthNs) return {};
+}
+
+bool RetryGaps::worth_measuring() const {
+  return !overlap_ && shortest_.size() >= kLeastRetries &&
+         *std::max_element(shortest_.begin(), shortest_.end()) < kMaybeImmediateNs;
+}
+
+bool RetryGaps::immediate() const {
+  return worth_measuring() &&
+         *std::max_element(shortest_.begin(), shortest_.end()) < kImmediateNs &&
+         shortest_.back() < shortest_.front() + kGrowthNs;
+}
+
+Finding retry_without_backoff(const Rpcs& attempts, const RetryGaps& gaps) {
   const RpcRecord& first = *attempts.front();
+  const std::vector<uint64_t>& shortest = gaps.shortest();
   Finding out;
   out.lint = Lint::kRetryWithoutBackoff;
   out.severity = row_of(out.lint).severity;
   std::string waits;
-  for (size_t i = 0; i < gaps.size(); ++i) {
-    waits += (i == 0 ? "" : i + 1 == gaps.size() ? " and " : ", ") + duration_text(gaps[i]);
+  for (size_t i = 0; i < shortest.size(); ++i) {
+    waits += (i == 0 ? "" : i + 1 == shortest.size() ? " and " : ", ") + duration_text(shortest[i]);
   }
   out.text = caller_of(first) + " sends " + request_text(first) + " again " +
-             counted(gaps.size(), "time", "times") + " under " + to_text(first.fault) + ", " +
+             counted(shortest.size(), "time", "times") + " under " + to_text(first.fault) + ", " +
              waits + " after the failure before: without any wait that grows";
   for (const RpcRecord* attempt : attempts) out.calls.push_back(describe_call(*attempt));
   return out;

@@ -29,7 +29,24 @@ inline constexpr uint64_t kImmediateNs = 10'000'000;
 // and later ones not noticeably later: shorter differences are those of a scheduler.
 inline constexpr uint64_t kGrowthNs = 5'000'000;
 inline constexpr size_t kLeastRetries = 2;
-// Of the attempts that failed by our faults; nullopt: it waits, or there are too few.
-std::optional<Finding> retry_without_backoff(const Rpcs& attempts);
+// Longer gaps are certainly waits; shorter ones may be a busy machine: they are measured again.
+inline constexpr uint64_t kMaybeImmediateNs = 100'000'000;
+inline constexpr int kMeasurements = 4;
+
+// The shortest wait before each retry over all executions of a probe: a wait that the program makes
+// is in every one of them, a delay of the scheduler is not.
+class RetryGaps {
+ public:
+  void add(const Rpcs& attempts);
+  bool immediate() const;        // what kImmediateNs and kGrowthNs say
+  bool worth_measuring() const;  // enough retries, and not certainly waits
+  const std::vector<uint64_t>& shortest() const { return shortest_; }
+
+ private:
+  std::vector<uint64_t> shortest_;  // nanoseconds, by number of the retry
+  bool overlap_ = false;            // sent before the failure was known: hedged, or meant anyway
+};
+// Precondition: gaps.immediate(). `attempts`: of the last execution.
+Finding retry_without_backoff(const Rpcs& attempts, const RetryGaps& gaps);
 
 }  // namespace filibuster::lint

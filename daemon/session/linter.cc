@@ -190,6 +190,13 @@ Result<void> Linter::run_probes() {
   // The list grows while it is walked.
   for (size_t i = 0; i < sites_.size() && !out_.stopped; ++i) {
     probed_sites_ = i;
+    const std::string key = lint::site_key(sites_[i].rpc);
+    const size_t row = sites_[i].row;
+    if (const auto known = memory_->sites.find(key); known != memory_->sites.end()) {
+      out_.result.sites[row].timeout = known->second.timeout;
+      out_.result.sites[row].retries = known->second.retries;
+      continue;
+    }
     std::string reason = obstacle(sites_[i].rpc);
     if (reason.empty() && sites_[i].prefix.size() > kDeepest) {
       reason = "it is only reached under more than " + std::to_string(kDeepest) + " faults";
@@ -201,6 +208,8 @@ Result<void> Linter::run_probes() {
     if (auto probed = probe_retries(i); !probed) return probed;
     if (out_.stopped) return {};
     if (auto probed = probe_silence(i); !probed) return probed;
+    const lint::CallSite& seen = out_.result.sites[row];
+    if (!seen.timeout.empty()) memory_->sites[key] = {seen.timeout, seen.retries};
   }
   return {};
 }
@@ -262,12 +271,15 @@ Result<void> Linter::probe_retries(size_t number) {
   return {};
 }
 
-// Fails the request, then its first retry too, and so on, until enough of them were seen.
+// Fails the request, then its first retry too, and so on, until enough of them were seen; then
+// measures again while the gaps could be either.
 Result<bool> Linter::probe_retries(size_t number, const char* fault) {
   const Site site = sites_[number];  // discover() moves the list
   Faults faults = site.prefix;
   faults.push_back(with_fault(site.rpc, fault));
-  for (size_t failed = 1;; ++failed) {
+  lint::RetryGaps gaps;
+  size_t failed = 1;
+  for (int measured = 0;;) {
     if (out_of_probes()) {
       not_probed(site, "retries", "the bound of probes was reached");
       return failed > 1;
@@ -285,14 +297,20 @@ Result<bool> Linter::probe_retries(size_t number, const char* fault) {
     const auto retries = static_cast<uint32_t>(attempts.empty() ? 0 : attempts.size() - 1);
     std::optional<uint32_t>& seen = out_.result.sites[site.row].retries;
     seen = std::max(seen.value_or(0), retries);
-    if (failed > lint::kLeastRetries || attempts.size() <= failed) {
-      if (auto finding = lint::retry_without_backoff(attempts))
-        out_.result.findings.push_back(behind(site.prefix, std::move(*finding)));
-      return retries > 0;
+    gaps.add(attempts);
+    const bool goes_on = failed <= lint::kLeastRetries && attempts.size() > failed;
+    if (goes_on && lint::obstacle_to_probe(*attempts[failed]).empty()) {
+      faults.push_back(with_fault(record, *attempts[failed], fault));
+      ++failed;
+      continue;
     }
-    const RpcRecord& next = *attempts[failed];
-    if (!lint::obstacle_to_probe(next).empty()) return true;
-    faults.push_back(with_fault(record, next, fault));
+    if (gaps.immediate()) {
+      out_.result.findings.push_back(
+          behind(site.prefix, lint::retry_without_backoff(attempts, gaps)));
+    } else if (gaps.worth_measuring() && ++measured < lint::kMeasurements) {
+      continue;
+    }
+    return retries > 0;
   }
 }
 
@@ -345,7 +363,7 @@ std::string Linter::write_replay(const Faults& faults, const std::string& detail
   out.faults = faults;
   out.verdict = std::string(verdict_name(Verdict::kNoTimeout));
   out.detail = detail;
-  const std::string path = folder + "/" + std::to_string(++*files_) + ".json";
+  const std::string path = folder + "/" + std::to_string(++memory_->files) + ".json";
   if (auto written = write_file(path, to_json(out)); !written) {
     context_.sink({{"type", "warning"}, {"text", written.error().message}});
     return "";

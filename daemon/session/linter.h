@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -20,11 +21,23 @@ struct Linting {
   bool stopped = false;
 };
 
+// What the tests of a session share: a call site is probed in the first test that reaches it.
+struct LintMemory {
+  struct Probed {
+    std::string timeout;  // as in lint::CallSite
+    std::optional<uint32_t> retries;
+  };
+  std::unordered_map<std::string, Probed> sites;  // by lint::site_key
+  uint32_t files = 0;                             // for replay, written so far
+};
+
 class Linter {
  public:
-  // `files`: replay files written in this session, over all tests.
-  Linter(ExplorerContext context, const lint::Options& options, uint32_t* files)
-      : context_(std::move(context)), options_(options), files_(files), config_(context_.config) {}
+  Linter(ExplorerContext context, const lint::Options& options, LintMemory* memory)
+      : context_(std::move(context)),
+        options_(options),
+        memory_(memory),
+        config_(context_.config) {}
 
   Linting lint();
 
@@ -58,7 +71,7 @@ class Linter {
 
   ExplorerContext context_;
   const lint::Options& options_;
-  uint32_t* files_;
+  LintMemory* memory_;
   Config config_;  // quiescence waits for a silence to end
   std::optional<ExecutionRunner> runner_;
   Linting out_;

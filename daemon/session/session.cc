@@ -260,7 +260,7 @@ Result<void> Session::work(SessionReport* report) {
   const std::vector<std::string> preflight = services.preflight();
   for (const std::string& text : preflight) tell({{"type", "warning"}, {"text", text}});
   SessionCounters counters;
-  uint32_t replay_files = 0;  // of lints
+  LintMemory lint_memory;
   std::string not_explored;
   const auto explore = [&]() -> Result<void> {
     if (auto up = services.start_all(); !up) return up;
@@ -282,7 +282,7 @@ Result<void> Session::work(SessionReport* report) {
                                     request_.restart};
       Exploration exploration;
       if (request_.mode == SessionRequest::Mode::kLint) {
-        Linting linting = Linter(context, request_.lint, &replay_files).lint();
+        Linting linting = Linter(context, request_.lint, &lint_memory).lint();
         exploration.report.test = test.name;
         exploration.report.counts.executed = linting.result.rpcs > 0 ? 1 : 0;
         exploration.error = std::move(linting.error);

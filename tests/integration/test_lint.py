@@ -167,6 +167,17 @@ def test_a_bound_of_probes_says_what_it_left_out(project):
         ("retries", "the bound of probes was reached"), ("timeout", "the bound of probes was reached")}
 
 
+def test_a_call_site_is_probed_in_the_first_test_that_reaches_it(project):
+    what = application("patient")
+    what["tests"].append(what["tests"][0] | {"name": "again"})
+    project.write("filibuster.json", what)
+    run = project.filibuster("lint", "--format", "json", "--silence", "0.5")
+    first, second = json.loads(run.output)["tests"]
+    assert (first["probes"], found(first)) == (3, ["no-timeout"]), run
+    assert (second["probes"], found(second), second["not_probed"]) == (0, [], []), run
+    assert site(first, "front", "store")["timeout"] == site(second, "front", "store")["timeout"] == "none"
+
+
 def test_what_the_fault_rules_leave_out_is_not_probed(project):
     what = application("patient") | {"faults": [{"on": {"service": "store"}, "inject": []}]}
     test = lint(project, what)

@@ -26,7 +26,11 @@ Recipe retries(const std::vector<uint64_t>& gaps, const char* fault = "status:50
 }
 
 std::optional<Finding> judged(const Recipe& recipe) {
-  return retry_without_backoff(attempts_of(recipe.record, Hash128{1, 2}));
+  const Rpcs attempts = attempts_of(recipe.record, Hash128{1, 2});
+  RetryGaps gaps;
+  gaps.add(attempts);
+  if (!gaps.immediate()) return std::nullopt;
+  return retry_without_backoff(attempts, gaps);
 }
 
 TEST(RetryWithoutBackoffTest, TwoRetriesAtOnceAreFoundWithTheirGaps) {
@@ -58,6 +62,25 @@ TEST(RetryWithoutBackoffTest, ARequestSentBeforeTheFailureIsNoRetry) {
   Recipe recipe = retries({kMs, kMs});
   recipe.record.rpcs[2].issued_ns = recipe.record.rpcs[1].finished_ns - 1;
   EXPECT_FALSE(judged(recipe));
+}
+
+TEST(RetryWithoutBackoffTest, TheShortestGapOfSeveralExecutionsCounts) {
+  RetryGaps gaps;
+  for (const auto& measured : {std::vector<uint64_t>{60 * kMs, kMs}, {kMs, 30 * kMs}}) {
+    EXPECT_FALSE(gaps.immediate());
+    const Recipe recipe = retries(measured);
+    gaps.add(attempts_of(recipe.record, Hash128{1, 2}));
+    EXPECT_TRUE(gaps.worth_measuring());
+  }
+  EXPECT_TRUE(gaps.immediate());
+  EXPECT_EQ(gaps.shortest(), (std::vector<uint64_t>{kMs, kMs}));
+}
+
+TEST(RetryWithoutBackoffTest, AWaitThatIsLongEnoughIsNotMeasuredAgain) {
+  RetryGaps gaps;
+  const Recipe recipe = retries({kMs, 100 * kMs});
+  gaps.add(attempts_of(recipe.record, Hash128{1, 2}));
+  EXPECT_FALSE(gaps.worth_measuring());
 }
 
 TEST(AttemptsTest, OnlyTheSameRequestForTheSameIncomingRequestIsAnAttempt) {
