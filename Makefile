@@ -152,14 +152,17 @@ test-deps: deps  ## install what the tests need besides
 fuzz-deps: deps
 	$(call install_missing,$(FUZZ_PACKAGES))
 
+# Under `make -jN` the sub-makes share its jobs.
+SUBJOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 # Sub-makes, so that what deps just installed is seen from the start.
 .PHONY: demo test
 demo: deps  ## explore an example that has a bug; shows the finding and its replay
 	@[ -x $(BUILD)/bin/filibuster ] || echo "building (some minutes the first time) ..."
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all
+	@{ $(MAKE) --no-print-directory $(SUBJOBS) all || echo FAILED; } | awk \
+	  '/ -c /{if (++n % 20 == 0) print "  " n " files compiled"} /^FAILED$$/{bad = 1} END{exit bad}'
 	@BUILD=$(BUILD) sh corpus/demo.sh
 test: test-deps  ## install what is missing, build, run every test
-	@$(MAKE) --no-print-directory -j$(JOBS) all corpus unit-tests test-programs
+	@$(MAKE) --no-print-directory $(SUBJOBS) all corpus unit-tests test-programs
 	@$(MAKE) --no-print-directory run-tests
 
 .PHONY: unit-tests run-tests test-native

@@ -80,6 +80,7 @@ ProgressEvent parse_event(const Json& event) {
   out.open = count_of(event, "open");
   out.redundant = count_of(event, "redundant");
   out.rpcs = count_of(event, "rpcs");
+  out.findings = count_of(event, "findings");
   out.pid = static_cast<int64_t>(count_of(event, "pid"));
   out.seconds = number_of(event, "seconds", 0);
   out.rate = number_of(event, "rate", 0);
@@ -153,9 +154,10 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
 }
 
 Output ProgressView::execution(const ProgressEvent& event, Time now) {
-  const std::string found = findings_ == 0 ? ""
-                                           : ", " + std::to_string(findings_) +
-                                                 (findings_ == 1 ? " finding" : " findings");
+  const uint64_t findings = std::max(findings_, event.findings);  // those of an earlier run, too
+  const std::string found =
+      findings == 0 ? ""
+                    : ", " + std::to_string(findings) + (findings == 1 ? " finding" : " findings");
   const std::string counts = event.test + ": " + counts_text(event) + found;
   if (options_.terminal) return {transient(counts), ""};
   const double fraction = fraction_done(event);

@@ -109,7 +109,8 @@ Json row(const RpcRecord& rpc) {
 Json row(const search::SearchCounts& counts) {
   return {{"executed", counts.executed},         {"scheduled", counts.scheduled},
           {"redundant", counts.redundant},       {"duplicate", counts.duplicate},
-          {"beyond_bound", counts.beyond_bound}, {"open", counts.open}};
+          {"beyond_bound", counts.beyond_bound}, {"open", counts.open},
+          {"abandoned", counts.abandoned}};
 }
 
 Json row(const TestReport& test) {

@@ -160,12 +160,43 @@ std::string dependency_text(const NotInterposedRecord& record) {
          counted(record.times, "time", "times");
 }
 
+// All of a few; of many with the same reason the first, and their number.
+std::vector<std::string> skipped_lines(const std::vector<Skipped>& skipped) {
+  constexpr size_t kShown = 3;
+  // "plan not met: refused at 12ab...: its RPC was not issued": the RPC is in `what` already.
+  const auto kind = [](const std::string& reason) {
+    const size_t at = reason.find(" at ");
+    const size_t end = at == std::string::npos ? at : reason.find(": ", at);
+    const size_t begin = reason.find(": ");
+    return end == std::string::npos || begin > at ? reason
+                                                  : reason.substr(0, begin + 2) + reason.substr(end + 2);
+  };
+  std::map<std::string, size_t> times;
+  std::vector<std::string> lines, order;
+  for (const Skipped& row : skipped) {
+    const std::string reason = kind(row.reason);
+    const size_t seen = ++times[reason];
+    if (seen == 1) order.push_back(reason);
+    if (seen <= kShown) lines.push_back(row.what + ": " + row.reason);
+  }
+  for (const std::string& reason : order) {
+    if (times[reason] <= kShown) continue;
+    lines.push_back("and " + std::to_string(times[reason] - kShown) +
+                    " more (all are in report.json): " + reason);
+  }
+  return lines;
+}
+
 std::string test_text(const TestReport& test) {
   const search::SearchCounts& counts = test.counts;
   std::string out = "test \"" + test.test +
                     "\": " + counted(counts.executed, "execution", "executions") + " in " +
                     seconds_text(test.seconds) + ", " + std::to_string(counts.redundant) +
-                    " redundant" + (test.finished ? "" : ", NOT FINISHED");
+                    " redundant" +
+                    (counts.abandoned > 0
+                         ? ", " + std::to_string(counts.abandoned) + " WITHOUT A CONCLUSION"
+                         : std::string()) +
+                    (test.finished ? "" : ", NOT FINISHED");
   out += test.findings.empty()
              ? (test.finished ? ": no failure found\n" : ": no failure found so far\n")
              : ": " + counted(test.findings.size(), "finding", "findings") + "\n";
@@ -179,8 +210,7 @@ std::string test_text(const TestReport& test) {
   }
   if (!test.findings.empty()) out += "\n";
   out += list_text("faults that were injected:", test.fault_configuration);
-  std::vector<std::string> lines;
-  for (const Skipped& skipped : test.skipped) lines.push_back(skipped.what + ": " + skipped.reason);
+  std::vector<std::string> lines = skipped_lines(test.skipped);
   // beyond_bound contains the open ones when a bound ended the search.
   if (!test.finished && counts.open > 0 && counts.beyond_bound < counts.open) {
     lines.push_back(counted(counts.open, "scheduled execution", "scheduled executions") +

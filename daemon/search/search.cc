@@ -105,6 +105,7 @@ SearchCounts Search::counts() const {
   const State& s = *state_;
   SearchCounts counts = s.counts;
   const uint64_t explored = counts.executed == 0 ? 0 : counts.executed - 1;
+  counts.abandoned = s.abandoned;
   counts.open = counts.scheduled - explored - counts.redundant - s.abandoned;
   if (s.options.max_executions != 0 && counts.executed >= s.options.max_executions) {
     counts.beyond_bound += counts.open;

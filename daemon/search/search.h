@@ -100,6 +100,7 @@ struct SearchCounts {
   uint64_t duplicate = 0;     // the same faults were scheduled or explored already
   uint64_t beyond_bound = 0;  // not scheduled or not executed because of a bound
   uint64_t open = 0;          // scheduled and not yet decided
+  uint64_t abandoned = 0;     // executed without a conclusion
 };
 
 class SearchStore;  // daemon/store/store.h

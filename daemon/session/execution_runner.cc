@@ -3,6 +3,9 @@
 #include <poll.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "daemon/session/preflight.h"
 
 namespace filibuster {
@@ -19,6 +22,12 @@ constexpr int kHookLines = 20;
 bool is_woken(int fd) {
   pollfd watched{fd, POLLIN, 0};
   return fd >= 0 && poll(&watched, 1, 0) > 0;
+}
+
+// Where filibusterd and filibuster are.
+std::string own_directory() {
+  std::error_code failed;
+  return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path().string();
 }
 
 }  // namespace
@@ -55,6 +64,10 @@ Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const Test
     set_variable(variables, "FILIBUSTER_URL", lane.api_url);
     set_variable(variables, "FILIBUSTER_TOKEN", lane.token);
     set_variable(variables, "FILIBUSTER_LANE", std::to_string(lane.number));
+    // `filibuster was-fault-injected` in a test: 'not found' would read as 'no'. Last, so that
+    // nothing else is found there first.
+    const std::string known = get_variable(*variables, "PATH");
+    set_variable(variables, "PATH", (known.empty() ? "/usr/bin:/bin" : known) + ":" + own_directory());
   }
   return runner;
 }
@@ -82,6 +95,21 @@ Result<void> ExecutionRunner::run_hook(const char* name, const Command& command,
   return Error{std::string("hook ") + name + " " +
                (status ? "failed (" + to_text(*status) + ")" : "did not end within 60 s") + "\n" +
                last_lines(options.log_path, kHookLines)};
+}
+
+// Services of the configuration that somebody else started, and that have a process with an agent.
+std::set<std::string> ExecutionRunner::alive_by_hand() const {
+  std::set<std::string> out;
+  for (const AgentRecord& agent : hub_->agents()) {
+    const auto by_hand = [&](const ServiceConfig& service) {
+      return service.name == agent.service && service.command.empty() && !service.third_party;
+    };
+    if (agent.alive &&
+        std::any_of(config_->services.begin(), config_->services.end(), by_hand)) {
+      out.insert(agent.service);
+    }
+  }
+  return out;
 }
 
 // Services on which a connection broke although no fault of ours broke it.
@@ -116,6 +144,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
 
   ExecutionResult result;
   result.ended_before = std::move(ready).value();
+  const std::set<std::string> by_hand = alive_by_hand();
   const auto started = Clock::now();
   auto process = Process::spawn(spawn_);
   if (!process) {
@@ -137,6 +166,10 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   if (!quiescent) result.record.quiescent = false;
   owned_->remove(process->pid());
   result.ended = services_->take_ended(suspects(result.record));
+  const std::set<std::string> still = alive_by_hand();
+  for (const std::string& name : by_hand) {
+    if (!still.contains(name)) result.ended.push_back({name, {}, "", true});
+  }
   if (auto hook = run_hook("after_execution", config_->hooks.after_execution, number, -1); !hook) {
     return hook.error();
   }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,7 @@ class ExecutionRunner {
         services_(services),
         owned_(owned) {}
   Result<void> run_hook(const char* name, const Command& command, uint32_t number, int stop_fd);
+  std::set<std::string> alive_by_hand() const;
   std::vector<std::string> suspects(const ExecutionRecord& record) const;
 
   const Config* config_;

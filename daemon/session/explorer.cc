@@ -129,8 +129,7 @@ void Explorer::add_notes(const ExecutionResult& result) {
   rule_use_.see(record);
   for (const ServiceEnd& end : result.ended_before) {
     const std::string text =
-        "service '" + end.name + "' " + (end.status.signalled ? "" : "ended with ") +
-        to_text(end.status) + " between the executions before number " +
+        "service '" + end.name + "' " + end.how() + " between the executions before number " +
         std::to_string(record.execution) + " and that one: a late effect of the faults before it";
     warn(text);
     notes_.insert(text);
@@ -153,8 +152,15 @@ Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& 
     last.result = std::move(result).value();
     context_.on_record(last.result.record);
     add_notes(last.result);
+    for (const ServiceEnd& end : last.result.ended) {
+      if (end.by_hand) ended_by_hand_ = end.name;
+    }
     last.judgement = judge(last.result, plan);
     if (last.result.stopped || !is_inconclusive(last.judgement.verdict)) break;
+    if (tries == 0) {
+      notes_.insert("execution " + std::to_string(last.result.record.execution) +
+                    " was inconclusive and was run again: " + last.judgement.detail);
+    }
     if (last.result.record.names_changed) context_.hub->freeze_names();
   }
   return last;
@@ -280,8 +286,13 @@ Result<bool> Explorer::run_search() {
     if (tried->result.stopped) return false;
     if (auto done = conclude(*next, faults.value(), tried.value()); !done) return done.error();
     const auto failure = failures_.find(next->id);
-    if (failure == failures_.end()) continue;
-    if (auto told = found(failure->second, plan); !told) return told.error();
+    if (failure != failures_.end()) {
+      if (auto told = found(failure->second, plan); !told) return told.error();
+    }
+    if (ended_by_hand_.empty()) continue;
+    return Error{"service '" + ended_by_hand_ + "', which was started by hand, ended in execution " +
+                 to_line(faults.value()) +
+                 "; start it again, and the same command goes on where this one stopped"};
   }
 }
 
@@ -321,7 +332,7 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
   // result replaces this one; the other order could lose a failure.
   if (auto put = store_->put_result(execution.number, dump_json(row)); !put) return put;
   seconds_.push_back(static_cast<float>(execution.seconds));
-  if (inconclusive) {
+  if (!attempt.judgement.plan_met || inconclusive) {
     if (auto done = search_->abandoned(next.id, execution.detail); !done) return done;
   } else {
     if (auto learned = known_->learn(attempt.result.record); !learned) return learned;
@@ -357,6 +368,7 @@ void Explorer::tell_execution(const Execution& execution) {
                  {"scheduled", counts.scheduled},
                  {"open", counts.open},
                  {"redundant", counts.redundant},
+                 {"findings", findings_.size()},
                  {"faults", faults},
                  {"passed", execution.verdict == Verdict::kPassed},
                  {"verdict", verdict_name(execution.verdict)},
@@ -393,7 +405,8 @@ Exploration Explorer::explore() {
       if (auto set = store_->set_meta("state", "finished"); !set) return set;
     }
     const search::SearchCounts counts = search_->counts();
-    exploration_.report.finished = ended && counts.open == 0 && counts.beyond_bound == 0;
+    exploration_.report.finished =
+        ended && counts.open == 0 && counts.beyond_bound == 0 && counts.abandoned == 0;
     return store_->flush();
   }();
   if (!work.ok()) exploration_.error = work.error();
@@ -461,7 +474,12 @@ Exploration Explorer::run_once(const std::vector<InjectedFault>& faults) {
       report.skipped.push_back({"execution " + to_line(faults), execution.detail});
     }
     if (report.reference.empty()) {
-      return Error{"no RPC was seen in test '" + context_.test.name + "'" + no_rpc_hint()};
+      const std::string test = "test '" + context_.test.name + "'";
+      if (execution.verdict == Verdict::kFailed) {
+        return Error{test + " failed (" + execution.detail + ") before any RPC was seen" +
+                     quoted_output(execution.output)};
+      }
+      return Error{"no RPC was seen in " + test + no_rpc_hint()};
     }
     return {};
   }();

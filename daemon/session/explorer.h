@@ -98,7 +98,7 @@ class Explorer {
   std::map<search::AbstractId, Execution> failures_;
   struct Known {
     uint32_t number = 0;
-    bool reproduced = false;
+    std::optional<bool> reproduced;  // nullopt: could not be replayed
     std::string counterexample;
   };
   std::map<std::string, Known> findings_;  // by key of the failing fault set
@@ -107,6 +107,7 @@ class Explorer {
   std::set<std::string> notes_;
   std::map<std::string, NotInterposedRecord> dependencies_;
   bool resumed_ = false;
+  std::string ended_by_hand_;  // a service that nobody but the user can start again
   std::vector<float> seconds_;  // of each execution, for the median
   std::chrono::steady_clock::time_point began_;
   uint64_t run_now_ = 0;  // executions since began_

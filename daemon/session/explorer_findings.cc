@@ -76,8 +76,10 @@ Result<void> Explorer::load_results() {
     const auto finding = store_->meta("finding:" + key);
     if (finding && finding.value()) {
       const auto known = nlohmann::json::parse(*finding.value(), nullptr, false);
-      findings_[key] = {known.value("number", 0u), known.value("reproduced", false),
-                        known.value("counterexample", "")};
+      std::optional<bool> reproduced;
+      if (const auto said = known.find("reproduced"); said != known.end() && said->is_boolean())
+        reproduced = said->get<bool>();
+      findings_[key] = {known.value("number", 0u), reproduced, known.value("counterexample", "")};
     }
     failures_[execution.id] = std::move(execution);
   }
@@ -98,15 +100,18 @@ Result<void> Explorer::found(const Execution& execution, const std::vector<Plann
       });
   failing_sets_.push_back(set);
   if (belongs_to_earlier) return {};
-  auto reproduced = replays(plan);
-  if (!reproduced) return reproduced.error();
   Known known;
-  known.reproduced = reproduced.value();
+  if (ended_by_hand_.empty()) {  // else there is nothing to replay it on
+    auto reproduced = replays(plan);
+    if (!reproduced) return reproduced.error();
+    known.reproduced = reproduced.value();
+  }
   known.counterexample = write_counterexample(execution, &known.number);
   const std::string key = set_key(execution.faults);
   findings_[key] = known;
   const nlohmann::json row{{"number", known.number},
-                           {"reproduced", known.reproduced},
+                           {"reproduced", known.reproduced ? nlohmann::json(*known.reproduced)
+                                                           : nlohmann::json(nullptr)},
                            {"counterexample", known.counterexample}};
   if (auto set_row = store_->set_meta("finding:" + key, dump_json(row)); !set_row) return set_row;
   Finding finding;

@@ -42,17 +42,16 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
   if (record.names_changed) {
     return {Verdict::kIncomplete, "a service got its name during the execution"};
   }
-  if (const auto missing = missing_faults(record, plan); !missing.empty()) {
-    return {Verdict::kPlanNotMet, "plan not met: " + join(missing)};
-  }
+  const auto missing = missing_faults(record, plan);
   if (!result.ended.empty()) {
     std::string detail;
     for (const ServiceEnd& end : result.ended) {
-      detail += (detail.empty() ? "" : "; ") + end.name + " " +
-                (end.status.signalled ? "" : "ended with ") + to_text(end.status);
+      detail += (detail.empty() ? "" : "; ") + end.name + " " + end.how();
     }
-    return {Verdict::kCrashed, detail};
+    if (missing.empty()) return {Verdict::kCrashed, detail};
+    return {Verdict::kCrashed, detail + "; plan not met: " + join(missing), false};
   }
+  if (!missing.empty()) return {Verdict::kPlanNotMet, "plan not met: " + join(missing), false};
   if (result.timed_out) {
     return {Verdict::kTestTimeout, "the test did not end within " +
                                        std::to_string(static_cast<int>(result.seconds)) + " s"};

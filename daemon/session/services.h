@@ -15,7 +15,14 @@ namespace filibuster {
 struct ServiceEnd {
   std::string name;
   ExitStatus status;
-  std::string output;  // last lines of its log
+  std::string output;    // last lines of its log
+  bool by_hand = false;  // not our child: its status is not known
+
+  // "ended by SIGSEGV", "ended with exit status 1"
+  std::string how() const {
+    if (by_hand) return "(started by hand) ended";
+    return (status.signalled ? "" : "ended with ") + to_text(status);
+  }
 };
 
 class Services {

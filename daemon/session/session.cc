@@ -341,7 +341,9 @@ std::string Session::summary(const SessionReport& report) const {
                  "\nfaults: " + to_line(finding.first.faults) + "\n" + finding.first.output + "\n";
         }
         for (const Skipped& skipped : test.skipped) {
-          out += "no conclusion: " + skipped.what + ": " + skipped.reason + "\n";
+          out += "no conclusion: " + skipped.what + ": " + skipped.reason +
+                 "\nIs the program as it was? The call site is part of what names an RPC: where the "
+                 "call has moved, explore again.\n";
         }
         if (test.findings.empty() && test.skipped.empty()) {
           out += "not reproduced: the test passed under " + to_line(request_.faults) + "\n";
@@ -374,6 +376,8 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
           "rules spelled as it is in `services`?");
     }
   }
+  // Nor is 'nothing found' true of what was tried in vain.
+  for (const TestReport& test : report.tests) no_conclusion |= test.counts.abandoned > 0;
   // What was found stands, whatever ended the session.
   report.exit_code = failures                             ? kExitFailures
                      : error || stopped_ || no_conclusion ? kExitEnvironment

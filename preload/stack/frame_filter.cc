@@ -55,11 +55,35 @@ constexpr std::string_view kJavaPackages[] = {
     "clojure.",
 };
 
+// Executables and libraries that run code which they make themselves. Base names; a version may
+// follow.
+constexpr std::string_view kEngineModules[] = {
+    "node", "nodejs",  "libnode", "libv8",      "libjvm", "deno",      "bun",
+    "ruby", "libruby", "perl",    "libperl",    "php",    "libphp",    "beam.smp",
+    "mono", "libmono", "dotnet",  "libcoreclr", "luajit", "libluajit", "pypy",
+};
+
+std::string_view base_name(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
 }  // namespace
 
+bool is_engine_module(std::string_view path) {
+  std::string_view name = base_name(path);
+  name = name.substr(0, name.find(".so"));
+  for (std::string_view engine : kEngineModules) {
+    if (!name.starts_with(engine)) continue;
+    const std::string_view rest = name.substr(engine.size());
+    // "php8.2", "libruby-3.1.so.3.1"; not "node_exporter".
+    if (rest.find_first_not_of("0123456789.-") == std::string_view::npos) return true;
+  }
+  return false;
+}
+
 bool is_runtime_module(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  const std::string_view name = base_name(path);
   for (std::string_view prefix : kRuntimeModules) {
     if (name.starts_with(prefix)) return true;
   }

@@ -11,6 +11,10 @@ namespace filibuster::preload {
 // TLS libraries, interpreters. By the base name of the file.
 bool is_runtime_module(std::string_view path);
 
+// Modules that run code which they make themselves (V8, the JVM, interpreters): their own frames
+// change while the program warms up, so they name no call site. By the base name of the file.
+bool is_engine_module(std::string_view path);
+
 // A Python file that belongs to the interpreter or to an installed package.
 bool is_library_file(std::string_view file);
 

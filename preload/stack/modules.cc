@@ -85,6 +85,7 @@ int add_module(dl_phdr_info* loaded, size_t, void* first) {
   if (module.end == 0) return 0;
   const std::string_view path = module.info.path();
   module.info.runtime = is_runtime_module(path);
+  module.info.engine = is_engine_module(path);
   if (module.info.id_size == 0) {
     module.info.id_text[module.info.id_size++] = '-';
     const size_t slash = path.rfind('/');

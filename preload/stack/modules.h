@@ -15,6 +15,7 @@ struct ModuleInfo {
   uintptr_t end = 0;
   uintptr_t bias = 0;    // address in memory - address in the file
   bool runtime = false;  // frame_filter.h is_runtime_module
+  bool engine = false;   // is_engine_module
   uint8_t id_size = 0;
   uint8_t path_size = 0;
   Hash128 identity;       // of the build id; of the base name where there is none

@@ -87,6 +87,7 @@ bool read(FrameSink* sink) {
   const int count = backtrace_into(backtrace, frames);
   refresh_modules();
   ModuleInfo module;
+  bool made_at_run_time = false;  // some of it is: what is left names no call site then
   for (bool keep_all : {false, true}) {
     sink->clear();
     if (count == kMaxFrames) sink->mark_incomplete();
@@ -99,11 +100,16 @@ bool read(FrameSink* sink) {
         module.end = 0;
         // Code made at run time, or the list is just changing: it has no name that lasts.
         sink->mark_incomplete();
+        made_at_run_time = true;
+        continue;
+      }
+      if (module.engine) {
+        made_at_run_time = true;
         continue;
       }
       if (keep_all || !module.runtime) add_frame(address, module, sink);
     }
-    if (sink->frames() > 0) break;
+    if (sink->frames() > 0 || made_at_run_time) break;
   }
   return true;
 }

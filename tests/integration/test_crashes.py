@@ -1,8 +1,11 @@
 """Services that crash: under a fault a finding, without one the end of the session."""
+import os
+import subprocess
+
 import pytest
 
-from conftest import free_port
-from small_apps import config, pair, probe, relay, url
+from conftest import PRELOAD, PYTHON, accepts, free_port, wait_until
+from small_apps import APPS, config, pair, probe, relay, url
 
 
 @pytest.mark.parametrize("how, signal_name", [("abort", "SIGABRT"), ("segv", "SIGSEGV")])
@@ -39,7 +42,7 @@ def test_a_service_that_must_not_be_restarted_ends_the_session_when_it_crashes(p
     made["services"][1]["restart"] = "never"
     project.write("filibuster.json", made)
     run = project.filibuster("run")
-    assert run.exit_code == 3, run
+    assert run.exit_code == 1 and not run.test["finished"], run  # what was found stands
     assert "'front' ended" in run.errors and "restart: never" in run.errors, run
 
 
@@ -50,3 +53,43 @@ def test_a_service_that_crashes_without_any_fault_is_named_with_its_log(project)
     assert run.exit_code == 3, run
     assert "without any fault" in run.errors and "front" in run.errors, run
     assert "SIGSEGV" in run.errors and "about to crash" in run.errors, run
+
+
+def test_a_service_started_by_hand_that_crashes_is_a_finding_and_the_same_command_goes_on(project):
+    """Nobody but the user can start it again: the session stops and says so."""
+    back, front = free_port(), free_port()
+    project.write("filibuster.json", config(
+        [{"name": "back", "command": f"exec {PYTHON} {APPS}/relay.py {back}", "ports": {"back": back}},
+         {"name": "front", "ports": {"front": front}}],
+        [probe(f"http://127.0.0.1:{front}/", expected="200,503")], faults=[{"inject": ["500", "503"]}]))
+
+    def start_front():
+        process = subprocess.Popen(
+            [PYTHON, APPS / "relay.py", str(front), "--on-failure", "segv", "--call", f"http://127.0.0.1:{back}/"],
+            env={**os.environ, "LD_PRELOAD": str(PRELOAD), "FILIBUSTER_SERVICE": "front"},
+            stdout=subprocess.DEVNULL, start_new_session=True)
+        project.started.append(process)
+        wait_until(lambda: accepts(front), "front listens")
+
+    for findings in (1, 2):
+        start_front()
+        run = project.filibuster("run")
+        assert run.exit_code == 1 and not run.test["finished"], run
+        assert len(run.test["findings"]) == findings, run
+        for finding in run.test["findings"]:
+            assert "front (started by hand) ended" in finding["first"]["detail"], run
+            assert finding["reproduced"] is None, "there was nothing to replay it on"
+        assert "start it again, and the same command goes on" in run.errors, run
+    start_front()
+    run = project.filibuster("run")
+    assert run.exit_code == 1 and run.test["finished"] and run.executed == 3, run
+
+
+def test_a_shell_finds_the_predicate_without_an_installation(project):
+    project.write("test.sh", "filibuster was-fault-injected --service back && exit 0\n"
+                             f"{PYTHON} {APPS}/probe.py 200 http://127.0.0.1:$PORT_FRONT/\n")
+    made = pair(faults=[{"inject": "503"}])
+    made["tests"] = [{"name": "shell", "command": "sh test.sh"}]
+    project.write("filibuster.json", made)
+    run = project.filibuster("run", env={"PATH": "/usr/bin:/bin"})
+    assert "not found" not in run.output + run.errors, run

@@ -247,6 +247,25 @@ TEST(Judgement, ACrashIsNamedWithItsSignalEvenIfTheTestPasses) {
   EXPECT_EQ(judge(result, {}).detail, "users ended by SIGSEGV; movies ended with exit status 3");
 }
 
+TEST(Judgement, ACrashIsAFindingWhicheverFaultsFired) {
+  PlannedRpcFault planned;
+  planned.index = Hash128{1, 2};
+  planned.fault = fault("refused");
+  ExecutionResult result = result_with_exit(0);
+  result.ended = {{"users", ExitStatus{true, 11}, ""}};
+  const Judgement judgement = judge(result, {planned});
+  EXPECT_EQ(judgement.verdict, Verdict::kCrashed);
+  EXPECT_FALSE(judgement.plan_met);
+  EXPECT_NE(judgement.detail.find("users ended by SIGSEGV; plan not met: "), std::string::npos);
+}
+
+TEST(Judgement, AServiceStartedByHandThatEndedIsNamed) {
+  ExecutionResult result = result_with_exit(0);
+  result.ended = {{"users", {}, "", true}};
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kCrashed);
+  EXPECT_EQ(judge(result, {}).detail, "users (started by hand) ended");
+}
+
 TEST(Judgement, ASilenceThatLastedUntilTheHangLimitIsAFinding) {
   ExecutionResult result = result_with_exit(0);
   RpcRecord rpc;
