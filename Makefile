@@ -36,7 +36,7 @@ UNIT_SRC    := $(call find_cc,tests/unit)
 objects      = $(patsubst %.cc,$(BUILD)/obj/%.o,$(1))
 LLHTTP_OBJ  := $(BUILD)/obj/llhttp/api.o $(BUILD)/obj/llhttp/http.o $(BUILD)/obj/llhttp/llhttp.o
 
-DAEMON_LIBS := $(NGHTTP2) -lcpp-httplib -lsqlite3 -ldw -lelf -lpthread
+DAEMON_LIBS := $(NGHTTP2) -lcpp-httplib -lsqlite3 -ldw -lelf -liberty -lpthread
 CLI_LIBS    := $(NGHTTP2) -lcpp-httplib -lpthread
 
 BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs
@@ -118,7 +118,7 @@ endef
 $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 
 # --- one door ---------------------------------------------------------------------------------
-PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libcli11-dev \
+PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
   nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libcpp-httplib-dev libxxhash-dev \
   python3 python3-flask python3-requests openjdk-17-jdk-headless
 TEST_PACKAGES := libgtest-dev python3-pytest gunicorn nginx-light curl wrk redis-server procps \
