@@ -3,10 +3,20 @@ BENCH_ROUNDS ?= 30
 $(BUILD)/tests/search_bench: $(call objects,tests/bench/search_bench.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
+# The preload's objects, hidden: nothing is interposed.
+$(BUILD)/tests/libindex_bench.so: $(BUILD)/obj/pic/index_bench.o $(PRELOAD_OBJ)
+	@mkdir -p $(@D)
+	@printf '{ global: index_bench_*; local: *; };\n' > $(@D)/index_bench.map
+	$(CXX) $(OPT) -shared -o $@ $^ -static-libstdc++ -static-libgcc -Wl,--version-script=$(@D)/index_bench.map $(NGHTTP2)
+$(BUILD)/obj/pic/index_bench.o: tests/bench/index_bench.cc
+	@mkdir -p $(@D)
+	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -fPIC -c $< -o $@
+$(BUILD)/tests/native_index_bench: tests/bench/native_index_bench.cc $(BUILD)/tests/libindex_bench.so
+	$(CXX) $(CXXFLAGS) -o $@ $^ -Wl,-rpath,'$$ORIGIN'
 
 .PHONY: bench bench-run
 bench: test-deps  ## every figure as a ratio, with its control (about 20 minutes)
-	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench
+	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/native_index_bench
 	@$(MAKE) --no-print-directory bench-run
 # A bound that is missed is printed and does not keep the others from being measured.
 bench-run:
@@ -14,6 +24,9 @@ bench-run:
 	echo "== tight loop, plain / without a session / in a session without faults"; \
 	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/preload_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) --output $(CURDIR)/$(BUILD)/preload_bench.txt >$(BUILD)/preload_trace.txt || failed="$$failed preload"; \
 	  cat $(BUILD)/preload_bench.txt; \
+	echo "== an index, 30 frames, C++ and CPython"; \
+	  $(BUILD)/tests/native_index_bench || failed="$$failed native-index"; \
+	  $(PYTHON) tests/bench/python_index_bench.py --build $(BUILD) || failed="$$failed python-index"; \
 	echo "== wrk against a C++ server, preloaded without a session"; \
 	  $(PYTHON) tests/bench/wrk_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed wrk"; \
 	echo "== an execution of cinema-1 beside its plain functional test"; \

@@ -1,6 +1,7 @@
 #include "daemon/agents/symbolize.h"
 
 #include <cxxabi.h>
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,6 +10,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+
+#define HAVE_DECL_BASENAME 1  // libiberty declares one that contradicts <cstring>'s
+#include <libiberty/demangle.h>
 
 #include "core/hash.h"
 
@@ -20,19 +24,70 @@ constexpr size_t kMaxCached = 200'000;
 
 char* no_debuginfo_path = nullptr;
 
-// Debug files by build-id under /usr/lib/debug only: the standard search would ask debuginfod
-// servers, and nothing leaves this machine.
+// The CRC of a .gnu_debuglink section: IEEE 802.3, of the whole file.
+uint32_t crc_of_file(int fd) {
+  uint32_t crc = ~0u;
+  unsigned char buffer[64 * 1024];
+  for (ssize_t size; (size = ::read(fd, buffer, sizeof buffer)) > 0;) {
+    for (ssize_t i = 0; i < size; ++i) {
+      crc ^= buffer[i];
+      for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xEDB88320u : 0);
+    }
+  }
+  ::lseek(fd, 0, SEEK_SET);
+  return ~crc;
+}
+
+// Was `fd` stripped off `module`? By build-id; by the checksum where the program has none.
+bool belongs_to(int fd, Dwfl_Module* module, GElf_Word crc) {
+  const unsigned char* id = nullptr;
+  GElf_Addr address = 0;
+  const int size = dwfl_module_build_id(module, &id, &address);
+  if (size <= 0) return crc_of_file(fd) == crc;
+  Elf* elf = elf_begin(fd, ELF_C_READ, nullptr);
+  const void* other = nullptr;
+  const ssize_t other_size = elf != nullptr ? dwelf_elf_gnu_build_id(elf, &other) : -1;
+  const bool same = other_size == size && std::memcmp(other, id, static_cast<size_t>(size)) == 0;
+  if (elf != nullptr) elf_end(elf);
+  return same;
+}
+
+// Debug files by build-id under /usr/lib/debug, then by name beside the program, as gdb looks for
+// them. Not libdwfl's standard search: it would ask debuginfod servers, and nothing leaves this
+// machine.
+int find_debuginfo(Dwfl_Module* module, void** user_data, const char* name, Dwarf_Addr base,
+                   const char* file, const char* link, GElf_Word crc, char** found) {
+  const int by_id = dwfl_build_id_find_debuginfo(module, user_data, name, base, file, link, crc, found);
+  if (by_id >= 0 || *found != nullptr) return by_id;
+  if (file == nullptr || link == nullptr || std::strchr(link, '/') != nullptr) return -1;
+  const std::string path = file;
+  const std::string folder = path.substr(0, path.find_last_of('/') + 1);
+  for (const std::string& candidate :
+       {folder + link, folder + ".debug/" + link, "/usr/lib/debug" + folder + link}) {
+    const int fd = ::open(candidate.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) continue;
+    if (belongs_to(fd, module, crc)) {
+      *found = ::strdup(candidate.c_str());
+      return fd;
+    }
+    ::close(fd);
+  }
+  return -1;
+}
+
 const Dwfl_Callbacks kCallbacks = {
     .find_elf = dwfl_build_id_find_elf,
-    .find_debuginfo = dwfl_build_id_find_debuginfo,
+    .find_debuginfo = find_debuginfo,
     .section_address = dwfl_offline_section_address,
     .debuginfo_path = &no_debuginfo_path,
 };
 
+// C++ (Itanium ABI), and both of Rust's manglings: the legacy one looks like C++ with a hash at the end.
 std::string demangled(const char* name) {
   int status = 0;
-  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-  std::string out = status == 0 && text != nullptr ? text : name;
+  char* text = rust_demangle(name, 0);
+  if (text == nullptr) text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  std::string out = text != nullptr ? text : name;
   std::free(text);
   return out;
 }
