@@ -165,6 +165,13 @@ test: test-deps  ## install what is missing, build, run every test
 	@$(MAKE) --no-print-directory $(SUBJOBS) all corpus unit-tests test-programs
 	@$(MAKE) --no-print-directory run-tests
 
+# The tests whose length is the point: each says with TEST_LONG what it does more.
+LONG_TESTS := tests/integration/test_determinism.py
+.PHONY: test-long
+test-long: test-deps  ## the long tests at their full length (determinism over 100 executions)
+	@$(MAKE) --no-print-directory -j$(JOBS) all corpus test-programs
+	TEST_LONG=1 BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --durations=20 $(LONG_TESTS)
+
 .PHONY: unit-tests run-tests test-native
 unit-tests: $(UNIT_BIN) $(BUILD)/tests/unit_expedia
 run-tests: run-unit
@@ -179,6 +186,7 @@ test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread
 include tests/programs.mk
 include tests/fuzz.mk
 include tests/bench.mk
+include tests/reproduce.mk
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
@@ -190,8 +198,12 @@ $(BUILD)/corpus/expedia/%: corpus/expedia/%.cc corpus/expedia/review_service.h
 $(BUILD)/tests/unit_expedia: corpus/expedia/review_service_test.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror $< -o $@ -lgtest -lgtest_main -lcpp-httplib -lpthread
+HELLO_JAVA := $(wildcard corpus/hello-world/*.java)
+$(BUILD)/corpus/hello-world/Hello.class: $(HELLO_JAVA)
+	@mkdir -p $(@D)
+	$(JDK)/bin/javac -d $(@D) $^
 .PHONY: corpus
-corpus: $(EXPEDIA)  ## build the example applications that need it
+corpus: $(EXPEDIA) $(BUILD)/corpus/hello-world/Hello.class  ## build the example applications that need it
 
 # --- the rest ---------------------------------------------------------------------------------
 compile_commands.json: Makefile $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(CLI_SRC)

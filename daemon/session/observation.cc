@@ -13,6 +13,11 @@ std::string path_of(const RpcRecord& rpc) {
   return std::string(split_target(rpc.target).path);
 }
 
+// Where a connect cannot tell RPCs apart: one call site under one path, to one service.
+Hash128 site_of(const RpcRecord& rpc) {
+  return combine(combine(rpc.parent, rpc.stack), hash_text(rpc.service));
+}
+
 // True when the cause of the RPC, and of the RPC that caused it, and so on, is known.
 bool root_is_known(const RpcsById& rpcs, const RpcRecord& start) {
   const RpcRecord* rpc = &start;
@@ -204,12 +209,37 @@ std::map<std::string, std::string> services_without_agent(const Config& config,
   return found;
 }
 
+Result<void> KnownRpcs::learn_concurrent_sites(const ExecutionRecord& record) {
+  std::unordered_map<Hash128, std::vector<const RpcRecord*>, Hash128Hasher> sites;
+  for (const RpcRecord& rpc : record.rpcs) sites[site_of(rpc)].push_back(&rpc);
+  for (const auto& [site, rpcs] : sites) {
+    // In order of issue: with one of the neighbours it would be concurrent, if with any.
+    bool concurrent = false;
+    for (size_t i = 1; i < rpcs.size() && !concurrent; ++i) {
+      concurrent = rpcs[i]->thread != rpcs[i - 1]->thread ||
+                   rpcs[i - 1]->finished_ns == 0 || rpcs[i]->issued_ns < rpcs[i - 1]->finished_ns;
+    }
+    if (!concurrent || !concurrent_sites_.insert(site).second) continue;
+    if (auto put = store_->set_meta("concurrent:" + to_hex(site), "1"); !put) return put;
+  }
+  return {};
+}
+
 Result<void> KnownRpcs::learn(const ExecutionRecord& record) {
+  if (auto learned = learn_concurrent_sites(record); !learned) return learned;
   const RpcsById rpcs = rpcs_by_id(record);
   for (const RpcRecord& rpc : record.rpcs) {
     const auto found = rpcs_.find(rpc.index);
-    const bool opens = (rpc.flags & kRpcOpensConnection) != 0;
-    if (found != rpcs_.end()) {
+    bool concurrent = concurrent_sites_.contains(site_of(rpc));
+    if (!concurrent && found == rpcs_.end()) {  // a resumed session may have noted it
+      const auto stored = store_->meta("concurrent:" + to_hex(site_of(rpc)));
+      concurrent = stored.ok() && stored.value().has_value();
+      if (concurrent) concurrent_sites_.insert(site_of(rpc));
+    }
+    const bool opens = !concurrent && (rpc.flags & kRpcOpensConnection) != 0;
+    if (found != rpcs_.end() && concurrent) {
+      if (!found->second.opens_connection) continue;
+    } else if (found != rpcs_.end()) {
       // An RPC that a connect of ours refused never had a connection: what is known stands.
       if (rpc.injected || (found->second.opens_connection == opens &&
                            found->second.connect_key == rpc.connect_key)) {
@@ -217,6 +247,7 @@ Result<void> KnownRpcs::learn(const ExecutionRecord& record) {
       }
     }
     InjectedFault known = describe_for_report(rpcs, rpc);
+    known.opens_connection = opens;
     Counterexample row;
     row.faults = {known};
     if (auto put = store_->set_meta("rpc:" + to_hex(rpc.index), to_json(row)); !put) return put;

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "daemon/agents/agent_hub.h"
@@ -65,8 +66,13 @@ class KnownRpcs {
   const InjectedFault* find(Hash128 index);
 
  private:
+  // Notes the call sites whose RPCs run concurrently: which of them connects first is the
+  // scheduler's choice, so that a connect says nothing about which RPC it is for.
+  Result<void> learn_concurrent_sites(const ExecutionRecord& record);
+
   search::SearchStore* store_;
   std::unordered_map<Hash128, InjectedFault, Hash128Hasher> rpcs_;
+  std::unordered_set<Hash128, Hash128Hasher> concurrent_sites_;
 };
 
 // Reads a record backwards: from an RPC to the services that led to it (["test", "users"]).

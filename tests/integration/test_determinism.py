@@ -1,0 +1,73 @@
+"""Every example application gives the same execution indexes each time it runs: over executions in one set of
+processes, over restarts of all services, under address-space randomisation.
+
+20 executions of each in `make test`, 100 in `make test-long`.
+"""
+import json
+import os
+import pathlib
+
+import pytest
+
+from conftest import CORPUS
+
+SESSIONS = 10 if os.environ.get("TEST_LONG") else 2  # each starts all services anew
+EXECUTIONS = 10  # in one session
+
+# hello-world speaks three runtimes.
+APPLICATIONS = {path.parent.name: path for path in sorted(CORPUS.glob("*/filibuster.json"))}
+APPLICATIONS |= {f"hello-world/{name}": CORPUS / "hello-world" / f"{name}.json" for name in ("node", "java")}
+
+
+def repeated(path):
+    """The configuration at `path` with its only test EXECUTIONS times; may stand in any folder."""
+    config = json.loads(path.read_text())
+    (test,) = config["tests"]
+    for row in [*config["services"], test]:
+        row["directory"] = str(path.parent)
+    config["default_faults"] = False
+    config["tests"] = [{**test, "name": f"execution {n}"} for n in range(1, EXECUTIONS + 1)]
+    return config
+
+
+def indexes(report):
+    """Of each execution the sorted (index, service, method) of its RPCs."""
+    return [sorted((rpc["index"], rpc["service"], rpc["method"]) for rpc in test["reference"])
+            for test in report["tests"]]
+
+
+def varied(test):
+    """What a run saw vary between its executions without faults, but for orders that no index depends on."""
+    return [row for row in test.get("nondeterminism", {}).get("varied", []) if row["effect"] != "none"]
+
+
+def test_addresses_are_randomised_here():
+    assert pathlib.Path("/proc/sys/kernel/randomize_va_space").read_text().strip() != "0"
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_every_execution_has_the_same_indexes(project, application):
+    project.write("filibuster.json", repeated(APPLICATIONS[application]))
+    seen = []
+    for _ in range(SESSIONS):
+        run = project.filibuster("run")
+        assert run.exit_code == 3, run  # without faults nothing is tested
+        # What varies would be masked, and be the same then.
+        assert not any(varied(test) for test in run.report["tests"]), run
+        executions = indexes(run.report)
+        assert len(executions) == EXECUTIONS, run
+        seen += executions
+    assert seen[0] and len({index for index, _, _ in seen[0]}) == len(seen[0]), "RPCs share an index"
+    for number, execution in enumerate(seen, 1):
+        assert execution == seen[0], f"execution {number} of {application} differs from the first"
+
+
+def test_an_application_that_varies_is_told_apart(project):
+    """The comparison above can fail: this test's requests carry its own process id."""
+    config = repeated(APPLICATIONS["cinema-1"])
+    for test in config["tests"]:
+        test["command"] = ("exec /usr/bin/python3 -c \"import os, requests; "
+                           "requests.get(os.environ['USERS_URL'] + f'/health?pid={os.getpid()}')\"")
+    project.write("filibuster.json", config)
+    report = project.filibuster("run").report
+    assert all(varied(test) for test in report["tests"]) or len({tuple(execution) for execution in indexes(report)}) == EXECUTIONS
