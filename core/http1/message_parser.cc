@@ -66,6 +66,13 @@ struct Callbacks {
         m->field_ = MessageParser::Field::kHost;
       } else if (equal_ignoring_case(name, "expect") && m->expect_.size == 0) {
         m->field_ = MessageParser::Field::kExpect;
+      } else if (equal_ignoring_case(name, "upgrade")) {
+        m->field_ = MessageParser::Field::kUpgrade;
+        if (m->upgrade_.size != 0) m->upgrade_.append(",", 1);
+      } else if (equal_ignoring_case(name, "http2-settings")) {
+        m->field_ = MessageParser::Field::kHttp2Settings;
+        // Exactly one is allowed (RFC 7540 §3.2.1).
+        if (m->http2_settings_.size != 0) m->http2_settings_.truncated = true;
       }
     }
     m->name_.size = 0;
@@ -133,7 +140,8 @@ void MessageParser::begin_message() {
   start_line_tail_size_ = 0;
   name_.size = expect_.size = filibuster_.size = host_.size = target_.size = 0;
   name_.truncated = expect_.truncated = filibuster_.truncated = host_.truncated = false;
-  target_.truncated = false;
+  upgrade_.size = http2_settings_.size = 0;
+  target_.truncated = upgrade_.truncated = http2_settings_.truncated = false;
 }
 
 // Finds the end of the start line, and refuses what llhttp lets pass: a CR that ends it alone, and
@@ -177,6 +185,12 @@ void MessageParser::take_field_value(const char* data, size_t size) {
     case Field::kExpect:
       expect_.append(data, size);
       return;
+    case Field::kUpgrade:
+      upgrade_.append(data, size);
+      return;
+    case Field::kHttp2Settings:
+      http2_settings_.append(data, size);
+      return;
     case Field::kFilibuster: {
       const uint64_t offset = message_bytes_ + static_cast<uint64_t>(data - piece_);
       if (filibuster_.size == 0) {
@@ -203,6 +217,23 @@ std::string_view MessageParser::host() const {
   return host.substr(0, kMaxHost);
 }
 
+// A list of protocols, of which h2c is one, and its settings.
+bool MessageParser::asks_for_h2c() const {
+  if (http2_settings_.size == 0 || http2_settings_.truncated || upgrade_.truncated) return false;
+  std::string_view rest = upgrade_.view();
+  while (!rest.empty()) {
+    const size_t comma = rest.find(',');
+    std::string_view token = trim_end(rest.substr(0, comma));
+    while (!token.empty() && (token.front() == ' ' || token.front() == '\t')) {
+      token.remove_prefix(1);
+    }
+    if (equal_ignoring_case(token, "h2c")) return true;
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
 // `end` = first byte after the head, in the current feed. False: not HTTP/1.x.
 bool MessageParser::complete_head(const char* end) {
   // llhttp takes any byte after the last CR.
@@ -221,6 +252,8 @@ bool MessageParser::complete_head(const char* end) {
     head.filibuster = trim_end(filibuster_.view());
     head.filibuster_offset = static_cast<size_t>(filibuster_offset_);
     head.expect_continue = equal_ignoring_case(trim_end(expect_.view()), "100-continue");
+    head.upgrade_h2c = asks_for_h2c();
+    if (head.upgrade_h2c) head.http2_settings = trim_end(http2_settings_.view());
     upgrades = parser_.method == HTTP_CONNECT;
   } else {
     const uint16_t status = parser_.status_code;

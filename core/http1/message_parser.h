@@ -46,6 +46,11 @@ struct MessageHead {
   std::string_view filibuster;
   size_t filibuster_offset = 0;  // where its value begins, from the start of the *message*
   bool expect_continue = false;
+  // Asks for HTTP/2 (Upgrade: h2c, RFC 7540 §3.2): if 101 answers, both directions go on with
+  // core/http2, ConnectionView::begin_upgraded(http2_settings). The server's first byte of it is
+  // the one after the head of its 101, the client's is the first after this request.
+  bool upgrade_h2c = false;
+  std::string_view http2_settings;  // as sent, with upgrade_h2c
   // responses
   uint16_t status = 0;
   // both
@@ -108,7 +113,7 @@ class MessageParser {
 
  private:
   friend struct Callbacks;  // llhttp's callbacks, in message_parser.cc
-  enum class Field : uint8_t { kOther, kHost, kFilibuster, kExpect };
+  enum class Field : uint8_t { kOther, kHost, kFilibuster, kExpect, kUpgrade, kHttp2Settings };
   enum class Expected : uint8_t { kOrdinary = 0, kNoBody = 1, kTunnel = 2 };
   template <size_t N>
   struct Text {  // keeps the first N bytes
@@ -127,6 +132,7 @@ class MessageParser {
   void take_body(const char* data, size_t size);
   Expected take_expected();
   std::string_view host() const;
+  bool asks_for_h2c() const;
 
   Direction direction_;
   ParseState state_ = ParseState::kStart;
@@ -158,6 +164,8 @@ class MessageParser {
   size_t start_line_tail_size_ = 0;
   Text<16> name_;  // of the current field; longer ones are of no interest
   Text<16> expect_;
+  Text<64> upgrade_;
+  Text<256> http2_settings_;  // truncated: too long, or more than one
   Text<128> filibuster_;
   Text<kMaxHost + 9> host_;  // with ":65535"
   Text<kMaxTarget> target_;

@@ -11,9 +11,9 @@
 namespace filibuster::http1 {
 
 struct TracedHead {
-  std::string method, target, host, filibuster;
+  std::string method, target, host, filibuster, http2_settings;
   bool target_truncated = false, expect_continue = false, has_content_length = false;
-  bool chunked = false, keep_alive = false;
+  bool chunked = false, keep_alive = false, upgrade_h2c = false;
   uint16_t status = 0;
   uint64_t content_length = 0;
   size_t filibuster_offset = 0, after_start_line = 0, head_size = 0;
@@ -49,11 +49,13 @@ class Tracer final : public Handler {
                     .target = std::string(h.target),
                     .host = std::string(h.host),
                     .filibuster = std::string(h.filibuster),
+                    .http2_settings = std::string(h.http2_settings),
                     .target_truncated = h.target_truncated,
                     .expect_continue = h.expect_continue,
                     .has_content_length = h.has_content_length,
                     .chunked = h.chunked,
                     .keep_alive = h.keep_alive,
+                    .upgrade_h2c = h.upgrade_h2c,
                     .status = h.status,
                     .content_length = h.content_length,
                     .filibuster_offset = h.filibuster_offset,

@@ -47,6 +47,26 @@ TEST(Requests, HeadSaysWhatWasSentAndWhere) {
   EXPECT_EQ(t->parser.message_bytes(), 0u);
 }
 
+TEST(Requests, ThatAskForHttp2SayIt) {
+  const std::string line = "GET / HTTP/1.1\r\nHost: a\r\n";
+  const std::string set = "HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n";
+  for (const char* upgrade :
+       {"Upgrade: h2c", "upgrade:  websocket, H2C ", "Upgrade: x\r\nUpgrade: h2c"}) {
+    Tracer* t = requests(line + set + upgrade + "\r\n\r\n");
+    EXPECT_TRUE(t->messages[0].head.upgrade_h2c) << upgrade;
+    EXPECT_EQ(t->messages[0].head.http2_settings, "AAMAAABkAAQCAAAAAAIAAAAA");
+    EXPECT_TRUE(t->messages[0].complete) << "an ordinary message until a 101 answers";
+  }
+  for (const std::string& fields :
+       {std::string("Upgrade: h2c\r\n"), set, set + "Upgrade: h2\r\n", set + "Upgrade: xh2c\r\n",
+        set + set + "Upgrade: h2c\r\n", "HTTP2-Settings: \r\nUpgrade: h2c\r\n" + std::string(),
+        "Upgrade: h2c\r\nHTTP2-Settings: " + std::string(300, 'A') + "\r\n"}) {
+    Tracer* t = requests(line + fields + "\r\n");
+    EXPECT_FALSE(t->messages[0].head.upgrade_h2c) << fields;
+    EXPECT_EQ(t->messages[0].head.http2_settings, "");
+  }
+}
+
 TEST(Requests, WithoutABodyHaveTheDigestOfNothing) {
   Tracer* t = requests("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_EQ(t->messages.size(), 1u);

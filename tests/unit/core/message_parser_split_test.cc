@@ -53,6 +53,10 @@ std::vector<Case> corpus() {
        {},
        "GET / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nCONNECT a:1 "
        "HTTP/1.1\r\n\r\nraw"},
+      {kQ,
+       {},
+       "GET / HTTP/1.1\r\nUpgrade: a, h2c\r\nHTTP2-Settings: AAMAAABk \r\n\r\nGET / "
+       "HTTP/1.1\r\n\r\n"},
       {kQ, {}, "GET http://h/ RTSP/1.0\r\n\r\n"},
       {kQ, {}, "GET / HTTP/1.1\r\n\r\nnonsense follows\r\n\r\n"},
       {kQ, {}, "GET / HTTP/1.1\rGET / HTTP/1.1\r\n\r\n"},
