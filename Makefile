@@ -107,7 +107,7 @@ $(BUILD)/bin/filibuster: $(call objects,cli/main.cc) $(BUILD)/lib/libcli.a $(BUI
 
 # One unit test program for each folder of tests/unit. What lives in other processes is linked into one of
 # them without its hooks (and without preload/memory/standard_library.cc, which traps operator new).
-UNIT_preload_agent := $(filter preload/agent/% preload/stack/% preload/runtime/% preload/interpose.cc,$(PRELOAD_SRC))
+UNIT_preload_agent := $(filter-out preload/hooks/% preload/memory/standard_library.cc,$(PRELOAD_SRC))
 UNIT_DIRS := $(sort $(foreach f,$(UNIT_SRC),$(word 3,$(subst /, ,$(f)))))
 UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/tests/unit_%)
 define unit_rule
