@@ -329,6 +329,17 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
     const auto place = entries_.find(rpc);
     return rpc != 0 && place != entries_.end() && place->second.issued ? &place->second : nullptr;
   };
+  // A stream was counted when it was opened, among all that had no payload yet. It is the k-th of
+  // its final signature: else k would depend on the order in which concurrent streams are opened.
+  std::unordered_map<Hash128, uint32_t, Hash128Hasher> counted;
+  const auto counter = [this](const Entry& e) {
+    return combine(e.record.signature, (index_parts_ & kIndexPath) != 0 ? e.record.parent_rpc : 0);
+  };
+  for (const Entry* e : order) {
+    if (e->finalized) continue;
+    uint32_t& most = counted[counter(*e)];
+    most = std::max(most, e->record.count);
+  }
   std::vector<const Entry*> chain;
   for (const Entry* start : order) {
     // Up to a resolved ancestor, then down again. A chain longer than all RPCs is a circle, which
@@ -343,6 +354,9 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
       const Entry& e = *chain.back();
       RpcRecord rpc = e.record;
       rpc.parent = e.wire_parent;
+      if (e.finalized) rpc.count = ++counted[counter(e)];
+      const bool recounted = rpc.count != e.record.count && (index_parts_ & kIndexCount) != 0;
+      if (recounted) rpc.index = extend_path(rpc.parent, rpc.signature, rpc.count, index_parts_);
       const auto parent = finals->find(rpc.parent_rpc);
       if (parent != finals->end()) {
         rpc.parent = parent->second.index;
@@ -415,7 +429,7 @@ ExecutionRecord Recorder::end(uint64_t now_ns) {
   explain_plan(&out);
   for (const RpcRecord& rpc : out.rpcs) {
     const Entry& entry = entries_.at(rpc.rpc);
-    memory_.remember(rpc, {entry.wire_index, entry.wire_parent, entry.wire_signature});
+    memory_.remember(rpc, {entry.wire_index, entry.wire_parent, entry.wire_signature, entry.record.count});
   }
   running_ = false;
   draft_ = {};

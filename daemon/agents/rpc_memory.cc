@@ -69,6 +69,7 @@ RpcMemory::Plan RpcMemory::expand(const std::vector<PlannedRpcFault>& plan) cons
     row.index = wire.index;
     row.parent = wire.parent;
     row.signature = wire.signature;
+    row.count = wire.count;
     out.rows.push_back(std::move(row));
     out.planned.push_back(i);
     // At connect the agent counts under wire names: the first row must not be found there.

@@ -18,6 +18,7 @@ class RpcMemory {
   // How the agents named an RPC when it was issued.
   struct WireNames {
     Hash128 index, parent, signature;
+    uint32_t count = 0;
   };
   // Only the first sight of an index is kept.
   void remember(const RpcRecord& rpc, const WireNames& wire);

@@ -136,6 +136,36 @@ TEST_F(RecorderTest, EveryIndexThatContainsAPreliminaryOneIsRewritten) {
   EXPECT_EQ(store.index, extend_path(movies.index, key(7), 1, kIndexAll));
 }
 
+TEST_F(RecorderTest, AStreamIsCountedAmongThoseOfItsFinalSignature) {
+  // Opened as the first, second and third of what looked the same; then the payloads come.
+  const Hash128 hello = key(71), world = key(72);
+  const auto finals = [&](std::vector<Hash128> signatures) {
+    begin(1);
+    for (uint32_t n = 1; n <= signatures.size(); ++n) {
+      RpcIssued stream = rpc(id(kTest, n), 0, {}, 5, "users", "/upload");
+      stream.flags = kRpcPreliminary;
+      stream.count = n;
+      stream.index = extend_path({}, stream.signature, n, kIndexAll);
+      emit(kTest, EventType::kRpcIssued, stream);
+      RpcFinalized finalized;
+      finalized.rpc = stream.rpc;
+      finalized.signature = signatures[n - 1];
+      finalized.index = extend_path({}, finalized.signature, n, kIndexAll);
+      emit(kTest, EventType::kRpcFinalized, finalized);
+    }
+    std::vector<std::pair<uint32_t, Hash128>> seen;
+    for (const RpcRecord& one : recorder_.end(1).rpcs) seen.emplace_back(one.count, one.index);
+    return seen;
+  };
+  const auto index = [](Hash128 signature, uint32_t k) {
+    return std::pair(k, extend_path({}, signature, k, kIndexAll));
+  };
+  EXPECT_EQ(finals({hello, world, hello}),
+            (std::vector{index(hello, 1), index(world, 1), index(hello, 2)}));
+  EXPECT_EQ(finals({world, hello, hello}),
+            (std::vector{index(world, 1), index(hello, 1), index(hello, 2)}));
+}
+
 TEST_F(RecorderTest, APlannedFaultUnderARewrittenIndexIsPlannedUnderItsWireIndexToo) {
   RpcIssued outer = rpc(id(kTest, 1), 0, {}, 5, "users", "/upload");
   outer.flags = kRpcPreliminary;
