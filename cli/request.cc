@@ -71,6 +71,7 @@ Result<Json> session_request(const char* mode, const SessionOptions& options,
     const std::filesystem::path whole = std::filesystem::path(client.directory) / file;
     request["directory"] = whole.lexically_normal().parent_path().string();
   }
+  if (!options.representation.empty()) request["representation"] = options.representation;
   request["overrides"] = overrides(options);
   // Without a file they stand in the configuration that was made above.
   if (!options.has_command && !line.faults.empty()) request["overrides"]["faults"] = line.faults;

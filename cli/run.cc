@@ -29,12 +29,7 @@ Work declare(CLI::App& app) {
                "really wait where a timeout is injected");
   app.add_flag("--restart-session", options->restart,
                "forget an interrupted session instead of continuing it");
-  app.add_option(
-         "--index-without", options->index_without,
-         "leave a part out of execution indexes: payload, stack, count or path (repeatable)")
-      ->type_name("PART")
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"payload", "stack", "count", "path"}));
+  declare_index_options(app, options.get());
   return [options](const Invocation& invocation) {
     options->has_command = invocation.has_command;
     options->command_line.command = invocation.command;

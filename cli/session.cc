@@ -216,6 +216,23 @@ void declare_common_options(CLI::App& app, SessionOptions* options) {
   app.add_flag("--json", options->json, "progress as JSON lines on standard output");
 }
 
+void declare_index_options(CLI::App& app, SessionOptions* options) {
+  app.add_option(
+         "--index-without", options->index_without,
+         "leave a part out of execution indexes: payload, stack, count or path (repeatable)")
+      ->type_name("PART")
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"payload", "stack", "count", "path"}));
+  app.add_option_function<std::string>(
+         "--signature",
+         [options](const std::string& signature) {
+           if (signature == "synchronous") options->index_without.emplace_back("payload");
+         },
+         "invocation signatures: asynchronous (default), or synchronous: --index-without payload")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"synchronous", "asynchronous"}));
+}
+
 void declare_source_options(CLI::App& app, SessionOptions* options) {
   CommandLineConfiguration* line = &options->command_line;
   app.add_option("-c,--config", options->config_file,

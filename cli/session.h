@@ -14,6 +14,8 @@ namespace filibuster::cli {
 // The options that say what is tested and where results go (run, trace), and --root and --json
 // alone.
 void declare_source_options(CLI::App& app, SessionOptions* options);
+// Which parts indexes have (run, trace).
+void declare_index_options(CLI::App& app, SessionOptions* options);
 void declare_common_options(CLI::App& app, SessionOptions* options);
 
 Client this_client();

@@ -24,6 +24,11 @@ int print_tree(const Daemon& daemon, int code) {
 Work declare(CLI::App& app) {
   auto options = std::make_shared<SessionOptions>();
   declare_source_options(app, options.get());
+  declare_index_options(app, options.get());
+  app.add_option("--representation", options->representation,
+                 "of the indexes: debugging, verbose or compact (default)")
+      ->type_name("FORM")
+      ->check(CLI::IsMember({"debugging", "verbose", "compact"}));
   return [options](const Invocation& invocation) {
     options->has_command = invocation.has_command;
     options->command_line.command = invocation.command;

@@ -160,6 +160,13 @@ ParsedRequest parse_session_request(const std::string& body) {
     if (request.mode == Mode::kReplay) request.config.index_parts = index_parts;
     request.config_text = text;
     request.restart = json.value("restart", false);
+    const auto representation = json.value("representation", "compact");
+    if (const auto known = parse_representation(representation)) {
+      request.representation = *known;
+    } else {
+      out.errors.push_back({"", 0, 0, "--representation " + representation +
+                                          ": expected debugging, verbose or compact"});
+    }
     request.client_pid = json.value("client_pid", 0);
     request.client_start_time = json.value("client_start_time", uint64_t{0});
     const Json overrides = json.value("overrides", Json::object());

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/report/finding.h"
+#include "daemon/report/representation.h"
 
 namespace filibuster {
 namespace {
@@ -103,7 +104,8 @@ Json row(const RpcRecord& rpc) {
       {"path", redact(rpc.target)},     {"count", rpc.count},
       {"cause", cause_name(rpc.cause)}, {"outcome", rpc.open ? "open" : outcome_name(rpc.outcome)},
       {"status", rpc.status},           {"response_size", rpc.response_size},
-      {"response", redact(sample)},     {"stack", rpc.stack_text}};
+      {"response", redact(sample)},     {"stack", rpc.stack_text},
+      {"tags", tags_of(rpc)}};
 }
 
 Json row(const search::SearchCounts& counts) {

@@ -328,7 +328,8 @@ std::string Session::summary(const SessionReport& report) const {
       break;
     case SessionRequest::Mode::kTrace:
       for (const TestReport& test : report.tests) {
-        out += (request_.tests.size() > 1 ? test.test + ":\n" : "") + tree_text(test.reference);
+        out += (request_.tests.size() > 1 ? test.test + ":\n" : "") +
+               trace_text(test.reference, request_.representation, request_.config.index_parts);
         for (const Finding& finding : test.findings) {
           out += "\nthe test failed: " + finding.first.detail + "\n" + finding.first.output + "\n";
         }

@@ -16,6 +16,7 @@
 #include "daemon/config/config.h"
 #include "daemon/lint/lint.h"
 #include "daemon/report/finding.h"
+#include "daemon/report/representation.h"
 #include "daemon/session/explorer.h"
 
 namespace filibuster {
@@ -26,6 +27,7 @@ struct SessionRequest {
   std::string config_text;
   std::vector<TestConfig> tests;  // those to explore
   bool restart = false;
+  Representation representation = Representation::kCompact;  // of what `trace` prints
   pid_t client_pid = 0;  // 0: nobody to watch
   uint64_t client_start_time = 0;
   std::vector<InjectedFault> faults;  // kReplay

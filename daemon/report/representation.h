@@ -1,0 +1,43 @@
+// The representations of an execution index (dissertation section 5.4), from what an RpcRecord
+// holds. An index is written as its elements from [] on, each of these parts in this order:
+//
+//   [metadata, invoking service, signature, synchronous part (stack), asynchronous part (payload)]|k
+//
+//   debugging  in clear, for people and projections
+//   verbose    each part by its SHA-1: equal parts are seen to be equal, texts are not shown
+//   compact    the one hash by which programs know the RPC (core/index/execution_index.h)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/index/execution_index.h"
+#include "daemon/agents/execution_record.h"
+
+namespace filibuster {
+
+enum class Representation : uint8_t { kCompact, kVerbose, kDebugging };
+std::optional<Representation> parse_representation(std::string_view name);
+
+// The elements of the index of `rpc`, outermost first. The parts that `index_parts` leaves out are
+// empty (count 0, no stack, zero payload); without the path there is one element. An ancestor that
+// `rpcs` does not have ends it there. Metadata: tags of what is known of the RPC (how its parent was
+// found; entry, preliminary, injected, ...), separated by a comma; they never enter an index.
+std::vector<IndexElement> index_elements(const std::vector<RpcRecord>& rpcs, const RpcRecord& rpc,
+                                         uint32_t index_parts);
+// Tags of one RPC: "by thread", "entry", "preliminary", "third party", ...
+std::vector<std::string> tags_of(const RpcRecord& rpc);
+
+std::string to_text(const std::vector<IndexElement>& index, Representation representation);
+
+// One index a line in order of issue; compact: the tree of finding.h.
+std::string trace_text(const std::vector<RpcRecord>& rpcs, Representation representation,
+                       uint32_t index_parts);
+
+// FIPS 180-4; 40 hexadecimal digits. Not for secrets: the verbose representation names parts by it.
+std::string sha1(std::string_view text);
+
+}  // namespace filibuster
