@@ -46,6 +46,12 @@ constinit thread_local bool t_serving __attribute__((tls_model("initial-exec")))
 // A request was read where no connection is known: without one, nothing is known.
 constinit thread_local bool t_stray __attribute__((tls_model("initial-exec"))) = false;
 
+// A request was read by a thread that waits for nobody else: this program serves by threads. One
+// that has read none, and was given none, is then known to work for none: a heartbeat that happens to
+// run while one request is open. (Where one thread reads for others, the rules of causality.h decide.)
+constinit std::atomic<bool> g_threads_serve{false};
+constinit thread_local bool t_inheriting __attribute__((tls_model("initial-exec"))) = false;
+
 // Requests that came while the one before on their connection was still open (pipelining): which of
 // them the application works on is its own secret. Remembered by id; the last ones.
 constexpr uint32_t kPipelined = 64;
@@ -105,7 +111,10 @@ Object* none() {
 
 Object* inherit(Object*, Object*) {
   HookScope scope;
-  return bytes_of(executing() ? inheritable_task() : TaskContext{});
+  t_inheriting = true;  // a thread that is started may read requests of its own
+  const TaskContext task = executing() ? inheritable_task() : TaskContext{};
+  t_inheriting = false;
+  return bytes_of(task);
 }
 
 Object* swap(Object*, Object* next) {
@@ -267,9 +276,19 @@ TaskContext task_of_connection(Object* held, Object* loop) {
   return task_of(request);
 }
 
+TaskContext task_of_thread() {
+  TaskContext task;
+  if (t_inheriting || !g_threads_serve.load(std::memory_order_relaxed)) return task;
+  CauseOf cause;
+  g_incoming.of_thread(&t_state.requests, &cause);  // forgets those that are closed
+  if (t_state.requests.size == 0) task.state = TaskContext::State::kNothing;
+  return task;
+}
+
 TaskContext current() {
   TaskContext task;
-  if (!g_ready.load(std::memory_order_acquire) || !cpython::usable()) return task;
+  if (!g_installed.load(std::memory_order_acquire) || !cpython::usable()) return task;
+  if (!g_ready.load(std::memory_order_acquire)) return task_of_thread();
   const cpython::Scope scope;
   Object* loop = running_loop();
   if (Object* request = value_of(g_request)) {
@@ -287,6 +306,8 @@ TaskContext current() {
     }
     // A task of a server's loop that no connection has led to.
     if (!any && t_serving && !t_stray) task.state = TaskContext::State::kNothing;
+  } else {
+    task = task_of_thread();
   }
   api().error_clear();
   if (loop != nullptr) api().decrease_reference(loop);
@@ -311,16 +332,15 @@ void put_request(Object* held, Object* bytes, uint64_t rpc) {
 
 void incoming(const RpcContext& request) {
   if (!g_installed.load(std::memory_order_acquire) || !cpython::usable()) return;
-  if (!g_ready.load(std::memory_order_acquire)) {
-    swap_task({});
-    return;
-  }
-  const cpython::Scope scope;
-  Object* loop = running_loop();
-  if (loop == nullptr) {
+  Object* loop = nullptr;
+  const auto read_by_thread = [] {
     swap_task({});  // what this thread inherited is not what it works for from now on
-    return;
-  }
+    if (!t_state.multiplexing) g_threads_serve.store(true, std::memory_order_relaxed);
+  };
+  if (!g_ready.load(std::memory_order_acquire)) return read_by_thread();
+  const cpython::Scope scope;
+  loop = running_loop();
+  if (loop == nullptr) return read_by_thread();
   TaskContext task;
   task.state = TaskContext::State::kRequest;
   task.cause = request;

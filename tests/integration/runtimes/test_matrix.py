@@ -19,7 +19,7 @@ SERVERS = {
 WHOLE = [(server, client, number) for server, clients in SERVERS.items() for client in clients
          for number in ((1, 2) if server == "gunicorn-sync" else (1, 2, 8))]
 PAIRWISE = [("werkzeug", "requests", 8), ("werkzeug", "pool", 2), ("gunicorn-gthread", "http.client", 8),
-            ("gunicorn-gthread", "thread", 2), ("gunicorn-sync", "urllib3", 2),
+            ("gunicorn-gthread", "thread", 1), ("gunicorn-sync", "urllib3", 2),
             ("streams", "streams", 8), ("streams", "gather", 2), ("aiohttp", "aiohttp", 8), ("aiohttp", "to_thread", 1),
             ("uvicorn", "httpx", 8), ("uvicorn", "executor", 2), ("fastapi", "requests", 8)]
 
