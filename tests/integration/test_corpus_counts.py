@@ -50,6 +50,13 @@ def test_the_published_faults_take_the_published_executions(project, application
     assert run.executed == derived(application)[", ".join(PUBLISHED_FAULTS)][1 if reduce else 0], run
 
 
+@pytest.mark.parametrize("runtime", ["node", "java"])
+def test_the_concurrent_calls_of_other_runtimes_take_the_derived_executions(project, runtime):
+    run = project.filibuster("run", "-c", CORPUS / "hello-world" / f"{runtime}.json", *published(), "--no-reduction")
+    assert run.exit_code == 0 and run.test["finished"], run
+    assert run.executed == derived("hello-world")[", ".join(PUBLISHED_FAULTS)][0], run
+
+
 def test_without_invocation_counts_the_derived_number_is_missed(project):
     run = project.filibuster("run", "-c", CORPUS / "cinema-3" / "filibuster.json", "--no-reduction",
                              "--index-without", "count")

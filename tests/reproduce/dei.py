@@ -31,8 +31,7 @@ COLUMNS = [(), ("count",), ("stack",), ("count", "stack"), ("path", "count", "st
 
 SIZES = [2, 4, 8, 16, 32, 64]
 PUBLISHED_SHARES = {2: "44 %", 16: "80 %", 32: "96 %", 64: "98 %"}
-# Left out besides: the RPCs come from one call site, so its stack tells none of them apart.
-RUNTIMES = {"Python": ("filibuster.json", []), "Node": ("node.json", []), "Java": ("java.json", ["stack"])}
+RUNTIMES = {"Python": ("filibuster.json", []), "Node": ("node.json", []), "Java": ("java.json", [])}
 
 
 class Failed(Exception):
