@@ -17,6 +17,11 @@ $(BUILD)/lib/libtorture.so: tests/torture/torture.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Wall -Wextra -Werror -fPIC -shared -o $@ $<
 
+$(BUILD)/tests/java/%.class: tests/programs/java/%.java
+	@mkdir -p $(@D)
+	$(JDK)/bin/javac -nowarn -g:source,lines -d $(@D) $<
+JAVA_PROGRAMS := $(patsubst tests/programs/java/%.java,$(BUILD)/tests/java/%.class,$(wildcard tests/programs/java/*.java))
+
 .PHONY: test-programs bench-programs
-test-programs: $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/lib/libtorture.so
+test-programs: $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench

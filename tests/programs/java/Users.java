@@ -7,6 +7,7 @@
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.HttpURLConnection;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -14,9 +15,6 @@ import java.net.URL;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.List;
 import java.util.Timer;
 import java.util.TimerTask;
 import java.util.concurrent.BlockingQueue;
@@ -24,17 +22,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 public class Users {
-    interface Calls {
-        int status(String kind, String id) throws Exception;
-    }
-
     static String leaf;
     static final HttpClient client = HttpClient.newHttpClient();
     static final ExecutorService pool = Executors.newFixedThreadPool(3);
@@ -44,7 +37,11 @@ public class Users {
     static int get(String path) throws IOException {
         HttpURLConnection call = (HttpURLConnection) new URL(leaf + path).openConnection();
         int status = call.getResponseCode();
-        (status < 400 ? call.getInputStream() : call.getErrorStream()).readAllBytes();
+        try (InputStream body = status < 400 ? call.getInputStream() : call.getErrorStream()) {
+            if (body != null) {  // an error without a body has none
+                body.readAllBytes();
+            }
+        }
         return status;
     }
 
@@ -59,19 +56,19 @@ public class Users {
     // --- the ways ------------------------------------------------------------------------------
 
     static int twoSites(String id) throws IOException {
-        int first = get("/leaf/two/" + id);
-        int second = get("/leaf/two/" + id);
+        int first = get("/leaf/two/" + id);  // site two-first
+        int second = get("/leaf/two/" + id);  // site two-second
         return Math.max(first, second);
     }
 
     static int chain(String id) {
-        return getAsync("/leaf/chain/" + id)
-            .thenCompose(one -> getAsync("/leaf/chain/" + id))
-            .thenCompose(two -> getAsync("/leaf/chain/" + id).thenApply(three -> Math.max(two, three)))
+        return getAsync("/leaf/chain/" + id)  // site chain-first
+            .thenCompose(one -> getAsync("/leaf/chain/" + id))  // site chain-second
+            .thenCompose(two -> getAsync("/leaf/chain/" + id).thenApply(three -> Math.max(two, three)))  // site chain-third
             .join();
     }
 
-    static int supply(String kind, String id) throws Exception {
+    static int supply(String id) throws Exception {
         CompletableFuture<Integer> first = CompletableFuture.supplyAsync(() -> unchecked("/leaf/supply/" + id));
         CompletableFuture<Integer> second = CompletableFuture.supplyAsync(() -> unchecked("/leaf/supply/" + id), pool);
         return first.thenCombineAsync(second, (a, b) -> Math.max(a, Math.max(b, unchecked("/leaf/supply/" + id)))).get();
@@ -90,7 +87,7 @@ public class Users {
         Thread own = new Thread() {
             @Override
             public void run() {
-                status[0] = unchecked("/leaf/thread/" + id);
+                status[0] = unchecked("/leaf/thread/" + id);  // site thread
             }
         };
         own.start();
@@ -100,12 +97,12 @@ public class Users {
 
     static int timer(String id) throws Exception {
         CompletableFuture<Integer> result = new CompletableFuture<>();
-        later.schedule(() -> result.complete(unchecked("/leaf/timer/" + id)), 1, TimeUnit.MILLISECONDS);
+        later.schedule(() -> result.complete(unchecked("/leaf/timer/" + id)), 1, TimeUnit.MILLISECONDS);  // site timer
         return result.get();
     }
 
-    static int parallel(String id) throws Exception {
-        return IntStream.range(0, 4).parallel().map(i -> unchecked("/leaf/parallel/" + id)).max().getAsInt();
+    static int parallel(String id) {
+        return IntStream.range(0, 4).parallel().map(i -> unchecked("/leaf/parallel/" + id)).max().getAsInt();  // site parallel
     }
 
     static int handed(String id) throws Exception {
@@ -119,19 +116,19 @@ public class Users {
         String kind = path[1];
         String id = path[2];
         if (kind.equals("async")) {  // answers after the handler has returned
-            getAsync("/leaf/async/" + id).whenComplete((status, error) -> answer(exchange, error == null ? status : 502));
+            getAsync("/leaf/async/" + id).whenComplete((status, error) -> answer(exchange, error == null ? status : 502));  // site async
             return;
         }
         int status;
         try {
             switch (kind) {
-                case "blocking": status = get("/leaf/blocking/" + id); break;
+                case "blocking": status = get("/leaf/blocking/" + id); break;  // site blocking
                 case "two": status = twoSites(id); break;
-                case "send": status = client.send(request("/leaf/send/" + id), BodyHandlers.ofString()).statusCode(); break;
+                case "send": status = client.send(request("/leaf/send/" + id), BodyHandlers.ofString()).statusCode(); break;  // site send
                 case "chain": status = chain(id); break;
-                case "pool": status = pool.submit(() -> get("/leaf/pool/" + id)).get(); break;
+                case "pool": status = pool.submit(() -> get("/leaf/pool/" + id)).get(); break;  // site pool
                 case "execute": status = executed(id); break;
-                case "supply": status = supply(kind, id); break;
+                case "supply": status = supply(id); break;
                 case "thread": status = thread(id); break;
                 case "timer": status = timer(id); break;
                 case "parallel": status = parallel(id); break;
@@ -147,7 +144,7 @@ public class Users {
 
     static int executed(String id) throws Exception {
         CompletableFuture<Integer> result = new CompletableFuture<>();
-        pool.execute(() -> result.complete(unchecked("/leaf/execute/" + id)));
+        pool.execute(() -> result.complete(unchecked("/leaf/execute/" + id)));  // site execute
         return result.get();
     }
 
