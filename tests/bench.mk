@@ -13,10 +13,13 @@ $(BUILD)/obj/pic/index_bench.o: tests/bench/index_bench.cc
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -fPIC -c $< -o $@
 $(BUILD)/tests/native_index_bench: tests/bench/native_index_bench.cc $(BUILD)/tests/libindex_bench.so
 	$(CXX) $(CXXFLAGS) -o $@ $^ -Wl,-rpath,'$$ORIGIN'
+$(BUILD)/tests/libjvm_index_bench.so: tests/bench/jvm_index_bench.cc tests/bench/JvmIndexBench.java $(BUILD)/tests/libindex_bench.so
+	$(JDK)/bin/javac -nowarn -g:source,lines -d $(@D)/java tests/bench/JvmIndexBench.java
+	$(CXX) $(CXXFLAGS) -fPIC -shared -isystem $(JDK)/include -isystem $(JDK)/include/linux -o $@ $< $(BUILD)/tests/libindex_bench.so -Wl,-rpath,'$$ORIGIN'
 
 .PHONY: bench bench-run
 bench: test-deps  ## every figure as a ratio, with its control (about 20 minutes)
-	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/native_index_bench
+	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/native_index_bench $(BUILD)/tests/libjvm_index_bench.so
 	@$(MAKE) --no-print-directory bench-run
 # A bound that is missed is printed and does not keep the others from being measured.
 bench-run:
@@ -27,6 +30,8 @@ bench-run:
 	echo "== an index, 30 frames, C++ and CPython"; \
 	  $(BUILD)/tests/native_index_bench || failed="$$failed native-index"; \
 	  $(PYTHON) tests/bench/python_index_bench.py --build $(BUILD) || failed="$$failed python-index"; \
+	echo "== an index, 30 frames, JVM"; \
+	  $(JDK)/bin/java -cp $(BUILD)/tests/java JvmIndexBench $(abspath $(BUILD))/tests/libjvm_index_bench.so 30 || failed="$$failed jvm-index"; \
 	echo "== wrk against a C++ server, preloaded without a session"; \
 	  $(PYTHON) tests/bench/wrk_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed wrk"; \
 	echo "== an execution of cinema-1 beside its plain functional test"; \
