@@ -108,10 +108,12 @@ def test_one_call_for_each_element_of_a_list_is_found(project):
 
 def test_calls_of_a_background_thread_have_no_known_cause(project):
     test = lint(project, application("background"))
-    assert found(test) == ["unknown-cause"]
-    assert only(test, "unknown-cause")["rpcs"][0]["caller"] == "front"
+    # A beat that was sent before the execution began and arrives in it has no known caller either.
+    assert set(found(test)) == {"unknown-cause"}
+    callers = {finding["rpcs"][0]["caller"] for finding in test["findings"]}
+    assert "front" in callers and callers <= {"front", ""}
     assert test["probes"] == 0
-    assert [skip["reason"] for skip in test["not_probed"]] == ["its cause is not known"]
+    assert {skip["reason"] for skip in test["not_probed"]} == {"its cause is not known"}
 
 
 # --- probes -------------------------------------------------------------------------------------

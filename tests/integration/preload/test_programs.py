@@ -180,7 +180,7 @@ def test_streams_of_asyncio(project):
     expected = under("/a", "/a/0", "/a/1") + under("/b", "/b/0", "/b/1")
     assert chains(run) == sorted(expected + [line.replace("GET /c 200", "POST /c 200")
                                              for line in under("/c", "/c/0", "/c/1")])
-    assert causes(run, "web") == {"only-active"}
+    assert causes(run, "web") == {"task"}
 
 
 def test_services_in_cpp(project):
