@@ -27,6 +27,8 @@ Json overrides(const SessionOptions& options) {
   if (options.no_reduction) out["reduce"] = false;
   if (options.max_executions != 0) out["max_executions"] = options.max_executions;
   if (options.max_faults != 0) out["max_faults"] = options.max_faults;
+  if (options.reference_executions != 0)
+    out["reference_executions"] = options.reference_executions;
   if (options.stop_at_first) out["stop_at_first"] = true;
   if (options.real_timeouts) out["fast_timeouts"] = false;
   for (const std::string& part : options.index_without) out["index"][part] = false;

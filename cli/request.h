@@ -24,6 +24,7 @@ struct SessionOptions {
   bool real_timeouts = false;
   uint64_t max_executions = 0;
   uint32_t max_faults = 0;
+  uint32_t reference_executions = 0;
   std::string representation;              // of what `trace` prints; "": compact
   std::vector<std::string> index_without;  // payload | stack | count | path
   bool json = false;

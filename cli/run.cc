@@ -24,6 +24,11 @@ Work declare(CLI::App& app) {
       ->type_name("N");
   app.add_option("--max-faults", options->max_faults, "at most N faults in one execution")
       ->type_name("N");
+  app.add_option("--reference-executions", options->reference_executions,
+                 "run N times without faults first and mask what varies (default 2; 1: compare "
+                 "nothing)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100));
   app.add_flag("--stop-at-first", options->stop_at_first, "stop at the first failure");
   app.add_flag("--real-timeouts", options->real_timeouts,
                "really wait where a timeout is injected");

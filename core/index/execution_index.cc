@@ -1,5 +1,7 @@
 #include "core/index/execution_index.h"
 
+#include "core/index/masks.h"
+
 namespace filibuster {
 namespace {
 
@@ -34,13 +36,22 @@ Target origin_form(std::string_view method, std::string_view target) {
 // Calls `put` with the pieces of "m|METHOD path|a1,a2": the one place that knows this form.
 template <typename Put>
 void signature_pieces(std::string_view service, std::string_view method, std::string_view target,
-                      Put put) {
+                      uint64_t masked, Put put) {
   const Target split = origin_form(method, target);
   put(service);
   put("|");
   put(method);
   put(" ");
-  put(split.path);
+  if (masked == 0) {
+    put(split.path);
+  } else {
+    bool slash = split.path.starts_with('/');
+    each_segment(split.path, [&](uint32_t number, std::string_view segment) {
+      if (slash) put("/");
+      slash = true;
+      put(segment_masked(masked, number) ? std::string_view("*") : segment);
+    });
+  }
   put("|");
   std::string_view rest = split.query;
   bool first = true;
@@ -63,23 +74,32 @@ Target split_target(std::string_view target) {
   return {target.substr(0, mark), target.substr(mark + 1)};
 }
 
+std::string_view request_path(std::string_view method, std::string_view target) {
+  return origin_form(method, target).path;
+}
+
 Hash128 http_signature_hash(std::string_view service, std::string_view method,
-                            std::string_view target) {
+                            std::string_view target, uint64_t masked) {
   HashStream stream;
   stream.reset();
-  signature_pieces(service, method, target, [&](std::string_view piece) { stream.update(piece); });
+  signature_pieces(service, method, target, masked,
+                   [&](std::string_view piece) { stream.update(piece); });
   return stream.digest();
 }
 
 std::string http_signature_text(std::string_view service, std::string_view method,
-                                std::string_view target) {
+                                std::string_view target, uint64_t masked) {
   std::string text;
-  signature_pieces(service, method, target, [&](std::string_view piece) { text += piece; });
+  signature_pieces(service, method, target, masked, [&](std::string_view piece) { text += piece; });
   return text;
 }
 
 Hash128 http_payload_hash(std::string_view target, Hash128 body) {
-  return combine(hash_text(split_target(target).query), body);
+  return http_payload_hash(hash_text(split_target(target).query), body);
+}
+
+Hash128 http_payload_hash(Hash128 query, Hash128 body) {
+  return combine(query, body);
 }
 
 Hash128 invocation_signature(Hash128 signature, Hash128 payload, Hash128 stack, uint32_t parts) {

@@ -28,13 +28,18 @@ enum IndexParts : uint32_t {
 // Signature (m, f, a) of an HTTP request: m = target service (a name, never host:port), f = method
 // and path without the query, a = names of the query arguments in the order of the request.
 // Written "m|METHOD path|a1,a2". Returns the hash of that text; never allocates.
+// `masked`: segments of the path that vary (masks.h); each is written "*".
 Hash128 http_signature_hash(std::string_view service, std::string_view method,
-                            std::string_view target);
+                            std::string_view target, uint64_t masked = 0);
 std::string http_signature_text(std::string_view service, std::string_view method,
-                                std::string_view target);
+                                std::string_view target, uint64_t masked = 0);
+// The path that enters it: that of the origin form ("/a" of "http://host/a?b"), without the query.
+std::string_view request_path(std::string_view method, std::string_view target);
 
 // Payload p of an HTTP request: the query string and the body digest.
 Hash128 http_payload_hash(std::string_view target, Hash128 body);
+// The same from digests, where either leaves out what is masked (body_walker.h).
+Hash128 http_payload_hash(Hash128 query, Hash128 body);
 
 // Invocation signature r = (s, p, t); parts that are off are left out. `payload` is zero while
 // an index is preliminary (the body is not complete).

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/index/body_walker.h"
+
 namespace filibuster {
 namespace {
 
@@ -91,6 +93,9 @@ bool fields(E& e, V& v) {
     return v(e.reason) && v(e.outgoing) && v(e.peer) && v(e.service);
   } else if constexpr (kIs<RpcFinalized, E>) {
     return v(e.rpc) && v(e.payload) && v(e.signature) && v(e.index);
+  } else if constexpr (kIs<RpcFields, E>) {
+    return v(e.rpc) && v(e.response) && v(e.form) && v(e.whole) && v(e.size) && v(e.plain) &&
+           v(e.leaves);
   } else {
     static_assert(kIs<Note, E>);
     return v(e.text);
@@ -107,6 +112,8 @@ bool in_range(const E& e) {
     return e.outcome >= RpcOutcome::kAnswered && e.outcome <= RpcOutcome::kGarbled;
   } else if constexpr (kIs<FaultFired, E>) {
     return e.how <= static_cast<uint8_t>(FaultHow::kLeaseExpired);
+  } else if constexpr (kIs<RpcFields, E>) {
+    return e.form <= static_cast<uint8_t>(BodyForm::kOther);
   } else if constexpr (kIs<NotInterposed, E>) {
     return e.reason >= NotInterposedReason::kTls &&
            e.reason <= NotInterposedReason::kForeignDescriptor;

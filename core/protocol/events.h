@@ -22,6 +22,7 @@ enum class EventType : uint16_t {
   kNotInterposed = 7,
   kRpcFinalized = 8,  // a preliminary index got its payload
   kNote = 9,          // something the report must say (a forged header, no libunwind, ...)
+  kRpcFields = 10,    // the fields of a body, where the session asks for them
 };
 
 // How the parent of an RPC was found (design.md law 3).
@@ -144,13 +145,25 @@ struct Note {
   std::string_view text;
 };
 
+// The leaves of one body (core/index/body_walker.h), so that executions can be compared field by
+// field. A complete body only.
+struct RpcFields {
+  uint64_t rpc = 0;
+  uint8_t response = 0;  // 1: of the response, 0: of the request
+  uint8_t form = 0;      // BodyForm
+  uint8_t whole = 0;     // 1: `leaves` has all of them
+  uint64_t size = 0;     // of the body
+  Hash128 plain;         // its digest with nothing masked
+  std::string_view leaves;  // each: 64-bit hash of the value, 16-bit length of the path, the path
+};
+
 // Encoders: number of bytes written into `out`, 0 if it does not fit. Texts longer than 65535 bytes
 // are cut. Decoders: false if malformed; the views point into `data`.
 inline constexpr size_t kMaxEvent = 64 * 1024;
 // Every event that is encoded, once.
 #define FILIBUSTER_EVENTS(Do)                                                                  \
   Do(RpcIssued) Do(RpcReceived) Do(RpcFinished) Do(IncomingFinished) Do(FaultFired) Do(Listen) \
-      Do(NotInterposed) Do(RpcFinalized) Do(Note)
+      Do(NotInterposed) Do(RpcFinalized) Do(Note) Do(RpcFields)
 #define FILIBUSTER_EVENT(Type)                                 \
   size_t encode(const Type& event, uint8_t* out, size_t size); \
   bool decode(const uint8_t* data, size_t size, Type* out);

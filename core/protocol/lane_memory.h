@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/hash.h"
+#include "core/index/masks.h"
 
 namespace filibuster {
 
@@ -83,6 +84,12 @@ enum LaneOptions : uint32_t {
   kOptionFaultTestCalls = 1u << 1,  // informational; the daemon plans
 };
 
+// What agents do with the fields of requests and responses beyond their digests.
+enum FieldOptions : uint32_t {
+  kFieldsMasked = 1u << 0,    // `masks` has rules
+  kFieldsReported = 1u << 1,  // every body's fields go to the daemon (reference executions)
+};
+
 struct LaneMemory {
   uint64_t magic;
   uint16_t major;
@@ -104,13 +111,16 @@ struct LaneMemory {
   std::atomic<uint32_t> target_version;  // seqlock over targets: odd while the daemon writes
   uint32_t target_count;
   std::atomic<uint32_t> counters_lost;  // a table was full: the execution is incomplete
-  uint32_t reserved[9];
+  std::atomic<uint32_t> field_options;  // FieldOptions; changes between executions only
+  std::atomic<uint32_t> mask_sequence;  // seqlock over masks: odd while the daemon writes
+  uint32_t reserved[7];
 
   PlanEntry plan[kMaxPlanEntries];
   Target128 targets[kMaxTargets];
   CounterSlot counters[kCounterSlots];
   SiteSlot sites[kSiteSlots];
   uint8_t blob[kBlobSize];
+  MaskTable masks;
 };
 
 }  // namespace filibuster

@@ -80,6 +80,8 @@ class Hub final : public AgentHub {
   std::string address() const override { return "unix:" + socket_path_; }
   void add_targets(const std::vector<TargetRow>& rows) override;
   void freeze_names() override;
+  void set_masks(const MaskTable& masks) override;
+  void report_fields(bool wanted) override;
   Result<void> begin_execution(uint32_t execution,
                                const std::vector<PlannedRpcFault>& plan) override;
   bool wait_quiescent(milliseconds timeout) override;
@@ -467,6 +469,17 @@ void Hub::freeze_names() {
   const std::lock_guard lock(mutex_);
   drain_all();  // what was reported until now is part of the frozen table
   names_frozen_ = true;
+}
+
+void Hub::set_masks(const MaskTable& masks) {
+  const std::lock_guard lock(mutex_);
+  lane_->write_masks(masks);
+  recorder_.forget_rpcs();
+}
+
+void Hub::report_fields(bool wanted) {
+  const std::lock_guard lock(mutex_);
+  lane_->report_fields(wanted);
 }
 
 Result<void> Hub::begin_execution(uint32_t execution, const std::vector<PlannedRpcFault>& plan) {

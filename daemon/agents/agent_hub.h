@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/index/masks.h"
 #include "core/result.h"
 #include "daemon/agents/execution_record.h"
 
@@ -55,6 +56,11 @@ class AgentHub {
   // Names found from now on still enter the table, and set names_changed, also between executions
   // (before, only during one); call after the reference.
   virtual void freeze_names() = 0;
+
+  // What the agents leave out of indexes from the next execution on. Not during one.
+  virtual void set_masks(const MaskTable& masks) = 0;
+  // Records have the fields of every body from the next execution on (reference executions).
+  virtual void report_fields(bool wanted) = 0;
 
   // The plan is in lane memory, counters are cleared, then the execution begins. Execution numbers
   // grow. Error: the plan does not fit.

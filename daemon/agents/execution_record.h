@@ -9,12 +9,23 @@
 
 #include "core/fault/fault.h"
 #include "core/hash.h"
+#include "core/index/body_walker.h"
 #include "core/protocol/events.h"
 
 namespace filibuster {
 
 // Stands in `RpcRecord::fault_detail` when a silence lasted until the hang limit: a finding.
 inline constexpr std::string_view kCallerHasNoTimeout = "caller has no timeout";
+
+// The fields of one body, where the execution reported them (AgentHub::report_fields).
+struct BodyFields {
+  bool known = false;  // the body was complete, and an agent reported it
+  bool whole = false;  // `leaves` are all of them
+  BodyForm form = BodyForm::kEmpty;
+  uint64_t size = 0;
+  Hash128 plain;       // digest of the body with nothing masked
+  std::vector<std::pair<std::string, uint64_t>> leaves;  // path (body_walker.h), hash of the value
+};
 
 struct RpcRecord {
   uint64_t rpc = 0;
@@ -40,6 +51,7 @@ struct RpcRecord {
   Hash128 response;      // digest of the response body
   uint64_t response_size = 0;
   std::string response_sample;
+  BodyFields request_fields, response_fields;
   bool injected = false;     // a fault of ours was injected
   FaultSpec fault;           // what was injected
   std::string fault_detail;  // "reset instead of refused: the connection was open"

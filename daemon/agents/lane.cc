@@ -100,6 +100,23 @@ Result<void> Lane::write_plan(std::span<const PlannedRpcFault> rows) {
   return {};
 }
 
+void Lane::set_field_option(FieldOptions option, bool on) {
+  const uint32_t others = memory_->field_options.load(std::memory_order_relaxed) & ~option;
+  memory_->field_options.store(on ? others | option : others, std::memory_order_release);
+}
+
+void Lane::write_masks(const MaskTable& masks) {
+  {
+    const SequenceWrite write(&memory_->mask_sequence);
+    memory_->masks = masks;
+  }
+  set_field_option(kFieldsMasked, masks.rule_count != 0);
+}
+
+void Lane::report_fields(bool wanted) {
+  set_field_option(kFieldsReported, wanted);
+}
+
 void Lane::write_targets(std::span<const Target128> targets) {
   const size_t count = std::min<size_t>(targets.size(), kMaxTargets);
   const SequenceWrite write(&memory_->target_version);

@@ -24,6 +24,10 @@ class Lane {
   // Replaces the plan under its seqlock; entry i of lane memory is row i. Error: it does not fit,
   // then the old plan stands.
   Result<void> write_plan(std::span<const PlannedRpcFault> rows);
+  // Replaces the masks under their seqlock. Between executions.
+  void write_masks(const MaskTable& masks);
+  // Every body's fields are reported from the next execution on, or no more.
+  void report_fields(bool wanted);
   void write_targets(std::span<const Target128> targets);
 
   // Clears the counters, then opens the lane for `execution`.
@@ -42,6 +46,7 @@ class Lane {
 
  private:
   Lane() = default;
+  void set_field_option(FieldOptions option, bool on);
   LaneState state() const {
     return static_cast<LaneState>(memory_->state.load(std::memory_order_relaxed));
   }

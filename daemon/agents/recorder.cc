@@ -1,6 +1,7 @@
 #include "daemon/agents/recorder.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "core/index/execution_index.h"
@@ -35,6 +36,22 @@ std::string rpc_text(const RpcRecord& rpc) {
 
 std::string number_text(uint64_t rpc) {
   return "agent " + std::to_string(rpc >> 32) + ", RPC " + std::to_string(rpc & 0xffffffffu);
+}
+
+// False: cut short.
+bool read_leaves(std::string_view bytes, std::vector<std::pair<std::string, uint64_t>>* out) {
+  while (!bytes.empty()) {
+    uint64_t value = 0;
+    uint16_t length = 0;
+    if (bytes.size() < sizeof value + sizeof length) return false;
+    std::memcpy(&value, bytes.data(), sizeof value);
+    std::memcpy(&length, bytes.data() + sizeof value, sizeof length);
+    bytes.remove_prefix(sizeof value + sizeof length);
+    if (bytes.size() < length) return false;
+    out->emplace_back(bytes.substr(0, length), value);
+    bytes.remove_prefix(length);
+  }
+  return true;
 }
 
 // RPCs that a record can list but whose end no caller reports: the incoming side ends them.
@@ -84,6 +101,8 @@ bool Recorder::event(const EventSource& source, const EventHead& head,
       return take<RpcFinalized>(source, head, payload);
     case EventType::kNote:
       return take<Note>(source, head, payload);
+    case EventType::kRpcFields:
+      return take<RpcFields>(source, head, payload);
     case EventType::kListen:
     case EventType::kFiller:
       return true;  // the table of targets is the hub's
@@ -263,6 +282,19 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcFin
   rpc.signature = event.signature;
   rpc.index = event.index;
   rpc.flags = static_cast<uint16_t>(rpc.flags & ~kRpcPreliminary);
+}
+
+void Recorder::on(const EventSource& source, const EventHead& head, const RpcFields& event) {
+  Entry* entry = this->entry(source, head, event.rpc);
+  if (entry == nullptr) return;
+  BodyFields& fields =
+      event.response != 0 ? entry->record.response_fields : entry->record.request_fields;
+  fields = {};
+  fields.known = true;
+  fields.form = static_cast<BodyForm>(event.form);
+  fields.size = event.size;
+  fields.plain = event.plain;
+  fields.whole = event.whole != 0 && read_leaves(event.leaves, &fields.leaves);
 }
 
 void Recorder::on(const EventSource& source, const EventHead&, const NotInterposed& event) {

@@ -45,6 +45,9 @@ class Recorder {
     return running_ && entry < expanded_.rows.size() ? &expanded_.rows[entry].fault : nullptr;
   }
 
+  // Indexes are formed in another way from now on: what they named before is not meant any more.
+  void forget_rpcs() { memory_ = {}; }
+
   // False: the bytes are not an event of that type.
   bool event(const EventSource& source, const EventHead& head, std::span<const uint8_t> payload);
   // All that this agent has open ends now.
@@ -87,6 +90,7 @@ class Recorder {
   void on(const EventSource& source, const EventHead& head, const IncomingFinished& event);
   void on(const EventSource& source, const EventHead& head, const FaultFired& event);
   void on(const EventSource& source, const EventHead& head, const RpcFinalized& event);
+  void on(const EventSource& source, const EventHead& head, const RpcFields& event);
   void on(const EventSource& source, const EventHead& head, const NotInterposed& event);
   void on(const EventSource& source, const EventHead& head, const Note& event);
 

@@ -54,6 +54,9 @@ void apply_overrides(const Json& overrides, Config* config) {
     bounds.max_executions = most;
   }
   if (const auto most = overrides.value("max_faults", 0u); most != 0) bounds.max_faults = most;
+  if (const auto times = overrides.value("reference_executions", 0u); times != 0) {
+    bounds.reference_executions = std::min(times, 100u);
+  }
   const Json parts = overrides.value("index", Json::object());
   for (const PartRow& row : kParts) {
     if (!parts.contains(row.name)) continue;
@@ -137,6 +140,7 @@ ParsedRequest parse_session_request(const std::string& body) {
     std::string directory = json.value("directory", "");
     auto tests = json.value("tests", std::vector<std::string>());
     uint32_t index_parts = kIndexAll;
+    std::optional<std::vector<NondeterminismRule>> nondeterminism;
     if (request.mode == Mode::kReplay) {
       const auto parsed = parse_counterexample(json.value("counterexample", Json::object()).dump());
       if (!parsed) {
@@ -150,6 +154,14 @@ ParsedRequest parse_session_request(const std::string& body) {
       if (directory.empty()) directory = example.directory;
       tests = {example.test};
       index_parts = example.index_parts;
+      if (!example.nondeterminism.empty()) {
+        auto masks = parse_nondeterminism(example.nondeterminism);
+        if (!masks) {
+          out.errors.push_back({"", 0, 0, "counterexample: " + masks.error().message});
+          return out;
+        }
+        nondeterminism = std::move(masks).value();
+      }
     }
     ParsedConfig parsed = parse_config(text, path, directory);
     if (!parsed.errors.empty()) {
@@ -157,7 +169,10 @@ ParsedRequest parse_session_request(const std::string& body) {
       return out;
     }
     request.config = std::move(parsed.config);
-    if (request.mode == Mode::kReplay) request.config.index_parts = index_parts;
+    if (request.mode == Mode::kReplay) {
+      request.config.index_parts = index_parts;
+      if (nondeterminism) request.config.nondeterminism = std::move(*nondeterminism);
+    }
     request.config_text = text;
     request.restart = json.value("restart", false);
     const auto representation = json.value("representation", "compact");

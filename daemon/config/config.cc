@@ -99,6 +99,12 @@ constexpr Key<Draft> kBoundKeys[] = {
      [](Reader& reader, const SourceNode& node, Draft* out) {
        out->config.bounds.test_timeout = reader.duration(node, "'test_timeout'");
      }},
+    {"reference_executions", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       if (const auto n = reader.integer(node, "'reference_executions'", 1, 100)) {
+         out->config.bounds.reference_executions = static_cast<uint32_t>(*n);
+       }
+     }},
     {"stop_at_first", false,
      [](Reader& reader, const SourceNode& node, Draft* out) {
        if (const auto on = reader.flag(node, "'stop_at_first'"))
@@ -133,6 +139,7 @@ constexpr Key<Draft> kKeys[] = {
     {"services", false, read_services},
     {"tests", true, read_tests},
     {"faults", false, read_faults},
+    {"nondeterminism", false, read_nondeterminism},
     {"default_faults", false, read_switch<&Config::default_faults>},
     {"fault_test_calls", false, read_switch<&Config::fault_test_calls>},
     {"hooks", false,

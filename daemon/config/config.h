@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -11,6 +12,7 @@
 
 #include "core/fault/fault.h"
 #include "core/index/execution_index.h"
+#include "core/index/masks.h"
 
 namespace filibuster {
 
@@ -64,6 +66,16 @@ struct FaultRule {
   int line = 0;
 };
 
+// What varies from run to run at the RPCs that `on` matches, so that it takes no part in their
+// identity. `on`: absent members match anything; path segment by segment (masks.h path_matches).
+struct NondeterminismRule {
+  std::string caller, service, method, path;
+  std::vector<uint32_t> path_segments;         // from 1
+  std::vector<std::string> query, form;        // names
+  std::vector<std::string> json, response;     // JSON pointers; '*' is any name or element
+  int line = 0;
+};
+
 struct HooksConfig { Command before_execution, after_execution; };
 
 struct BoundsConfig {
@@ -73,6 +85,7 @@ struct BoundsConfig {
   std::optional<std::chrono::milliseconds> hang_limit;  // default: 3 x reference, at least 6 s
   std::optional<std::chrono::milliseconds> test_timeout;  // default: 10 x reference, at least 10 s
   bool stop_at_first = false;
+  uint32_t reference_executions = 2;  // compared with each other; 1: nothing is compared
 };
 
 struct Config {
@@ -84,6 +97,7 @@ struct Config {
   std::vector<FaultRule> faults;   // the first rule that matches an RPC decides; none: default set
   bool default_faults = true;      // false: only the rules
   bool fault_test_calls = false;   // faults on the test's own calls
+  std::vector<NondeterminismRule> nondeterminism;
   HooksConfig hooks;
   BoundsConfig bounds;
   uint32_t index_parts = kIndexAll;
@@ -111,6 +125,12 @@ std::vector<FaultSpec> faults_for(const Config& config, const std::string& calle
                                   const std::string& path);
 // "RPCs of users to movies GET /movies/*"
 std::string describe_condition(const FaultRule& rule);
+// The table that agents read. Error: the rules do not fit.
+Result<std::unique_ptr<MaskTable>> compile_masks(const std::vector<NondeterminismRule>& rules);
+// The rules as the value of `nondeterminism`, one a line; and back.
+std::string to_config_text(const std::vector<NondeterminismRule>& rules);
+Result<std::vector<NondeterminismRule>> parse_nondeterminism(const std::string& text);
+
 // One line for each rule as used, with the default set if it applies.
 std::vector<std::string> describe_faults(const Config& config);
 

@@ -27,6 +27,7 @@ class Reader {
   Reader(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {}
 
   void error(size_t offset, std::string message);
+  size_t errors() const { return found_.size(); }  // so far
   // Where byte `index` of a string value stands; its beginning if it has escapes.
   size_t offset_in(const SourceNode& node, size_t index) const;
   int line_of(const SourceNode& node) const { return position_of(text_, node.offset).line; }

@@ -33,6 +33,8 @@ bool read_name(Reader& reader, const SourceNode& node, std::string_view what, st
 
 // services.cc
 void read_services(Reader& reader, const SourceNode& node, Draft* draft);
+// nondeterminism.cc
+void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft);
 // faults.cc
 void read_faults(Reader& reader, const SourceNode& node, Draft* draft);
 

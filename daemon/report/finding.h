@@ -69,6 +69,15 @@ struct Skipped {
   std::string reason;
 };
 
+// What varied between the reference executions of a test.
+struct Variation {
+  std::string rpc;     // "users -> orders POST /orders/*"
+  std::string what;    // "path segment 2", "JSON /id", "the order of ..."
+  std::string effect;  // "masked", "not faulted", ...
+  std::string reason;
+  bool operator==(const Variation&) const = default;
+};
+
 struct TestReport {
   std::string test;
   search::SearchCounts counts;
@@ -79,6 +88,9 @@ struct TestReport {
   std::vector<Skipped> skipped;
   std::vector<NotInterposedRecord> dependencies_not_tested;
   std::vector<std::string> without_cause;   // RPCs listed, never guessed
+  uint32_t reference_executions = 1;
+  std::vector<Variation> variations;        // in what the reference executions differed
+  std::string proposed_masks;               // value of `nondeterminism`; empty: nothing to propose
   std::vector<std::string> notes;
   std::vector<RpcRecord> reference;         // the tree of the reference execution
 };
@@ -111,6 +123,7 @@ struct Counterexample {
   std::vector<InjectedFault> faults;
   std::string verdict, detail, output;
   uint32_t index_parts = kIndexAll;  // as explored: other parts would give other indexes
+  std::string nondeterminism = "[]";  // the masks as explored (config.h to_config_text), likewise
 };
 std::string to_json(const Counterexample& counterexample);
 Result<Counterexample> parse_counterexample(std::string_view json);

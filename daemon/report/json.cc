@@ -115,6 +115,20 @@ Json row(const search::SearchCounts& counts) {
           {"abandoned", counts.abandoned}};
 }
 
+Json nondeterminism(const TestReport& test) {
+  Json varied = Json::array();
+  for (const Variation& variation : test.variations) {
+    varied.push_back({{"rpc", redact(variation.rpc)},
+                      {"what", variation.what},
+                      {"effect", variation.effect},
+                      {"reason", redact(variation.reason)}});
+  }
+  const Json masks = Json::parse(test.proposed_masks, nullptr, false);
+  return {{"reference_executions", test.reference_executions},
+          {"varied", std::move(varied)},
+          {"proposed", masks.is_array() ? masks : Json::array()}};
+}
+
 Json row(const TestReport& test) {
   Json findings = Json::array(), skipped = Json::array(), dependencies = Json::array(),
        reference = Json::array();
@@ -140,6 +154,7 @@ Json row(const TestReport& test) {
           {"skipped", std::move(skipped)},
           {"dependencies_not_tested", std::move(dependencies)},
           {"without_cause", redacted(test.without_cause)},
+          {"nondeterminism", nondeterminism(test)},
           {"notes", redacted(test.notes)},
           {"reference", std::move(reference)}};
 }
@@ -222,6 +237,7 @@ std::string to_json(const SessionReport& report) {
 }
 
 std::string to_json(const Counterexample& counterexample) {
+  const Json masks = Json::parse(counterexample.nondeterminism, nullptr, false);
   return dump({{"version", kVersion},
                {"test", counterexample.test},
                {"config_path", counterexample.config_path},
@@ -229,6 +245,7 @@ std::string to_json(const Counterexample& counterexample) {
                {"verdict", counterexample.verdict},
                {"detail", redact(counterexample.detail)},
                {"index_parts", part_names(counterexample.index_parts)},
+               {"nondeterminism", masks.is_array() ? masks : Json::array()},
                {"faults", rows(counterexample.faults)},
                {"output", redact(counterexample.output)},
                // As it is: a replay needs the configuration that was explored.
@@ -254,6 +271,8 @@ Result<Counterexample> parse_counterexample(std::string_view text) {
   reader.text("detail", &out.detail);
   reader.text("output", &out.output);
   reader.text("config_text", &out.config_text);
+  // Of an older one the configuration's rules hold.
+  out.nondeterminism = json.contains("nondeterminism") ? json["nondeterminism"].dump() : "";
   if (json.contains("index_parts")) {
     std::vector<std::string> names;
     reader.texts("index_parts", &names);

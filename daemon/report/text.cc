@@ -221,6 +221,18 @@ std::string test_text(const TestReport& test) {
   for (const auto& record : test.dependencies_not_tested) lines.push_back(dependency_text(record));
   out += list_text("dependencies that were not tested (connections not interposed):", lines);
   out += list_text("RPCs that were never faulted:", test.without_cause);
+  lines.clear();
+  for (const Variation& variation : test.variations) {
+    lines.push_back(variation.rpc + ": " + variation.what + ", " + variation.effect +
+                    (variation.reason.empty() ? "" : " (" + variation.reason + ")"));
+  }
+  out += list_text("what varied between " + std::to_string(test.reference_executions) +
+                       " executions without faults:",
+                   lines);
+  if (!test.proposed_masks.empty()) {
+    out += "  masked for this run; to have it so from the start, write into the configuration:\n"
+           "\"nondeterminism\": " + test.proposed_masks + "\n";
+  }
   out += list_text("notes:", test.notes);
   return out;
 }

@@ -12,10 +12,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
-constexpr int kReferenceAttempts = 3;            // the service table settles within them
 constexpr milliseconds kReferenceLimit{600000};  // of a test whose time is not yet known
-// Above 5 s, which many clients have as their own limit: theirs must fire first.
-constexpr milliseconds kLeastHangLimit{6000};
 constexpr milliseconds kLeastTestLimit{10000};
 
 milliseconds in_milliseconds(double seconds) {
@@ -25,10 +22,6 @@ milliseconds in_milliseconds(double seconds) {
 bool is_woken(int fd) {
   pollfd watched{fd, POLLIN, 0};
   return fd >= 0 && poll(&watched, 1, 0) > 0;
-}
-
-std::string quoted_output(const std::string& output) {
-  return output.empty() ? "\n(it wrote nothing)" : "\nits last lines:\n" + output;
 }
 
 // What the test wrote, and the last words of the services that ended.
@@ -166,79 +159,6 @@ Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& 
   return last;
 }
 
-Result<bool> Explorer::run_reference() {
-  for (int tries = 0; tries < kReferenceAttempts; ++tries) {
-    auto run = runner_->run(context_.counters->next_execution++, {}, test_limit());
-    if (!run) return run.error();
-    ExecutionResult result = std::move(run).value();
-    if (result.stopped) return false;
-    context_.on_record(result.record);
-    add_notes(result);
-    context_.hub->freeze_names();
-    const bool settled = !result.record.names_changed && result.record.lost_events == 0;
-    if (!settled && tries + 1 < kReferenceAttempts) continue;
-
-    const std::string what = "the reference execution of test '" + context_.test.name + "' ";
-    result.record.names_changed = false;  // settled, or as far as it will
-    const Judgement judgement = judge(result, {});
-    if (judgement.verdict == Verdict::kIncomplete)
-      return Error{what + "is incomplete: " + judgement.detail};
-    if (is_failure(judgement.verdict)) {
-      std::string text = what + "fails without any fault (" + judgement.detail +
-                         "), so nothing can be concluded from faults" +
-                         quoted_output(runner_->output());
-      for (const ServiceEnd& end : result.ended) {
-        text += "\nlast lines of " + end.name + ":" +
-                (end.output.empty() ? " (none)" : "\n" + end.output);
-      }
-      return Error{text};
-    }
-    if (result.record.rpcs.empty()) {
-      return Error{"no RPC was seen in " + what +
-                   "(it passed): there is nothing to inject faults into" + no_rpc_hint()};
-    }
-    if (judgement.verdict == Verdict::kNotQuiescent) {
-      warn(what + "passed, but RPCs stayed open: " + judgement.detail);
-    }
-    for (const auto& [service, text] : services_without_agent(context_.config, result.record)) {
-      const bool said = std::any_of(context_.preflight.begin(), context_.preflight.end(),
-                                    [&](const std::string& known) {
-                                      return known.find("'" + service + "'") != std::string::npos;
-                                    });
-      if (said) continue;
-      warn(text);
-      notes_.insert(text);
-    }
-    for (const std::string& text : rule_use_.unknown_services(result.record)) warn(text);
-    exploration_.report.reference_seconds = result.seconds;
-    exploration_.report.reference = result.record.rpcs;
-    if (auto learned = known_->learn(result.record); !learned) return learned.error();
-    auto seen = observe(context_.config, result.record, &*outcomes_);
-    if (!seen) return seen.error();
-    left_out_.insert(seen->left_out.begin(), seen->left_out.end());
-    if (std::none_of(seen->rpcs.begin(), seen->rpcs.end(),
-                     [](const search::ObservedRpc& rpc) { return !rpc.faults.empty(); })) {
-      warn(
-          "no RPC of the reference execution gets a fault: only the test's own calls were seen, or "
-          "the fault rules match none" +
-          no_rpc_hint());
-    }
-    context_.sink({{"type", "reference"},
-                   {"test", context_.test.name},
-                   {"seconds", result.seconds},
-                   {"rpcs", result.record.rpcs.size()}});
-    const auto hang = context_.config.bounds.hang_limit.value_or(
-        std::max(kLeastHangLimit, in_milliseconds(3 * result.seconds)));
-    context_.hub->set_hang_limit(hang);
-    // A resumed search has its reference; this one only showed that the application still passes.
-    if (search_->counts().executed > 0) return true;
-    seconds_.push_back(static_cast<float>(result.seconds));
-    if (auto done = search_->executed(search::kReference, seen->rpcs); !done) return done.error();
-    return true;
-  }
-  return Error{"the reference execution did not settle"};
-}
-
 Result<std::vector<InjectedFault>> Explorer::describe(
     const std::vector<search::PlannedFault>& faults) {
   std::vector<InjectedFault> out;
@@ -336,7 +256,7 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
     if (auto done = search_->abandoned(next.id, execution.detail); !done) return done;
   } else {
     if (auto learned = known_->learn(attempt.result.record); !learned) return learned;
-    auto seen = observe(context_.config, attempt.result.record, &*outcomes_);
+    auto seen = observe(context_.config, attempt.result.record, &*outcomes_, unstable_);
     if (!seen) return seen.error();
     left_out_.insert(seen->left_out.begin(), seen->left_out.end());
     if (auto done = search_->executed(next.id, seen->rpcs); !done) return done;

@@ -65,7 +65,14 @@ class Explorer {
 
   Result<void> open_store();
   Result<void> load_results();
+  // explorer_reference.cc
   Result<bool> run_reference();  // false: stopped
+  Result<std::optional<ExecutionResult>> reference_execution(const std::string& which);
+  Result<bool> repeat_reference(size_t count, std::vector<ExecutionResult>* runs);
+  Result<bool> settle_nondeterminism(std::vector<ExecutionResult>* runs);
+  Result<bool> take_reference(const ExecutionResult& result);
+  Result<void> mask(const std::vector<NondeterminismRule>& rules);
+  Result<void> load_masks();
   Result<bool> run_search();     // false: stopped
   // Repeats an inconclusive execution once.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan);
@@ -105,6 +112,8 @@ class Explorer {
   std::vector<std::set<std::string>> failing_sets_;
   std::map<std::string, std::string> left_out_;
   std::set<std::string> notes_;
+  std::vector<NondeterminismRule> masks_;  // those that the agents use now
+  UnstableRpcs unstable_;
   std::map<std::string, NotInterposedRecord> dependencies_;
   bool resumed_ = false;
   std::string ended_by_hand_;  // a service that nobody but the user can start again
@@ -113,6 +122,9 @@ class Explorer {
   uint64_t run_now_ = 0;  // executions since began_
   uint64_t scheduled_at_start_ = 0, decided_at_start_ = 0;
 };
+
+// The last lines of a test, for the end of an error.
+std::string quoted_output(const std::string& output);
 
 // Where the search of a test is kept: 16 hexadecimal digits of its name, configuration and what
 // decides its indexes.

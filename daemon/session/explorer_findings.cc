@@ -146,6 +146,7 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
   out.config_text = context_.config_text;
   out.directory = context_.config.directory;
   out.index_parts = context_.config.index_parts;
+  out.nondeterminism = to_config_text(masks_);
   out.faults = execution.faults;
   out.verdict = std::string(verdict_name(execution.verdict));
   out.detail = execution.detail;
@@ -210,6 +211,13 @@ void Explorer::finish_report() {
   for (const auto& [key, row] : dependencies_) report.dependencies_not_tested.push_back(row);
   report.notes = context_.preflight;
   report.notes.insert(report.notes.end(), notes_.begin(), notes_.end());
+  if (std::any_of(report.variations.begin(), report.variations.end(), [](const Variation& v) {
+        return v.effect == "the answer counts by its status alone";
+      })) {
+    report.notes.push_back(
+        "answers that vary as a whole count by their status alone: the reduction does not see what "
+        "their callers make of other answers with that status (--no-reduction does)");
+  }
   if (!context_.config.reduce) report.notes.push_back("reduction (ESR) was off");
   if (!seconds_.empty()) {
     const auto middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);

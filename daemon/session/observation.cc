@@ -31,6 +31,49 @@ bool root_is_known(const RpcsById& rpcs, const RpcRecord& start) {
   return false;  // a circle
 }
 
+// Under which index the search knows an RPC: its own, unless it or one of its ancestors is unstable.
+class StableNames {
+ public:
+  explicit StableNames(const UnstableRpcs& unstable) : unstable_(unstable) {}
+
+  struct Name {
+    Hash128 index, parent;
+    std::string left_out;  // why it is never faulted; empty: it is
+    std::string what;      // the RPC, without what varies
+    bool dropped = false;  // it has no place in the search
+  };
+  Name of(const RpcRecord& rpc) {
+    Name name{rpc.index, rpc.parent, {}, {}, false};
+    if (unstable_.empty()) return name;
+    const auto parent = names_.find(rpc.parent_rpc);
+    const bool below = parent != names_.end() && !parent->second.left_out.empty();
+    const UnstableKind* kind = unstable_.find(rpc);
+    if (below) {
+      name.parent = parent->second.index;
+      name.dropped = parent->second.dropped;
+      name.left_out = "caused by " + parent->second.what + ": " + parent->second.left_out;
+    }
+    if (kind != nullptr) {
+      name.dropped = name.dropped || kind->sometimes;
+      name.left_out = kind->reason;
+    }
+    if (!name.left_out.empty()) {
+      const bool varies = kind != nullptr && !kind->path.empty();
+      name.what = caller_of(rpc) + " -> " + rpc.service + " " + rpc.method + " " +
+                  (varies ? kind->path : path_of(rpc));
+      const Hash128 base = combine(combine(name.parent, hash_text(name.what)), rpc.stack);
+      name.index = combine(base, ++times_[base]);
+    }
+    names_.emplace(rpc.rpc, name);
+    return name;
+  }
+
+ private:
+  const UnstableRpcs& unstable_;
+  std::unordered_map<uint64_t, Name> names_;
+  std::map<Hash128, uint64_t> times_;
+};
+
 std::string_view last_word(const Hash128& hash, std::string* storage) {
   *storage = to_hex(hash).substr(0, 16);
   return *storage;
@@ -49,7 +92,7 @@ std::string fault_key(const FaultSpec& fault) {
   return text;
 }
 
-std::string outcome_text(const RpcRecord& rpc) {
+std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
   if (rpc.injected) return fault_key(rpc.fault);
   if (rpc.open) return "";
   switch (rpc.outcome) {
@@ -57,7 +100,8 @@ std::string outcome_text(const RpcRecord& rpc) {
       if (rpc.status >= 400) return "status:" + std::to_string(rpc.status);
       // A degraded 200 is not the same success: what it says counts, or the reduction would miss
       // what its caller does with it.
-      return "ok:" + std::to_string(rpc.status) + ":" + to_hex(rpc.response);
+      return "ok:" + std::to_string(rpc.status) +
+             (answer_varies ? "" : ":" + to_hex(rpc.response));
     case RpcOutcome::kRefused:
       return "refused";
     case RpcOutcome::kReset:
@@ -84,7 +128,7 @@ FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_
   if (!root_known) {
     choice.left_out = rpc.cause == Cause::kNone ? "its cause is not known"
                                                 : "caused by an RPC whose own cause is not known";
-  } else if ((rpc.flags & kRpcPreliminary) != 0) {
+  } else if ((rpc.flags & kRpcPreliminary) != 0 && !rpc.injected) {
     choice.left_out = "its index stayed preliminary: the request body did not end";
   } else {
     choice.faults = std::move(faults);
@@ -124,9 +168,10 @@ const FaultSpec* OutcomeTable::fault(search::OutcomeId id) const {
 }
 
 Result<Observation> observe(const Config& config, const ExecutionRecord& record,
-                            OutcomeTable* outcomes) {
+                            OutcomeTable* outcomes, const UnstableRpcs& unstable) {
   Observation out;
   const RpcsById rpcs = rpcs_by_id(record);
+  StableNames names(unstable);
   for (const RpcRecord& rpc : record.rpcs) {
     if ((rpc.flags & kRpcLate) != 0) continue;  // belongs to an older execution
     const bool known = root_is_known(rpcs, rpc);
@@ -137,14 +182,18 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
       out.left_out.emplace(describe_rpc(rpc), "its cause is not known");
       continue;
     }
+    const StableNames::Name name = names.of(rpc);
+    if (!name.left_out.empty()) out.left_out.emplace(name.what, name.left_out);
+    if (name.dropped) continue;
     search::ObservedRpc seen;
-    seen.index = rpc.index;
-    seen.parent = rpc.parent;
-    auto outcome = outcomes->id(outcome_text(rpc));
+    seen.index = name.index;
+    seen.parent = name.parent;
+    auto outcome = outcomes->id(outcome_text(rpc, unstable.answer_varies(rpc)));
     if (!outcome) return outcome.error();
     seen.outcome = outcome.value();
     if (rpc.injected) seen.injected = seen.outcome;
-    for (const FaultSpec& fault : choice.faults) {
+    const bool faulted = name.left_out.empty();
+    for (const FaultSpec& fault : faulted ? choice.faults : std::vector<FaultSpec>()) {
       auto id = outcomes->id(fault);
       if (!id) return id.error();
       seen.faults.push_back(id.value());

@@ -12,6 +12,7 @@
 #include "daemon/config/config.h"
 #include "daemon/report/finding.h"
 #include "daemon/search/search.h"
+#include "daemon/session/unstable_rpcs.h"
 #include "daemon/store/store.h"
 
 namespace filibuster {
@@ -19,7 +20,8 @@ namespace filibuster {
 // What its caller saw of an RPC: the injected fault's key; else "refused", "reset", "timeout",
 // "garbled", "status:503" (400 and above), "ok:200:BODY-DIGEST"; "" while it is open. Equal texts
 // are equal outcomes for ESR, so that an organic 503 equals an injected one.
-std::string outcome_text(const RpcRecord& rpc);
+// An answer that varies by itself (`answer_varies`) counts by its status alone: "ok:200".
+std::string outcome_text(const RpcRecord& rpc, bool answer_varies = false);
 // to_text(fault), made unique where a body or headers of its own make it another outcome.
 std::string fault_key(const FaultSpec& fault);
 
@@ -53,8 +55,11 @@ struct Observation {
   std::vector<search::ObservedRpc> rpcs;
   std::map<std::string, std::string> left_out;  // RPC -> why it is never faulted
 };
+// RPCs that `unstable` knows, and all that they cause, get no fault. They stay in the search under a
+// name that does not vary, so that what their callers saw of them counts; but those that come only
+// sometimes do not.
 Result<Observation> observe(const Config& config, const ExecutionRecord& record,
-                            OutcomeTable* outcomes);
+                            OutcomeTable* outcomes, const UnstableRpcs& unstable = {});
 
 // Every RPC seen in a session by its index, as last seen, without a fault. What a plan needs beyond
 // the index, and what a report says about it. Kept in the store, so that a resumed session has it.

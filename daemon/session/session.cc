@@ -251,6 +251,9 @@ Result<void> Session::work(SessionReport* report) {
   if (!ports) return ports.error();
   lane.ports = ports.value();
   hub->add_targets(lane_targets(config, lane));
+  auto masks = compile_masks(config.nondeterminism);
+  if (!masks) return masks.error();
+  hub->set_masks(*masks.value());
   {
     const std::lock_guard lock(mutex_);
     hub_ = hub;

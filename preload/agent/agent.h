@@ -106,6 +106,9 @@ struct IncomingInfo {
 Incoming* incoming_begin(const IncomingInfo& info);
 // Will incoming_body_complete read the digest? (nullptr: no)
 bool incoming_needs_body(const Incoming* incoming);
+// Its next bytes, and bytes that went by unseen.
+void incoming_body_piece(Incoming* incoming, const char* data, size_t size);
+void incoming_body_unseen(Incoming* incoming);
 // The whole request body of an entry without header is known: finalises its index.
 void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t size);
 void incoming_end(Incoming* incoming, uint16_t status);
@@ -117,12 +120,21 @@ bool thread_is_multiplexing();
 
 // --- outgoing RPCs ---------------------------------------------------------------------------
 
+struct RequestFields;  // preload/agent/fields.h
+
+// The name of this process in its calls.
+std::string_view own_service();
+// The name that an RPC's target has in its signature: by the table, else as the request says.
+std::string_view target_service(const TargetInfo& target, const http1::MessageHead& head,
+                                std::string_view peer);
+
 struct OutgoingInfo {
   const http1::MessageHead* head;
   TargetInfo target;
   std::string_view peer;         // describe_address of it
   bool body_complete;            // false: the index is preliminary
-  Hash128 body;                  // digest
+  Hash128 body;                  // digest, without what is masked
+  const RequestFields* fields = nullptr;  // of which nothing is masked: none
   std::string_view body_sample;  // first bytes of the body
   bool opens_connection;         // first request on this connection
   Hash128 connect_key;           // from connect_begin; zero if unknown
@@ -135,6 +147,7 @@ struct OutgoingCall {
   uint32_t execution = 0;
   Hash128 index, parent_path, signature, stack;
   Hash128 http_signature;  // (m, f, a), to finalise a preliminary index
+  Hash128 query;           // its digest, for the same
   uint32_t count = 0;      // k
   uint16_t flags = 0;
   bool insert_header = false;         // else nothing is inserted (third party, already overwritten)
@@ -147,9 +160,9 @@ struct OutgoingCall {
 // Forms the index: finds the parent, captures the stack, counts, emits RpcIssued, consults the
 // plan. `call->active` false: pass through.
 void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call);
-// The body of a preliminary one is complete: emits RpcFinalized. No fault any more.
-void outgoing_body_complete(OutgoingCall* call, const http1::MessageHead& head, Hash128 body,
-                            uint64_t size);
+// The body of a preliminary one is complete (`body` without what is masked): emits RpcFinalized. No
+// fault any more.
+void outgoing_body_complete(OutgoingCall* call, Hash128 body);
 // Emits RpcFinished and closes the call.
 void outgoing_end(OutgoingCall* call, const RpcFinished& finished);
 // Emits FaultFired.

@@ -4,6 +4,7 @@
 #include "core/index/execution_index.h"
 #include "preload/agent/agent.h"
 #include "preload/agent/counters.h"
+#include "preload/agent/fields.h"
 #include "preload/agent/state.h"
 #include "preload/runtime/runtimes.h"
 
@@ -14,12 +15,25 @@ constinit std::atomic<uint32_t> g_incoming_lost_in{0};
 
 namespace {
 
-// Targets of entries whose body is still coming: the payload is formed from both. By slot.
-struct PendingTarget {
-  uint16_t size;
-  char text[http1::kMaxTarget];
+// Entries whose body is still coming: the payload is formed from the query and the body. By slot.
+struct PendingEntry {
+  Hash128 query;
+  RequestFields* fields;  // nullptr: nothing is masked
 };
-PendingTarget g_pending[IncomingTable::kSlots];
+PendingEntry g_pending[IncomingTable::kSlots];
+
+PendingEntry& pending_of(const Incoming* incoming) {
+  return g_pending[g_incoming.slot_of(incoming)];
+}
+
+void drop_pending_fields(const Incoming* incoming) {
+  if (!incoming->entry || !incoming->preliminary) return;
+  end_fields(pending_of(incoming).fields);
+  pending_of(incoming).fields = nullptr;
+}
+
+// As whom a caller without an agent counts (execution_record.h caller_of).
+constexpr std::string_view kTestCaller = "test";
 
 bool body_expected(const http1::MessageHead& head) {
   return head.chunked || (head.has_content_length && head.content_length > 0);
@@ -35,12 +49,24 @@ bool begin_entry(Attachment* a, uint32_t execution, uint64_t now, const http1::M
   event.service = id.service_name();
   event.method = head.method;
   event.target = head.target;
-  incoming->http_signature = http_signature_hash(event.service, head.method, head.target);
-  if (!preliminary) event.payload = http_payload_hash(head.target, hash_bytes("", 0));
+  RequestFields* fields = begin_fields(kTestCaller, event.service, head);
+  incoming->http_signature = fields != nullptr
+                                 ? masked_signature(*fields)
+                                 : http_signature_hash(event.service, head.method, head.target);
+  const Hash128 query =
+      fields != nullptr ? masked_query(*fields) : hash_text(split_target(head.target).query);
+  if (!preliminary) {
+    event.payload = http_payload_hash(query, hash_bytes("", 0));
+    end_fields(fields);
+    fields = nullptr;
+  }
   event.signature = invocation_signature(incoming->http_signature, event.payload, Hash128{}, parts);
   event.count = count_invocation(
       a->lane, execution_key(counter_key(Hash128{}, event.signature, parts), execution));
-  if (event.count == 0) return false;
+  if (event.count == 0) {
+    end_fields(fields);
+    return false;
+  }
   event.index = extend_path(Hash128{}, event.signature, event.count, parts);
   event.cause = Cause::kEntry;
   event.flags = kRpcEntry;
@@ -53,12 +79,7 @@ bool begin_entry(Attachment* a, uint32_t execution, uint64_t now, const http1::M
   incoming->preliminary = preliminary;
   incoming->paths[0] = event.index;
   incoming->count = event.count;
-  if (preliminary) {
-    PendingTarget& pending = g_pending[g_incoming.slot_of(incoming)];
-    pending.size = static_cast<uint16_t>(
-        head.target.size() < sizeof pending.text ? head.target.size() : sizeof pending.text);
-    std::memcpy(pending.text, head.target.data(), pending.size);
-  }
+  if (preliminary) pending_of(incoming) = {query, fields};
   emit_issued(a, execution, now, event);
   return true;
 }
@@ -126,16 +147,33 @@ bool incoming_needs_body(const Incoming* incoming) {
   return incoming != nullptr && incoming->entry && incoming->preliminary;
 }
 
-void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t) {
+void incoming_body_piece(Incoming* incoming, const char* data, size_t size) {
+  if (!incoming_needs_body(incoming)) return;
+  RequestFields* fields = pending_of(incoming).fields;
+  if (fields != nullptr) request_piece(fields, data, size);
+}
+
+void incoming_body_unseen(Incoming* incoming) {
+  if (!incoming_needs_body(incoming)) return;
+  RequestFields* fields = pending_of(incoming).fields;
+  if (fields != nullptr) request_unseen(fields);
+}
+
+void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t size) {
   if (!incoming_needs_body(incoming)) return;
   Attachment* a = g_attachment.load(std::memory_order_acquire);
   if (a == nullptr || !a->issued(incoming->rpc, incoming->generation)) return;
-  incoming->preliminary = false;
   const uint32_t parts = a->lane->index_parts;
-  const PendingTarget& pending = g_pending[g_incoming.slot_of(incoming)];
+  const PendingEntry pending = pending_of(incoming);
+  if (pending.fields != nullptr) {
+    body = request_whole(pending.fields, body, size);
+    report_fields(incoming->rpc, incoming->generation, incoming->execution, *pending.fields);
+  }
+  drop_pending_fields(incoming);
+  incoming->preliminary = false;
   RpcFinalized event;
   event.rpc = incoming->rpc;
-  event.payload = http_payload_hash({pending.text, pending.size}, body);
+  event.payload = http_payload_hash(pending.query, body);
   event.signature = invocation_signature(incoming->http_signature, event.payload, Hash128{}, parts);
   event.index = extend_path(Hash128{}, event.signature, incoming->count, parts);
   incoming->paths[1] = event.index;
@@ -145,6 +183,7 @@ void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t) {
 
 void incoming_end(Incoming* incoming, uint16_t status) {
   if (incoming == nullptr) return;
+  drop_pending_fields(incoming);
   Attachment* a = g_attachment.load(std::memory_order_acquire);
   // A forked child closes its copies of the connections; the request is its parent's to end.
   if (a != nullptr && incoming->agent == a->agent && incoming->generation == a->generation) {

@@ -6,6 +6,7 @@
 #include "preload/agent/agent.h"
 #include "preload/agent/connects.h"
 #include "preload/agent/counters.h"
+#include "preload/agent/fields.h"
 #include "preload/agent/plan.h"
 #include "preload/agent/state.h"
 #include "preload/stack/stack.h"
@@ -59,12 +60,6 @@ Carried carried_cause(const Attachment* a, uint32_t current, std::string_view va
   return Carried::kOurs;
 }
 
-std::string_view service_of(const OutgoingInfo& info) {
-  if (info.target.known && info.target.service_size > 0) return info.target.name();
-  if (!info.head->host.empty()) return info.head->host;
-  return without_port(info.peer);
-}
-
 // Of the requests that `thread` has read; then the rules that need no thread.
 CauseOf cause_by_rules(Attachment* a, uint32_t execution, Hash128 site, ThreadRequests* thread) {
   CauseQuery query;
@@ -102,6 +97,16 @@ void consult_plan(Attachment* a, OutgoingCall* call) {
 }
 
 }  // namespace
+
+std::string_view own_service() {
+  return identity().service_name();
+}
+
+std::string_view target_service(const TargetInfo& target, const http1::MessageHead& head,
+                                std::string_view peer) {
+  if (target.known && target.service_size > 0) return target.name();
+  return head.host.empty() ? without_port(peer) : head.host;
+}
 
 CauseOf cause_of_thread(Attachment* a, uint32_t execution, Hash128 site) {
   const TaskContext task = current_task();
@@ -141,7 +146,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   if (stack.incomplete) report_note("a call stack could not be read whole");
 
   RpcIssued event;
-  event.service = service_of(info);
+  event.service = target_service(info.target, head, info.peer);
   event.method = head.method;
   event.target = head.target;
   event.peer = info.peer;
@@ -158,7 +163,13 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
     event.connect_key = info.connect_key;
     connect_carries_request(info.connect_key);
   }
-  call->http_signature = http_signature_hash(event.service, head.method, head.target);
+  if (info.fields != nullptr) {
+    call->http_signature = masked_signature(*info.fields);
+    call->query = masked_query(*info.fields);
+  } else {
+    call->http_signature = http_signature_hash(event.service, head.method, head.target);
+    call->query = hash_text(split_target(head.target).query);
+  }
 
   // The site is the stack: a background caller may never use the same path twice.
   const Hash128 call_site = stack.hash.is_zero() ? call->http_signature : stack.hash;
@@ -175,7 +186,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   const bool late = call->execution != current;
   if (late) event.flags |= kRpcLate;
 
-  if (info.body_complete) event.payload = http_payload_hash(head.target, info.body);
+  if (info.body_complete) event.payload = http_payload_hash(call->query, info.body);
   event.cause = cause.cause;
   event.parent_rpc = cause.rpc;
   event.parent_path = cause.path;
@@ -220,8 +231,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   if (!late) consult_plan(a, call);
 }
 
-void outgoing_body_complete(OutgoingCall* call, const http1::MessageHead& head, Hash128 body,
-                            uint64_t) {
+void outgoing_body_complete(OutgoingCall* call, Hash128 body) {
   if (!call->active || (call->flags & kRpcPreliminary) == 0) return;
   Attachment* a = g_attachment.load(std::memory_order_acquire);
   if (a == nullptr || !a->issued(call->rpc, call->generation)) return;
@@ -229,7 +239,7 @@ void outgoing_body_complete(OutgoingCall* call, const http1::MessageHead& head, 
   const uint32_t parts = a->lane->index_parts;
   RpcFinalized event;
   event.rpc = call->rpc;
-  event.payload = http_payload_hash(head.target, body);
+  event.payload = http_payload_hash(call->query, body);
   event.signature = invocation_signature(call->http_signature, event.payload, call->stack, parts);
   event.index = extend_path(call->parent_path, event.signature, call->count, parts);
   call->signature = event.signature;

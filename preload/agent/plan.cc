@@ -81,6 +81,13 @@ size_t copy_blob(const LaneMemory* lane, const PlanEntry& entry, bool head_reque
   return read && same ? size : 0;
 }
 
+bool find_masks(const LaneMemory* lane, std::string_view caller, std::string_view service,
+                std::string_view method, std::string_view path, RequestMasks* out) {
+  return read_consistently(lane->mask_sequence, [&] {
+    select_masks(lane->masks, caller, service, method, path, out);
+  });
+}
+
 bool find_target(const LaneMemory* lane, const Target128& wanted, Target128* row) {
   bool found = false;
   const bool read = read_consistently(lane->target_version, [&] {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "core/protocol/lane_memory.h"
 
@@ -27,6 +28,10 @@ bool lease_fresh(const LaneMemory* lane, uint64_t now_ns);
 // 0 if there is none, it does not fit, or the plan changed meanwhile.
 size_t copy_blob(const LaneMemory* lane, const PlanEntry& entry, bool head_request, char* out,
                  size_t capacity);
+
+// What is masked in one request. False: the daemon kept writing, which it does between executions.
+bool find_masks(const LaneMemory* lane, std::string_view caller, std::string_view service,
+                std::string_view method, std::string_view path, RequestMasks* out);
 
 // The row of the frozen table for `wanted` (kind, port, address are compared); false: none.
 bool find_target(const LaneMemory* lane, const Target128& wanted, Target128* row);

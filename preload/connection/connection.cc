@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "preload/agent/fields.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/connection/request_writer.h"
 #include "preload/connection/server_side.h"
@@ -31,8 +32,11 @@ void end_exchange(Connection& c, Exchange* x) {
   } else if (x->call.active) {
     x->finished.rpc = x->call.rpc;
     x->finished.body_sample = {x->sample, x->sample_size};
+    if (x->fields != nullptr)
+      report_fields(x->call.rpc, x->call.generation, x->call.execution, *x->fields);
     outgoing_end(&x->call, x->finished);
   }
+  end_fields(x->fields);
   g_exchanges.give(x);
 }
 
@@ -254,6 +258,9 @@ void observe_unseen(Connection& c, bool requests, size_t size, uint32_t sequence
     return;
   }
   http1::MessageParser& parser = requests ? c.requests : c.responses;
+  const Exchange* x = requests ? c.writer.current : c.exchanges.front();
+  if (x != nullptr && requests && x->incoming != nullptr) incoming_body_unseen(x->incoming);
+  if (x != nullptr && !requests && x->fields != nullptr) response_unseen(x->fields);
   if (!flow.take_turn(sequence) || parser.state() != http1::ParseState::kBody ||
       parser.skip_body(size) == http1::ParseState::kInvalid) {
     give_up(c, NotInterposedReason::kSpliced);
@@ -295,7 +302,11 @@ void RequestEvents::on_head(const http1::MessageHead& head, size_t end) {
 }
 
 void RequestEvents::on_body(const char* data, size_t size) {
-  if (connection_->role == Role::kClient) client_request_body(*connection_, data, size);
+  if (connection_->role == Role::kClient) {
+    client_request_body(*connection_, data, size);
+  } else {
+    server_request_body(*connection_, data, size);
+  }
 }
 
 void RequestEvents::on_complete(size_t end, Hash128 body, uint64_t size) {
@@ -315,7 +326,9 @@ void ResponseEvents::on_head(const http1::MessageHead& head, size_t) {
 void ResponseEvents::on_body(const char* data, size_t size) {
   if (connection_->role == Role::kServer) return;
   Exchange* x = connection_->exchanges.front();
-  if (x == nullptr || x->sample_size == kBodySample) return;
+  if (x == nullptr) return;
+  if (x->fields != nullptr) response_piece(x->fields, data, size);
+  if (x->sample_size == kBodySample) return;
   const size_t take = std::min(size, kBodySample - x->sample_size);
   std::memcpy(x->sample + x->sample_size, data, take);
   x->sample_size = static_cast<uint16_t>(x->sample_size + take);
@@ -330,7 +343,7 @@ void ResponseEvents::on_complete(size_t, Hash128 body, uint64_t size) {
   x->status = status_;
   x->finished.outcome = RpcOutcome::kAnswered;
   x->finished.status = status_;
-  x->finished.body = body;
+  x->finished.body = x->fields != nullptr ? response_whole(x->fields, body, size) : body;
   x->finished.body_size = size;
   finish_half(*connection_, x, kResponseHalf);
 }

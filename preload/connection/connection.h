@@ -94,7 +94,8 @@ struct RequestWriter {
   http1::MessageHead head;  // views into the parser; valid until the next message begins
   char sample[kBodySample];
   uint16_t sample_size = 0;
-  Exchange* current = nullptr;   // decided, its request not complete
+  RequestFields* fields = nullptr;  // of the message in progress: owned until it is decided
+  Exchange* current = nullptr;      // decided, its request not complete
   Exchange* fault = nullptr;     // complete or not; its fault is still to be injected
   Exchange* silenced = nullptr;  // its fault is a silence: open until the application gives up
   uint64_t requests = 0;

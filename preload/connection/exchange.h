@@ -25,6 +25,7 @@ struct Exchange {
   uint64_t request_start = 0;    // positions in the application's stream (client)
   uint64_t request_end = 0;      // 0: not known yet
   OutgoingCall call;             // client
+  RequestFields* fields = nullptr;  // client: owned
   RpcFinished finished;          // client; `body_sample` is set when it is reported
   Incoming* incoming = nullptr;  // server
   uint16_t status = 0;

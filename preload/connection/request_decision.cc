@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "preload/agent/fields.h"
 #include "preload/connection/request_steps.h"
 #include "preload/connection/request_writer.h"
 
@@ -37,7 +38,18 @@ void add_edits(Connection& c, Exchange* x) {
   }
 }
 
+void find_target_of(Connection& c) {
+  if (c.target.known || c.address_size == 0) return;
+  c.target = lookup_target(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
+}
+
 }  // namespace
+
+// Only an undecided request's are nobody's else.
+void drop_fields(Connection& c) {
+  end_fields(c.writer.fields);
+  c.writer.fields = nullptr;
+}
 
 void decide(Connection& c, bool body_complete, Hash128 body) {
   RequestWriter& w = c.writer;
@@ -48,22 +60,23 @@ void decide(Connection& c, bool body_complete, Hash128 body) {
       finish_half(c, x, kRequestHalf);
       finish_half(c, x, kResponseHalf);
     }
+    drop_fields(c);
     give_up(c, NotInterposedReason::kTableFull);
     return;
   }
+  x->fields = w.fields;
   x->method_size = static_cast<uint8_t>(std::min(w.head.method.size(), sizeof x->method));
   std::memcpy(x->method, w.head.method.data(), x->method_size);
   x->head_request = w.head.method == "HEAD";
   x->request_start = w.message_start;
-  if (!c.target.known && c.address_size != 0) {
-    c.target = lookup_target(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
-  }
+  find_target_of(c);
   OutgoingInfo info;
   info.head = &w.head;
   info.target = c.target;
   info.peer = c.peer_name();
   info.body_complete = body_complete;
   info.body = body;
+  info.fields = w.fields;
   info.body_sample = {w.sample, w.sample_size};
   info.opens_connection = c.seen_from_start && w.requests == 0;
   info.connect_key = info.opens_connection ? c.connect.key : Hash128{};
@@ -87,6 +100,11 @@ void client_request_head(Connection& c, const http1::MessageHead& head, size_t e
   w.message_start = w.feed_base + end - head.head_size;
   w.sample_size = 0;
   w.decided = false;
+  drop_fields(c);  // of one that never became whole
+  find_target_of(c);
+  if ((c.target.flags & (kTargetNever | kTargetIgnored)) == 0) {
+    w.fields = begin_fields(own_service(), target_service(c.target, head, c.peer_name()), head);
+  }
   const bool holdable =
       !head.expect_continue && !head.chunked &&
       (!head.has_content_length || (head.content_length <= lane_settings().max_held_body &&
@@ -96,6 +114,7 @@ void client_request_head(Connection& c, const http1::MessageHead& head, size_t e
 
 void client_request_body(Connection& c, const char* data, size_t size) {
   RequestWriter& w = c.writer;
+  if (w.fields != nullptr) request_piece(w.fields, data, size);
   if (w.sample_size == kBodySample) return;
   const size_t take = std::min(size, kBodySample - w.sample_size);
   std::memcpy(w.sample + w.sample_size, data, take);
@@ -106,15 +125,17 @@ void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t s
   RequestWriter& w = c.writer;
   const bool was_decided = w.decided;
   if (!was_decided && c.given_up.load(std::memory_order_relaxed)) return;
+  if (w.fields != nullptr) body = request_whole(w.fields, body, size);
   if (!was_decided) decide(c, true, body);
   Exchange* x = w.current;
+  w.fields = nullptr;  // the exchange's
   w.current = nullptr;
   w.decided = false;
   w.message_start = w.feed_base + end;
   w.flushed_to = 0;
   if (x == nullptr) return;
   x->request_end = w.feed_base + end;
-  if (was_decided && x->call.active) outgoing_body_complete(&x->call, w.head, body, size);
+  if (was_decided && x->call.active) outgoing_body_complete(&x->call, body);
   // A fault keeps it: it is closed by the injection, or when that is known to be impossible.
   if (x != w.fault) finish_half(c, x, kRequestHalf);
 }

@@ -9,6 +9,8 @@ namespace filibuster::preload {
 // request_decision.cc: the request's head is complete. Forms the RPC (outgoing_begin), enters its
 // exchange, and plans the edits that mark it.
 void decide(Connection& connection, bool body_complete, Hash128 body);
+// The fields of a request that is not decided, and will not be.
+void drop_fields(Connection& connection);
 
 // request_faults.cc. Before anything of the message is sent. True: fired; the application's bytes
 // count as sent.

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "preload/agent/fields.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/connection/request_steps.h"
 #include "preload/connection/server_side.h"
@@ -388,6 +389,7 @@ void skip_request_body(Connection& c, uint64_t size) {
     return;
   }
   RequestWriter& w = c.writer;
+  if (w.fields != nullptr) request_unseen(w.fields);
   if (w.fed != w.accepted || w.held_size != 0 || w.wire.has_edits()) {
     give_up(c, NotInterposedReason::kSpliced);
   } else {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "preload/connection/request_steps.h"
+
 namespace filibuster::preload {
 
 constinit thread_local int t_waited_set __attribute__((tls_model("initial-exec"))) = -1;
@@ -56,7 +58,17 @@ void server_request_complete(Connection& c, Hash128 body, uint64_t size) {
   finish_half(c, x, kRequestHalf);
 }
 
+void server_request_body(Connection& c, const char* data, size_t size) {
+  const Exchange* x = c.writer.current;
+  if (x != nullptr && x->incoming != nullptr) incoming_body_piece(x->incoming, data, size);
+}
+
 void end_open_request(Connection& c) {
+  if (c.writer.decided || c.writer.current != nullptr) {
+    c.writer.fields = nullptr;  // the exchange's
+  } else {
+    drop_fields(c);
+  }
   if (c.writer.current == nullptr) return;
   finish_half(c, c.writer.current, kRequestHalf);
   c.writer.current = nullptr;

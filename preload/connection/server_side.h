@@ -9,6 +9,7 @@ namespace filibuster::preload {
 
 // Called by RequestEvents for a server.
 void server_request_head(Connection& connection, const http1::MessageHead& head);
+void server_request_body(Connection& connection, const char* data, size_t size);
 void server_request_complete(Connection& connection, Hash128 body, uint64_t size);
 
 // Both flows owned: the request in progress will not be completed.

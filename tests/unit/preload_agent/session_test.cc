@@ -263,7 +263,7 @@ void body_comes_later() {
   pl::outgoing_begin(info, &call);
   check((call.flags & kRpcPreliminary) != 0 && !call.insert_header, "preliminary, a third party");
   const Hash128 before = call.index;
-  pl::outgoing_body_complete(&call, head, hash_text("hello"), 5);
+  pl::outgoing_body_complete(&call, hash_text("hello"));
   check(call.index != before, "the payload takes part");
   answer(&call);
   pl::incoming_end(incoming, 201);

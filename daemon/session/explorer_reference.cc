@@ -1,0 +1,261 @@
+// The reference executions of an exploration: the first one must settle and pass; the others show
+// what varies from run to run, which is masked from then on, or kept out of the search.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "daemon/session/explorer.h"
+#include "daemon/session/nondeterminism.h"
+
+namespace filibuster {
+namespace {
+
+using std::chrono::milliseconds;
+using Json = nlohmann::json;
+
+constexpr int kReferenceAttempts = 3;  // the service table settles within them
+// A field may differ only once another is masked (the RPCs are matched better), and what varies
+// rarely may be equal in the first two runs.
+constexpr int kMaskRounds = 3;
+constexpr size_t kTold = 20;  // variations that are told at once; all are in the report
+// Above 5 s, which many clients have as their own limit: theirs must fire first.
+constexpr milliseconds kLeastHangLimit{6000};
+
+std::string to_line(const Variation& variation) {
+  return variation.rpc + ": " + variation.what + " varies, " + variation.effect +
+         (variation.reason.empty() ? "" : " (" + variation.reason + ")");
+}
+
+std::string to_json(const std::vector<Variation>& variations) {
+  Json out = Json::array();
+  for (const Variation& v : variations) out.push_back({v.rpc, v.what, v.effect, v.reason});
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::vector<Variation> variations_from(const std::string& text) {
+  std::vector<Variation> out;
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_array()) return out;
+  for (const Json& row : json) {
+    if (!row.is_array() || row.size() != 4) continue;
+    const auto at = [&](size_t i) { return row[i].is_string() ? row[i].get<std::string>() : ""; };
+    out.push_back({at(0), at(1), at(2), at(3)});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string quoted_output(const std::string& output) {
+  return output.empty() ? "\n(it wrote nothing)" : "\nits last lines:\n" + output;
+}
+
+Result<void> Explorer::mask(const std::vector<NondeterminismRule>& rules) {
+  auto table = compile_masks(rules);
+  if (!table) {
+    return Error{"what varies between executions of test '" + context_.test.name +
+                 "' needs more masks than there may be: " + table.error().message +
+                 "; write broader rules into the configuration"};
+  }
+  context_.hub->set_masks(*table.value());
+  masks_ = rules;
+  return {};
+}
+
+// What an interrupted session found: its indexes were formed so.
+Result<void> Explorer::load_masks() {
+  auto masks = store_->meta("masks");
+  if (!masks) return masks.error();
+  auto unstable = store_->meta("unstable");
+  if (!unstable) return unstable.error();
+  auto variations = store_->meta("variations");
+  if (!variations) return variations.error();
+  auto proposed = store_->meta("proposed_masks");
+  if (!proposed) return proposed.error();
+  if (unstable.value()) {
+    auto known = UnstableRpcs::from_json(*unstable.value());
+    if (!known) return known.error();
+    unstable_ = std::move(known).value();
+  }
+  exploration_.report.variations = variations_from(variations.value().value_or(""));
+  exploration_.report.proposed_masks = proposed.value().value_or("");
+  if (!masks.value()) return mask(context_.config.nondeterminism);
+  auto rules = parse_nondeterminism(*masks.value());
+  if (!rules) return rules.error();
+  return mask(rules.value());
+}
+
+// nullopt: stopped.
+Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::string& which) {
+  for (int tries = 0; tries < kReferenceAttempts; ++tries) {
+    auto run = runner_->run(context_.counters->next_execution++, {}, test_limit());
+    if (!run) return run.error();
+    ExecutionResult result = std::move(run).value();
+    if (result.stopped) return std::optional<ExecutionResult>();
+    context_.on_record(result.record);
+    add_notes(result);
+    context_.hub->freeze_names();
+    const bool settled = !result.record.names_changed && result.record.lost_events == 0;
+    if (!settled && tries + 1 < kReferenceAttempts) continue;
+
+    const std::string what = which + " of test '" + context_.test.name + "' ";
+    result.record.names_changed = false;  // settled, or as far as it will
+    const Judgement judgement = judge(result, {});
+    if (judgement.verdict == Verdict::kIncomplete)
+      return Error{what + "is incomplete: " + judgement.detail};
+    if (is_failure(judgement.verdict)) {
+      std::string text = what + "fails without any fault (" + judgement.detail +
+                         "), so nothing can be concluded from faults" +
+                         quoted_output(runner_->output());
+      for (const ServiceEnd& end : result.ended) {
+        text += "\nlast lines of " + end.name + ":" +
+                (end.output.empty() ? " (none)" : "\n" + end.output);
+      }
+      return Error{text};
+    }
+    if (result.record.rpcs.empty()) {
+      return Error{"no RPC was seen in " + what +
+                   "(it passed): there is nothing to inject faults into" + no_rpc_hint()};
+    }
+    if (judgement.verdict == Verdict::kNotQuiescent) {
+      warn(what + "passed, but RPCs stayed open: " + judgement.detail);
+    }
+    return std::optional(std::move(result));
+  }
+  return Error{"the reference execution did not settle"};
+}
+
+// Runs more of them until there are `count`. False: stopped.
+Result<bool> Explorer::repeat_reference(size_t count, std::vector<ExecutionResult>* runs) {
+  while (runs->size() < count) {
+    auto run =
+        reference_execution(runs->empty() ? "the reference execution"
+                                          : "the reference execution passed once; its repetition");
+    if (!run) return run.error();
+    if (!run.value()) return false;
+    runs->push_back(std::move(*run.value()));
+  }
+  return true;
+}
+
+// Compares the runs, masks what varies, runs them again, until nothing new varies. False: stopped.
+Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs) {
+  TestReport& report = exploration_.report;
+  std::vector<NondeterminismRule> proposed;
+  for (int round = 0;; ++round) {
+    std::vector<const ExecutionRecord*> records;
+    for (const ExecutionResult& run : *runs) records.push_back(&run.record);
+    Nondeterminism found = find_nondeterminism(records, masks_, context_.config.index_parts);
+    if (!found.too_broad.empty()) {
+      std::string text = "a mask is too broad; nothing is explored with it:";
+      for (const std::string& why : found.too_broad) text += "\n  - " + why;
+      return Error{text};
+    }
+    for (Variation& variation : found.variations) {
+      const bool known = std::any_of(
+          report.variations.begin(), report.variations.end(), [&](const Variation& other) {
+            return other.rpc == variation.rpc && other.what == variation.what &&
+                   (other.effect == variation.effect || variation.effect == "masked");
+          });
+      if (!known) report.variations.push_back(std::move(variation));
+    }
+    unstable_.add(found.unstable);
+    if (found.proposed.empty()) break;
+    if (round == kMaskRounds) {
+      // What goes on to differ under ever more masks is not masked further.
+      for (const NondeterminismRule& rule : found.proposed) {
+        UnstableKind kind{rule.caller, rule.service, rule.method,
+                          rule.path,   {},           "other fields of it vary in every comparison",
+                          false,       false};
+        report.variations.push_back(
+            {rule.caller + " -> " + rule.service + " " + rule.method + " " + rule.path,
+             "other fields in every comparison", "not faulted", ""});
+        unstable_.add(std::move(kind));
+      }
+      break;
+    }
+    proposed.insert(proposed.end(), found.proposed.begin(), found.proposed.end());
+    std::vector<NondeterminismRule> rules = masks_;
+    rules.insert(rules.end(), found.proposed.begin(), found.proposed.end());
+    if (auto masked = mask(rules); !masked) return masked.error();
+    runs->clear();
+    auto again = repeat_reference(context_.config.bounds.reference_executions, runs);
+    if (!again || !again.value()) return again;
+  }
+  if (!proposed.empty()) report.proposed_masks = to_config_text(proposed);
+  for (size_t i = 0; i < report.variations.size() && i < kTold; ++i)
+    warn(to_line(report.variations[i]));
+  if (report.variations.size() > kTold) {
+    warn(std::to_string(report.variations.size() - kTold) +
+         " more things vary between executions without faults: see the report");
+  }
+  for (const auto& [key, value] :
+       {std::pair<const char*, std::string>{"masks", to_config_text(masks_)},
+        {"unstable", unstable_.to_json()},
+        {"variations", to_json(report.variations)},
+        {"proposed_masks", report.proposed_masks}}) {
+    if (auto set = store_->set_meta(key, value); !set) return set.error();
+  }
+  return true;
+}
+
+Result<bool> Explorer::run_reference() {
+  // A resumed search has its reference; this one only shows that the application still passes.
+  const bool resumed = search_->counts().executed > 0;
+  const uint32_t count = resumed ? 1 : context_.config.bounds.reference_executions;
+  if (resumed) {
+    if (auto loaded = load_masks(); !loaded) return loaded.error();
+  } else if (auto masked = mask(context_.config.nondeterminism); !masked) {
+    return masked.error();
+  }
+  std::vector<ExecutionResult> runs;
+  context_.hub->report_fields(count > 1);
+  auto done = repeat_reference(1, &runs);
+  if (done.ok() && done.value()) {
+    exploration_.report.reference_seconds = runs[0].seconds;
+    done = repeat_reference(count, &runs);
+    if (done.ok() && done.value() && count > 1) done = settle_nondeterminism(&runs);
+  }
+  context_.hub->report_fields(false);
+  if (!done || !done.value()) return done;
+  exploration_.report.reference_executions = count;
+  return take_reference(runs.front());
+}
+
+Result<bool> Explorer::take_reference(const ExecutionResult& result) {
+  for (const auto& [service, text] : services_without_agent(context_.config, result.record)) {
+    const bool said = std::any_of(context_.preflight.begin(), context_.preflight.end(),
+                                  [&](const std::string& known) {
+                                    return known.find("'" + service + "'") != std::string::npos;
+                                  });
+    if (said) continue;
+    warn(text);
+    notes_.insert(text);
+  }
+  for (const std::string& text : rule_use_.unknown_services(result.record)) warn(text);
+  exploration_.report.reference = result.record.rpcs;
+  if (auto learned = known_->learn(result.record); !learned) return learned.error();
+  auto seen = observe(context_.config, result.record, &*outcomes_, unstable_);
+  if (!seen) return seen.error();
+  left_out_.insert(seen->left_out.begin(), seen->left_out.end());
+  if (std::none_of(seen->rpcs.begin(), seen->rpcs.end(),
+                   [](const search::ObservedRpc& rpc) { return !rpc.faults.empty(); })) {
+    warn(
+        "no RPC of the reference execution gets a fault: only the test's own calls were seen, or "
+        "the fault rules match none" +
+        no_rpc_hint());
+  }
+  const double seconds = exploration_.report.reference_seconds;
+  context_.sink({{"type", "reference"},
+                 {"test", context_.test.name},
+                 {"seconds", seconds},
+                 {"rpcs", result.record.rpcs.size()}});
+  const auto hang = context_.config.bounds.hang_limit.value_or(
+      std::max(kLeastHangLimit, milliseconds(static_cast<int64_t>(3000 * seconds))));
+  context_.hub->set_hang_limit(hang);
+  if (search_->counts().executed > 0) return true;
+  seconds_.push_back(static_cast<float>(seconds));
+  if (auto done = search_->executed(search::kReference, seen->rpcs); !done) return done.error();
+  return true;
+}
+
+}  // namespace filibuster

@@ -1,0 +1,190 @@
+#include "preload/agent/fields.h"
+
+#include <cstring>
+#include <new>
+
+#include "core/index/execution_index.h"
+#include "preload/agent/plan.h"
+#include "preload/agent/state.h"
+#include "preload/memory/pool.h"
+
+namespace filibuster::preload {
+
+// Leaves of one body, as they go into RpcFields.
+struct LeafBuffer final : LeafSink {
+  static constexpr size_t kSize = 24 * 1024;  // about 500 leaves; fits into a Scratch
+
+  void leaf(std::string_view path, uint64_t value) override {
+    const auto length = static_cast<uint16_t>(path.size());  // at most kMaxFieldPath
+    if (sizeof value + sizeof length + path.size() > kSize - size) {
+      whole = false;
+      return;
+    }
+    std::memcpy(bytes + size, &value, sizeof value);
+    std::memcpy(bytes + size + sizeof value, &length, sizeof length);
+    std::memcpy(bytes + size + sizeof value + sizeof length, path.data(), path.size());
+    size += sizeof value + sizeof length + path.size();
+  }
+
+  bool whole = true;
+  size_t size = 0;
+  char bytes[kSize];
+};
+
+struct RequestFields {
+  struct Body {
+    BodyWalker walker;
+    BodyWalker::Outcome outcome;
+    Hash128 plain;
+    uint64_t size = 0;
+    bool complete = false;
+    LeafBuffer* leaves = nullptr;
+  };
+  Hash128 signature, query;
+  Body request, response;
+};
+
+namespace {
+
+Pool<RequestFields, 8, 2048> g_fields;
+Pool<LeafBuffer, 2, 1024> g_leaves;
+
+// The request would get another index than in the other executions: nothing is concluded.
+void lost(Attachment* a, std::string_view why) {
+  report_note(why);
+  a->lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
+}
+
+LeafBuffer* make_leaves() {
+  LeafBuffer* memory = g_leaves.take();
+  return memory == nullptr ? nullptr : new (memory) LeafBuffer;
+}
+
+Hash128 whole(RequestFields::Body* body, Hash128 plain, uint64_t size) {
+  body->outcome = body->walker.finish();
+  body->plain = plain;
+  body->size = size;
+  body->complete = true;
+  return body->outcome.form == BodyForm::kOther ? plain : body->outcome.digest;
+}
+
+void report(Attachment* a, uint64_t rpc, uint32_t execution, const RequestFields::Body& body,
+            bool response) {
+  if (body.leaves == nullptr || !body.complete) return;
+  RpcFields event;
+  event.rpc = rpc;
+  event.response = response ? 1 : 0;
+  event.form = static_cast<uint8_t>(body.outcome.form);
+  event.whole = body.outcome.leaves_whole && body.leaves->whole ? 1 : 0;
+  event.size = body.size;
+  event.plain = body.plain;
+  event.leaves = {body.leaves->bytes, body.leaves->size};
+  Scratch scratch;
+  const size_t size = scratch ? encode(event, scratch.data(), Scratch::kSize) : 0;
+  if (size != 0) {
+    write_event(a, EventType::kRpcFields, execution, now_ns(), scratch.data(), size);
+    return;
+  }
+  event.leaves = {};
+  event.whole = 0;
+  emit(a, EventType::kRpcFields, execution, now_ns(), event);
+}
+
+}  // namespace
+
+RequestFields* begin_fields(std::string_view caller, std::string_view service,
+                            const http1::MessageHead& head) {
+  Attachment* a = attach();
+  if (a == nullptr) return nullptr;
+  const uint32_t options = a->lane->field_options.load(std::memory_order_acquire);
+  if (options == 0) return nullptr;
+  uint32_t execution = 0;
+  uint64_t now = 0;
+  a = attach_executing(&execution, &now);
+  if (a == nullptr) return nullptr;
+
+  Scratch scratch;
+  if (!scratch) {
+    lost(a, "no buffer was left to read the fields of a request");
+    return nullptr;
+  }
+  auto* masks = new (scratch.data()) RequestMasks;
+  if ((options & kFieldsMasked) != 0 &&
+      !find_masks(a->lane, caller, service, head.method, request_path(head.method, head.target),
+                  masks)) {
+    lost(a, "the masks could not be read");
+    return nullptr;
+  }
+  if (masks->too_many) lost(a, "more fields of a request are masked than one request may have");
+  const bool reported = (options & kFieldsReported) != 0;
+  if (!reported && !masks->any()) return nullptr;
+
+  RequestFields* memory = g_fields.take();
+  if (memory == nullptr) {
+    lost(a, "the table of requests whose fields are read is full");
+    return nullptr;
+  }
+  auto* fields = new (memory) RequestFields;
+  fields->signature = http_signature_hash(service, head.method, head.target, masks->path_segments);
+  const std::string_view query = split_target(head.target).query;
+  if (masks->has(MaskPlace::kQuery)) {
+    BodyWalker& walker = fields->request.walker;
+    walker.begin_query(masks, nullptr);
+    walker.feed(query);
+    fields->query = walker.finish().digest;
+  } else {
+    fields->query = hash_text(query);
+  }
+  if (reported) {
+    fields->request.leaves = make_leaves();
+    fields->response.leaves = make_leaves();
+  }
+  fields->request.walker.begin_request(masks, fields->request.leaves);
+  fields->response.walker.begin_response(masks, fields->response.leaves);
+  return fields;
+}
+
+Hash128 masked_signature(const RequestFields& fields) {
+  return fields.signature;
+}
+Hash128 masked_query(const RequestFields& fields) {
+  return fields.query;
+}
+
+void request_piece(RequestFields* fields, const char* data, size_t size) {
+  fields->request.walker.feed(data, size);
+}
+void response_piece(RequestFields* fields, const char* data, size_t size) {
+  fields->response.walker.feed(data, size);
+}
+void request_unseen(RequestFields* fields) {
+  fields->request.walker.skip();
+}
+void response_unseen(RequestFields* fields) {
+  fields->response.walker.skip();
+}
+
+Hash128 request_whole(RequestFields* fields, Hash128 plain, uint64_t size) {
+  return whole(&fields->request, plain, size);
+}
+Hash128 response_whole(RequestFields* fields, Hash128 plain, uint64_t size) {
+  return whole(&fields->response, plain, size);
+}
+
+void report_fields(uint64_t rpc, uint64_t generation, uint32_t execution,
+                   const RequestFields& fields) {
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || !a->issued(rpc, generation)) return;
+  report(a, rpc, execution, fields.request, false);
+  report(a, rpc, execution, fields.response, true);
+}
+
+void end_fields(RequestFields* fields) {
+  if (fields == nullptr) return;
+  for (LeafBuffer* leaves : {fields->request.leaves, fields->response.leaves}) {
+    if (leaves != nullptr) g_leaves.give(leaves);
+  }
+  g_fields.give(fields);
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,97 @@
+#include <gtest/gtest.h>
+
+#include "daemon/config/config.h"
+
+namespace filibuster {
+namespace {
+
+ParsedConfig parse(const std::string& rules) {
+  return parse_config(R"({"version": 1, "tests": [{"name": "t", "command": "x"}],
+"nondeterminism": )" + rules +
+                          "}",
+                      "f.json", "/d");
+}
+
+std::string error_of(const std::string& rules) {
+  const ParsedConfig parsed = parse(rules);
+  if (parsed.errors.empty()) return "";
+  const ConfigError& error = parsed.errors[0];
+  return std::to_string(error.line) + ":" + std::to_string(error.column) + " " + error.message;
+}
+
+TEST(NondeterminismRules, AreReadAndWrittenTheSame) {
+  const std::string text =
+      "[\n  {\"on\":{\"caller\":\"a\",\"service\":\"b\",\"method\":\"GET\",\"path\":\"/o/*\"},"
+      "\"mask\":{\"path\":[2],\"query\":[\"ts\"],\"json\":[\"/id\",\"/l/*/t\"],\"form\":[\"k\"],"
+      "\"response\":[\"/at\"]}}\n]";
+  const ParsedConfig parsed = parse(text);
+  ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
+  EXPECT_EQ(to_config_text(parsed.config.nondeterminism), text);
+  const auto again = parse_nondeterminism(text);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(to_config_text(again.value()), text);
+  const auto table = compile_masks(again.value());
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ((*table.value()).rule_count, 1u);
+  EXPECT_EQ((*table.value()).field_count, 5u);
+  EXPECT_EQ((*table.value()).rules[0].path_segments, 2u);
+  EXPECT_EQ((*table.value()).fields[2].names[1], kAnyName);
+  EXPECT_EQ(to_config_text({}), "[]");
+}
+
+TEST(NondeterminismRules, OneValueNeedsNoBrackets) {
+  const ParsedConfig parsed =
+      parse(R"([{"on": {"path": "/o/*"}, "mask": {"path": 2, "json": "/a~1b"}}])");
+  ASSERT_TRUE(parsed.errors.empty());
+  const auto table = compile_masks(parsed.config.nondeterminism);
+  EXPECT_EQ((*table.value()).fields[0].names[0], name_hash("a/b"));
+}
+
+TEST(NondeterminismRules, AMaskOfEverythingIsRefusedWhereItStands) {
+  for (const char* pointer : {"", "/*"}) {
+    for (const char* key : {"json", "response"}) {
+      EXPECT_NE(error_of(std::string("[{\"on\": {}, \"mask\": {\"") + key + "\": [\"" + pointer +
+                         "\"]}}]")
+                    .find("whole body"),
+                std::string::npos);
+    }
+  }
+  EXPECT_NE(error_of(R"([{"on": {"path": "/*"}, "mask": {"path": [1]}}])").find("whole path"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"([{"on": {}, "mask": {"query": "*"}}])").find("every value"),
+            std::string::npos);
+}
+
+TEST(NondeterminismRules, MistakesHaveAPosition) {
+  EXPECT_EQ(error_of(R"([{"on": {}, "mask": {"json": ["id"]}}])"),
+            "2:49 'json': expected a JSON pointer such as \"/id\" or \"/items/*/id\"");
+  EXPECT_NE(error_of(R"([{"on": {}, "mask": {"path": [2]}}])").find("needs 'on.path'"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"([{"on": {"path": "/a/*"}, "mask": {"path": [3]}}])").find("no segment 3"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"([{"on": {"path": "/a/*"}, "mask": {"path": [1]}}])").find("nothing else"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"([{"on": {"path": "/a/*"}, "mask": {"path": [2, 2]}}])").find("twice"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"([{"on": {}, "mask": {}}])").find("is empty"), std::string::npos);
+  EXPECT_NE(error_of(R"([{"mask": {"query": "a"}}])").find("needs 'on'"), std::string::npos);
+  EXPECT_NE(error_of(R"([{"on": {}, "mask": {"header": "a"}}])").find("header"), std::string::npos);
+  EXPECT_NE(error_of(R"([{"on": {}, "mask": {"json": "/a/b/c/d/e/f/g/h/i"}}])").find("deep"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({})").find("an array"), std::string::npos);
+}
+
+TEST(NondeterminismRules, ReferenceExecutionsAreAtLeastOne) {
+  const auto bound = [](const std::string& value) {
+    return parse_config(R"({"version": 1, "tests": [{"name": "t", "command": "x"}],
+"bounds": {"reference_executions": )" +
+                            value + "}}",
+                        "f.json", "/d");
+  };
+  EXPECT_EQ(bound("3").config.bounds.reference_executions, 3u);
+  EXPECT_EQ(bound("0").errors.size(), 1u);
+  EXPECT_EQ(bound("101").errors.size(), 1u);
+}
+
+}  // namespace
+}  // namespace filibuster

@@ -1,0 +1,303 @@
+#include "daemon/session/nondeterminism.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/index/execution_index.h"
+#include "daemon/session/rpc_matching.h"
+
+namespace filibuster {
+namespace {
+
+// Builds what agents would report of one execution, masks applied as they would.
+class Recorded {
+ public:
+  explicit Recorded(const std::vector<NondeterminismRule>& rules = {}, uint32_t parts = kIndexAll)
+      : table_(compile_masks(rules).value()), parts_(parts) {}
+
+  uint64_t call(uint64_t parent, const std::string& caller, const std::string& method,
+                const std::string& target, const std::string& body = "",
+                const std::string& answer = "{}", uint64_t begin = 0, uint64_t end = 0) {
+    RpcRecord rpc;
+    rpc.rpc = record.rpcs.size() + 1;
+    rpc.parent_rpc = parent;
+    rpc.parent = parent == 0 ? Hash128{} : record.rpcs[parent - 1].index;
+    rpc.cause = parent == 0 ? Cause::kEntry : Cause::kThread;
+    rpc.caller = caller;
+    rpc.service = "back";
+    rpc.method = method;
+    rpc.target = target;
+    rpc.stack = hash_text(caller + " stack");
+    rpc.issued_ns = begin != 0 ? begin : 1000 * rpc.rpc;
+    rpc.finished_ns = end != 0 ? end : rpc.issued_ns + 500;
+    rpc.open = false;
+    rpc.outcome = RpcOutcome::kAnswered;
+    rpc.status = 200;
+    RequestMasks masks;
+    select_masks(*table_, caller, "back", method, request_path(method, target), &masks);
+    BodyWalker query;
+    query.begin_query(&masks, nullptr);
+    query.feed(split_target(target).query);
+    const Hash128 digest = read(body, &masks, false, &rpc.request_fields);
+    rpc.payload = http_payload_hash(query.finish().digest, digest);
+    rpc.response = read(answer, &masks, true, &rpc.response_fields);
+    rpc.signature =
+        invocation_signature(http_signature_hash("back", method, target, masks.path_segments),
+                             rpc.payload, rpc.stack, parts_);
+    rpc.count = 1;
+    for (const RpcRecord& other : record.rpcs)
+      rpc.count += other.signature == rpc.signature && other.parent_rpc == parent;
+    rpc.index = extend_path(rpc.parent, rpc.signature, rpc.count, parts_);
+    record.rpcs.push_back(rpc);
+    return rpc.rpc;
+  }
+
+  ExecutionRecord record;
+
+ private:
+  static Hash128 read(const std::string& body, const RequestMasks* masks, bool response,
+                      BodyFields* out) {
+    struct Sink final : LeafSink {
+      void leaf(std::string_view path, uint64_t value) override {
+        out->leaves.emplace_back(path, value);
+      }
+      BodyFields* out = nullptr;
+    } sink;
+    sink.out = out;
+    BodyWalker walker;
+    response ? walker.begin_response(masks, &sink) : walker.begin_request(masks, &sink);
+    walker.feed(body);
+    const auto outcome = walker.finish();
+    out->known = true;
+    out->whole = outcome.leaves_whole;
+    out->form = outcome.form;
+    out->plain = hash_text(body);
+    return outcome.form == BodyForm::kOther ? out->plain : outcome.digest;
+  }
+
+  std::unique_ptr<MaskTable> table_;
+  uint32_t parts_;
+};
+
+Nondeterminism find(const Recorded& a, const Recorded& b,
+                    const std::vector<NondeterminismRule>& rules = {}, uint32_t parts = kIndexAll) {
+  return find_nondeterminism({&a.record, &b.record}, rules, parts);
+}
+
+std::vector<NondeterminismRule> rules(const std::string& text) {
+  auto parsed = parse_nondeterminism(text);
+  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
+  return parsed.ok() ? parsed.value() : std::vector<NondeterminismRule>{};
+}
+
+// Two runs of: test -> front -> back, with the target and body given.
+std::pair<Recorded, Recorded> pair(const std::string& target_a, const std::string& target_b,
+                                   const std::string& body_a = "", const std::string& body_b = "",
+                                   const std::string& answer_a = "{}",
+                                   const std::string& answer_b = "{}") {
+  std::pair<Recorded, Recorded> out;
+  out.first.call(out.first.call(0, "test", "GET", "/"), "front", "POST", target_a, body_a,
+                 answer_a);
+  out.second.call(out.second.call(0, "test", "GET", "/"), "front", "POST", target_b, body_b,
+                  answer_b);
+  return out;
+}
+
+std::string masked(const std::pair<Recorded, Recorded>& runs) {
+  const Nondeterminism found = find(runs.first, runs.second);
+  EXPECT_TRUE(found.unstable.empty());
+  return to_config_text(found.proposed);
+}
+
+std::string one(const std::string& path, const std::string& mask) {
+  return "[\n  {\"on\":{\"caller\":\"front\",\"service\":\"back\",\"method\":\"POST\",\"path\":\"" +
+         path + "\"},\"mask\":{" + mask + "}}\n]";
+}
+
+std::string why_not(const std::pair<Recorded, Recorded>& runs) {
+  const Nondeterminism found = find(runs.first, runs.second);
+  EXPECT_TRUE(found.proposed.empty()) << to_config_text(found.proposed);
+  const UnstableKind* kind = found.unstable.find(runs.first.record.rpcs[1]);
+  return kind == nullptr ? "" : kind->reason;
+}
+
+TEST(Nondeterminism, FindsNothingInEqualRuns) {
+  const auto runs = pair("/a?b=1", "/a?b=1", "{\"c\":1}", "{\"c\":1}");
+  const Nondeterminism found = find(runs.first, runs.second);
+  EXPECT_TRUE(found.variations.empty());
+  EXPECT_TRUE(found.proposed.empty());
+  EXPECT_TRUE(found.unstable.empty());
+}
+
+TEST(Nondeterminism, MasksWhatVariesAndNothingElse) {
+  EXPECT_EQ(masked(pair("/o/1/x", "/o/2/x")), one("/o/*/x", "\"path\":[2]"));
+  EXPECT_EQ(masked(pair("/o?p=1&ts=5", "/o?p=1&ts=6")), one("/o", "\"query\":[\"ts\"]"));
+  EXPECT_EQ(masked(pair("/o", "/o", R"({"a":1,"b":{"c":2}})", R"({"a":1,"b":{"c":3}})")),
+            one("/o", "\"json\":[\"/b/c\"]"));
+  EXPECT_EQ(masked(pair("/o", "/o", "a=1&t=2", "a=1&t=3")), one("/o", "\"form\":[\"t\"]"));
+  EXPECT_EQ(masked(pair("/o", "/o", "", "", R"({"id":1,"x":2})", R"({"id":2,"x":2})")),
+            one("/o", "\"response\":[\"/id\"]"));
+}
+
+TEST(Nondeterminism, WritesAStarForAnElementOnlyWhereAllVary) {
+  EXPECT_EQ(masked(pair("/o", "/o", R"({"l":[{"t":1,"n":1},{"t":2,"n":2}]})",
+                        R"({"l":[{"t":3,"n":1},{"t":4,"n":2}]})")),
+            one("/o", "\"json\":[\"/l/*/t\"]"));
+  EXPECT_EQ(masked(pair("/o", "/o", R"({"l":[{"t":1},{"t":2}]})", R"({"l":[{"t":1},{"t":4}]})")),
+            one("/o", "\"json\":[\"/l/1/t\"]"));
+  // Another number of elements: the list as a whole.
+  EXPECT_EQ(
+      masked(pair("/o", "/o", R"({"a":1,"l":[{"t":1},{"t":2}]})", R"({"a":1,"l":[{"t":1}]})")),
+      one("/o", "\"json\":[\"/l\"]"));
+}
+
+TEST(Nondeterminism, UnderItsMasksTheIndexesAgree) {
+  const auto runs = pair("/o/1/x?ts=1", "/o/2/x?ts=2", R"({"id":1,"k":1})", R"({"id":2,"k":1})");
+  const auto proposed = find(runs.first, runs.second).proposed;
+  Recorded a(proposed), b(proposed);
+  a.call(a.call(0, "test", "GET", "/"), "front", "POST", "/o/3/x?ts=3", R"({"id":3,"k":1})");
+  b.call(b.call(0, "test", "GET", "/"), "front", "POST", "/o/4/x?ts=4", R"({"id":4,"k":1})");
+  EXPECT_EQ(a.record.rpcs[1].index, b.record.rpcs[1].index);
+  const Nondeterminism again = find(a, b, proposed);
+  EXPECT_TRUE(again.proposed.empty());
+  EXPECT_TRUE(again.unstable.empty());
+  EXPECT_TRUE(again.too_broad.empty());
+  EXPECT_FALSE(again.variations.empty());
+}
+
+TEST(Nondeterminism, SaysWhatNoMaskCovers) {
+  EXPECT_NE(why_not(pair("/1", "/2")), "");
+  EXPECT_NE(why_not(pair("/o", "/o", "text 1", "text 2")), "");
+  EXPECT_NE(why_not(pair("/o", "/o", R"({"a":1})", R"({"b":1})")), "");
+  EXPECT_NE(why_not(pair("/o", "/o", R"({"a":1,"b":1})", R"({"b":1,"a":1})")), "");
+  EXPECT_NE(why_not(pair("/o", "/o", R"(["x"])", R"(["y"])")), "");
+  EXPECT_NE(why_not(pair("/o", "/o", "a=1", R"({"a":1})")), "");
+  EXPECT_NE(why_not(pair("/o", "/o", "a=1&b=1", "a=1&c=1")), "");
+  EXPECT_NE(why_not(pair("/o", "/o", "", "x=1")), "");
+  EXPECT_NE(why_not(pair("/o?a=1", "/o?b=1")), "");
+  EXPECT_NE(why_not(pair("/o/1", "/o/1/2")), "");
+}
+
+TEST(Nondeterminism, AnAnswerThatVariesAsAWholeCountsByItsStatus) {
+  const auto runs = pair("/o", "/o", "", "", "at 1", "at 2");
+  const Nondeterminism found = find(runs.first, runs.second);
+  EXPECT_TRUE(found.proposed.empty());
+  EXPECT_TRUE(found.unstable.answer_varies(runs.first.record.rpcs[1]));
+  EXPECT_EQ(found.unstable.find(runs.first.record.rpcs[1]), nullptr);
+}
+
+TEST(Nondeterminism, RefusesAMaskThatHidesWhatTellsCallsApart) {
+  Recorded a, b;
+  for (auto [run, third] : {std::pair{&a, "/u/x1/o"}, std::pair{&b, "/u/x2/o"}}) {
+    const uint64_t front = run->call(0, "test", "GET", "/");
+    for (const char* target : {"/u/ann/o", "/u/bob/o", third})
+      run->call(front, "front", "GET", target);
+  }
+  const Nondeterminism found = find(a, b);
+  EXPECT_TRUE(found.proposed.empty());
+  EXPECT_EQ(found.unstable.find(a.record.rpcs[1]), nullptr) << "ann is always ann";
+  EXPECT_EQ(found.unstable.find(a.record.rpcs[2]), nullptr);
+  ASSERT_NE(found.unstable.find(a.record.rpcs[3]), nullptr);
+  EXPECT_NE(found.unstable.find(a.record.rpcs[3])->reason.find("tells apart"), std::string::npos);
+  auto kept = UnstableRpcs::from_json(found.unstable.to_json());
+  ASSERT_TRUE(kept.ok());
+  for (const RpcRecord& rpc : a.record.rpcs)
+    EXPECT_EQ(kept->find(rpc) == nullptr, found.unstable.find(rpc) == nullptr);
+}
+
+TEST(Nondeterminism, RefusesTheMaskOfAUserThatIsTooBroad) {
+  const auto broad = rules(R"([{"on": {"path": "/u/*"}, "mask": {"path": 2}}])");
+  Recorded a(broad), b(broad);
+  for (Recorded* run : {&a, &b}) {
+    const uint64_t front = run->call(0, "test", "GET", "/");
+    run->call(front, "front", "GET", "/u/ann");
+    run->call(front, "front", "GET", "/u/bob");
+  }
+  const Nondeterminism found = find(a, b, broad);
+  ASSERT_EQ(found.too_broad.size(), 1u);
+  EXPECT_NE(found.too_broad[0].find("/u/ann"), std::string::npos);
+  EXPECT_NE(found.too_broad[0].find("/u/bob"), std::string::npos);
+}
+
+TEST(Nondeterminism, OneAfterTheOtherIsToldApartByCountAndTogetherIsNot) {
+  for (const bool together : {false, true}) {
+    Recorded a, b;
+    for (auto [run, ids] : {std::pair{&a, std::vector{"/i/1/x", "/i/2/x"}},
+                            std::pair{&b, std::vector{"/i/3/x", "/i/4/x"}}}) {
+      const uint64_t front = run->call(0, "test", "GET", "/", "", "{}", 1, 9000);
+      run->call(front, "front", "GET", ids[0], "", "{}", 1000, together ? 3000 : 1500);
+      run->call(front, "front", "GET", ids[1], "", "{}", 2000, 2500);
+    }
+    const Nondeterminism found = find(a, b);
+    EXPECT_EQ(found.proposed.empty(), together);
+    EXPECT_EQ(found.unstable.empty(), !together);
+  }
+}
+
+TEST(Nondeterminism, AnotherOrderIsSaidAndHarmsNothing) {
+  Recorded a, b;
+  for (auto [run, targets] : {std::pair{&a, std::vector{"/p/1", "/p/2", "/p/3"}},
+                              std::pair{&b, std::vector{"/p/3", "/p/1", "/p/2"}}}) {
+    const uint64_t front = run->call(0, "test", "GET", "/");
+    for (const char* target : targets)
+      run->call(front, "front", "GET", target, "", "{}", 1000, 9000);
+  }
+  const Nondeterminism found = find(a, b);
+  ASSERT_EQ(found.variations.size(), 1u);
+  EXPECT_EQ(found.variations[0].effect, "none");
+  EXPECT_TRUE(found.proposed.empty());
+  EXPECT_TRUE(found.unstable.empty());
+}
+
+TEST(Nondeterminism, WithoutThePayloadConcurrentCallsAreToldApartByNothing) {
+  const uint32_t parts = kIndexAll & ~static_cast<uint32_t>(kIndexPayload);
+  Recorded a({}, parts), b({}, parts);
+  for (auto [run, bodies] : {std::pair{&a, std::vector{"{\"n\":1}", "{\"n\":2}"}},
+                             std::pair{&b, std::vector{"{\"n\":2}", "{\"n\":1}"}}}) {
+    const uint64_t front = run->call(0, "test", "GET", "/");
+    for (const char* body : bodies) run->call(front, "front", "POST", "/p", body, "{}", 1000, 9000);
+  }
+  const Nondeterminism found = find(a, b, {}, parts);
+  EXPECT_NE(found.unstable.find(a.record.rpcs[1]), nullptr);
+  EXPECT_NE(found.unstable.find(b.record.rpcs[2]), nullptr);
+  EXPECT_EQ(found.unstable.find(a.record.rpcs[0]), nullptr);
+}
+
+TEST(Nondeterminism, WhatComesSometimesIsNotFaulted) {
+  Recorded a, b;
+  a.call(a.call(0, "test", "GET", "/"), "front", "GET", "/always");
+  const uint64_t front = b.call(0, "test", "GET", "/");
+  b.call(front, "front", "GET", "/always");
+  const uint64_t extra = b.call(front, "front", "GET", "/extra");
+  b.call(extra, "back", "GET", "/below");
+  for (const Nondeterminism& found : {find(a, b), find(b, a)}) {
+    ASSERT_EQ(found.variations.size(), 1u) << "not what it caused";
+    EXPECT_EQ(found.variations[0].what, "appears in 1 of 2 reference executions");
+    EXPECT_EQ(found.unstable.find(a.record.rpcs[1]), nullptr);
+    ASSERT_NE(found.unstable.find(b.record.rpcs[2]), nullptr);
+    EXPECT_TRUE(found.unstable.find(b.record.rpcs[2])->sometimes);
+  }
+}
+
+TEST(Nondeterminism, WhatHasNoKnownCauseIsNotCompared) {
+  auto runs = pair("/o/1/x", "/o/2/x");
+  for (Recorded* run : {&runs.first, &runs.second}) {
+    run->record.rpcs[1].cause = Cause::kNone;
+    run->record.rpcs[1].parent_rpc = 0;
+  }
+  EXPECT_TRUE(find(runs.first, runs.second).variations.empty());
+}
+
+TEST(Unstable, DamagedTextIsAnError) {
+  EXPECT_FALSE(UnstableRpcs::from_json("").ok());
+  EXPECT_FALSE(UnstableRpcs::from_json("{}").ok());
+  EXPECT_FALSE(UnstableRpcs::from_json(R"({"kinds":[],"indexes":{"x":"y"},"stable":[]})").ok());
+  EXPECT_FALSE(UnstableRpcs::from_json(R"({"kinds":[],"indexes":{},"stable":["x"]})").ok());
+  EXPECT_TRUE(UnstableRpcs::from_json(R"({"kinds":[],"indexes":{},"stable":[]})").ok());
+}
+
+}  // namespace
+}  // namespace filibuster
