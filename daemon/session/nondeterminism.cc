@@ -120,10 +120,8 @@ class Finder {
   void tell(const Seen& seen, const std::string& what, const std::string& effect,
             const std::string& reason) {
     Variation variation{call_of(*seen.rpc, pattern_of(seen)), what, effect, reason};
-    if (std::find(out_.variations.begin(), out_.variations.end(), variation) ==
-        out_.variations.end()) {
+    if (told_.insert(variation.rpc + "\n" + what + "\n" + effect + "\n" + reason).second)
       out_.variations.push_back(std::move(variation));
-    }
   }
 
   // "/items/<mark>0/id" as "/items/*/id" where every element's varied, else as "/items/0/id".
@@ -235,6 +233,13 @@ class Finder {
     });
     if (same == proposals_.end()) {
       proposals_.push_back(std::move(rule));
+      if (compile_masks(all_rules()).ok()) return;
+      proposals_.pop_back();
+      reasons_.pop_back();
+      tell(seen, joined(describe_fields(open)), "not faulted",
+           "there are more masks than fit; write broader rules");
+      add_unstable(seen, joined(describe_fields(open)) + " varies; there are more masks than fit",
+                   false);
       return;
     }
     const auto merge = [](auto* to, const auto& from) {
@@ -247,6 +252,12 @@ class Finder {
     merge(&same->form, rule.form);
     merge(&same->json, rule.json);
     merge(&same->response, rule.response);
+  }
+
+  Rules all_rules() const {
+    Rules all = rules_;
+    all.insert(all.end(), proposals_.begin(), proposals_.end());
+    return all;
   }
 
   // --- masks that are too broad -----------------------------------------------------------------
@@ -290,12 +301,18 @@ class Finder {
 
   template <typename Report>
   void each_merge(const Rules& rules, Report report) {
+    if (rules.empty()) return;
     for (const auto& [parent, children] : trees_[0].all()) {
-      for (size_t i = 0; i < children.size(); ++i) {
-        for (size_t k = i + 1; k < children.size(); ++k) {
-          const Seen &a = seen_.at(children[i]->rpc), &b = seen_.at(children[k]->rpc);
-          const std::string why = broad(rules, a, b);
-          if (!why.empty()) report(a, b, why);
+      std::map<std::string, std::vector<const Seen*>> merged;
+      for (const RpcRecord* rpc : children)
+        merged[masked_identity(rules, *rpc, parts_)].push_back(&seen_.at(rpc->rpc));
+      for (const auto& [identity, same] : merged) {
+        for (size_t i = 1; i < same.size(); ++i) {
+          for (const size_t k : {size_t{0}, i - 1}) {
+            const std::string why = broad(rules, *same[k], *same[i]);
+            if (!why.empty()) report(*same[k], *same[i], why);
+            if (i == 1) break;
+          }
         }
       }
     }
@@ -316,9 +333,7 @@ class Finder {
     bool again = true;
     while (again) {
       again = false;
-      Rules all = rules_;
-      all.insert(all.end(), proposals_.begin(), proposals_.end());
-      each_merge(all, [&](const Seen& a, const Seen& b, const std::string& why) {
+      each_merge(all_rules(), [&](const Seen& a, const Seen& b, const std::string& why) {
         const size_t before = proposals_.size();
         std::erase_if(proposals_, [&](const NondeterminismRule& rule) {
           return rule_applies(rule, *a.rpc) || rule_applies(rule, *b.rpc);
@@ -438,6 +453,7 @@ class Finder {
   std::map<uint64_t, Seen> seen_;  // by RPC of the first run
   std::set<uint64_t> reordered_;
   std::map<std::string, std::pair<const RpcRecord*, uint32_t>> missing_;
+  std::set<std::string> told_;
   Rules proposals_;
   struct Reason {
     const Seen* seen;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <unordered_set>
 
 #include "core/index/execution_index.h"
 
@@ -116,7 +117,8 @@ class Matcher {
     if (left->empty() || right->empty()) return;
     std::map<std::string, std::deque<const RpcRecord*>> same;
     for (const RpcRecord* rpc : *right) same[content_of(*rpc)].push_back(rpc);
-    Rpcs rest, taken;
+    Rpcs rest;
+    std::unordered_set<const RpcRecord*> taken;
     for (const RpcRecord* rpc : *left) {
       auto& waiting = same[content_of(*rpc)];
       if (waiting.empty()) {
@@ -124,12 +126,10 @@ class Matcher {
         continue;
       }
       pair(rpc, waiting.front(), whole);
-      taken.push_back(waiting.front());
+      taken.insert(waiting.front());
       waiting.pop_front();
     }
-    std::erase_if(*right, [&](const RpcRecord* rpc) {
-      return std::find(taken.begin(), taken.end(), rpc) != taken.end();
-    });
+    std::erase_if(*right, [&](const RpcRecord* rpc) { return taken.contains(rpc); });
     left->clear();
     const bool compare = rest.size() <= kCompared && right->size() <= kCompared;
     for (const RpcRecord* rpc : rest) {
@@ -426,6 +426,36 @@ FieldSet covered_by(const std::vector<NondeterminismRule>& rules, const RpcRecor
         if (pointer_covers(mask, field)) out.response.insert(field);
       }
     }
+  }
+  return out;
+}
+
+std::string masked_identity(const std::vector<NondeterminismRule>& rules, const RpcRecord& rpc,
+                            uint32_t index_parts) {
+  const auto segments = segments_of(request_path_of(rpc));
+  const Values query = query_values(rpc), body = leaf_values(rpc.request_fields);
+  const bool json = rpc.request_fields.form == BodyForm::kJson;
+  FieldSet all;
+  for (uint32_t i = 0; i < segments.size(); ++i) all.segments.insert(i + 1);
+  for (const auto& [name, values] : query) all.query.insert(name);
+  for (const auto& [path, values] : body) (json ? all.json : all.form).insert(path);
+  const FieldSet masked = covered_by(rules, rpc, all);
+  std::string out = kind_of(rpc, index_parts, true);
+  for (uint32_t i = 0; i < segments.size(); ++i)
+    out += "/" + (masked.segments.contains(i + 1) ? std::string("*") : segments[i]);
+  const auto add = [&](const Values& from, const std::set<std::string>& hidden) {
+    for (const auto& [name, values] : from) {
+      if (hidden.contains(name)) continue;
+      out += "\n" + name;
+      for (const uint64_t value : values) out += " " + std::to_string(value);
+    }
+  };
+  if ((index_parts & kIndexPayload) == 0) return out;
+  add(query, masked.query);
+  if (readable(rpc.request_fields)) {
+    add(body, json ? masked.json : masked.form);
+  } else {
+    out += "\n" + to_hex(rpc.request_fields.known ? rpc.request_fields.plain : rpc.payload);
   }
   return out;
 }

@@ -63,6 +63,10 @@ FieldSet differences(const RpcRecord& a, const RpcRecord& b, uint32_t index_part
 // Of `fields`, those that the rules mask in this RPC.
 FieldSet covered_by(const std::vector<NondeterminismRule>& rules, const RpcRecord& rpc,
                     const FieldSet& fields);
+// All that a request says but for what the rules mask in it: equal texts, equal signature and
+// payload.
+std::string masked_identity(const std::vector<NondeterminismRule>& rules, const RpcRecord& rpc,
+                            uint32_t index_parts);
 bool rule_applies(const NondeterminismRule& rule, const RpcRecord& rpc);
 // Segments of its path that the rules mask.
 std::set<uint32_t> masked_segments(const std::vector<NondeterminismRule>& rules,
