@@ -166,7 +166,7 @@ test: test-deps  ## install what is missing, build, run every test
 	@$(MAKE) --no-print-directory run-tests
 
 # The tests whose length is the point: each says with TEST_LONG what it does more.
-LONG_TESTS := tests/integration/test_determinism.py
+LONG_TESTS := tests/integration/test_determinism.py tests/integration/runtimes/test_matrix.py
 .PHONY: test-long
 test-long: test-deps  ## the long tests at their full length (determinism over 100 executions)
 	@$(MAKE) --no-print-directory -j$(JOBS) all corpus test-programs
