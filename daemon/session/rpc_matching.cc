@@ -230,8 +230,9 @@ bool readable(const BodyFields& body) {
 
 void body_differences(const RpcRecord& a, const RpcRecord& b, FieldSet* out) {
   const BodyFields &x = a.request_fields, &y = b.request_fields;
-  if (!x.known && !y.known) return;
-  if (x.known && y.known && x.plain == y.plain) return;
+  if (x.known && y.known ? x.plain == y.plain : a.payload == b.payload) return;
+  // The payload is of both: what the query does not explain is the body's.
+  if (!x.known && !y.known && query_values(a) != query_values(b)) return;
   if (!readable(x) || !readable(y)) {
     out->beyond.insert(x.known && y.known
                            ? "the body (neither JSON nor a form, or too many fields to compare)"

@@ -68,9 +68,11 @@ Hash128 whole(RequestFields::Body* body, Hash128 plain, uint64_t size) {
   return body->outcome.form == BodyForm::kOther ? plain : body->outcome.digest;
 }
 
-void report(Attachment* a, uint64_t rpc, uint32_t execution, const RequestFields::Body& body,
+void report(uint64_t rpc, uint64_t generation, uint32_t execution, const RequestFields::Body& body,
             bool response) {
   if (body.leaves == nullptr || !body.complete) return;
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || !a->issued(rpc, generation)) return;
   RpcFields event;
   event.rpc = rpc;
   event.response = response ? 1 : 0;
@@ -171,12 +173,13 @@ Hash128 response_whole(RequestFields* fields, Hash128 plain, uint64_t size) {
   return whole(&fields->response, plain, size);
 }
 
-void report_fields(uint64_t rpc, uint64_t generation, uint32_t execution,
-                   const RequestFields& fields) {
-  Attachment* a = g_attachment.load(std::memory_order_acquire);
-  if (a == nullptr || !a->issued(rpc, generation)) return;
-  report(a, rpc, execution, fields.request, false);
-  report(a, rpc, execution, fields.response, true);
+void report_request_fields(uint64_t rpc, uint64_t generation, uint32_t execution,
+                           const RequestFields& fields) {
+  report(rpc, generation, execution, fields.request, false);
+}
+void report_response_fields(uint64_t rpc, uint64_t generation, uint32_t execution,
+                            const RequestFields& fields) {
+  report(rpc, generation, execution, fields.response, true);
 }
 
 void end_fields(RequestFields* fields) {

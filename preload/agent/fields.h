@@ -34,9 +34,12 @@ void response_unseen(RequestFields* fields);
 Hash128 request_whole(RequestFields* fields, Hash128 plain, uint64_t size);
 Hash128 response_whole(RequestFields* fields, Hash128 plain, uint64_t size);
 
-// Tells the daemon the fields of the complete bodies, where it asked for them.
-void report_fields(uint64_t rpc, uint64_t generation, uint32_t execution,
-                   const RequestFields& fields);
+// Tell the daemon the fields of the complete body, where it asked for them. Those of a request as
+// soon as it is known: a caller may end before its answer does.
+void report_request_fields(uint64_t rpc, uint64_t generation, uint32_t execution,
+                           const RequestFields& fields);
+void report_response_fields(uint64_t rpc, uint64_t generation, uint32_t execution,
+                            const RequestFields& fields);
 // nullptr is allowed.
 void end_fields(RequestFields* fields);
 

@@ -33,7 +33,7 @@ void end_exchange(Connection& c, Exchange* x) {
     x->finished.rpc = x->call.rpc;
     x->finished.body_sample = {x->sample, x->sample_size};
     if (x->fields != nullptr)
-      report_fields(x->call.rpc, x->call.generation, x->call.execution, *x->fields);
+      report_response_fields(x->call.rpc, x->call.generation, x->call.execution, *x->fields);
     outgoing_end(&x->call, x->finished);
   }
   end_fields(x->fields);

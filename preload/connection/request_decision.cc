@@ -136,6 +136,8 @@ void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t s
   if (x == nullptr) return;
   x->request_end = w.feed_base + end;
   if (was_decided && x->call.active) outgoing_body_complete(&x->call, body);
+  if (x->fields != nullptr && x->call.active)
+    report_request_fields(x->call.rpc, x->call.generation, x->call.execution, *x->fields);
   // A fault keeps it: it is closed by the injection, or when that is known to be impossible.
   if (x != w.fault) finish_half(c, x, kRequestHalf);
 }

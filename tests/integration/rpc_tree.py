@@ -32,7 +32,7 @@ def causes(run, caller):
 def observe(project, services, command, complete=True, **members):
     """One execution without faults. `complete`: every RPC has its cause, nothing was left alone."""
     project.write("filibuster.json", config(services, [{"name": "client", "command": command}],
-                                            **{"default_faults": False, **members}))
+                                            **{"default_faults": False, "bounds": {"reference_executions": 1}, **members}))
     run = project.filibuster("run")  # no fault was configured: nothing tested, 3
     assert run.exit_code == 3 and run.executed == 1 and run.test["finished"], run
     if complete:

@@ -76,6 +76,7 @@ def explore(directory, command, server="threads", verb="run", faults=()):
         "services": [{"name": "echo",
                       "command": f"exec {PROGRAMS}/http_echo_server {server} ${{port:echo}}"}],
         "tests": [{"name": "client", "command": command}],
+        "bounds": {"reference_executions": 1},
         "faults": [{"on": {"service": "echo"}, "inject": list(faults)}]}))
     result = subprocess.run([FILIBUSTER, verb, "-c", "filibuster.json"], cwd=directory,
                             capture_output=True, text=True, timeout=240)
