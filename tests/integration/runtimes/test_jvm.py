@@ -167,7 +167,8 @@ def test_a_newer_machine_has_call_sites_and_says_what_is_missing(project):
 def test_a_fault_at_one_of_eight_concurrent_requests_hits_that_one(project, kind):
     project.write("filibuster.json", config([users(background="100")],
         [{"name": "eight", "command": f"({rounds([kind], [8])[5:]}; echo) >> seen"}], default_faults=False,
-        faults=[{"on": {"service": "users", "path": f"/leaf/{kind}/{kind}-8-3"}, "inject": ["status:503"]}]))
+        faults=[{"on": {"service": "users", "path": f"/leaf/{kind}/{kind}-8-3"}, "inject": ["status:503"]}],
+        bounds={"reference_executions": 1}))
     run = project.filibuster("run")
     assert run.exit_code == 0 and run.executed == 2 and "plan not met" not in run.output, run
     executions = [block.splitlines() for block in (project.directory / "seen").read_text().strip().split("\n\n")]
