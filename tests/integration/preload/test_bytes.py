@@ -107,7 +107,11 @@ def test_a_client_sees_each_kind_of_fault_however_it_sends(client, tmp_path):
                      faults=OUTCOMES)
     outcomes = [line.rsplit(": ", 1)[1] for line in seen.read_text().splitlines()]
     assert outcomes[0] == "echo"
-    assert sorted(outcomes[1:]) == sorted(OUTCOMES.values()), output
+    # An execution without a conclusion is run a second time, and that is said.
+    if "was inconclusive and was run again" in output:
+        assert set(outcomes[1:]) == set(OUTCOMES.values()), output
+    else:
+        assert sorted(outcomes[1:]) == sorted(OUTCOMES.values()), output
     assert "plan not met" not in output
 
 
