@@ -2,28 +2,10 @@
 
 #include <algorithm>
 
+#include "core/text/glob.h"
+
 namespace filibuster {
 namespace {
-
-// '*' and '?' within one segment. Only the last '*' is retried: linear in practice.
-bool segment_matches(std::string_view pattern, std::string_view text) {
-  size_t p = 0, t = 0, star = std::string_view::npos, retry = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      retry = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p, ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++retry;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 bool matches(uint64_t wanted, uint64_t name) {
   return wanted == kAnyName || wanted == name;
@@ -41,7 +23,7 @@ bool path_matches(std::string_view pattern, std::string_view path) {
   for (;;) {
     const size_t pattern_end = pattern.find('/');
     const size_t path_end = path.find('/');
-    if (!segment_matches(pattern.substr(0, pattern_end), path.substr(0, path_end))) return false;
+    if (!glob_match(pattern.substr(0, pattern_end), path.substr(0, path_end))) return false;
     const bool pattern_done = pattern_end == std::string_view::npos;
     const bool path_done = path_end == std::string_view::npos;
     if (pattern_done || path_done) return pattern_done == path_done;

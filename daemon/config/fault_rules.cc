@@ -1,31 +1,11 @@
 // Which faults an RPC gets: the first rule that matches it decides, else the default set.
 #include <algorithm>
 
+#include "core/text/glob.h"
 #include "daemon/config/config.h"
 
 namespace filibuster {
 namespace {
-
-// '*' matches any text, '/' included, '?' one byte. Linear in practice: only the last '*' is
-// retried.
-bool glob_match(std::string_view pattern, std::string_view text) {
-  size_t p = 0, t = 0, star = std::string_view::npos, retry = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      retry = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p, ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++retry;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 bool equal_or_absent(const std::string& expected, const std::string& actual) {
   return expected.empty() || expected == actual;
