@@ -22,6 +22,7 @@ enum class FaultKind : uint8_t {
   kReset = 2,    // ECONNRESET instead of an answer
   kTimeout = 3,  // no answer comes; the caller's own timer fires
   kStatus = 4,   // an HTTP answer made here
+  kGrpc = 5,     // a gRPC status made here
 };
 
 struct FaultKindRow {

@@ -81,10 +81,11 @@ bool fields(E& e, V& v) {
   } else if constexpr (kIs<RpcReceived, E>) {
     return v(e.rpc) && v(e.thread) && v(e.flags);
   } else if constexpr (kIs<RpcFinished, E>) {
-    return v(e.rpc) && v(e.outcome) && v(e.injected) && v(e.status) && v(e.error) && v(e.body) &&
-           v(e.body_size) && v(e.body_sample);
+    return v(e.rpc) && v(e.outcome) && v(e.injected) && v(e.status) && v(e.grpc_status) &&
+           v(e.error) && v(e.stream_error) && v(e.body) && v(e.body_size) && v(e.body_sample) &&
+           v(e.grpc_message);
   } else if constexpr (kIs<IncomingFinished, E>) {
-    return v(e.rpc) && v(e.status);
+    return v(e.rpc) && v(e.status) && v(e.grpc_status);
   } else if constexpr (kIs<FaultFired, E>) {
     return v(e.rpc) && v(e.plan_entry) && v(e.how) && v(e.detail);
   } else if constexpr (kIs<Listen, E>) {

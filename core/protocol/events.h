@@ -36,6 +36,8 @@ enum RpcFlags : uint16_t {
   kRpcLate = 1u << 3,              // its cause belongs to an older execution
   kRpcEntry = 1u << 4,             // formed on arrival: the caller carries no agent
   kRpcPayloadTruncated = 1u << 5,
+  kRpcHttp2 = 1u << 6,
+  kRpcGrpc = 1u << 7,  // `target` is /package.Service/Method
 };
 
 struct RpcIssued {
@@ -77,20 +79,27 @@ enum class RpcOutcome : uint8_t {
 };
 std::string_view outcome_name(RpcOutcome outcome);
 
+// RpcFinished::grpc_status and IncomingFinished::grpc_status of what is no answer of gRPC.
+inline constexpr uint8_t kNoGrpcStatus = 0xff;
+
 struct RpcFinished {
   uint64_t rpc = 0;
   RpcOutcome outcome = RpcOutcome::kAnswered;
   uint8_t injected = 0;  // 1: this outcome was made by us
   uint16_t status = 0;
-  uint32_t error = 0;  // errno
+  uint8_t grpc_status = kNoGrpcStatus;  // grpc::Code, as the client reads it
+  uint32_t error = 0;  // errno; of kReset on an HTTP/2 stream 0, and `stream_error` is set
+  uint32_t stream_error = 0;  // kReset: error code of RST_STREAM or GOAWAY (RFC 9113 §7)
   Hash128 body;        // digest of the response body
   uint64_t body_size = 0;
   std::string_view body_sample;
+  std::string_view grpc_message;  // decoded
 };
 
 struct IncomingFinished {
   uint64_t rpc = 0;
   uint16_t status = 0;  // 0: connection closed without an answer
+  uint8_t grpc_status = kNoGrpcStatus;
 };
 
 struct FaultFired {

@@ -4,7 +4,8 @@
 //
 //   agent -> daemon  Hello                     once, at registration
 //   daemon -> agent  Welcome  + 2 descriptors  [lane memory, ring]; or refused != 0 and none
-//   agent -> daemon  HandOff  + 1 or 2 descriptors: [held end of the pair, (the real connection)]
+//   agent -> daemon  HandOff  + 1 or 2 descriptors: [held end of the pair, (the real connection)];
+//                    of kind kRelay a RelayState and its table follow in the same datagram
 //                    a connection on which a fault fired is finished by the daemon, so that no
 //                    thread of ours runs in the agent's process
 #pragma once
@@ -48,6 +49,7 @@ enum class HandOffKind : uint32_t {
   kDrainThenReset,    // read the real answer from `real` to its end, then reset `held`
   kDrainThenSilence,  // read the real answer away, keep silent until hang_limit, then reset
   kDrainThenAnswer,   // read the real answer away, then send the planned response on `held`
+  kRelay,             // an HTTP/2 connection with a faulted stream (core/protocol/relay.h)
 };
 
 struct HandOff {

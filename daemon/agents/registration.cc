@@ -143,6 +143,7 @@ bool read_hand_off(const Message& message, HandOff* hand_off) {
     case HandOffKind::kDrainThenReset:
     case HandOffKind::kDrainThenSilence:
     case HandOffKind::kDrainThenAnswer:
+    case HandOffKind::kRelay:
       return message.descriptors.size() == 2;
   }
   return false;

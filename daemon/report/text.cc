@@ -66,6 +66,8 @@ std::string fault_in_words(const std::string& text) {
       return "no answer (timeout)" + after;
     case FaultKind::kStatus:
       return "answer " + std::to_string(fault->status) + after;
+    case FaultKind::kGrpc:
+      return text;
   }
   return text;
 }

@@ -249,6 +249,9 @@ bool inject_before_effect(int fd, OutgoingCall* call, bool head_request) {
       return reset_before(&plan, call);
     case FaultKind::kTimeout:
       return silence_before(&plan, call, head_request);
+    case FaultKind::kGrpc:
+      abandon(&plan);
+      return not_injected(*call, "a gRPC status needs a call over HTTP/2");
     case FaultKind::kNone:
       break;
   }
