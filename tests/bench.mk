@@ -18,7 +18,7 @@ $(BUILD)/tests/libjvm_index_bench.so: tests/bench/jvm_index_bench.cc tests/bench
 	$(CXX) $(CXXFLAGS) -fPIC -shared -isystem $(JDK)/include -isystem $(JDK)/include/linux -o $@ $< $(BUILD)/tests/libindex_bench.so -Wl,-rpath,'$$ORIGIN'
 
 .PHONY: bench bench-run
-bench: test-deps  ## every figure as a ratio, with its control (about 20 minutes)
+bench: test-deps  ## every figure as a ratio, with its control (about 6 minutes)
 	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/native_index_bench $(BUILD)/tests/libjvm_index_bench.so
 	@$(MAKE) --no-print-directory bench-run
 # A bound that is missed is printed and does not keep the others from being measured.

@@ -70,6 +70,13 @@ def test_without_a_second_reference_execution_its_faults_are_not_met(project):
     assert run.test["nondeterminism"]["varied"] == [], run
 
 
+def test_what_stayed_without_a_conclusion_is_no_pass_even_beside_what_was_concluded(project):
+    run = explore(project, "plain", "path", options=["--reference-executions", "1"], exit_code=3)
+    # The fault of the first RPC is concluded; that of the second, which varies, neither alone nor after the first's.
+    assert run.executed == 1 + 1 and run.test["counts"]["abandoned"] == 2, run
+    assert run.test["findings"] == [] and "2 WITHOUT A CONCLUSION" in run.output, run
+
+
 def test_the_proposed_rules_can_be_written_into_the_configuration(project):
     first = explore(project, "path", "query", "json", "form", answer="json")
     is_whole(first, 16)
