@@ -31,7 +31,13 @@ struct RelayState {
   uint32_t client_initial_window = 0;
   uint32_t server_max_frame_size = 0;
   uint32_t last_request = 0;  // highest stream whose HEADERS the server was sent; 0: none
-  int64_t client_window = 0;  // of the connection: what the server may send now, in bytes of DATA
+  // Of the connection: what the server may send now, in bytes of DATA; the whole frame of
+  // response_bytes_left is taken away already, if it is one of DATA.
+  int64_t client_window = 0;
+  // Streams up to last_request that are open: neither was reset, nor has its answer ended (nor ends
+  // it with the frame of response_bytes_left). With none of them and of the later ones, a reset may
+  // take the whole connection.
+  uint32_t open_requests = 0;
   uint8_t server_settings_seen = 0;
   uint8_t reserved[3] = {};
   // A header block that fills an empty table of the responses' decoder as the client's is now
