@@ -122,7 +122,9 @@ PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libib
   nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libcpp-httplib-dev libxxhash-dev \
   python3 python3-flask python3-requests openjdk-17-jdk-headless
 TEST_PACKAGES := libgtest-dev python3-pytest gunicorn nginx-light curl wrk redis-server procps \
-  python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop rustc binutils
+  python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop rustc binutils \
+  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
+  python3-protobuf python3-redis nghttp2-client nghttp2-server
 # A Node that is there and recent enough is kept, wherever it comes from.
 NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs)
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev
@@ -202,8 +204,21 @@ HELLO_JAVA := $(wildcard corpus/hello-world/*.java)
 $(BUILD)/corpus/hello-world/Hello.class: $(HELLO_JAVA)
 	@mkdir -p $(@D)
 	$(JDK)/bin/javac -d $(@D) $^
+PURCHASE := $(BUILD)/corpus/purchase
+PURCHASE_STUBS := $(addprefix $(PURCHASE)/shop,.pb.cc .pb.h .grpc.pb.cc .grpc.pb.h _pb2.py _pb2_grpc.py .pb)
+$(PURCHASE_STUBS) &: corpus/purchase/shop.proto
+	@mkdir -p $(PURCHASE)
+	protoc -Icorpus/purchase --cpp_out=$(PURCHASE) --grpc_out=$(PURCHASE) --plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin shop.proto
+	protoc -Icorpus/purchase --python_out=$(PURCHASE) --grpc_out=$(PURCHASE) --plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin \
+	  --descriptor_set_out=$(PURCHASE)/shop.pb shop.proto
+$(PURCHASE)/shop%.o: $(PURCHASE)/shop%.cc $(PURCHASE_STUBS)
+	$(CXX) -std=c++20 $(OPT) -I$(PURCHASE) -c $< -o $@
+$(PURCHASE)/%.o: corpus/purchase/%.cc corpus/purchase/service.h $(PURCHASE_STUBS)
+	$(CXX) -std=c++20 $(OPT) -I. -isystem $(PURCHASE) -Wall -Wextra -Werror -c $< -o $@
+$(addprefix $(PURCHASE)/,gateway order pricing): %: %.o $(PURCHASE)/shop.pb.o $(PURCHASE)/shop.grpc.pb.o
+	$(CXX) $(OPT) -o $@ $^ -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lhiredis -lpthread
 .PHONY: corpus
-corpus: $(EXPEDIA) $(BUILD)/corpus/hello-world/Hello.class  ## build the example applications that need it
+corpus: $(EXPEDIA) $(BUILD)/corpus/hello-world/Hello.class $(addprefix $(PURCHASE)/,gateway order pricing)  ## build the example applications that need it
 
 # --- the rest ---------------------------------------------------------------------------------
 compile_commands.json: Makefile $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(CLI_SRC)

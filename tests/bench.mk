@@ -1,5 +1,8 @@
 # Benchmarks: ratios with a control in the same run, interleaved rounds. Included by the Makefile.
 BENCH_ROUNDS ?= 30
+$(BUILD)/tests/grpc_bench: tests/bench/grpc_bench.cc $(addprefix $(BUILD)/corpus/purchase/shop,.pb.o .grpc.pb.o)
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -isystem $(BUILD)/corpus/purchase -o $@ $^ -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lpthread
 $(BUILD)/tests/search_bench: $(call objects,tests/bench/search_bench.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
@@ -19,7 +22,7 @@ $(BUILD)/tests/libjvm_index_bench.so: tests/bench/jvm_index_bench.cc tests/bench
 
 .PHONY: bench bench-run
 bench: test-deps  ## every figure as a ratio, with its control (about 6 minutes)
-	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/native_index_bench $(BUILD)/tests/libjvm_index_bench.so
+	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/grpc_bench $(BUILD)/tests/native_index_bench $(BUILD)/tests/libjvm_index_bench.so
 	@$(MAKE) --no-print-directory bench-run
 # A bound that is missed is printed and does not keep the others from being measured.
 bench-run:
@@ -33,7 +36,12 @@ bench-run:
 	echo "== an index, 30 frames, JVM"; \
 	  $(JDK)/bin/java -cp $(BUILD)/tests/java JvmIndexBench $(abspath $(BUILD))/tests/libjvm_index_bench.so 30 || failed="$$failed jvm-index"; \
 	echo "== wrk against a C++ server, preloaded without a session"; \
-	  $(PYTHON) tests/bench/wrk_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed wrk"; \
+	  $(PYTHON) tests/bench/load_bench.py wrk --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed wrk"; \
+	echo "== h2load against nghttpd, preloaded without a session"; \
+	  $(PYTHON) tests/bench/load_bench.py h2load --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed h2load"; \
+	echo "== a unary gRPC call, plain / without a session / in a session without faults"; \
+	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/grpc_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) --output $(CURDIR)/$(BUILD)/grpc_bench.txt >$(BUILD)/grpc_trace.txt || failed="$$failed grpc"; \
+	  cat $(BUILD)/grpc_bench.txt; \
 	echo "== an execution of cinema-1 beside its plain functional test"; \
 	  $(PYTHON) tests/bench/execution_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed execution"; \
 	echo "== a call site of Node, and its start"; \
