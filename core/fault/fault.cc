@@ -3,14 +3,21 @@
 #include <algorithm>
 #include <array>
 
+#include "core/hash.h"
+#include "core/text/nearest.h"
+
 namespace filibuster {
 namespace {
 
-constexpr std::array<FaultKindRow, 4> kFaultKinds = {{
-    {FaultKind::kRefused, "refused", false, false, "the connection is refused (ECONNREFUSED)"},
-    {FaultKind::kReset, "reset", false, true, "the connection is reset (ECONNRESET)"},
-    {FaultKind::kTimeout, "timeout", false, true, "no answer comes; the caller's own timer fires"},
-    {FaultKind::kStatus, "status", true, true, "an HTTP answer with this status"},
+using Argument = FaultArgument;
+constexpr std::array<FaultKindRow, 5> kFaultKinds = {{
+    {FaultKind::kRefused, "refused", Argument::kNone, false,
+     "the connection is refused (ECONNREFUSED)"},
+    {FaultKind::kReset, "reset", Argument::kNone, true, "the connection is reset (ECONNRESET)"},
+    {FaultKind::kTimeout, "timeout", Argument::kNone, true,
+     "no answer comes; the caller's own timer fires"},
+    {FaultKind::kStatus, "status", Argument::kStatus, true, "an HTTP answer with this status"},
+    {FaultKind::kGrpc, "grpc", Argument::kCode, true, "a gRPC call ends with this status"},
 }};
 
 constexpr uint16_t kMinStatus = 200;  // a 1xx is no answer: its caller would go on waiting
@@ -83,8 +90,36 @@ std::string_view reason_phrase(uint16_t status) {
 
 Error not_a_fault(std::string_view text, std::string_view why) {
   return Error{"'" + std::string(text) + "' is not a fault: " + std::string(why) +
-               "; expected refused, reset, reset:after, timeout, timeout:after, status:503 or "
-               "status:503:after"};
+               "; expected refused, reset, timeout, status:503 or grpc:UNAVAILABLE, and all but "
+               "the first also with ':after' (status:503:after)"};
+}
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - ('a' - 'A'));
+    if (c == '-' || c == ' ') c = '_';
+  }
+  return out;
+}
+
+// All but OK.
+std::array<std::string_view, grpc::kCodes - 1> error_code_names() {
+  std::array<std::string_view, grpc::kCodes - 1> names;
+  for (size_t i = 0; i < names.size(); ++i) names[i] = to_name(static_cast<grpc::Code>(i + 1));
+  return names;
+}
+
+// "; did you mean 'grpc:UNAVAILABLE'?"
+std::string suggestion(std::string_view kind) {
+  std::array<std::string_view, kFaultKinds.size()> kinds;
+  for (size_t i = 0; i < kinds.size(); ++i) kinds[i] = kFaultKinds[i].name;
+  std::string meant(nearest(kind, kinds));
+  const std::string code = upper(kind);
+  if (grpc::parse_code(code) && code.find_first_of("0123456789") == std::string::npos) {
+    meant = "grpc:" + code;
+  }
+  return meant.empty() ? "" : ", did you mean '" + meant + "'?";
 }
 
 // Takes the part up to the next ':' off `rest`; *more says whether another part follows.
@@ -137,10 +172,18 @@ Result<FaultSpec> parse_fault(std::string_view text) {
   const std::string_view name = take_part(&rest, &more);
   const auto row = std::find_if(kFaultKinds.begin(), kFaultKinds.end(),
                                 [&](const FaultKindRow& r) { return r.name == name; });
-  if (row == kFaultKinds.end()) return not_a_fault(text, "there is no such kind");
+  if (row == kFaultKinds.end()) {
+    return not_a_fault(text, "there is no such kind" + suggestion(name));
+  }
   FaultSpec fault;
   fault.kind = row->kind;
-  if (row->takes_status) {
+  if (row->argument == Argument::kCode) {
+    if (!more) return not_a_fault(text, "the status code is missing");
+    const auto code = parse_error_code(take_part(&rest, &more));
+    if (!code) return not_a_fault(text, code.error().message);
+    fault.code = code.value();
+  }
+  if (row->argument == Argument::kStatus) {
     if (!more) return not_a_fault(text, "the status is missing");
     if (!parse_status(take_part(&rest, &more), &fault.status)) {
       return not_a_fault(text, "a status is a number from 200 to 599");
@@ -162,9 +205,35 @@ std::string to_text(const FaultSpec& fault) {
                                 [&](const FaultKindRow& r) { return r.kind == fault.kind; });
   if (row == kFaultKinds.end()) return "none";
   std::string text(row->name);
-  if (row->takes_status) text += ":" + std::to_string(fault.status);
+  if (row->argument == Argument::kStatus) text += ":" + std::to_string(fault.status);
+  if (row->argument == Argument::kCode) text += ":" + std::string(to_name(fault.code));
   if (fault.after_effect) text += ":after";
   return text;
+}
+
+std::string fault_key(const FaultSpec& fault) {
+  const std::string text = to_text(fault);
+  std::string rest = fault.body;
+  for (const auto& [name, value] : fault.headers) rest += '\n' + name + ':' + value;
+  if (!fault.message.empty() || !fault.details.empty()) {
+    rest += fault.message + '\0' + fault.details;
+  }
+  return rest.empty() ? text : text + "#" + to_hex(hash_text(rest)).substr(0, 16);
+}
+
+Result<grpc::Code> parse_error_code(std::string_view text) {
+  const auto names = error_code_names();
+  const std::string quoted = "'" + std::string(text) + "'";
+  const std::optional<grpc::Code> code = grpc::parse_code(text);
+  if (code == grpc::Code::kOk) return Error{quoted + " is the code of success, not of a failure"};
+  if (code) return *code;
+  const std::string_view near = nearest(upper(text), names);
+  if (!near.empty()) {
+    return Error{quoted + " is no gRPC status code, did you mean '" + std::string(near) + "'?"};
+  }
+  std::string all;
+  for (const std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
+  return Error{quoted + " is no gRPC status code (1 to 16, or " + all + ")"};
 }
 
 std::vector<FaultSpec> default_http_faults() {
@@ -175,6 +244,18 @@ std::vector<FaultSpec> default_http_faults() {
   for (size_t i = 2; i < faults.size(); ++i, status = status == 500 ? 502 : 503) {
     faults[i].kind = FaultKind::kStatus;
     faults[i].status = status;
+  }
+  return faults;
+}
+
+std::vector<FaultSpec> default_grpc_faults() {
+  std::vector<FaultSpec> faults;
+  for (const auto code :
+       {grpc::Code::kUnavailable, grpc::Code::kDeadlineExceeded, grpc::Code::kInternal,
+        grpc::Code::kUnimplemented, grpc::Code::kUnknown}) {
+    FaultSpec& fault = faults.emplace_back();
+    fault.kind = FaultKind::kGrpc;
+    fault.code = code;
   }
   return faults;
 }

@@ -1,7 +1,8 @@
 // Fault specifications: what can be done to one RPC, as data. One row of `kFaultKinds` per kind.
 //
 // Text form (configuration, command line, reports):
-//   refused | reset | reset:after | timeout | timeout:after | status:503 | status:503:after
+//   refused | reset | reset:after | timeout | timeout:after | status:503 | status:503:after |
+//   grpc:UNAVAILABLE | grpc:14 | grpc:UNAVAILABLE:after
 // ":after" = the server receives the request and acts on it; the answer does not come back.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/grpc/call.h"
 #include "core/result.h"
 
 namespace filibuster {
@@ -25,10 +27,16 @@ enum class FaultKind : uint8_t {
   kGrpc = 5,     // a gRPC status made here
 };
 
+enum class FaultArgument : uint8_t {
+  kNone,
+  kStatus,  // "status:503"
+  kCode,    // "grpc:UNAVAILABLE", "grpc:14"
+};
+
 struct FaultKindRow {
   FaultKind kind;
   std::string_view name;
-  bool takes_status;  // "status:503"
+  FaultArgument argument;
   bool can_be_after;  // ":after" allowed
   std::string_view meaning;
 };
@@ -40,15 +48,34 @@ struct FaultSpec {
   uint16_t status = 0;  // kStatus only: 200..599 (a 1xx is no answer)
   std::string body;     // kStatus only
   std::vector<std::pair<std::string, std::string>> headers;  // kStatus only
+  grpc::Code code = grpc::Code::kOk;  // kGrpc only, and then never kOk
+  std::string message;                // kGrpc only: UTF-8, as the caller shall read it
+  std::string details;                // kGrpc only: bytes of a google.rpc.Status; empty: none
   bool operator==(const FaultSpec&) const = default;
 };
 
+// What fits the header block of an answer (grpc::kMaxStatusBlock) in its encoded form: a byte of a
+// message takes up to three there, three bytes of details take four.
+inline constexpr size_t kMaxGrpcMessage = 1024;  // bytes
+inline constexpr size_t kMaxGrpcDetails = 3072;  // bytes
+
 // The Error names the accepted forms.
 Result<FaultSpec> parse_fault(std::string_view text);
+// Body, headers, message and details are left out.
 std::string to_text(const FaultSpec& fault);
+// to_text(), made unique where what it leaves out makes it another fault.
+std::string fault_key(const FaultSpec& fault);
 
-// refused, timeout, 500, 502, 503 (issue: default set for HTTP).
+// A code of a failure by its name or number: "UNAVAILABLE", "14". The Error says what was meant.
+Result<grpc::Code> parse_error_code(std::string_view text);
+
+// Of RPCs that no rule is for. HTTP: refused, timeout, 500, 502, 503.
 std::vector<FaultSpec> default_http_faults();
+// gRPC: UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL, UNIMPLEMENTED, UNKNOWN, as statuses made here. A
+// refused connection is UNAVAILABLE to a gRPC application and a silence DEADLINE_EXCEEDED, made by
+// its own library: as faults they would only repeat these two, the silence each time with a wait
+// for the caller's deadline.
+std::vector<FaultSpec> default_grpc_faults();
 
 // The HTTP/1.1 response that the caller receives for a kStatus fault; always has Content-Length
 // (but 204, RFC 9110 §8.6) and Connection: close (the connection to the real server is given up).

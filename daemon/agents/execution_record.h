@@ -47,7 +47,10 @@ struct RpcRecord {
   bool incoming_open = false;
   RpcOutcome outcome = RpcOutcome::kClosed;
   uint16_t status = 0;
+  uint8_t grpc_status = kNoGrpcStatus;  // grpc::Code, as the caller reads it
   uint32_t error = 0;
+  uint32_t stream_error = 0;  // of an HTTP/2 stream that was reset (RFC 9113 §7)
+  std::string grpc_message;
   Hash128 response;      // digest of the response body
   uint64_t response_size = 0;
   std::string response_sample;
@@ -55,6 +58,8 @@ struct RpcRecord {
   bool injected = false;     // a fault of ours was injected
   FaultSpec fault;           // what was injected
   std::string fault_detail;  // "reset instead of refused: the connection was open"
+
+  bool is_grpc() const { return (flags & kRpcGrpc) != 0; }
 };
 
 struct NotInterposedRecord {

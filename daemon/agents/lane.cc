@@ -79,6 +79,7 @@ Result<void> Lane::write_plan(std::span<const PlannedRpcFault> rows) {
     entry.after_effect = row.fault.after_effect ? 1 : 0;
     entry.status = row.fault.status;
     entry.id = static_cast<uint32_t>(entries.size());
+    // Answers over HTTP/2, gRPC statuses among them, are made by the relay, which has the FaultSpec.
     if (row.fault.kind == FaultKind::kStatus) {
       const std::string response = render_http_response(row.fault, false);
       entry.blob_offset = static_cast<uint32_t>(blob.size());

@@ -214,7 +214,10 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcFin
   rpc.finished_ns = head.time_ns;
   rpc.outcome = event.outcome;
   rpc.status = event.status;
+  rpc.grpc_status = event.grpc_status;
+  rpc.grpc_message = event.grpc_message;
   rpc.error = event.error;
+  rpc.stream_error = event.stream_error;
   rpc.response = event.body;
   rpc.response_size = event.body_size;
   rpc.response_sample = event.body_sample;
@@ -240,6 +243,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const Incomi
   if (entry->issued && formed_on_arrival(entry->record) && !entry->finished) {
     entry->record.outcome = event.status != 0 ? RpcOutcome::kAnswered : RpcOutcome::kClosed;
     entry->record.status = event.status;
+    entry->record.grpc_status = event.grpc_status;
     close_entry_call(entry, head.time_ns);
   }
 }

@@ -67,7 +67,7 @@ std::string fault_in_words(const std::string& text) {
     case FaultKind::kStatus:
       return "answer " + std::to_string(fault->status) + after;
     case FaultKind::kGrpc:
-      return text;
+      return "gRPC status " + std::string(to_name(fault->code)) + after;
   }
   return text;
 }

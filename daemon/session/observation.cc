@@ -74,23 +74,7 @@ class StableNames {
   std::map<Hash128, uint64_t> times_;
 };
 
-std::string_view last_word(const Hash128& hash, std::string* storage) {
-  *storage = to_hex(hash).substr(0, 16);
-  return *storage;
-}
-
 }  // namespace
-
-std::string fault_key(const FaultSpec& fault) {
-  std::string text = to_text(fault);
-  if (fault.body.empty() && fault.headers.empty()) return text;
-  std::string all = fault.body;
-  for (const auto& [name, value] : fault.headers) all += '\n' + name + ':' + value;
-  std::string storage;
-  text += "#";
-  text += last_word(hash_text(all), &storage);
-  return text;
-}
 
 std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
   if (rpc.injected) return fault_key(rpc.fault);

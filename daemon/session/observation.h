@@ -22,8 +22,6 @@ namespace filibuster {
 // are equal outcomes for ESR, so that an organic 503 equals an injected one.
 // An answer that varies by itself (`answer_varies`) counts by its status alone: "ok:200".
 std::string outcome_text(const RpcRecord& rpc, bool answer_varies = false);
-// to_text(fault), made unique where a body or headers of its own make it another outcome.
-std::string fault_key(const FaultSpec& fault);
 
 // "users -> bookings GET /bookings/1"
 std::string describe_rpc(const RpcRecord& rpc);

@@ -15,7 +15,8 @@ FaultSpec parsed(std::string_view text) {
 
 TEST(FaultText, EveryFormRoundTrips) {
   for (const char* text : {"refused", "reset", "reset:after", "timeout", "timeout:after",
-                           "status:200", "status:503", "status:599", "status:503:after"}) {
+                           "status:200", "status:503", "status:599", "status:503:after",
+                           "grpc:UNAVAILABLE", "grpc:CANCELLED:after"}) {
     EXPECT_EQ(to_text(parsed(text)), text);
   }
 }
@@ -30,6 +31,42 @@ TEST(FaultText, SaysKindStatusAndEffect) {
   EXPECT_EQ(status.kind, FaultKind::kStatus);
   EXPECT_EQ(status.status, 404);
   EXPECT_TRUE(status.after_effect);
+}
+
+TEST(FaultText, NamesEveryCodeOfAFailureByNameAndByNumber) {
+  for (uint8_t number = 1; number < grpc::kCodes; ++number) {
+    const std::string name(to_name(static_cast<grpc::Code>(number)));
+    for (const std::string& text : {"grpc:" + name, "grpc:" + std::to_string(number)}) {
+      const FaultSpec fault = parsed(text);
+      EXPECT_EQ(fault.kind, FaultKind::kGrpc) << text;
+      EXPECT_EQ(static_cast<uint8_t>(fault.code), number) << text;
+      EXPECT_EQ(to_text(fault), "grpc:" + name);
+      EXPECT_TRUE(parsed(text + ":after").after_effect);
+    }
+  }
+}
+
+TEST(FaultText, SaysWhatWasMeant) {
+  const struct {
+    const char *text, *said;
+  } rows[] = {
+      {"grpc:UNAVAILBLE", "'UNAVAILBLE' is no gRPC status code, did you mean 'UNAVAILABLE'?"},
+      {"grpc:unavailable", "did you mean 'UNAVAILABLE'?"},
+      {"grpc:DeadlineExceeded", "did you mean 'DEADLINE_EXCEEDED'?"},
+      {"grpc:not-found:after", "did you mean 'NOT_FOUND'?"},
+      {"grpc:17", "'17' is no gRPC status code (1 to 16, or CANCELLED, UNKNOWN, "},
+      {"grpc:OK", "'OK' is the code of success, not of a failure"},
+      {"grpc:0", "'0' is the code of success, not of a failure"},
+      {"grpc", "the status code is missing"},
+      {"UNAVAILABLE", "there is no such kind, did you mean 'grpc:UNAVAILABLE'?"},
+      {"timout", "there is no such kind, did you mean 'timeout'?"},
+      {"sudden", "there is no such kind; expected refused, "},
+  };
+  for (const auto& row : rows) {
+    const auto fault = parse_fault(row.text);
+    ASSERT_FALSE(fault.ok()) << row.text;
+    EXPECT_NE(fault.error().message.find(row.said), std::string::npos) << fault.error().message;
+  }
 }
 
 TEST(FaultText, WhatIsNotAFaultIsRefusedWithTheAcceptedForms) {
@@ -59,6 +96,14 @@ TEST(FaultText, WhatIsNotAFaultIsRefusedWithTheAcceptedForms) {
                            "status:503:",
                            "status:503:before",
                            "status:503:after:x",
+                           "grpc",
+                           "grpc:",
+                           "grpc::after",
+                           "grpc:OK",
+                           "grpc:17",
+                           "grpc:UNAVAILABLE ",
+                           "grpc:UNAVAILABLE:before",
+                           "grpc:UNAVAILABLE:after:after",
                            "503"}) {
     const auto fault = parse_fault(text);
     ASSERT_FALSE(fault.ok()) << text;
@@ -72,11 +117,24 @@ TEST(FaultText, NoFaultIsCalledNone) {
   EXPECT_EQ(to_text(FaultSpec{}), "none");
 }
 
+TEST(FaultKey, TellsApartWhatTheTextLeavesOut) {
+  FaultSpec plain = parsed("grpc:INTERNAL");
+  EXPECT_EQ(fault_key(plain), "grpc:INTERNAL");
+  FaultSpec message = plain, details = plain;
+  message.message = "no stock";
+  details.details = "no stock";
+  EXPECT_EQ(fault_key(message).find("grpc:INTERNAL#"), 0u) << fault_key(message);
+  EXPECT_NE(fault_key(message), fault_key(details));
+}
+
 TEST(FaultKinds, HaveOneRowEachAndAreFoundByTheirName) {
-  EXPECT_EQ(fault_kinds().size(), 4u);
+  EXPECT_EQ(fault_kinds().size(), 5u);
   for (const FaultKindRow& row : fault_kinds()) {
     EXPECT_FALSE(row.meaning.empty());
-    const std::string text = std::string(row.name) + (row.takes_status ? ":500" : "");
+    const std::string text = std::string(row.name) +
+                             (row.argument == FaultArgument::kStatus ? ":500"
+                              : row.argument == FaultArgument::kCode ? ":ABORTED"
+                                                                     : "");
     EXPECT_EQ(parsed(text).kind, row.kind);
     EXPECT_EQ(parse_fault(text + ":after").ok(), row.can_be_after) << text;
   }
@@ -86,6 +144,11 @@ TEST(FaultDefaults, AreThoseOfTheDocumentation) {
   std::string all;
   for (const FaultSpec& fault : default_http_faults()) all += to_text(fault) + " ";
   EXPECT_EQ(all, "refused timeout status:500 status:502 status:503 ");
+  all.clear();
+  for (const FaultSpec& fault : default_grpc_faults()) all += to_text(fault) + " ";
+  EXPECT_EQ(all,
+            "grpc:UNAVAILABLE grpc:DEADLINE_EXCEEDED grpc:INTERNAL grpc:UNIMPLEMENTED "
+            "grpc:UNKNOWN ");
 }
 
 FaultSpec status_fault(uint16_t status, std::string body = "") {
