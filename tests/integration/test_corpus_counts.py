@@ -2,13 +2,16 @@
 
 The same comparison must fail when the search is broken on purpose: then it can fail.
 """
+import json
 import re
 
 import pytest
 
 from conftest import CORPUS
 
-APPLICATIONS = sorted(path.parent.name for path in CORPUS.glob("*/filibuster.json"))
+# An application is finished when its README derives its counts.
+APPLICATIONS = sorted(path.parent.name for path in CORPUS.glob("*/filibuster.json")
+                      if (path.parent / "README.md").exists())
 PUBLISHED_FAULTS = ["500", "502", "503", "504"]
 
 
@@ -25,6 +28,14 @@ def explore(project, application, *options):
     assert run.exit_code == 0, run
     assert run.test["finished"], run
     return run
+
+
+def in_place(path):
+    """The configuration at `path`, changed so that it may stand in any folder."""
+    config = json.loads(path.read_text())
+    for row in [*config["services"], *config["tests"]]:
+        row["directory"] = str(path.parent)
+    return config
 
 
 def published():
@@ -48,6 +59,20 @@ def test_the_default_faults_without_reduction_take_the_derived_executions(projec
 def test_the_published_faults_take_the_published_executions(project, application, reduce):
     run = explore(project, application, *published(), *([] if reduce else ["--no-reduction"]))
     assert run.executed == derived(application)[", ".join(PUBLISHED_FAULTS)][1 if reduce else 0], run
+
+
+@pytest.mark.parametrize("reduce", [True, False], ids=["reduced", "all"])
+def test_statuses_of_the_application_only_take_the_published_executions(project, reduce):
+    """cinema-4, whose third parties the published tools give no statuses."""
+    readme = (CORPUS / "cinema-4" / "README.md").read_text()
+    (counts,) = re.findall(r"^\| 500, 502, 503, 504, application only \| (\d+) \| (\d+) \|$", readme, re.M)
+    config = in_place(CORPUS / "cinema-4" / "filibuster.json")
+    config["faults"] = [{"on": {"service": row["name"]}, "inject": [int(fault) for fault in PUBLISHED_FAULTS]}
+                        for row in config["services"] if not row.get("third_party")]
+    config["default_faults"] = False
+    run = project.filibuster("run", "-c", project.write("filibuster.json", config),
+                             *([] if reduce else ["--no-reduction"]))
+    assert run.exit_code == 0 and run.executed == int(counts[1 if reduce else 0]), run
 
 
 @pytest.mark.parametrize("runtime", ["node", "java"])
