@@ -63,6 +63,8 @@ class BlockRewriter {
 
   void begin();
   void add(const Field& field) { write_literal(field, block_); }
+  // Fields that were written before, by write_literal.
+  void add_literals(std::string_view literals) { block_.append(literals); }
   // The frames of the block, with the flags and the priority of `original`. False: it did not fit
   // into one of the two, nothing was written; the connection cannot go on.
   bool write(const HeaderBlock& original, uint32_t max_frame_size, Output& out);

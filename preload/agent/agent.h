@@ -14,12 +14,13 @@
 #include <string_view>
 
 #include "core/hash.h"
-#include "core/http1/message_parser.h"
 #include "core/protocol/control_page.h"
 #include "core/protocol/events.h"
 #include "core/protocol/header_field.h"
 #include "core/protocol/lane_memory.h"
 #include "core/protocol/messages.h"
+#include "core/protocol/relay.h"
+#include "preload/agent/request_head.h"
 
 namespace filibuster::preload {
 
@@ -98,7 +99,7 @@ void report_listen(const sockaddr* address, socklen_t size);
 struct Incoming;
 
 struct IncomingInfo {
-  const http1::MessageHead* head;  // head->filibuster empty: the caller carries no agent
+  const RequestHead* head;  // head->filibuster empty: the caller carries no agent
   bool multiplexed;  // read by an event loop that also waits for others: the thread proves nothing
 };
 // Emits RpcReceived (for an entry without header: RpcIssued with kRpcEntry first). nullptr: not
@@ -111,7 +112,7 @@ void incoming_body_piece(Incoming* incoming, const char* data, size_t size);
 void incoming_body_unseen(Incoming* incoming);
 // The whole request body of an entry without header is known: finalises its index.
 void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t size);
-void incoming_end(Incoming* incoming, uint16_t status);
+void incoming_end(Incoming* incoming, uint16_t status, uint8_t grpc_status = kNoGrpcStatus);
 
 // Event-loop detection, fed by the hooks: this thread waits on an epoll set / poll set that holds
 // accepted connections among other descriptors.
@@ -125,11 +126,11 @@ struct RequestFields;  // preload/agent/fields.h
 // The name of this process in its calls.
 std::string_view own_service();
 // The name that an RPC's target has in its signature: by the table, else as the request says.
-std::string_view target_service(const TargetInfo& target, const http1::MessageHead& head,
+std::string_view target_service(const TargetInfo& target, const RequestHead& head,
                                 std::string_view peer);
 
 struct OutgoingInfo {
-  const http1::MessageHead* head;
+  const RequestHead* head;
   TargetInfo target;
   std::string_view peer;         // describe_address of it
   bool body_complete;            // false: the index is preliminary
@@ -152,6 +153,7 @@ struct OutgoingCall {
   uint16_t flags = 0;
   bool insert_header = false;         // else nothing is inserted (third party, already overwritten)
   bool overwrite_header = false;      // the request carries one: put header_value over its value
+                                      // (HTTP/2: append a second one, which is the one that counts)
   char header_line[kHeaderLineSize];  // "x-filibuster: ...\r\n"; the value begins at
                                       // kHeaderName.size() + 2
   bool faulted = false;               // plan holds the fault to inject, the lease is fresh
@@ -196,5 +198,8 @@ void report_note(std::string_view text);  // each distinct text once per process
 // Sends a HandOff with one or two descriptors to the daemon, which then owns them (ours are
 // closed). False: no daemon; the descriptors are still ours.
 bool hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request, int held, int real);
+// The same of kind kRelay. `table` has state.table_size bytes.
+bool hand_off_relay(const OutgoingCall& call, const RelayState& state, const char* table, int held,
+                    int real);
 
 }  // namespace filibuster::preload

@@ -95,7 +95,7 @@ void report(uint64_t rpc, uint64_t generation, uint32_t execution, const Request
 }  // namespace
 
 RequestFields* begin_fields(std::string_view caller, std::string_view service,
-                            const http1::MessageHead& head) {
+                            const RequestHead& head) {
   Attachment* a = attach();
   if (a == nullptr) return nullptr;
   const uint32_t options = a->lane->field_options.load(std::memory_order_acquire);

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/http1/message_parser.h"
 #include "core/index/body_walker.h"
 #include "preload/agent/agent.h"
 
@@ -20,7 +19,7 @@ struct RequestFields;
 
 // nullptr: nothing is masked in this request and nothing is to be reported.
 RequestFields* begin_fields(std::string_view caller, std::string_view service,
-                            const http1::MessageHead& head);
+                            const RequestHead& head);
 // Of the request's head, without what is masked: the hash of (m, f, a), and the query's.
 Hash128 masked_signature(const RequestFields& fields);
 Hash128 masked_query(const RequestFields& fields);

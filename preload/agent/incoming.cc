@@ -35,16 +35,12 @@ void drop_pending_fields(const Incoming* incoming) {
 // As whom a caller without an agent counts (execution_record.h caller_of).
 constexpr std::string_view kTestCaller = "test";
 
-bool body_expected(const http1::MessageHead& head) {
-  return head.chunked || (head.has_content_length && head.content_length > 0);
-}
-
 // The test is not preloaded, or its runtime cannot be: the index is formed here, under [].
-bool begin_entry(Attachment* a, uint32_t execution, uint64_t now, const http1::MessageHead& head,
+bool begin_entry(Attachment* a, uint32_t execution, uint64_t now, const RequestHead& head,
                  Incoming* incoming) {
   const Identity& id = identity();
   const uint32_t parts = a->lane->index_parts;
-  const bool preliminary = body_expected(head);
+  const bool preliminary = head.has_body;
   RpcIssued event;
   event.service = id.service_name();
   event.method = head.method;
@@ -72,6 +68,8 @@ bool begin_entry(Attachment* a, uint32_t execution, uint64_t now, const http1::M
   event.flags = kRpcEntry;
   if (preliminary) event.flags |= kRpcPreliminary;
   if (head.target_truncated) event.flags |= kRpcPayloadTruncated;
+  if (head.http2) event.flags |= kRpcHttp2;
+  if (head.grpc) event.flags |= kRpcGrpc;
   event.thread = thread_id();
   event.rpc = incoming->rpc = a->next_rpc();
 
@@ -181,7 +179,7 @@ void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t size) {
   emit(a, EventType::kRpcFinalized, incoming->execution, now_ns(), event);
 }
 
-void incoming_end(Incoming* incoming, uint16_t status) {
+void incoming_end(Incoming* incoming, uint16_t status, uint8_t grpc_status) {
   if (incoming == nullptr) return;
   drop_pending_fields(incoming);
   Attachment* a = g_attachment.load(std::memory_order_acquire);
@@ -190,6 +188,7 @@ void incoming_end(Incoming* incoming, uint16_t status) {
     IncomingFinished event;
     event.rpc = incoming->rpc;
     event.status = status;
+    event.grpc_status = grpc_status;
     const uint32_t execution = incoming->execution;
     g_incoming.close(incoming);
     emit(a, EventType::kIncomingFinished, execution, now_ns(), event);

@@ -102,7 +102,7 @@ std::string_view own_service() {
   return identity().service_name();
 }
 
-std::string_view target_service(const TargetInfo& target, const http1::MessageHead& head,
+std::string_view target_service(const TargetInfo& target, const RequestHead& head,
                                 std::string_view peer) {
   if (target.known && target.service_size > 0) return target.name();
   return head.host.empty() ? without_port(peer) : head.host;
@@ -131,7 +131,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   if (a == nullptr) return;
   LaneMemory* lane = a->lane;
   const uint32_t parts = lane->index_parts;
-  const http1::MessageHead& head = *info.head;
+  const RequestHead& head = *info.head;
 
   CauseOf cause;
   uint64_t site = 0;
@@ -155,9 +155,11 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   event.body = info.body_sample.substr(0, lane->payload_sample);
   event.thread = thread_id();
   if (event.body.size() < info.body_sample.size() ||
-      (head.has_content_length && head.content_length > event.body.size()) || head.target_truncated)
+      head.body_size > event.body.size() || head.target_truncated)
     event.flags |= kRpcPayloadTruncated;
   if (!info.body_complete) event.flags |= kRpcPreliminary;
+  if (head.http2) event.flags |= kRpcHttp2;
+  if (head.grpc) event.flags |= kRpcGrpc;
   if (info.opens_connection) {
     event.flags |= kRpcOpensConnection;
     event.connect_key = info.connect_key;
@@ -210,8 +212,9 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   call->count = event.count;
   call->flags = event.flags;
   // A field of other width cannot be replaced in place; two of them would contradict each other.
-  const bool replaceable =
-      head.filibuster.size() == kHeaderValueSize || head.filibuster.size() == kRuntimeValueSize;
+  // HTTP/2: a second one is appended, which is the one that counts.
+  const bool replaceable = head.http2 || head.filibuster.size() == kHeaderValueSize ||
+                           head.filibuster.size() == kRuntimeValueSize;
   if (carried != Carried::kNothing) {
     call->overwrite_header = replaceable && (info.target.flags & kTargetThirdParty) == 0;
   } else {

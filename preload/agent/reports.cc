@@ -138,7 +138,11 @@ void report_fault(const OutgoingCall& call, FaultHow how, std::string_view detai
   emit(attachment, EventType::kFaultFired, call.execution, now_ns(), event);
 }
 
-bool hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request, int held, int real) {
+namespace {
+
+// The daemon owns the descriptors from then on. `extra`: what follows the message.
+bool send_hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request, int held,
+                   int real, std::span<iovec> extra) {
   Attachment* attachment = g_attachment.load(std::memory_order_acquire);
   if (attachment == nullptr || !attachment->issued(call.rpc, call.generation) || held < 0)
     return false;
@@ -150,13 +154,19 @@ bool hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request, int
   message.execution = call.execution;
   message.head_request = head_request ? 1 : 0;
 
-  iovec data{&message, sizeof message};
+  iovec data[3] = {{&message, sizeof message}, {}, {}};
+  size_t pieces = 1;
+  size_t size = sizeof message;
+  for (const iovec& piece : extra) {
+    data[pieces++] = piece;
+    size += piece.iov_len;
+  }
   alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
   const int descriptors[2] = {held, real};
   const size_t count = real >= 0 ? 2 : 1;
   msghdr header{};
-  header.msg_iov = &data;
-  header.msg_iovlen = 1;
+  header.msg_iov = data;
+  header.msg_iovlen = pieces;
   header.msg_control = control;
   header.msg_controllen = CMSG_SPACE(count * sizeof(int));
   cmsghdr* rights = CMSG_FIRSTHDR(&header);
@@ -170,7 +180,7 @@ bool hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request, int
     sent = raw_syscall(SYS_sendmsg, attachment->socket.load(std::memory_order_relaxed), &header,
                        MSG_DONTWAIT | MSG_NOSIGNAL);
   } while (sent == -EINTR);
-  if (sent != static_cast<long>(sizeof message)) return false;
+  if (sent != static_cast<long>(size)) return false;
   for (size_t i = 0; i < count; ++i) {
     if (is_own_descriptor(descriptors[i])) {
       release_descriptor(descriptors[i]);
@@ -179,6 +189,20 @@ bool hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request, int
     }
   }
   return true;
+}
+
+}  // namespace
+
+bool hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request, int held, int real) {
+  return send_hand_off(call, kind, head_request, held, real, {});
+}
+
+bool hand_off_relay(const OutgoingCall& call, const RelayState& state, const char* table, int held,
+                    int real) {
+  RelayState copy = state;
+  iovec extra[2] = {{&copy, sizeof copy}, {const_cast<char*>(table), state.table_size}};
+  return send_hand_off(call, HandOffKind::kRelay, false, held, real,
+                       {extra, state.table_size == 0 ? size_t{1} : size_t{2}});
 }
 
 }  // namespace filibuster::preload

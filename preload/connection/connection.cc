@@ -9,6 +9,7 @@
 
 #include "preload/agent/fields.h"
 #include "preload/agent/raw_syscall.h"
+#include "preload/connection/http2/http2.h"
 #include "preload/connection/request_writer.h"
 #include "preload/connection/server_side.h"
 #include "preload/memory/pool.h"
@@ -40,7 +41,19 @@ void end_exchange(Connection& c, Exchange* x) {
   g_exchanges.give(x);
 }
 
-// How an exchange without an answer ended, as far as is known.
+// Owner of the response flow: no answer comes any more.
+void end_unanswered(Connection& c) {
+  while (Exchange* x = c.exchanges.pop()) {
+    x->finished = unanswered(c);
+    x->sample_size = 0;
+    x->status = 0;
+    finish_half(c, x, kResponseHalf);
+  }
+  end_http2_calls(c);
+}
+
+}  // namespace
+
 RpcFinished unanswered(const Connection& c) {
   RpcFinished finished;
   if (c.last_error != 0) {
@@ -55,18 +68,6 @@ RpcFinished unanswered(const Connection& c) {
   }
   return finished;
 }
-
-// Owner of the response flow: no answer comes any more.
-void end_unanswered(Connection& c) {
-  while (Exchange* x = c.exchanges.pop()) {
-    x->finished = unanswered(c);
-    x->sample_size = 0;
-    x->status = 0;
-    finish_half(c, x, kResponseHalf);
-  }
-}
-
-}  // namespace
 
 Connection* make_connection() {
   Connection* memory = g_connections.take();
@@ -88,7 +89,9 @@ bool pin(Connection* c) {
 }
 
 void unpin(Connection* c) {
-  if (c->pins.fetch_sub(1, std::memory_order_acq_rel) == 1) g_connections.give(c);
+  if (c->pins.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  free_http2(*c);
+  g_connections.give(c);
 }
 
 Exchange* make_exchange() {
@@ -135,6 +138,7 @@ void settle(Connection& c) {
     }
     end_open_request(c);
     end_unanswered(c);
+    if (c.closing.load() || !must_be_rewritten(c)) drop_http2_blocks(c);
     c.settled.store(true);
     if (!c.debt.load() && !c.replaced.load()) c.passing.store(true, std::memory_order_relaxed);
   }
@@ -230,8 +234,21 @@ void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t c
     return;
   }
   http1::MessageParser& parser = requests ? c.requests : c.responses;
-  if (!flow.take_turn(sequence)) {
+  const bool in_turn = flow.take_turn(sequence);
+  if (in_turn && !c.is_recognized()) {
+    if (requests) {
+      recognize_requests(c, pieces, count, 0, size);
+    } else if (c.exchanges.empty()) {
+      recognize_responses(c, pieces, count, size);
+    }
+  }
+  if (!in_turn) {
     give_up(c, NotInterposedReason::kMidStream);
+  } else if (c.http2.load(std::memory_order_acquire) != nullptr) {
+    observe_http2(c, requests ? http2::Direction::kRequests : http2::Direction::kResponses, pieces,
+                  count, size);
+  } else if (!c.is_recognized()) {
+    // Nothing to parse yet.
   } else if (parser.state() != http1::ParseState::kStart ||
              may_begin(c, fd, requests, pieces, count, size)) {
     if (!requests) announce(c);
@@ -255,6 +272,17 @@ void observe_unseen(Connection& c, bool requests, size_t size, uint32_t sequence
   if (c.given_up.load(std::memory_order_relaxed)) return;
   if (!flow.acquire()) {
     give_up(c, NotInterposedReason::kSpliced);
+    return;
+  }
+  if (c.http2.load(std::memory_order_acquire) != nullptr) {
+    if (flow.take_turn(sequence)) {
+      observe_http2_unseen(
+          c, requests ? http2::Direction::kRequests : http2::Direction::kResponses, size);
+    } else {
+      give_up(c, NotInterposedReason::kMidStream);
+    }
+    flow.release();
+    settle(c);
     return;
   }
   http1::MessageParser& parser = requests ? c.requests : c.responses;

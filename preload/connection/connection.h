@@ -30,6 +30,8 @@ enum class Role : uint8_t {
   kServer,   // accepted: receives requests
 };
 
+enum class Protocol : uint8_t { kUnknown, kHttp1, kHttp2 };
+
 class Flow {
  public:
   // False: another thread is inside.
@@ -50,6 +52,7 @@ class Flow {
 };
 
 struct Connection;
+struct Http2Connection;  // http2/http2_connection.h
 
 class RequestEvents final : public http1::Handler {
  public:
@@ -128,6 +131,12 @@ struct alignas(64) Connection {
       0};  // a flush of ours took the socket's error: the next receive tells
   Role role = Role::kJoining;
   bool seen_from_start = false;
+  // Of a connection that was seen from its start; others are joined as HTTP/1.
+  std::atomic<Protocol> protocol{Protocol::kUnknown};
+  uint8_t preface_kept = 0;   // bytes of the requests that may become HTTP/2's preface
+  uint8_t settings_kept = 0;  // of the responses, before any request
+  char first_settings[9];
+  std::atomic<Http2Connection*> http2{nullptr};  // set once
   bool waits_with_others = false;  // in a poll set with other connections
   std::atomic<int> epoll_set{-1};
   uint64_t serial = 0;      // distinguishes uses of one object
@@ -157,6 +166,9 @@ struct alignas(64) Connection {
 
   std::string_view peer_name() const { return {peer, peer_size}; }
   bool outgoing() const { return role != Role::kServer; }
+  bool is_recognized() const {
+    return !seen_from_start || protocol.load(std::memory_order_acquire) != Protocol::kUnknown;
+  }
 };
 
 // Connections with a debt: while there is one, hooks look closer even without a session.
@@ -206,6 +218,11 @@ class Pinned {
 Exchange* make_exchange();
 // Marks one half of it done; ends and frees it when both are.
 void finish_half(Connection& connection, Exchange* exchange, ExchangeHalf half);
+
+// How a request that got no answer ended, as far as is known.
+RpcFinished unanswered(const Connection& connection);
+// By its address, if it was not known yet (services start while their callers do).
+void find_target_of(Connection& connection);
 
 // Stops following it: reports why (once), ends its open exchanges as soon as no thread is inside.
 void give_up(Connection& connection, NotInterposedReason reason);

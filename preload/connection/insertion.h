@@ -1,5 +1,6 @@
-// Edits on a byte stream in flight: what goes on the wire is the application's stream with a few
-// bytes inserted or overwritten at given positions. Pure: no system call, no allocation.
+// Edits on a byte stream in flight: what goes on the wire is the application's stream with bytes
+// inserted, overwritten or exchanged for others at given positions. Pure: no system call, no
+// allocation.
 //
 //   EditedStream s;                      // positions count the application's bytes from 0
 //   s.insert(16, header_line);           // before byte 16
@@ -8,7 +9,8 @@
 //   s.position()                         // application bytes that are on the wire
 //
 // Law 1: whoever reports to the application reports differences of position(), so that inserted
-// bytes are never counted.
+// bytes are never counted. An insertion goes out with the byte after it; what has to go out with the
+// byte before it is an exchange of that byte (splice).
 #pragma once
 
 #include <sys/uio.h>
@@ -21,28 +23,71 @@
 
 namespace filibuster::preload {
 
-// One edit holds at most one header line (core/protocol/header_field.h: 92 bytes).
-inline constexpr size_t kMaxEditSize = 128;
-inline constexpr size_t kMaxEdits = 16;
-
 class EditedStream {
  public:
-  void reset() {
-    position_ = 0;
-    count_ = 0;
+  // In place of `remove` bytes from `at`: `size` bytes.
+  struct Edit {
+    uint64_t at;
+    uint64_t remove;
+    const char* bytes;
+    size_t size;
+    size_t done;  // of `bytes`, on the wire
+    uint64_t end() const { return at + remove; }
+  };
+
+  EditedStream() = default;
+  EditedStream(const EditedStream&) = delete;
+  EditedStream& operator=(const EditedStream&) = delete;
+
+  // Keeps its edits there from now on; the room in the object is for few. Not while there are any.
+  void use(Edit* edits, size_t edit_count, char* bytes, size_t byte_count) {
+    edits_ = edits;
+    max_edits_ = edit_count;
+    bytes_ = bytes;
+    max_bytes_ = byte_count;
+    first_ = count_ = used_ = 0;
   }
 
-  // Application bytes on the wire.
+  void reset() {
+    position_ = 0;
+    first_ = count_ = used_ = 0;
+  }
+
+  // Application bytes on the wire. Of an edit that is half on the wire at most those that were
+  // overwritten; all that it removes are counted when its last byte is out.
   uint64_t position() const { return position_; }
   bool has_edits() const { return count_ != 0; }
 
-  // Positions must not decrease from call to call, and not lie before position(). False: refused.
-  bool insert(uint64_t at, std::string_view bytes) { return add(at, bytes, true); }
+  // Positions must not decrease from call to call, and not lie before position(). False: refused,
+  // also for want of room (which there is when all edits are on the wire).
+  bool insert(uint64_t at, std::string_view bytes) { return splice(at, 0, bytes); }
   // Overwrites bytes.size() bytes of the stream from `at`.
-  bool replace(uint64_t at, std::string_view bytes) { return add(at, bytes, false); }
+  bool replace(uint64_t at, std::string_view bytes) { return splice(at, bytes.size(), bytes); }
+  // Exchanges `remove` bytes from `at` for `bytes`. Its last byte goes out only with the last one
+  // that is removed.
+  bool splice(uint64_t at, uint64_t remove, std::string_view bytes) {
+    if (bytes.empty() || at < position_) return false;
+    if (count_ != 0 && at < edits_[first_ + count_ - 1].end()) return false;
+    if (count_ == 0) first_ = used_ = 0;
+    if (bytes.size() > max_bytes_ - used_) return false;
+    if (first_ + count_ == max_edits_) {
+      if (first_ == 0) return false;
+      std::memmove(edits_, edits_ + first_, count_ * sizeof(Edit));
+      first_ = 0;
+    }
+    char* to = bytes_ + used_;
+    std::memcpy(to, bytes.data(), bytes.size());
+    used_ += bytes.size();
+    edits_[first_ + count_++] = {at, remove, to, bytes.size(), 0};
+    return true;
+  }
   // Forgets the edits at or after `at` that have not begun.
   void drop_from(uint64_t at) {
-    while (count_ != 0 && edits_[count_ - 1].at >= at && edits_[count_ - 1].done == 0) --count_;
+    while (count_ != 0) {
+      const Edit& last = edits_[first_ + count_ - 1];
+      if (last.at < at || last.done != 0) return;
+      --count_;
+    }
   }
 
   // Lays out the wire bytes from `from` (>= position()) up to application position `limit` over
@@ -53,33 +98,24 @@ class EditedStream {
                 uint64_t limit, iovec* out, size_t capacity, size_t* size) const {
     Layout l{out, capacity, 0, 0};
     uint64_t at = from;
-    size_t edit = 0;
-    while (edit < count_ && edits_[edit].insert && edits_[edit].at < at) ++edit;
+    const Edit* edit = edits_ + first_;
+    const Edit* const last = edit + count_;
+    while (edit != last && (edit->remove == 0 ? edit->at < at : edit->end() <= at)) ++edit;
     for (size_t p = 0; p < piece_count && at < limit; ++p) {
       const uint64_t end = std::min(limit, base + pieces[p].iov_len);
+      const char* data = static_cast<const char*>(pieces[p].iov_base);
       while (at < end) {
-        uint64_t stop = end;
-        while (edit < count_ && edits_[edit].insert && edits_[edit].at == at) {
-          const Edit& e = edits_[edit++];
-          if (!l.add(e.bytes + e.done, e.size - e.done)) return l.finish(size);
+        if (edit != last && edit->at <= at) {
+          const uint64_t stop = std::min(end, edit->end());
+          const size_t begin = at == position_        ? edit->done
+                               : edit->remove == 0 ? 0
+                                                   : cut(*edit, at);
+          if (!l.add(edit->bytes + begin, cut(*edit, stop) - begin)) return l.finish(size);
+          at = stop;
+          if (stop == edit->end()) ++edit;
+          continue;
         }
-        if (edit < count_) {
-          const Edit& e = edits_[edit];
-          if (!e.insert && e.at <= at) {
-            const uint64_t edit_end = e.at + e.size;
-            if (at >= edit_end) {
-              ++edit;
-              while (edit < count_ && edits_[edit].insert && edits_[edit].at < at) ++edit;
-              continue;
-            }
-            stop = std::min(end, edit_end);
-            if (!l.add(e.bytes + (at - e.at), stop - at)) return l.finish(size);
-            at = stop;
-            continue;
-          }
-          stop = std::min(end, e.at);
-        }
-        const char* data = static_cast<const char*>(pieces[p].iov_base);
+        const uint64_t stop = edit != last ? std::min(end, edit->at) : end;
         if (!l.add(data + (at - base), stop - at)) return l.finish(size);
         at = stop;
       }
@@ -92,35 +128,36 @@ class EditedStream {
   uint64_t advance(uint64_t wire) {
     const uint64_t before = position_;
     while (wire != 0) {
-      if (count_ == 0) {
-        position_ += wire;
-        break;
-      }
-      Edit& e = edits_[0];
-      if (e.insert && e.at == position_) {
-        const uint64_t take = std::min<uint64_t>(wire, e.size - e.done);
-        e.done = static_cast<uint8_t>(e.done + take);
+      if (count_ == 0 || position_ < edits_[first_].at) {
+        const uint64_t most = count_ == 0 ? wire : edits_[first_].at - position_;
+        const uint64_t take = std::min(wire, most);
+        position_ += take;
         wire -= take;
-        if (e.done == e.size) pop();
         continue;
       }
-      const uint64_t next = e.insert || position_ < e.at ? e.at : e.at + e.size;
-      const uint64_t take = std::min(wire, next - position_);
-      position_ += take;
+      Edit& e = edits_[first_];
+      const size_t take = static_cast<size_t>(std::min<uint64_t>(wire, e.size - e.done));
+      e.done += take;
       wire -= take;
-      if (!e.insert && position_ >= e.at + e.size) pop();
+      if (e.done == e.size) {
+        position_ = e.end();
+        ++first_;
+        --count_;
+      } else if (e.remove != 0) {
+        position_ = e.at + std::min<uint64_t>(e.done, e.remove - 1);
+      }
     }
     return position_ - before;
   }
 
  private:
-  struct Edit {
-    uint64_t at = 0;
-    bool insert = false;
-    uint8_t size = 0;
-    uint8_t done = 0;  // inserted bytes that are on the wire
-    char bytes[kMaxEditSize];
-  };
+  // How many of the edit's bytes go out up to application position `at` within it: one for one, and
+  // what is left with the last one.
+  static size_t cut(const Edit& e, uint64_t at) {
+    if (at >= e.end()) return e.size;
+    return static_cast<size_t>(std::min<uint64_t>(at - e.at, e.size - 1));
+  }
+
   struct Layout {
     iovec* out;
     size_t capacity;
@@ -139,30 +176,20 @@ class EditedStream {
     }
   };
 
-  bool add(uint64_t at, std::string_view bytes, bool is_insert) {
-    if (count_ == kMaxEdits || bytes.empty() || bytes.size() > kMaxEditSize || at < position_) {
-      return false;
-    }
-    if (count_ != 0) {
-      const Edit& last = edits_[count_ - 1];
-      if (at < last.at + (last.insert ? 0 : last.size)) return false;
-    }
-    Edit& e = edits_[count_++];
-    e.at = at;
-    e.insert = is_insert;
-    e.size = static_cast<uint8_t>(bytes.size());
-    e.done = 0;
-    std::memcpy(e.bytes, bytes.data(), bytes.size());
-    return true;
-  }
-  void pop() {
-    --count_;
-    if (count_ != 0) std::memmove(&edits_[0], &edits_[1], count_ * sizeof(Edit));
-  }
+  // Enough for HTTP/1's pipelined requests, a header line each.
+  static constexpr size_t kFewEdits = 16;
+  static constexpr size_t kFewBytes = 2048;
 
   uint64_t position_ = 0;
+  size_t first_ = 0;
   size_t count_ = 0;
-  Edit edits_[kMaxEdits];
+  size_t used_ = 0;  // of the bytes, since there was no edit
+  Edit* edits_ = few_edits_;
+  size_t max_edits_ = kFewEdits;
+  char* bytes_ = few_bytes_;
+  size_t max_bytes_ = kFewBytes;
+  Edit few_edits_[kFewEdits];
+  char few_bytes_[kFewBytes];
 };
 
 }  // namespace filibuster::preload

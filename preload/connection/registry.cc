@@ -8,6 +8,7 @@
 
 #include "core/hash.h"
 #include "preload/agent/raw_syscall.h"
+#include "preload/connection/http2/http2.h"
 #include "preload/connection/request_writer.h"
 #include "preload/inject/inject.h"
 #include "preload/memory/pages.h"
@@ -205,6 +206,11 @@ void adopt_in_child(Connection& c) {
       finish_half(c, x, kRequestHalf);
       finish_half(c, x, kResponseHalf);
     }
+    // Two processes cannot both know what is on the wire.
+    if (c.http2.load() != nullptr) {
+      forget_http2_calls(c);
+      give_up(c, NotInterposedReason::kHttp2);
+    }
   }
   if (held || busy || receiving) give_up(c, NotInterposedReason::kMidStream);
 }
@@ -246,7 +252,7 @@ Pinned follow(int fd) {
     Pinned c = pin_entry(*entry);
     if (c) {
       if (c->fork_epoch != g_fork_epoch.load(std::memory_order_relaxed)) adopt_in_child(*c);
-      if (c->generation == generation) return c;
+      if (c->generation == generation || must_be_rewritten(*c)) return c;
       // Another session, or none: bytes may have gone by unseen.
       give_up_silently(*c);
       settle(*c);
@@ -272,7 +278,7 @@ void closing(int fd) {
   if (entry == nullptr || entry->load(std::memory_order_relaxed) == 0 || !own_process()) return;
   {
     Pinned c = find(fd);
-    if (c && c->fork_epoch == g_fork_epoch.load(std::memory_order_relaxed)) flush(*c, fd);
+    if (c && c->fork_epoch == g_fork_epoch.load(std::memory_order_relaxed)) flush(*c, fd, true);
   }
   forget_replaced(fd);
   set_mark(fd, Mark::kUnknown);

@@ -38,12 +38,12 @@ void add_edits(Connection& c, Exchange* x) {
   }
 }
 
+}  // namespace
+
 void find_target_of(Connection& c) {
   if (c.target.known || c.address_size == 0) return;
   c.target = lookup_target(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
 }
-
-}  // namespace
 
 // Only an undecided request's are nobody's else.
 void drop_fields(Connection& c) {
@@ -70,8 +70,9 @@ void decide(Connection& c, bool body_complete, Hash128 body) {
   x->head_request = w.head.method == "HEAD";
   x->request_start = w.message_start;
   find_target_of(c);
+  const RequestHead request = request_head(w.head);
   OutgoingInfo info;
-  info.head = &w.head;
+  info.head = &request;
   info.target = c.target;
   info.peer = c.peer_name();
   info.body_complete = body_complete;
@@ -103,7 +104,9 @@ void client_request_head(Connection& c, const http1::MessageHead& head, size_t e
   drop_fields(c);  // of one that never became whole
   find_target_of(c);
   if ((c.target.flags & (kTargetNever | kTargetIgnored)) == 0) {
-    w.fields = begin_fields(own_service(), target_service(c.target, head, c.peer_name()), head);
+    const RequestHead request = request_head(head);
+    w.fields =
+        begin_fields(own_service(), target_service(c.target, request, c.peer_name()), request);
   }
   const bool holdable =
       !head.expect_continue && !head.chunked &&

@@ -3,6 +3,7 @@
 #include "core/fault/fault.h"
 #include "preload/connection/request_steps.h"
 #include "preload/connection/request_writer.h"
+#include "preload/connection/transmit.h"
 #include "preload/inject/inject.h"
 
 namespace filibuster::preload {

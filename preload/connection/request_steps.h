@@ -20,6 +20,5 @@ void try_fault_after(Connection& connection, int fd);
 
 // request_writer.cc: after anything that changes what is held or half inserted.
 void update_debt(Connection& connection);
-void release_hold(RequestWriter& writer);
 
 }  // namespace filibuster::preload

@@ -1,10 +1,6 @@
 #include "preload/connection/request_writer.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sched.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,26 +8,19 @@
 
 #include "preload/agent/fields.h"
 #include "preload/agent/raw_syscall.h"
+#include "preload/connection/http2/http2.h"
 #include "preload/connection/request_steps.h"
 #include "preload/connection/server_side.h"
+#include "preload/connection/transmit.h"
 #include "preload/inject/inject.h"
-#include "preload/interpose.h"
-#include "preload/memory/pool.h"
-
-FILIBUSTER_REAL(ssize_t, send, (int, const void*, size_t, int))
-FILIBUSTER_REAL(ssize_t, sendmsg, (int, const msghdr*, int))
 
 namespace filibuster::preload {
 
 constinit thread_local uint32_t t_holds __attribute__((tls_model("initial-exec"))) = 0;
 
-namespace {
-Pool<HoldBuffer, 4, 4096> g_hold_buffers;
-}  // namespace
-
 void update_debt(Connection& c) {
   const RequestWriter& w = c.writer;
-  const bool owes = w.held_size != 0 || w.wire.has_edits();
+  const bool owes = w.held_size != 0 || w.wire.has_edits() || must_be_rewritten(c);
   // Written by the owner of the request flow, or by the last one to close.
   if (c.debt.load(std::memory_order_relaxed) != owes && c.debt.exchange(owes) != owes) {
     if (owes) {
@@ -45,12 +34,6 @@ void update_debt(Connection& c) {
   }
 }
 
-void release_hold(RequestWriter& w) {
-  if (w.held != nullptr) g_hold_buffers.give(w.held);
-  w.held = nullptr;
-  w.held_size = 0;
-}
-
 namespace {
 
 // What this thread holds. A thread that holds more than this flushes the oldest first.
@@ -62,126 +45,15 @@ struct Hold {
 };
 thread_local Hold t_held[kMaxHolds] __attribute__((tls_model("initial-exec")));
 
-// A debt of ours on a descriptor that does not take it: how long a hook may wait. Ends with the
-// bytes still held (and tried again), never with bytes lost.
-constexpr uint64_t kFlushWaitNs = 1'000'000'000;
-
-uint64_t now_ns() {
-  timespec t;
-  raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
-}
-
-void wait_writable(int fd, int timeout_ms) {
-  pollfd p{fd, POLLOUT, 0};
-  timespec t{timeout_ms / 1000, (timeout_ms % 1000) * 1'000'000L};
-  raw_syscall(SYS_ppoll, &p, 1, &t, nullptr, 0L);
-}
-
-bool is_nonblocking(int fd) {
-  return (raw_syscall(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK) != 0;
-}
-
-size_t total(const iovec* pieces, size_t count) {
-  size_t size = 0;
-  for (size_t i = 0; i < count; ++i) size += pieces[i].iov_len;
-  return size;
-}
-
-// Copies `size` bytes from byte `offset` of the pieces.
-void gather(const iovec* pieces, size_t count, size_t offset, char* out, size_t size) {
-  for (size_t i = 0; i < count && size != 0; ++i) {
-    if (offset >= pieces[i].iov_len) {
-      offset -= pieces[i].iov_len;
-      continue;
-    }
-    const size_t take = std::min(size, pieces[i].iov_len - offset);
-    std::memcpy(out, static_cast<const char*>(pieces[i].iov_base) + offset, take);
-    out += take;
-    size -= take;
-    offset = 0;
-  }
-}
-
 bool undecided(const Connection& c) {
   if (c.given_up.load(std::memory_order_relaxed)) return false;
+  if (c.preface_kept != 0 && !c.is_recognized()) return true;
   const http1::ParseState state = c.requests.state();
   return state == http1::ParseState::kHead ||
          (state == http1::ParseState::kBody && !c.writer.decided);
 }
 
-void drop_sent_hold(RequestWriter& w) {
-  if (w.held != nullptr && w.wire.position() >= w.held_base + w.held_size) release_hold(w);
-}
-
-// --- the wire ----------------------------------------------------------------------------------
-
-// One send of a copy costs the kernel 90 ns less than one of three pieces; a page would not.
-constexpr size_t kGathered = 1024;
-
-ssize_t send_pieces(int fd, iovec* pieces, size_t count, size_t bytes, int flags) {
-  if (bytes <= kGathered) {
-    char gathered[kGathered];
-    gather(pieces, count, 0, gathered, bytes);
-    return REAL(send)(fd, gathered, bytes, flags);
-  }
-  msghdr message{};
-  message.msg_iov = pieces;
-  message.msg_iovlen = count;
-  return REAL(sendmsg)(fd, &message, flags);
-}
-
-// Writes the held bytes and then `pieces` (from position `base`) up to application position
-// `limit`. Returns 0 or the errno that stopped it; a short write after bytes of `pieces` went out
-// stops with 0.
-int transmit(Connection& c, int fd, const iovec* pieces, size_t count, uint64_t base,
-             uint64_t limit, int flags) {
-  constexpr size_t kVectors = 64;
-  RequestWriter& w = c.writer;
-  while (w.wire.position() < limit) {
-    iovec out[kVectors];
-    size_t vectors = 0;
-    size_t bytes = 0;
-    uint64_t from = w.wire.position();
-    if (w.held != nullptr) {
-      const iovec held{w.held->bytes, w.held_size};
-      const uint64_t end = std::min(limit, w.held_base + w.held_size);
-      vectors = w.wire.layout(w.held_base, &held, 1, from, end, out, kVectors, &bytes);
-      from = end;
-    }
-    if (from < limit && from >= base) {
-      size_t more = 0;
-      vectors +=
-          w.wire.layout(base, pieces, count, from, limit, out + vectors, kVectors - vectors, &more);
-      bytes += more;
-    }
-    if (bytes == 0) return 0;
-    const ssize_t sent = send_pieces(fd, out, vectors, bytes, flags);
-    if (sent < 0) return errno;
-    w.wire.advance(static_cast<uint64_t>(sent));
-    drop_sent_hold(w);
-    if (static_cast<size_t>(sent) < bytes && w.wire.position() > base) return 0;
-  }
-  return 0;
-}
-
-// Keeps the application's bytes [from, end) of `pieces` (whose first byte is `base`). False: no
-// room.
-bool hold(RequestWriter& w, const iovec* pieces, size_t count, uint64_t base, uint64_t from,
-          uint64_t end) {
-  const size_t size = static_cast<size_t>(end - from);
-  if (w.held == nullptr) {
-    if (size > kHoldCapacity) return false;
-    w.held = g_hold_buffers.take();
-    if (w.held == nullptr) return false;
-    w.held_base = from;
-    w.held_size = 0;
-  }
-  if (w.held_size + size > kHoldCapacity) return false;
-  gather(pieces, count, static_cast<size_t>(from - base), w.held->bytes + w.held_size, size);
-  w.held_size += size;
-  return true;
-}
+}  // namespace
 
 void remember_hold(Connection& c, int fd) {
   for (uint32_t i = 0; i < t_holds; ++i) {
@@ -193,25 +65,38 @@ void remember_hold(Connection& c, int fd) {
 
 // --- parsing -----------------------------------------------------------------------------------
 
+bool came_back(Connection& c, const iovec* pieces, size_t count, size_t offered) {
+  RequestWriter& w = c.writer;
+  const size_t ahead = static_cast<size_t>(w.fed - w.accepted);
+  if (ahead == 0) return true;
+  char again[sizeof w.ahead];
+  const size_t size = std::min<size_t>({w.ahead_size, ahead, offered});
+  gather(pieces, count, 0, again, size);
+  if (std::memcmp(again, w.ahead, size) == 0) return true;
+  w.wire.drop_from(w.accepted);
+  w.fed = w.accepted;
+  give_up(c, NotInterposedReason::kMidStream);
+  return false;
+}
+
+namespace {
+
 // Feeds what the parser has not seen of the bytes offered at position `accepted`.
 void parse(Connection& c, const iovec* pieces, size_t count, size_t offered) {
   RequestWriter& w = c.writer;
   const uint64_t end = w.accepted + offered;
-  const size_t ahead = static_cast<size_t>(w.fed - w.accepted);
-  if (ahead != 0) {
-    char again[sizeof w.ahead];
-    const size_t size = std::min<size_t>({w.ahead_size, ahead, offered});
-    gather(pieces, count, 0, again, size);
-    if (std::memcmp(again, w.ahead, size) != 0) {
-      // Other bytes than those that were refused a moment ago: what was parsed never happened.
-      w.wire.drop_from(w.accepted);
-      w.fed = w.accepted;
-      give_up(c, NotInterposedReason::kMidStream);
-    }
-  }
+  came_back(c, pieces, count, offered);
   if (c.given_up.load(std::memory_order_relaxed)) {
     w.fed = std::max(w.fed, end);
     return;
+  }
+  if (!c.is_recognized()) {
+    recognize_requests(c, pieces, count, static_cast<size_t>(w.fed - w.accepted), offered);
+    if (c.http2.load(std::memory_order_acquire) != nullptr) return;  // for send_http2
+    if (!c.is_recognized()) {
+      w.fed = std::max(w.fed, end);
+      return;
+    }
   }
   if (c.requests.state() == http1::ParseState::kUpgraded) {
     // A tunnel was asked for. Declined: what follows is not known.
@@ -248,11 +133,11 @@ void parse(Connection& c, const iovec* pieces, size_t count, size_t offered) {
 enum class Entry : uint8_t { kOwned, kOvertake, kBusy };
 Entry acquire_to_send(Connection& c) {
   if (c.request_flow.acquire()) return Entry::kOwned;
-  const uint64_t deadline = now_ns() + kFlushWaitNs;
+  const uint64_t deadline = monotonic_ns() + kFlushWaitNs;
   while (c.debt.load()) {
     raw_syscall(SYS_sched_yield);
     if (c.request_flow.acquire()) return Entry::kOwned;
-    if (now_ns() > deadline) return Entry::kBusy;
+    if (monotonic_ns() > deadline) return Entry::kBusy;
   }
   give_up(c, NotInterposedReason::kMidStream);
   return Entry::kOvertake;
@@ -265,7 +150,9 @@ ssize_t send_owned(Connection& c, int fd, const iovec* pieces, size_t count, siz
     // The rest of a request whose fault fired early goes nowhere.
     return swallows_writes(fd) ? static_cast<ssize_t>(offered) : kNotHandled;
   }
-  parse(c, pieces, count, offered);
+  if (c.http2.load(std::memory_order_acquire) == nullptr) parse(c, pieces, count, offered);
+  if (c.http2.load(std::memory_order_acquire) != nullptr)
+    return send_http2(c, fd, pieces, count, offered, flags, error);
   if (try_fault_before(c, fd)) return static_cast<ssize_t>(offered);
 
   const uint64_t base = w.accepted;
@@ -330,24 +217,27 @@ ssize_t send_requests(Connection& c, int fd, const iovec* pieces, size_t count, 
   return result;
 }
 
-bool flush(Connection& c, int fd) {
+bool flush(Connection& c, int fd, bool closing) {
   RequestWriter& w = c.writer;
   if (!c.debt.load()) return true;
   if (!c.request_flow.acquire()) return false;  // its owner sends it
   bool clean = true;
   if (w.held_size != 0) {
-    if (undecided(c) && c.requests.state() == http1::ParseState::kBody) {
+    const bool http2 = c.http2.load(std::memory_order_acquire) != nullptr;
+    if (!http2 && undecided(c) && c.requests.state() == http1::ParseState::kBody) {
       decide(c, false, Hash128{});
     }
-    if (!try_fault_before(c, fd)) {
-      const uint64_t deadline = now_ns() + kFlushWaitNs;
+    if (http2 || !try_fault_before(c, fd)) {
+      const uint64_t deadline = monotonic_ns() + kFlushWaitNs;
       int stopped;
       for (;;) {
-        stopped = transmit(c, fd, nullptr, 0, w.accepted, w.accepted, MSG_DONTWAIT | MSG_NOSIGNAL);
+        stopped = http2 ? flush_http2(c, fd, closing)
+                        : transmit(c, fd, nullptr, 0, w.accepted, w.accepted,
+                                   MSG_DONTWAIT | MSG_NOSIGNAL);
         if (stopped == EINTR) continue;
         if (stopped != EAGAIN) break;
         // A blocking descriptor would have blocked in the application's own send.
-        if (is_nonblocking(fd) && now_ns() > deadline) break;
+        if (is_nonblocking(fd) && monotonic_ns() > deadline) break;
         wait_writable(fd, 100);
       }
       if (stopped != 0 && stopped != EAGAIN) {
@@ -358,7 +248,7 @@ bool flush(Connection& c, int fd) {
         give_up_silently(c);
       }
       w.flushed_to = w.wire.position();
-      try_fault_after(c, fd);
+      if (!http2) try_fault_after(c, fd);
       clean = w.held_size == 0;
     }
   }
@@ -389,6 +279,12 @@ void skip_request_body(Connection& c, uint64_t size) {
     return;
   }
   RequestWriter& w = c.writer;
+  if (c.http2.load(std::memory_order_acquire) != nullptr) {
+    skip_http2_body(c, size);
+    c.request_flow.release();
+    settle(c);
+    return;
+  }
   if (w.fields != nullptr) request_unseen(w.fields);
   if (w.fed != w.accepted || w.held_size != 0 || w.wire.has_edits()) {
     give_up(c, NotInterposedReason::kSpliced);

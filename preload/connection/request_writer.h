@@ -18,7 +18,9 @@ ssize_t send_requests(Connection& connection, int fd, const iovec* pieces, size_
                       int* error);
 
 // Sends what is held. Called before anything that may wait for the peer. True: nothing is owed.
-bool flush(Connection& connection, int fd);
+// `closing`: nothing comes after it. Otherwise a part of a frame of HTTP/2, of which the peer could
+// make nothing, stays.
+bool flush(Connection& connection, int fd, bool closing = false);
 
 // What this thread holds, before it waits. `but`: a descriptor that it waits for only to send more
 // on (CPython polls for POLLOUT before every send of a socket with a timeout).
@@ -33,6 +35,10 @@ void end_silence(Connection& connection);
 
 // In a forked child: what the parent holds is the parent's to send.
 void forget_holds(Connection& connection);
+
+// Are the bytes that were parsed ahead of their sending the ones that are offered now? Else what was
+// parsed never happened, and the connection is given up.
+bool came_back(Connection& connection, const iovec* pieces, size_t count, size_t offered);
 
 // Called by RequestEvents for a client.
 void client_request_head(Connection& connection, const http1::MessageHead& head, size_t end);

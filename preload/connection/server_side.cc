@@ -42,7 +42,8 @@ void server_request_head(Connection& c, const http1::MessageHead& head) {
   }
   x->method_size = static_cast<uint8_t>(std::min(head.method.size(), sizeof x->method));
   std::memcpy(x->method, head.method.data(), x->method_size);
-  x->incoming = incoming_begin({&head, read_by_event_loop(c)});
+  const RequestHead request = request_head(head);
+  x->incoming = incoming_begin({&request, read_by_event_loop(c)});
   c.writer.current = x;
   if (!c.exchanges.push(x)) {
     finish_half(c, x, kResponseHalf);

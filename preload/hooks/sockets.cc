@@ -163,7 +163,7 @@ FILIBUSTER_HOOK(int, shutdown, (int fd, int how)) {
     if (!scope.pass_through()) {
       Pinned c = follow(fd);
       if (c && c->role == Role::kClient) {
-        flush(*c, fd);
+        flush(*c, fd, how != SHUT_RD);
         if (how != SHUT_WR) end_silence(*c);
       }
     }

@@ -191,14 +191,73 @@ TEST(Insertion, EditsThatNeverHappenedAreForgottenButNotOneThatHasBegun) {
 TEST(Insertion, RefusesWhatItCannotKeep) {
   EditedStream stream;
   EXPECT_FALSE(stream.insert(0, ""));
-  EXPECT_FALSE(stream.insert(0, std::string(kMaxEditSize + 1, 'x')));
+  EXPECT_FALSE(stream.insert(0, std::string(64 * 1024, 'x')));
   ASSERT_TRUE(stream.replace(10, "1234"));
   EXPECT_FALSE(stream.insert(12, kLine)) << "inside a replacement";
   EXPECT_FALSE(stream.insert(9, kLine)) << "before an earlier edit";
-  for (size_t i = 1; i < kMaxEdits; ++i) ASSERT_TRUE(stream.insert(100 * i, kLine));
+  for (size_t i = 1; i < 16; ++i) ASSERT_TRUE(stream.insert(100 * i, kLine));
   EXPECT_FALSE(stream.insert(100'000, kLine));
   stream.advance(20);
   EXPECT_FALSE(stream.insert(5, kLine)) << "on the wire already";
+}
+
+// What HTTP/2 does: a length is overwritten, a field goes out with the byte before it, a block is
+// exchanged for a longer one.
+TEST(Insertion, AnExchangeOfAnySizeGoesOutWholeUnderEverySplitAndStep) {
+  const std::string text = "frame:len:block-and-its-end|next";
+  struct Case {
+    size_t at, remove;
+    std::string bytes;
+  };
+  const std::vector<std::vector<Case>> cases = {
+      {{6, 3, "LEN"}, {26, 1, "d, and a field of ours"}},
+      {{0, 27, "order|something much longer than what stood there before it|"}},
+      {{10, 17, "short"}},
+      {{10, 5, "x"}, {31, 1, "t and more"}},
+  };
+  for (const std::vector<Case>& edits : cases) {
+    std::string expected = text;
+    for (auto e = edits.rbegin(); e != edits.rend(); ++e) expected.replace(e->at, e->remove, e->bytes);
+    for (size_t split = 0; split <= text.size(); ++split) {
+      for (size_t step = 1; step <= expected.size(); ++step) {
+        EditedStream stream;
+        for (const Case& e : edits) ASSERT_TRUE(stream.splice(e.at, e.remove, e.bytes));
+        EXPECT_EQ(send_all(stream, text, split, 8, [&](int) { return step; }), expected);
+        EXPECT_FALSE(stream.has_edits());
+      }
+    }
+  }
+}
+
+TEST(Insertion, TheByteBeforeAnInsertionIsReportedOnlyWithAllOfIt) {
+  const std::string text = "abc";
+  EditedStream stream;
+  ASSERT_TRUE(stream.splice(2, 1, "c-ours"));
+  const iovec piece{const_cast<char*>(text.data()), text.size()};
+  iovec out[4];
+  size_t size = 0;
+  EXPECT_EQ(stream.layout(0, &piece, 1, 0, 3, out, 4, &size), 2u);
+  EXPECT_EQ(size, 8u);
+  EXPECT_EQ(stream.advance(7), 2u) << "its last byte is missing";
+  EXPECT_EQ(stream.layout(0, &piece, 1, 2, 3, out, 4, &size), 1u);
+  EXPECT_EQ(size, 1u);
+  EXPECT_EQ(stream.advance(1), 1u);
+  EXPECT_EQ(stream.position(), 3u);
+}
+
+TEST(Insertion, LargerRoomIsUsedAndMoreEditsFitWhenTheOldOnesAreOut) {
+  EditedStream::Edit edits[4];
+  char bytes[64];
+  EditedStream stream;
+  stream.use(edits, 4, bytes, sizeof bytes);
+  for (uint64_t i = 0; i < 4; ++i) ASSERT_TRUE(stream.insert(10 * i, "0123456789"));
+  EXPECT_FALSE(stream.insert(50, "x")) << "four edits";
+  stream.advance(20);
+  EXPECT_TRUE(stream.insert(50, "x")) << "the first is out";
+  EXPECT_FALSE(stream.insert(60, std::string(40, 'y'))) << "64 bytes";
+  stream.advance(50 + 31);
+  EXPECT_FALSE(stream.has_edits());
+  EXPECT_TRUE(stream.insert(100, std::string(64, 'y')));
 }
 
 }  // namespace

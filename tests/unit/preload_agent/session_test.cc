@@ -45,8 +45,8 @@ const sockaddr* generic(const sockaddr_in& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
-http1::MessageHead get(std::string_view target, std::string_view field = {}) {
-  http1::MessageHead head;
+pl::RequestHead get(std::string_view target, std::string_view field = {}) {
+  pl::RequestHead head;
   head.method = "GET";
   head.target = target;
   head.host = "movies.example";
@@ -54,13 +54,13 @@ http1::MessageHead get(std::string_view target, std::string_view field = {}) {
   return head;
 }
 
-pl::Incoming* receive(const http1::MessageHead& head, bool multiplexed = false) {
+pl::Incoming* receive(const pl::RequestHead& head, bool multiplexed = false) {
   return pl::incoming_begin({&head, multiplexed});
 }
 
 pl::OutgoingCall call_movies(std::string_view target, Hash128 connect_key = {},
                              std::string_view field = {}) {
-  const http1::MessageHead head = get(target, field);
+  const pl::RequestHead head = get(target, field);
   const sockaddr_in to = address_of(kMoviesPort);
   pl::OutgoingInfo info;
   info.head = &head;
@@ -95,7 +95,7 @@ int wait_child(pid_t pid) {
 
 void serves_one_request() {
   check(pl::executing(), "an execution runs");
-  const http1::MessageHead head = get("/bookings/1?x=2");
+  const pl::RequestHead head = get("/bookings/1?x=2");
   pl::Incoming* incoming = receive(head);
   check(incoming != nullptr, "the incoming request is known");
   pl::OutgoingCall call = call_movies("/movies/1");
@@ -123,7 +123,7 @@ void is_the_test() {
 
 // The fault that is planned for GET /movies/1 by index; prints what it got.
 void meets_a_fault() {
-  const http1::MessageHead head = get("/bookings/1?x=2");
+  const pl::RequestHead head = get("/bookings/1?x=2");
   pl::Incoming* incoming = receive(head);
   pl::OutgoingCall call = call_movies("/movies/1");
   check(call.faulted, "the plan holds its fault");
@@ -139,7 +139,7 @@ void meets_a_fault() {
 }
 
 void connects_then_calls() {
-  const http1::MessageHead head = get("/bookings/1");
+  const pl::RequestHead head = get("/bookings/1");
   pl::Incoming* incoming = receive(head);
   const sockaddr_in to = address_of(kMoviesPort);
   for (int i = 0; i < 2; ++i) {
@@ -156,7 +156,7 @@ void connects_then_calls() {
 
 // 127.0.0.2 is an address of the same name: it shares the refusal.
 void tries_two_addresses() {
-  const http1::MessageHead head = get("/bookings/1");
+  const pl::RequestHead head = get("/bookings/1");
   pl::Incoming* incoming = receive(head);
   const sockaddr_in first = address_of(kMoviesPort);
   const sockaddr_in second = address_of(kMoviesPort, INADDR_LOOPBACK + 1);
@@ -167,7 +167,7 @@ void tries_two_addresses() {
 }
 
 void forks_in_a_handler() {
-  const http1::MessageHead head = get("/bookings/1");
+  const pl::RequestHead head = get("/bookings/1");
   pl::Incoming* incoming = receive(head);
   pl::OutgoingCall open = call_movies("/movies/1");
   const pid_t child = fork();
@@ -230,14 +230,14 @@ void moves_its_descriptors() {
 }
 
 void forged_fields_are_ignored() {
-  const http1::MessageHead head = get("/bookings/1", "1-damaged");
+  const pl::RequestHead head = get("/bookings/1", "1-damaged");
   pl::Incoming* incoming = receive(head);
   check(incoming != nullptr, "it is served as a request without a field");
   pl::incoming_end(incoming, 200);
 }
 
 void forwards_the_field() {
-  const http1::MessageHead head = get("/bookings/1");
+  const pl::RequestHead head = get("/bookings/1");
   pl::Incoming* incoming = receive(head, true);
   pl::OutgoingCall first = call_movies("/movies/1");
   pl::OutgoingCall second = call_movies("/movies/2", {}, header_value(first));
@@ -249,10 +249,10 @@ void forwards_the_field() {
 }
 
 void body_comes_later() {
-  http1::MessageHead head = get("/bookings");
+  pl::RequestHead head = get("/bookings");
   head.method = "POST";
-  head.has_content_length = true;
-  head.content_length = 5;
+  head.has_body = true;
+  head.body_size = 5;
   pl::Incoming* incoming = receive(head);
   pl::incoming_body_complete(incoming, hash_text("hello"), 5);
   pl::OutgoingInfo info;

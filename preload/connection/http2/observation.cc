@@ -1,0 +1,88 @@
+// Bytes of HTTP/2 that went by unchanged, and the end of following.
+#include <algorithm>
+
+#include "preload/connection/http2/http2.h"
+#include "preload/connection/http2/http2_connection.h"
+
+namespace filibuster::preload {
+namespace {
+
+using http2::Direction;
+
+// Says why, apart from the list of what was not interposed.
+void note_error(const Connection& c, http2::Error error) {
+  char text[320];
+  size_t used = 0;
+  const auto put = [&](std::string_view part) {
+    const size_t n = std::min(part.size(), sizeof text - used);
+    part.copy(text + used, n);
+    used += n;
+  };
+  put("HTTP/2 ");
+  put(c.outgoing() ? "to " : "at ");
+  put(c.peer_name());
+  put(" is not followed any more: ");
+  put(http2::describe(error));
+  report_note({text, used});
+}
+
+}  // namespace
+
+void give_up_http2(Connection& c, http2::Error error) {
+  if (c.given_up.load(std::memory_order_relaxed)) return;
+  // Not what the first bytes promised: it never was HTTP/2.
+  if (error == http2::Error::kBadPreface) {
+    give_up(c, NotInterposedReason::kUnknownProtocol);
+    return;
+  }
+  note_error(c, error);
+  give_up(c, NotInterposedReason::kHttp2);
+}
+
+bool feed_http2(Connection& c, Http2Connection& h, Direction direction, const iovec* pieces,
+                size_t count, size_t offset, size_t size) {
+  if (!h.lock.acquire()) {
+    report_note("the state of an HTTP/2 connection could not be had");
+    give_up(c, NotInterposedReason::kHttp2);
+    return false;
+  }
+  if (direction == Direction::kRequests && c.preface_kept != 0) {
+    h.view.feed(direction, http2::kClientPreface.data(), c.preface_kept);
+    c.preface_kept = 0;
+  } else if (direction == Direction::kResponses && c.settings_kept != 0) {
+    h.view.feed(direction, c.first_settings, c.settings_kept);
+    c.settings_kept = 0;
+  }
+  for (size_t i = 0; i < count && size != 0; ++i) {
+    if (offset >= pieces[i].iov_len) {
+      offset -= pieces[i].iov_len;
+      continue;
+    }
+    const size_t take = std::min(size, pieces[i].iov_len - offset);
+    h.view.feed(direction, static_cast<const char*>(pieces[i].iov_base) + offset, take);
+    offset = 0;
+    size -= take;
+  }
+  const http2::Error error = h.view.error();
+  h.lock.release();
+  if (error != http2::Error::kNone) give_up_http2(c, error);
+  return error == http2::Error::kNone;
+}
+
+void observe_http2(Connection& c, Direction direction, const iovec* pieces, size_t count,
+                   size_t size) {
+  feed_http2(c, *c.http2.load(std::memory_order_acquire), direction, pieces, count, 0, size);
+}
+
+void observe_http2_unseen(Connection& c, Direction direction, size_t size) {
+  Http2Connection& h = *c.http2.load(std::memory_order_acquire);
+  if (!h.lock.acquire()) {
+    give_up(c, NotInterposedReason::kSpliced);
+    return;
+  }
+  const http2::Error error = h.view.skip_data(direction, size);
+  h.lock.release();
+  if (error != http2::Error::kNone) give_up(c, NotInterposedReason::kSpliced);
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,64 @@
+// One stream: a request and its response, as Stream::user of the view.
+//
+// Guarded by the lock of its connection, but for what the sender of an undecided request uses: the
+// server has not seen anything of it, so nobody else has a reason to look.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/hash.h"
+#include "preload/agent/agent.h"
+#include "preload/agent/request_head.h"
+#include "preload/connection/exchange.h"
+
+namespace filibuster::preload {
+
+struct StreamCall {
+  static constexpr size_t kMaxText = 2560;     // method, target, authority and our field
+  static constexpr size_t kMaxGrpcText = 256;  // of grpc-message in an event
+
+  uint32_t stream = 0;
+  bool released = true;   // client: its header block is not among those that are kept (any more)
+  bool ended = false;     // nothing more comes of it: freed when it is released, too
+  bool answered = false;  // the response is complete
+  bool head_request = false;
+  bool ordered = false;  // its fault was ordered of the relay
+
+  // A client's request until it is decided: outgoing_begin is called for it.
+  bool decided = false;
+  bool ready = false;          // to be decided before its header block leaves
+  bool body_complete = false;  // when it was made ready: its index is final
+  bool waits_for_body = false;  // what is missing comes without anybody waiting: it may be held
+  RequestHead head;             // views into `text`
+  bool request_ended = false;  // then `body` is its digest
+  Hash128 body;
+  uint64_t body_size = 0;
+  uint64_t list_size = 0;  // http2::MessageHead
+  OutgoingCall call;
+  RequestFields* fields = nullptr;  // owned
+  RpcFinished finished;             // texts are set when it is reported
+  uint64_t response_size = 0;
+  uint16_t sample_size = 0;
+  uint16_t response_sample_size = 0;
+  uint16_t grpc_text_size = 0;
+
+  // A server's.
+  Incoming* incoming = nullptr;
+  bool hashes_body = false;
+
+  // As the response says; the client reads more into it (grpc_status_of).
+  uint16_t status = 0;
+  bool has_grpc_status = false;
+  uint8_t grpc_status = kNoGrpcStatus;
+
+  HashStream request_hash;
+  HashStream response_hash;
+  char sample[kBodySample];
+  char response_sample[kBodySample];
+  char grpc_text[kMaxGrpcText];
+  char text[kMaxText];
+};
+
+}  // namespace filibuster::preload
