@@ -42,7 +42,7 @@ void write_head(uint32_t stream, std::optional<uint32_t> size_update, uint32_t m
   Output block(memory, sizeof memory);
   begin_block(size_update, block);
   write_head_fields(block);
-  http2::write_headers({stream, false, nullptr}, block.view(), max_frame_size, out);
+  http2::write_headers({stream, false, nullptr, 0}, block.view(), max_frame_size, out);
 }
 
 void write_message(uint32_t stream, std::string_view message, uint32_t max_frame_size,
@@ -78,7 +78,7 @@ void write_status(uint32_t stream, const Status& status, bool only_trailers,
     out.fail();
     return;
   }
-  http2::write_headers({stream, true, nullptr}, block.view(), max_frame_size, out);
+  http2::write_headers({stream, true, nullptr, 0}, block.view(), max_frame_size, out);
 }
 
 }  // namespace filibuster::grpc

@@ -68,14 +68,21 @@ void write_data(uint32_t stream, std::string_view data, bool end_stream, uint32_
 
 void write_headers(const HeadersFrame& frame, std::string_view block, uint32_t max_frame_size,
                    Output& out) {
-  const size_t priority = frame.priority != nullptr ? kPriorityFieldSize : 0;
-  size_t size = std::min<size_t>(block.size(), max_frame_size - priority);
+  const bool push = frame.promised != 0;
+  const size_t fixed = push ? 4 : frame.priority != nullptr ? kPriorityFieldSize : 0;
+  size_t size = std::min<size_t>(block.size(), max_frame_size - fixed);
   bool last = size == block.size();
-  const unsigned flags = (frame.end_stream ? kFlagEndStream : 0u) |
-                         (priority != 0 ? kFlagPriority : 0u) | (last ? kFlagEndHeaders : 0u);
-  write_header(priority + size, FrameType::kHeaders, static_cast<uint8_t>(flags), frame.stream,
-               out);
-  if (priority != 0) out.append(frame.priority, priority);
+  unsigned flags = last ? kFlagEndHeaders : 0u;
+  if (!push) {
+    flags |= (frame.end_stream ? kFlagEndStream : 0u) | (fixed != 0 ? kFlagPriority : 0u);
+  }
+  write_header(fixed + size, push ? FrameType::kPushPromise : FrameType::kHeaders,
+               static_cast<uint8_t>(flags), frame.stream, out);
+  if (push) {
+    append_u32(frame.promised, out);
+  } else if (fixed != 0) {
+    out.append(frame.priority, fixed);
+  }
   out.append(block.data(), size);
   while (!last) {
     block.remove_prefix(size);
@@ -101,7 +108,7 @@ void write_response(const HttpResponse& response, uint32_t max_frame_size, Outpu
     return;
   }
   const bool bodyless = response.body.empty() || response.head_request;
-  write_headers({response.stream, bodyless, nullptr}, fields.view(), max_frame_size, out);
+  write_headers({response.stream, bodyless, nullptr, 0}, fields.view(), max_frame_size, out);
   if (!bodyless) write_data(response.stream, response.body, true, max_frame_size, out);
 }
 

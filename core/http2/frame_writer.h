@@ -30,11 +30,12 @@ void write_window_update(uint32_t stream, uint32_t increment, Output& out);
 void write_data(uint32_t stream, std::string_view data, bool end_stream, uint32_t max_frame_size,
                 Output& out);
 
-// A header block in HEADERS, and CONTINUATION where it is longer than a frame.
+// A header block in HEADERS (or PUSH_PROMISE), and CONTINUATION where it is longer than a frame.
 struct HeadersFrame {
   uint32_t stream = 0;
   bool end_stream = false;
   const char* priority = nullptr;  // kPriorityFieldSize bytes, or none
+  uint32_t promised = 0;           // the stream that a PUSH_PROMISE opens; 0: HEADERS
 };
 void write_headers(const HeadersFrame& frame, std::string_view block, uint32_t max_frame_size,
                    Output& out);
