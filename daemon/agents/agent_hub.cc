@@ -27,6 +27,7 @@
 #include "daemon/agents/ring_reader.h"
 #include "daemon/agents/symbolize.h"
 #include "daemon/agents/target_table.h"
+#include "daemon/relay/relays.h"
 
 namespace filibuster {
 namespace {
@@ -39,6 +40,7 @@ constexpr uint64_t kTagListen = 1ull << 56;
 constexpr uint64_t kTagWake = 2ull << 56;
 constexpr uint64_t kTagAgent = 3ull << 56;
 constexpr uint64_t kTagFinisher = 4ull << 56;
+constexpr uint64_t kTagRelay = 5ull << 56;
 constexpr uint64_t kTagMask = 0xffull << 56;
 
 // Rings hold about 3,000 events; an agent that writes one every microsecond is read in time.
@@ -49,6 +51,8 @@ constexpr auto kQuiescenceStep = std::chrono::microseconds(500);
 constexpr size_t kMaxAgents = 4096;
 constexpr size_t kMaxEnded = 256;   // remembered for the report
 constexpr int kMessagesPerTurn = 64;
+// How long the streams of relayed connections may take to end when the session does.
+constexpr uint64_t kRetirementNs = 3'000'000'000;
 
 std::string executable_of(pid_t pid) {
   char path[PATH_MAX];
@@ -70,7 +74,7 @@ struct Agent {
   std::optional<RingReader> ring;
 };
 
-class Hub final : public AgentHub {
+class Hub final : public AgentHub, RelayHost {
  public:
   explicit Hub(const HubOptions& options)
       : options_(options), recorder_(options.index_parts), hang_limit_(options.hang_limit) {}
@@ -98,6 +102,7 @@ class Hub final : public AgentHub {
   };
 
   void run();
+  void retire_relays();
   int turn_ms() const;
   void handle(uint64_t data, uint32_t events);
   bool watch(int fd, uint64_t data, uint32_t events, int operation = EPOLL_CTL_ADD);
@@ -106,6 +111,10 @@ class Hub final : public AgentHub {
   // False: the connection is to be closed.
   bool greet(uint32_t id, Agent* agent, const Message& message);
   bool take_hand_off(Agent* agent, Message* message);
+  const FaultSpec* fault_of(const StreamOrder& order) override;
+  uint64_t hang_limit_ns() const override;
+  void report(uint32_t execution, uint64_t rpc, const std::string& text) override;
+  void note(const std::string& text, bool harmed) override;
   void drop(Agent* agent, const std::string& why);
   void end_agent(uint32_t id);
   Drained drain(Agent* agent);
@@ -131,6 +140,7 @@ class Hub final : public AgentHub {
   bool names_frozen_ = false;
   Recorder recorder_;
   std::optional<Finisher> finisher_;
+  std::optional<Relays> relays_;
   uint32_t last_execution_ = 0;
   milliseconds hang_limit_;
   bool stopping_ = false;
@@ -162,8 +172,9 @@ Result<void> Hub::open() {
   }
   finisher_.emplace(epoll_.get(), kTagFinisher,
                     [this](uint32_t execution, uint64_t rpc, const std::string& text) {
-                      recorder_.fault_detail(execution, rpc, text);
+                      report(execution, rpc, text);
                     });
+  relays_.emplace(epoll_.get(), kTagRelay, static_cast<RelayHost*>(this));
 
   // Signals of the daemon are for its main thread.
   sigset_t all, before;
@@ -200,7 +211,8 @@ bool Hub::watch(int fd, uint64_t data, uint32_t events, int operation) {
 
 int Hub::turn_ms() const {
   int turn = recorder_.running() ? kDrainMs : kIdleMs;
-  if (const uint64_t deadline = finisher_->next_deadline_ns(); deadline != 0) {
+  for (const uint64_t deadline : {finisher_->next_deadline_ns(), relays_->next_deadline_ns()}) {
+    if (deadline == 0) continue;
     const uint64_t now = clock_ns();
     const uint64_t left_ms = deadline > now ? (deadline - now) / 1'000'000 + 1 : 0;
     turn = static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(turn), left_ms));
@@ -216,13 +228,32 @@ void Hub::run() {
     // Without the lock: a caller that holds it long must not let a fault expire.
     lane_->renew_lease(clock_ns());
     const std::lock_guard lock(mutex_);
-    if (stopping_) return;
+    if (stopping_) {
+      retire_relays();
+      return;
+    }
     for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
     drain_all();
     finisher_->expire(clock_ns());
+    relays_->expire(clock_ns());
     if (!accepting_) accepting_ = watch(listener_.get(), kTagListen, EPOLLIN, EPOLL_CTL_MOD);
     timeout = turn_ms();
     changed_.notify_all();
+  }
+}
+
+// The last act: their streams end, or run out of time.
+void Hub::retire_relays() {
+  uint64_t now = clock_ns();
+  const uint64_t limit = now + kRetirementNs;
+  for (;;) {
+    relays_->retire(now);  // also those that were handed off meanwhile
+    if (relays_->size() == 0 || now >= limit) return;
+    epoll_event events[64];
+    const int count = ::epoll_wait(epoll_.get(), events, 64, kIdleMs);
+    for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
+    now = clock_ns();
+    relays_->expire(now);
   }
 }
 
@@ -241,6 +272,9 @@ void Hub::handle(uint64_t data, uint32_t events) {
       break;
     case kTagFinisher:
       finisher_->ready(data & ~kTagMask, events);
+      break;
+    case kTagRelay:
+      relays_->ready(data & ~kTagMask, clock_ns());
       break;
     default:
       break;
@@ -351,6 +385,16 @@ bool Hub::take_hand_off(Agent* agent, Message* message) {
   UniqueFd held = std::move(message->descriptors[0]);
   UniqueFd real;
   if (message->descriptors.size() > 1) real = std::move(message->descriptors[1]);
+  if (hand_off.kind == HandOffKind::kRelay) {
+    RelayState state;
+    std::string_view table;
+    if (!read_relay_state(*message, &state, &table)) {
+      close_with_reset(std::move(held));
+      return false;
+    }
+    relays_->take(state, table, std::move(held), std::move(real));
+    return true;
+  }
   if (hand_off.execution != recorder_.execution()) {
     close_with_reset(std::move(held));  // of an execution that is over
     return true;
@@ -366,10 +410,29 @@ bool Hub::take_hand_off(Agent* agent, Message* message) {
     }
     answer = render_http_response(*fault, hand_off.head_request != 0);
   }
-  const auto limit_ns = static_cast<uint64_t>(std::chrono::nanoseconds(hang_limit_).count());
-  finisher_->take(hand_off, std::move(held), std::move(real), std::move(answer), limit_ns,
+  finisher_->take(hand_off, std::move(held), std::move(real), std::move(answer), hang_limit_ns(),
                   clock_ns());
   return true;
+}
+
+const FaultSpec* Hub::fault_of(const StreamOrder& order) {
+  if (order.execution != recorder_.execution()) return nullptr;  // of an execution that is over
+  const FaultSpec* fault = recorder_.planned_fault(order.plan_entry);
+  if (fault == nullptr) note("a fault was ordered on an HTTP/2 stream that is not in the plan", true);
+  return fault;
+}
+
+uint64_t Hub::hang_limit_ns() const {
+  return static_cast<uint64_t>(std::chrono::nanoseconds(hang_limit_).count());
+}
+
+void Hub::report(uint32_t execution, uint64_t rpc, const std::string& text) {
+  recorder_.fault_detail(execution, rpc, text);
+}
+
+void Hub::note(const std::string& text, bool harmed) {
+  recorder_.note(text);
+  if (harmed) recorder_.lost(1);
 }
 
 void Hub::drop(Agent* agent, const std::string& why) {
@@ -536,7 +599,10 @@ ExecutionRecord Hub::end_execution() {
     lane_->end();
     const bool running = recorder_.running();
     const Drained last = drain_all();
-    if (running) finisher_->reset_all(recorder_.execution());
+    if (running) {
+      finisher_->reset_all(recorder_.execution());
+      relays_->end_execution(recorder_.execution());
+    }
     recorder_.lost(lane_->counters_lost());
     record = recorder_.end(clock_ns());
     record.quiescent = record.quiescent && !last.pending;

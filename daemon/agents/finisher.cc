@@ -11,6 +11,7 @@
 
 #include "core/http1/message_parser.h"
 #include "daemon/agents/execution_record.h"
+#include "daemon/agents/hang_limit.h"
 
 namespace filibuster {
 namespace {
@@ -24,11 +25,6 @@ constexpr size_t kReadBudget = 1u << 20;
 void set_nonblocking(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags >= 0) ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-}
-
-std::string seconds_text(uint64_t ns) {
-  const uint64_t tenths = ns / 100'000'000;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
 }
 
 // Notes that one whole response went by.
@@ -211,7 +207,7 @@ void Finisher::expire(uint64_t now_ns) {
   for (const uint64_t number : over) {
     Connection& connection = *connections_.at(number);
     const HandOff& hand_off = connection.hand_off;
-    const std::string limit = "(hang limit " + seconds_text(connection.limit_ns) + " reached)";
+    const std::string limit = hang_limit_text(connection.limit_ns);
     if (connection.answered) {
       // Answered long ago: nothing to say.
     } else if (connection.real.valid()) {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -74,6 +75,9 @@ bool peer_of(int socket, Peer* peer) {
 
 Message receive_message(int socket) {
   Message message;
+  // One byte more than is allowed: that it is there is seen.
+  const ssize_t whole = ::recv(socket, nullptr, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+  message.bytes.resize(std::clamp<ssize_t>(whole, 0, kMaxMessage) + 1);
   iovec part{message.bytes.data(), message.bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))];
   msghdr header{};
@@ -105,7 +109,8 @@ Message receive_message(int socket) {
     return message;
   }
   message.size = static_cast<size_t>(size);
-  const bool cut = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
+  const bool cut =
+      (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || message.size > kMaxMessage;
   message.state = cut ? Message::State::kBad : Message::State::kWhole;
   return message;
 }
@@ -147,6 +152,15 @@ bool read_hand_off(const Message& message, HandOff* hand_off) {
       return message.descriptors.size() == 2;
   }
   return false;
+}
+
+bool read_relay_state(const Message& message, RelayState* state, std::string_view* table) {
+  if (message.size < sizeof(HandOff) + sizeof(RelayState)) return false;
+  const char* bytes = reinterpret_cast<const char*>(message.bytes.data());
+  std::memcpy(state, bytes + sizeof(HandOff), sizeof(RelayState));
+  *table = {bytes + sizeof(HandOff) + sizeof(RelayState),
+            message.size - sizeof(HandOff) - sizeof(RelayState)};
+  return table->size() == state->table_size;
 }
 
 bool send_welcome(int socket, const Welcome& welcome, int lane_memory, int ring) {

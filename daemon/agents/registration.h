@@ -4,13 +4,13 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/protocol/messages.h"
+#include "core/protocol/relay.h"
 #include "core/result.h"
 #include "daemon/agents/descriptors.h"
 
@@ -26,12 +26,15 @@ struct Peer {
 // Who is at the other end (SO_PEERCRED); false if it cannot be known.
 bool peer_of(int socket, Peer* peer);
 
+// Larger than any message of this major version: a hand-off with a header table of 64 KiB.
+inline constexpr size_t kMaxMessage = 128 * 1024;
+
 struct Message {
   enum class State : uint8_t { kNone, kEnd, kWhole, kBad };
   State state = State::kNone;  // kNone: nothing to read now
   size_t size = 0;
-  // Larger than any message of this major version; what is longer is kBad.
-  std::array<uint8_t, 2048> bytes{};
+  // What is longer than kMaxMessage is kBad.
+  std::vector<uint8_t> bytes;
   std::vector<UniqueFd> descriptors;
 };
 Message receive_message(int socket);
@@ -47,6 +50,8 @@ Greeting read_greeting(const Message& message, uint32_t lane);
 
 // kBad content: false.
 bool read_hand_off(const Message& message, HandOff* hand_off);
+// What follows a hand-off of kind kRelay; `table` is within `message`. kBad content: false.
+bool read_relay_state(const Message& message, RelayState* state, std::string_view* table);
 
 // False: the agent is gone. Without descriptors (-1) where it is refused.
 bool send_welcome(int socket, const Welcome& welcome, int lane_memory, int ring);

@@ -164,9 +164,12 @@ class FakeAgent {
     emit(EventType::kListen, 0, event);
   }
 
-  bool hand_off(const HandOff& message, const std::vector<int>& descriptors) {
-    HandOff copy = message;
-    iovec part{&copy, sizeof copy};
+  // `tail`: what follows in the same datagram.
+  bool hand_off(const HandOff& message, const std::vector<int>& descriptors,
+                const std::string& tail = {}) {
+    std::string copy(reinterpret_cast<const char*>(&message), sizeof message);
+    copy += tail;
+    iovec part{copy.data(), copy.size()};
     alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
     msghdr header{};
     header.msg_iov = &part;
@@ -178,7 +181,7 @@ class FakeAgent {
     c->cmsg_type = SCM_RIGHTS;
     c->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
     std::memcpy(CMSG_DATA(c), descriptors.data(), descriptors.size() * sizeof(int));
-    return ::sendmsg(socket_.get(), &header, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof copy);
+    return ::sendmsg(socket_.get(), &header, MSG_NOSIGNAL) == static_cast<ssize_t>(copy.size());
   }
 
  private:

@@ -1,36 +1,11 @@
 // Connections on which a fault fired, handed off by a fake agent with real TCP sockets.
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 
 #include "tests/unit/agents/fake_agent.h"
+#include "tests/unit/agents/tcp_pair.h"
 
 namespace filibuster::test {
 namespace {
-
-struct Pair {  // a loopback TCP connection
-  UniqueFd one, other;
-};
-
-Pair tcp_pair() {
-  Pair pair;
-  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  EXPECT_EQ(::bind(listener.get(), generic, size), 0);
-  EXPECT_EQ(::listen(listener.get(), 1), 0);
-  EXPECT_EQ(::getsockname(listener.get(), generic, &size), 0);
-  pair.one = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  EXPECT_EQ(::connect(pair.one.get(), generic, sizeof address), 0);
-  pair.other = UniqueFd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  const timeval limit{5, 0};  // a test that waits longer has failed
-  ::setsockopt(pair.one.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  ::setsockopt(pair.other.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  return pair;
-}
 
 std::string read_to_end(int fd) {
   std::string out;
@@ -38,11 +13,6 @@ std::string read_to_end(int fd) {
   ssize_t size;
   while ((size = ::recv(fd, buffer, sizeof buffer, 0)) > 0) out.append(buffer, size);
   return out;
-}
-
-bool is_reset(int fd) {
-  char byte;
-  return ::recv(fd, &byte, 1, 0) < 0 && errno == ECONNRESET;
 }
 
 bool is_silent(int fd) {

@@ -1,0 +1,94 @@
+#include "daemon/relay/answer.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "core/grpc/response.h"
+#include "core/http2/frame_writer.h"
+
+namespace filibuster {
+namespace {
+
+using http2::Output;
+
+// Frames of every reader may have this size (RFC 9113 §4.2), so that it need not be known.
+constexpr uint32_t kFrame = http2::kDefaultMaxFrameSize;
+
+// Of one hop in HTTP/1.1, and what the frames say themselves.
+constexpr std::array<std::string_view, 8> kForbidden = {
+    "connection", "content-length",   "host",    "keep-alive",
+    "te",         "proxy-connection", "upgrade", "transfer-encoding"};
+
+// RFC 9113 §8.2.1: lower case. Empty: not to be sent.
+std::string field_name(std::string_view name) {
+  std::string out(name);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= 0x20 || byte >= 0x7f || c == ':') return {};
+  }
+  return std::find(kForbidden.begin(), kForbidden.end(), out) == kForbidden.end() ? out
+                                                                                  : std::string();
+}
+
+// RFC 9113 §8.2.1: no line break, no NUL, no white space around it.
+bool field_value(std::string_view* value) {
+  while (!value->empty() && (value->front() == ' ' || value->front() == '\t')) {
+    value->remove_prefix(1);
+  }
+  while (!value->empty() && (value->back() == ' ' || value->back() == '\t')) {
+    value->remove_suffix(1);
+  }
+  return value->find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
+}
+
+}  // namespace
+
+AnswerHead render_http2_head(const FaultSpec& fault, uint32_t stream, bool head_request,
+                             std::optional<uint32_t> size_update) {
+  const bool bodyless = fault.status == 204 || fault.status == 304;
+  size_t room = 256;
+  for (const auto& [name, value] : fault.headers) room += name.size() + value.size() + 16;
+  std::string memory(room, '\0');
+  Output block(memory.data(), memory.size());
+  char digits[20];
+  if (size_update) http2::write_size_update(*size_update, block);
+  http2::write_literal(":status", http2::to_decimal(fault.status, digits), block);
+  // RFC 9110 §8.6: never in a 204.
+  if (fault.status != 204) {
+    http2::write_literal("content-length", http2::to_decimal(fault.body.size(), digits), block);
+  }
+  for (const auto& [raw_name, raw_value] : fault.headers) {
+    const std::string name = field_name(raw_name);
+    std::string_view value = raw_value;
+    if (!name.empty() && field_value(&value)) http2::write_literal(name, value, block);
+  }
+
+  AnswerHead head;
+  head.body_follows = !head_request && !bodyless && !fault.body.empty();
+  head.frames.resize(block.size() + (block.size() / kFrame + 2) * http2::kFrameHeaderSize);
+  Output frames(head.frames.data(), head.frames.size());
+  http2::write_headers({stream, !head.body_follows, nullptr, 0}, block.view(), kFrame, frames);
+  head.frames.resize(frames.size());
+  return head;
+}
+
+std::string render_grpc_status(const FaultSpec& fault, uint32_t stream,
+                               std::optional<uint32_t> size_update) {
+  // kMaxGrpcMessage and kMaxGrpcDetails keep it within this.
+  std::string bytes(grpc::kMaxStatusBlock + 2 * http2::kFrameHeaderSize, '\0');
+  grpc::Status status{fault.code, fault.message, fault.details};
+  for (;;) {
+    Output out(bytes.data(), bytes.size());
+    grpc::write_status(stream, status, true, size_update, kFrame, out);
+    if (out.ok()) {
+      bytes.resize(out.size());
+      return bytes;
+    }
+    // A fault that no configuration made: the code at least.
+    status = {fault.code, {}, {}};
+  }
+}
+
+}  // namespace filibuster

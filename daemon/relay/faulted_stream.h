@@ -1,0 +1,93 @@
+// What a relay knows of its streams: those with an order, those that are over for both ends, and
+// how many are open.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "core/fault/fault.h"
+#include "core/protocol/relay.h"
+
+namespace filibuster {
+
+struct FaultedStream {
+  enum class Phase : uint8_t {
+    kOrdered,  // its HEADERS have not come yet
+    kWaiting,  // for what comes first: the server's answer, the rest of the client's request
+    kDue,      // its outcome is to be placed as soon as a frame may
+    kBody,     // its head is placed; the body follows as the client's windows allow
+    kSilent,   // until the limit
+  };
+  StreamOrder order;
+  FaultSpec fault;
+  bool cancelled = false;  // its outcome is RST_STREAM(CANCEL), whatever was planned
+  Phase phase = Phase::kOrdered;
+  bool forwarded = false;      // after effect: the server sees the request
+  bool request_ended = false;  // END_STREAM of the client
+  bool answer_ended = false;   // of the server's own answer; true if it gets no request
+  bool server_reset = false;   // the server knows nothing of it any more
+  int64_t credit = 0;          // the client's window increments less what was sent to it
+  size_t body_sent = 0;
+  uint64_t limit_ns = 0;     // how long it may take
+  uint64_t deadline_ns = 0;  // 0: none
+  // Window increments for DATA that was taken away, not yet written.
+  uint64_t owed_to_client = 0;
+  uint64_t owed_to_server = 0;
+
+  // No frame of the client on it means anything to the server.
+  bool closed_at_server() const {
+    return !forwarded || server_reset || (answer_ended && request_ended);
+  }
+};
+
+// Streams of which nothing passes any more, in either direction. Bounded: the oldest are forgotten,
+// of which nothing is under way for long.
+class DeadStreams {
+ public:
+  void insert(uint32_t id) {
+    ids_.insert(id);
+    if (ids_.size() > kMost) ids_.erase(ids_.begin());
+  }
+  bool contains(uint32_t id) const { return ids_.contains(id); }
+
+ private:
+  static constexpr size_t kMost = 65536;
+  std::set<uint32_t> ids_;
+};
+
+// Streams of the client that are open as far as it can see: their answers have not ended.
+class OpenStreams {
+ public:
+  // Streams up to `last` are older than the relay: known by number only.
+  OpenStreams(uint32_t last, uint32_t count) : last_old_(last), old_(count) {}
+
+  void open(uint32_t id) {
+    if (ids_.size() < kMost) {
+      ids_.insert(id);
+    } else {
+      uncounted_ = true;
+    }
+  }
+  void close(uint32_t id) {
+    if (id > last_old_) {
+      ids_.erase(id);
+    } else if (old_ > 0 && old_closed_.insert(id).second) {
+      --old_;
+    }
+  }
+  bool any() const { return uncounted_ || old_ > 0 || !ids_.empty(); }
+  bool any_but(uint32_t id) const {
+    return uncounted_ || old_ > 0 || ids_.size() > (ids_.contains(id) ? 1 : 0);
+  }
+
+ private:
+  static constexpr size_t kMost = 65536;
+  const uint32_t last_old_;
+  uint32_t old_;
+  bool uncounted_ = false;  // there were too many: there may always be more
+  std::set<uint32_t> ids_;
+  std::set<uint32_t> old_closed_;
+};
+
+}  // namespace filibuster
