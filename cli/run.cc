@@ -15,7 +15,7 @@ Work declare(CLI::App& app) {
   app.add_option(
          "--fault", options->command_line.faults,
          "inject this at every RPC in place of the default set (repeatable): refused, reset, "
-         "reset:after, timeout, timeout:after, status:503, 503")
+         "reset:after, timeout, timeout:after, status:503, 503, grpc:UNAVAILABLE")
       ->type_name("FAULT")
       ->allow_extra_args(false);
   app.add_flag("--no-reduction", options->no_reduction,

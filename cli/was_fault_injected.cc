@@ -10,8 +10,17 @@ namespace filibuster::cli {
 namespace {
 
 struct Question {
-  std::string service, method, path, fault;
+  std::string service, method, path, grpc, fault;
 };
+
+// The daemon's own words, or what else came.
+std::string refusal(const nlohmann::json& body, const std::string& text) {
+  try {
+    return body.at("errors").at(0).at("message").get<std::string>();
+  } catch (const nlohmann::json::exception&) {
+    return "the daemon refused the question: " + text;
+  }
+}
 
 int ask(const Question& question) {
   const char* const url = std::getenv("FILIBUSTER_URL");
@@ -21,14 +30,15 @@ int ask(const Question& question) {
   }
   std::string query =
       query_argument("service", question.service) + query_argument("method", question.method) +
-      query_argument("path", question.path) + query_argument("fault", question.fault);
+      query_argument("path", question.path) + query_argument("grpc", question.grpc) +
+      query_argument("fault", question.fault);
   if (!query.empty()) query[0] = '?';
   const Result<Answer> answer =
       DaemonClient(url, token == nullptr ? "" : token).get("/v1/fault-injected" + query, 30);
   if (!answer) return complain(kEnvironment, answer.error().message);
   const auto body = nlohmann::json::parse(answer->body, nullptr, false);
   if (answer->status == 400)
-    return complain(kUsage, "the daemon refused the question: " + answer->body);
+    return complain(kUsage, refusal(body, answer->body));
   if (answer->status != 200 || !body.is_object() || !body.contains("injected") ||
       !body["injected"].is_boolean()) {
     return complain(kEnvironment, "the daemon answered " + std::to_string(answer->status));
@@ -39,10 +49,14 @@ int ask(const Question& question) {
 Work declare(CLI::App& app) {
   auto question = std::make_shared<Question>();
   app.add_option("--service", question->service, "the service that was called")->type_name("NAME");
-  app.add_option("--method", question->method, "the method of the request")->type_name("METHOD");
+  app.add_option("--method", question->method, "the method of the request, of gRPC too")
+      ->type_name("METHOD");
   app.add_option("--path", question->path, "the path of the request; * and ? match")
       ->type_name("PATH");
-  app.add_option("--fault", question->fault, "the fault: refused, status:503, ...")
+  app.add_option("--grpc", question->grpc,
+                 "the gRPC method, as in shop.CartService/GetCart, or its service; * and ? match")
+      ->type_name("NAME");
+  app.add_option("--fault", question->fault, "the fault: refused, status:503, grpc:UNAVAILABLE, ...")
       ->type_name("FAULT");
   return [question](const Invocation&) { return ask(*question); };
 }

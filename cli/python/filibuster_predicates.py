@@ -13,6 +13,7 @@ injected, the answer is False and the test is the plain functional test that it 
 """
 import json
 import os
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -24,17 +25,19 @@ _TIMEOUT = 30  # seconds
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def was_fault_injected(service=None, method=None, path=None, fault=None) -> bool:
+def was_fault_injected(service=None, method=None, path=None, fault=None, grpc=None) -> bool:
     """Was a fault injected in the running execution, into an RPC to `service` with `method` and `path`
-    ('*' and '?' match), and is it `fault` ("refused", "status:503", ...)? What is None matches anything.
+    ('*' and '?' match), and is it `fault` ("refused", "status:503", "grpc:UNAVAILABLE", ...)? What is
+    None matches anything. `grpc` is a gRPC method as in "shop.CartService/GetCart", or its service
+    alone; `method` may be "GetCart".
 
-    Raises RuntimeError if the daemon of the execution does not answer: a guess would make the test's
-    verdict worthless.
+    Raises RuntimeError if the daemon of the execution does not answer, or if it does not understand
+    the question: a guess would make the test's verdict worthless.
     """
     url = os.environ.get("FILIBUSTER_URL")
     if not url:
         return False
-    asked = {"service": service, "method": method, "path": path, "fault": fault}
+    asked = {"service": service, "method": method, "path": path, "fault": fault, "grpc": grpc}
     query = urllib.parse.urlencode({name: value for name, value in asked.items() if value is not None})
     request = urllib.request.Request(
         url + "/v1/fault-injected?" + query,
@@ -42,5 +45,8 @@ def was_fault_injected(service=None, method=None, path=None, fault=None) -> bool
     try:
         with _opener.open(request, timeout=_TIMEOUT) as response:
             return json.load(response)["injected"] is True
+    except urllib.error.HTTPError as error:
+        raise RuntimeError("filibuster's daemon refused the question: %s"
+                           % error.read().decode("utf-8", "replace")) from error
     except (OSError, ValueError, KeyError) as error:  # URLError is an OSError
         raise RuntimeError("filibuster's daemon did not answer: %s" % error) from error

@@ -1,5 +1,7 @@
 #include "core/http2/frame.h"
 
+#include <iterator>
+
 namespace filibuster::http2 {
 namespace {
 
@@ -33,7 +35,21 @@ constexpr Row kRows[] = {
 };
 static_assert(sizeof kRows / sizeof kRows[0] == static_cast<size_t>(Error::kCount));
 
+// In the order of ErrorCode.
+constexpr std::string_view kErrorCodes[] = {
+    "NO_ERROR",        "PROTOCOL_ERROR",      "INTERNAL_ERROR",   "FLOW_CONTROL_ERROR",
+    "SETTINGS_TIMEOUT", "STREAM_CLOSED",      "FRAME_SIZE_ERROR", "REFUSED_STREAM",
+    "CANCEL",          "COMPRESSION_ERROR",   "CONNECT_ERROR",    "ENHANCE_YOUR_CALM",
+    "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
+};
+static_assert(std::size(kErrorCodes) == static_cast<size_t>(ErrorCode::kHttp11Required) + 1);
+
 }  // namespace
+
+std::string_view to_name(ErrorCode code) {
+  const auto row = static_cast<size_t>(code);
+  return row < std::size(kErrorCodes) ? kErrorCodes[row] : std::string_view{};
+}
 
 std::string_view describe(Error error) {
   const auto row = static_cast<size_t>(error);

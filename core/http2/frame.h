@@ -120,6 +120,8 @@ enum class ErrorCode : uint32_t {
   kInadequateSecurity = 12,
   kHttp11Required = 13,
 };
+// "REFUSED_STREAM"; "" for what is none of them.
+std::string_view to_name(ErrorCode code);
 
 // Why a connection is not followed any more: from then on nothing of it is parsed.
 enum class Error : uint8_t {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/index/execution_index.h"
+#include "daemon/agents/call_name.h"
 #include "daemon/agents/registration.h"
 
 namespace filibuster {
@@ -31,7 +32,7 @@ std::vector<std::string> split_lines(std::string_view text) {
 
 std::string rpc_text(const RpcRecord& rpc) {
   return rpc.caller + " (pid " + std::to_string(rpc.pid) + ") -> " + rpc.service + " " +
-         rpc.method + " " + rpc.target;
+         call_name(rpc, rpc.target);
 }
 
 std::string number_text(uint64_t rpc) {
@@ -140,8 +141,10 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
   const bool other = !running_ || head.execution != draft_.execution;
   if (other || (event.flags & kRpcLate) != 0) {
     if (!other) late_rpcs_.insert(event.rpc);
-    late(source.name() + " -> " + printable(event.service) + " " + printable(event.method) + " " +
-         printable(event.target) + ": its cause belongs to an older execution" +
+    late(source.name() + " -> " + printable(event.service) + " " +
+         call_name(printable(event.method), printable(event.target),
+                   (event.flags & kRpcGrpc) != 0) +
+         ": its cause belongs to an older execution" +
          (other ? " (" + std::to_string(head.execution) + ")" : ""));
     return;
   }

@@ -1,5 +1,7 @@
 #include "daemon/agents/rpc_memory.h"
 
+#include "daemon/agents/call_name.h"
+
 namespace filibuster {
 namespace {
 
@@ -23,6 +25,7 @@ void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
   seen.payload = rpc.payload;
   seen.stack_hash = rpc.stack;
   seen.count = rpc.count;
+  seen.protocol = rpc.flags & (kRpcHttp2 | kRpcGrpc);
   seen.wire = wire;
   if (wire.index == rpc.index) return;
   const auto [final_index, first] = finals_.try_emplace(wire.index, rpc.index);
@@ -40,13 +43,15 @@ void RpcMemory::complete(RpcRecord* rpc) const {
   rpc->stack_text = seen.stack;
   rpc->payload = seen.payload;
   rpc->stack = seen.stack_hash;
+  rpc->flags = static_cast<uint16_t>(rpc->flags | seen.protocol);
 }
 
 std::string RpcMemory::describe(const Hash128& index) const {
   const auto place = seen_.find(index);
   if (place == seen_.end()) return "index " + to_hex(index);
   const Seen& seen = place->second;
-  return seen.caller + " -> " + seen.service + " " + seen.method + " " + seen.target + " #" +
+  return seen.caller + " -> " + seen.service + " " +
+         call_name(seen.method, seen.target, (seen.protocol & kRpcGrpc) != 0) + " #" +
          std::to_string(seen.count);
 }
 

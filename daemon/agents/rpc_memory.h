@@ -42,6 +42,7 @@ class RpcMemory {
     std::vector<std::string> stack;
     Hash128 payload, stack_hash;
     uint32_t count = 0;
+    uint16_t protocol = 0;  // kRpcHttp2, kRpcGrpc
     WireNames wire;
   };
   std::unordered_map<Hash128, Seen, Hash128Hasher> seen_;

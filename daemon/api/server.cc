@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "core/index/execution_index.h"
+#include "daemon/agents/call_name.h"
 #include "daemon/api/session_request.h"
+#include "daemon/config/grpc_name.h"
 
 namespace filibuster {
 namespace {
@@ -52,7 +54,8 @@ void answer_error(httplib::Response& response, int status, const std::string& me
 Json to_json_row(const InjectedFault& fault) {
   return {{"fault", fault.fault},   {"caller", fault.caller},      {"service", fault.service},
           {"method", fault.method}, {"path", fault.path},          {"call_site", fault.call_site},
-          {"count", fault.count},   {"index", to_hex(fault.index)}};
+          {"count", fault.count},   {"index", to_hex(fault.index)}, {"message", fault.message},
+          {"grpc", fault.grpc ? call_name(fault.method, fault.path, true) : ""}};
 }
 
 Json to_json_row(const RpcRecord& rpc) {
@@ -60,8 +63,31 @@ Json to_json_row(const RpcRecord& rpc) {
           {"caller", rpc.caller},           {"service", rpc.service},
           {"received_by", rpc.received_by}, {"method", rpc.method},
           {"path", redact(rpc.target)},     {"count", rpc.count},
+          {"grpc", rpc.is_grpc() ? redact(call_name(rpc, rpc.target)) : ""},
+          {"grpc_status", grpc_status_name(rpc)},
+          {"grpc_message", redact(rpc.grpc_message)},
           {"cause", cause_name(rpc.cause)}, {"outcome", outcome_text(rpc)},
           {"injected", rpc.injected},       {"stack", rpc.stack_text}};
+}
+
+// A question that nothing can answer with yes is refused: a test would take its 'no' for one.
+Result<FaultQuery> read_query(const httplib::Request& request) {
+  FaultQuery query{request.get_param_value("service"), request.get_param_value("method"),
+                   request.get_param_value("path"), request.get_param_value("fault"),
+                   request.get_param_value("grpc")};
+  if (!query.fault.empty()) {
+    const auto fault = parse_fault_text(query.fault);
+    if (!fault) return fault.error();
+    query.fault = to_text(fault.value());
+  }
+  if (!query.grpc.empty()) {
+    const std::string problem = grpc_name_problem(query.grpc);
+    if (!problem.empty()) {
+      return Error{"'" + query.grpc + "' is no name of a gRPC method: " + problem +
+                   "; expected package.Service/Method or package.Service"};
+    }
+  }
+  return query;
 }
 
 }  // namespace
@@ -179,11 +205,11 @@ void ApiServer::State::routes() {
                response.set_content(sarif, "application/sarif+json");
              });
   server.Get("/v1/fault-injected", [this](const Request& request, Response& response) {
-    const FaultQuery query{request.get_param_value("service"), request.get_param_value("method"),
-                           request.get_param_value("path"), request.get_param_value("fault")};
+    const auto query = read_query(request);
+    if (!query) return answer_error(response, 400, query.error().message);
     Json rows = Json::array();
     if (const auto running = current()) {
-      for (const InjectedFault& fault : running->injected(query))
+      for (const InjectedFault& fault : running->injected(query.value()))
         rows.push_back(to_json_row(fault));
     }
     answer(response, 200, {{"injected", !rows.empty()}, {"faults", rows}});

@@ -60,8 +60,10 @@ struct TestConfig {
 };
 
 // `on`: absent members match anything; service, caller and method by equality, path by glob (*, ?).
+// Of a gRPC call the service and the method may also be those of gRPC (grpc_name.h); `grpc` matches
+// nothing else.
 struct FaultRule {
-  std::string service, method, path, caller;
+  std::string service, method, path, caller, grpc;
   std::vector<FaultSpec> inject;  // empty: none are injected here
   int line = 0;
 };
@@ -113,17 +115,22 @@ struct ParsedConfig {
 ParsedConfig parse_config(const std::string& text, const std::string& path,
                           const std::string& directory);
 
-// One fault as text: "refused", "status:503:after", and "503" for "status:503".
+// One fault as text: "refused", "status:503:after", "grpc:UNAVAILABLE", and "503" for "status:503".
 Result<FaultSpec> parse_fault_text(std::string_view text);
 
-// Alone, whatever rules stand before it. `caller` "" is the test.
+// Alone, whatever rules stand before it. `caller` "" is the test. `grpc`: it is a gRPC call, and
+// `path` names its method.
 bool rule_matches(const Config& config, const FaultRule& rule, const std::string& caller,
-                  const std::string& service, const std::string& method, const std::string& path);
-// The faults of one RPC by the rules: {} where it must not be faulted.
+                  const std::string& service, const std::string& method, const std::string& path,
+                  bool grpc = false);
+// The faults of one RPC by the rules: {} where it must not be faulted. Among those of a rule may be
+// some that do not apply to it (fault_applies).
 std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,
                                   const std::string& service, const std::string& method,
-                                  const std::string& path);
-// "RPCs of users to movies GET /movies/*"
+                                  const std::string& path, bool grpc = false);
+// A gRPC status needs a gRPC call; everything else can happen to any RPC.
+bool fault_applies(const FaultSpec& fault, bool grpc);
+// "RPCs of users to movies GET /movies/*", "gRPC calls to cart shop.CartService/GetCart"
 std::string describe_condition(const FaultRule& rule);
 // The table that agents read. Error: the rules do not fit.
 Result<std::unique_ptr<MaskTable>> compile_masks(const std::vector<NondeterminismRule>& rules);

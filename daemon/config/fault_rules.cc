@@ -3,6 +3,7 @@
 
 #include "core/text/glob.h"
 #include "daemon/config/config.h"
+#include "daemon/config/grpc_name.h"
 
 namespace filibuster {
 namespace {
@@ -21,26 +22,36 @@ std::string describe(const std::vector<FaultSpec>& faults) {
 }  // namespace
 
 bool rule_matches(const Config& config, const FaultRule& rule, const std::string& caller,
-                  const std::string& service, const std::string& method, const std::string& path) {
+                  const std::string& service, const std::string& method, const std::string& path,
+                  bool grpc) {
   const bool test_call = (caller.empty() || caller == "test") && !config.fault_test_calls;
   if (test_call && rule.caller != "test") return false;
-  return equal_or_absent(rule.service, service) && equal_or_absent(rule.method, method) &&
+  return (equal_or_absent(rule.service, service) ||
+          (grpc && grpc_service_matches(rule.service, path))) &&
+         (equal_or_absent(rule.method, method) ||
+          (grpc && grpc_method_matches(rule.method, path))) &&
          equal_or_absent(rule.caller, caller.empty() ? "test" : caller) &&
-         (rule.path.empty() || glob_match(rule.path, split_target(path).path));
+         (rule.path.empty() || glob_match(rule.path, split_target(path).path)) &&
+         (rule.grpc.empty() || (grpc && grpc_name_matches(rule.grpc, path)));
+}
+
+bool fault_applies(const FaultSpec& fault, bool grpc) {
+  return grpc || fault.kind != FaultKind::kGrpc;
 }
 
 std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,
                                   const std::string& service, const std::string& method,
-                                  const std::string& path) {
+                                  const std::string& path, bool grpc) {
   const auto ignored = [&](const ServiceConfig& s) { return s.name == service && s.ignored; };
   if (std::any_of(config.services.begin(), config.services.end(), ignored)) return {};
   // The test's own calls (by a caller without an agent, if the test is not preloaded) are its
   // questions, not part of the application: faulted only if asked for.
   const bool test_call = (caller.empty() || caller == "test") && !config.fault_test_calls;
   for (const FaultRule& rule : config.faults) {
-    if (rule_matches(config, rule, caller, service, method, path)) return rule.inject;
+    if (rule_matches(config, rule, caller, service, method, path, grpc)) return rule.inject;
   }
-  return test_call || !config.default_faults ? std::vector<FaultSpec>{} : default_http_faults();
+  if (test_call || !config.default_faults) return {};
+  return grpc ? default_grpc_faults() : default_http_faults();
 }
 
 std::string describe_condition(const FaultRule& rule) {
@@ -49,6 +60,7 @@ std::string describe_condition(const FaultRule& rule) {
   if (!rule.service.empty()) line += " to " + rule.service;
   if (!rule.method.empty()) line += " " + rule.method;
   if (!rule.path.empty()) line += " " + rule.path;
+  if (!rule.grpc.empty()) return "gRPC calls" + line + " " + rule.grpc;
   return line.empty() ? "all RPCs" : "RPCs" + line;
 }
 
@@ -63,9 +75,14 @@ std::vector<std::string> describe_faults(const Config& config) {
     all_decided = all_decided || everything;
   }
   if (!all_decided) {
-    lines.push_back(
-        std::string(config.faults.empty() ? "all RPCs" : "all other RPCs") + ": " +
-        (config.default_faults ? describe(default_http_faults()) + " (default set)" : "none"));
+    const std::string which = config.faults.empty() ? "all" : "all other";
+    if (config.default_faults) {
+      lines.push_back(which + " HTTP requests: " + describe(default_http_faults()) +
+                      " (default set)");
+      lines.push_back(which + " gRPC calls: " + describe(default_grpc_faults()) + " (default set)");
+    } else {
+      lines.push_back(which + " RPCs: none");
+    }
   }
   lines.push_back(
       std::string("the test's own calls: ") +

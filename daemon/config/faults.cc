@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/text/base64.h"
+#include "daemon/config/grpc_name.h"
 #include "daemon/config/sections.h"
 
 namespace filibuster::config {
@@ -32,6 +34,57 @@ std::string lower(std::string_view text) {
   for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }
+
+void read_after(Reader& reader, const SourceNode& node, FaultSpec* out) {
+  if (const auto after = reader.flag(node, "'after'")) out->after_effect = *after;
+}
+
+// "UNAVAILABLE", "14" or 14.
+void read_code(Reader& reader, const SourceNode& node, FaultSpec* out) {
+  out->kind = FaultKind::kGrpc;
+  if (node.kind != Kind::kString && node.kind != Kind::kInteger) {
+    reader.error(node.offset, "'grpc': expected the name or number of a status code, as in "
+                              "\"UNAVAILABLE\", found " +
+                                  std::string(kind_name(node.kind)));
+    return;
+  }
+  const std::string text =
+      node.kind == Kind::kString ? node.text : std::to_string(node.integer);
+  if (const auto code = parse_error_code(text)) {
+    out->code = code.value();
+  } else {
+    reader.error(node.offset, "'grpc': " + code.error().message);
+  }
+}
+
+constexpr Key<FaultSpec> kGrpcKeys[] = {
+    {"grpc", true, read_code},
+    {"message", false,
+     [](Reader& reader, const SourceNode& node, FaultSpec* out) {
+       if (!reader.expect(node, Kind::kString, "'message'")) return;
+       if (node.text.size() > kMaxGrpcMessage) {
+         reader.error(node.offset,
+                      "'message': at most " + std::to_string(kMaxGrpcMessage) + " bytes");
+         return;
+       }
+       out->message = node.text;
+     }},
+    {"details", false,
+     [](Reader& reader, const SourceNode& node, FaultSpec* out) {
+       if (!reader.expect(node, Kind::kString, "'details'")) return;
+       auto bytes = from_base64(node.text);
+       if (!bytes) {
+         reader.error(node.offset,
+                      "'details': expected a serialized google.rpc.Status in base64 (RFC 4648)");
+       } else if (bytes->size() > kMaxGrpcDetails) {
+         reader.error(node.offset,
+                      "'details': at most " + std::to_string(kMaxGrpcDetails) + " bytes");
+       } else {
+         out->details = std::move(*bytes);
+       }
+     }},
+    {"after", false, read_after},
+};
 
 constexpr Key<FaultSpec> kStatusKeys[] = {
     {"status", true,
@@ -70,16 +123,32 @@ constexpr Key<FaultSpec> kStatusKeys[] = {
          out->headers.emplace_back(child.key, *value);
        }
      }},
-    {"after", false,
-     [](Reader& reader, const SourceNode& node, FaultSpec* out) {
-       if (const auto after = reader.flag(node, "'after'")) out->after_effect = *after;
-     }},
+    {"after", false, read_after},
 };
+
+// Which of the two an object is, by the key that each of them needs.
+bool read_fault_object(Reader& reader, const SourceNode& node, FaultSpec* out) {
+  const auto has = [&](std::string_view key) {
+    return std::any_of(node.children.begin(), node.children.end(),
+                       [&](const SourceNode& child) { return child.key == key; });
+  };
+  if (has("grpc") && has("status")) {
+    reader.error(node.offset, "a fault has either 'status' (HTTP) or 'grpc', not both");
+    return false;
+  }
+  if (has("grpc")) return read_object<FaultSpec>(reader, node, "a fault", kGrpcKeys, out);
+  if (has("status")) return read_object<FaultSpec>(reader, node, "a fault", kStatusKeys, out);
+  static constexpr std::string_view kKeys[] = {"status",  "body",  "headers", "grpc",
+                                               "message", "details", "after"};
+  reader.error(node.offset, "a fault needs 'status' (HTTP) or 'grpc'");
+  check_keys(reader, node, "a fault", kKeys);
+  return false;
+}
 
 void read_fault(Reader& reader, const SourceNode& node, std::vector<FaultSpec>* out) {
   FaultSpec fault;
   if (node.kind == Kind::kObject) {
-    if (!read_object<FaultSpec>(reader, node, "a fault", kStatusKeys, &fault)) return;
+    if (!read_fault_object(reader, node, &fault)) return;
   } else if (node.kind == Kind::kString || node.kind == Kind::kInteger) {
     const std::string text = node.kind == Kind::kString ? node.text : std::to_string(node.integer);
     Result<FaultSpec> parsed = parse_fault_text(text);
@@ -91,8 +160,9 @@ void read_fault(Reader& reader, const SourceNode& node, std::vector<FaultSpec>* 
   } else {
     reader.error(
         node.offset,
-        "a fault: expected text such as \"refused\" or \"status:503\", or {\"status\": 503, "
-        "\"body\": \"...\"}, found " +
+        "a fault: expected text such as \"refused\", \"status:503\" or \"grpc:UNAVAILABLE\", or "
+        "{\"status\": 503, \"body\": \"...\"} or {\"grpc\": \"UNAVAILABLE\", \"message\": \"...\"}, "
+        "found " +
             std::string(kind_name(node.kind)));
     return;
   }
@@ -113,11 +183,26 @@ void read_match(Reader& reader, const SourceNode& node, FaultRule* out) {
   out->*member = *text;
 }
 
+void read_grpc_name(Reader& reader, const SourceNode& node, FaultRule* out) {
+  const auto text = reader.text(node, "'grpc'");
+  if (!text) return;
+  const std::string problem = grpc_name_problem(*text);
+  if (!problem.empty()) {
+    reader.error(node.offset,
+                 "'grpc': " + problem +
+                     "; expected package.Service/Method or package.Service, as in "
+                     "\"shop.CartService/GetCart\" ('*' and '?' match)");
+    return;
+  }
+  out->grpc = *text;
+}
+
 constexpr Key<FaultRule> kOnKeys[] = {
     {"service", false, read_match<&FaultRule::service>},
     {"method", false, read_match<&FaultRule::method>},
     {"path", false, read_match<&FaultRule::path>},
     {"caller", false, read_match<&FaultRule::caller>},
+    {"grpc", false, read_grpc_name},
 };
 
 constexpr Key<FaultRule> kRuleKeys[] = {

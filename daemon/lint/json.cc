@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/index/execution_index.h"
+#include "daemon/agents/call_name.h"
 #include "daemon/lint/lint.h"
 #include "daemon/report/finding.h"
 
@@ -12,12 +13,18 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kLintVersion = 1;
 
+// "shop.CartService/GetCart"; "" of what is no gRPC call.
+std::string grpc_name(const Call& call) {
+  return call.grpc ? redact(call_name(call.method, call.target, true)) : std::string();
+}
+
 Json row(const Call& call) {
   const Place place = parse_place(call.place());
   return {{"caller", call.caller},
           {"service", call.service},
           {"method", call.method},
           {"path", redact(call.target)},
+          {"grpc", grpc_name(call)},
           {"call_site", call.place()},
           {"file", place.file},
           {"line", place.line},
@@ -54,6 +61,7 @@ Json row(const TestLint& test) {
                           {"service", skipped.call.service},
                           {"method", skipped.call.method},
                           {"path", redact(skipped.call.target)},
+                          {"grpc", grpc_name(skipped.call)},
                           {"what", skipped.what},
                           {"reason", redact(skipped.reason)}});
   }

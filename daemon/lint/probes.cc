@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/http2/frame.h"
+
 namespace filibuster::lint {
 namespace {
 
@@ -25,7 +27,11 @@ Silence judge_silence(const ExecutionRecord& record, Hash128 index) {
   if (rpc == nullptr || !rpc->injected || rpc->fault.kind != FaultKind::kTimeout)
     return Silence::kNotSeen;
   if (rpc->fault_detail.find(kCallerHasNoTimeout) != std::string::npos) return Silence::kWaitsOn;
-  return !rpc->open && rpc->outcome == RpcOutcome::kTimedOut ? Silence::kGaveUp : Silence::kNotSeen;
+  if (rpc->open) return Silence::kNotSeen;
+  // A client over HTTP/2 that gives up cancels its stream and keeps the connection.
+  const bool cancelled = rpc->outcome == RpcOutcome::kReset &&
+                         rpc->stream_error == static_cast<uint32_t>(http2::ErrorCode::kCancel);
+  return rpc->outcome == RpcOutcome::kTimedOut || cancelled ? Silence::kGaveUp : Silence::kNotSeen;
 }
 
 Finding no_timeout(const RpcRecord& rpc, std::chrono::milliseconds silence) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/grpc/call.h"
 #include "core/index/execution_index.h"
+#include "daemon/agents/call_name.h"
 #include "daemon/report/finding.h"
 
 namespace filibuster::lint {
@@ -36,10 +38,41 @@ bool is_of_this_execution(const RpcRecord& rpc) {
   return (rpc.flags & kRpcLate) == 0;
 }
 
+namespace {
+
+// As the documentation of gRPC's status codes has it: what the server was asked for was wrong, or is
+// not there; the same request would get the same answer.
+bool is_final(grpc::Code code) {
+  using grpc::Code;
+  switch (code) {
+    case Code::kOk:
+    case Code::kInvalidArgument:
+    case Code::kNotFound:
+    case Code::kAlreadyExists:
+    case Code::kPermissionDenied:
+    case Code::kFailedPrecondition:
+    case Code::kOutOfRange:
+    case Code::kUnimplemented:
+    case Code::kUnauthenticated:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool has_grpc_answer(const RpcRecord& rpc) { return rpc.is_grpc() && rpc.status == 200; }
+
+}  // namespace
+
 bool succeeded(const RpcRecord& rpc) {
+  if (rpc.open || rpc.outcome != RpcOutcome::kAnswered) return false;
+  if (has_grpc_answer(rpc)) return is_final(static_cast<grpc::Code>(rpc.grpc_status));
   // 408 and 429 ask for a second request, as do failures of the server.
-  return !rpc.open && rpc.outcome == RpcOutcome::kAnswered && rpc.status < 500 &&
-         rpc.status != 408 && rpc.status != 429;
+  return rpc.status < 500 && rpc.status != 408 && rpc.status != 429;
+}
+
+bool is_error_answer(const RpcRecord& rpc) {
+  return rpc.status >= 400 || (has_grpc_answer(rpc) && rpc.grpc_status != 0);
 }
 
 bool is_read_only(const RpcRecord& rpc) {
@@ -56,15 +89,22 @@ std::string site_key(const RpcRecord& rpc) {
   std::string key = caller_of(rpc) + '\0' + rpc.service + '\0' + rpc.method + '\0';
   if (!rpc.stack.is_zero()) return key + to_hex(rpc.stack);
   const std::string_view path = split_target(rpc.target).path;
+  if (rpc.is_grpc()) return key + std::string(path);  // it names the method, no argument
   return key + std::string(path.substr(0, path.rfind('/') + 1));
 }
 
 Call describe_call(const RpcRecord& rpc) {
-  return {caller_of(rpc), rpc.service, rpc.method, rpc.target, rpc.stack_text, rpc.index};
+  return {caller_of(rpc), rpc.service,    rpc.method, rpc.target,
+          rpc.stack_text, rpc.index, rpc.is_grpc()};
 }
 
 std::string request_text(const RpcRecord& rpc) {
-  return rpc.method + " " + redact(rpc.target) + " of " + rpc.service;
+  return call_name(rpc, redact(rpc.target)) + " of " + rpc.service;
+}
+
+std::string call_text(const Call& call, const char* between) {
+  return call.caller + " -> " + call.service + between +
+         call_name(call.method, redact(call.target), call.grpc);
 }
 
 std::string site_text(const RpcRecord& rpc) {

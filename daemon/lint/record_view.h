@@ -36,8 +36,10 @@ class RecordView {
 
 // A late one belongs to another execution.
 bool is_of_this_execution(const RpcRecord& rpc);
-// Answered with a status that no client asks again for.
+// Answered with a status, of gRPC if it is a gRPC call, that no client asks again for.
 bool succeeded(const RpcRecord& rpc);
+// Answered, and the answer is a failure: 4xx, 5xx, a gRPC status but OK.
+bool is_error_answer(const RpcRecord& rpc);
 bool is_read_only(const RpcRecord& rpc);  // RFC 9110 §9.2.1
 // Equal for requests that ask the same service for the same with the same arguments.
 std::string request_key(const RpcRecord& rpc);
@@ -46,8 +48,10 @@ std::string request_key(const RpcRecord& rpc);
 std::string site_key(const RpcRecord& rpc);
 
 Call describe_call(const RpcRecord& rpc);
-// "GET /movies/1 of movies", credentials redacted.
+// "GET /movies/1 of movies", "shop.CartService/GetCart of cart"; credentials redacted.
 std::string request_text(const RpcRecord& rpc);
+// "users -> movies  GET /movies/1", with `between` after the service; credentials redacted.
+std::string call_text(const Call& call, const char* between);
 // "(users.py:31 (get))"; "" where the site is not known.
 std::string site_text(const RpcRecord& rpc);
 // "1 request", "3 requests"

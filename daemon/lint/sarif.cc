@@ -7,7 +7,7 @@
 
 #include "core/hash.h"
 #include "core/version.h"
-#include "daemon/lint/lint.h"
+#include "daemon/lint/record_view.h"
 #include "daemon/report/finding.h"
 
 namespace filibuster::lint {
@@ -67,18 +67,14 @@ Json location(const Call& call, const std::string& directory) {
   return out;
 }
 
-std::string call_text(const Call& call) {
-  return call.caller + " -> " + call.service + " " + call.method + " " + redact(call.target);
-}
-
 // The same for the same finding in a later version of the sources: without lines (§3.27.17).
 std::string fingerprint(const TestLint& test, const Finding& finding) {
   std::string all = std::string(row_of(finding.lint).name) + '\0' + test.test;
   if (!finding.calls.empty()) {
     const Call& call = finding.calls.front();
     const Place place = parse_place(call.place());
-    all += '\0' + call.caller + '\0' + call.service + '\0' + call.method + '\0' +
-           fs::path(place.file).filename().string() + '\0' + place.function;
+    all += '\0' + call.caller + '\0' + call.service + '\0' +
+           (call.grpc ? call.target : call.method) + '\0' + fs::path(place.file).filename().string() + '\0' + place.function;
   }
   return to_hex(hash_text(all));
 }
@@ -97,7 +93,7 @@ Json result(const TestLint& test, const Finding& finding, const std::string& dir
       continue;
     }
     place["id"] = i;
-    place["message"] = {{"text", call_text(finding.calls[i])}};
+    place["message"] = {{"text", call_text(finding.calls[i], " ")}};
     related.push_back(std::move(place));
   }
   if (!related.empty()) out["relatedLocations"] = std::move(related);
@@ -131,7 +127,7 @@ std::string to_sarif(const Report& report) {
       notifications.push_back(
           {{"level", "note"},
            {"message",
-            {{"text", "not probed (" + skipped.what + "): " + call_text(skipped.call) + ": " +
+            {{"text", "not probed (" + skipped.what + "): " + call_text(skipped.call, " ") + ": " +
                           redact(skipped.reason)}}},
            {"locations", Json::array({location(skipped.call, report.directory)})}});
     }

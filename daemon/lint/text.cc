@@ -28,10 +28,6 @@ std::string place_of(const Call& call) {
   return out;
 }
 
-std::string call_text(const Call& call) {
-  return call.caller + " -> " + call.service + "  " + call.method + " " + redact(call.target);
-}
-
 std::string trace_command(const Report& report, const TestLint& test) {
   if (report.config_path.empty()) return "filibuster trace with the same options";
   return "filibuster trace -c " + report.config_path +
@@ -52,7 +48,7 @@ std::string finding_text(const Report& report, const TestLint& test, const Findi
     const std::string place = place_of(call);
     if (place != last_place) out += "       " + place + "\n";
     last_place = place;
-    out += "         " + call_text(call) + "\n";
+    out += "         " + call_text(call, "  ") + "\n";
   }
   if (!finding.replay.empty()) {
     out += "     again: filibuster replay " + finding.replay + "\n";
@@ -64,7 +60,7 @@ std::string finding_text(const Report& report, const TestLint& test, const Findi
 }
 
 std::string site_line(const CallSite& site) {
-  std::string out = "    " + place_of(site.first) + "\n      " + call_text(site.first) + ", " +
+  std::string out = "    " + place_of(site.first) + "\n      " + call_text(site.first, "  ") + ", " +
                     (site.rpcs == 0 ? "only under faults" : counted(site.rpcs, "RPC", "RPCs"));
   if (!site.timeout.empty()) out += site.timeout == "none" ? ", no timeout" : ", has a timeout";
   if (site.retries)
@@ -78,7 +74,7 @@ std::string not_probed_text(const std::vector<NotProbed>& rows) {
   std::map<std::string, std::string> by_reason;
   for (const NotProbed& row : rows) {
     by_reason["  not probed (" + row.what + "): " + redact(row.reason) + "\n"] +=
-        "    " + place_of(row.call) + "\n      " + call_text(row.call) + "\n";
+        "    " + place_of(row.call) + "\n      " + call_text(row.call, "  ") + "\n";
   }
   std::string out;
   for (const auto& [reason, sites] : by_reason) out += reason + sites;

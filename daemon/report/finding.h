@@ -30,7 +30,10 @@ bool is_failure(Verdict verdict);
 struct InjectedFault {        // one fault of one execution, for a person and for replay
   Hash128 index;
   std::string fault;          // to_text(FaultSpec)
+  std::string key;            // fault_key(FaultSpec); empty: the text says all
+  std::string message;        // of a gRPC status
   std::string caller, service, method, path;
+  bool grpc = false;          // `path` is that of a gRPC method
   std::string call_site;      // innermost kept frame: "users.py:31 (get_bookings)"
   std::vector<std::string> stack;
   std::vector<std::string> service_path;  // ["test", "users", "bookings"]
@@ -38,7 +41,16 @@ struct InjectedFault {        // one fault of one execution, for a person and fo
   // replay needs these to inject at connect:
   bool opens_connection = false;
   Hash128 connect_key, signature, parent;
+
+  void set_fault(const FaultSpec& spec);
+  // Equal for equal faults at one RPC.
+  const std::string& identity() const { return key.empty() ? fault : key; }
 };
+// "users -> movies  GET /movies/1", "gateway -> cart  shop.CartService/GetCart"; credentials
+// redacted. `between`: of the caller's and the called service's side.
+std::string call_text(const InjectedFault& fault, std::string_view between = "  ");
+// `grpc:UNAVAILABLE "no stock"`
+std::string fault_text(const InjectedFault& fault);
 
 struct Execution {            // one executed abstract execution with its result
   std::string test;

@@ -27,7 +27,7 @@ using FaultKeys = std::set<std::pair<Hash128, std::string>>;
 
 FaultKeys keys_of(const std::vector<InjectedFault>& faults) {
   FaultKeys keys;
-  for (const InjectedFault& fault : faults) keys.emplace(fault.index, fault.fault);
+  for (const InjectedFault& fault : faults) keys.emplace(fault.index, fault.identity());
   return keys;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "daemon/agents/call_name.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/representation.h"
 
@@ -47,10 +48,13 @@ Json redacted(const std::vector<std::string>& texts) {
 
 Json row(const InjectedFault& fault) {
   return {{"fault", fault.fault},
+          {"key", fault.key},
+          {"message", redact(fault.message)},
           {"caller", fault.caller},
           {"service", fault.service},
           {"method", fault.method},
           {"path", redact(fault.path)},
+          {"grpc", fault.grpc ? redact(call_name(fault.method, fault.path, true)) : ""},
           {"count", fault.count},
           {"call_site", fault.call_site},
           {"stack", fault.stack},
@@ -101,9 +105,13 @@ Json row(const RpcRecord& rpc) {
       {"index", hash(rpc.index)},       {"parent", hash(rpc.parent)},
       {"caller", rpc.caller},           {"service", rpc.service},
       {"received_by", rpc.received_by}, {"method", rpc.method},
-      {"path", redact(rpc.target)},     {"count", rpc.count},
+      {"path", redact(rpc.target)},     {"grpc", rpc.is_grpc() ? redact(call_name(rpc, rpc.target)) : ""},
+      {"count", rpc.count},
       {"cause", cause_name(rpc.cause)}, {"outcome", rpc.open ? "open" : outcome_name(rpc.outcome)},
-      {"status", rpc.status},           {"response_size", rpc.response_size},
+      {"status", rpc.status},           {"grpc_status", grpc_status_name(rpc)},
+      {"grpc_message", redact(rpc.grpc_message)},
+      {"stream_error", stream_error_name(rpc)},
+      {"response_size", rpc.response_size},
       {"response", redact(sample)},     {"stack", rpc.stack_text},
       {"tags", tags_of(rpc)}};
 }
@@ -182,6 +190,10 @@ struct Reader {
       out->push_back(one.get<std::string>());
     }
   }
+  // Of a member that older files do not have.
+  void later_text(const char* name, std::string* out) {
+    if (object.contains(name)) text(name, out);
+  }
   void hash(const char* name, Hash128* out) {
     std::string digits;
     text(name, &digits);
@@ -207,6 +219,11 @@ std::string read_fault(const Json& json, InjectedFault* out) {
   reader.text("service", &out->service);
   reader.text("method", &out->method);
   reader.text("path", &out->path);
+  reader.later_text("key", &out->key);
+  reader.later_text("message", &out->message);
+  std::string grpc;
+  reader.later_text("grpc", &grpc);
+  out->grpc = !grpc.empty();
   reader.number("count", &out->count);
   reader.text("call_site", &out->call_site);
   reader.texts("stack", &out->stack);

@@ -28,7 +28,9 @@ constexpr FlagRow kFlagTags[] = {{kRpcEntry, "formed on arrival"},
                                  {kRpcRefusedAtConnect, "refused at connect"},
                                  {kRpcOpensConnection, "opens a connection"},
                                  {kRpcLate, "late"},
-                                 {kRpcPayloadTruncated, "payload shown in part"}};
+                                 {kRpcPayloadTruncated, "payload shown in part"},
+                                 {kRpcHttp2, "HTTP/2"},
+                                 {kRpcGrpc, "gRPC"}};
 
 std::string joined(const std::vector<std::string>& texts, std::string_view between) {
   std::string out;

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 
+#include "daemon/agents/call_name.h"
 #include "daemon/report/finding.h"
 
 namespace filibuster {
@@ -73,10 +74,8 @@ std::string fault_in_words(const std::string& text) {
 }
 
 // "users -> bookings  GET /users/x/bookings (call 2)"
-std::string call_text(const InjectedFault& fault) {
-  std::string out = (fault.caller.empty() ? "?" : fault.caller) + " -> " +
-                    (fault.service.empty() ? "?" : fault.service) + "  " + fault.method + " " +
-                    redact(fault.path);
+std::string counted_call(const InjectedFault& fault) {
+  std::string out = call_text(fault);
   if (fault.count > 1) out += " (call " + std::to_string(fault.count) + ")";
   return out;
 }
@@ -87,9 +86,9 @@ std::string joined(const std::vector<std::string>& texts, const char* between) {
   return out;
 }
 
-std::string fault_text(const InjectedFault& fault, const std::string& indent) {
-  std::string out = indent + call_text(fault) + "\n";
-  out += indent + "  fault         " + fault.fault;
+std::string fault_lines(const InjectedFault& fault, const std::string& indent) {
+  std::string out = indent + counted_call(fault) + "\n";
+  out += indent + "  fault         " + fault_text(fault);
   const std::string words = fault_in_words(fault.fault);
   if (words != fault.fault) out += ": " + words;
   out += "\n" + indent + "  call site     " +
@@ -110,7 +109,7 @@ std::string reproduced_text(const Finding& finding) {
 std::string finding_text(const Finding& finding, const std::string& indent) {
   const Execution& first = finding.first;
   std::string out;
-  for (const InjectedFault& fault : finding.minimal) out += fault_text(fault, indent);
+  for (const InjectedFault& fault : finding.minimal) out += fault_lines(fault, indent);
   const std::string output =
       last_lines(redact(first.output), kMaxOutputLines, (indent + "  | ").c_str());
   if (!output.empty()) out += indent + "last lines of the test's own output:\n" + output;
@@ -241,18 +240,12 @@ std::string test_text(const TestReport& test) {
 
 // --- the tree ---
 
-std::string outcome_in_words(const RpcRecord& rpc) {
-  if (rpc.injected) return "injected " + to_text(rpc.fault);
-  if (rpc.open) return "open";
-  if (rpc.outcome == RpcOutcome::kAnswered) return std::to_string(rpc.status);
-  return std::string(outcome_name(rpc.outcome));
-}
-
 std::string tree_line(const RpcRecord& rpc) {
   std::string out = (rpc.caller.empty() ? "?" : rpc.caller) + " -> " + rpc.service + "  " +
-                    rpc.method + " " + redact(rpc.target);
+                    call_name(rpc, redact(rpc.target));
   if (rpc.count > 1) out += " (call " + std::to_string(rpc.count) + ")";
-  out += "  " + outcome_in_words(rpc);
+  out += rpc.is_grpc() ? " -> " : "  ";
+  out += rpc.injected ? "injected " + to_text(rpc.fault) : redact(ending_name(rpc));
   if (!rpc.stack_text.empty()) out += "  at " + rpc.stack_text.front();
   if (rpc.cause == Cause::kNone) {
     out += "  [cause not known]";
@@ -283,6 +276,23 @@ void add_children(const Children& children, uint64_t of, const std::string& inde
 
 }  // namespace
 
+void InjectedFault::set_fault(const FaultSpec& spec) {
+  fault = to_text(spec);
+  key = fault_key(spec);
+  if (key == fault) key.clear();
+  message = spec.message;
+}
+
+std::string call_text(const InjectedFault& fault, std::string_view between) {
+  return (fault.caller.empty() ? "?" : fault.caller) + " -> " +
+         (fault.service.empty() ? "?" : fault.service) + std::string(between) +
+         call_name(fault.method, redact(fault.path), fault.grpc);
+}
+
+std::string fault_text(const InjectedFault& fault) {
+  return fault.fault + (fault.message.empty() ? "" : " \"" + redact(fault.message) + "\"");
+}
+
 std::string to_text(const Finding& finding) {
   return "test \"" + finding.first.test + "\": " + headline(finding) + "\n" +
          finding_text(finding, "  ");
@@ -291,7 +301,7 @@ std::string to_text(const Finding& finding) {
 std::string to_line(const Finding& finding) {
   std::string faults;
   for (const InjectedFault& fault : finding.minimal) {
-    faults += (faults.empty() ? " under " : " + ") + call_text(fault) + ": " + fault.fault;
+    faults += (faults.empty() ? " under " : " + ") + counted_call(fault) + ": " + fault_text(fault);
   }
   return what_fails(finding.first) + (faults.empty() ? " without any fault" : faults);
 }

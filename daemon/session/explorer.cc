@@ -137,6 +137,11 @@ void Explorer::add_notes(const ExecutionResult& result) {
   }
 }
 
+void Explorer::note_left_out(const Observation& seen) {
+  left_out_.insert(seen.left_out.begin(), seen.left_out.end());
+  not_applicable_.insert(seen.not_applicable.begin(), seen.not_applicable.end());
+}
+
 Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
   Attempt last;
   for (int tries = 0; tries < 2; ++tries) {
@@ -170,7 +175,7 @@ Result<std::vector<InjectedFault>> Explorer::describe(
                    "; begin anew with --restart-session"};
     }
     out.push_back(*rpc);
-    out.back().fault = to_text(*fault);
+    out.back().set_fault(*fault);
   }
   return out;
 }
@@ -258,7 +263,7 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
     if (auto learned = known_->learn(attempt.result.record); !learned) return learned;
     auto seen = observe(context_.config, attempt.result.record, &*outcomes_, unstable_);
     if (!seen) return seen.error();
-    left_out_.insert(seen->left_out.begin(), seen->left_out.end());
+    note_left_out(seen.value());
     if (auto done = search_->executed(next.id, seen->rpcs); !done) return done;
   }
   ++run_now_;
@@ -341,12 +346,21 @@ Result<std::vector<PlannedRpcFault>> Explorer::plan_for(
     const std::vector<InjectedFault>& faults) const {
   std::vector<PlannedRpcFault> plan;
   for (const InjectedFault& fault : faults) {
-    // The configuration has the body and headers that the text leaves out.
+    // The configuration has what the text leaves out: body and headers, message and details. A file
+    // of before there were keys has the text only.
     std::optional<FaultSpec> spec;
     for (const FaultRule& rule : context_.config.faults) {
       for (const FaultSpec& candidate : rule.inject) {
-        if (!spec && to_text(candidate) == fault.fault) spec = candidate;
+        const bool same = fault.key.empty() ? to_text(candidate) == fault.fault
+                                            : fault_key(candidate) == fault.key;
+        if (!spec && same) spec = candidate;
       }
+    }
+    if (!spec && !fault.key.empty()) {
+      return Error{"the configuration has no fault " + fault_text(fault) + " with the " +
+                   std::string(fault.fault.starts_with("grpc") ? "message and details"
+                                                               : "body and headers") +
+                   " of this counterexample (" + fault.key + ")"};
     }
     if (!spec) {
       auto parsed = parse_fault(fault.fault);

@@ -86,6 +86,7 @@ class Explorer {
   std::map<uint32_t, std::string> counterexamples() const;
   void note_earlier_counterexamples();
   std::string write_counterexample(const Execution& execution, uint32_t* number);
+  void note_left_out(const Observation& seen);
   void tell_execution(const Execution& execution);
   void add_notes(const ExecutionResult& result);
   void finish_report();
@@ -110,7 +111,7 @@ class Explorer {
   };
   std::map<std::string, Known> findings_;  // by key of the failing fault set
   std::vector<std::set<std::string>> failing_sets_;
-  std::map<std::string, std::string> left_out_;
+  std::map<std::string, std::string> left_out_, not_applicable_;
   std::set<std::string> notes_;
   std::vector<NondeterminismRule> masks_;  // those that the agents use now
   UnstableRpcs unstable_;

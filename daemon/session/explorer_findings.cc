@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string fault_identity(const InjectedFault& fault) {
-  return to_hex(fault.index) + ":" + fault.fault;
+  return to_hex(fault.index) + ":" + fault.identity();
 }
 
 std::set<std::string> fault_set(const std::vector<InjectedFault>& faults) {
@@ -207,6 +207,7 @@ void Explorer::finish_report() {
     }
     report.skipped.push_back({std::to_string(report.counts.beyond_bound) + " executions", reason});
   }
+  for (const auto& [what, reason] : not_applicable_) report.skipped.push_back({what, reason});
   for (const auto& [rpc, reason] : left_out_) report.without_cause.push_back(rpc + ": " + reason);
   for (const auto& [key, row] : dependencies_) report.dependencies_not_tested.push_back(row);
   report.notes = context_.preflight;

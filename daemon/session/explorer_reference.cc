@@ -236,7 +236,7 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   if (auto learned = known_->learn(result.record); !learned) return learned.error();
   auto seen = observe(context_.config, result.record, &*outcomes_, unstable_);
   if (!seen) return seen.error();
-  left_out_.insert(seen->left_out.begin(), seen->left_out.end());
+  note_left_out(seen.value());
   if (std::none_of(seen->rpcs.begin(), seen->rpcs.end(),
                    [](const search::ObservedRpc& rpc) { return !rpc.faults.empty(); })) {
     warn(

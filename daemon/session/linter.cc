@@ -22,6 +22,7 @@ constexpr size_t kDeepest = 3;  // faults in front of a call site that only they
 
 // The kinds of failure that clients retry; the second is tried where the first was not retried.
 constexpr const char* kFailures[] = {"status:503", "refused"};
+constexpr const char* kGrpcFailures[] = {"grpc:UNAVAILABLE", "refused"};
 constexpr const char* kSilence = "timeout";
 
 milliseconds in_milliseconds(double seconds) {
@@ -173,7 +174,8 @@ void Linter::discover(const ExecutionRecord& record, const Faults& faults) {
 
 std::string Linter::obstacle(const RpcRecord& rpc) const {
   if (std::string text = lint::obstacle_to_probe(rpc); !text.empty()) return text;
-  if (faults_for(config_, caller_of(rpc), rpc.service, rpc.method, path_of(rpc)).empty())
+  if (faults_for(config_, caller_of(rpc), rpc.service, rpc.method, path_of(rpc), rpc.is_grpc())
+          .empty())
     return "the fault rules of the configuration leave it out";
   return "";
 }
@@ -263,7 +265,8 @@ Result<void> Linter::probe_retries(size_t number) {
                    " times without a fault too");
     return {};
   }
-  for (const char* fault : kFailures) {
+  const bool grpc = sites_[number].rpc.is_grpc();
+  for (const char* fault : grpc ? kGrpcFailures : kFailures) {
     auto retried = probe_retries(number, fault);
     if (!retried) return retried.error();
     if (retried.value() || out_.stopped) break;

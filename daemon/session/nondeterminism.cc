@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/index/execution_index.h"
+#include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
 #include "daemon/session/rpc_matching.h"
 
@@ -35,7 +36,7 @@ std::string joined(const std::vector<std::string>& texts) {
 }
 
 std::string call_of(const RpcRecord& rpc, std::string_view path) {
-  return caller_of(rpc) + " -> " + rpc.service + " " + rpc.method + " " + std::string(path);
+  return caller_of(rpc) + " -> " + rpc.service + " " + call_name(rpc, path);
 }
 
 class Finder {

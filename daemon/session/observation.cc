@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
 
 namespace filibuster {
@@ -59,8 +60,8 @@ class StableNames {
     }
     if (!name.left_out.empty()) {
       const bool varies = kind != nullptr && !kind->path.empty();
-      name.what = caller_of(rpc) + " -> " + rpc.service + " " + rpc.method + " " +
-                  (varies ? kind->path : path_of(rpc));
+      name.what = caller_of(rpc) + " -> " + rpc.service + " " +
+                  call_name(rpc, varies ? kind->path : path_of(rpc));
       const Hash128 base = combine(combine(name.parent, hash_text(name.what)), rpc.stack);
       name.index = combine(base, ++times_[base]);
     }
@@ -81,6 +82,11 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
   if (rpc.open) return "";
   switch (rpc.outcome) {
     case RpcOutcome::kAnswered:
+      if (rpc.is_grpc() && rpc.status == 200 && rpc.grpc_status != 0) {
+        // Without a status the trailers are missing; clients make different codes of that.
+        const std::string_view code = grpc_status_name(rpc);
+        return code.empty() ? "no grpc-status" : "grpc:" + std::string(code);
+      }
       if (rpc.status >= 400) return "status:" + std::to_string(rpc.status);
       // A degraded 200 is not the same success: what it says counts, or the reduction would miss
       // what its caller does with it.
@@ -89,8 +95,10 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
     case RpcOutcome::kRefused:
       return "refused";
     case RpcOutcome::kReset:
-    case RpcOutcome::kClosed:
-      return "reset";
+    case RpcOutcome::kClosed: {
+      const std::string error = stream_error_name(rpc);
+      return error.empty() ? "reset" : "reset:" + error;
+    }
     case RpcOutcome::kTimedOut:
       return "timeout";
     case RpcOutcome::kGarbled:
@@ -100,14 +108,19 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
 }
 
 std::string describe_rpc(const RpcRecord& rpc) {
-  return caller_of(rpc) + " -> " + rpc.service + " " + rpc.method + " " + path_of(rpc);
+  return caller_of(rpc) + " -> " + rpc.service + " " + call_name(rpc, path_of(rpc));
 }
 
 FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_known) {
   FaultChoice choice;
   const std::string caller = caller_of(rpc);
   std::vector<FaultSpec> faults =
-      faults_for(config, caller, rpc.service, rpc.method, path_of(rpc));
+      faults_for(config, caller, rpc.service, rpc.method, path_of(rpc), rpc.is_grpc());
+  const auto other = std::stable_partition(
+      faults.begin(), faults.end(),
+      [&](const FaultSpec& fault) { return fault_applies(fault, rpc.is_grpc()); });
+  choice.not_applicable.assign(other, faults.end());
+  faults.erase(other, faults.end());
   if (faults.empty()) return choice;
   if (!root_known) {
     choice.left_out = rpc.cause == Cause::kNone ? "its cause is not known"
@@ -126,8 +139,10 @@ Result<void> OutcomeTable::add_faults(const Config& config) {
       if (auto added = id(fault); !added) return added.error();
     }
   }
-  for (const FaultSpec& fault : default_http_faults()) {
-    if (auto added = id(fault); !added) return added.error();
+  for (const auto& defaults : {default_http_faults(), default_grpc_faults()}) {
+    for (const FaultSpec& fault : defaults) {
+      if (auto added = id(fault); !added) return added.error();
+    }
   }
   return {};
 }
@@ -161,6 +176,10 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     const bool known = root_is_known(rpcs, rpc);
     const FaultChoice choice = choose_faults(config, rpc, known);
     if (!choice.left_out.empty()) out.left_out.emplace(describe_rpc(rpc), choice.left_out);
+    for (const FaultSpec& fault : choice.not_applicable) {
+      out.not_applicable.emplace(to_text(fault) + " at " + describe_rpc(rpc),
+                                 "does not apply: it is no gRPC call");
+    }
     // A heartbeat comes when it likes: in a group of ESR it would make every execution differ.
     if (!known) {
       out.left_out.emplace(describe_rpc(rpc), "its cause is not known");
@@ -200,6 +219,7 @@ InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
   out.service = rpc.service;
   out.method = rpc.method;
   out.path = path_of(rpc);
+  out.grpc = rpc.is_grpc();
   out.stack = rpc.stack_text;
   if (!rpc.stack_text.empty()) out.call_site = rpc.stack_text.front();
   out.count = rpc.count;
@@ -312,8 +332,7 @@ PlannedRpcFault plan_fault(const InjectedFault& rpc, const FaultSpec& fault) {
 }
 
 std::string to_line(const InjectedFault& fault) {
-  return fault.caller + " -> " + fault.service + " " + fault.method + " " + fault.path + ": " +
-         fault.fault;
+  return call_text(fault, " ") + ": " + fault_text(fault);
 }
 
 std::string to_line(const std::vector<InjectedFault>& faults) {

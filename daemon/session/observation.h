@@ -19,7 +19,9 @@ namespace filibuster {
 
 // What its caller saw of an RPC: the injected fault's key; else "refused", "reset", "timeout",
 // "garbled", "status:503" (400 and above), "ok:200:BODY-DIGEST"; "" while it is open. Equal texts
-// are equal outcomes for ESR, so that an organic 503 equals an injected one.
+// are equal outcomes for ESR, so that an organic 503 equals an injected one. A gRPC call that
+// failed says so in its status, "grpc:UNAVAILABLE", whatever its message; a stream that was reset
+// is "reset:REFUSED_STREAM": clients make different things of different error codes.
 // An answer that varies by itself (`answer_varies`) counts by its status alone: "ok:200".
 std::string outcome_text(const RpcRecord& rpc, bool answer_varies = false);
 
@@ -29,6 +31,7 @@ std::string describe_rpc(const RpcRecord& rpc);
 // Faults of an RPC by configuration, and why it gets none although its service could have some.
 struct FaultChoice {
   std::vector<FaultSpec> faults;
+  std::vector<FaultSpec> not_applicable;  // configured here, but for another protocol
   std::string left_out;  // "its cause is not known"; empty: faulted, or the rules say none
 };
 FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_known);
@@ -52,6 +55,7 @@ class OutcomeTable {
 struct Observation {
   std::vector<search::ObservedRpc> rpcs;
   std::map<std::string, std::string> left_out;  // RPC -> why it is never faulted
+  std::map<std::string, std::string> not_applicable;  // "FAULT at RPC" -> why it is not injected
 };
 // RPCs that `unstable` knows, and all that they cause, get no fault. They stay in the search under a
 // name that does not vary, so that what their callers saw of them counts; but those that come only

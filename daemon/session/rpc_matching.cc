@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "core/index/execution_index.h"
+#include "daemon/agents/call_name.h"
 
 namespace filibuster {
 namespace {
@@ -264,12 +265,21 @@ void body_differences(const RpcRecord& a, const RpcRecord& b, FieldSet* out) {
 void response_differences(const RpcRecord& a, const RpcRecord& b, FieldSet* out) {
   if (a.open || b.open || a.outcome != RpcOutcome::kAnswered ||
       b.outcome != RpcOutcome::kAnswered) {
-    if (a.open != b.open || a.outcome != b.outcome) out->response_beyond.insert("how it ends");
+    if (a.open != b.open || a.outcome != b.outcome || a.stream_error != b.stream_error)
+      out->response_beyond.insert("how it ends");
     return;
   }
   if (a.status != b.status) {
     out->response_beyond.insert("the status (" + std::to_string(a.status) + ", " +
                                 std::to_string(b.status) + ")");
+    return;
+  }
+  if (a.grpc_status != b.grpc_status) {
+    const auto name = [](const RpcRecord& rpc) {
+      const std::string_view code = grpc_status_name(rpc);
+      return code.empty() ? std::string("none") : std::string(code);
+    };
+    out->response_beyond.insert("the gRPC status (" + name(a) + ", " + name(b) + ")");
     return;
   }
   const BodyFields &x = a.response_fields, &y = b.response_fields;

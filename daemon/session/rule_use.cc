@@ -1,9 +1,11 @@
 #include "daemon/session/rule_use.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
 #include "core/text/nearest.h"
+#include "daemon/config/grpc_name.h"
 
 namespace filibuster {
 
@@ -12,7 +14,7 @@ void RuleUse::see(const ExecutionRecord& record) {
     for (const RpcRecord& rpc : record.rpcs) {
       if (matched_[i]) break;
       matched_[i] = rule_matches(*config_, config_->faults[i], rpc.caller, rpc.service, rpc.method,
-                                 rpc.target);
+                                 rpc.target, rpc.is_grpc());
     }
   }
 }
@@ -33,11 +35,16 @@ std::vector<std::string> RuleUse::unknown_services(const ExecutionRecord& refere
     names.insert(rpc.caller);
   }
   names.erase("");
+  const auto is_grpc_service = [&](const std::string& name) {
+    return std::any_of(reference.rpcs.begin(), reference.rpcs.end(), [&](const RpcRecord& rpc) {
+      return rpc.is_grpc() && grpc_service_matches(name, rpc.target);
+    });
+  };
   const std::vector<std::string_view> known(names.begin(), names.end());
   std::vector<std::string> lines;
   for (const FaultRule& rule : config_->faults) {
     for (const std::string& name : {rule.service, rule.caller}) {
-      if (name.empty() || names.contains(name)) continue;
+      if (name.empty() || names.contains(name) || is_grpc_service(name)) continue;
       const std::string_view near = nearest(name, known);
       lines.push_back(where(rule) + " names '" + name +
                       "', which is not a service of the configuration and was not seen in the "

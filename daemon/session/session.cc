@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <random>
 
+#include "daemon/config/grpc_name.h"
 #include "daemon/session/linter.h"
 #include "daemon/session/pidfd.h"
 #include "daemon/session/services.h"
@@ -172,11 +173,14 @@ std::vector<InjectedFault> Session::injected(const FaultQuery& query) {
   for (const RpcRecord& rpc : record.rpcs) {
     if (!rpc.injected) continue;
     InjectedFault fault = describe_for_report(rpcs, rpc);
-    fault.fault = to_text(rpc.fault);
-    if (!matches(query.service, fault.service) || !matches(query.method, fault.method) ||
-        !matches(query.fault, fault.fault)) {
-      continue;
-    }
+    fault.set_fault(rpc.fault);
+    const bool service = matches(query.service, fault.service) ||
+                         (fault.grpc && grpc_service_matches(query.service, fault.path));
+    const bool method = matches(query.method, fault.method) ||
+                        (fault.grpc && grpc_method_matches(query.method, fault.path));
+    const bool grpc =
+        query.grpc.empty() || (fault.grpc && grpc_name_matches(query.grpc, fault.path));
+    if (!service || !method || !grpc || !matches(query.fault, fault.fault)) continue;
     if (!query.path.empty() && fnmatch(query.path.c_str(), fault.path.c_str(), 0) != 0) continue;
     out.push_back(std::move(fault));
   }

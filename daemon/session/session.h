@@ -45,6 +45,7 @@ struct DaemonContext {
 // Answer to GET /v1/fault-injected.
 struct FaultQuery {
   std::string service, method, path, fault;  // empty: anything; path: a glob
+  std::string grpc;  // as in grpc_name.h
 };
 
 class Session {

@@ -59,7 +59,7 @@ def test_a_finding_is_shown_to_a_person_with_everything_to_act_on(planted):
         assert expected in run.output, run
     assert "11 executions" in run.output and "0 redundant" in run.output and ": 1 finding" in run.output
     # The fault configuration is printed with the result.
-    assert "all RPCs: refused, timeout, status:500, status:502, status:503 (default set)" in run.output
+    assert "all HTTP requests: refused, timeout, status:500, status:502, status:503 (default set)" in run.output
 
 
 def documented(section):

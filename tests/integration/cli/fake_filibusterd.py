@@ -67,6 +67,8 @@ def main():
                 return self.answer(200, script["report"])
             if url.path == "/v1/fault-injected":
                 asked = urllib.parse.parse_qs(url.query)
+                if "refuse" in asked.get("fault", []):
+                    return self.answer(400, {"errors": [{"message": "'refuse' is not a fault"}]})
                 return self.answer(200, {"injected": asked.get("service") == ["bookings"], "faults": []})
             if url.path == "/v1/shutdown":
                 self.answer(200, {})

@@ -222,6 +222,10 @@ def test_predicates_answer_by_exit_status(cli):
         assert ask("--service", "bookings", "--path", "/a b&c", **under) == 0
         assert ask("--service", "users", **under) == 1
         assert ask("--service", "users") == 3
+        assert ask("--grpc", "shop.CartService/GetCart", "--service", "bookings", **under) == 0
+        assert ["GET", "/v1/fault-injected?service=bookings&grpc=shop.CartService%2FGetCart", None] in cli.requests()
+        refused = cli.run("was-fault-injected", "--fault", "refuse", **under)
+        assert (refused.returncode, refused.err) == (2, "filibuster: 'refuse' is not a fault\n")
         assert ask("--service", "users", **{**under, "FILIBUSTER_TOKEN": "wrong"}) == 3
         assert ["GET", "/v1/fault-injected?service=bookings&path=%2Fa%20b%26c", None] in cli.requests()
 
@@ -234,6 +238,9 @@ def test_predicates_answer_by_exit_status(cli):
         try:
             assert predicates.was_fault_injected("bookings") is True
             assert predicates.was_fault_injected(service="users", path="/x") is False
+            assert predicates.was_fault_injected(grpc="a.B/C", service="bookings") is True
+            with pytest.raises(RuntimeError, match="'refuse' is not a fault"):
+                predicates.was_fault_injected(fault="refuse")
         finally:
             for name in under:
                 del os.environ[name]

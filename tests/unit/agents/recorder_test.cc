@@ -64,6 +64,54 @@ class RecorderTest : public ::testing::Test {
   uint64_t now_ = 100;
 };
 
+TEST_F(RecorderTest, KeepsTheStatusOfAGrpcCall) {
+  begin(1);
+  const uint64_t call = id(kTest, 1), other = id(kTest, 2);
+  RpcIssued issued = rpc(call, 0, {}, 5, "users", "/shop.UserService/GetUser");
+  issued.flags = kRpcHttp2 | kRpcGrpc;
+  emit(kTest, EventType::kRpcIssued, issued);
+  RpcFinished finished;
+  finished.rpc = call;
+  finished.status = 200;
+  finished.grpc_status = 14;
+  finished.grpc_message = "try later";
+  emit(kTest, EventType::kRpcFinished, finished);
+  issued.rpc = other;
+  issued.signature = key(6);
+  emit(kTest, EventType::kRpcIssued, issued);
+  finished = {};
+  finished.rpc = other;
+  finished.outcome = RpcOutcome::kReset;
+  finished.stream_error = 7;
+  emit(kTest, EventType::kRpcFinished, finished);
+  const ExecutionRecord record = recorder_.end(1000);
+  ASSERT_EQ(record.rpcs.size(), 2u);
+  EXPECT_TRUE(record.rpcs[0].is_grpc());
+  EXPECT_EQ(record.rpcs[0].grpc_status, 14);
+  EXPECT_EQ(record.rpcs[0].grpc_message, "try later");
+  EXPECT_EQ(record.rpcs[1].grpc_status, kNoGrpcStatus);
+  EXPECT_EQ(record.rpcs[1].stream_error, 7u);
+}
+
+TEST_F(RecorderTest, AnEntryGetsTheGrpcStatusOfItsAnswer) {
+  begin(1);
+  const uint64_t entry = id(kUsers, 1);
+  RpcIssued issued = rpc(entry, 0, {}, 5, "users", "/shop.UserService/GetUser");
+  issued.flags = kRpcEntry | kRpcHttp2 | kRpcGrpc;
+  emit(kUsers, EventType::kRpcIssued, issued);
+  RpcReceived received;
+  received.rpc = entry;
+  emit(kUsers, EventType::kRpcReceived, received);
+  IncomingFinished answered;
+  answered.rpc = entry;
+  answered.status = 200;
+  answered.grpc_status = 5;
+  emit(kUsers, EventType::kIncomingFinished, answered);
+  const ExecutionRecord record = recorder_.end(1000);
+  ASSERT_EQ(record.rpcs.size(), 1u);
+  EXPECT_EQ(record.rpcs[0].grpc_status, 5);
+}
+
 TEST_F(RecorderTest, JoinsTheEventsOfOneRpcInAnyOrder) {
   begin(1);
   const uint64_t call = id(kTest, 1);

@@ -177,7 +177,7 @@ TEST(ConfigErrors, ReadinessHasFourForms) {
 TEST(ConfigErrors, FaultsNameTheAcceptedForms) {
   const std::string errors = errors_of(with(R"("faults": [{"inject": ["explode"]}])"));
   EXPECT_TRUE(errors.starts_with("f.json:2:24: ")) << errors;
-  for (const char* form : {"refused", "reset", "timeout", "status:"}) {
+  for (const char* form : {"refused", "reset", "timeout", "status:", "grpc:UNAVAILABLE"}) {
     EXPECT_NE(errors.find(form), std::string::npos) << errors;
   }
   expect_error(with(R"("faults": [{"inject": [99]}])"), "2:24", "status:");
@@ -187,6 +187,43 @@ TEST(ConfigErrors, FaultsNameTheAcceptedForms) {
   expect_error(with(R"("faults": [{"inject": ["503", 503]}])"), "2:31", "listed twice");
   expect_error(with(R"("faults": [{"on": {"servce": "a"}, "inject": []}])"), "2:20", "'service'?");
   expect_error(with(R"("faults": [{"on": {"path": ""}, "inject": []}])"), "2:28", "leave it out");
+}
+
+TEST(ConfigErrors, GrpcStatusesSayWhatWasMeant) {
+  expect_error(with(R"("faults": [{"inject": ["grpc:UNAVAILBLE"]}])"), "2:24",
+               "did you mean 'UNAVAILABLE'?");
+  expect_error(with(R"("faults": [{"inject": ["grpc:OK"]}])"), "2:24", "the code of success");
+  expect_error(with(R"("faults": [{"inject": [{"grpc": "Unavailable"}]}])"), "2:33",
+               "'grpc': 'Unavailable' is no gRPC status code, did you mean 'UNAVAILABLE'?");
+  expect_error(with(R"("faults": [{"inject": [{"grpc": 17}]}])"), "2:33", "1 to 16");
+  expect_error(with(R"("faults": [{"inject": [{"grpc": 0}]}])"), "2:33", "the code of success");
+  expect_error(with(R"("faults": [{"inject": [{"grpc": true}]}])"), "2:33", "found true or false");
+  expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "mesage": "x"}]}])"), "2:37",
+               "did you mean 'message'?");
+  expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "body": "x"}]}])"), "2:37",
+               "unknown key 'body' in a fault");
+  expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "status": 503}]}])"), "2:24",
+               "either 'status' (HTTP) or 'grpc'");
+  expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "details": "%"}]}])"), "2:48",
+               "google.rpc.Status in base64");
+  expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "details": ")" +
+                    std::string(4100, 'A') + R"("}]}])"),
+               "2:48", "at most 3072 bytes");
+  expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "message": ")" +
+                    std::string(1025, 'x') + R"("}]}])"),
+               "2:48", "at most 1024 bytes");
+  expect_error(with(R"("faults": [{"inject": ["grpc:14", {"grpc": "UNAVAILABLE"}]}])"), "2:35",
+               "listed twice");
+}
+
+TEST(ConfigErrors, NamesOfGrpcMethodsAreChecked) {
+  expect_error(with(R"("faults": [{"on": {"grpc": ""}, "inject": []}])"), "2:28", "it is empty");
+  expect_error(with(R"("faults": [{"on": {"grpc": "shop.CartService/"}, "inject": []}])"), "2:28",
+               "the method is missing; expected package.Service/Method");
+  expect_error(with(R"("faults": [{"on": {"grpc": "//GetCart"}, "inject": []}])"), "2:28",
+               "the service is missing");
+  expect_error(with(R"("faults": [{"on": {"grpc": "a b/c"}, "inject": []}])"), "2:28", "a blank");
+  expect_error(with(R"("faults": [{"on": {"gprc": "a/b"}, "inject": []}])"), "2:20", "'grpc'?");
 }
 
 TEST(ConfigErrors, HeadersOfAFaultCannotBreakTheAnswer) {

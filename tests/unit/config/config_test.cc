@@ -196,9 +196,86 @@ TEST(FaultRules, PathsMatchAsGlobs) {
   }
 }
 
+Texts grpc_faults(const Config& config, const std::string& path) {
+  return texts(faults_for(config, "gateway", "cart", "POST", path, true));
+}
+
+TEST(FaultRules, TheDefaultSetIsThatOfTheProtocol) {
+  EXPECT_EQ(grpc_faults(with(""), "/shop.CartService/GetCart"),
+            (Texts{"grpc:UNAVAILABLE", "grpc:DEADLINE_EXCEEDED", "grpc:INTERNAL",
+                   "grpc:UNIMPLEMENTED", "grpc:UNKNOWN"}));
+}
+
+TEST(FaultRules, GrpcMethodsMatchAsPeopleWriteThem) {
+  const struct {
+    const char *on, *path;
+    bool matches;
+  } rows[] = {
+      {R"("grpc": "shop.CartService/GetCart")", "/shop.CartService/GetCart", true},
+      {R"("grpc": "/shop.CartService/GetCart")", "/shop.CartService/GetCart", true},
+      {R"("grpc": "shop.CartService.GetCart")", "/shop.CartService/GetCart", true},
+      {R"("grpc": "CartService/GetCart")", "/shop.CartService/GetCart", true},
+      {R"("grpc": "CartService")", "/CartService/GetCart", true},
+      {R"("grpc": "shop.CartService")", "/shop.CartService/GetCart", true},
+      {R"("grpc": "shop.*/Get*")", "/shop.CartService/GetCart", true},
+      {R"("grpc": "*")", "/shop.CartService/GetCart", true},
+      {R"("grpc": "shop.CartService/Get")", "/shop.CartService/GetCart", false},
+      {R"("grpc": "shop.Cart")", "/shop.CartService/GetCart", false},
+      {R"("grpc": "op.CartService/GetCart")", "/shop.CartService/GetCart", false},
+      {R"("grpc": "Service/GetCart")", "/shop.CartService/GetCart", false},
+      {R"("grpc": "GetCart")", "/shop.CartService/GetCart", false},
+      {R"("service": "cart", "method": "GetCart")", "/shop.CartService/GetCart", true},
+      {R"("service": "shop.CartService")", "/shop.CartService/GetCart", true},
+      {R"("service": "shop.UserService")", "/shop.CartService/GetCart", false},
+      {R"("method": "shop.CartService/GetCart")", "/shop.CartService/GetCart", true},
+      {R"("method": "POST")", "/shop.CartService/GetCart", true},
+      {R"("method": "GET")", "/shop.CartService/GetCart", false},
+      {R"("path": "/shop.CartService/*")", "/shop.CartService/GetCart", true},
+      {R"("service": "user", "grpc": "shop.CartService")", "/shop.CartService/GetCart", false},
+  };
+  for (const auto& row : rows) {
+    const Config config = with(R"("default_faults": false, "faults": [{"on": {)" +
+                               std::string(row.on) + R"(}, "inject": "grpc:14"}])");
+    EXPECT_EQ(grpc_faults(config, row.path), row.matches ? Texts{"grpc:UNAVAILABLE"} : Texts{})
+        << row.on;
+  }
+  // What looks like one is none.
+  const Config config = with(R"("faults": [{"on": {"grpc": "*"}, "inject": "grpc:14"}])");
+  EXPECT_EQ(faults_for(config, "a", "b", "POST", "/shop.CartService/GetCart").size(), 5u);
+}
+
+TEST(FaultRules, AGrpcStatusNeedsAGrpcCall) {
+  const FaultSpec status = parse_fault("grpc:INTERNAL").value();
+  EXPECT_TRUE(fault_applies(status, true));
+  EXPECT_FALSE(fault_applies(status, false));
+  for (const char* text : {"refused", "reset", "timeout", "status:503"}) {
+    EXPECT_TRUE(fault_applies(parse_fault(text).value(), true)) << text;
+    EXPECT_TRUE(fault_applies(parse_fault(text).value(), false)) << text;
+  }
+}
+
+TEST(FaultRules, AGrpcStatusHasMessageAndDetails) {
+  const Config config = with(R"("faults": [{"inject": [
+      {"grpc": "RESOURCE_EXHAUSTED", "message": "no stock", "details": "CAUS", "after": true},
+      {"grpc": 14}, {"grpc": "14", "message": "x"}]}])");
+  const std::vector<FaultSpec>& inject = config.faults.at(0).inject;
+  ASSERT_EQ(inject.size(), 3u);
+  EXPECT_EQ(to_text(inject[0]), "grpc:RESOURCE_EXHAUSTED:after");
+  EXPECT_EQ(inject[0].message, "no stock");
+  EXPECT_EQ(inject[0].details, "\x08\x05\x12");
+  EXPECT_EQ(to_text(inject[1]), "grpc:UNAVAILABLE");
+}
+
 TEST(FaultRules, AreDescribedAsUsed) {
+  EXPECT_EQ(describe_faults(with(R"("default_faults": false, "faults": [
+      {"on": {"grpc": "shop.CartService", "caller": "order"}, "inject": "grpc:INTERNAL"}])"))[0],
+            "gRPC calls of order shop.CartService: grpc:INTERNAL");
+
   EXPECT_EQ(describe_faults(with("")),
-            (Texts{"all RPCs: refused, timeout, status:500, status:502, status:503 (default set)",
+            (Texts{"all HTTP requests: refused, timeout, status:500, status:502, status:503 "
+                   "(default set)",
+                   "all gRPC calls: grpc:UNAVAILABLE, grpc:DEADLINE_EXCEEDED, grpc:INTERNAL, "
+                   "grpc:UNIMPLEMENTED, grpc:UNKNOWN (default set)",
                    "the test's own calls: none, unless a rule names caller 'test'"}));
   EXPECT_EQ(describe_faults(with(R"("default_faults": false, "fault_test_calls": true, "faults": [
       {"on": {"service": "movies", "method": "GET", "path": "/m/*", "caller": "users"}, "inject": ["404"]},

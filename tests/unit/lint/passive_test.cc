@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "daemon/lint/record_view.h"
 #include "tests/unit/lint/recipe.h"
 
 namespace filibuster::lint {
@@ -51,6 +52,54 @@ TEST(RedundantRpcTest, ARequestAfterAFailureIsARetry) {
     recipe.call(1, "front", "users", "GET /users/7");
     EXPECT_TRUE(found(recipe, Lint::kRedundantRpc).empty()) << status;
   }
+}
+
+TEST(RedundantRpcTest, AGrpcCallThatFailedIsTriedAgainWhateverItsHttpStatus) {
+  for (const uint8_t status : {uint8_t{14}, uint8_t{0}}) {
+    Recipe recipe;
+    recipe.from_test("front", "GET /");
+    for (const uint8_t each : {status, uint8_t{0}}) {
+      RpcRecord& rpc = recipe.call(1, "front", "cart", "POST /shop.CartService/GetCart");
+      Recipe::grpc(&rpc, each);
+    }
+    const auto findings = found(recipe, Lint::kRedundantRpc);
+    ASSERT_EQ(findings.size(), status == 0 ? 1u : 0u);
+    if (status == 0) {
+      EXPECT_EQ(findings[0].text,
+                "front sends shop.CartService/GetCart of cart 2 times while it serves GET / of "
+                "front; the answers are the same");
+    }
+  }
+}
+
+TEST(SucceededTest, IsTheStatusOfGrpcWhereThereIsOne) {
+  Recipe recipe;
+  RpcRecord& rpc = recipe.from_test("cart", "POST /shop.CartService/GetCart");
+  // As clients with a retry policy have it: what is asked for is wrong or missing, or it is not.
+  for (const uint8_t code : {0, 3, 5, 6, 7, 9, 11, 12, 16}) {
+    Recipe::grpc(&rpc, code);
+    EXPECT_TRUE(succeeded(rpc)) << int{code};
+    EXPECT_EQ(is_error_answer(rpc), code != 0) << int{code};
+  }
+  for (const uint8_t code : {1, 2, 4, 8, 10, 13, 14, 15, 255}) {
+    Recipe::grpc(&rpc, code);
+    EXPECT_FALSE(succeeded(rpc)) << int{code};
+    EXPECT_TRUE(is_error_answer(rpc)) << int{code};
+  }
+  rpc.status = 404;  // not the server's: a proxy's
+  EXPECT_TRUE(is_error_answer(rpc));
+}
+
+TEST(CallSitesTest, TwoMethodsOfAGrpcServiceAreTwoSitesWithoutAStack) {
+  Recipe recipe;
+  recipe.from_test("front", "GET /");
+  for (const char* method : {"GetCart", "UpdateCart"}) {
+    RpcRecord& rpc =
+        recipe.call(1, "front", "cart", std::string("POST /shop.CartService/") + method);
+    Recipe::grpc(&rpc, 0);
+    rpc.stack = {};
+  }
+  EXPECT_EQ(call_sites(recipe.record).size(), 3u);
 }
 
 TEST(RedundantRpcTest, TheTestsOwnRequestsAreItsBusiness) {

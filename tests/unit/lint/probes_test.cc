@@ -43,6 +43,20 @@ TEST(RetryWithoutBackoffTest, TwoRetriesAtOnceAreFoundWithTheirGaps) {
   EXPECT_EQ(finding->calls.size(), 3u);
 }
 
+TEST(SilenceTest, AClientThatCancelsItsStreamGaveUp) {
+  Recipe recipe;
+  recipe.from_test("front", "GET /");
+  RpcRecord& rpc = recipe.call(1, "front", "cart", "POST /shop.CartService/GetCart");
+  Recipe::grpc(&rpc, kNoGrpcStatus);
+  rpc.injected = true;
+  rpc.fault = parse_fault("timeout").value();
+  rpc.outcome = RpcOutcome::kReset;
+  rpc.stream_error = 8;  // CANCEL
+  EXPECT_EQ(judge_silence(recipe.record, rpc.index), Silence::kGaveUp);
+  rpc.stream_error = 2;
+  EXPECT_EQ(judge_silence(recipe.record, rpc.index), Silence::kNotSeen);
+}
+
 TEST(RetryWithoutBackoffTest, OneRetryProvesNothing) {
   EXPECT_FALSE(judged(retries({kMs})));
 }

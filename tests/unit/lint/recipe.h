@@ -30,6 +30,11 @@ class Recipe {
     rpc->stack_text = {"/app/" + file + ":" + std::to_string(line) + " (handle)"};
     rpc->stack = hash_text(rpc->stack_text.front());
   }
+  // A gRPC call, with the status of its answer: 0 is OK.
+  static void grpc(RpcRecord* rpc, uint8_t status) {
+    rpc->flags |= kRpcHttp2 | kRpcGrpc;
+    rpc->grpc_status = status;
+  }
   static void body(RpcRecord* rpc, const std::string& text) {
     rpc->body_sample = text;
     rpc->payload = http_payload_hash(rpc->target, hash_text(text));

@@ -101,6 +101,48 @@ TEST(Text, OfAFindingNamesFaultCallSitePathOutputAndReplay) {
   }
 }
 
+InjectedFault grpc_fault(const char* text, const char* message) {
+  InjectedFault out = fault(1, "");
+  FaultSpec spec = parse_fault(text).value();
+  spec.message = message;
+  out.set_fault(spec);
+  out.caller = "order", out.service = "cart", out.method = "POST";
+  out.path = "/shop.CartService/GetCart";
+  out.grpc = true;
+  return out;
+}
+
+TEST(Text, NamesAGrpcCallByItsMethodAndStatus) {
+  const auto finding = group_failures({execution(1, {grpc_fault("grpc:14:after", "no stock")})})[0];
+  EXPECT_EQ(to_line(finding),
+            "the test fails (exit status 1) under order -> cart  shop.CartService/GetCart (call "
+            "2): grpc:UNAVAILABLE:after \"no stock\"");
+  const std::string text = to_text(finding);
+  EXPECT_NE(text.find("grpc:UNAVAILABLE:after \"no stock\": gRPC status UNAVAILABLE after the "
+                      "request took effect"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("POST"), std::string::npos) << text;
+}
+
+TEST(Text, RedactsTheMessageOfAStatus) {
+  const auto finding = group_failures({execution(1, {grpc_fault("grpc:16", "token=s3cret")})})[0];
+  EXPECT_EQ(to_text(finding).find("s3cret"), std::string::npos);
+  SessionReport session = report();
+  session.tests[0].findings = {finding};
+  session.tests[0].reference[0].grpc_message = "password=hunter2";
+  const std::string json = to_json(session);
+  EXPECT_EQ(json.find("s3cret"), std::string::npos);
+  EXPECT_EQ(json.find("hunter2"), std::string::npos);
+}
+
+TEST(Findings, FaultsThatOnlyTheirMessageTellsApartAreTwo) {
+  EXPECT_EQ(group_failures({execution(1, {grpc_fault("grpc:14", "a")}),
+                            execution(2, {grpc_fault("grpc:14", "b")})})
+                .size(),
+            2u);
+}
+
 TEST(Text, OfASessionSaysWhatWasExploredSkippedAndNotTested) {
   const std::string text = to_text(report());
   for (const char* part :
@@ -159,6 +201,55 @@ TEST(Tree, ShowsEachRpcUnderItsCauseWithItsIndex) {
                 zeros + "4  users -> metrics  GET /3  200  [cause not known]\n");
 }
 
+TEST(Tree, ShowsAGrpcCallByItsMethodAndHowItEnded) {
+  RpcRecord rpc;
+  rpc.rpc = 1;
+  rpc.caller = "order", rpc.service = "cart", rpc.method = "POST";
+  rpc.target = "/shop.CartService/GetCart";
+  rpc.flags = kRpcHttp2 | kRpcGrpc;
+  rpc.cause = Cause::kEntry;
+  rpc.open = false;
+  rpc.outcome = RpcOutcome::kAnswered;
+  rpc.status = 200;
+  const auto line = [&] {
+    const std::string text = tree_text({rpc});
+    return text.substr(34, text.size() - 35);  // after the index, without the line's end
+  };
+  rpc.grpc_status = 0;
+  EXPECT_EQ(line(), "order -> cart  shop.CartService/GetCart -> OK");
+  rpc.grpc_status = 14;
+  rpc.grpc_message = "try later, token=s3cret";
+  EXPECT_EQ(line(),
+            "order -> cart  shop.CartService/GetCart -> UNAVAILABLE \"try later, "
+            "token=[redacted]\"");
+  rpc.grpc_status = kNoGrpcStatus;
+  EXPECT_EQ(line(), "order -> cart  shop.CartService/GetCart -> 200 without a grpc-status");
+  rpc.status = 502;
+  EXPECT_EQ(line(), "order -> cart  shop.CartService/GetCart -> 502");
+  rpc.outcome = RpcOutcome::kReset;
+  rpc.stream_error = 8;
+  EXPECT_EQ(line(), "order -> cart  shop.CartService/GetCart -> reset (CANCEL)");
+  rpc.injected = true;
+  rpc.fault = parse_fault("grpc:INTERNAL").value();
+  EXPECT_EQ(line(), "order -> cart  shop.CartService/GetCart -> injected grpc:INTERNAL");
+}
+
+TEST(Json, SaysHowAGrpcCallEnded) {
+  SessionReport session = report();
+  RpcRecord& rpc = session.tests[0].reference[0];
+  rpc.flags = kRpcGrpc;
+  rpc.target = "/shop.CartService/GetCart";
+  rpc.open = false;
+  rpc.outcome = RpcOutcome::kAnswered;
+  rpc.grpc_status = 5;
+  rpc.grpc_message = "no such cart";
+  const auto row = nlohmann::json::parse(to_json(session))["tests"][0]["reference"][0];
+  EXPECT_EQ(row["grpc"], "shop.CartService/GetCart");
+  EXPECT_EQ(row["grpc_status"], "NOT_FOUND");
+  EXPECT_EQ(row["grpc_message"], "no such cart");
+  EXPECT_EQ(row["stream_error"], "");
+}
+
 TEST(Json, OfASessionHasTheDocumentedMembersAndNoCredentials) {
   const std::string text = to_json(report());
   const auto json = nlohmann::json::parse(text);
@@ -206,6 +297,27 @@ TEST(Counterexamples, AreReadAsTheyWereWritten) {
   EXPECT_EQ(in->faults[0].stack, out.faults[0].stack);
   EXPECT_TRUE(in->faults[0].opens_connection);
   EXPECT_EQ(in->faults[0].count, 2u);
+}
+
+TEST(Counterexamples, KeepWhatAGrpcFaultIs) {
+  Counterexample out;
+  out.faults = {grpc_fault("grpc:14", "no stock")};
+  const auto in = parse_counterexample(to_json(out));
+  ASSERT_TRUE(in.ok()) << in.error().message;
+  EXPECT_TRUE(in->faults[0].grpc);
+  EXPECT_EQ(in->faults[0].key, out.faults[0].key);
+  EXPECT_NE(in->faults[0].key, "");
+  EXPECT_EQ(in->faults[0].message, "no stock");
+}
+
+TEST(Counterexamples, OfBeforeThereWasGrpcAreRead) {
+  Counterexample out;
+  out.faults = {fault(1, "refused")};
+  auto json = nlohmann::json::parse(to_json(out));
+  for (const char* later : {"grpc", "key", "message"}) json["faults"][0].erase(later);
+  const auto in = parse_counterexample(json.dump());
+  ASSERT_TRUE(in.ok()) << in.error().message;
+  EXPECT_FALSE(in->faults[0].grpc);
 }
 
 TEST(Counterexamples, ThatAreNotValidAreNamedWithWhatWasExpected) {

@@ -75,6 +75,39 @@ TEST(OutcomeText, SaysWhatTheCallerSaw) {
   EXPECT_EQ(outcome_text(RpcRecord{}), "");
 }
 
+RpcRecord grpc_call(uint8_t code, uint16_t status = 200) {
+  RpcRecord rpc = rpc_with(RpcOutcome::kAnswered, status);
+  rpc.flags = kRpcHttp2 | kRpcGrpc;
+  rpc.method = "POST";
+  rpc.target = "/shop.CartService/GetCart";
+  rpc.grpc_status = code;
+  return rpc;
+}
+
+TEST(OutcomeText, OfAGrpcCallIsItsStatusWhateverHttpSays) {
+  EXPECT_EQ(outcome_text(grpc_call(14)), "grpc:UNAVAILABLE");
+  EXPECT_EQ(outcome_text(grpc_call(14)), fault_key(fault("grpc:14")));
+  RpcRecord told = grpc_call(14);
+  told.grpc_message = "try later";
+  EXPECT_EQ(outcome_text(told), outcome_text(grpc_call(14)));
+  EXPECT_NE(outcome_text(grpc_call(13)), outcome_text(grpc_call(14)));
+  EXPECT_EQ(outcome_text(grpc_call(0)), "ok:200:" + to_hex(Hash128{}));
+  EXPECT_EQ(outcome_text(grpc_call(0), true), "ok:200");
+  EXPECT_EQ(outcome_text(grpc_call(kNoGrpcStatus)), "no grpc-status");
+  // A proxy's answer, which clients map.
+  EXPECT_EQ(outcome_text(grpc_call(14, 503)), fault_key(fault("status:503")));
+}
+
+TEST(OutcomeText, OfAStreamThatWasResetNamesTheErrorCode) {
+  RpcRecord rpc = grpc_call(kNoGrpcStatus, 0);
+  rpc.outcome = RpcOutcome::kReset;
+  EXPECT_EQ(outcome_text(rpc), "reset");  // the connection
+  rpc.stream_error = 7;
+  EXPECT_EQ(outcome_text(rpc), "reset:REFUSED_STREAM");
+  rpc.stream_error = 77;
+  EXPECT_EQ(outcome_text(rpc), "reset:error 77");
+}
+
 TEST(OutcomeText, OfAnInjectedFaultIsTheFaultAlsoWhileOpen) {
   RpcRecord rpc;
   rpc.injected = true;
@@ -123,6 +156,32 @@ TEST_F(ObservationTest, FaultsKeepTheirConfiguredOrderAndTheirIds) {
   const std::vector<std::string> expected{"refused", "timeout", "status:500", "status:502",
                                           "status:503"};
   EXPECT_EQ(texts, expected);
+}
+
+TEST_F(ObservationTest, AGrpcCallGetsTheFaultsOfItsProtocol) {
+  ExecutionRecord record = cinema();
+  record.rpcs[1].flags |= kRpcHttp2 | kRpcGrpc;
+  record.rpcs[1].target = "/shop.CartService/GetCart";
+  const Observation out = seen(record);
+  ASSERT_EQ(out.rpcs[1].faults.size(), 5u);
+  EXPECT_EQ(to_text(*outcomes_->fault(out.rpcs[1].faults[0])), "grpc:UNAVAILABLE");
+  EXPECT_EQ(to_text(*outcomes_->fault(out.rpcs[2].faults[0])), "refused");
+  EXPECT_EQ(describe_rpc(record.rpcs[1]), "users -> bookings shop.CartService/GetCart");
+}
+
+TEST_F(ObservationTest, AGrpcStatusWhereNoGrpcIsIsListedAndNotScheduled) {
+  FaultRule rule;
+  rule.inject = {fault("grpc:UNAVAILABLE"), fault("status:503")};
+  config_.faults = {rule};
+  ExecutionRecord record = cinema();
+  record.rpcs[1].flags |= kRpcGrpc;
+  const Observation out = seen(record);
+  EXPECT_EQ(out.rpcs[1].faults.size(), 2u);
+  ASSERT_EQ(out.rpcs[2].faults.size(), 1u);
+  EXPECT_EQ(to_text(*outcomes_->fault(out.rpcs[2].faults[0])), "status:503");
+  ASSERT_EQ(out.not_applicable.size(), 1u);
+  EXPECT_EQ(out.not_applicable.begin()->first, "grpc:UNAVAILABLE at users -> movies GET /movies");
+  EXPECT_TRUE(out.left_out.empty());
 }
 
 TEST_F(ObservationTest, AnRpcWithoutAKnownCauseIsListedAndNotSearched) {

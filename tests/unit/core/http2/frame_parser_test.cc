@@ -295,6 +295,10 @@ TEST(Frames, EveryErrorHasAPhraseOfItsOwn) {
   std::sort(seen.begin(), seen.end());
   EXPECT_EQ(std::unique(seen.begin(), seen.end()), seen.end());
   EXPECT_EQ(describe(Error::kCount), "unknown");
+  EXPECT_EQ(to_name(ErrorCode::kNoError), "NO_ERROR");
+  EXPECT_EQ(to_name(ErrorCode::kRefusedStream), "REFUSED_STREAM");
+  EXPECT_EQ(to_name(ErrorCode::kHttp11Required), "HTTP_1_1_REQUIRED");
+  EXPECT_EQ(to_name(static_cast<ErrorCode>(14)), "");
 }
 
 }  // namespace
