@@ -195,6 +195,7 @@ void name_absent_services(const DaemonClient& client, const std::string& id,
       }
     }
   }
+  if (seen.empty()) return;  // nothing ran: the error that says why was printed
   for (const std::string& text : line.services) {
     const std::string name = text.substr(0, text.find('='));
     if (seen.contains(name)) continue;

@@ -43,8 +43,8 @@ size_t print_task(const TaskContext& task, char* out) {
 using namespace filibuster;
 using namespace filibuster::preload;
 
-// Contexts are texts: "" (not known), "-" (caused by nothing that came in), or the 71 bytes of the
-// incoming request's field. Buffers hold 71 bytes, that of a field 88.
+// Contexts are texts: "" (not known), "-" (caused by nothing that came in), or the kHeaderValueSize
+// bytes of the incoming request's field. Buffers hold as many, that of a field kRuntimeValueSize.
 
 // Does an execution run here? Helpers that cost something ask first.
 FILIBUSTER_ENTRY int filibuster_executing() {
