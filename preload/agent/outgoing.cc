@@ -19,8 +19,7 @@ enum class Carried : uint8_t { kNothing, kOurs, kSiteOnly, kDamaged };
 // Of this lane of this session, and of no execution to come.
 bool is_ours(const Attachment* a, uint32_t current, const RpcContext& context) {
   return context.session == a->lane->session &&
-         context.lane == static_cast<uint16_t>(a->lane->lane) && context.execution <= current &&
-         context.execution != 0;
+         context.lane == static_cast<uint16_t>(a->lane->lane) && context.execution <= current;
 }
 
 CauseOf caused_by(const RpcContext& context, Cause how) {
@@ -96,6 +95,22 @@ void consult_plan(Attachment* a, OutgoingCall* call) {
   call->faulted = true;
 }
 
+// Between executions: it may arrive when the next one has begun, and is not of that one.
+void mark_as_outside(const OutgoingInfo& info, OutgoingCall* call) {
+  if ((info.target.flags & kTargetInApplication) == 0 || !info.head->filibuster.empty()) return;
+  Attachment* a = attach();
+  if (a == nullptr || !own_process() || !lease_fresh(a->lane, now_ns())) return;
+  RpcContext context;
+  context.session = a->lane->session;
+  context.lane = static_cast<uint16_t>(a->lane->lane);
+  // The number may be of the one that is about to begin: the one before is over in any case.
+  const uint32_t last = a->lane->execution.load(std::memory_order_acquire);
+  context.execution = last == 0 ? 0 : last - 1;
+  context.rpc = a->next_rpc();
+  encode_header_line(context, call->header_line);
+  call->insert_header = true;
+}
+
 }  // namespace
 
 std::string_view own_service() {
@@ -128,7 +143,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   uint32_t current = 0;
   uint64_t now = 0;
   Attachment* a = attach_executing(&current, &now);
-  if (a == nullptr) return;
+  if (a == nullptr) return mark_as_outside(info, call);
   LaneMemory* lane = a->lane;
   const uint32_t parts = lane->index_parts;
   const RequestHead& head = *info.head;

@@ -80,7 +80,7 @@ std::string_view value_of(const OutgoingCall& call) {
 }
 
 bool marks(const StreamCall* x) {
-  return x != nullptr && x->call.active && (x->call.insert_header || x->call.overwrite_header);
+  return x != nullptr && (x->call.insert_header || x->call.overwrite_header);
 }
 
 bool carries_runtime_value(const StreamCall* x) {

@@ -12,9 +12,11 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 
 #include "preload/agent/agent.h"
+#include "preload/agent/causality.h"
 #include "tests/unit/agents/fake_agent.h"
 
 extern char** environ;
@@ -248,6 +250,31 @@ void forwards_the_field() {
   pl::incoming_end(incoming, 200);
 }
 
+// What one process sends between executions, another one receives in the next.
+const char* carrier() {
+  return std::getenv("FILIBUSTER_TEST_CARRIER");
+}
+
+void calls_between_executions() {
+  check(pl::attached() && !pl::executing(), "a session, no execution");
+  pl::OutgoingCall call = call_movies("/movies/1");
+  check(!call.active && call.insert_header, "no RPC of an execution, and it says so");
+  check(!call_movies("/movies/1", {}, header_value(call)).insert_header, "one field is enough");
+  std::ofstream(carrier()) << header_value(call);
+}
+
+void receives_what_was_sent_before() {
+  std::string value;
+  std::getline(std::ifstream(carrier()), value);
+  const pl::RequestHead head = get("/movies/1", value);
+  pl::Incoming* incoming = receive(head);
+  check(incoming != nullptr && incoming->late && !incoming->entry, "no entry of this execution");
+  pl::OutgoingCall call = call_movies("/movies/2");
+  check(call.active && (call.flags & kRpcLate) != 0 && !call.faulted, "nor what it causes");
+  answer(&call);
+  pl::incoming_end(incoming, 200);
+}
+
 void body_comes_later() {
   pl::RequestHead head = get("/bookings");
   head.method = "POST";
@@ -296,6 +323,8 @@ const std::map<std::string, void (*)()>& scenarios() {
       {"moves_its_descriptors", moves_its_descriptors},
       {"forged_fields_are_ignored", forged_fields_are_ignored},
       {"forwards_the_field", forwards_the_field},
+      {"calls_between_executions", calls_between_executions},
+      {"receives_what_was_sent_before", receives_what_was_sent_before},
       {"body_comes_later", body_comes_later},
       {"has_no_session", has_no_session},
       {"meets_a_mute_daemon", meets_a_mute_daemon},
@@ -500,6 +529,19 @@ TEST_F(Session, AForwardedFieldProvesTheCause) {
   EXPECT_EQ(first->cause, Cause::kOnlyActive) << "an event loop: the thread proves nothing";
   EXPECT_EQ(second->cause, Cause::kHeader);
   EXPECT_EQ(second->parent_rpc, first->rpc);
+}
+
+TEST_F(Session, WhatWasSentBetweenExecutionsIsOfNone) {
+  const std::string file = scratch_.path() + "/carrier";
+  ASSERT_EQ(::setenv("FILIBUSTER_TEST_CARRIER", file.c_str(), 1), 0);
+  EXPECT_EQ(run("calls_between_executions", hub_->address(), "users"), 0);
+  const ExecutionRecord record = execute("receives_what_was_sent_before");
+  EXPECT_TRUE(record.rpcs.empty());
+  EXPECT_EQ(record.late.size(), 2u);
+  // Also before the first, and after several.
+  for (int i = 0; i < 2; ++i) execute("serves_one_request");
+  EXPECT_EQ(run("calls_between_executions", hub_->address(), "users"), 0);
+  EXPECT_TRUE(execute("receives_what_was_sent_before").rpcs.empty());
 }
 
 TEST_F(Session, APreliminaryIndexIsFinalised) {
