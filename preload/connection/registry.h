@@ -19,6 +19,9 @@ enum class Mark : uintptr_t {
   kNotStream = 1,  // a file, a pipe, an unnamed pair: nothing of it is ours
   kDatagram = 2,
   kListening = 3,
+  // Nothing was sent over it yet: a client connects one only to learn which of its own addresses
+  // leads to a server (RFC 6724 §5), and sends nothing.
+  kConnectedDatagram = 4,
   kLastMark = 15,
 };
 

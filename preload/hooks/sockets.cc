@@ -41,8 +41,7 @@ Connecting before_connect(int fd, const sockaddr* address, socklen_t size) {
   if (!session_present() || !own_process() || !attached()) return now;
   const int type = socket_type(fd);
   if (type == SOCK_DGRAM) {
-    set_mark(fd, Mark::kDatagram);
-    report_datagram(address, size);
+    set_mark(fd, Mark::kConnectedDatagram);
     return now;
   }
   if (type != SOCK_STREAM) return now;

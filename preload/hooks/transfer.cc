@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "preload/agent/raw_syscall.h"
 #include "preload/connection/registry.h"
 #include "preload/connection/request_writer.h"
 #include "preload/connection/server_side.h"
@@ -31,6 +32,14 @@ void note_sequences(Transfer& t) {
   t.response_sequence = t.connection->response_flow.sequence();
 }
 
+void note_connected_datagram(int fd) {
+  sockaddr_storage peer;
+  socklen_t size = sizeof peer;
+  if (!own_process() || raw_syscall(SYS_getpeername, fd, &peer, &size) != 0) return;
+  set_mark(fd, Mark::kDatagram);
+  report_datagram(reinterpret_cast<const sockaddr*>(&peer), size);
+}
+
 }  // namespace
 
 Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool plain) {
@@ -38,7 +47,10 @@ Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool 
   HookScope scope;
   if (scope.pass_through()) return t;
   t.connection = follow(fd);
-  if (!t.connection) return t;
+  if (!t.connection) {
+    if (mark_of(fd) == Mark::kConnectedDatagram) note_connected_datagram(fd);
+    return t;
+  }
   Connection* c = &*t.connection;
   if (c->role == Role::kJoining && !c->given_up.load()) {
     size_t size = 0;
@@ -201,7 +213,9 @@ void after_unseen_receive(const Transfer& t, ssize_t size) {
 void note_datagram(int fd, const void* address, socklen_t size) {
   if (address == nullptr || size < sizeof(sa_family_t)) return;
   HookScope scope;
-  if (scope.pass_through() || mark_of(fd) != Mark::kDatagram || !own_process()) return;
+  if (scope.pass_through() || !own_process()) return;
+  const Mark mark = mark_of(fd);
+  if (mark != Mark::kDatagram && mark != Mark::kConnectedDatagram) return;
   report_datagram(static_cast<const sockaddr*>(address), size);
 }
 

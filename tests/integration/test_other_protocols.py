@@ -73,9 +73,15 @@ UDP_CLIENT = '''
 import http.server, socket, sys
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s, \
+                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(("127.0.0.1", int(sys.argv[2]) ^ 1))  # which address leads there? nothing is sent
             s.settimeout(5)
-            s.sendto(b"counter:1", ("127.0.0.1", int(sys.argv[2])))
+            if sys.argv[3] == "connect":
+                s.connect(("127.0.0.1", int(sys.argv[2])))
+                s.send(b"counter:1")
+            else:
+                s.sendto(b"counter:1", ("127.0.0.1", int(sys.argv[2])))
             good = s.recv(100) == b"counted counter:1"
         self.send_response(200 if good else 500)
         self.send_header("Content-Length", "0"); self.end_headers()
@@ -84,7 +90,8 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 '''
 
 
-def test_a_udp_dependency_passes_untouched_and_is_listed(project):
+@pytest.mark.parametrize("how", ["connect", "sendto"])
+def test_a_udp_dependency_passes_untouched_and_is_listed(project, how):
     project.write("front.py", UDP_CLIENT)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind(("127.0.0.1", 0))
@@ -99,7 +106,7 @@ def test_a_udp_dependency_passes_untouched_and_is_listed(project):
         thread = threading.Thread(target=serve)
         thread.start()
         project.write("filibuster.json", config(
-            [{"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}} {port}"}],
+            [{"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}} {port} {how}"}],
             [probe(url("front"))]))
         run = project.filibuster("run")
         server.sendto(b"end", ("127.0.0.1", port))
@@ -107,6 +114,7 @@ def test_a_udp_dependency_passes_untouched_and_is_listed(project):
     assert run.exit_code == 3, run
     row = dependencies(run, "front")[f"127.0.0.1:{port}"]
     assert "udp" in row["reason"].lower(), row
+    assert f"127.0.0.1:{port ^ 1}" not in dependencies(run, "front"), run
 
 
 TLS_SERVER = '''
