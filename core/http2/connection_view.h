@@ -114,6 +114,8 @@ class ConnectionView {
   // Bytes of DATA that the writer of this direction may send now; below 0 after a smaller
   // SETTINGS_INITIAL_WINDOW_SIZE. Who adds or takes away DATA has to keep the difference himself.
   int64_t window(Direction d, const Stream& stream) const;
+  // The same for all streams together.
+  int64_t connection_window(Direction d) const { return way(d).credit; }
 
  private:
   // A change of the header table's size that its writer has not acknowledged.

@@ -107,6 +107,15 @@ class FrameParser {
   // away when it is complete: the start of a block (or of an unfinished frame header), else
   // position(). At most kMaxHeaderBlock and kMaxBlockFrames frame headers lie in between.
   uint64_t hold_from() const;
+  // The frame that is half read: its header is complete, and bytes_left() of it are to come. nullptr:
+  // none.
+  const FrameHeader* unfinished_frame() const {
+    return bytes_left() == 0 ? nullptr : &frame_;
+  }
+  uint64_t bytes_left() const {
+    if (step_ == Step::kPreface || step_ == Step::kHeader) return 0;
+    return frame_start_ + frame_.size() - position_;
+  }
   const Settings& settings() const { return settings_.now; }
 
  private:

@@ -86,6 +86,18 @@ std::optional<uint32_t> HeaderDecoder::owed_size_update() const {
   return smallest_ < used ? std::optional<uint32_t>(smallest_) : std::nullopt;
 }
 
+void HeaderDecoder::dump_table(Output& out) const {
+  if (inflater_ == nullptr) return;
+  constexpr size_t kStaticEntries = 61;  // RFC 7541 appendix A; the newest entry follows them
+  const size_t size = nghttp2_hd_inflate_get_max_dynamic_table_size(inflater_);
+  write_size_update(static_cast<uint32_t>(size), out);
+  for (size_t i = nghttp2_hd_inflate_get_num_table_entries(inflater_); i > kStaticEntries; --i) {
+    const nghttp2_nv* nv = nghttp2_hd_inflate_get_table_entry(inflater_, i);
+    if (nv == nullptr) return out.fail();
+    write_indexed_literal(text(nv->name, nv->namelen), text(nv->value, nv->valuelen), out);
+  }
+}
+
 Error HeaderDecoder::begin() {
   if (error_ != Error::kNone) return error_;
   list_size_ = 0;
@@ -159,6 +171,12 @@ void write_literal(const Field& field, Output& out) {
   out.append_byte(field.never_indexed ? 0x10 : 0x00);
   write_string(field.name, out);
   write_string(field.value, out);
+}
+
+void write_indexed_literal(std::string_view name, std::string_view value, Output& out) {
+  out.append_byte(0x40);
+  write_string(name, out);
+  write_string(value, out);
 }
 
 size_t literal_size(std::string_view name, std::string_view value) {

@@ -43,6 +43,8 @@ inline constexpr uint64_t kMaxHeaderList = 256 * 1024;
 // (kHeaderMemory) only when they are filled.
 inline constexpr size_t kDecoderMemory = 256 * 1024 + 4096;
 
+class Output;
+
 class HeaderDecoder {
  public:
   // `memory` (aligned to 64 bytes) outlives the decoder. It is not touched before the first block.
@@ -65,6 +67,10 @@ class HeaderDecoder {
   // The reader demands that the next block begin with a table size update to at most this size. Who
   // places a block of his own before it has to begin it so (the writer's own may follow).
   std::optional<uint32_t> owed_size_update() const;
+
+  // Writes a block that gives an empty table of a fresh decoder the size and the entries of this one,
+  // for who goes on decoding in the middle. Between blocks. Nothing, if no block was read yet.
+  void dump_table(Output& out) const;
 
   Error error() const { return error_; }
   uint64_t list_size() const { return list_size_; }  // of the current or last block
@@ -114,6 +120,8 @@ class Output {
 
 // RFC 7541 §6.3, at the beginning of a block.
 void write_size_update(uint32_t size, Output& out);
+// RFC 7541 §6.2.1: the same, entered into the reader's table.
+void write_indexed_literal(std::string_view name, std::string_view value, Output& out);
 // RFC 7541 §6.2.2, §6.2.3: a new name, no Huffman code, no change of the table. `name` in lower
 // case.
 void write_literal(const Field& field, Output& out);

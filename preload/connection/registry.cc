@@ -291,7 +291,7 @@ void share(int fd, int copy) {
     set_mark(copy, mark_of(fd));
     return;
   }
-  if (c->replaced.load()) duplicate_replaced(fd, copy);
+  if (is_replaced(fd)) duplicate_replaced(fd, copy);
   if (entry_of(copy, true) == nullptr || !pin(&*c)) return;
   c->descriptors.fetch_add(1, std::memory_order_acq_rel);
   set_entry(copy, reinterpret_cast<uintptr_t>(&*c));

@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "preload/agent/raw_syscall.h"
+#include "preload/connection/http2/http2.h"
 #include "preload/connection/registry.h"
 #include "preload/connection/request_writer.h"
 #include "preload/connection/server_side.h"
@@ -41,6 +42,15 @@ void note_connected_datagram(int fd) {
 }
 
 }  // namespace
+
+Receiving::Receiving(Connection* connection) {
+  pin(connection);
+  connection_ = Pinned(connection);
+  begin_receive(*connection_);
+}
+Receiving::~Receiving() {
+  if (connection_) end_receive(*connection_);
+}
 
 Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool plain) {
   Transfer t;
@@ -131,7 +141,12 @@ Transfer before_receive(int fd) {
       t.handled = true;
       t.result = -1;
     }
+    if (c.http2.load(std::memory_order_acquire) != nullptr && !t.handled) {
+      t.receiving = Receiving(&c);
+      t.may_be_replaced = false;
+    }
   }
+  if (c.replaced.load()) t.may_be_replaced = false;
   t.replacements = replacements();
   note_sequences(t);
   return t;
@@ -139,7 +154,8 @@ Transfer before_receive(int fd) {
 
 bool must_repeat(Transfer& t, int fd) {
   const uint32_t now = replacements();
-  if (now == t.replacements || !is_replaced(fd)) return false;
+  if (now == t.replacements || !t.may_be_replaced || !is_replaced(fd)) return false;
+  t.may_be_replaced = false;
   t.replacements = now;
   return true;
 }

@@ -11,11 +11,26 @@
 
 namespace filibuster::preload {
 
+// A thread inside a receive of an HTTP/2 client: no fault takes the descriptor away under it.
+class Receiving {
+ public:
+  Receiving() = default;
+  explicit Receiving(Connection* connection);
+  Receiving(Receiving&& other) noexcept = default;
+  Receiving& operator=(Receiving&& other) noexcept = default;
+  ~Receiving();
+
+ private:
+  Pinned connection_;
+};
+
 struct Transfer {
   Pinned connection;  // empty: nothing to do after the original
   uint32_t request_sequence = 0;
   uint32_t response_sequence = 0;
   uint32_t replacements = 0;
+  bool may_be_replaced = true;  // by a fault, while the original waits
+  Receiving receiving;
   bool handled = false;  // the original must not be called; `result` and errno are the call's
   ssize_t result = 0;
 };

@@ -304,4 +304,16 @@ bool inject_after_effect(int fd, OutgoingCall* call, bool head_request) {
   return true;
 }
 
+const char* convert_to_relay(int fd, const OutgoingCall& call, const RelayState& state,
+                             const char* table) {
+  Replacement plan;
+  if (const char* why = prepare(fd, &plan)) return why;
+  if (!hand_off_relay(call, state, table, plan.pair.held, plan.original)) {
+    abandon(&plan);
+    return "no daemon to relay the connection";
+  }
+  replace(plan, 0, 0, 0);
+  return nullptr;
+}
+
 }  // namespace filibuster::preload

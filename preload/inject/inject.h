@@ -42,6 +42,12 @@ bool inject_before_effect(int fd, OutgoingCall* call, bool head_request);
 // stays silent. Same result and the same events.
 bool inject_after_effect(int fd, OutgoingCall* call, bool head_request);
 
+// One stream of an HTTP/2 connection is to fail: replaces the descriptor and hands the other end of the
+// pair with the real connection to the daemon's relay (core/protocol/relay.h). The descriptor is used
+// on as before. nullptr: done. Else why not, and nothing has changed. Reports nothing.
+const char* convert_to_relay(int fd, const OutgoingCall& call, const RelayState& state,
+                             const char* table);
+
 // --- replaced descriptors ---------------------------------------------------------------------
 
 // Descriptors that are replaced now, and replacements ever made in this process.

@@ -1,16 +1,150 @@
-// A fault in a stream: its connection is converted, that is handed to a relay in the daemon
-// (core/protocol/relay.h). Owner of the request flow.
+// A fault in a stream: its connection is converted once, that is handed to a relay in the daemon
+// (core/protocol/relay.h), and goes on over one end of a pair, with the same view of both
+// directions. Owner of the request flow.
+#include "core/protocol/relay.h"
+#include "preload/agent/raw_syscall.h"
 #include "preload/connection/http2/http2.h"
 #include "preload/connection/http2/http2_connection.h"
+#include "preload/connection/transmit.h"
+#include "preload/inject/inject.h"
+#include "preload/memory/pool.h"
 
 namespace filibuster::preload {
+namespace {
+
+using http2::Direction;
+
+// A thread inside a receive that does not block is out of it in microseconds.
+constexpr uint64_t kReceiversWaitNs = 100'000'000;
+// How long a receive waits for a conversion: two system calls for each epoll registration.
+constexpr uint64_t kConversionWaitNs = 1'000'000'000;
+
+// The entries of a table of 64 KiB, each with its lengths.
+constexpr size_t kMaxTable = 96 * 1024;
+struct TableRoom {
+  char bytes[kMaxTable];
+};
+Pool<TableRoom, 1, 64> g_table_rooms;
+
+class TableLease {
+ public:
+  TableLease() : room_(g_table_rooms.take()) {}
+  ~TableLease() {
+    if (room_ != nullptr) g_table_rooms.give(room_);
+  }
+  TableLease(const TableLease&) = delete;
+  explicit operator bool() const { return room_ != nullptr; }
+  char* bytes() { return room_->bytes; }
+
+ private:
+  TableRoom* room_;
+};
+
+bool wait_for_receivers(const Http2Connection& h) {
+  const uint64_t deadline = monotonic_ns() + kReceiversWaitNs;
+  while (h.receivers.load() != 0) {
+    if (monotonic_ns() > deadline) return false;
+    raw_syscall(SYS_sched_yield);
+  }
+  return true;
+}
+
+// In the lock. What the relay has to know to go on; nullptr, or why it cannot.
+const char* describe_state(Http2Connection& h, RelayState* state, char* table) {
+  const http2::ConnectionView& view = h.view;
+  const http2::FrameParser& responses = view.parser(Direction::kResponses);
+  // A frame header or a header block of which the application has a part would have to be decoded
+  // by two; of a frame that carries state the relay would not learn.
+  if (responses.hold_from() != responses.position()) return "a frame of a response was half read";
+  const http2::FrameHeader* half = responses.unfinished_frame();
+  if (half != nullptr && half->type != http2::FrameType::kData)
+    return "a frame of the server was half read";
+  state->response_bytes_left = responses.bytes_left();
+  state->client_window = view.connection_window(Direction::kResponses);
+  uint32_t ending = 0;  // the stream whose answer ends with the frame that is half read
+  if (half != nullptr) {
+    state->client_window -= half->length;
+    if (half->has(http2::kFlagEndStream)) ending = half->stream;
+  }
+  const http2::Settings& client = view.settings_for(Direction::kResponses);
+  state->client_max_frame_size = client.max_frame_size;
+  state->client_initial_window = client.initial_window_size;
+  state->server_max_frame_size = view.settings_for(Direction::kRequests).max_frame_size;
+  state->last_request = h.last_released;
+  state->server_settings_seen = h.server_settings_seen ? 1 : 0;
+  h.view.for_each_stream([&](const http2::Stream& stream) {
+    if (stream.id <= h.last_released && stream.id != ending &&
+        stream.half(Direction::kResponses) != http2::Half::kEnded) {
+      ++state->open_requests;
+    }
+  });
+  http2::Output dump(table, kMaxTable);
+  view.decoder(Direction::kResponses).dump_table(dump);
+  if (!dump.ok()) return "the header table of the responses is too large";
+  state->table_size = static_cast<uint32_t>(dump.size());
+  return nullptr;
+}
+
+const char* convert_alone(Connection& c, Http2Connection& h, int fd, const StreamCall& x) {
+  TableLease table;
+  if (!table) return "no memory for the header table";
+  const bool was_rewriting = h.rewriting;
+  if (!was_rewriting && !begin_rewriting(c, h)) return "no memory to write header blocks anew";
+  RelayState state;
+  if (!h.lock.acquire()) return "the state of the connection could not be had";
+  const char* why = h.view.lost() ? "the connection is not followed any more"
+                                  : describe_state(h, &state, table.bytes());
+  h.lock.release();
+  if (why == nullptr) why = convert_to_relay(fd, x.call, state, table.bytes());
+  if (why != nullptr) {
+    if (!was_rewriting) abandon_rewriting(c, h);
+    return why;
+  }
+  c.cookie = socket_cookie(fd);
+  h.converted = true;
+  g_faults_fired.store(true);
+  return nullptr;
+}
+
+const char* convert(Connection& c, Http2Connection& h, int fd, const StreamCall& x) {
+  // A thread that reads meanwhile would read the real connection, past the relay.
+  h.converting.store(true);
+  const char* why = "another thread was waiting in a read of the connection";
+  if (wait_for_receivers(h)) {
+    why = "another thread was reading the connection";
+    if (c.response_flow.acquire()) {
+      why = convert_alone(c, h, fd, x);
+      c.response_flow.release();
+    }
+  }
+  h.converting.store(false);
+  return why;
+}
+
+}  // namespace
 
 void begin_fault(Connection& c, Http2Connection& h, int fd) {
-  (void)c;
-  (void)fd;
   StreamCall* x = h.front()->call;
-  report_fault(x->call, FaultHow::kNotInjected, "a stream of HTTP/2");
+  const char* why = convert(c, h, fd, *x);
+  if (why == nullptr) return;
+  report_fault(x->call, FaultHow::kNotInjected, why);
   x->call.faulted = false;
+}
+
+void begin_receive(Connection& c) {
+  Http2Connection& h = *c.http2.load(std::memory_order_acquire);
+  h.receivers.fetch_add(1);
+  if (!h.converting.load()) return;
+  const uint64_t deadline = monotonic_ns() + kConversionWaitNs;
+  while (h.converting.load() && monotonic_ns() < deadline) {
+    h.receivers.fetch_sub(1);
+    raw_syscall(SYS_sched_yield);
+    h.receivers.fetch_add(1);
+  }
+}
+
+void end_receive(Connection& c) {
+  c.http2.load(std::memory_order_acquire)->receivers.fetch_sub(1);
 }
 
 }  // namespace filibuster::preload

@@ -98,6 +98,7 @@ struct Http2Connection final : http2::ConnectionListener {
   RewriteRoom* rewrite = nullptr;
   http2::BlockRewriter rewriter{nullptr, 0};
   alignas(KeptBlock) char block_memory[sizeof(KeptBlock) * kMaxKeptBlocks];
+  // Both of c.writer.wire.
   EditedStream::Edit edits[kMaxWireEdits];
   char edit_bytes[kWireEditBytes];
   char literals[kLiteralsSize];
@@ -124,5 +125,7 @@ void give_up_http2(Connection& c, http2::Error error);
 void begin_fault(Connection& c, Http2Connection& h, int fd);
 // From the next block that leaves on. False: no memory for it.
 bool begin_rewriting(Connection& c, Http2Connection& h);
+// Before any was.
+void abandon_rewriting(Connection& c, Http2Connection& h);
 
 }  // namespace filibuster::preload

@@ -114,4 +114,11 @@ bool begin_rewriting(Connection& c, Http2Connection& h) {
   return true;
 }
 
+void abandon_rewriting(Connection& c, Http2Connection& h) {
+  c.writer.wire.use(h.edits, kMaxWireEdits, h.edit_bytes, sizeof h.edit_bytes);
+  g_rewrite_rooms.give(h.rewrite);
+  h.rewrite = nullptr;
+  h.rewriting = false;
+}
+
 }  // namespace filibuster::preload

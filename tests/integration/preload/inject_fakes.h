@@ -73,6 +73,9 @@ bool hand_off(const OutgoingCall&, HandOffKind kind, bool, int held, int real) {
   if (real >= 0) release_descriptor(real);
   return true;
 }
+bool hand_off_relay(const OutgoingCall& call, const RelayState&, const char*, int held, int real) {
+  return hand_off(call, HandOffKind::kRelay, false, held, real);
+}
 uint32_t lane_options() {
   return fake::options;
 }
