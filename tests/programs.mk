@@ -22,6 +22,19 @@ $(BUILD)/tests/java/%.class: tests/programs/java/%.java
 	$(JDK)/bin/javac -nowarn -g:source,lines -d $(@D) $<
 JAVA_PROGRAMS := $(patsubst tests/programs/java/%.java,$(BUILD)/tests/java/%.class,$(wildcard tests/programs/java/*.java))
 
+# gRPC in C++ and Python, from one interface.
+CALLS := $(BUILD)/tests/http2
+CALLS_STUBS := $(addprefix $(CALLS)/calls,.pb.cc .pb.h .grpc.pb.cc .grpc.pb.h _pb2.py _pb2_grpc.py)
+$(CALLS_STUBS) &: tests/programs/http2/calls.proto
+	@mkdir -p $(CALLS)
+	protoc -I$(<D) --cpp_out=$(CALLS) --grpc_out=$(CALLS) --plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin $(<F)
+	protoc -I$(<D) --python_out=$(CALLS) --grpc_out=$(CALLS) --plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin $(<F)
+$(CALLS)/calls%.o: $(CALLS)/calls%.cc $(CALLS_STUBS)
+	$(CXX) -std=c++20 $(OPT) -I$(CALLS) -c $< -o $@
+$(CALLS)/%: tests/programs/http2/%.cc $(CALLS)/calls.pb.o $(CALLS)/calls.grpc.pb.o
+	$(CXX) -std=c++20 $(OPT) -isystem $(CALLS) -Wall -Wextra -Werror -o $@ $^ -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lpthread
+CALLS_PROGRAMS := $(CALLS)/calls_server $(CALLS)/calls_client
+
 .PHONY: test-programs bench-programs
-test-programs: $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/lib/libtorture.so
+test-programs: $(CALLS_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench

@@ -14,7 +14,7 @@ namespace filibuster {
 
 inline constexpr uint64_t kLaneMagic = 0x454e414c42494c46ull;  // "FLIBLANE"
 inline constexpr uint64_t kLeaseNs = 1'000'000'000;            // a fault fires only under this
-inline constexpr uint32_t kMaxPlanEntries = 1024;
+inline constexpr uint32_t kMaxPlanEntries = 2048;
 inline constexpr uint32_t kMaxTargets = 512;
 inline constexpr uint32_t kCounterSlots = 1u << 16;
 inline constexpr uint32_t kSiteSlots = 1u << 13;
