@@ -10,6 +10,10 @@ $(BUILD)/tests/programs/%: tests/programs/%.cc tests/programs/http_text.h
 $(BUILD)/tests/inject_probe: $(PROBE_SRC) $(wildcard preload/inject/*.h) tests/integration/preload/inject_fakes.h
 	@mkdir -p $(@D)
 	$(CXX) -I. -isystem /usr/share/include $(CXXFLAGS) $(SANFLAGS) -o $@ $(PROBE_SRC) -lpthread
+# Stands between real clients and servers and a hub with its relay.
+$(BUILD)/tests/relay_proxy: $(BUILD)/obj/tests/integration/relay/relay_proxy.o $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
+	@mkdir -p $(@D)
+	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ -lgtest $(DAEMON_LIBS)
 $(BUILD)/tests/preload_bench: tests/bench/preload_bench.cc
 	@mkdir -p $(@D)
 	$(CXX) -I. $(CXXFLAGS) -o $@ $< -lpthread
@@ -36,5 +40,5 @@ $(CALLS)/%: tests/programs/http2/%.cc $(CALLS)/calls.pb.o $(CALLS)/calls.grpc.pb
 CALLS_PROGRAMS := $(CALLS)/calls_server $(CALLS)/calls_client
 
 .PHONY: test-programs bench-programs
-test-programs: $(CALLS_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/lib/libtorture.so
+test-programs: $(CALLS_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench

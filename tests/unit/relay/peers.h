@@ -77,6 +77,12 @@ class Session {
     const uint8_t* data = nullptr;
     for (ssize_t n; (n = nghttp2_session_mem_send(session, &data)) > 0;) {
       out.emplace_back(reinterpret_cast<const char*>(data), static_cast<size_t>(n));
+      const uint8_t type = data[3];
+      const uint32_t error =
+          type == NGHTTP2_RST_STREAM ? http2::read_u32(out.back().data() + 9) : 0;
+      // No session sends a GOAWAY of its own accord here.
+      healthy = healthy && type != NGHTTP2_GOAWAY && error != NGHTTP2_PROTOCOL_ERROR &&
+                error != NGHTTP2_FLOW_CONTROL_ERROR && error != NGHTTP2_STREAM_CLOSED;
     }
     return out;
   }
@@ -119,7 +125,7 @@ class Session {
   std::map<int32_t, Received> streams;
   std::vector<int32_t> requests;   // server: complete heads, in order
   std::vector<std::string> lines;  // goaway, ping
-  bool healthy = true;
+  bool healthy = true;             // it has found no fault with what it received
   int32_t goaway_last = -1;
 
  private:
