@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "core/fault/fault.h"
 #include "core/protocol/relay.h"
@@ -21,7 +22,9 @@ struct FaultedStream {
   };
   StreamOrder order;
   FaultSpec fault;
-  bool cancelled = false;  // its outcome is RST_STREAM(CANCEL), whatever was planned
+  // Its outcome is an RST_STREAM, whatever was planned.
+  bool cancelled = false;
+  http2::ErrorCode cancel_code = http2::ErrorCode::kCancel;
   Phase phase = Phase::kOrdered;
   bool forwarded = false;      // after effect: the server sees the request
   bool request_ended = false;  // END_STREAM of the client
@@ -76,10 +79,11 @@ class OpenStreams {
       --old_;
     }
   }
-  bool any() const { return uncounted_ || old_ > 0 || !ids_.empty(); }
-  bool any_but(uint32_t id) const {
-    return uncounted_ || old_ > 0 || ids_.size() > (ids_.contains(id) ? 1 : 0);
-  }
+  bool any() const { return more_than(0); }
+  bool any_but(uint32_t id) const { return more_than(ids_.contains(id) ? 1 : 0); }
+  bool more_than(size_t count) const { return uncounted_ || old_ + ids_.size() > count; }
+  // Those that the relay has seen the beginning of, from `first` on, ascending.
+  std::vector<uint32_t> from(uint32_t first) const { return {ids_.lower_bound(first), ids_.end()}; }
 
  private:
   static constexpr size_t kMost = 65536;

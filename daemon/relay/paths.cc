@@ -42,11 +42,15 @@ FramePath::Action Relay::Requests::begin(const http2::FrameHeader& frame) {
   const uint32_t id = frame.stream;
   if (id == 0) return frame.type == FrameType::kWindowUpdate ? Action::kHold : Action::kPass;
   if (relay->dead(id)) return Action::kDrop;
+  const Stream* stream = relay->find(id);
   if (frame.type == FrameType::kHeaders && id > relay->last_seen_) {
     relay->last_seen_ = id;
+    if (stream == nullptr && id > relay->server_last_) {
+      relay->refuse(id);
+      return Action::kDrop;
+    }
     relay->open_.open(id);
   }
-  const Stream* stream = relay->find(id);
   return stream != nullptr && stream->closed_at_server() ? Action::kDrop : Action::kPass;
 }
 
@@ -154,6 +158,7 @@ FramePath::Action Relay::Responses::begin(const http2::FrameHeader& frame) {
   switch (frame.type) {
     case FrameType::kHeaders:
     case FrameType::kPushPromise:
+    case FrameType::kGoaway:
       return Action::kHold;
     case FrameType::kData:
       if (away) return Action::kDrop;
@@ -169,6 +174,10 @@ FramePath::Action Relay::Responses::begin(const http2::FrameHeader& frame) {
 }
 
 void Relay::Responses::take(const http2::FrameHeader& frame, std::string_view bytes) {
+  if (frame.type == FrameType::kGoaway) {
+    relay->pass_goaway(goaway_last, goaway_error, std::string(bytes));
+    return;
+  }
   if (frame.type != FrameType::kHeaders && frame.type != FrameType::kPushPromise) {
     const uint32_t size = frame.type == FrameType::kData ? frame.length : 0;
     relay->wait(frame.stream, size, bytes);
@@ -212,6 +221,10 @@ void Relay::Responses::on_block(const http2::HeaderBlock&) {
 void Relay::Responses::on_block_bytes(const char* data, size_t size) {
   const http2::Error error = decoder.feed(data, size, this);
   if (error != http2::Error::kNone) parser().fail(error);
+}
+
+void Relay::Responses::on_goaway(uint32_t last_stream, uint32_t) {
+  goaway_last = last_stream;
 }
 
 void Relay::Responses::on_field(const http2::Field& field) {

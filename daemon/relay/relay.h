@@ -20,6 +20,10 @@
 // nothing that the server's encoder could refer to, and no change of the table's size that was
 // under way at the hand-off matters (RFC 7541 §4.2).
 //
+// A GOAWAY of the server names the last stream that it has taken: streams that it never saw are
+// higher. Their client would send them again elsewhere; so the number is raised to them, and what
+// is in between and was not taken is refused one by one (RFC 9113 §6.8, §8.7).
+//
 // 'Reset' resets the whole connection only where no other stream is open: law 3, a fault hits the
 // one RPC that it was meant for. Else, it is an RST_STREAM(INTERNAL_ERROR).
 #pragma once
@@ -90,7 +94,11 @@ class Relay {
   ByteQueue& to_server() { return to_server_; }
   bool reset() const { return reset_; }
   bool finished() const;
-  // Answers of ours are still to be placed, and can be.
+  // The server has said that it leaves, and the client does not know its last stream: retire()
+  // before its end is passed on.
+  bool leaving() const { return server_last_ != http2::kLargestWindow && !retiring_; }
+  // The server's end is not to be passed on yet: answers of ours are to be placed, and can be, or
+  // nobody waits but for silences.
   bool answering() const;
 
  private:
@@ -127,6 +135,7 @@ class Relay {
     void on_data_end(uint32_t stream, uint32_t flow_controlled, bool end) override;
     void on_reset(uint32_t stream, uint32_t error_code) override;
     void on_settings(const http2::SettingsFrame&) override { settings_seen = true; }
+    void on_goaway(uint32_t last_stream, uint32_t error_code) override;
     void on_field(const http2::Field& field) override;
     void write_anew();
 
@@ -140,7 +149,8 @@ class Relay {
     std::unique_ptr<char, Free> memory;
     http2::HeaderDecoder decoder;
     http2::BlockRewriter rewriter;
-    http2::HeaderBlock block;  // the last one
+    http2::HeaderBlock block;                    // the last one
+    uint32_t goaway_last = 0, goaway_error = 0;  // of the GOAWAY that is held
   };
   // A frame of the server that waits for the client's window, or for such a frame of its stream.
   struct Waiting {
@@ -153,6 +163,12 @@ class Relay {
   void fail(const std::string& why);
 
   void take_order(uint32_t id, const StreamOrder& order);
+  // The GOAWAY of the server: `last` is the last stream that it has taken.
+  void pass_goaway(uint32_t last, uint32_t error, std::string bytes);
+  // A stream without an order that the server does not take.
+  void refuse(uint32_t id);
+  // The same of one whose fault follows its effect.
+  void not_taken(Stream* stream);
   Stream* find(uint32_t id);
   bool dead(uint32_t id) const;  // nothing of it passes, in either direction
   void advance(Stream* stream, bool quiet);
@@ -188,6 +204,11 @@ class Relay {
   uint32_t last_seen_;  // highest stream of the client
   uint64_t now_ns_ = 0;
 
+  // By the server's GOAWAY: the last stream that it takes where the client was not told so; and
+  // what the client was told.
+  uint32_t server_last_ = http2::kLargestWindow;
+  uint32_t goaway_last_ = http2::kLargestWindow;
+
   bool retiring_ = false;
   bool goaway_due_ = false;
   uint32_t last_taken_ = 0;  // when it was retired
@@ -201,7 +222,7 @@ class Relay {
   std::deque<Waiting> waiting_;
   size_t waiting_bytes_ = 0;
 
-  std::vector<uint32_t> resets_to_server_;
+  std::vector<uint32_t> resets_to_server_, refused_;
   // Something may have to be placed; else a frame's end is nothing to look at.
   bool client_due_ = false;
   bool server_due_ = false;

@@ -202,7 +202,11 @@ Relays::Next Relays::go_on(Connection* c, uint64_t now_ns) {
   if (client.broken) return Next::kResetServer;
   const bool sent = relay.to_client().empty();
   if (relay.reset() && sent) return Next::kResetClient;
-  if (server.ended && sent && !relay.answering() && !client.shut) {
+  if (server.ended && sent && (!relay.answering() || server.broken) && !client.shut) {
+    if (relay.leaving()) {
+      relay.retire();
+      flush(c);
+    }
     if (server.broken) return Next::kResetClient;
     ::shutdown(client.fd.get(), SHUT_WR);
     client.shut = true;

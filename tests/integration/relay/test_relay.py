@@ -63,7 +63,7 @@ def web(tmp_path_factory):
         http {{
           access_log {root}/access.log; client_body_temp_path {root}/body; proxy_temp_path {root}/proxy;
           fastcgi_temp_path {root}/f; uwsgi_temp_path {root}/u; scgi_temp_path {root}/s;
-          client_max_body_size 100m; http2_max_concurrent_streams 1000;
+          client_max_body_size 100m; http2_max_concurrent_streams 1000; keepalive_requests 100000;
           server {{ listen 127.0.0.1:{port} http2; root {root}; }}
         }}""")
     nginx = shutil.which("nginx") or "/usr/sbin/nginx"
