@@ -152,6 +152,7 @@ Result<std::string> configuration_text(const CommandLineConfiguration& from) {
   }
   Json config{{"version", 1}, {"services", std::move(services)}};
   config["tests"] = Json::array({{{"name", test_name(from.command)}, {"command", from.command}}});
+  if (!from.descriptors.empty()) config["descriptors"] = from.descriptors;
   if (!from.faults.empty()) {
     config["faults"] = Json::array({{{"on", Json::object()}, {"inject", from.faults}}});
   }

@@ -17,6 +17,7 @@ struct CommandLineConfiguration {
   std::vector<std::string> third_parties;  // NAME=HOST:PORT
   std::vector<std::string> faults;         // text as in the configuration, for every RPC
   std::vector<std::string> command;        // the test
+  std::vector<std::string> descriptors{};  // files of protoc --descriptor_set_out
 };
 // The Error is one of usage.
 Result<std::string> configuration_text(const CommandLineConfiguration& from);

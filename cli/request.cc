@@ -41,12 +41,14 @@ Result<Json> session_request(const char* mode, const SessionOptions& options,
                              const Client& client) {
   const CommandLineConfiguration& line = options.command_line;
   const bool described =
-      !line.services.empty() || !line.ports.empty() || !line.third_parties.empty();
+      !line.services.empty() || !line.ports.empty() || !line.third_parties.empty() ||
+      !line.descriptors.empty();
   Json request = envelope(mode, options, client);
   if (!options.config_file.empty() && (options.has_command || described)) {
     return Error{"-c FILE describes services and tests; leave out " +
                  std::string(options.has_command ? "the command after '--'"
-                                                 : "--service, --port and --third-party")};
+                                                 : "--service, --port, --third-party and "
+                                                   "--descriptors")};
   }
   if (options.has_command || described) {
     if (line.command.empty()) {

@@ -252,6 +252,11 @@ void declare_source_options(CLI::App& app, SessionOptions* options) {
   app.add_option("--third-party", line->third_parties, "a service outside the application")
       ->type_name("NAME=HOST:PORT")
       ->allow_extra_args(false);
+  app.add_option("--descriptors", line->descriptors,
+                 "what protoc --include_imports --descriptor_set_out wrote: arguments of gRPC calls "
+                 "are read with it (repeatable)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   app.add_option("--test", options->tests, "only this test of the configuration (repeatable)")
       ->type_name("NAME")
       ->allow_extra_args(false);

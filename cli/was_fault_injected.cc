@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/daemon_client.h"
 #include "cli/verb.h"
@@ -11,7 +12,27 @@ namespace {
 
 struct Question {
   std::string service, method, path, grpc, fault;
+  std::vector<std::string> arguments;  // NAME=VALUE
 };
+
+// {"code": "DAILY", "cart": {"id": "c1"}} for code=DAILY and cart.id=c1; "" for none.
+Result<std::string> arguments_of(const std::vector<std::string>& texts) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return Error{"--argument " + text + ": expected NAME=VALUE, for example code=DAILY"};
+    nlohmann::json* place = &out;
+    std::istringstream names(text.substr(0, equals));
+    for (std::string name; std::getline(names, name, '.');) {
+      if (!place->is_object() && !place->is_null())
+        return Error{"--argument " + text + ": another one gives '" + name + "' a value"};
+      place = &(*place)[name];
+    }
+    *place = text.substr(equals + 1);
+  }
+  return out.empty() ? std::string() : out.dump();
+}
 
 // The daemon's own words, or what else came.
 std::string refusal(const nlohmann::json& body, const std::string& text) {
@@ -28,10 +49,12 @@ int ask(const Question& question) {
   if (url == nullptr || *url == '\0') {
     return complain(kEnvironment, "not under filibuster: FILIBUSTER_URL is not set");
   }
+  Result<std::string> arguments = arguments_of(question.arguments);
+  if (!arguments) return complain(kUsage, arguments.error().message);
   std::string query =
       query_argument("service", question.service) + query_argument("method", question.method) +
       query_argument("path", question.path) + query_argument("grpc", question.grpc) +
-      query_argument("fault", question.fault);
+      query_argument("arguments", arguments.value()) + query_argument("fault", question.fault);
   if (!query.empty()) query[0] = '?';
   const Result<Answer> answer =
       DaemonClient(url, token == nullptr ? "" : token).get("/v1/fault-injected" + query, 30);
@@ -39,6 +62,7 @@ int ask(const Question& question) {
   const auto body = nlohmann::json::parse(answer->body, nullptr, false);
   if (answer->status == 400)
     return complain(kUsage, refusal(body, answer->body));
+  if (answer->status == 409) return complain(kEnvironment, refusal(body, answer->body));
   if (answer->status != 200 || !body.is_object() || !body.contains("injected") ||
       !body["injected"].is_boolean()) {
     return complain(kEnvironment, "the daemon answered " + std::to_string(answer->status));
@@ -56,6 +80,10 @@ Work declare(CLI::App& app) {
   app.add_option("--grpc", question->grpc,
                  "the gRPC method, as in shop.CartService/GetCart, or its service; * and ? match")
       ->type_name("NAME");
+  app.add_option("--argument", question->arguments,
+                 "a field of the request of a gRPC method and its value, as in code=DAILY or "
+                 "cart.id=c1 (repeatable; needs 'descriptors' in the configuration)")
+      ->type_name("NAME=VALUE");
   app.add_option("--fault", question->fault, "the fault: refused, status:503, grpc:UNAVAILABLE, ...")
       ->type_name("FAULT");
   return [question](const Invocation&) { return ask(*question); };

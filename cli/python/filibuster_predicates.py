@@ -25,11 +25,12 @@ _TIMEOUT = 30  # seconds
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def was_fault_injected(service=None, method=None, path=None, fault=None, grpc=None) -> bool:
+def was_fault_injected(service=None, method=None, path=None, fault=None, grpc=None, arguments=None) -> bool:
     """Was a fault injected in the running execution, into an RPC to `service` with `method` and `path`
     ('*' and '?' match), and is it `fault` ("refused", "status:503", "grpc:UNAVAILABLE", ...)? What is
     None matches anything. `grpc` is a gRPC method as in "shop.CartService/GetCart", or its service
-    alone; `method` may be "GetCart".
+    alone; `method` may be "GetCart". `arguments` are fields of its request, as in {"code": "DAILY"} (the
+    configuration must name `descriptors`).
 
     Raises RuntimeError if the daemon of the execution does not answer, or if it does not understand
     the question: a guess would make the test's verdict worthless.
@@ -37,7 +38,8 @@ def was_fault_injected(service=None, method=None, path=None, fault=None, grpc=No
     url = os.environ.get("FILIBUSTER_URL")
     if not url:
         return False
-    asked = {"service": service, "method": method, "path": path, "fault": fault, "grpc": grpc}
+    asked = {"service": service, "method": method, "path": path, "fault": fault, "grpc": grpc,
+             "arguments": json.dumps(arguments) if arguments else None}
     query = urllib.parse.urlencode({name: value for name, value in asked.items() if value is not None})
     request = urllib.request.Request(
         url + "/v1/fault-injected?" + query,

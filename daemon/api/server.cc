@@ -55,7 +55,8 @@ Json to_json_row(const InjectedFault& fault) {
   return {{"fault", fault.fault},   {"caller", fault.caller},      {"service", fault.service},
           {"method", fault.method}, {"path", fault.path},          {"call_site", fault.call_site},
           {"count", fault.count},   {"index", to_hex(fault.index)}, {"message", fault.message},
-          {"grpc", fault.grpc ? call_name(fault.method, fault.path, true) : ""}};
+          {"grpc", fault.grpc ? call_name(fault.method, fault.path, true) : ""},
+          {"arguments", Json::parse(redact_object(fault.arguments))}};
 }
 
 Json to_json_row(const RpcRecord& rpc) {
@@ -66,6 +67,7 @@ Json to_json_row(const RpcRecord& rpc) {
           {"grpc", rpc.is_grpc() ? redact(call_name(rpc, rpc.target)) : ""},
           {"grpc_status", grpc_status_name(rpc)},
           {"grpc_message", redact(rpc.grpc_message)},
+          {"arguments", Json::parse(redact_object(rpc.arguments))},
           {"cause", cause_name(rpc.cause)}, {"outcome", outcome_text(rpc)},
           {"injected", rpc.injected},       {"stack", rpc.stack_text}};
 }
@@ -74,7 +76,7 @@ Json to_json_row(const RpcRecord& rpc) {
 Result<FaultQuery> read_query(const httplib::Request& request) {
   FaultQuery query{request.get_param_value("service"), request.get_param_value("method"),
                    request.get_param_value("path"), request.get_param_value("fault"),
-                   request.get_param_value("grpc")};
+                   request.get_param_value("grpc"), request.get_param_value("arguments")};
   if (!query.fault.empty()) {
     const auto fault = parse_fault_text(query.fault);
     if (!fault) return fault.error();
@@ -209,8 +211,13 @@ void ApiServer::State::routes() {
     if (!query) return answer_error(response, 400, query.error().message);
     Json rows = Json::array();
     if (const auto running = current()) {
-      for (const InjectedFault& fault : running->injected(query.value()))
-        rows.push_back(to_json_row(fault));
+      const auto found = running->injected(query.value());
+      if (!found) return answer_error(response, 400, found.error().message);
+      for (const InjectedFault& fault : found->faults) rows.push_back(to_json_row(fault));
+      if (rows.empty() && !found->unknown.empty()) {
+        return answer_error(response, 409, "the arguments of a faulted call are not known: " +
+                                               found->unknown);
+      }
     }
     answer(response, 200, {{"injected", !rows.empty()}, {"faults", rows}});
   });

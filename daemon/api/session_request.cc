@@ -99,6 +99,19 @@ void read_lint_options(const Json& json, ParsedRequest* out) {
   }
 }
 
+void load_descriptors(ParsedRequest* out) {
+  const Config& config = out->request.config;
+  if (config.descriptors.empty()) return;
+  auto descriptors = std::make_shared<DescriptorSet>();
+  for (const DescriptorFile& file : config.descriptors) {
+    if (auto added = descriptors->add(file.path); !added) {
+      out->errors.push_back(
+          {config.path, file.line, file.column, "'descriptors': " + added.error().message});
+    }
+  }
+  out->request.descriptors = std::move(descriptors);
+}
+
 void choose_tests(const std::vector<std::string>& names, ParsedRequest* out) {
   const Config& config = out->request.config;
   const std::string file = config.path;
@@ -169,6 +182,7 @@ ParsedRequest parse_session_request(const std::string& body) {
       return out;
     }
     request.config = std::move(parsed.config);
+    load_descriptors(&out);
     if (request.mode == Mode::kReplay) {
       request.config.index_parts = index_parts;
       if (nondeterminism) request.config.nondeterminism = std::move(*nondeterminism);

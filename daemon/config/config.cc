@@ -61,6 +61,26 @@ void read_tests(Reader& reader, const SourceNode& node, Draft* draft) {
   }
 }
 
+void read_descriptor_file(Reader& reader, const SourceNode& node, Draft* draft) {
+  const auto text = reader.text(node, "a file of 'descriptors'");
+  if (!text) return;
+  if (text->empty()) {
+    reader.error(node.offset, "a file of 'descriptors' is empty");
+    return;
+  }
+  const SourcePosition place = reader.place_of(node);
+  const std::filesystem::path path = std::filesystem::path(draft->config.directory) / *text;
+  draft->config.descriptors.push_back({path.lexically_normal().string(), place.line, place.column});
+}
+
+void read_descriptors(Reader& reader, const SourceNode& node, Draft* draft) {
+  if (node.kind != Kind::kArray) {  // one file needs no brackets
+    read_descriptor_file(reader, node, draft);
+    return;
+  }
+  for (const SourceNode& child : node.children) read_descriptor_file(reader, child, draft);
+}
+
 constexpr Key<Draft> kHookKeys[] = {
     {"before_execution", false,
      [](Reader& reader, const SourceNode& node, Draft* out) {
@@ -142,6 +162,7 @@ constexpr Key<Draft> kKeys[] = {
     {"nondeterminism", false, read_nondeterminism},
     {"default_faults", false, read_switch<&Config::default_faults>},
     {"fault_test_calls", false, read_switch<&Config::fault_test_calls>},
+    {"descriptors", false, read_descriptors},
     {"hooks", false,
      [](Reader& reader, const SourceNode& node, Draft* out) {
        read_object<Draft>(reader, node, "'hooks'", kHookKeys, out);

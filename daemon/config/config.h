@@ -78,6 +78,11 @@ struct NondeterminismRule {
   int line = 0;
 };
 
+struct DescriptorFile {  // of `protoc --descriptor_set_out`
+  std::string path;    // absolute, or relative to where the daemon runs if the configuration is
+  int line = 0, column = 0;
+};
+
 struct HooksConfig { Command before_execution, after_execution; };
 
 struct BoundsConfig {
@@ -100,6 +105,7 @@ struct Config {
   bool default_faults = true;      // false: only the rules
   bool fault_test_calls = false;   // faults on the test's own calls
   std::vector<NondeterminismRule> nondeterminism;
+  std::vector<DescriptorFile> descriptors;
   HooksConfig hooks;
   BoundsConfig bounds;
   uint32_t index_parts = kIndexAll;

@@ -30,7 +30,8 @@ class Reader {
   size_t errors() const { return found_.size(); }  // so far
   // Where byte `index` of a string value stands; its beginning if it has escapes.
   size_t offset_in(const SourceNode& node, size_t index) const;
-  int line_of(const SourceNode& node) const { return position_of(text_, node.offset).line; }
+  int line_of(const SourceNode& node) const { return place_of(node).line; }
+  SourcePosition place_of(const SourceNode& node) const { return position_of(text_, node.offset); }
 
   // Each reports a wrong type and then returns nothing. `what` names the value: "'timeout'".
   bool expect(const SourceNode& node, SourceNode::Kind kind, std::string_view what);

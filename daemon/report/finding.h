@@ -34,6 +34,7 @@ struct InjectedFault {        // one fault of one execution, for a person and fo
   std::string message;        // of a gRPC status
   std::string caller, service, method, path;
   bool grpc = false;          // `path` is that of a gRPC method
+  std::string arguments;      // of the gRPC method, a JSON object; empty: not known
   std::string call_site;      // innermost kept frame: "users.py:31 (get_bookings)"
   std::vector<std::string> stack;
   std::vector<std::string> service_path;  // ["test", "users", "bookings"]
@@ -127,6 +128,8 @@ std::string tree_text(const std::vector<RpcRecord>& rpcs);
 
 // Authorization, Cookie, Set-Cookie, tokens in query strings and JSON fields -> "[redacted]".
 std::string redact(std::string_view text);
+// The same of the text of a JSON object, which stays one; "null" of what is none.
+std::string redact_object(const std::string& text);
 
 // Counterexample files (version 1): configuration, test, faults, what was seen.
 struct Counterexample {

@@ -55,6 +55,7 @@ Json row(const InjectedFault& fault) {
           {"method", fault.method},
           {"path", redact(fault.path)},
           {"grpc", fault.grpc ? redact(call_name(fault.method, fault.path, true)) : ""},
+          {"arguments", Json::parse(redact_object(fault.arguments))},
           {"count", fault.count},
           {"call_site", fault.call_site},
           {"stack", fault.stack},
@@ -106,6 +107,7 @@ Json row(const RpcRecord& rpc) {
       {"caller", rpc.caller},           {"service", rpc.service},
       {"received_by", rpc.received_by}, {"method", rpc.method},
       {"path", redact(rpc.target)},     {"grpc", rpc.is_grpc() ? redact(call_name(rpc, rpc.target)) : ""},
+      {"arguments", Json::parse(redact_object(rpc.arguments))},
       {"count", rpc.count},
       {"cause", cause_name(rpc.cause)}, {"outcome", rpc.open ? "open" : outcome_name(rpc.outcome)},
       {"status", rpc.status},           {"grpc_status", grpc_status_name(rpc)},
@@ -224,6 +226,8 @@ std::string read_fault(const Json& json, InjectedFault* out) {
   std::string grpc;
   reader.later_text("grpc", &grpc);
   out->grpc = !grpc.empty();
+  if (const auto at = json.find("arguments"); at != json.end() && at->is_object())
+    out->arguments = at->dump();
   reader.number("count", &out->count);
   reader.text("call_site", &out->call_site);
   reader.texts("stack", &out->stack);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <nlohmann/json.hpp>
 
 #include "daemon/report/finding.h"
 
@@ -82,7 +83,26 @@ std::pair<size_t, size_t> password_in_url(std::string_view text, size_t at) {
   return {at + 3 + colon + 1, at + 3 + host};
 }
 
+void redact_values(nlohmann::ordered_json* json) {
+  for (const auto& [name, value] : json->items()) {
+    if (value.is_structured()) {
+      redact_values(&value);
+    } else if (json->is_object() && kind_of(name) != Kind::kPlain) {
+      value = kRedacted;
+    } else if (value.is_string()) {
+      value = redact(value.get<std::string>());
+    }
+  }
+}
+
 }  // namespace
+
+std::string redact_object(const std::string& text) {
+  auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (!json.is_object()) return "null";
+  redact_values(&json);
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
 
 std::string redact(std::string_view text) {
   std::string out;

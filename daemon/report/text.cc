@@ -10,6 +10,7 @@ namespace filibuster {
 namespace {
 
 constexpr size_t kMaxOutputLines = 20;  // of the test's own output, the last ones
+constexpr size_t kMaxArguments = 300;   // bytes
 
 std::string seconds_text(double seconds) {
   char text[32];
@@ -23,6 +24,12 @@ std::string seconds_text(double seconds) {
                   static_cast<double>(static_cast<int>(seconds) % 60));
   }
   return text;
+}
+
+std::string cut(const std::string& text, size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;  // UTF-8
+  return text.substr(0, most) + "...";
 }
 
 std::string counted(uint64_t number, const char* one, const char* many) {
@@ -91,6 +98,9 @@ std::string fault_lines(const InjectedFault& fault, const std::string& indent) {
   out += indent + "  fault         " + fault_text(fault);
   const std::string words = fault_in_words(fault.fault);
   if (words != fault.fault) out += ": " + words;
+  if (!fault.arguments.empty()) {
+    out += "\n" + indent + "  arguments     " + cut(redact_object(fault.arguments), kMaxArguments);
+  }
   out += "\n" + indent + "  call site     " +
          (fault.call_site.empty() ? "not known" : fault.call_site) + "\n";
   if (!fault.service_path.empty()) {
@@ -243,6 +253,7 @@ std::string test_text(const TestReport& test) {
 std::string tree_line(const RpcRecord& rpc) {
   std::string out = (rpc.caller.empty() ? "?" : rpc.caller) + " -> " + rpc.service + "  " +
                     call_name(rpc, redact(rpc.target));
+  if (!rpc.arguments.empty()) out += " " + cut(redact_object(rpc.arguments), kMaxArguments);
   if (rpc.count > 1) out += " (call " + std::to_string(rpc.count) + ")";
   out += rpc.is_grpc() ? " -> " : "  ";
   out += rpc.injected ? "injected " + to_text(rpc.fault) : redact(ending_name(rpc));

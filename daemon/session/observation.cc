@@ -220,6 +220,7 @@ InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
   out.method = rpc.method;
   out.path = path_of(rpc);
   out.grpc = rpc.is_grpc();
+  out.arguments = rpc.arguments;
   out.stack = rpc.stack_text;
   if (!rpc.stack_text.empty()) out.call_site = rpc.stack_text.front();
   out.count = rpc.count;

@@ -154,21 +154,33 @@ ExecutionRecord Session::trace() {
   }
   if (hub) {
     ExecutionRecord running = hub->snapshot();
+    if (request_.descriptors) request_.descriptors->read_arguments(&running);
     if (!running.rpcs.empty()) return running;
   }
   const std::lock_guard lock(mutex_);
   return last_;
 }
 
-std::vector<InjectedFault> Session::injected(const FaultQuery& query) {
+Result<Session::Injected> Session::injected(const FaultQuery& query) {
+  nlohmann::json wanted;
+  if (!query.arguments.empty()) {
+    if (!request_.descriptors) {
+      return Error{"arguments can be asked for where the configuration names 'descriptors', what "
+                   "`protoc --include_imports --descriptor_set_out=FILE` writes"};
+    }
+    auto question = request_.descriptors->question(query.grpc, query.arguments);
+    if (!question) return question.error();
+    wanted = std::move(question).value();
+  }
   std::shared_ptr<AgentHub> hub;
   {
     const std::lock_guard lock(mutex_);
     hub = hub_;
   }
-  std::vector<InjectedFault> out;
+  Injected out;
   if (!hub) return out;
-  const ExecutionRecord record = hub->snapshot();
+  ExecutionRecord record = hub->snapshot();
+  if (request_.descriptors) request_.descriptors->read_arguments(&record);
   const RpcsById rpcs = rpcs_by_id(record);
   for (const RpcRecord& rpc : record.rpcs) {
     if (!rpc.injected) continue;
@@ -182,7 +194,18 @@ std::vector<InjectedFault> Session::injected(const FaultQuery& query) {
         query.grpc.empty() || (fault.grpc && grpc_name_matches(query.grpc, fault.path));
     if (!service || !method || !grpc || !matches(query.fault, fault.fault)) continue;
     if (!query.path.empty() && fnmatch(query.path.c_str(), fault.path.c_str(), 0) != 0) continue;
-    out.push_back(std::move(fault));
+    if (!wanted.is_null() && !fault.grpc) continue;
+    if (!wanted.is_null()) {
+      const auto request = nlohmann::json::parse(rpc.arguments, nullptr, false);
+      if (!arguments_match(wanted, request)) {
+        if (rpc.arguments_whole) continue;
+        out.unknown = to_line(fault) + ": " +
+                      (rpc.arguments_problem.empty() ? "its request is longer than what is recorded"
+                                                     : rpc.arguments_problem);
+        continue;
+      }
+    }
+    out.faults.push_back(std::move(fault));
   }
   return out;
 }
@@ -248,6 +271,7 @@ Result<void> Session::work(SessionReport* report) {
   lane.api_port = context_.api_port;
   lane.token = context_.token;
   lane.wake_fd = wake_fd_;
+  lane.descriptors = request_.descriptors;
   auto preload = usable_preload(directory.path);
   if (!preload) return preload.error();
   lane.preload = preload.value();

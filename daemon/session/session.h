@@ -32,6 +32,7 @@ struct SessionRequest {
   uint64_t client_start_time = 0;
   std::vector<InjectedFault> faults;  // kReplay
   lint::Options lint;                 // kLint
+  std::shared_ptr<const DescriptorSet> descriptors;  // null: the configuration names none
 };
 
 struct DaemonContext {
@@ -45,7 +46,8 @@ struct DaemonContext {
 // Answer to GET /v1/fault-injected.
 struct FaultQuery {
   std::string service, method, path, fault;  // empty: anything; path: a glob
-  std::string grpc;  // as in grpc_name.h
+  std::string grpc;       // as in grpc_name.h
+  std::string arguments;  // a JSON object: fields of the request of a gRPC call
 };
 
 class Session {
@@ -69,8 +71,14 @@ class Session {
 
   std::string report() const;  // report.json, of a kLint lint.json; "" before the end
   std::string sarif() const;   // of a kLint; "" else
-  // The faults injected in the running execution that match.
-  std::vector<InjectedFault> injected(const FaultQuery& query);
+  // The faults injected in the running execution that match. `unknown` is set where a fault of
+  // which the arguments could not be read would decide.
+  struct Injected {
+    std::vector<InjectedFault> faults;
+    std::string unknown;
+  };
+  // Error: the question names arguments that cannot be.
+  Result<Injected> injected(const FaultQuery& query);
   // The running execution, else the last one.
   ExecutionRecord trace();
 

@@ -7,6 +7,8 @@ import shutil
 import signal
 import subprocess
 
+import urllib.parse
+
 import pytest
 from conftest import BUILD, REPOSITORY, wait_until
 
@@ -224,6 +226,11 @@ def test_predicates_answer_by_exit_status(cli):
         assert ask("--service", "users") == 3
         assert ask("--grpc", "shop.CartService/GetCart", "--service", "bookings", **under) == 0
         assert ["GET", "/v1/fault-injected?service=bookings&grpc=shop.CartService%2FGetCart", None] in cli.requests()
+        ask("--service", "users", "--argument", "cart.id=c1", "--argument", "code=DAILY", **under)
+        arguments = urllib.parse.quote('{"cart":{"id":"c1"},"code":"DAILY"}')
+        assert ["GET", f"/v1/fault-injected?service=users&arguments={arguments}", None] in cli.requests()
+        assert cli.run("was-fault-injected", "--argument", "code", **under).returncode == 2
+        assert cli.run("was-fault-injected", "--argument", "a=1", "--argument", "a.b=1", **under).returncode == 2
         refused = cli.run("was-fault-injected", "--fault", "refuse", **under)
         assert (refused.returncode, refused.err) == (2, "filibuster: 'refuse' is not a fault\n")
         assert ask("--service", "users", **{**under, "FILIBUSTER_TOKEN": "wrong"}) == 3

@@ -115,6 +115,14 @@ TEST(Configuration, ServicesKeepWhateverTheirCommandsHold) {
           .ok());
 }
 
+TEST(Configuration, DescriptorsAreNamedAsTheyWere) {
+  CommandLineConfiguration line;
+  line.command = {"t"};
+  EXPECT_FALSE(Json::parse(configuration_text(line).value()).contains("descriptors"));
+  line.descriptors = {"shop.pb"};
+  EXPECT_EQ(Json::parse(configuration_text(line).value())["descriptors"], Json({"shop.pb"}));
+}
+
 TEST(Configuration, AServiceMayHaveAFixedPort) {
   const auto services = [](std::vector<std::string> ports) -> std::string {
     const auto text = configuration_text({.services = {"users=./users 8080", "mail"},

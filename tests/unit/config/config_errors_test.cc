@@ -216,6 +216,12 @@ TEST(ConfigErrors, GrpcStatusesSayWhatWasMeant) {
                "listed twice");
 }
 
+TEST(ConfigErrors, DescriptorsAreNamesOfFiles) {
+  expect_error(with(R"("descriptors": 5)"), "2:16", "found a number");
+  expect_error(with(R"("descriptors": ["a", ""])"), "2:22", "is empty");
+  expect_error(with(R"("descriptor": "a")"), "2:1", "'descriptors'?");
+}
+
 TEST(ConfigErrors, NamesOfGrpcMethodsAreChecked) {
   expect_error(with(R"("faults": [{"on": {"grpc": ""}, "inject": []}])"), "2:28", "it is empty");
   expect_error(with(R"("faults": [{"on": {"grpc": "shop.CartService/"}, "inject": []}])"), "2:28",

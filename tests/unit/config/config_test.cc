@@ -196,6 +196,15 @@ TEST(FaultRules, PathsMatchAsGlobs) {
   }
 }
 
+TEST(Config, DescriptorsAreFilesBesideTheConfiguration) {
+  const Config config = with(R"("descriptors": ["shop.pb", "/abs/user.pb"])");
+  ASSERT_EQ(config.descriptors.size(), 2u);
+  EXPECT_EQ(config.descriptors[0].path, "/project/shop.pb");
+  EXPECT_EQ(config.descriptors[1].path, "/abs/user.pb");
+  EXPECT_GT(config.descriptors[1].column, config.descriptors[0].column);
+  EXPECT_EQ(with(R"("descriptors": "shop.pb")").descriptors.size(), 1u);
+}
+
 Texts grpc_faults(const Config& config, const std::string& path) {
   return texts(faults_for(config, "gateway", "cart", "POST", path, true));
 }

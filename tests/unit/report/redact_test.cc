@@ -50,5 +50,14 @@ TEST(Redact, LeavesEverythingElseAsItIs) {
   EXPECT_EQ(redact(bytes), bytes);
 }
 
+TEST(RedactObject, StaysJsonWhateverTheValueIs) {
+  EXPECT_EQ(redact_object(R"({"code":"x","session_token":5,"nested":[{"password":"p","n":1}]})"),
+            R"({"code":"x","session_token":"[redacted]","nested":[{"password":"[redacted]","n":1}]})");
+  EXPECT_EQ(redact_object(R"({"url":"http://a/?token=t"})"),
+            R"({"url":"http://a/?token=[redacted]"})");
+  EXPECT_EQ(redact_object(""), "null");
+  EXPECT_EQ(redact_object("[1]"), "null");
+}
+
 }  // namespace
 }  // namespace filibuster

@@ -1,0 +1,233 @@
+#include "daemon/descriptors/descriptor_set.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+#include <google/protobuf/descriptor_database.h>
+#include <google/protobuf/dynamic_message.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/util/json_util.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/grpc/call.h"
+#include "core/grpc/message_reader.h"
+#include "core/http2/frame.h"
+#include "core/text/nearest.h"
+#include "daemon/config/grpc_name.h"
+
+namespace filibuster {
+namespace {
+
+namespace pb = google::protobuf;
+using Json = nlohmann::json;
+
+constexpr size_t kMaxFile = 64u << 20;  // bytes
+
+// Keeps the first thing that is wrong with a file of descriptors.
+class FirstError : public pb::DescriptorPool::ErrorCollector {
+ public:
+  void AddError(const std::string& file, const std::string& element, const pb::Message*,
+                ErrorLocation, const std::string& message) override {
+    if (text.empty()) text = file + ": " + element + ": " + message;
+  }
+  std::string text;
+};
+
+// How many bytes of a message that was cut are whole fields.
+size_t whole_fields(const std::string& bytes) {
+  pb::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                 static_cast<int>(bytes.size()));
+  int end = 0;
+  for (uint32_t tag = input.ReadTag();
+       tag != 0 && pb::internal::WireFormatLite::SkipField(&input, tag); tag = input.ReadTag()) {
+    end = input.CurrentPosition();
+  }
+  return static_cast<size_t>(end);
+}
+
+// "5", "true", "x": what is compared of a value that is neither object nor list.
+std::string scalar_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+const pb::FieldDescriptor* find_field(const pb::Descriptor& type, const std::string& name) {
+  if (const auto* field = type.FindFieldByName(name)) return field;
+  for (int i = 0; i < type.field_count(); ++i) {
+    if (type.field(i)->json_name() == name) return type.field(i);
+  }
+  return nullptr;
+}
+
+std::string no_field(const pb::Descriptor& type, const std::string& name) {
+  std::vector<std::string_view> known;
+  for (int i = 0; i < type.field_count(); ++i) known.push_back(type.field(i)->name());
+  const std::string_view near = nearest(name, known);
+  return type.full_name() + " has no field '" + name + "'" +
+         (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?");
+}
+
+// Types whose JSON is not an object of their fields.
+bool has_own_json(const pb::Descriptor& type) {
+  return type.full_name().starts_with("google.protobuf.");
+}
+
+// With the names of the .proto file. The Error names a field that is not there.
+Result<Json> named(const pb::Descriptor& type, const Json& wanted) {
+  if (!wanted.is_object() || has_own_json(type)) return wanted;
+  Json out = Json::object();
+  for (const auto& [name, value] : wanted.items()) {
+    const pb::FieldDescriptor* field = find_field(type, name);
+    if (field == nullptr) return Error{no_field(type, name)};
+    Json& place = out[field->name()];
+    place = value;
+    const bool message = field->type() == pb::FieldDescriptor::TYPE_MESSAGE && !field->is_map();
+    if (!message) continue;
+    if (value.is_array()) {
+      for (Json& element : place) {
+        auto inner = named(*field->message_type(), element);
+        if (!inner) return inner.error();
+        element = std::move(inner).value();
+      }
+      continue;
+    }
+    auto inner = named(*field->message_type(), value);
+    if (!inner) return inner.error();
+    place = std::move(inner).value();
+  }
+  return out;
+}
+
+}  // namespace
+
+struct DescriptorSet::State {
+  pb::SimpleDescriptorDatabase files;
+  // google/protobuf/*.proto, where the set was written without --include_imports.
+  pb::DescriptorPoolDatabase well_known{*pb::DescriptorPool::generated_pool()};
+  pb::MergedDescriptorDatabase all{&files, &well_known};
+  FirstError problem;
+  pb::DescriptorPool pool{&all, &problem};
+  mutable pb::DynamicMessageFactory messages{&pool};
+  std::set<std::string> known_files;
+  std::vector<const pb::MethodDescriptor*> methods;
+};
+
+DescriptorSet::DescriptorSet() : state_(std::make_unique<State>()) {}
+DescriptorSet::~DescriptorSet() = default;
+
+Result<void> DescriptorSet::add(const std::string& file) {
+  std::error_code failed;
+  const bool regular = std::filesystem::is_regular_file(file, failed);
+  std::ifstream input(file, std::ios::binary);
+  if (!regular || !input) return Error{file + " cannot be read"};
+  constexpr const char* kExpected =
+      "; expected what `protoc --include_imports --descriptor_set_out=FILE` writes";
+  if (std::filesystem::file_size(file, failed) > kMaxFile) {
+    return Error{file + " is larger than 64 MiB" + kExpected};
+  }
+  pb::FileDescriptorSet set;
+  if (!set.ParseFromIstream(&input) || set.file().empty()) {
+    return Error{file + " holds no descriptors" + kExpected};
+  }
+  for (const pb::FileDescriptorProto& each : set.file()) {
+    // The same file in two sets.
+    if (state_->known_files.insert(each.name()).second) state_->files.Add(each);
+  }
+  for (const pb::FileDescriptorProto& each : set.file()) {
+    const pb::FileDescriptor* built = state_->pool.FindFileByName(each.name());
+    if (built == nullptr) return Error{file + ": " + state_->problem.text + kExpected};
+    for (int i = 0; i < built->service_count(); ++i) {
+      for (int k = 0; k < built->service(i)->method_count(); ++k)
+        state_->methods.push_back(built->service(i)->method(k));
+    }
+  }
+  return {};
+}
+
+Result<DescriptorSet::Request> DescriptorSet::request(std::string_view path,
+                                                      std::string_view sample) const {
+  const auto call = grpc::split_path(path);
+  if (!call) return Error{"it is no path of a gRPC method"};
+  const std::string name = std::string(call->service) + "." + std::string(call->method);
+  const pb::MethodDescriptor* method = state_->pool.FindMethodByName(name);
+  if (method == nullptr) return Error{"the descriptors do not have it"};
+  if (sample.empty()) return Error{"no message of it was seen"};
+  if (sample.size() < grpc::kPrefixSize) return Error{"its message was not seen whole"};
+  if (sample[0] != 0) return Error{"its message is compressed"};
+  const size_t size = http2::read_u32(sample.data() + 1);
+  std::string bytes(sample.substr(grpc::kPrefixSize, size));
+  Request out;
+  out.whole = bytes.size() == size;
+  if (!out.whole) bytes.resize(whole_fields(bytes));
+  const std::unique_ptr<pb::Message> message(
+      state_->messages.GetPrototype(method->input_type())->New());
+  if (!message->ParsePartialFromString(bytes)) {
+    return Error{"its message is no " + method->input_type()->full_name()};
+  }
+  pb::util::JsonPrintOptions options;
+  // Behind the cut there may be anything, also what is a default here.
+  options.always_print_primitive_fields = out.whole;
+  options.preserve_proto_field_names = true;
+  const auto printed = pb::util::MessageToJsonString(*message, &out.json, options);
+  if (!printed.ok()) return Error{"its message has no form in JSON: " + printed.ToString()};
+  return out;
+}
+
+Result<Json> DescriptorSet::question(const std::string& grpc, const std::string& arguments) const {
+  const Json wanted = Json::parse(arguments, nullptr, false);
+  if (!wanted.is_object()) return Error{"arguments: expected a JSON object, as in {\"code\": \"x\"}"};
+  bool found = false;
+  std::string problem;
+  for (const pb::MethodDescriptor* method : state_->methods) {
+    const std::string path = "/" + method->service()->full_name() + "/" + method->name();
+    if (!grpc.empty() && !grpc_name_matches(grpc, path)) continue;
+    found = true;
+    auto made = named(*method->input_type(), wanted);
+    if (made) return made;
+    if (problem.empty()) problem = made.error().message;
+  }
+  if (found) return Error{"arguments: " + problem};
+  std::vector<std::string> names;
+  for (const pb::MethodDescriptor* method : state_->methods)
+    names.push_back(method->service()->full_name() + "/" + method->name());
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string_view near = nearest(grpc, known);
+  return Error{"the descriptors have no gRPC method '" + grpc + "'" +
+               (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?")};
+}
+
+void DescriptorSet::read_arguments(ExecutionRecord* record) const {
+  for (RpcRecord& rpc : record->rpcs) {
+    if (!rpc.is_grpc()) continue;
+    auto read = request(rpc.target, rpc.body_sample);
+    rpc.arguments = read ? read->json : "";
+    rpc.arguments_whole = read && read->whole;
+    rpc.arguments_problem = read ? "" : read.error().message;
+  }
+}
+
+bool arguments_match(const Json& wanted, const Json& request) {
+  if (wanted.is_object()) {
+    if (!request.is_object()) return false;
+    for (const auto& [name, value] : wanted.items()) {
+      const auto found = request.find(name);
+      if (found == request.end() ? !value.is_null() : !arguments_match(value, *found)) return false;
+    }
+    return true;
+  }
+  if (wanted.is_array()) {
+    if (!request.is_array() || request.size() != wanted.size()) return false;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (!arguments_match(wanted[i], request[i])) return false;
+    }
+    return true;
+  }
+  if (wanted.is_null() || request.is_structured()) return wanted.is_null() && request.is_null();
+  if (wanted.is_number() && request.is_number()) return wanted == request;
+  return scalar_text(wanted) == scalar_text(request);
+}
+
+}  // namespace filibuster

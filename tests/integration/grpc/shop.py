@@ -1,0 +1,83 @@
+"""The services and the functional test of shop.proto.
+
+    shop.py gateway PORT CART PRICING [--bug]   shop.py cart PORT   shop.py pricing PORT
+    shop.py test GATEWAY
+
+The gateway cannot do without a cart: it hands the status of GetCart on. Without a price it asks for the full
+one, 100. With --bug it believes that UNAVAILABLE, and nothing else, brings a price.
+"""
+import concurrent.futures
+import sys
+
+import grpc
+import shop_pb2 as shop
+import shop_pb2_grpc as stubs
+
+DEADLINE = 5  # seconds
+
+
+class Gateway(stubs.GatewayServicer):
+    def __init__(self, cart, pricing, bug):
+        self.carts = stubs.CartServiceStub(grpc.insecure_channel(cart))
+        self.prices = stubs.PricingServiceStub(grpc.insecure_channel(pricing))
+        self.bug = bug
+
+    def Checkout(self, request, context):
+        try:
+            cart = self.carts.GetCart(shop.GetCartRequest(session_id=request.session_id), timeout=DEADLINE)
+        except grpc.RpcError as error:
+            context.abort(error.code(), "no cart: " + error.details())
+        price = None
+        try:
+            price = self.prices.GetPrice(shop.PriceRequest(cart_id=cart.cart_id, code="DAILY"), timeout=DEADLINE)
+        except grpc.RpcError as error:
+            if not self.bug or error.code() != grpc.StatusCode.UNAVAILABLE:
+                price = shop.Price(amount=100)
+        return shop.CheckoutResponse(total=price.amount)
+
+
+class Carts(stubs.CartServiceServicer):
+    def GetCart(self, request, context):
+        return shop.Cart(cart_id="cart of " + request.session_id)
+
+
+class Prices(stubs.PricingServiceServicer):
+    def GetPrice(self, request, context):
+        return shop.Price(amount=90)
+
+
+def serve(role, port, rest):
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
+    if role == "gateway":
+        stubs.add_GatewayServicer_to_server(Gateway(rest[0], rest[1], "--bug" in rest), server)
+    elif role == "cart":
+        stubs.add_CartServiceServicer_to_server(Carts(), server)
+    else:
+        stubs.add_PricingServiceServicer_to_server(Prices(), server)
+    assert server.add_insecure_port("127.0.0.1:" + port) == int(port)
+    server.start()
+    server.wait_for_termination()
+
+
+def test(gateway):
+    from filibuster_predicates import was_fault_injected
+
+    with grpc.insecure_channel(gateway) as channel:
+        try:
+            total = stubs.GatewayStub(channel).Checkout(shop.CheckoutRequest(session_id="s1"), timeout=30).total
+        except grpc.RpcError as error:
+            print("Checkout:", error.code().name, error.details())
+            assert was_fault_injected(grpc="shop.CartService/GetCart", arguments={"session_id": "s1"})
+            assert not was_fault_injected(grpc="shop.CartService/GetCart", arguments={"session_id": "s2"})
+            assert not was_fault_injected(grpc="shop.PricingService")
+            return
+    assert not was_fault_injected(service="cart", method="GetCart")
+    full = was_fault_injected(grpc="PricingService/GetPrice", arguments={"code": "DAILY"})
+    assert total == (100 if full else 90), total
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "test":
+        test(sys.argv[2])
+    else:
+        serve(sys.argv[1], sys.argv[2], sys.argv[3:])

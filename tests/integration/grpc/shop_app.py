@@ -1,0 +1,27 @@
+"""The application of shop.py as a configuration, and what protoc makes of shop.proto for it."""
+import pathlib
+import subprocess
+
+from conftest import PYTHON, REPOSITORY
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def make_stubs(folder):
+    """Writes the Python stubs and the descriptors, shop.pb."""
+    subprocess.run(["protoc", f"-I{HERE}", f"--python_out={folder}", f"--grpc_out={folder}",
+                    "--plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin", "--include_imports",
+                    f"--descriptor_set_out={folder}/shop.pb", "shop.proto"], check=True)
+    return folder
+
+
+def shop(stubs, *options, **members):
+    """The configuration of the application."""
+    def service(name, *arguments):
+        return {"name": name, "env": {"PYTHONPATH": str(stubs)},
+                "command": " ".join(["exec", PYTHON, f"{HERE}/shop.py", name, f"${{port:{name}}}", *arguments])}
+    services = [service("cart"), service("pricing"),
+                service("gateway", "127.0.0.1:${port:cart}", "127.0.0.1:${port:pricing}", *options)]
+    tests = [{"name": "checkout", "command": f"exec {PYTHON} {HERE}/shop.py test 127.0.0.1:${{port:gateway}}",
+              "env": {"PYTHONPATH": f"{stubs}:{REPOSITORY}/cli/python"}}]
+    return {"version": 1, "services": services, "tests": tests, "descriptors": str(stubs / "shop.pb"), **members}
