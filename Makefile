@@ -168,21 +168,21 @@ test: test-deps  ## install what is missing, build, run every test
 	@$(MAKE) --no-print-directory run-tests
 
 # The tests whose length is the point: each says with TEST_LONG what it does more.
-LONG_TESTS := tests/integration/test_determinism.py tests/integration/runtimes/test_matrix.py
+LONG_TESTS := tests/integration/test_determinism.py tests/integration/test_corpus_counts.py tests/integration/runtimes/test_matrix.py
 .PHONY: test-long
 test-long: test-deps  ## the long tests at their full length (determinism over 100 executions)
 	@$(MAKE) --no-print-directory -j$(JOBS) all corpus test-programs
 	TEST_LONG=1 BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --durations=20 $(LONG_TESTS)
 
 .PHONY: unit-tests run-tests test-native
-unit-tests: $(UNIT_BIN) $(BUILD)/tests/unit_expedia
+unit-tests: $(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix
 run-tests: run-unit
 	@set -e; for t in $(wildcard corpus/*/test_units.py); do echo "== $$t"; \
 	  (cd $$(dirname $$t) && $(PYTHON) -m pytest -q -p no:cacheprovider test_units.py); done
 	BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --durations=20 tests/integration
 .PHONY: run-unit
 run-unit: unit-tests
-	@set -e; for t in $(UNIT_BIN) $(BUILD)/tests/unit_expedia; do echo "== $$t"; $$t --gtest_brief=1; done
+	@set -e; for t in $(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix; do echo "== $$t"; $$t --gtest_brief=1; done
 test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread) under sanitizers
 
 include tests/programs.mk
@@ -200,8 +200,22 @@ $(BUILD)/corpus/expedia/%: corpus/expedia/%.cc corpus/expedia/review_service.h
 $(BUILD)/tests/unit_expedia: corpus/expedia/review_service_test.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror $< -o $@ -lgtest -lgtest_main -lcpp-httplib -lpthread
+NETFLIX := $(BUILD)/corpus/netflix
+NETFLIX_PROGRAMS := $(addprefix $(NETFLIX)/,mobile_client api_gateway user_profile telemetry content test_functional)
+$(NETFLIX)/%.o: corpus/netflix/%.cc corpus/netflix/http.h corpus/netflix/homepage.h
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror -c $< -o $@
+$(NETFLIX_PROGRAMS): %: %.o $(NETFLIX)/http.o
+	$(CXX) $(OPT) $^ -o $@ -lcpp-httplib -lpthread
+$(BUILD)/tests/unit_netflix: $(NETFLIX)/homepage_test.o $(NETFLIX)/http.o
+	@mkdir -p $(@D)
+	$(CXX) $(OPT) $^ -o $@ -lgtest -lgtest_main -lcpp-httplib -lpthread
 HELLO_JAVA := $(wildcard corpus/hello-world/*.java)
 $(BUILD)/corpus/hello-world/Hello.class: $(HELLO_JAVA)
+	@mkdir -p $(@D)
+	$(JDK)/bin/javac -d $(@D) $^
+MAILCHIMP_JAVA := $(wildcard corpus/mailchimp/*.java)
+$(BUILD)/corpus/mailchimp/UnitTests.class: $(MAILCHIMP_JAVA)
 	@mkdir -p $(@D)
 	$(JDK)/bin/javac -d $(@D) $^
 PURCHASE := $(BUILD)/corpus/purchase
@@ -218,7 +232,7 @@ $(PURCHASE)/%.o: corpus/purchase/%.cc corpus/purchase/service.h $(PURCHASE_STUBS
 $(addprefix $(PURCHASE)/,gateway order pricing): %: %.o $(PURCHASE)/shop.pb.o $(PURCHASE)/shop.grpc.pb.o
 	$(CXX) $(OPT) -o $@ $^ -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lhiredis -lpthread
 .PHONY: corpus
-corpus: $(EXPEDIA) $(BUILD)/corpus/hello-world/Hello.class $(addprefix $(PURCHASE)/,gateway order pricing)  ## build the example applications that need it
+corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $(BUILD)/corpus/mailchimp/UnitTests.class $(addprefix $(PURCHASE)/,gateway order pricing)  ## build the example applications that need it
 
 # --- the rest ---------------------------------------------------------------------------------
 compile_commands.json: Makefile $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(CLI_SRC)

@@ -3,13 +3,13 @@ processes, over restarts of all services, under address-space randomisation.
 
 20 executions of each in `make test`, 100 in `make test-long`.
 """
-import json
 import os
 import pathlib
 
 import pytest
 
 from conftest import CORPUS
+from corpus import in_place
 
 SESSIONS = 10 if os.environ.get("TEST_LONG") else 2  # each starts all services anew
 EXECUTIONS = 10  # in one session
@@ -21,10 +21,8 @@ APPLICATIONS |= {f"hello-world/{name}": CORPUS / "hello-world" / f"{name}.json" 
 
 def repeated(path):
     """The configuration at `path` with its only test EXECUTIONS times; may stand in any folder."""
-    config = json.loads(path.read_text())
+    config = in_place(path)
     (test,) = config["tests"]
-    for row in [*config["services"], test]:
-        row["directory"] = str(path.parent)
     config["default_faults"] = False
     config["tests"] = [{**test, "name": f"execution {n}"} for n in range(1, EXECUTIONS + 1)]
     return config
