@@ -75,7 +75,11 @@ bool came_back(Connection& c, const iovec* pieces, size_t count, size_t offered)
   if (std::memcmp(again, w.ahead, size) == 0) return true;
   w.wire.drop_from(w.accepted);
   w.fed = w.accepted;
-  give_up(c, NotInterposedReason::kMidStream);
+  if (c.last_error != 0) {
+    give_up_silently(c);  // it was broken when it refused them
+  } else {
+    give_up(c, NotInterposedReason::kMidStream);
+  }
   return false;
 }
 
@@ -129,14 +133,17 @@ void parse(Connection& c, const iovec* pieces, size_t count, size_t offered) {
   }
 }
 
-// Where another thread is inside, only a debt of ours must be waited for: its bytes come first.
+// Where another thread is inside, only a debt of ours must be waited for: its bytes come first. (Of
+// HTTP/2 it is always ours: a program that writes frames writes them one after the other.)
 enum class Entry : uint8_t { kOwned, kOvertake, kBusy };
 Entry acquire_to_send(Connection& c) {
   if (c.request_flow.acquire()) return Entry::kOwned;
   const uint64_t deadline = monotonic_ns() + kFlushWaitNs;
-  while (c.debt.load()) {
+  for (;;) {
+    const bool ours = c.debt.load() || c.http2.load(std::memory_order_acquire) != nullptr;
     raw_syscall(SYS_sched_yield);
     if (c.request_flow.acquire()) return Entry::kOwned;
+    if (!ours) break;
     if (monotonic_ns() > deadline) return Entry::kBusy;
   }
   give_up(c, NotInterposedReason::kMidStream);
