@@ -34,6 +34,7 @@ struct FaultedStream {
   size_t body_sent = 0;
   uint64_t limit_ns = 0;     // how long it may take
   uint64_t deadline_ns = 0;  // 0: none
+  uint64_t alone_ns = 0;     // when it was alone for long enough (kReset); 0: it was not alone yet
   // Window increments for DATA that was taken away, not yet written.
   uint64_t owed_to_client = 0;
   uint64_t owed_to_server = 0;

@@ -13,6 +13,9 @@ using http2::Output;
 
 namespace {
 
+// How long no other stream may come before the connection is reset: clients of many threads have a
+// moment without any again and again, and their next request would be hit.
+constexpr uint64_t kAloneNs = 20'000'000;
 constexpr size_t kMostWaiting = 4096;  // frames
 constexpr size_t kMostWaitingBytes = 32u << 20;
 constexpr size_t kControlFrame = 32;  // RST_STREAM, WINDOW_UPDATE, GOAWAY
@@ -112,10 +115,11 @@ bool Relay::place(uint32_t id, Stream* stream) {
     case FaultKind::kReset:
       if (open_.any_but(id)) {
         append_reset(&to_client_, id, ErrorCode::kInternalError);
-      } else {
-        reset_ = true;
+        return false;
       }
-      return false;
+      if (stream->alone_ns == 0) stream->alone_ns = now_ns_ + kAloneNs;
+      reset_ = stream->alone_ns <= now_ns_;
+      return !reset_;
     case FaultKind::kTimeout:
     case FaultKind::kNone:
       append_reset(&to_client_, id, ErrorCode::kCancel);

@@ -50,6 +50,7 @@ FramePath::Action Relay::Requests::begin(const http2::FrameHeader& frame) {
       return Action::kDrop;
     }
     relay->open_.open(id);
+    relay->client_due_ = true;  // who waits to be alone is not
   }
   return stream != nullptr && stream->closed_at_server() ? Action::kDrop : Action::kPass;
 }

@@ -161,15 +161,18 @@ std::map<uint32_t, Relay::Stream>::iterator Relay::finish(
 uint64_t Relay::next_deadline_ns() const {
   uint64_t next = 0;
   for (const auto& [id, stream] : faulted_) {
-    const uint64_t deadline = stream.deadline_ns;
-    if (deadline != 0 && (next == 0 || deadline < next)) next = deadline;
+    for (const uint64_t deadline : {stream.deadline_ns, stream.alone_ns}) {
+      if (deadline != 0 && (next == 0 || deadline < next)) next = deadline;
+    }
   }
   return next;
 }
 
 void Relay::expire(uint64_t now_ns) {
+  now_ns_ = now_ns;
   bool any = false;
   for (auto& [id, stream] : faulted_) {
+    any = any || (stream.alone_ns != 0 && stream.alone_ns <= now_ns);
     if (stream.deadline_ns == 0 || stream.deadline_ns > now_ns) continue;
     any = true;
     if (!stream.cancelled && stream.phase != Phase::kOrdered) {

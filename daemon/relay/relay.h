@@ -24,8 +24,8 @@
 // higher. Their client would send them again elsewhere; so the number is raised to them, and what
 // is in between and was not taken is refused one by one (RFC 9113 §6.8, §8.7).
 //
-// 'Reset' resets the whole connection only where no other stream is open: law 3, a fault hits the
-// one RPC that it was meant for. Else, it is an RST_STREAM(INTERNAL_ERROR).
+// 'Reset' resets the whole connection only where no other stream is open, nor comes within 20 ms:
+// law 3, a fault hits the one RPC that it was meant for. Else it is an RST_STREAM(INTERNAL_ERROR).
 #pragma once
 
 #include <cstdint>
@@ -83,7 +83,7 @@ class Relay {
 
   // Limits of silences and of everything else that a fault waits for; 0: none.
   uint64_t next_deadline_ns() const;
-  void expire(uint64_t now_ns);
+  void expire(uint64_t now_ns);  // all that the client sent so far was given
   // What is left of this execution's faults ends by RST_STREAM(CANCEL).
   void end_execution(uint32_t execution);
   // A GOAWAY to the client: streams that it opens from now on are dropped, which it knows by that

@@ -256,6 +256,7 @@ void Relays::expire(uint64_t now_ns) {
       close(c, c->relay.reset() ? Next::kResetClient : Next::kClose);
       return;
     }
+    read_client(c, now_ns);
     c->relay.expire(now_ns);
     settle(c, now_ns);
   });

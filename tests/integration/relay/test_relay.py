@@ -3,6 +3,7 @@ agent does there is done by relay_proxy.cc: a request names its fault in its pat
 import collections
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -81,8 +82,18 @@ def proxy(web):
         assert made.end() == ["lost 0"]
 
 
-def requests_seen(web):
-    return [line.split('"')[1] for line in (web.root / "access.log").read_text().splitlines()]
+marks = itertools.count()
+
+
+def paths_seen(web):
+    """The paths that nginx has been asked for so far; it writes each when its answer is sent."""
+    mark = f"/small?mark={next(marks)}"
+    curl(f"http://127.0.0.1:{web.port}{mark}")
+
+    def read():
+        return [line.split('"')[1].split()[1] for line in (web.root / "access.log").read_text().splitlines()]
+    wait_until(lambda: mark in read(), "nginx has written its log")
+    return read()[:-1]
 
 
 def curl(*arguments):
@@ -96,11 +107,11 @@ def curl(*arguments):
     (faulted("/small", "status:503/200000"), "503 200000"),
     (faulted("/large", "status:502:after/9"), "502 9"), (faulted("/small", "status:204"), "204 0")])
 def test_curl_sees_statuses_and_the_server_only_what_it_is_to_see(web, proxy, path, wanted):
-    before = len(requests_seen(web))
+    before = len(paths_seen(web)) + 1
     run = curl("-w", "%{http_code} %{size_download}", "-o", "/dev/null", proxy.url(path))
     assert run.stdout == wanted, run.stderr
     reaches = "fault" not in path or path == faulted("/large", "status:502:after/9")
-    assert [line.split()[1] for line in requests_seen(web)[before:]] == [path] * reaches
+    assert paths_seen(web)[before:] == [path] * reaches
 
 
 # A refused stream may be sent again (RFC 9113 8.7): curl does, over new connections.
@@ -110,11 +121,11 @@ def test_curl_sees_statuses_and_the_server_only_what_it_is_to_see(web, proxy, pa
     ("refused", (56,), "tried 5 times"), ("timeout", (28,), "timed out"),
     ("timeout:after", (28,), "timed out")])
 def test_curl_sees_failures(web, proxy, fault, exit_codes, text):
-    before = len(requests_seen(web))
+    before = len(paths_seen(web)) + 1
     run = curl("--max-time", "0.5", proxy.url(faulted("/small", fault)))
     assert run.returncode in exit_codes and run.stdout == "", run.stderr
     assert text in run.stderr
-    assert len(requests_seen(web)) - before == (1 if fault.endswith("after") else 0)
+    assert len(paths_seen(web)) - before == (1 if fault.endswith("after") else 0)
 
 
 def test_a_head_request_is_answered_without_a_body(proxy):

@@ -19,6 +19,8 @@ const FieldList kCall = {{":method", "POST"},
                          {"content-type", "application/grpc"},
                          {"te", "trailers"}};
 
+constexpr uint64_t kAlone = 20'000'000;
+
 uint32_t number(ErrorCode code) {
   return static_cast<uint32_t>(code);
 }
@@ -113,8 +115,26 @@ TEST(Relay, AResetAmongOthersIsOfTheStreamAndAloneOfTheConnection) {
   EXPECT_TRUE(r.client.streams[other].ended);
   r.faulted(kGet, fault_of("reset"));
   r.run();
+  EXPECT_EQ(r.relay->next_deadline_ns(), r.now + kAlone);
+  r.relay->expire(r.now + kAlone - 1);
+  EXPECT_FALSE(r.relay->reset());
+  r.relay->expire(r.now + kAlone);
   EXPECT_TRUE(r.relay->reset());
   EXPECT_EQ(r.server.requests.size(), 1u);
+}
+
+TEST(Relay, AResetThatDoesNotStayAloneIsOfTheStream) {
+  Relayed r;
+  r.start();
+  const int32_t id = r.faulted(kGet, fault_of("reset:after"));
+  r.run();
+  const int32_t other = r.client.request(kGet);
+  r.run();
+  EXPECT_EQ(r.client.streams[id].error, number(ErrorCode::kInternalError));
+  r.relay->expire(r.now + kAlone);
+  r.run();
+  EXPECT_FALSE(r.relay->reset());
+  EXPECT_TRUE(r.client.streams[other].ended);
 }
 
 TEST(Relay, AResetSparesTheStreamsThatAreOlderThanTheRelay) {
@@ -129,6 +149,7 @@ TEST(Relay, AResetSparesTheStreamsThatAreOlderThanTheRelay) {
     r.run();
     r.faulted(kGet, fault_of("reset"));
     r.run();
+    r.relay->expire(r.now + kAlone);
     EXPECT_EQ(r.relay->reset(), !open);
   }
 }
