@@ -1,11 +1,14 @@
 #include "daemon/agents/symbolize.h"
 
 #include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -122,6 +125,11 @@ std::string runtime_frame(std::string_view rest) {
   return std::string(rest);
 }
 
+// Of a path, or of a line that begins with one.
+bool in_system_header(std::string_view path) {
+  return path.starts_with("/usr/include/");
+}
+
 }  // namespace
 
 // One ELF file, reported at its own addresses.
@@ -162,21 +170,75 @@ class Symbolizer::Module {
     return module_ != nullptr && std::string_view(build_id_).substr(0, build_id.size()) == build_id;
   }
 
-  // "file:line (function)", as much of it as is known; "" for nothing.
+  // "file:line (function)", as much of it as is known; "" for nothing. Of code that was inlined the
+  // innermost place is told that is not in a header of the system, with the function it is in.
   std::string describe(uint64_t offset, const std::string& fallback) const {
     // Frames hold return addresses: the call is in front of them.
     const Dwarf_Addr address = bias_ + offset - (offset > 0 ? 1 : 0);
-    std::string place = fallback;
-    if (Dwfl_Line* line = dwfl_module_getsrc(module_, address)) {
-      int number = 0;
-      const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
-      if (file != nullptr && number > 0) place = std::string(file) + ":" + std::to_string(number);
+    Place place = innermost(address);
+    std::string function;
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
+    Dwarf_Die* scopes = nullptr;
+    const int count = unit != nullptr ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+    for (int i = 0; i < count; ++i) {
+      if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
+      function = function_name(&scopes[i]);
+      if (!in_system_header(place.file)) break;
+      if (!called_at(unit, &scopes[i], &place)) break;
+      function.clear();  // that of the symbol, unless it is inlined, too
     }
-    const char* name = dwfl_module_addrname(module_, address);
-    return name == nullptr ? place : place + " (" + demangled(name) + ")";
+    std::free(scopes);
+    if (function.empty()) {
+      const char* name = dwfl_module_addrname(module_, address);
+      if (name != nullptr) function = demangled(name);
+    }
+    const std::string where =
+        place.line > 0 ? place.file + ":" + std::to_string(place.line) : fallback;
+    return function.empty() ? where : where + " (" + function + ")";
   }
 
  private:
+  struct Place {
+    std::string file;
+    int line = 0;
+  };
+
+  Place innermost(Dwarf_Addr address) const {
+    Place place;
+    Dwfl_Line* line = dwfl_module_getsrc(module_, address);
+    if (line == nullptr) return place;
+    const char* file = dwfl_lineinfo(line, nullptr, &place.line, nullptr, nullptr, nullptr);
+    if (file == nullptr) return {};
+    place.file = file;
+    return place;
+  }
+
+  // Where an inlined function was called (DW_AT_call_file, DW_AT_call_line). False: not said.
+  static bool called_at(Dwarf_Die* unit, Dwarf_Die* inlined, Place* place) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word file = 0, line = 0;
+    Dwarf_Files* files = nullptr;
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &file) != 0 ||
+        dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &line) != 0 ||
+        dwarf_getsrcfiles(unit, &files, nullptr) != 0) {
+      return false;
+    }
+    const char* name = dwarf_filesrc(files, file, nullptr, nullptr);
+    if (name == nullptr) return false;
+    *place = {name, static_cast<int>(line)};
+    return true;
+  }
+
+  static std::string function_name(Dwarf_Die* function) {
+    Dwarf_Attribute attribute;
+    const char* name =
+        dwarf_formstring(dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute));
+    if (name != nullptr) return demangled(name);
+    name = dwarf_diename(function);
+    return name == nullptr ? std::string() : name;
+  }
+
   Dwfl* dwfl_ = nullptr;
   Dwfl_Module* module_ = nullptr;
   Dwarf_Addr bias_ = 0;
@@ -198,8 +260,11 @@ std::string Symbolizer::line(const std::string& frame) {
   return out;
 }
 
+// What a library's templates and inline functions do in the program is not the program's call site.
 void Symbolizer::lines(std::vector<std::string>* frames) {
   for (std::string& frame : *frames) frame = line(frame);
+  const auto own = std::find_if_not(frames->begin(), frames->end(), in_system_header);
+  if (own != frames->end()) frames->erase(frames->begin(), own);
 }
 
 // "buildid+offset path", both numbers hexadecimal.

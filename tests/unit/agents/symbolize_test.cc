@@ -4,12 +4,36 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <climits>
 
 namespace filibuster::test {
 
 __attribute__((noinline)) int a_function_to_be_found(int x) { return x * 3 + 1; }
+
+// Asks for the address that its caller will go on at.
+__attribute__((noinline)) const void* return_address() { return __builtin_return_address(0); }
+
+__attribute__((always_inline)) inline const void* inlined_caller() {
+  const void* address = return_address();
+  asm volatile("" : : "r"(address));  // not a tail call
+  return address;
+}
+
+__attribute__((noinline)) const void* calls_what_is_inlined() {
+  const void* address = inlined_caller();
+  asm volatile("" : : "r"(address));
+  return address;
+}
+
+// std::for_each of a system header calls back.
+__attribute__((noinline)) const void* calls_through_a_header() {
+  const void* address = nullptr;
+  const int once[] = {1};
+  std::for_each(once, once + 1, [&](int) { address = return_address(); });
+  return address;
+}
 
 namespace {
 
@@ -51,6 +75,31 @@ TEST(Symbolize, ANativeFrameGetsFileLineAndFunction) {
       symbolizer.line("N +" + own_offset(inside_function()) + " " + own_path());
   EXPECT_NE(line.find("symbolize_test.cc:"), std::string::npos) << line;
   EXPECT_NE(line.find("(filibuster::test::a_function_to_be_found(int))"), std::string::npos) << line;
+}
+
+TEST(Symbolize, AnInlinedFunctionIsNamedWithItsOwnPlace) {
+  Symbolizer symbolizer;
+  const std::string line =
+      symbolizer.line("N +" + own_offset(calls_what_is_inlined()) + " " + own_path());
+  EXPECT_NE(line.find("symbolize_test.cc:"), std::string::npos) << line;
+  EXPECT_NE(line.find("(filibuster::test::inlined_caller())"), std::string::npos) << line;
+}
+
+TEST(Symbolize, FramesInHeadersOfTheSystemAreNotTheCallSite) {
+  Symbolizer symbolizer;
+  std::vector<std::string> frames = {"F /usr/include/grpcpp/impl/call.h:971 grpc::Call::perform()",
+                                     "F order.cc:40 Order::notify()",
+                                     "F /usr/include/c++/12/thread:10 std::thread::run()"};
+  symbolizer.lines(&frames);
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[0], "order.cc:40 (Order::notify())");
+  // Where there is nothing else, they stay.
+  frames = {"F /usr/include/grpcpp/impl/call.h:971 grpc::Call::perform()"};
+  symbolizer.lines(&frames);
+  EXPECT_EQ(frames.size(), 1u);
+  const std::string line =
+      symbolizer.line("N +" + own_offset(calls_through_a_header()) + " " + own_path());
+  EXPECT_NE(line.find("symbolize_test.cc:"), std::string::npos) << line;
 }
 
 TEST(Symbolize, AFileThatIsNotTheOneThatRanIsNotGuessed) {
