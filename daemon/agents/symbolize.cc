@@ -125,9 +125,10 @@ std::string runtime_frame(std::string_view rest) {
   return std::string(rest);
 }
 
-// Of a path, or of a line that begins with one.
-bool in_system_header(std::string_view path) {
-  return path.starts_with("/usr/include/");
+// Of a path, or of a line that begins with one: headers of the system, what protoc has generated.
+bool is_of_library(std::string_view path) {
+  path = path.substr(0, path.find(':'));
+  return path.starts_with("/usr/include/") || path.ends_with(".pb.cc") || path.ends_with(".pb.h");
 }
 
 }  // namespace
@@ -171,7 +172,7 @@ class Symbolizer::Module {
   }
 
   // "file:line (function)", as much of it as is known; "" for nothing. Of code that was inlined the
-  // innermost place is told that is not in a header of the system, with the function it is in.
+  // innermost place is told that is not a library's, with the function it is in.
   std::string describe(uint64_t offset, const std::string& fallback) const {
     // Frames hold return addresses: the call is in front of them.
     const Dwarf_Addr address = bias_ + offset - (offset > 0 ? 1 : 0);
@@ -184,7 +185,7 @@ class Symbolizer::Module {
     for (int i = 0; i < count; ++i) {
       if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
       function = function_name(&scopes[i]);
-      if (!in_system_header(place.file)) break;
+      if (!is_of_library(place.file)) break;
       if (!called_at(unit, &scopes[i], &place)) break;
       function.clear();  // that of the symbol, unless it is inlined, too
     }
@@ -263,7 +264,7 @@ std::string Symbolizer::line(const std::string& frame) {
 // What a library's templates and inline functions do in the program is not the program's call site.
 void Symbolizer::lines(std::vector<std::string>* frames) {
   for (std::string& frame : *frames) frame = line(frame);
-  const auto own = std::find_if_not(frames->begin(), frames->end(), in_system_header);
+  const auto own = std::find_if_not(frames->begin(), frames->end(), is_of_library);
   if (own != frames->end()) frames->erase(frames->begin(), own);
 }
 

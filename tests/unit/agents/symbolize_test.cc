@@ -85,9 +85,10 @@ TEST(Symbolize, AnInlinedFunctionIsNamedWithItsOwnPlace) {
   EXPECT_NE(line.find("(filibuster::test::inlined_caller())"), std::string::npos) << line;
 }
 
-TEST(Symbolize, FramesInHeadersOfTheSystemAreNotTheCallSite) {
+TEST(Symbolize, FramesOfHeadersAndGeneratedStubsAreNotTheCallSite) {
   Symbolizer symbolizer;
   std::vector<std::string> frames = {"F /usr/include/grpcpp/impl/call.h:971 grpc::Call::perform()",
+                                     "F build/shop.grpc.pb.cc:12 shop::Cart::Stub::Notify()",
                                      "F order.cc:40 Order::notify()",
                                      "F /usr/include/c++/12/thread:10 std::thread::run()"};
   symbolizer.lines(&frames);
