@@ -7,6 +7,9 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cstring>
+
+#include "preload/agent/agent.h"
 #include "preload/connection/connection.h"
 #include "preload/connection/request_writer.h"
 #include "preload/interpose.h"
@@ -50,6 +53,14 @@ __attribute__((destructor)) void finish() {
   flush_holds_of_thread();
 }
 
+// grpcio makes its channels before its first socket, and they last: its helper must be there first.
+__attribute__((noinline)) void register_before_grpc(const char* file) {
+  HookScope scope;
+  if (scope.pass_through() || std::strstr(file, "/cygrpc.") == nullptr) return;
+  note_stream_socket();
+  if (session_present() && own_process()) attached();
+}
+
 }  // namespace
 }  // namespace filibuster::preload
 
@@ -63,5 +74,6 @@ FILIBUSTER_HOOK(pid_t, _Fork, ()) {
 // RTLD_DEEPBIND puts a library's own symbols before ours: what it sends would pass unseen. The call
 // must stay the last thing here: dlopen looks at its caller's RUNPATH, and a jump keeps the caller.
 FILIBUSTER_HOOK(void*, dlopen, (const char* file, int flags)) {
+  if (file != nullptr) filibuster::preload::register_before_grpc(file);
   return REAL(dlopen)(file, flags & ~RTLD_DEEPBIND);
 }

@@ -16,9 +16,10 @@ constexpr size_t kTextBytes = 4 << 20;
 constexpr size_t kMaxText = 8 * 1024;
 
 struct Site {
-  std::atomic<uint64_t> key{0};  // of the text as given; 0: free
+  std::atomic<uint64_t> key{0};  // of the text as given, or of the stack; 0: free
   std::atomic<uint32_t> size{0};  // of the kept text; published last, plus one
   uint32_t at = 0;                // in the text pages
+  bool incomplete = false;
   Hash128 hash;
 };
 constinit Site g_sites[kMaxSites];
@@ -79,6 +80,20 @@ Site* slot_of(uint64_t key, bool* fresh) {
   return nullptr;
 }
 
+// Room for `size` bytes of text; nullptr: none is left.
+char* text_room(size_t size, uint32_t* at) {
+  char* pages = text_pages();
+  *at = g_text_used.fetch_add(static_cast<uint32_t>(size), std::memory_order_relaxed);
+  return pages == nullptr || *at > kTextBytes - size ? nullptr : pages + *at;
+}
+
+void publish(Site* site, uint32_t at, size_t size, Hash128 hash, bool incomplete) {
+  site->at = at;
+  site->hash = hash;
+  site->incomplete = incomplete;
+  site->size.store(static_cast<uint32_t>(size) + 1, std::memory_order_release);
+}
+
 }  // namespace
 
 uint64_t intern_site(std::string_view text) {
@@ -89,19 +104,33 @@ uint64_t intern_site(std::string_view text) {
   Site* site = slot_of(key, &fresh);
   if (site == nullptr) return 0;
   if (!fresh) return key;
-  char* pages = text_pages();
   const size_t room = text.size() + 3 * kMaxText / 4;  // each kept line grows by "F " and its end
-  const uint32_t at = g_text_used.fetch_add(static_cast<uint32_t>(room), std::memory_order_relaxed);
-  if (pages == nullptr || at > kTextBytes - room) return 0;  // stays without a text: not known
-  FrameSink sink(pages + at, room);
+  uint32_t at = 0;
+  char* kept = text_room(room, &at);
+  if (kept == nullptr) return 0;  // stays without a text: not known
+  FrameSink sink(kept, room);
   add_frames(text, false, &sink);
   if (sink.frames() == 0) {
     sink.clear();
     add_frames(text, true, &sink);
   }
-  site->at = at;
-  site->hash = sink.hash();
-  site->size.store(static_cast<uint32_t>(sink.text_size()) + 1, std::memory_order_release);
+  publish(site, at, sink.text_size(), sink.hash(), false);
+  return key;
+}
+
+uint64_t intern_stack(const CapturedStack& stack) {
+  if (stack.text_size == 0 || stack.hash.is_zero()) return 0;
+  // The hash names the stack: two addresses may be one line of text.
+  const uint64_t key = stack.hash.lo | 1;
+  bool fresh = false;
+  Site* site = slot_of(key, &fresh);
+  if (site == nullptr) return 0;
+  if (!fresh) return key;
+  uint32_t at = 0;
+  char* kept = text_room(stack.text_size, &at);
+  if (kept == nullptr) return 0;
+  std::memcpy(kept, stack.text, stack.text_size);
+  publish(site, at, stack.text_size, stack.hash, stack.incomplete);
   return key;
 }
 
@@ -115,7 +144,7 @@ bool site_stack(uint64_t key, char* buffer, size_t capacity, CapturedStack* stac
     const uint32_t size = site.size.load(std::memory_order_acquire);
     if (size == 0 || size - 1 > capacity) return false;
     std::memcpy(buffer, g_text.load(std::memory_order_acquire) + site.at, size - 1);
-    *stack = {site.hash, buffer, size - 1, false};
+    *stack = {site.hash, buffer, size - 1, site.incomplete};
     return true;
   }
   return false;

@@ -37,4 +37,13 @@ TaskContext inheritable_task() {
   return task;
 }
 
+RuntimeField field_of(const TaskContext& task, uint64_t site) {
+  RuntimeField field;
+  field.cause_known = task.state != TaskContext::State::kUnknown;
+  field.has_cause = task.state == TaskContext::State::kRequest;
+  field.cause = task.cause;
+  field.site = site;
+  return field;
+}
+
 }  // namespace filibuster::preload

@@ -38,12 +38,18 @@ TaskContext swap_task(const TaskContext& next);
 // calling thread alone is serving.
 TaskContext inheritable_task();
 
+// What a request carries from where it is made to the socket that it leaves by. Of a context that is
+// not known, the call site only.
+RuntimeField field_of(const TaskContext& task, uint64_t site);
+
 // --- call sites ------------------------------------------------------------------------------
 
 // Keeps a call stack that a helper took (one frame a line, innermost first, "file:line function"),
 // and names it: the same text, the same number. 0: the table is full, or there is no memory.
 // Frames that frame_filter.h drops do not take part, unless nothing else is left.
 uint64_t intern_site(std::string_view text);
+// Keeps a call stack that capture_stack gave. 0 as above, or it is empty.
+uint64_t intern_stack(const CapturedStack& stack);
 // The stack again, as capture_stack would have given it; the text goes into `buffer`. False: unknown.
 bool site_stack(uint64_t site, char* buffer, size_t capacity, CapturedStack* stack);
 // The stack of `site` if it is known, else the calling thread's.

@@ -9,7 +9,8 @@ constexpr std::string_view kRuntimeModules[] = {
     "ld-linux",         "ld-2",      "ld.so",      "ld-musl",        "linux-vdso",
     "libstdc++",        "libc++",    "libgcc_s",   "libcurl",        "libssl",
     "libcrypto",        "libgnutls", "libnghttp2", "libcpp-httplib", "libpython",
-    "python2",          "python3",   "libunwind",
+    "python2",          "python3",   "libunwind",  "libgrpc",        "libgpr",
+    "libprotobuf",      "libabsl",   "libupb",
 };
 
 // Packages whose frames never tell call sites apart: the JDK, HTTP clients and servers, frameworks.

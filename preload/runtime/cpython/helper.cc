@@ -39,6 +39,7 @@ struct Loop {
 constinit Loop g_loop{};
 constinit Object* g_request = nullptr;     // ContextVar
 constinit Object* g_connection = nullptr;  // ContextVar
+constinit Object* g_outgoing = nullptr;    // ContextVar
 constinit std::atomic<bool> g_ready{false};
 constinit std::atomic<bool> g_installed{false};
 
@@ -127,6 +128,50 @@ Object* serving(Object*, Object*) {
   return none();
 }
 
+// Where this thread is now, as 16 digits; b"": no execution runs, or there is no room for another.
+constexpr size_t kSiteSize = 16;
+
+Object* where(Object*, Object*) {
+  HookScope scope;
+  char digits[kSiteSize];
+  const Scratch scratch;
+  if (!executing() || !scratch) return api().bytes_from(digits, 0);
+  uint64_t site = intern_stack(
+      capture_stack(reinterpret_cast<char*>(scratch.data()), Scratch::kSize));
+  if (site == 0) return api().bytes_from(digits, 0);
+  for (size_t i = kSiteSize; i-- > 0; site >>= 4) digits[i] = "0123456789abcdef"[site & 15];
+  return api().bytes_from(digits, kSiteSize);
+}
+
+uint64_t parse_site(std::string_view text) {
+  uint64_t site = 0;
+  if (text.size() != kSiteSize) return 0;
+  for (const char c : text)
+    site = site << 4 | static_cast<uint64_t>(c <= '9' ? c - '0' : c - 'a' + 10);
+  return site;
+}
+
+// field(site, forwarded): the field of a request that is made now; `forwarded` is the one that the
+// program itself has put into it, b"": none. b"": put nothing in, leave it as it is.
+Object* field(Object*, Object* arguments) {
+  HookScope scope;
+  Object* site = api().tuple_item(arguments, 0);
+  Object* forwarded = site != nullptr ? api().tuple_item(arguments, 1) : nullptr;
+  if (forwarded == nullptr) return nullptr;
+  char value[kRuntimeValueSize];
+  if (!executing()) return api().bytes_from(value, 0);
+  TaskContext task;
+  if (text_of(forwarded).empty()) {
+    task = inheritable_task();
+  } else {
+    task = task_of(forwarded);
+    // Damaged, or not ours: the library says so.
+    if (task.state != TaskContext::State::kRequest) return api().bytes_from(value, 0);
+  }
+  encode_runtime_value(field_of(task, parse_site(text_of(site))), value);
+  return api().bytes_from(value, sizeof value);
+}
+
 Object* note(Object*, Object* text) {
   HookScope scope;
   intptr_t size = 0;
@@ -153,6 +198,8 @@ constinit cpython::Method g_methods[] = {
     {"inherit", inherit, cpython::kNoArguments, nullptr},
     {"swap", swap, cpython::kOneArgument, nullptr},
     {"serving", serving, cpython::kNoArguments, nullptr},
+    {"where", where, cpython::kNoArguments, nullptr},
+    {"field", field, cpython::kManyArguments, nullptr},
     {"note", note, cpython::kOneArgument, nullptr},
     {"ready", ready, cpython::kManyArguments, nullptr},
 };
@@ -173,10 +220,12 @@ bool run_helper() {
   if (names == nullptr || builtins == nullptr) return false;
   g_request = py.context_variable_new("filibuster_request", nullptr);
   g_connection = py.context_variable_new("filibuster_connection", nullptr);
-  if (g_request == nullptr || g_connection == nullptr) return false;
+  g_outgoing = py.context_variable_new("filibuster_outgoing", nullptr);
+  if (g_request == nullptr || g_connection == nullptr || g_outgoing == nullptr) return false;
   bool good = py.dict_set(names, "__builtins__", builtins) == 0 &&
               py.dict_set(names, "request", g_request) == 0 &&
-              py.dict_set(names, "connection", g_connection) == 0;
+              py.dict_set(names, "connection", g_connection) == 0 &&
+              py.dict_set(names, "outgoing", g_outgoing) == 0;
   for (cpython::Method& method : g_methods)
     good = good && set_and_drop(names, method.name, py.function_new(&method, nullptr, nullptr));
   Object* code =

@@ -8,6 +8,9 @@
 #   swap(task)  sets the calling thread's; gives what it was
 #   serving()   this thread's loop has accepted a connection
 #   ready(...)  the library may ask the loop from now on
+#   where()     the call stack's number as bytes; b"": no execution runs
+#   field(site, forwarded)  our field for a request that is made now; b"": put none into it
+#   outgoing    ContextVar: (the gRPC call's site,) while grpc.aio makes it; None: it must not be marked
 #   note(text)  goes into the report
 #
 # Only `sys` is imported: at this moment another thread may be in the middle of any other import.
@@ -212,6 +215,173 @@ def patch_executor(module):
     module.ThreadPoolExecutor.submit = submit_for_request
 
 
+# --- gRPC -------------------------------------------------------------------------------------------------
+#
+# grpcio writes from whichever thread polls, and has its own copy of libgrpc inside: where a call is made and
+# what it is made for travel in its metadata to the socket, where the library takes them out. Below all
+# interceptors, and never on a channel with credentials: what is encrypted cannot be taken out.
+
+FIELD = "x-filibuster"
+PLAIN = "_filibuster_plain"
+
+
+def incoming_of(metadata):
+    """The request's context, as its caller's side has put it there (the last one counts); b"": none."""
+    for pair in reversed(metadata or ()):
+        if pair[0] == FIELD:
+            return pair[1].encode() if isinstance(pair[1], str) else bytes(pair[1])
+    return b""
+
+
+def marked(metadata, site):
+    """The metadata of a call with our field in it."""
+    given = tuple(metadata) if metadata is not None else ()
+    forwarded = incoming_of(given)
+    value = field(site, forwarded)
+    if not value:
+        return given if metadata is not None else None
+    if forwarded:
+        given = tuple(pair for pair in given if pair[0] != FIELD)
+    return given + ((FIELD, value.decode()),)
+
+
+def call_with_field(original):
+    """(self, request, timeout=None, metadata=None, ...)"""
+    @like(original)
+    def call(self, *args, **kwargs):
+        site = where() if PLAIN in self.__dict__ else b""
+        if site:
+            try:
+                if len(args) > 2:
+                    args = args[:2] + (marked(args[2], site),) + args[3:]
+                else:
+                    kwargs["metadata"] = marked(kwargs.get("metadata"), site)
+            except Exception:
+                pass  # not what metadata should be: grpc says so
+        return original(self, *args, **kwargs)
+    return call
+
+
+def mark_plain_channels(module):
+    channel = module.Channel
+    init = channel.__init__
+
+    @like(init)
+    def init_channel(self, target, options, credentials, *args, **kwargs):
+        if credentials is None:
+            self.__dict__[PLAIN] = True
+        return init(self, target, options, credentials, *args, **kwargs)
+
+    def making(original):
+        @like(original)
+        def make(self, *args, **kwargs):
+            made = original(self, *args, **kwargs)
+            if PLAIN in self.__dict__:
+                made.__dict__[PLAIN] = True
+            return made
+        return make
+
+    channel.__init__ = init_channel
+    for name in ("unary_unary", "unary_stream", "stream_unary", "stream_stream"):
+        setattr(channel, name, making(getattr(channel, name)))
+
+
+def callables(module):
+    return [made for name, made in vars(module).items()
+            if name.endswith("MultiCallable") and isinstance(made, type) and made.__module__ == module.__name__]
+
+
+def patch_grpc_channel(module):
+    mark_plain_channels(module)
+    for made in callables(module):
+        for name in ("__call__", "with_call", "future"):
+            if name in vars(made):
+                setattr(made, name, call_with_field(vars(made)[name]))
+
+
+def patch_grpc_aio_channel(module):
+    def noting(original):
+        @like(original)
+        def call(self, *args, **kwargs):
+            token = outgoing.set((where(),) if PLAIN in self.__dict__ else None)
+            try:
+                return original(self, *args, **kwargs)
+            finally:
+                outgoing.reset(token)
+        return call
+
+    mark_plain_channels(module)
+    for made in callables(module):
+        if "__call__" in vars(made):
+            made.__call__ = noting(vars(made)["__call__"])
+
+
+def patch_grpc_aio_call(module):
+    # With interceptors the call is made later, in a task of its own: the variable has come along.
+    init = module.Call.__init__
+
+    @like(init)
+    def init_call(self, *args, **kwargs):
+        init(self, *args, **kwargs)
+        noted = outgoing.get(None)
+        if noted and noted[0]:
+            self._metadata = marked(self._metadata, noted[0])
+
+    module.Call.__init__ = init_call
+
+
+def patch_grpc_server(module):
+    def for_rpc(original):
+        @like(original)
+        def serve(rpc_event, *args, **kwargs):
+            previous = swap(incoming_of(rpc_event.invocation_metadata))
+            try:
+                return original(rpc_event, *args, **kwargs)
+            finally:
+                swap(previous)
+        return serve
+
+    for name in ("_find_method_handler", "_unary_response_in_pool", "_stream_response_in_pool"):
+        setattr(module, name, for_rpc(getattr(module, name)))
+
+
+def enter_rpc(details):
+    """In the task that serves this RPC from here on."""
+    events = sys.modules.get("asyncio.events")
+    if events is not None and events._get_running_loop() is not None:
+        serving()
+        request.set(incoming_of(details.invocation_metadata))
+
+
+def patch_grpc_utilities(module):
+    handler = module.DictionaryGenericHandler
+    service = handler.service
+
+    @like(service)
+    def service_for_rpc(self, handler_call_details):
+        enter_rpc(handler_call_details)
+        return service(self, handler_call_details)
+
+    handler.service = service_for_rpc
+
+
+class FirstHandler:
+    """Before handlers of the program's own making."""
+
+    def service(self, handler_call_details):
+        enter_rpc(handler_call_details)
+
+
+def patch_grpc_aio_server(module):
+    add = module.Server.add_generic_rpc_handlers
+
+    @like(add)
+    def add_handlers(self, generic_rpc_handlers):
+        return add(self, (FirstHandler(), *generic_rpc_handlers))
+
+    module.Server.add_generic_rpc_handlers = add_handlers
+
+
 # --- now, or when they are imported ------------------------------------------------------------------------
 
 # In this order where they are there already: base_events makes the library ask.
@@ -222,6 +392,12 @@ waiting = {
     "asyncio.selector_events": patch_selector_events,
     "asyncio.base_events": patch_base_events,
     "uvloop": patch_uvloop,
+    "grpc._channel": patch_grpc_channel,
+    "grpc._server": patch_grpc_server,
+    "grpc._utilities": patch_grpc_utilities,
+    "grpc.aio._channel": patch_grpc_aio_channel,
+    "grpc.aio._call": patch_grpc_aio_call,
+    "grpc.aio._server": patch_grpc_aio_server,
 }
 half_made = []
 

@@ -1,0 +1,43 @@
+// gRPC's own functions, as the caller of a hook would have reached them without us. A process can
+// hold several copies of gRPC (a plug-in loaded into a scope of its own), so each calling module is
+// asked for itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace filibuster::preload::grpc {
+
+enum class Function : uint8_t {
+  kVersionString,
+  kCallStartBatch,
+  kCallUnref,
+  kCallArenaAlloc,
+  kChannelCreate,
+  kChannelDestroy,
+  kChannelCreateCall,
+  kChannelCreateRegisteredCall,
+  kInsecureCredentialsCreate,
+  kChannelCredentialsRelease,
+  kQueueNext,
+  kQueuePluck,
+  kServerRequestCall,
+  kServerRequestRegisteredCall,
+  kMetadataArrayInit,
+  kMetadataArrayDestroy,
+  kSliceFromCopiedBuffer,
+  kSliceUnref,
+  kCount,
+};
+
+// For code at `caller`; nullptr: no object in its reach has it.
+void* find_original(Function function, const void* caller);
+// May the memory of that copy be read as abi.h says? Says it in the report if not.
+bool understood(const void* caller);
+
+template <typename F>
+F original(Function function, const void* caller) {
+  return reinterpret_cast<F>(find_original(function, caller));
+}
+
+}  // namespace filibuster::preload::grpc
