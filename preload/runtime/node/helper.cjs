@@ -54,6 +54,14 @@ if (library !== undefined) {
     }
   };
 
+  const guardedPair = (action) => (first, second) => {
+    try {
+      action(first, second);
+    } catch {
+      // As above.
+    }
+  };
+
   // --- where -------------------------------------------------------------------------------------
 
   const sites = new Map();         // text -> what the library calls it
@@ -249,9 +257,121 @@ if (library !== undefined) {
     if (tasks.getStore()?.connecting === undefined) tasks.enterWith(call);
   };
 
+  // --- HTTP/2: Node's own module, and what is built on it (grpc-js) --------------------------------------
+
+  const RUNTIME_FIELD = /^1-[0-9a-f-]{69}-[0-9a-f]{16}$/;
+
+  // The context that came in holds for the handlers of 'stream' and 'request', and for all that the stream tells
+  // later: its own events belong to the connection otherwise.
+  const onStream = (stream, headers) => {
+    if (!library.executing()) {
+      if (used) tasks.enterWith(undefined);
+      return;
+    }
+    used = true;
+    const field = headers[FIELD];
+    // Several fields of one name come joined; the last one counts.
+    const context = typeof field === 'string' ? field.slice(field.lastIndexOf(',') + 1).trim() : '';
+    const task = { context, site: '', entry: -1 };
+    const emit = stream.emit;
+    Object.defineProperty(stream, 'emit', {
+      value: (...rest) => tasks.run(task, () => Reflect.apply(emit, stream, rest)),
+      writable: true, configurable: true, enumerable: false });
+    tasks.enterWith(task);
+  };
+
+  // Headers with our field: an object, or names and values in turn.
+  const withField = (headers, field, sensitive) => {
+    if (Array.isArray(headers)) return [...headers, FIELD, field];
+    const made = { __proto__: null, ...headers, [FIELD]: field };
+    if (sensitive) made[sensitive] = [...(headers?.[sensitive] ?? []), FIELD];  // stays out of the peer's table
+    return made;
+  };
+
+  const requestWithField = (http2, session, headers) => {
+    if (!library.executing()) return headers;
+    const names = Array.isArray(headers) ? headers : Object.entries(headers ?? {}).flat();
+    const known = carried(names.map(String));
+    const encrypted = session.socket?.encrypted || session.encrypted;
+    if (RUNTIME_FIELD.test(known ?? '')) {  // of grpc-js, below
+      if (!encrypted) return headers;
+      const { [FIELD]: ours, ...rest } = headers;
+      return rest;
+    }
+    if (encrypted) return headers;
+    const call = callNow();
+    const field = library.field(known ?? call.context, call.site);
+    if (field === undefined) return headers;
+    if (known === undefined) return withField(headers, field, http2.sensitiveHeaders);
+    if (Array.isArray(headers)) return headers.map((text, i) => (headers[i - 1] === FIELD ? field : text));
+    return { ...headers, [FIELD]: field };
+  };
+
+  // grpc-js makes its HTTP/2 request when a connection is there, long after the program's call, and not in its
+  // context.
+  const instrumentGrpc = (grpc) => {
+    const { prototype } = grpc.Channel;
+    if (known.has(prototype)) return;
+    known.add(prototype);
+    replace(prototype, 'createCall', (original) => function (...rest) {
+      const call = Reflect.apply(original, this, rest);
+      const made = requestsMarked && library.executing() ? quietly(callNow) : undefined;
+      if (made === undefined || typeof call.start !== 'function') return call;
+      const start = call.start;
+      const mark = (metadata) => {
+        const marked = metadata.clone();
+        const forwarded = metadata.get(FIELD).at(-1);
+        const field = library.field(forwarded === undefined ? made.context : String(forwarded), made.site);
+        if (field === undefined) return metadata;
+        marked.set(FIELD, field);
+        return marked;
+      };
+      Object.defineProperty(call, 'start', {
+        value: (metadata, ...others) => Reflect.apply(start, call, [quietly(mark, metadata) ?? metadata, ...others]),
+        writable: true, configurable: true, enumerable: false });
+      return call;
+    });
+  };
+
+  const instrumentModules = () => {
+    const Module = require('module');
+    replace(Module, '_load', (original) => function (request, ...rest) {
+      const loaded = Reflect.apply(original, this, [request, ...rest]);
+      if (/(^|\/)@grpc\/grpc-js($|\/build\/src\/index)/.test(request) && loaded?.Channel) quietly(instrumentGrpc, loaded);
+      return loaded;
+    });
+  };
+
+  let requestsMarked = library.sessionPresent();  // every session of HTTP/2 is looked at that leaves
+  const instrumentHttp2 = () => {
+    const http2 = require('http2');
+    let requests = false;
+    replace(http2, 'connect', (original) => function (...rest) {
+      const session = Reflect.apply(original, this, rest);
+      if (!requests) {
+        requests = requestsMarked = true;
+        replace(Object.getPrototypeOf(session), 'request', (request) => function (headers, ...others) {
+          const given = quietly(() => requestWithField(http2, this, headers)) ?? headers;
+          const stream = Reflect.apply(request, this, [given, ...others]);
+          if (given !== headers) quietly(() => delete stream.sentHeaders[FIELD]);
+          return stream;
+        });
+      }
+      return session;
+    });
+    for (const name of ['createServer', 'createSecureServer']) {
+      replace(http2, name, (original) => function (...rest) {
+        const server = Reflect.apply(original, this, rest);
+        quietly(() => server.prependListener('stream', guardedPair(onStream)));
+        return server;
+      });
+    }
+    require('module').syncBuiltinESMExports();
+  };
+
   // --- connects ------------------------------------------------------------------------------------
 
-  const known = new WeakSet();  // prototypes of handles
+  const known = new WeakSet();  // prototypes that are instrumented
   let agentConnects = false;    // http's own agent opens a connection now
 
   // The library sees the connect of a request in the thread that does it: between enter and leave it
@@ -304,6 +424,8 @@ if (library !== undefined) {
     instrumented = true;
     quietly(instrumentNet);
     quietly(instrumentHttp);
+    quietly(instrumentHttp2);
+    quietly(instrumentModules);
   };
 
   channel('http.server.request.start').subscribe(guarded(onIncoming));
