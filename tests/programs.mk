@@ -21,6 +21,11 @@ $(BUILD)/lib/libtorture.so: tests/torture/torture.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Wall -Wextra -Werror -fPIC -shared -o $@ $<
 
+$(BUILD)/tests/programs/grpc_matrix: tests/programs/grpc/matrix.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $< -lgrpc++ -lgrpc -lgpr -labsl_synchronization -lpthread
+GRPC_PROGRAMS := $(BUILD)/tests/programs/grpc_matrix
+
 $(BUILD)/tests/java/%.class: tests/programs/java/%.java
 	@mkdir -p $(@D)
 	$(JDK)/bin/javac -nowarn -g:source,lines -d $(@D) $<
@@ -40,5 +45,5 @@ $(CALLS)/%: tests/programs/http2/%.cc $(CALLS)/calls.pb.o $(CALLS)/calls.grpc.pb
 CALLS_PROGRAMS := $(CALLS)/calls_server $(CALLS)/calls_client
 
 .PHONY: test-programs bench-programs
-test-programs: $(CALLS_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
+test-programs: $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/hash.h"
+#include "core/index/frame_rules.h"
 #include "core/index/masks.h"
 
 namespace filibuster {
@@ -121,6 +122,7 @@ struct LaneMemory {
   SiteSlot sites[kSiteSlots];
   uint8_t blob[kBlobSize];
   MaskTable masks;
+  FrameTable frames;  // of the whole session: written before any agent reads
 };
 
 }  // namespace filibuster

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/index/frame_rules.h"
 #include "core/index/masks.h"
 #include "core/result.h"
 #include "daemon/agents/execution_record.h"
@@ -38,6 +39,7 @@ struct HubOptions {
   uint32_t session = 0;      // random, non-zero
   uint32_t lane = 0;
   uint32_t index_parts = 0;  // IndexParts
+  FrameTable frames{};       // which frames of call stacks count
   bool fast_timeouts = true;
   std::chrono::milliseconds hang_limit{5000};
   // Of the per-user control page; empty: kUserControlDirPrefix + uid. Tests set it, so that they do

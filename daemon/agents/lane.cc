@@ -53,6 +53,7 @@ Result<std::unique_ptr<Lane>> Lane::create(const HubOptions& options) {
   memory->session = options.session;
   memory->lane = options.lane;
   memory->index_parts = options.index_parts;
+  memory->frames = options.frames;
   memory->options = options.fast_timeouts ? static_cast<uint32_t>(kOptionFastTimeouts) : 0u;
   memory->max_held_body = kMaxHeldBody;
   memory->payload_sample = kPayloadSample;

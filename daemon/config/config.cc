@@ -142,6 +142,7 @@ constexpr Key<Draft> kIndexKeys[] = {
     {"stack", false, read_part<kIndexStack>},
     {"count", false, read_part<kIndexCount>},
     {"path", false, read_part<kIndexPath>},
+    {"frames", false, read_frames},
 };
 
 template <bool Config::*member>

@@ -12,6 +12,7 @@
 
 #include "core/fault/fault.h"
 #include "core/index/execution_index.h"
+#include "core/index/frame_rules.h"
 #include "core/index/masks.h"
 
 namespace filibuster {
@@ -83,6 +84,10 @@ struct DescriptorFile {  // of `protoc --descriptor_set_out`
   int line = 0, column = 0;
 };
 
+// Globs over modules, files, packages and classes (core/index/frame_rules.h): allow beats deny, deny
+// beats the default.
+struct FramesConfig { std::vector<std::string> allow, deny; };
+
 struct HooksConfig { Command before_execution, after_execution; };
 
 struct BoundsConfig {
@@ -106,6 +111,7 @@ struct Config {
   bool fault_test_calls = false;   // faults on the test's own calls
   std::vector<NondeterminismRule> nondeterminism;
   std::vector<DescriptorFile> descriptors;
+  FramesConfig frames;  // of call stacks
   HooksConfig hooks;
   BoundsConfig bounds;
   uint32_t index_parts = kIndexAll;
@@ -140,6 +146,8 @@ bool fault_applies(const FaultSpec& fault, bool grpc);
 std::string describe_condition(const FaultRule& rule);
 // The table that agents read. Error: the rules do not fit.
 Result<std::unique_ptr<MaskTable>> compile_masks(const std::vector<NondeterminismRule>& rules);
+// The lists as agents read them.
+FrameTable compile_frames(const FramesConfig& frames);
 // The rules as the value of `nondeterminism`, one a line; and back.
 std::string to_config_text(const std::vector<NondeterminismRule>& rules);
 Result<std::vector<NondeterminismRule>> parse_nondeterminism(const std::string& text);

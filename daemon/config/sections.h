@@ -35,6 +35,8 @@ bool read_name(Reader& reader, const SourceNode& node, std::string_view what, st
 void read_services(Reader& reader, const SourceNode& node, Draft* draft);
 // nondeterminism.cc
 void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft);
+// frames.cc: `index.frames`
+void read_frames(Reader& reader, const SourceNode& node, Draft* draft);
 // faults.cc
 void read_faults(Reader& reader, const SourceNode& node, Draft* draft);
 

@@ -257,6 +257,7 @@ Result<void> Session::work(SessionReport* report) {
   options.directory = directory.path;
   options.session = random_number();
   options.index_parts = config.index_parts;
+  options.frames = compile_frames(config.frames);
   options.fast_timeouts = config.fast_timeouts;
   if (config.bounds.hang_limit) options.hang_limit = *config.bounds.hang_limit;
   auto started = AgentHub::start(options);

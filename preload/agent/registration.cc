@@ -16,6 +16,7 @@
 #include "preload/agent/raw_syscall.h"
 #include "preload/agent/state.h"
 #include "preload/runtime/runtimes.h"
+#include "preload/stack/frame_filter.h"
 #include "preload/stack/stack.h"
 
 namespace filibuster::preload {
@@ -241,6 +242,7 @@ Attachment* register_with(const ControlPage* page, uint64_t generation) {
   if (a == nullptr && g_failed_generation.load(std::memory_order_acquire) != generation) {
     a = page->magic == kControlMagic ? exchange(page, generation) : nullptr;
     if (a != nullptr) {
+      set_frame_rules(a->lane->frames);
       Attachment* old = g_attachment.exchange(a, std::memory_order_acq_rel);
       if (old != nullptr) {
         old->retired_ns = now_ns();

@@ -1,5 +1,5 @@
-// Call stacks that helpers took, by number: interned once, never removed (a program has as many call
-// sites as its text has). Readers take no lock; writers exclude each other by trying only.
+// Call stacks that helpers took, by number: interned once, never removed (a program has as many
+// call sites as its text has). Readers take no lock; writers exclude each other by trying only.
 #include <atomic>
 #include <cstring>
 
@@ -16,7 +16,7 @@ constexpr size_t kTextBytes = 4 << 20;
 constexpr size_t kMaxText = 8 * 1024;
 
 struct Site {
-  std::atomic<uint64_t> key{0};  // of the text as given, or of the stack; 0: free
+  std::atomic<uint64_t> key{0};   // of the text as given, or of the stack; 0: free
   std::atomic<uint32_t> size{0};  // of the kept text; published last, plus one
   uint32_t at = 0;                // in the text pages
   bool incomplete = false;
@@ -64,7 +64,7 @@ void add_frames(std::string_view text, bool keep_all, FrameSink* sink) {
     const size_t end = text.find('\n');
     const Frame frame = parse_frame(text.substr(0, end));
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-    if (frame.line.empty() || (!keep_all && is_library_file(frame.file))) continue;
+    if (frame.line.empty() || (!keep_all && is_left_out(FrameKind::kFile, frame.file))) continue;
     sink->add(frame_hash(frame.file, frame.number, frame.function), {"F ", frame.line});
   }
 }
@@ -99,7 +99,8 @@ void publish(Site* site, uint32_t at, size_t size, Hash128 hash, bool incomplete
 uint64_t intern_site(std::string_view text) {
   text = text.substr(0, kMaxText);
   if (text.empty()) return 0;
-  const uint64_t key = hash_text(text).lo | 1;
+  // Under other lists the same text is another stack.
+  const uint64_t key = (hash_text(text).lo + (uint64_t{frame_rules_version()} << 48)) | 1;
   bool fresh = false;
   Site* site = slot_of(key, &fresh);
   if (site == nullptr) return 0;

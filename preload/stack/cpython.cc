@@ -45,6 +45,7 @@ struct Code {
   std::string_view file, function;
   Hash128 name;  // of both
   bool library = false;
+  uint32_t rules = 0;  // by which of the lists that was said
 };
 constexpr size_t kMaxCodes = 4096;  // a power of two
 constexpr size_t kTries = 16;
@@ -57,6 +58,11 @@ std::string_view text_of(Object* object) {
   return {utf8, static_cast<size_t>(size)};
 }
 
+void decide(Code* code) {
+  code->rules = frame_rules_version();
+  code->library = is_left_out(FrameKind::kFile, code->file);
+}
+
 void read_code(Object* object, Code* code) {
   code->object = object;
   code->file_object = api().get_attribute(object, "co_filename");
@@ -64,7 +70,7 @@ void read_code(Object* object, Code* code) {
   code->file = text_of(code->file_object);
   code->function = text_of(code->function_object);
   code->name = function_hash(code->file, code->function);
-  code->library = is_library_file(code->file);
+  decide(code);
 }
 
 void drop_code(const Code& code) {
@@ -77,7 +83,10 @@ const Code& find_code(Object* object, Code* spare) {
   const size_t first = (reinterpret_cast<uintptr_t>(object) >> 4) * 0x9E3779B97F4A7C15ull >> 40;
   for (size_t i = 0; i < kTries; ++i) {
     Code& code = g_codes[(first + i) & (kMaxCodes - 1)];
-    if (code.object == object) return code;
+    if (code.object == object) {
+      if (code.rules != frame_rules_version()) decide(&code);
+      return code;
+    }
     if (code.object != nullptr) continue;
     api().increase_reference(object);
     read_code(object, &code);

@@ -1,5 +1,8 @@
 #include "preload/stack/frame_filter.h"
 
+#include <atomic>
+#include <cstring>
+
 namespace filibuster::preload {
 namespace {
 
@@ -64,6 +67,9 @@ constexpr std::string_view kEngineModules[] = {
     "mono", "libmono", "dotnet",  "libcoreclr", "luajit", "libluajit", "pypy",
 };
 
+constinit FrameTable g_rules[2] = {};
+constinit std::atomic<uint32_t> g_rules_version{0};  // its last bit is the current one's place
+
 std::string_view base_name(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
@@ -105,6 +111,38 @@ bool is_library_file(std::string_view file) {
 bool is_java_library_class(std::string_view name) {
   for (std::string_view package : kJavaPackages) {
     if (name.starts_with(package)) return true;
+  }
+  return false;
+}
+
+void set_frame_rules(const FrameTable& table) {
+  const uint32_t version = g_rules_version.load(std::memory_order_relaxed);
+  if (std::memcmp(&g_rules[version & 1], &table, sizeof table) == 0) return;
+  // A reader in the middle of the other one goes on with it, or clamps what it reads.
+  std::memcpy(&g_rules[(version + 1) & 1], &table, sizeof table);
+  g_rules_version.store(version + 1, std::memory_order_release);
+}
+
+uint32_t frame_rules_version() {
+  return g_rules_version.load(std::memory_order_acquire);
+}
+
+bool is_left_out(FrameKind kind, std::string_view name) {
+  switch (frame_verdict(g_rules[frame_rules_version() & 1], kind, name)) {
+    case FrameVerdict::kCounts:
+      return false;
+    case FrameVerdict::kLeftOut:
+      return true;
+    case FrameVerdict::kDefault:
+      break;
+  }
+  switch (kind) {
+    case FrameKind::kModule:
+      return is_runtime_module(name);
+    case FrameKind::kFile:
+      return is_library_file(name);
+    case FrameKind::kClass:
+      return is_java_library_class(name);
   }
   return false;
 }

@@ -1,9 +1,11 @@
-// Which frames are kept in a call stack, and how a kept one is hashed. Pure.
+// Which frames are kept in a call stack, and how a kept one is hashed. Pure but for the lists of the
+// session.
 #pragma once
 
 #include <string_view>
 
 #include "core/hash.h"
+#include "core/index/frame_rules.h"
 
 namespace filibuster::preload {
 
@@ -24,6 +26,16 @@ bool is_java_library_class(std::string_view name);
 bool is_generated_java_class(std::string_view name);
 // Without the number that the compiler gave a lambda: "lambda$get$0" -> "lambda$get".
 std::string_view stable_java_method(std::string_view name);
+
+// --- the lists of the configuration, over these defaults ---------------------------------------
+// (core/index/frame_rules.h). Modules of engines and generated classes never count, whatever is
+// listed: their frames change while a program warms up.
+
+// From now on; a reader that keeps what was said asks again when the version is another.
+void set_frame_rules(const FrameTable& table);
+uint32_t frame_rules_version();
+// Does a frame of that module, file, class not count?
+bool is_left_out(FrameKind kind, std::string_view name);
 
 // The last two components: other machines, other prefixes, the same index.
 std::string_view last_two_components(std::string_view path);

@@ -30,6 +30,7 @@ enum class Kind : uint8_t {
 struct Frame {
   Hash128 hash;
   Kind kind;
+  bool program;  // code of the program, whatever counts as a call site
   uint16_t size;
   char text[kMaxText];  // "Users.java:31 com.example.Users.get"
 };
@@ -39,6 +40,7 @@ struct Known {
   std::atomic<uint32_t> state;
   jmethodID method;
   jlocation location;
+  uint32_t rules;  // the lists that said what counts
   Frame frame;
 };
 
@@ -113,8 +115,10 @@ void resolve(JNIEnv* env, jvmtiEnv* tools, jmethodID method, jlocation location,
     frame->kind = Kind::kGenerated;
   else if (type.starts_with("java.util.concurrent.Filibuster"))
     frame->kind = Kind::kBoundary;
-  else if (is_java_library_class(type))
+  else if (is_left_out(FrameKind::kClass, type))
     frame->kind = Kind::kLibrary;
+
+  frame->program = frame->kind != Kind::kBoundary && !is_java_library_class(type);
 
   size_t size = 0;
   const auto put = [&](std::string_view part) {
@@ -137,17 +141,20 @@ void resolve(JNIEnv* env, jvmtiEnv* tools, jmethodID method, jlocation location,
 // The frame from the books, or resolved into them, or (they are full) into `room`.
 const Frame* find_frame(JNIEnv* env, jvmtiEnv* tools, const jvmtiFrameInfo& at, Frame* room) {
   Known* known = known_frames();
+  const uint32_t rules = frame_rules_version();
   const uint64_t key = (reinterpret_cast<uintptr_t>(at.method) >> 3) * 0x9E3779B97F4A7C15u +
                        static_cast<uint64_t>(at.location) * 0xC2B2AE3D27D4EB4Fu;
   for (size_t i = 0; known != nullptr && i < kProbes; ++i) {
     Known& slot = known[((key >> 32) + i) & (kKnownFrames - 1)];
     uint32_t state = slot.state.load(std::memory_order_acquire);
-    if (state == Known::kReady && slot.method == at.method && slot.location == at.location)
+    if (state == Known::kReady && slot.method == at.method && slot.location == at.location &&
+        slot.rules == rules)
       return &slot.frame;
     if (state == Known::kFree &&
         slot.state.compare_exchange_strong(state, Known::kClaimed, std::memory_order_acq_rel)) {
       slot.method = at.method;
       slot.location = at.location;
+      slot.rules = rules;
       resolve(env, tools, at.method, at.location, &slot.frame);
       slot.state.store(Known::kReady, std::memory_order_release);
       return &slot.frame;
@@ -212,7 +219,7 @@ bool called_by_program(int skip) {
   Frame room;
   for (jint i = 0; i < count; ++i) {
     const Frame* frame = find_frame(env, tools, frames[i], &room);
-    if (frame->kind != Kind::kGenerated) return frame->kind == Kind::kKept;
+    if (frame->kind != Kind::kGenerated) return frame->program;
   }
   return false;
 }

@@ -21,7 +21,7 @@ struct Module {
 };
 constinit Module g_modules[kMaxModules];  // sorted by begin; under g_sequence
 constinit uint32_t g_count = 0;
-constinit std::atomic<uint64_t> g_changes{0};   // dlpi_adds + dlpi_subs of the copy
+constinit std::atomic<uint64_t> g_changes{0};   // dlpi_adds + dlpi_subs of the copy, and its rules
 constinit std::atomic<uint32_t> g_sequence{0};  // odd: being written
 constinit std::atomic<int> g_writer{0};         // pid: a fork may have lost the writing thread
 
@@ -84,7 +84,7 @@ int add_module(dl_phdr_info* loaded, size_t, void* first) {
   *is_first = false;
   if (module.end == 0) return 0;
   const std::string_view path = module.info.path();
-  module.info.runtime = is_runtime_module(path);
+  module.info.runtime = is_left_out(FrameKind::kModule, path);
   module.info.engine = is_engine_module(path);
   if (module.info.id_size == 0) {
     module.info.id_text[module.info.id_size++] = '-';
@@ -109,6 +109,7 @@ int read_changes(dl_phdr_info* info, size_t size, void* out) {
 void refresh_modules() {
   uint64_t changes = 0;
   dl_iterate_phdr(read_changes, &changes);
+  changes += uint64_t{frame_rules_version()} << 48;
   if (changes == g_changes.load(std::memory_order_acquire) && changes != 0) return;
 
   const int pid = static_cast<int>(raw_syscall(SYS_getpid));

@@ -14,7 +14,7 @@ struct ModuleInfo {
   uintptr_t begin = 0;   // in memory
   uintptr_t end = 0;
   uintptr_t bias = 0;    // address in memory - address in the file
-  bool runtime = false;  // frame_filter.h is_runtime_module
+  bool runtime = false;  // does not count (frame_filter.h)
   bool engine = false;   // is_engine_module
   uint8_t id_size = 0;
   uint8_t path_size = 0;

@@ -48,8 +48,9 @@ constinit thread_local bool t_serving __attribute__((tls_model("initial-exec")))
 constinit thread_local bool t_stray __attribute__((tls_model("initial-exec"))) = false;
 
 // A request was read by a thread that waits for nobody else: this program serves by threads. One
-// that has read none, and was given none, is then known to work for none: a heartbeat that happens to
-// run while one request is open. (Where one thread reads for others, the rules of causality.h decide.)
+// that has read none, and was given none, is then known to work for none: a heartbeat that happens
+// to run while one request is open. (Where one thread reads for others, the rules of causality.h
+// decide.)
 constinit std::atomic<bool> g_threads_serve{false};
 constinit thread_local bool t_inheriting __attribute__((tls_model("initial-exec"))) = false;
 
@@ -71,7 +72,8 @@ bool is_pipelined(uint64_t rpc) {
   return false;
 }
 
-// --- texts of contexts (entry_points.cc) as bytes objects -------------------------------------------
+// --- texts of contexts (entry_points.cc) as bytes objects
+// -------------------------------------------
 
 std::string_view text_of(Object* bytes) {
   char* text = nullptr;
@@ -103,7 +105,8 @@ Object* bytes_of(const TaskContext& task) {
   return api().bytes_from(text, static_cast<intptr_t>(size));
 }
 
-// --- what the helper calls ------------------------------------------------------------------------
+// --- what the helper calls
+// ------------------------------------------------------------------------
 
 Object* none() {
   api().increase_reference(api().none);
@@ -136,8 +139,8 @@ Object* where(Object*, Object*) {
   char digits[kSiteSize];
   const Scratch scratch;
   if (!executing() || !scratch) return api().bytes_from(digits, 0);
-  uint64_t site = intern_stack(
-      capture_stack(reinterpret_cast<char*>(scratch.data()), Scratch::kSize));
+  uint64_t site =
+      intern_stack(capture_stack(reinterpret_cast<char*>(scratch.data()), Scratch::kSize));
   if (site == 0) return api().bytes_from(digits, 0);
   for (size_t i = kSiteSize; i-- > 0; site >>= 4) digits[i] = "0123456789abcdef"[site & 15];
   return api().bytes_from(digits, kSiteSize);
@@ -204,7 +207,8 @@ constinit cpython::Method g_methods[] = {
     {"ready", ready, cpython::kManyArguments, nullptr},
 };
 
-// --- installation -----------------------------------------------------------------------------------
+// --- installation
+// -----------------------------------------------------------------------------------
 
 bool set_and_drop(Object* names, const char* name, Object* value) {
   if (value == nullptr) return false;
@@ -252,7 +256,8 @@ std::string_view unreadable() {
   size_t used = 0;
   for (std::string_view part :
        {std::string_view{"cpython "}, cpython::version(version),
-        std::string_view{": frames not readable (needs 3.9): call stacks take no part in indexes"}}) {
+        std::string_view{
+            ": frames not readable (needs 3.9): call stacks take no part in indexes"}}) {
     std::memcpy(text + used, part.data(), part.size());
     used += part.size();
   }
@@ -284,7 +289,8 @@ std::string_view install() {
   return run_helper() ? std::string_view{} : refused("the helper did not run");
 }
 
-// --- questions at a request --------------------------------------------------------------------------
+// --- questions at a request
+// --------------------------------------------------------------------------
 
 // The loop that runs on this thread, as a new reference; nullptr: none.
 Object* running_loop() {
@@ -401,7 +407,8 @@ void incoming(const RpcContext& request) {
       put_request(held, bytes, request.rpc);
       api().decrease_reference(held);
     }
-    // What this callback makes is of this request; a task that reads for itself goes on to the next.
+    // What this callback makes is of this request; a task that reads for itself goes on to the
+    // next.
     if (!runs_task(loop)) {
       if (Object* token = api().context_variable_set(g_request, bytes))
         api().decrease_reference(token);

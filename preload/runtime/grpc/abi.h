@@ -1,6 +1,6 @@
-// The part of gRPC's C interface that is followed, as <grpc/grpc.h> lays it out since core 24 (1.46):
-// metadata carries no flags any more, and what a batch is given is copied when it starts. Found by
-// name in the process: nothing of gRPC is linked, no header of it is needed.
+// The part of gRPC's C interface that is followed, as <grpc/grpc.h> lays it out since core 24
+// (1.46): metadata carries no flags any more, and what a batch is given is copied when it starts.
+// Found by name in the process: nothing of gRPC is linked, no header of it is needed.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Which incoming RPC a thread of a gRPC server works for: what came with the event that the
-// completion queue gave it, until it asks that queue again. Right for the synchronous server, and for
-// asynchronous ones that do their work in line; what an operation that was started for an RPC
+// completion queue gave it, until it asks that queue again. Right for the synchronous server, and
+// for asynchronous ones that do their work in line; what an operation that was started for an RPC
 // completes, goes on for that RPC.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The functions of libgrpc that applications and libgrpc++ call. (gRPC that is linked into a program,
-// or hidden in a library as grpcio's, is not reached: cpython/helper.py has the latter.)
+// The functions of libgrpc that applications and libgrpc++ call. (gRPC that is linked into a
+// program, or hidden in a library as grpcio's, is not reached: cpython/helper.py has the latter.)
 #include <optional>
 
 #include "preload/agent/agent.h"
@@ -49,7 +49,8 @@ using namespace filibuster::preload::grpc;
 using filibuster::preload::executing;
 using filibuster::preload::inheritable_task;
 
-// --- channels and calls ---------------------------------------------------------------------------
+// --- channels and calls
+// ---------------------------------------------------------------------------
 
 FILIBUSTER_GRPC(Credentials*, grpc_insecure_credentials_create, ()) {
   auto real = original<Credentials* (*)()>(Function::kInsecureCredentialsCreate, CALLER);
@@ -82,8 +83,9 @@ FILIBUSTER_GRPC(void, grpc_channel_destroy, (Channel * channel)) {
 FILIBUSTER_GRPC(Call*, grpc_channel_create_call,
                 (Channel * channel, Call* parent, uint32_t propagation, Queue* queue, Slice method,
                  const Slice* host, Timespec deadline, void* reserved)) {
-  auto real = original<Call* (*)(Channel*, Call*, uint32_t, Queue*, Slice, const Slice*, Timespec,
-                                 void*)>(Function::kChannelCreateCall, CALLER);
+  auto real =
+      original<Call* (*)(Channel*, Call*, uint32_t, Queue*, Slice, const Slice*, Timespec, void*)>(
+          Function::kChannelCreateCall, CALLER);
   Call* made = real(channel, parent, propagation, queue, method, host, deadline, reserved);
   in_session([&] { call_made(made, channel); });
   return made;
@@ -108,8 +110,8 @@ FILIBUSTER_GRPC(void, grpc_call_unref, (Call * call)) {
 FILIBUSTER_GRPC(int, grpc_call_start_batch,
                 (Call * call, const Op* ops, size_t count, void* tag, void* reserved)) {
   const void* caller = CALLER;
-  auto real = original<int (*)(Call*, const Op*, size_t, void*, void*)>(
-      Function::kCallStartBatch, caller);
+  auto real =
+      original<int (*)(Call*, const Op*, size_t, void*, void*)>(Function::kCallStartBatch, caller);
   bool runs = false;
   in_session([&] { runs = executing(); });
   if (!runs) {
@@ -129,7 +131,8 @@ FILIBUSTER_GRPC(int, grpc_call_start_batch,
   return result;
 }
 
-// --- completion queues and requests -----------------------------------------------------------------
+// --- completion queues and requests
+// -----------------------------------------------------------------
 
 FILIBUSTER_GRPC(Event, grpc_completion_queue_next,
                 (Queue * queue, Timespec deadline, void* reserved)) {
@@ -149,8 +152,9 @@ FILIBUSTER_GRPC(int, grpc_server_request_call,
                 (Server * server, Call** call, CallDetails* details, MetadataArray* metadata,
                  Queue* bound, Queue* notified, void* tag)) {
   const void* caller = CALLER;
-  auto real = original<int (*)(Server*, Call**, CallDetails*, MetadataArray*, Queue*, Queue*,
-                               void*)>(Function::kServerRequestCall, caller);
+  auto real =
+      original<int (*)(Server*, Call**, CallDetails*, MetadataArray*, Queue*, Queue*, void*)>(
+          Function::kServerRequestCall, caller);
   in_session([&] {
     if (understood(caller)) request_awaited(tag, metadata);
   });
@@ -162,9 +166,9 @@ FILIBUSTER_GRPC(int, grpc_server_request_registered_call,
                  MetadataArray* metadata, ByteBuffer** payload, Queue* bound, Queue* notified,
                  void* tag)) {
   const void* caller = CALLER;
-  auto real = original<int (*)(Server*, void*, Call**, Timespec*, MetadataArray*, ByteBuffer**,
-                               Queue*, Queue*, void*)>(Function::kServerRequestRegisteredCall,
-                                                       caller);
+  auto real =
+      original<int (*)(Server*, void*, Call**, Timespec*, MetadataArray*, ByteBuffer**, Queue*,
+                       Queue*, void*)>(Function::kServerRequestRegisteredCall, caller);
   in_session([&] {
     if (understood(caller)) request_awaited(tag, metadata);
   });

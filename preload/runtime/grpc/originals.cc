@@ -82,8 +82,8 @@ void* find_in(const char* object, const char* name) {
   return found != nullptr && !is_ours(found) ? found : nullptr;
 }
 
-// The path of a libgrpc that some scope has. (Opening it here could wait for the loader's lock, which
-// waits for this iteration in another thread.)
+// The path of a libgrpc that some scope has. (Opening it here could wait for the loader's lock,
+// which waits for this iteration in another thread.)
 struct Path {
   char text[512];
 };

@@ -29,8 +29,8 @@ class PointerTable {
   // In the place of another if there is no room.
   void force(const void* key, const Value& value) {
     if (insert(key, value)) return;
-    Slot* slot = &slots_[(first_of(address(key)) + victim_.fetch_add(1, std::memory_order_relaxed) %
-                                                       kWindow) &
+    Slot* slot = &slots_[(first_of(address(key)) +
+                          victim_.fetch_add(1, std::memory_order_relaxed) % kWindow) &
                          (kSlots - 1)];
     uintptr_t other = slot->key.load(std::memory_order_relaxed);
     if (other != kBusy) write(slot, other, address(key), value);

@@ -110,7 +110,15 @@ Value is_executing(Env env, CallbackInfo) {
 Value is_library(Env env, CallbackInfo info) {
   HookScope scope;
   char text[4096];
-  return truth(env, is_library_file(Arguments(env, info).text(0, text, sizeof text)));
+  return truth(env, is_left_out(FrameKind::kFile, Arguments(env, info).text(0, text, sizeof text)));
+}
+
+// framesVersion(): what isLibrary and site said before holds while this is the same.
+Value frames_version(Env env, CallbackInfo) {
+  HookScope scope;
+  Value result = nullptr;
+  g_api.napi_create_uint32(env, frame_rules_version(), &result);
+  return result;
 }
 
 // site(text): a call stack, one frame a line, innermost first, "file:line function".
@@ -185,6 +193,7 @@ constexpr Function kFunctions[] = {
     {"sessionPresent", session_is_present},
     {"executing", is_executing},
     {"isLibrary", is_library},
+    {"framesVersion", frames_version},
     {"site", site},
     {"field", field},
     {"nextEntry", next_entry_of},
@@ -206,7 +215,7 @@ bool find_api() {
   if (!FILIBUSTER_FIND(napi_create_function) || !FILIBUSTER_FIND(napi_set_named_property) ||
       !FILIBUSTER_FIND(napi_get_cb_info) || !FILIBUSTER_FIND(napi_get_value_string_utf8) ||
       !FILIBUSTER_FIND(napi_get_value_int32) || !FILIBUSTER_FIND(napi_create_string_latin1) ||
-      !FILIBUSTER_FIND(napi_get_boolean))
+      !FILIBUSTER_FIND(napi_get_boolean) || !FILIBUSTER_FIND(napi_create_uint32))
     return false;
   g_api = api;  // the same values every time: two workers that start together do no harm
   return true;

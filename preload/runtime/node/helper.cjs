@@ -67,6 +67,15 @@ if (library !== undefined) {
   const sites = new Map();         // text -> what the library calls it
   const libraryFiles = new Map();  // file -> do its frames not count?
 
+  let listed = 0;  // the lists that the maps were filled by
+  const forgetOtherLists = () => {
+    const now = library.framesVersion();
+    if (now === listed) return;
+    listed = now;
+    sites.clear();
+    libraryFiles.clear();
+  };
+
   const isLibrary = (file) => {
     let known = libraryFiles.get(file);
     if (known === undefined) {
@@ -110,6 +119,7 @@ if (library !== undefined) {
       else Object.defineProperty(Error, 'prepareStackTrace', prepare);
     }
     if (!Array.isArray(frames)) return '';
+    forgetOtherLists();
     const text = textOf(frames, isLibrary) || textOf(frames, isNode) || textOf(frames, isNone);
     let site = sites.get(text);
     if (site === undefined) {

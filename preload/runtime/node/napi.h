@@ -23,6 +23,7 @@ struct Api {
   Status (*napi_get_value_int32)(Env, Value, int32_t* out);
   Status (*napi_create_string_latin1)(Env, const char* text, size_t size, Value*);
   Status (*napi_get_boolean)(Env, bool, Value*);
+  Status (*napi_create_uint32)(Env, uint32_t, Value*);
 };
 
 }  // namespace filibuster::preload::node

@@ -11,8 +11,9 @@ wrong: another; none: not known, and listed as such.
 """
 import dataclasses
 import pathlib
+import re
 
-from conftest import PYTHON
+from conftest import PROGRAMS, PYTHON
 from rpc_tree import observe
 from small_apps import relay, url
 
@@ -46,23 +47,33 @@ def cause_of_path(path):
     return "/" + "/".join(parts[:-1])
 
 
+def path_of(rpc):
+    """What the RPC asked for: its path, or what the answer of a gRPC service repeats, between two '@'."""
+    if not rpc["path"].startswith("/matrix."):
+        return rpc["path"]
+    found = re.search("@([^@]*)@", rpc["response"])
+    assert found, f"an RPC without its answer: {rpc}"
+    return found[1]
+
+
 def judge(run, caller="web"):
     by_index = {rpc["index"]: rpc for rpc in run.test["reference"]}
     shares = Shares([], [], [], 0, set(), run)
     for rpc in run.test["reference"]:
         if rpc["caller"] != caller:
             continue
-        expected = cause_of_path(rpc["path"])
-        parent = by_index[rpc["parent"]]["path"] if rpc["parent"] else None
+        path = path_of(rpc)
+        expected = cause_of_path(path)
+        parent = path_of(by_index[rpc["parent"]]) if rpc["parent"] else None
         if expected is None and parent is None:
             shares.background += 1
         elif parent is None:
-            shares.none.append(rpc["path"])
+            shares.none.append(path)
         elif parent == expected:
-            shares.right.append(rpc["path"])
+            shares.right.append(path)
             shares.causes.add(rpc["cause"])
         else:
-            shares.wrong.append((rpc["path"], parent, rpc["cause"]))
+            shares.wrong.append((path, parent, rpc["cause"]))
     return shares
 
 
@@ -81,3 +92,13 @@ def gunicorn_server(client, options):
     """With the environment of it."""
     command = f"exec gunicorn --chdir {HERE} -b 127.0.0.1:${{port:web}} --timeout 60 {options} 'server:app()'"
     return command, {"CLIENT": client, "BACK": url("back", ""), "OWN": url("web", "")}
+
+
+def run_grpc(project, server, client, concurrency, rounds=1, **members):
+    """The same with a gRPC service: C++ (sync, async), Python (grpc, grpc.aio)."""
+    program = f"{PROGRAMS}/grpc_matrix" if server in ("sync", "async") else f"{PYTHON} {HERE}/grpc_service.py"
+    web = {"name": "web", "command": f"exec {program} {server} {client} ${{port:web}} 127.0.0.1:${{port:back}}"}
+    answers = {"name": "back", "command": f"exec {PYTHON} {HERE}/grpc_service.py back - ${{port:back}}"}
+    command = f"exec {PYTHON} {HERE}/grpc_clients.py {concurrency} {rounds} 127.0.0.1:${{port:web}}"
+    services = [relay("back") if client == "http" else answers, web]
+    return judge(observe(project, services, command, complete=False, **members))

@@ -87,7 +87,7 @@ TEST(ConfigErrors, UnknownKeysNameTheNearestKnownOne) {
   expect_error(with_service(R"(, "comand": "x")"), "2:32", "did you mean 'command'?");
   expect_error(with(R"("hooks": {"before": "x"})"), "2:11", "did you mean 'before_execution'?");
   expect_error(with(R"("index": {"colour": true})"), "2:11",
-               "known are 'payload', 'stack', 'count' or 'path'");
+               "known are 'payload', 'stack', 'count', 'path' or 'frames'");
 }
 
 TEST(ConfigErrors, MissingKeysAreNamedAtTheirObject) {

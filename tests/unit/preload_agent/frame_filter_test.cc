@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 namespace filibuster::preload {
 namespace {
 
@@ -13,6 +15,33 @@ TEST(FrameFilter, EnginesRunCodeThatTheyMake) {
   for (const char* path : {"/usr/bin/node_exporter", "/srv/nodes", "/node/users", "/srv/phpx"}) {
     EXPECT_FALSE(is_engine_module(path)) << path;
   }
+}
+
+FrameTable table_of(bool deny, std::string_view pattern) {
+  FrameTable table{};
+  table.count = 1;
+  table.rules[0].deny = deny ? 1 : 0;
+  table.rules[0].size = static_cast<uint8_t>(pattern.size());
+  std::memcpy(table.rules[0].pattern, pattern.data(), pattern.size());
+  return table;
+}
+
+TEST(FrameFilter, ListsBeatTheDefaults) {
+  const uint32_t before = frame_rules_version();
+  set_frame_rules(table_of(false, "requests"));
+  EXPECT_NE(frame_rules_version(), before);
+  EXPECT_FALSE(is_left_out(FrameKind::kFile, "/usr/lib/python3/dist-packages/requests/api.py"));
+  EXPECT_TRUE(is_left_out(FrameKind::kFile, "/usr/lib/python3/dist-packages/flask/app.py"));
+  set_frame_rules(table_of(true, "com.acme"));
+  EXPECT_TRUE(is_left_out(FrameKind::kClass, "com.acme.Users"));
+  EXPECT_TRUE(is_left_out(FrameKind::kClass, "java.lang.Thread"));
+  EXPECT_FALSE(is_left_out(FrameKind::kClass, "com.example.Users"));
+  const uint32_t same = frame_rules_version();
+  set_frame_rules(table_of(true, "com.acme"));
+  EXPECT_EQ(frame_rules_version(), same) << "the same lists: what was kept holds";
+  set_frame_rules({});
+  EXPECT_FALSE(is_left_out(FrameKind::kClass, "com.acme.Users"));
+  EXPECT_TRUE(is_left_out(FrameKind::kModule, "/lib/libc.so.6"));
 }
 
 }  // namespace
