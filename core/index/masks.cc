@@ -37,6 +37,7 @@ void select_masks(const MaskTable& table, std::string_view caller, std::string_v
   out->path_segments = 0;
   out->count = 0;
   out->too_many = false;
+  out->stack = false;
   const uint64_t caller_hash = name_hash(caller);
   const uint64_t service_hash = name_hash(service);
   const uint64_t method_hash = name_hash(method);
@@ -50,6 +51,7 @@ void select_masks(const MaskTable& table, std::string_view caller, std::string_v
     const size_t size = std::min<size_t>(rule.pattern_size, kMaxMaskPattern);
     if (size != 0 && !path_matches({rule.pattern, size}, path)) continue;
     out->path_segments |= rule.path_segments;
+    out->stack = out->stack || (rule.flags & kMaskStack) != 0;
     const uint32_t first = std::min<uint32_t>(rule.first_field, kMaxMaskFields);
     const uint32_t count = std::min<uint32_t>(rule.field_count, kMaxMaskFields - first);
     for (uint32_t k = 0; k < count; ++k) {

@@ -1,6 +1,6 @@
 // Masks: what of a request (and of its answer) does not take part in its identity, because it
 // varies from run to run: segments of the path, values of the query, fields of JSON and form
-// bodies.
+// bodies, the call stack.
 //
 // A rule of the configuration is compiled (daemon/config/nondeterminism.cc) into a row of a bounded
 // table of fixed layout, which stands in lane memory: the agents form the indexes. Names are
@@ -54,12 +54,14 @@ struct MaskField {
 };
 static_assert(sizeof(MaskField) == 8 + 8 * kMaxMaskDepth);
 
+enum MaskFlags : uint16_t { kMaskStack = 1 };  // the call stack takes no part
+
 struct MaskRule {
   uint64_t caller, service, method;  // name_hash, or kAnyName
   uint64_t path_segments;            // bit n - 1: segment n of the path is masked
   uint16_t first_field, field_count;
   uint16_t pattern_size;  // 0: any path
-  uint16_t reserved;
+  uint16_t flags;         // MaskFlags
   char pattern[kMaxMaskPattern];  // see path_matches
 };
 
@@ -96,9 +98,10 @@ struct RequestMasks {
   uint64_t path_segments = 0;
   uint32_t count = 0;
   bool too_many = false;  // more than fit: not all of them are here
+  bool stack = false;
   MaskField fields[kMaxRequestMasks];
 
-  bool any() const { return path_segments != 0 || count != 0; }
+  bool any() const { return path_segments != 0 || count != 0 || stack; }
   bool has(MaskPlace place) const {
     for (uint32_t i = 0; i < count; ++i) {
       if (fields[i].place == place) return true;

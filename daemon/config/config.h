@@ -76,6 +76,7 @@ struct NondeterminismRule {
   std::vector<uint32_t> path_segments;         // from 1
   std::vector<std::string> query, form;        // names
   std::vector<std::string> json, response;     // JSON pointers; '*' is any name or element
+  bool stack = false;                          // the call stack
   int line = 0;
 };
 

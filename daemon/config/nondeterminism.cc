@@ -134,6 +134,10 @@ constexpr Key<NondeterminismRule> kMaskKeys[] = {
     {"json", false, read_pointers<&NondeterminismRule::json>},
     {"form", false, read_names<&NondeterminismRule::form>},
     {"response", false, read_pointers<&NondeterminismRule::response>},
+    {"stack", false,
+     [](Reader& reader, const SourceNode& node, NondeterminismRule* out) {
+       if (const auto on = reader.flag(node, "'stack'")) out->stack = *on;
+     }},
 };
 
 constexpr Key<NondeterminismRule> kRuleKeys[] = {
@@ -210,6 +214,7 @@ Result<std::unique_ptr<MaskTable>> compile_masks(const std::vector<Nondeterminis
     row.pattern_size = static_cast<uint16_t>(std::min(rule.path.size(), kMaxMaskPattern));
     std::copy_n(rule.path.begin(), row.pattern_size, row.pattern);
     for (const uint32_t number : rule.path_segments) row.path_segments |= 1ull << (number - 1);
+    row.flags = rule.stack ? kMaskStack : 0;
     row.first_field = static_cast<uint16_t>(table->field_count);
     bool fits = true;
     const auto add = [&](MaskPlace place, const std::vector<std::string>& names) {
@@ -236,8 +241,9 @@ Result<std::unique_ptr<MaskTable>> compile_masks(const std::vector<Nondeterminis
       return Error{"'nondeterminism': a rule masks at most " + std::to_string(kMaxRequestMasks) +
                    " fields, all rules at most " + std::to_string(kMaxMaskFields)};
     }
-    if (row.field_count == 0 && row.path_segments == 0) {
-      return Error{"'mask' is empty: name what varies (path, query, json, form or response)"};
+    if (row.field_count == 0 && row.path_segments == 0 && row.flags == 0) {
+      return Error{
+          "'mask' is empty: name what varies (path, query, json, form, response or stack)"};
     }
     ++table->rule_count;
   }
@@ -261,6 +267,7 @@ std::string to_config_text(const std::vector<NondeterminismRule>& rules) {
     put(&mask, "json", rule.json);
     put(&mask, "form", rule.form);
     put(&mask, "response", rule.response);
+    if (rule.stack) mask["stack"] = true;
     const Json row{{"on", std::move(on)}, {"mask", std::move(mask)}};
     out += (out.size() > 1 ? ",\n  " : "\n  ") +
            row.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -110,8 +110,7 @@ class Finder {
     kind.service = seen.rpc->service;
     kind.method = seen.rpc->method;
     kind.path = pattern_of(seen);
-    if ((parts_ & kIndexStack) != 0 && !seen.varied.beyond.contains("its call stack"))
-      kind.stack = seen.rpc->stack;
+    if ((parts_ & kIndexStack) != 0 && !seen.varied.stack) kind.stack = seen.rpc->stack;
     if (seen.varied.beyond.contains("the number of segments of its path")) kind.path.clear();
     kind.reason = std::move(reason);
     kind.answer = answer;
@@ -186,6 +185,7 @@ class Finder {
       add_unstable(seen, joined(describe_fields(open)) + " varies from run to run", false);
       return;
     }
+    rule.stack = open.stack;
     rule.path_segments.assign(open.segments.begin(), open.segments.end());
     rule.query.assign(open.query.begin(), open.query.end());
     rule.form.assign(open.form.begin(), open.form.end());
@@ -224,7 +224,7 @@ class Finder {
       return;
     }
     if (rule.path_segments.empty() && rule.query.empty() && rule.form.empty() &&
-        rule.json.empty() && rule.response.empty()) {
+        rule.json.empty() && rule.response.empty() && !rule.stack) {
       return;
     }
     reasons_.push_back({&seen, open});
@@ -248,6 +248,7 @@ class Finder {
         if (std::find(to->begin(), to->end(), one) == to->end()) to->push_back(one);
       }
     };
+    same->stack = same->stack || rule.stack;
     merge(&same->path_segments, rule.path_segments);
     merge(&same->query, rule.query);
     merge(&same->form, rule.form);
@@ -266,10 +267,7 @@ class Finder {
   // Why `rules` must not merge the two; "": they do not, or may.
   std::string broad(const Rules& rules, const Seen& a, const Seen& b) const {
     const RpcRecord &x = *a.rpc, &y = *b.rpc;
-    if (caller_of(x) != caller_of(y) || x.service != y.service || x.method != y.method ||
-        ((parts_ & kIndexStack) != 0 && x.stack != y.stack)) {
-      return "";
-    }
+    if (caller_of(x) != caller_of(y) || x.service != y.service || x.method != y.method) return "";
     FieldSet apart = differences(x, y, parts_);
     apart.response.clear();
     apart.response_beyond.clear();

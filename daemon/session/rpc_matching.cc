@@ -356,6 +356,7 @@ RunMatch match_runs(const RpcTree& first, const RpcTree& other, uint32_t index_p
 
 void FieldSet::add(const FieldSet& other) {
   segments.insert(other.segments.begin(), other.segments.end());
+  stack = stack || other.stack;
   for (auto list : {&FieldSet::query, &FieldSet::form, &FieldSet::json, &FieldSet::response,
                     &FieldSet::beyond, &FieldSet::response_beyond}) {
     (this->*list).insert((other.*list).begin(), (other.*list).end());
@@ -364,6 +365,7 @@ void FieldSet::add(const FieldSet& other) {
 
 void FieldSet::remove(const FieldSet& other) {
   for (const uint32_t segment : other.segments) segments.erase(segment);
+  stack = stack && !other.stack;
   for (auto list : {&FieldSet::query, &FieldSet::form, &FieldSet::json, &FieldSet::response,
                     &FieldSet::beyond, &FieldSet::response_beyond}) {
     for (const std::string& name : other.*list) (this->*list).erase(name);
@@ -380,7 +382,7 @@ FieldSet differences(const RpcRecord& a, const RpcRecord& b, uint32_t index_part
       if (left[i] != right[i]) out.segments.insert(i + 1);
     }
   }
-  if ((index_parts & kIndexStack) != 0 && a.stack != b.stack) out.beyond.insert("its call stack");
+  out.stack = (index_parts & kIndexStack) != 0 && a.stack != b.stack;
   // The names of the query's arguments are part of the signature, the values of the payload.
   if (query_names(a) != query_names(b)) {
     out.beyond.insert("the names of its query arguments");
@@ -418,6 +420,7 @@ FieldSet covered_by(const std::vector<NondeterminismRule>& rules, const RpcRecor
   FieldSet out;
   for (const NondeterminismRule& rule : rules) {
     if (!rule_applies(rule, rpc)) continue;
+    out.stack = out.stack || (rule.stack && fields.stack);
     for (const uint32_t number : rule.path_segments) {
       if (fields.segments.contains(number)) out.segments.insert(number);
     }
@@ -447,11 +450,13 @@ std::string masked_identity(const std::vector<NondeterminismRule>& rules, const 
   const Values query = query_values(rpc), body = leaf_values(rpc.request_fields);
   const bool json = rpc.request_fields.form == BodyForm::kJson;
   FieldSet all;
+  all.stack = true;
   for (uint32_t i = 0; i < segments.size(); ++i) all.segments.insert(i + 1);
   for (const auto& [name, values] : query) all.query.insert(name);
   for (const auto& [path, values] : body) (json ? all.json : all.form).insert(path);
   const FieldSet masked = covered_by(rules, rpc, all);
-  std::string out = kind_of(rpc, index_parts, true);
+  const uint32_t parts = masked.stack ? index_parts & ~uint32_t{kIndexStack} : index_parts;
+  std::string out = kind_of(rpc, parts, true);
   for (uint32_t i = 0; i < segments.size(); ++i)
     out += "/" + (masked.segments.contains(i + 1) ? std::string("*") : segments[i]);
   const auto add = [&](const Values& from, const std::set<std::string>& hidden) {
@@ -489,6 +494,7 @@ std::string plain_pointer(std::string_view path) {
 
 std::vector<std::string> describe_fields(const FieldSet& fields) {
   std::vector<std::string> out;
+  if (fields.stack) out.push_back("its call stack");
   for (const uint32_t number : fields.segments)
     out.push_back("path segment " + std::to_string(number));
   for (const std::string& name : fields.query) out.push_back("query argument " + name);

@@ -48,11 +48,13 @@ RunMatch match_runs(const RpcTree& first, const RpcTree& other, uint32_t index_p
 struct FieldSet {
   std::set<uint32_t> segments;
   std::set<std::string> query, form, json, response;
+  bool stack = false;  // the call stack
   // What no mask can cover: "the names of its query arguments".
   std::set<std::string> beyond, response_beyond;
 
   bool identity() const {
-    return !segments.empty() || !query.empty() || !form.empty() || !json.empty() || !beyond.empty();
+    return stack || !segments.empty() || !query.empty() || !form.empty() || !json.empty() ||
+           !beyond.empty();
   }
   bool empty() const { return !identity() && response.empty() && response_beyond.empty(); }
   void add(const FieldSet& other);

@@ -41,6 +41,7 @@ struct RequestFields {
     LeafBuffer* leaves = nullptr;
   };
   Hash128 signature, query;
+  bool stack_masked = false;
   Body request, response;
 };
 
@@ -128,6 +129,7 @@ RequestFields* begin_fields(std::string_view caller, std::string_view service,
   }
   auto* fields = new (memory) RequestFields;
   fields->signature = http_signature_hash(service, head.method, head.target, masks->path_segments);
+  fields->stack_masked = masks->stack;
   const std::string_view query = split_target(head.target).query;
   if (masks->has(MaskPlace::kQuery)) {
     BodyWalker& walker = fields->request.walker;
@@ -151,6 +153,9 @@ Hash128 masked_signature(const RequestFields& fields) {
 }
 Hash128 masked_query(const RequestFields& fields) {
   return fields.query;
+}
+bool stack_is_masked(const RequestFields& fields) {
+  return fields.stack_masked;
 }
 
 void request_piece(RequestFields* fields, const char* data, size_t size) {

@@ -23,6 +23,8 @@ RequestFields* begin_fields(std::string_view caller, std::string_view service,
 // Of the request's head, without what is masked: the hash of (m, f, a), and the query's.
 Hash128 masked_signature(const RequestFields& fields);
 Hash128 masked_query(const RequestFields& fields);
+// Its call stack takes no part in its index.
+bool stack_is_masked(const RequestFields& fields);
 
 void request_piece(RequestFields* fields, const char* data, size_t size);
 void response_piece(RequestFields* fields, const char* data, size_t size);

@@ -129,7 +129,8 @@ Incoming* incoming_begin(const IncomingInfo& info) {
   }
   g_incoming.open(incoming, &t_state.requests);
   tell_runtimes({a->lane->session, static_cast<uint16_t>(a->lane->lane), incoming->execution,
-                 incoming->rpc, incoming->paths[0]});
+                 incoming->rpc, incoming->paths[0]},
+                info.head->http2);
 
   RpcReceived event;
   event.rpc = incoming->rpc;

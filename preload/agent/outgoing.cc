@@ -169,8 +169,8 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   event.stack_text = {stack.text, stack.text_size};
   event.body = info.body_sample.substr(0, lane->payload_sample);
   event.thread = thread_id();
-  if (event.body.size() < info.body_sample.size() ||
-      head.body_size > event.body.size() || head.target_truncated)
+  if (event.body.size() < info.body_sample.size() || head.body_size > event.body.size() ||
+      head.target_truncated)
     event.flags |= kRpcPayloadTruncated;
   if (!info.body_complete) event.flags |= kRpcPreliminary;
   if (head.http2) event.flags |= kRpcHttp2;
@@ -207,7 +207,9 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   event.cause = cause.cause;
   event.parent_rpc = cause.rpc;
   event.parent_path = cause.path;
-  event.signature = invocation_signature(call->http_signature, event.payload, stack.hash, parts);
+  const bool masked = info.fields != nullptr && stack_is_masked(*info.fields);
+  call->stack = masked ? Hash128{} : stack.hash;
+  event.signature = invocation_signature(call->http_signature, event.payload, call->stack, parts);
   event.count = count_invocation(
       lane, execution_key(counter_key(cause.path, event.signature, parts), call->execution));
   if (event.count == 0) {
@@ -223,7 +225,6 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   call->index = event.index;
   call->parent_path = event.parent_path;
   call->signature = event.signature;
-  call->stack = stack.hash;
   call->count = event.count;
   call->flags = event.flags;
   // A field of other width cannot be replaced in place; two of them would contradict each other.

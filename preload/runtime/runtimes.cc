@@ -32,9 +32,9 @@ TaskContext pull_task() {
   return {};
 }
 
-void tell_runtimes(const RpcContext& incoming) {
+void tell_runtimes(const RpcContext& incoming, bool multiplexed) {
   for (const TaskReader* reader : readers()) {
-    if (reader->incoming != nullptr) reader->incoming(incoming);
+    if (reader->incoming != nullptr) reader->incoming(incoming, multiplexed);
   }
 }
 

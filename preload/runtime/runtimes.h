@@ -18,7 +18,8 @@ struct TaskReader {
   TaskContext (*current)();
   // This thread has read an incoming request: the task that will serve it is told. nullptr: the
   // helper sees the field in the request by itself.
-  void (*incoming)(const RpcContext& request);
+  // `multiplexed`: one of several on its connection (HTTP/2), which whatever thread reads for all.
+  void (*incoming)(const RpcContext& request, bool multiplexed);
 };
 
 extern const TaskReader kCpythonTasks;  // cpython/helper.cc
@@ -27,6 +28,6 @@ extern const TaskReader kJvmTasks;  // jvm/jvm.cc
 
 void install_runtimes();
 TaskContext pull_task();
-void tell_runtimes(const RpcContext& incoming);
+void tell_runtimes(const RpcContext& incoming, bool multiplexed);
 
 }  // namespace filibuster::preload

@@ -385,10 +385,13 @@ void put_request(Object* held, Object* bytes, uint64_t rpc) {
   if (Object* next = py.long_from(count + 1)) py.list_set(held, 1, next);
 }
 
-void incoming(const RpcContext& request) {
+void incoming(const RpcContext& request, bool multiplexed) {
+  // gRPC reads for all, from whichever thread polls; its own metadata says whose a call is.
+  if (multiplexed && !t_serving) return;
   if (!g_installed.load(std::memory_order_acquire) || !cpython::usable()) return;
   Object* loop = nullptr;
-  const auto read_by_thread = [] {
+  const auto read_by_thread = [multiplexed] {
+    if (multiplexed) return;
     swap_task({});  // what this thread inherited is not what it works for from now on
     if (!t_state.multiplexing) g_threads_serve.store(true, std::memory_order_relaxed);
   };
@@ -402,14 +405,14 @@ void incoming(const RpcContext& request) {
   if (Object* bytes = bytes_of(task)) {
     Object* held = value_of(g_connection);
     if (held == nullptr) {
-      t_stray = true;
+      t_stray = t_stray || !multiplexed;
     } else {
       put_request(held, bytes, request.rpc);
       api().decrease_reference(held);
     }
     // What this callback makes is of this request; a task that reads for itself goes on to the
     // next.
-    if (!runs_task(loop)) {
+    if (!runs_task(loop) && (held != nullptr || !multiplexed)) {
       if (Object* token = api().context_variable_set(g_request, bytes))
         api().decrease_reference(token);
     }

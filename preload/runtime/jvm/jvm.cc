@@ -216,13 +216,13 @@ std::string_view install() {
   return problem;
 }
 
-void incoming(const RpcContext& request) {
+void incoming(const RpcContext& request, bool multiplexed) {
   if (!jvm::known()) return;
   if (g_state.load(std::memory_order_acquire) == State::kWaiting) {
     const std::string_view problem = install();
     if (!problem.empty()) report_note(problem);
   }
-  if (jvm::of_thread() != nullptr) jvm::request_read(request);
+  if (!multiplexed && jvm::of_thread() != nullptr) jvm::request_read(request);
 }
 
 }  // namespace

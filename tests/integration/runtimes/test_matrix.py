@@ -1,8 +1,10 @@
 """The matrix: server × client × requests in flight. Wrongly attributed: never. Rightly: all but one in a hundred.
 
 In `make test` pairwise: each server once and each client once, with 8 in flight (uvloop: not known, never wrong).
-The whole (`make test-long`) prints its table. gRPC servers follow with HTTP/2.
+The whole (`make test-long`) prints its table.
 """
+import itertools
+
 import pytest
 
 import matrix
@@ -16,15 +18,23 @@ SERVERS = {
     "streams": ASYNCHRONOUS, "aiohttp": ASYNCHRONOUS, "uvicorn": ASYNCHRONOUS,
     "fastapi": ASYNCHRONOUS[:3] + BLOCKING[:3],
 }
-WHOLE = [(server, client, number) for server, clients in SERVERS.items() for client in clients
+# C++: sync, async (completion queue). Python: grpc (threads), grpc.aio.
+GRPC = {"sync": ["blocking", "queue"], "async": ["blocking", "queue", "chained"],
+        "grpc": ["blocking", "future", "stream", "http"], "grpc.aio": ["aio", "aio-stream", "aio-gather"]}
+WHOLE = [(server, client, number) for server, clients in {**SERVERS, **GRPC}.items() for client in clients
          for number in ((1, 2) if server == "gunicorn-sync" else (1, 2, 8))]
 PAIRWISE = [("werkzeug", "requests", 8), ("werkzeug", "pool", 2), ("gunicorn-gthread", "http.client", 8),
             ("gunicorn-gthread", "thread", 1), ("gunicorn-sync", "urllib3", 2),
             ("streams", "streams", 8), ("streams", "gather", 2), ("aiohttp", "aiohttp", 8), ("aiohttp", "to_thread", 1),
-            ("uvicorn", "httpx", 8), ("uvicorn", "executor", 2), ("fastapi", "requests", 8)]
+            ("uvicorn", "httpx", 8), ("uvicorn", "executor", 2), ("fastapi", "requests", 8),
+            ("sync", "blocking", 8), ("sync", "queue", 2), ("async", "blocking", 1), ("async", "queue", 2),
+            ("async", "chained", 8), ("grpc", "blocking", 8), ("grpc", "future", 2), ("grpc", "stream", 1),
+            ("grpc", "http", 8), ("grpc.aio", "aio", 8), ("grpc.aio", "aio-stream", 2), ("grpc.aio", "aio-gather", 1)]
 
 
 def measure(project, server, client, number):
+    if server in GRPC:
+        return matrix.run_grpc(project, server, client, number, 2)
     if server in GUNICORN:
         command, env = matrix.gunicorn_server(client, GUNICORN[server])
         return matrix.run(project, command, number, 2, env=env)
@@ -62,7 +72,6 @@ def test_the_whole_matrix(tmp_path, capsys):
             check(shares, number, server)
         except AssertionError as problem:
             failures.append(f"{rows[-1]}: {problem}")
-    rows.append("gRPC (C++, Python): not measured before HTTP/2 is read")
     with capsys.disabled():
         print("\nserver            client       at a time  right   wrong   none")
         print("\n".join(rows))
@@ -70,8 +79,8 @@ def test_the_whole_matrix(tmp_path, capsys):
 
 
 def test_the_pairs_name_every_server_and_every_client():
-    assert {server for server, _, _ in PAIRWISE} == set(SERVERS)
-    assert {client for _, client, _ in PAIRWISE} == {*BLOCKING, *ASYNCHRONOUS}
+    assert {server for server, _, _ in PAIRWISE} == {*SERVERS, *GRPC}
+    assert {client for _, client, _ in PAIRWISE} == {*BLOCKING, *ASYNCHRONOUS, *itertools.chain(*GRPC.values())}
     assert {number for _, _, number in PAIRWISE} == {1, 2, 8}
     assert all((server, client, number) in WHOLE for server, client, number in PAIRWISE)
     assert len(WHOLE) == len(set(WHOLE))
