@@ -68,7 +68,7 @@ FILIBUSTER_ENTRY size_t filibuster_swap_task(const char* next, size_t size, char
 }
 
 // The field for a request that is made now for the context `task`, from the call stack `site` (one
-// frame a line, innermost first, "file:line function"; may be empty). 88 bytes; 0: no execution runs,
+// frame a line, innermost first, "file:line function"; may be empty). 91 bytes; 0: no execution runs,
 // or the context is not known: put nothing into the request.
 FILIBUSTER_ENTRY size_t filibuster_field(const char* task, size_t task_size, const char* site,
                                          size_t site_size, char* out) {

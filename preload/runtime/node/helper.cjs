@@ -269,7 +269,7 @@ if (library !== undefined) {
 
   // --- HTTP/2: Node's own module, and what is built on it (grpc-js) --------------------------------------
 
-  const RUNTIME_FIELD = /^1-[0-9a-f-]{69}-[0-9a-f]{16}$/;
+  const RUNTIME_FIELD = /^1-[0-9a-f-]{72}-[0-9a-f]{16}$/;
 
   // The context that came in holds for the handlers of 'stream' and 'request', and for all that the stream tells
   // later: its own events belong to the connection otherwise.

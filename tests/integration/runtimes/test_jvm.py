@@ -176,6 +176,30 @@ def test_a_fault_at_one_of_eight_concurrent_requests_hits_that_one(project, kind
     assert executions == [good, good[:3] + [f"503 /{kind}/{kind}-8-3"] + good[4:]]
 
 
+@pytest.mark.parametrize("kind", ["blocking", "send", "async"])
+@pytest.mark.parametrize("number", [1, 8])
+def test_a_refusal_and_a_reset_hit_the_request_that_they_are_meant_for(project, kind, number):
+    """The JDK's clients repeat a GET after a reset by themselves, and so after a refusal where it is not known which call
+    opens the connection (several at once; sendAsync): a reset then."""
+    meant = number // 2
+    path = f"/leaf/{kind}/{kind}-{number}-{meant}"
+    # Each execution opens its own connections: what is kept from the last one could not be refused.
+    project.write("filibuster.json", config([users(flags="-Djdk.httpclient.disableRetryConnect", background="0", restart="each")],
+        [{"name": "some", "command": f"({rounds([kind], [number])[5:]}; echo) >> seen"}], default_faults=False,
+        faults=[{"on": {"service": "users", "path": path}, "inject": ["refused", "reset"]}],
+        bounds={"reference_executions": 1, "max_faults": 1}))
+    run = project.filibuster("run")
+    assert run.exit_code == 0 and run.executed >= 3 and "plan not met" not in run.output, run
+    executions = [block.splitlines() for block in (project.directory / "seen").read_text().strip().split("\n\n")]
+    assert len(executions) == run.executed
+    good = [f"200 /{kind}/{kind}-{number}-{n}" for n in range(number)]
+    for lines in executions:
+        assert lines[:meant] + lines[meant + 1:] == good[:meant] + good[meant + 1:], "the others succeed"
+        assert lines[meant] in (good[meant], "502" + good[meant][3:])
+    if number == 1 and kind != "async":
+        assert any(lines[meant].startswith("502") for lines in executions), "a refused connection is not repeated"
+
+
 # --- without us ------------------------------------------------------------------------------------
 
 def test_without_a_session_nothing_is_changed(tmp_path):

@@ -98,6 +98,26 @@ def test_every_call_has_the_request_that_caused_it(project, node, client, number
     assert len(stacks) == 2, "one stack for each site, whatever else is under way"
 
 
+@every_node
+@pytest.mark.parametrize("number, kind", [(1, {}), (8, {}), (8, {"BODY": "late"}), (8, {"COMPAT": "1"})])
+def test_http2_has_call_sites_and_the_request_that_caused_each(project, node, number, kind):
+    """All on one session in each direction, with a background caller."""
+    def service(name, *words, **environment):
+        return {"name": name, "command": f"exec {node} {NODE_APPS}/h2.js serve ${{port:{name}}} " + " ".join(words),
+                "env": environment}
+
+    services = [service("back"), service("web", url("back", ""), HEARTBEAT="1", **kind)]
+    run = observe(project, services, f"exec {node} {NODE_APPS}/h2.js ask {number} {url('web', '')}", complete=False)
+    assert attributions(run) == (expected_of(number), [], [])
+    calls = [rpc for rpc in run.test["reference"] if rpc["caller"] == "web" and rpc["path"] != "/heartbeat"]
+    assert {rpc["cause"] for rpc in calls} == {"task"}
+    lines = {rpc["path"][-1]: {frame.split(" ")[0].rsplit("/", 1)[-1] for frame in rpc["stack"]} for rpc in calls}
+    for call, mark in (("0", "first"), ("1", "second")):
+        assert f"h2.js:{line_of('h2.js', mark)}" in lines[call], lines
+    beats = [rpc for rpc in run.test["reference"] if rpc["path"] == "/heartbeat" and rpc["caller"] == "web"]
+    assert beats and {rpc["cause"] for rpc in beats} == {"none"}
+
+
 ECHO = "import socketserver, sys; H = type('H', (socketserver.BaseRequestHandler,), {'handle': lambda self: " \
        "[self.request.sendall(data) for data in iter(lambda: self.request.recv(99), b'')]}); " \
        "socketserver.ThreadingTCPServer(('127.0.0.1', int(sys.argv[1])), H).serve_forever()"
