@@ -76,7 +76,7 @@ def test_where_a_c_program_makes_its_calls(project):
 
     found = stacks()
     (beat,) = [stack for stack in found if any("beat(" in frame for frame in stack)]
-    (handler,) = [stack for stack in found if any("by_queue(" in frame for frame in stack)]
+    (handler,) = [stack for stack in found if any("RpcMethodHandler" in frame for frame in stack)]
     assert len(found) == 2 and any("by_blocking(" in frame for frame in beat)
     assert not any(re.search(r"libgrpc|libgpr|libstdc", frame) for frame in beat + handler)
     assert stacks() == found
