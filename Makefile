@@ -124,7 +124,7 @@ PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libib
 TEST_PACKAGES := libgtest-dev python3-pytest gunicorn nginx-light curl wrk redis-server procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop rustc binutils \
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
-  python3-protobuf python3-redis nghttp2-client nghttp2-server
+  python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server
 # A Node that is there and recent enough is kept, wherever it comes from.
 NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs)
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev

@@ -246,7 +246,7 @@ void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t c
     give_up(c, NotInterposedReason::kMidStream);
   } else if (c.http2.load(std::memory_order_acquire) != nullptr) {
     observe_http2(c, requests ? http2::Direction::kRequests : http2::Direction::kResponses, pieces,
-                  count, size);
+                  count, 0, size);
   } else if (!c.is_recognized()) {
     // Nothing to parse yet.
   } else if (parser.state() != http1::ParseState::kStart ||
@@ -257,6 +257,12 @@ void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t c
       const size_t take = std::min(size, pieces[i].iov_len);
       if (take == 0) continue;
       state = parser.feed(static_cast<const char*>(pieces[i].iov_base), take);
+      if (c.http2.load(std::memory_order_acquire) != nullptr) {
+        observe_http2(c, http2::Direction::kResponses, pieces + i, count - i, c.upgraded_at,
+                      size - c.upgraded_at);
+        state = http1::ParseState::kStart;
+        break;
+      }
       size -= take;
       if (state == http1::ParseState::kInvalid || state == http1::ParseState::kUpgraded) break;
       if (c.given_up.load(std::memory_order_relaxed)) break;
@@ -362,10 +368,15 @@ void ResponseEvents::on_body(const char* data, size_t size) {
   x->sample_size = static_cast<uint16_t>(x->sample_size + take);
 }
 
-void ResponseEvents::on_complete(size_t, Hash128 body, uint64_t size) {
+void ResponseEvents::on_complete(size_t end, Hash128 body, uint64_t size) {
   Exchange* x = connection_->exchanges.pop();
   if (x == nullptr) {
     give_up(*connection_, NotInterposedReason::kMidStream);
+    return;
+  }
+  if (status_ == 101 && upgrade_to_http2(*connection_, x)) {
+    connection_->upgraded_at = end;
+    finish_half(*connection_, x, kResponseHalf);
     return;
   }
   x->status = status_;

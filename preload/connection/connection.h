@@ -102,6 +102,8 @@ struct RequestWriter {
   Exchange* fault = nullptr;     // complete or not; its fault is still to be injected
   Exchange* silenced = nullptr;  // its fault is a silence: open until the application gives up
   uint64_t requests = 0;
+  uint8_t upgrade_size = 0;  // the request in progress asks for h2c: HTTP2-Settings
+  char upgrade_settings[128];
   // Held: accepted, not on the wire. Bytes of positions [held_base, held_base + held_size).
   HoldBuffer* held = nullptr;
   uint64_t held_base = 0;
@@ -154,6 +156,7 @@ struct alignas(64) Connection {
   std::atomic<ConnectState> connect_state{ConnectState::kNone};
   int last_error = 0;  // of a receive or send: ECONNRESET, EPIPE, ...
   bool end_of_stream = false;
+  size_t upgraded_at = 0;  // byte of the current feed of responses where HTTP/2 begins
 
   ExchangeQueue exchanges;
   Flow request_flow;

@@ -9,8 +9,8 @@
 //   s.position()                         // application bytes that are on the wire
 //
 // Law 1: whoever reports to the application reports differences of position(), so that inserted
-// bytes are never counted. An insertion goes out with the byte after it; what has to go out with the
-// byte before it is an exchange of that byte (splice).
+// bytes are never counted. An insertion goes out with the byte after it; what has to go out with
+// the byte before it is an exchange of that byte (splice).
 #pragma once
 
 #include <sys/uio.h>
@@ -107,7 +107,7 @@ class EditedStream {
       while (at < end) {
         if (edit != last && edit->at <= at) {
           const uint64_t stop = std::min(end, edit->end());
-          const size_t begin = at == position_        ? edit->done
+          const size_t begin = at == position_     ? edit->done
                                : edit->remove == 0 ? 0
                                                    : cut(*edit, at);
           if (!l.add(edit->bytes + begin, cut(*edit, stop) - begin)) return l.finish(size);

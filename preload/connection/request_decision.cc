@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "preload/agent/fields.h"
+#include "preload/connection/http2/http2.h"
 #include "preload/connection/request_steps.h"
 #include "preload/connection/request_writer.h"
 
@@ -98,6 +99,7 @@ void client_request_head(Connection& c, const http1::MessageHead& head, size_t e
   RequestWriter& w = c.writer;
   if (c.given_up.load(std::memory_order_relaxed)) return;
   w.head = head;
+  note_upgrade(c, head);
   w.message_start = w.feed_base + end - head.head_size;
   w.sample_size = 0;
   w.decided = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "preload/connection/http2/http2.h"
 #include "preload/connection/request_steps.h"
 
 namespace filibuster::preload {
@@ -35,6 +36,7 @@ bool has_whole_request_line(std::string_view bytes) {
 
 void server_request_head(Connection& c, const http1::MessageHead& head) {
   ++c.writer.requests;
+  note_upgrade(c, head);
   Exchange* x = make_exchange();
   if (x == nullptr) {
     give_up(c, NotInterposedReason::kTableFull);

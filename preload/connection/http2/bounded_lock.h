@@ -27,9 +27,13 @@ class BoundedLock {
     } while (monotonic_ns() < deadline);
     return false;
   }
-  void release() { held_.store(false, std::memory_order_release); }
+  void release() {
+    held_.store(false, std::memory_order_release);
+  }
   // In a forked child: nobody of this process would ever release it.
-  bool is_held() const { return held_.load(std::memory_order_relaxed); }
+  bool is_held() const {
+    return held_.load(std::memory_order_relaxed);
+  }
 
  private:
   static constexpr int kSpins = 200;

@@ -11,25 +11,35 @@
 
 namespace filibuster::preload {
 
-// --- recognition: only connections that were seen from their start ---------------------------------
+// --- recognition: only connections that were seen from their start
+// ---------------------------------
 
 // Both set c.protocol as soon as it is known; until then nothing is parsed.
 //
-// The first bytes of the requests, in any split: the preface (RFC 9113 §3.4), or not: then HTTP/1 is
-// fed what was kept back of it. Bytes [offset, size) of the pieces are new.
+// The first bytes of the requests, in any split: the preface (RFC 9113 §3.4), or not: then HTTP/1
+// is fed what was kept back of it. Bytes [offset, size) of the pieces are new.
 void recognize_requests(Connection& c, const iovec* pieces, size_t count, size_t offset,
                         size_t size);
 // The first bytes of the other direction before any request: a server may send its SETTINGS before
 // it has read the preface (RFC 9113 §3.4), and no server of HTTP/1 speaks first.
 void recognize_responses(Connection& c, const iovec* pieces, size_t count, size_t size);
 
-// --- observation: bytes that went by unchanged, in the flow's turn ----------------------------------
+// A request that asks for HTTP/2 (Upgrade: h2c), at its head, or one that does not.
+void note_upgrade(Connection& c, const http1::MessageHead& head);
+// Owner of the response flow: it was answered with 101. True: the exchange, out of the queue, goes
+// on as stream 1, and what follows is HTTP/2. False: as any other upgrade.
+bool upgrade_to_http2(Connection& c, Exchange* exchange);
 
+// --- observation: bytes that went by unchanged, in the flow's turn
+// ----------------------------------
+
+// `size` bytes from byte `offset` of the pieces.
 void observe_http2(Connection& c, http2::Direction direction, const iovec* pieces, size_t count,
-                   size_t size);
+                   size_t offset, size_t size);
 void observe_http2_unseen(Connection& c, http2::Direction direction, size_t size);
 
-// --- a client's sending, by the owner of the request flow ------------------------------------------
+// --- a client's sending, by the owner of the request flow
+// ------------------------------------------
 
 // request_writer.h send_requests and flush.
 ssize_t send_http2(Connection& c, int fd, const iovec* pieces, size_t count, size_t offered,

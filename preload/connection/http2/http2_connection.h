@@ -24,7 +24,7 @@ namespace filibuster::preload {
 // A header block of the requests that is parsed and has not left, in the order of the wire. Its
 // fields are kept as literals: it may have to be written anew (BlockRewriter).
 struct KeptBlock {
-  http2::HeaderBlock block;
+  http2::HeaderBlock block;    // positions are the application's
   StreamCall* call = nullptr;  // of a request that is followed
   uint32_t literals = 0;       // where they begin in Http2Connection::literals
   uint32_t literals_size = 0;
@@ -80,21 +80,23 @@ struct Http2Connection final : http2::ConnectionListener {
   BoundedLock lock;
 
   // Faults (conversion.cc).
-  std::atomic<uint32_t> receivers{0};    // threads inside a receive
-  std::atomic<bool> converting{false};   // they wait before they begin
-  bool converted = false;                // the descriptor is an end of a pair; a relay has the other
+  std::atomic<uint32_t> receivers{0};   // threads inside a receive
+  std::atomic<bool> converting{false};  // they wait before they begin
+  bool converted = false;               // the descriptor is an end of a pair; a relay has the other
   bool server_settings_seen = false;
 
   // A client's wire.
+  uint64_t origin = 0;  // where HTTP/2 begins among the application's bytes; not 0 after an upgrade
   bool wire_ready = false;
   bool too_many_blocks = false;
-  bool rewriting = false;       // every header block of the requests is written anew
-  uint32_t last_released = 0;   // highest stream whose HEADERS have left
+  bool rewriting = false;      // every header block of the requests is written anew
+  uint32_t last_released = 0;  // highest stream whose HEADERS have left
   uint64_t first_block = 0;
   uint64_t end_block = 0;
   size_t literals_used = 0;
-  size_t block_literals = 0;    // where those of the block in progress begin
+  size_t block_literals = 0;  // where those of the block in progress begin
   bool block_whole = true;
+  bool block_expects = false;  // it asks for 100 (Continue) before its body
   RewriteRoom* rewrite = nullptr;
   http2::BlockRewriter rewriter{nullptr, 0};
   alignas(KeptBlock) char block_memory[sizeof(KeptBlock) * kMaxKeptBlocks];
@@ -104,20 +106,27 @@ struct Http2Connection final : http2::ConnectionListener {
   char literals[kLiteralsSize];
 };
 
-// --- for the rest of this folder ------------------------------------------------------------------
+// --- for the rest of this folder
+// ------------------------------------------------------------------
 
-// In the lock: a stream has ended, as `finished` says. Reported once it is decided, freed as soon as
-// nothing needs it.
+// In the lock: a stream has ended, as `finished` says. Reported once it is decided, freed as soon
+// as nothing needs it.
 void end_stream_call(Http2Connection& h, StreamCall* x);
 // In the lock: outgoing_begin was called for it.
 void after_decision(StreamCall* x);
 // In the lock: the whole request of a decided one is known.
 void finish_request(StreamCall* x);
 
+// Gives the connection what HTTP/2 needs, or gives it up.
+void begin_http2(Connection& c);
+// In the lock: the request of an HTTP/1.1 that was upgraded, complete, is that of `stream`. The
+// exchange is left without one.
+void adopt_exchange(Http2Connection& h, http2::Stream& stream, Exchange* exchange);
+
 // Owner of the flow: `size` bytes from byte `offset` of the pieces. False: nothing is parsed any
 // more, and the connection is given up.
-bool feed_http2(Connection& c, Http2Connection& h, http2::Direction direction,
-                const iovec* pieces, size_t count, size_t offset, size_t size);
+bool feed_http2(Connection& c, Http2Connection& h, http2::Direction direction, const iovec* pieces,
+                size_t count, size_t offset, size_t size);
 void give_up_http2(Connection& c, http2::Error error);
 
 // A block of a stream whose fault is to be placed, and the wire is at its start: the connection is

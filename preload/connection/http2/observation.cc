@@ -70,8 +70,8 @@ bool feed_http2(Connection& c, Http2Connection& h, Direction direction, const io
 }
 
 void observe_http2(Connection& c, Direction direction, const iovec* pieces, size_t count,
-                   size_t size) {
-  feed_http2(c, *c.http2.load(std::memory_order_acquire), direction, pieces, count, 0, size);
+                   size_t offset, size_t size) {
+  feed_http2(c, *c.http2.load(std::memory_order_acquire), direction, pieces, count, offset, size);
 }
 
 void observe_http2_unseen(Connection& c, Direction direction, size_t size) {

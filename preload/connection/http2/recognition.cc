@@ -14,6 +14,8 @@ namespace {
 Pool<Http2Connection, 1, 4096> g_http2_connections;
 Pool<RewriteRoom, 1, 1024> g_rewrite_rooms;
 
+}  // namespace
+
 // Both directions may come here at once.
 void begin_http2(Connection& c) {
   Http2Connection* memory = g_http2_connections.take();
@@ -29,8 +31,6 @@ void begin_http2(Connection& c) {
   }
   c.protocol.store(Protocol::kHttp2, std::memory_order_release);
 }
-
-}  // namespace
 
 void recognize_requests(Connection& c, const iovec* pieces, size_t count, size_t offset,
                         size_t size) {
@@ -73,7 +73,8 @@ void recognize_responses(Connection& c, const iovec* pieces, size_t count, size_
   // A SETTINGS frame of a sensible length, the reserved bit clear (RFC 9113 §6.5).
   for (size_t i = 0; i < have; ++i) {
     const bool of_length = i < 3;
-    const auto wanted = static_cast<char>(i == 3 ? http2::FrameType::kSettings : http2::FrameType{});
+    const auto wanted =
+        static_cast<char>(i == 3 ? http2::FrameType::kSettings : http2::FrameType{});
     if (of_length ? i == 0 && first[0] != 0 : first[i] != wanted) {
       c.protocol.store(Protocol::kHttp1, std::memory_order_release);
       return;

@@ -27,7 +27,8 @@ struct Offer {
   uint64_t end = 0;
 };
 
-// --- decisions ------------------------------------------------------------------------------------
+// --- decisions
+// ------------------------------------------------------------------------------------
 
 void decide_stream(Connection& c, Http2Connection& h, StreamCall* x) {
   x->head.body_size = std::max(x->head.body_size, x->body_size);
@@ -62,7 +63,8 @@ void decide_streams(Connection& c, Http2Connection& h, bool all) {
   }
 }
 
-// --- what is ours in a block -----------------------------------------------------------------------
+// --- what is ours in a block
+// -----------------------------------------------------------------------
 
 enum class Edited : uint8_t { kYes, kNoRoom, kImpossible };
 
@@ -142,8 +144,9 @@ Edited rewrite(Connection& c, Http2Connection& h, const KeptBlock& kept) {
   }
   if (faulted && x->call.active) {
     x->ordered = !x->ended;
-    report_fault(x->call, x->ordered ? FaultHow::kInjected : FaultHow::kNotInjected,
-                 x->ordered ? "in a stream of an HTTP/2 connection" : "given up by its caller first");
+    report_fault(
+        x->call, x->ordered ? FaultHow::kInjected : FaultHow::kNotInjected,
+        x->ordered ? "in a stream of an HTTP/2 connection" : "given up by its caller first");
     x->call.faulted = false;
   }
   return Edited::kYes;
@@ -161,7 +164,8 @@ Edited edit_block(Connection& c, Http2Connection& h, const KeptBlock& kept, cons
   return mark ? insert_field(c, h, kept, offer) : Edited::kYes;
 }
 
-// --- the wire -------------------------------------------------------------------------------------
+// --- the wire
+// -------------------------------------------------------------------------------------
 
 struct Released {
   uint64_t limit = 0;  // of the application's bytes, those before it may leave
@@ -177,8 +181,9 @@ Released release_blocks(Connection& c, Http2Connection& h, const Offer& offer) {
   }
   const bool given_up = c.given_up.load(std::memory_order_relaxed);
   Released out;
-  out.limit = given_up ? offer.end
-                       : std::min(offer.end, h.view.parser(Direction::kRequests).hold_from());
+  out.limit = given_up
+                  ? offer.end
+                  : std::min(offer.end, h.origin + h.view.parser(Direction::kRequests).hold_from());
   if (given_up && !h.rewriting) h.drop_blocks();
   while (KeptBlock* kept = h.front()) {
     if (kept->block.start >= out.limit) break;
@@ -231,8 +236,8 @@ int push(Connection& c, Http2Connection& h, int fd, const Offer& offer, int flag
 // Feeds what the parser has not seen.
 void parse(Connection& c, Http2Connection& h, const Offer& offer) {
   RequestWriter& w = c.writer;
-  const bool same = came_back(c, offer.pieces, offer.count,
-                              static_cast<size_t>(offer.end - offer.base));
+  const bool same =
+      came_back(c, offer.pieces, offer.count, static_cast<size_t>(offer.end - offer.base));
   if (!same) {
     h.rewriting = false;
     drop_http2_blocks(c);

@@ -28,11 +28,11 @@ struct StreamCall {
 
   // A client's request until it is decided: outgoing_begin is called for it.
   bool decided = false;
-  bool ready = false;          // to be decided before its header block leaves
-  bool body_complete = false;  // when it was made ready: its index is final
+  bool ready = false;           // to be decided before its header block leaves
+  bool body_complete = false;   // when it was made ready: its index is final
   bool waits_for_body = false;  // what is missing comes without anybody waiting: it may be held
   RequestHead head;             // views into `text`
-  bool request_ended = false;  // then `body` is its digest
+  bool request_ended = false;   // then `body` is its digest
   Hash128 body;
   uint64_t body_size = 0;
   uint64_t list_size = 0;  // http2::MessageHead

@@ -83,12 +83,12 @@ void begin_client_call(Http2Connection& h, StreamCall* x, const MessageHead& hea
   h.block(h.end_block - 1).call = x;
   find_target_of(c);
   if ((c.target.flags & (kTargetNever | kTargetIgnored)) == 0) {
-    x->fields = begin_fields(own_service(), target_service(c.target, x->head, c.peer_name()),
-                             x->head);
+    x->fields =
+        begin_fields(own_service(), target_service(c.target, x->head, c.peer_name()), x->head);
   }
   // Only where nobody has to do anything for the rest to come.
   x->waits_for_body =
-      !block.end_stream && head.has_content_length &&
+      !block.end_stream && !h.block_expects && head.has_content_length &&
       head.content_length <= std::min<uint64_t>(lane_settings().max_held_body, kHoldCapacity / 2) &&
       h.view.window(Direction::kRequests, stream) >= static_cast<int64_t>(head.content_length);
 }
@@ -200,17 +200,21 @@ void Http2Connection::drop_blocks() {
   while (front() != nullptr) drop_front();
 }
 
-// --- what is kept of the requests -----------------------------------------------------------------
+// --- what is kept of the requests
+// -----------------------------------------------------------------
 
 void Http2Connection::on_block(Direction direction, const http2::HeaderBlock&) {
   if (direction != Direction::kRequests || !client()) return;
   if (first_block == end_block) literals_used = 0;
   block_literals = literals_used;
   block_whole = true;
+  block_expects = false;
 }
 
 void Http2Connection::on_field(Direction direction, const http2::Field& field) {
-  if (direction != Direction::kRequests || !client() || !block_whole) return;
+  if (direction != Direction::kRequests || !client()) return;
+  if (field.name == "expect") block_expects = true;
+  if (!block_whole) return;
   // What a runtime's helper says is for this library only.
   RuntimeField helper;
   if (field.value.size() == kRuntimeValueSize && field.name == kHeaderName &&
@@ -232,12 +236,17 @@ void Http2Connection::on_block_end(Direction direction, const http2::HeaderBlock
   }
   KeptBlock* kept = new (&block(end_block++)) KeptBlock;
   kept->block = header_block;
+  for (uint64_t* position :
+       {&kept->block.start, &kept->block.end, &kept->block.last_start, &kept->block.fragment_end}) {
+    *position += origin;
+  }
   kept->literals = static_cast<uint32_t>(block_literals);
   kept->literals_size = static_cast<uint32_t>(literals_used - block_literals);
   kept->whole = block_whole;
 }
 
-// --- streams --------------------------------------------------------------------------------------
+// --- streams
+// --------------------------------------------------------------------------------------
 
 void Http2Connection::on_request(Stream& stream, const MessageHead& head,
                                  const http2::HeaderBlock& header_block) {
@@ -331,7 +340,26 @@ void Http2Connection::on_goaway(Direction by, uint32_t last_stream, uint32_t err
   });
 }
 
-// --- ends -----------------------------------------------------------------------------------------
+void adopt_exchange(Http2Connection& h, Stream& stream, Exchange* exchange) {
+  StreamCall* memory = g_stream_calls.take();
+  if (memory == nullptr) return h.on_untracked(stream.id);
+  auto* x = new (memory) StreamCall;
+  stream.user = x;
+  x->stream = stream.id;
+  x->decided = x->ready = x->body_complete = x->request_ended = true;
+  x->head_request = exchange->head_request;
+  x->finished.outcome = RpcOutcome::kGarbled;
+  x->response_hash.reset();
+  x->call = exchange->call;
+  x->fields = exchange->fields;
+  x->incoming = exchange->incoming;
+  exchange->call.active = false;
+  exchange->fields = nullptr;
+  exchange->incoming = nullptr;
+}
+
+// --- ends
+// -----------------------------------------------------------------------------------------
 
 void end_http2_calls(Connection& c) {
   Http2Connection* h = c.http2.load(std::memory_order_acquire);

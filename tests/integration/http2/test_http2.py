@@ -6,9 +6,9 @@ import re
 import pytest
 
 from calls import KINDS, client, failures, fault_where, server, value_of
-from conftest import BUILD
+from conftest import BUILD, PYTHON, REPOSITORY
 from rpc_tree import chains, observe, observe_and_compare
-from small_apps import config, url
+from small_apps import config, relay, url
 
 TORTURE = BUILD / "lib" / "libtorture.so"
 
@@ -144,3 +144,37 @@ def test_what_a_helper_says_stays_within_the_application(project):
         [(2, True, False)] * 2
     assert fields_received(project, "third") == []
     assert log_of(project, "third").count("recv (stream_id") > 10
+
+
+# --- Upgrade: h2c -----------------------------------------------------------------------------------------
+
+def upgrading():
+    script = REPOSITORY / "tests" / "programs" / "http2" / "upgrade_server.py"
+    return {"name": "web", "command": f"exec {PYTHON} {script} ${{port:web}}"}
+
+
+def test_a_connection_that_is_upgraded_is_followed_on(project):
+    run = observe(project, [upgrading()],
+                  f"{{ curl -sSf -m 20 --http2 {url('web', '/a')}; nghttp -u {url('web', '/b')} {url('web', '/c')}; }} > printed")
+    assert chains(run) == [f"test>web GET {path} 200" for path in ("/a", "/b", "/c")]
+    # Each was received with its one field: of HTTP/1 the first of a connection, of HTTP/2 what follows.
+    lines = (project.directory / "printed").read_text().split()
+    index_of = {rpc["path"]: rpc["index"] for rpc in run.test["reference"]}
+    assert sorted(lines[::2]) == ["/a", "/b", "/c"]
+    assert all(value.endswith(index_of[path]) for path, value in zip(lines[::2], lines[1::2], strict=True))
+
+
+def test_an_upgrade_that_is_declined_is_http1(project):
+    run = observe(project, [relay("back")], f"curl -sSf -m 20 --http2 {url('back', '/a')} {url('back', '/b')}")
+    assert chains(run) == ["test>back GET /a 200", "test>back GET /b 200"]
+
+
+def test_faults_meet_the_streams_of_an_upgraded_connection(project):
+    command = f"nghttp -u {url('web', '/a')} {url('web', '/b')} | grep -v 1- >> seen; exit 0"
+    project.write("filibuster.json", config(
+        [upgrading()], [{"name": "client", "command": command}],
+        bounds={"reference_executions": 1}, default_faults=False,
+        faults=[{"on": {"path": "/b", "caller": "test"}, "inject": {"status": 418, "body": "teapot\n"}}]))
+    run = project.filibuster("run")
+    assert run.executed == 2 and "plan not met" not in run.output, run
+    assert (project.directory / "seen").read_text().split() == ["/a", "/b", "/a", "teapot"]

@@ -14,7 +14,8 @@ using grpc::Status;
 class Service final : public calls::Calls::Service {
   Status Double(ServerContext*, const Number* in, Number* out) override {
     // 0 to its own method: what a server itself refuses.
-    if (in->value() < 0) return {grpc::StatusCode::INVALID_ARGUMENT, "below zero: 50 % off\xc3\xa4"};
+    if (in->value() < 0)
+      return {grpc::StatusCode::INVALID_ARGUMENT, "below zero: 50 % off\xc3\xa4"};
     out->set_value(2 * in->value());
     out->set_ballast(in->ballast());
     return Status::OK;

@@ -97,6 +97,29 @@ TEST(Frames, ContinuationsAreJoined) {
                    "frame 68 1 9 4 5", "block end 5 33 78 4 68 1 4 78 1 abcde"}));
 }
 
+TEST(Frames, AHalfReadFrameSaysWhatIsLeftOfIt) {
+  struct Nobody final : FrameHandler {
+  } nobody;
+  const std::string data = frame(kData, kFlagEndStream | kFlagPadded, 1, padded("abcd", 3));
+  FrameParser parser(Direction::kResponses, &nobody);
+  const std::string start = settings() + frame(kHeaders, kFlagEndHeaders, 1, "");
+  parser.feed(start.data(), start.size());
+  for (size_t i = 0; i < data.size(); ++i) {
+    // Nothing is known before its header is complete.
+    const size_t left = i < kFrameHeaderSize ? 0 : data.size() - i;
+    EXPECT_EQ(parser.bytes_left(), left) << i;
+    const FrameHeader* half = parser.unfinished_frame();
+    ASSERT_EQ(half != nullptr, left != 0) << i;
+    if (half != nullptr) {
+      EXPECT_EQ(half->length, 8u);
+      EXPECT_TRUE(half->has(kFlagEndStream));
+    }
+    parser.feed(data.data() + i, 1);
+  }
+  EXPECT_EQ(parser.unfinished_frame(), nullptr);
+  EXPECT_TRUE(parser.at_boundary());
+}
+
 TEST(Frames, NothingMayInterruptAHeaderBlock) {
   const std::string open = frame(kHeaders, 0, 1, "ab");
   EXPECT_EQ(client_error(open + ping()), Error::kContinuationExpected);

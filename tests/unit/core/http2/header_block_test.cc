@@ -156,6 +156,54 @@ TEST(HeaderBlocks, AreDecodedTheSameInEverySplit) {
   }
 }
 
+std::string dump(const HeaderDecoder& decoder) {
+  char bytes[16 * 1024];
+  Output out(bytes, sizeof bytes);
+  decoder.dump_table(out);
+  EXPECT_TRUE(out.ok());
+  return std::string(out.view());
+}
+
+TEST(HeaderBlocks, ADumpedTableGoesOnInAnotherDecoder) {
+  for (const auto& [table, blocks] : kVectors) {
+    for (size_t cut = 0; cut <= blocks.size(); ++cut) {
+      Decoder first, second;
+      for (size_t i = 0; i < blocks.size(); ++i) {
+        if (i == cut) {
+          second.decoder.limit_table(kUnlimited, kUnlimited);
+          const std::string table_block = dump(first.decoder);
+          EXPECT_EQ(table_block.empty(), cut == 0);
+          if (cut != 0) {
+            ASSERT_EQ(second.block(table_block), Error::kNone);
+          }
+          EXPECT_EQ(dump(second.decoder), table_block);
+        }
+        std::string bytes = from_hex(blocks[i].hex);
+        if (i == 0 && table != 4096) {
+          first.decoder.limit_table(table, table);
+          bytes = from_hex("3fe101") + bytes;  // 256
+        }
+        ASSERT_EQ(first.block(bytes), Error::kNone);
+        if (i < cut) continue;
+        ASSERT_EQ(second.block(bytes), Error::kNone);
+        EXPECT_EQ(second.fields, blocks[i].fields);
+      }
+      if (cut < blocks.size()) {
+        EXPECT_EQ(dump(second.decoder), dump(first.decoder));
+      }
+    }
+  }
+}
+
+TEST(HeaderBlocks, ATableThatDoesNotFitIsNotDumped) {
+  Decoder d;
+  ASSERT_EQ(d.block(from_hex(kVectors[0].second[0].hex)), Error::kNone);
+  char bytes[8];
+  Output out(bytes, sizeof bytes);
+  d.decoder.dump_table(out);
+  EXPECT_FALSE(out.ok());
+}
+
 TEST(HeaderBlocks, SayWhichFieldsAreNeverIndexed) {
   Decoder d;
   d.block(from_hex("1008 7061 7373 776f 7264 0673 6563 7265 74"));
