@@ -20,7 +20,7 @@ HARD = os.environ.get("VARIANT") == "hard"
 
 
 def faulted(method, **arguments):
-    return was_fault_injected(grpc=f"shop.{method}")
+    return was_fault_injected(grpc=f"shop.{method}", arguments=arguments)
 
 
 def set_up(store):

@@ -9,6 +9,8 @@ def in_place(path):
     config = json.loads(path.read_text())
     for row in [*config["services"], *config["tests"]]:
         row["directory"] = str(path.parent)
+    if "descriptors" in config:
+        config["descriptors"] = str(path.parent / config["descriptors"])
     return config
 
 

@@ -24,6 +24,7 @@ def repeated(path):
     config = in_place(path)
     (test,) = config["tests"]
     config["default_faults"] = False
+    config.pop("faults", None)
     config["tests"] = [{**test, "name": f"execution {n}"} for n in range(1, EXECUTIONS + 1)]
     return config
 
