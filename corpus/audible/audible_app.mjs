@@ -1,5 +1,5 @@
-// The mobile app: asks CDE where the book is, and that CDS for it. What is neither there nor allowed is said; all else is
-// 'try again'.
+// The mobile app: asks CDE where the book is, and that CDS for it. What is not there or not allowed is said; all else
+// is 'try again'.
 import { Refusal, ask, serve } from "./service.mjs";
 
 const ENGINE_TIMEOUT = 500; // ms

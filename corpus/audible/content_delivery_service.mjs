@@ -8,7 +8,8 @@ const ASSET_TIMEOUT = 500;
 const CHAPTERS_ARE_THERE = process.env.AUDIBLE_BUG === "missing-chapters";
 
 export async function handler([, user, , book]) {
-  const licence = demand(await ask(`${process.env.ADS_URL}/users/${user}/books/${book}`, DOWNLOAD_TIMEOUT), [404, 403, 503]);
+  const permission = await ask(`${process.env.ADS_URL}/users/${user}/books/${book}`, DOWNLOAD_TIMEOUT);
+  const licence = demand(permission, [404, 403, 503]);
   const asset = `books/${book}/licences/${licence}`;
   const sound = demand(await ask(`${process.env.AUDIO_ASSETS_URL}/${asset}`, ASSET_TIMEOUT), [404, 403]);
   const metadata = await ask(`${process.env.ASSET_METADATA_URL}/${asset}`, ASSET_TIMEOUT);

@@ -1,4 +1,4 @@
-// Unit tests of the services: their handlers, with stand-ins on real sockets for what they ask. `node --test` runs them.
+// Unit tests of the services: their handlers, with stand-ins on real sockets for what they ask. For `node --test`.
 import assert from "node:assert/strict";
 import http from "node:http";
 import { after, test } from "node:test";

@@ -1,5 +1,5 @@
-"""A user sees the movies of their bookings although a replica of Bookings is not well; when a replica that is said to be
-well does not answer, or Movies does not, they are told so by a 503."""
+"""A user sees the movies of their bookings although a replica of Bookings is not well; when a replica that is said to
+be well does not answer, or Movies does not, they are told so by a 503."""
 import os
 
 import requests

@@ -1,4 +1,5 @@
-"""The API server: passes questions on to the monolith, a second time when the first one failed, then gives up with 503."""
+"""The API server: passes questions on to the monolith, a second time when the first one failed; then it gives up
+with 503."""
 import argparse
 import os
 
@@ -13,14 +14,18 @@ ATTEMPTS = 2
 
 
 def ask_monolith(path):
-    """The monolith's answer and its status; a status of 500 and more counts as no answer."""
-    for _ in range(ATTEMPTS):
+    for attempt in range(1, ATTEMPTS + 1):
         try:
             response = requests.get(f"{MONOLITH}{path}", timeout=TIMEOUT)
+            response.raise_for_status()
+            return response.json()
         except requests.exceptions.RequestException:
-            continue
-        if response.status_code < 500:
-            return jsonify(response.json()), response.status_code
+            if attempt == ATTEMPTS:
+                raise
+
+
+@app.errorhandler(requests.exceptions.RequestException)
+def unavailable(error):
     return jsonify(error="unavailable"), 503
 
 
@@ -31,7 +36,7 @@ def health():
 
 @app.get("/users/<user>/bookings")
 def user_bookings(user):
-    return ask_monolith(f"/users/{user}/bookings")
+    return jsonify(ask_monolith(f"/users/{user}/bookings"))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 import java.io.IOException;
 
 /**
- * App Server: resolves a pretty URL with Requestmapper and counts the visit: reads, then writes, at the primary database, or at
- * the secondary if the primary cannot be read or does not answer. A visit that cannot be written is not counted.
+ * App Server: resolves a pretty URL with Requestmapper and counts the visit: reads, then writes, at
+ * the primary database, or at the secondary if the primary cannot be read or does not answer. A
+ * visit that cannot be written is not counted.
  */
 public final class AppServer {
   /** Where the others are, and whether the page shows what the database complains about: bug 1. */

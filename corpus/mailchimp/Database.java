@@ -1,6 +1,7 @@
 /**
- * One replica of the database (MySQL in the real application): GET /read, POST /write/urls/URL. Keeps nothing, so that every
- * test finds the same. DB_READ_ONLY=1: refuses to write, as a replica does that lost its primary.
+ * One replica of the database (MySQL in the real application): GET /read, POST /write/urls/URL.
+ * Keeps nothing, so that every test finds the same. DB_READ_ONLY=1: refuses to write, as a replica
+ * does that lost its primary.
  */
 public final class Database {
   private static final boolean READ_ONLY = "1".equals(System.getenv("DB_READ_ONLY"));

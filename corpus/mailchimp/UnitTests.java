@@ -4,7 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 
-/** Unit tests of the services, with stand-ins on real sockets for what they ask. Exits with 1 at the first that fails. */
+/**
+ * Unit tests of the services, with stand-ins on real sockets for what they ask. Exits with 1 at the
+ * first that fails.
+ */
 public final class UnitTests {
   private static final List<HttpServer> SERVERS = new ArrayList<>();
 

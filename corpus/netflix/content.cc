@@ -1,5 +1,6 @@
-// The services that have something to show: Bookmarks, My List, User Recommendations, Ratings (GET /users/USER), Trending and
-// Global Recommendations (GET /, the same for all). The second argument says which of them this is.
+// The services that have something to show: Bookmarks, My List, User Recommendations, Ratings (GET
+// /users/USER), Trending and Global Recommendations (GET /, the same for all). The second argument
+// says which of them this is.
 #include <iostream>
 #include <map>
 

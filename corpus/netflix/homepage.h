@@ -1,12 +1,12 @@
-// How the API gateway makes a homepage out of what other services know. Free of HTTP, so that it can be tested.
+// How the API gateway makes a homepage out of what other services know. Free of HTTP, so that it
+// can be tested.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-
-#include <nlohmann/json.hpp>
 
 #include "http.h"
 
@@ -52,7 +52,8 @@ class Homepage {
   // False: `answer` has nothing to show.
   bool add(const std::string& part, const std::optional<Answer>& answer) {
     if (!answer || answer->status != 200) return false;
-    nlohmann::json content = nlohmann::json::parse(answer->body, nullptr, /*allow_exceptions=*/false);
+    nlohmann::json content =
+        nlohmann::json::parse(answer->body, nullptr, /*allow_exceptions=*/false);
     if (content.is_discarded()) return false;
     page_[part] = std::move(content);
     return true;

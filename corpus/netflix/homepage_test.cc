@@ -1,11 +1,12 @@
-// Unit tests of the homepage: which services are asked, in which order, and what is shown when some of them fail.
+// Unit tests of the homepage: which services are asked, in which order, and what is shown when some
+// of them fail.
 #include "homepage.h"
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 namespace netflix {
 namespace {

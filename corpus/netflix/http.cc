@@ -1,10 +1,10 @@
 #include "http.h"
 
+#include <httplib.h>
+
 #include <cstdlib>
 #include <iostream>
 #include <utility>
-
-#include <httplib.h>
 
 namespace netflix {
 namespace {
@@ -44,9 +44,8 @@ int serve(int argc, char** argv, std::function<Answer(const std::string& path)> 
     return 2;
   }
   httplib::Server server;
-  server.Get("/health", [](const httplib::Request&, httplib::Response& response) {
-    response.status = 204;
-  });
+  server.Get("/health",
+             [](const httplib::Request&, httplib::Response& response) { response.status = 204; });
   const auto reply = [handler = std::move(handler)](const httplib::Request& request,
                                                     httplib::Response& response) {
     const Answer answer = handler(request.path);

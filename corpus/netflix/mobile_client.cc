@@ -1,5 +1,5 @@
-// The mobile client: GET /netflix/homepage/users/USER, as the API gateway has it. Whatever is wrong there is
-// 'unavailable' here, but that there is no such user.
+// The mobile client: GET /netflix/homepage/users/USER, as the API gateway has it. Whatever is wrong
+// there is 'unavailable' here, but that there is no such user.
 #include "http.h"
 
 int main(int argc, char** argv) {

@@ -1,11 +1,11 @@
-// A user opens the homepage. It shows what could be had and stand-ins for the rest; only without My List, Ratings or
-// Trending (when that must stand in) is the user told that Netflix is unavailable.
+// A user opens the homepage. It shows what could be had and stand-ins for the rest; only without My
+// List, Ratings or Trending (when that must stand in) is the user told that Netflix is unavailable.
+#include <httplib.h>
+
 #include <chrono>
 #include <iostream>
-#include <string>
-
-#include <httplib.h>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "http.h"
 
@@ -14,7 +14,8 @@ namespace {
 using netflix::Answer;
 using nlohmann::json;
 
-// The predicate: was a fault injected in the running execution into an RPC to `service`, and is it `fault` ("" is any)?
+// The predicate: was a fault injected in the running execution into an RPC to `service`, and is it
+// `fault` ("" is any)?
 bool was_fault_injected(const std::string& service, const std::string& fault = "") {
   static const std::string url = netflix::environment("FILIBUSTER_URL");
   if (url.empty()) return false;  // without Filibuster nothing is ever injected
@@ -82,8 +83,9 @@ void check(const Answer& answer) {
 }  // namespace
 
 int main() {
-  const auto answer = netflix::get(netflix::environment("MOBILE_CLIENT_URL"),
-                                   "/netflix/homepage/users/chris_rivers", std::chrono::seconds(30));
+  const auto answer =
+      netflix::get(netflix::environment("MOBILE_CLIENT_URL"),
+                   "/netflix/homepage/users/chris_rivers", std::chrono::seconds(30));
   if (!answer) {
     std::cerr << "the mobile client did not answer\n";
     return 1;

@@ -1,5 +1,6 @@
-// User Profile: GET /users/USER. With NETFLIX_PROFILE_TELEMETRY=1 it tells Telemetry of every request, and waits for it, but
-// not for long: who asks for a profile waits a second. That it waits longer is bug 1 (NETFLIX_BUGS).
+// User Profile: GET /users/USER. With NETFLIX_PROFILE_TELEMETRY=1 it tells Telemetry of every
+// request, and waits for it, but not for long: who asks for a profile waits a second. That it waits
+// longer is bug 1 (NETFLIX_BUGS).
 #include "http.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,5 @@
-"""Each seeded bug of the example applications is found, by the fault that it waits for; without it there is nothing to find.
+"""Each seeded bug of the example applications is found, by the fault that it waits for; without it there is nothing
+to find.
 
 (That the repaired applications are silent under the whole default set is what test_corpus_counts.py sees: exit code 0.)
 """

@@ -93,7 +93,8 @@ def test_statuses_of_the_application_only_take_the_published_executions(project,
 
 @pytest.mark.parametrize("runtime", ["node", "java"])
 def test_the_concurrent_calls_of_other_runtimes_take_the_derived_executions(project, runtime):
-    run = project.filibuster("run", "-c", CORPUS / "hello-world" / f"{runtime}.json", *fault_options(PUBLISHED_FAULTS), "--no-reduction")
+    run = project.filibuster("run", "-c", CORPUS / "hello-world" / f"{runtime}.json",
+                             *fault_options(PUBLISHED_FAULTS), "--no-reduction")
     assert run.exit_code == 0 and run.test["finished"], run
     assert run.executed == derived("hello-world")[", ".join(PUBLISHED_FAULTS)][0], run
 
