@@ -169,6 +169,30 @@ TEST_F(ObservationTest, AGrpcCallGetsTheFaultsOfItsProtocol) {
   EXPECT_EQ(describe_rpc(record.rpcs[1]), "users -> bookings shop.CartService/GetCart");
 }
 
+TEST_F(ObservationTest, TheSearchTakesAnOrganicGrpcStatusForTheFault) {
+  // users asks bookings by gRPC, which has no stock, and says so: as a fault it shows nothing new.
+  ExecutionRecord record = cinema();
+  record.rpcs.pop_back();
+  record.rpcs[1].flags |= kRpcHttp2 | kRpcGrpc;
+  record.rpcs[1].target = "/shop.CartService/GetCart";
+  record.rpcs[1].grpc_status = 14;
+  search::Search search({}, nullptr);
+  ASSERT_TRUE(search.executed(search::kReference, seen(record).rpcs).ok());
+  std::vector<std::string> executed;
+  while (const auto next = search.next()) {
+    const FaultSpec& injected = *outcomes_->fault(next->faults.at(0).fault);
+    executed.push_back(to_text(injected));
+    ExecutionRecord under = record;
+    under.rpcs[1].injected = true;
+    under.rpcs[1].fault = injected;
+    under.rpcs[1].grpc_status = static_cast<uint8_t>(injected.code);
+    ASSERT_TRUE(search.executed(next->id, seen(under).rpcs).ok());
+  }
+  EXPECT_EQ(executed, (std::vector<std::string>{"grpc:UNKNOWN", "grpc:UNIMPLEMENTED",
+                                                "grpc:INTERNAL", "grpc:DEADLINE_EXCEEDED"}));
+  EXPECT_EQ(search.counts().redundant, 1u);
+}
+
 TEST_F(ObservationTest, AGrpcStatusWhereNoGrpcIsIsListedAndNotScheduled) {
   FaultRule rule;
   rule.inject = {fault("grpc:UNAVAILABLE"), fault("status:503")};
