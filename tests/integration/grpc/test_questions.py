@@ -3,6 +3,7 @@ import pytest
 
 from conftest import FILIBUSTER
 from shop_app import make_stubs, shop
+from small_apps import pair
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +48,19 @@ def test_a_question_that_nothing_can_answer_with_yes_is_refused(stubs, project, 
 def test_arguments_need_descriptors(stubs, project):
     run = asked(project, stubs, "--argument", "session_id=s1", descriptors=[])
     assert "arguments can be asked for where the configuration names 'descriptors'" in run.output, run
+
+
+def test_a_grpc_status_where_no_grpc_is_is_listed(project):
+    project.write("filibuster.json", pair(faults=[{"inject": ["grpc:UNAVAILABLE", 503]}]))
+    run = project.filibuster("run")
+    assert (run.exit_code, run.executed) == (0, 2), run  # the reference, and 503 at front -> back
+    assert run.test["skipped"] == [{"what": "grpc:UNAVAILABLE at front -> back GET /",
+                                    "reason": "does not apply: it is no gRPC call"}]
+    assert "grpc:UNAVAILABLE at front -> back GET /: does not apply: it is no gRPC call" in run.output
+
+
+def test_nothing_but_grpc_statuses_where_no_grpc_is_tests_nothing(project):
+    project.write("filibuster.json", pair(faults=[{"inject": "grpc:UNAVAILABLE"}]))
+    run = project.filibuster("run")
+    assert (run.exit_code, run.executed) == (3, 1), run
+    assert "nothing was tested" in run.output

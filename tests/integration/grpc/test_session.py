@@ -1,9 +1,10 @@
 """A gRPC application (shop.py) explored whole: default faults, rules, predicates, reports, replay."""
 import json
+import signal
 
 import pytest
 
-from conftest import PYTHON, Project
+from conftest import PYTHON, Project, wait_until
 from shop_app import make_stubs, shop
 
 
@@ -122,3 +123,47 @@ def test_lint_knows_grpc_calls(stubs, project):
     assert sites["shop.CartService/GetCart"]["timeout"] == "fires", test
     assert sites["shop.PricingService/GetPrice"]["timeout"] == "fires", test
     assert not [finding for finding in test["findings"] if finding["lint"] == "no-timeout"], test
+
+
+def test_arguments_that_are_not_known_are_no_answer(stubs, project):
+    config = shop(stubs, default_faults=False, faults=[{"on": {"grpc": "shop.CartService"}, "inject": "grpc:ABORTED"}])
+    script = project.write("long_session.py", LONG_SESSION)
+    config["tests"][0]["command"] = f"exec {PYTHON} {script} 127.0.0.1:${{port:gateway}}"
+    project.write("filibuster.json", config)
+    run = project.filibuster("run")
+    assert (run.exit_code, run.executed) == (0, 2), run
+
+
+LONG_SESSION = """
+import sys
+import grpc
+import shop_pb2, shop_pb2_grpc
+from filibuster_predicates import was_fault_injected
+session = "s" * 600  # longer than what is recorded of a request
+stub = shop_pb2_grpc.GatewayStub(grpc.insecure_channel(sys.argv[1]))
+try:
+    stub.Checkout(shop_pb2.CheckoutRequest(session_id=session), timeout=30)
+    assert not was_fault_injected(arguments={"session_id": session})
+except grpc.RpcError:
+    assert was_fault_injected(grpc="shop.CartService")
+    try:
+        was_fault_injected(grpc="shop.CartService", arguments={"session_id": session})
+        sys.exit("it was answered")
+    except RuntimeError as error:
+        assert "its request is longer than what is recorded" in str(error), error
+"""
+
+
+def test_an_interrupted_exploration_goes_on(stubs, project):
+    project.write("filibuster.json", shop(stubs, "--bug"))
+    first = project.filibuster("run", "--max-executions", "4")
+    assert first.executed == 4 and not first.test["finished"], first
+    process = project.start("run")
+    wait_until(lambda: (project.root / "counterexamples" / "1.json").exists(), "the bug is found")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    run = project.filibuster("run")
+    # Whatever was executed before, the counts are those of one exploration.
+    assert (run.exit_code, run.executed, run.test["finished"]) == (1, 11, True), run
+    (finding,) = run.test["findings"]
+    assert finding["faults"][0]["grpc"] == "shop.PricingService/GetPrice"

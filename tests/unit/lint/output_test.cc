@@ -42,6 +42,26 @@ Report report() {
   return out;
 }
 
+TEST(LintOutputTest, NamesAGrpcCallByItsMethod) {
+  Report shown = report();
+  for (Call& call : shown.tests[0].findings[0].calls) {
+    call.grpc = true;
+    call.method = "POST";
+    call.target = "/shop.CartService/GetCart";
+  }
+  shown.tests[0].not_probed[0].call = shown.tests[0].findings[0].calls[2];
+  EXPECT_NE(to_text(shown).find("users -> bookings  shop.CartService/GetCart\n"), std::string::npos)
+      << to_text(shown);
+  const Json test = Json::parse(to_json(shown))["tests"][0];
+  EXPECT_EQ(test["findings"][0]["rpcs"][0]["grpc"], "shop.CartService/GetCart");
+  EXPECT_EQ(test["call_sites"][0]["grpc"], "");
+  EXPECT_EQ(test["not_probed"][0]["grpc"], "shop.CartService/GetCart");
+  const Json run = Json::parse(to_sarif(shown))["runs"][0];
+  EXPECT_EQ(run["results"][0]["relatedLocations"][0]["message"]["text"],
+            "users -> bookings shop.CartService/GetCart");
+  EXPECT_EQ(to_sarif(shown).find("POST"), std::string::npos);
+}
+
 TEST(LintJsonTest, HasItsVersionAndEveryFindingWithItsPlaces) {
   const Json json = Json::parse(to_json(report()));
   EXPECT_EQ(json["version"], 1);
