@@ -27,16 +27,18 @@ struct Timespec {
 
 struct Slice {
   static constexpr size_t kInlined = 23;
+  struct Counted {
+    size_t size;
+    const uint8_t* bytes;
+  };
+  struct Inlined {
+    uint8_t size;
+    uint8_t bytes[kInlined];
+  };
   void* references;  // nullptr: the bytes are in the slice itself
   union {
-    struct {
-      size_t size;
-      const uint8_t* bytes;
-    } counted;
-    struct {
-      uint8_t size;
-      uint8_t bytes[kInlined];
-    } inlined;
+    Counted counted;
+    Inlined inlined;
   };
 };
 static_assert(sizeof(Slice) == 4 * sizeof(void*));
@@ -59,16 +61,17 @@ struct MetadataArray {
 };
 
 inline constexpr int kSendInitialMetadata = 0;  // grpc_op_type
+struct MetadataToSend {
+  size_t count;
+  Metadata* elements;
+};
 struct Op {
   int type;
   uint32_t flags;
   void* reserved;
   union {
     void* words[8];
-    struct {
-      size_t count;
-      Metadata* elements;
-    } metadata;
+    MetadataToSend metadata;
   };
 };
 static_assert(sizeof(Op) == 10 * sizeof(void*));

@@ -76,7 +76,9 @@ class Editor {
  private:
   bool read_constants() {
     first_new_ = in_.u2();
-    if (first_new_ > constants_.size() || first_new_ + 6 * edits_.size() > 0xffff) return false;
+    if (first_new_ == 0 || first_new_ > constants_.size() ||
+        first_new_ + 6 * edits_.size() > 0xffff)
+      return false;
     for (uint32_t i = 1; i < first_new_ && in_.ok; ++i) {
       constants_[i] = static_cast<uint32_t>(in_.at);
       switch (in_.u1()) {
@@ -86,7 +88,8 @@ class Editor {
         case kLong:
         case kDouble:
           in_.take(8);
-          if (++i < first_new_) constants_[i] = 0;  // takes two places
+          if (++i == first_new_) return false;  // takes two places
+          constants_[i] = 0;
           break;
         case kClass:
         case 8:   // String
@@ -219,10 +222,7 @@ class Editor {
 
   void code(uint32_t wanted) {
     copy(2);
-    in_.u4();
-    const size_t size_at = out_.at;
-    out_.u4(0);
-    const size_t begin = out_.at;
+    const Extent extent = begin_extent();
     const uint16_t stack = in_.u2();
     out_.u2(stack < 2 ? 2 : stack);
     copy(2);  // locals
@@ -241,7 +241,20 @@ class Editor {
       copy(2);
     }
     for (uint32_t n = number_of(); n > 0 && in_.ok; --n) code_attribute();
-    out_.patch(size_at, static_cast<uint32_t>(out_.at - begin), 4);
+    end_extent(extent);
+  }
+  // An attribute whose size changes: it must be as long as it says, before and after.
+  struct Extent {
+    size_t end, size_at, begin;
+  };
+  Extent begin_extent() {
+    const uint32_t size = in_.u4();
+    out_.u4(0);
+    return {in_.at + size, out_.at - 4, out_.at};
+  }
+  void end_extent(const Extent& extent) {
+    if (in_.at != extent.end) in_.ok = false;
+    out_.patch(extent.size_at, static_cast<uint32_t>(out_.at - extent.begin), 4);
   }
   void position() { out_.u2(in_.u2() + static_cast<uint32_t>(moved_)); }
 
@@ -301,10 +314,7 @@ class Editor {
       return;
     }
     copy(2);
-    in_.u4();
-    const size_t size_at = out_.at;
-    out_.u4(0);
-    const size_t begin = out_.at;
+    const Extent extent = begin_extent();
     const uint32_t entries = number_of();
     for (uint32_t i = 0; i < entries && in_.ok; ++i) {
       if (stack_map) {
@@ -314,7 +324,7 @@ class Editor {
         copy(variables ? 8 : 2);
       }
     }
-    out_.patch(size_at, static_cast<uint32_t>(out_.at - begin), 4);
+    end_extent(extent);
   }
 
   // JVMS 4.7.4: only the first frame's position counts from the beginning of the code.

@@ -95,8 +95,8 @@ def gunicorn_server(client, options):
 
 
 def run_grpc(project, server, client, concurrency, rounds=1, **members):
-    """The same with a gRPC service: C++ (sync, async), Python (grpc, grpc.aio)."""
-    program = f"{PROGRAMS}/grpc_matrix" if server in ("sync", "async") else f"{PYTHON} {HERE}/grpc_service.py"
+    """The same with a gRPC service: C++ (sync, async, callback), Python (grpc, grpc.aio)."""
+    program = f"{PROGRAMS}/grpc_matrix" if server in ("sync", "async", "callback") else f"{PYTHON} {HERE}/grpc_service.py"
     web = {"name": "web", "command": f"exec {program} {server} {client} ${{port:web}} 127.0.0.1:${{port:back}}"}
     answers = {"name": "back", "command": f"exec {PYTHON} {HERE}/grpc_service.py back - ${{port:back}}"}
     command = f"exec {PYTHON} {HERE}/grpc_clients.py {concurrency} {rounds} 127.0.0.1:${{port:web}}"

@@ -33,7 +33,7 @@ PAIRWISE = [("werkzeug", "requests", 8), ("werkzeug", "pool", 2), ("gunicorn-gth
 
 
 def measure(project, server, client, number):
-    if server in GRPC:
+    if server in GRPC or server == "callback":
         return matrix.run_grpc(project, server, client, number, 2)
     if server in GUNICORN:
         command, env = matrix.gunicorn_server(client, GUNICORN[server])
@@ -54,6 +54,14 @@ def test_rpcs_are_attributed_to_the_request_that_causes_them(project, server, cl
     shares = measure(project, server, client, number)
     print(f"{server:17} {client:12} {number} {shares.row()}")
     check(shares, number, server)
+
+
+@pytest.mark.parametrize("number", [1, 8])
+def test_what_nothing_tells_is_not_guessed(project, number):
+    """Which request a callback server of gRPC works for, on a thread of its own."""
+    shares = measure(project, "callback", "blocking", number)
+    print(f"callback          blocking     {number} {shares.row()}")
+    assert shares.wrong == [] and shares.total == number * 2 * 4, shares
 
 
 @pytest.mark.long

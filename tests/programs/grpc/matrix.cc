@@ -3,10 +3,10 @@
 // Answers @PATH@ with itself, after calls of BACK with @PATH/0@, of itself with @PATH/self@ (whose
 // own call is @PATH/self/0@), of BACK with @PATH/1@, all on one channel each. A thread calls BACK
 // with
-// @/background/<number>@ every 5 ms. SERVER: sync, async (threads that take events of one queue and
-// work in line). CLIENT: blocking; queue (asynchronous, waited for in the handler on a queue of its
-// own); chained (SERVER async: each completion comes through the server's queue, and goes on with
-// the next call).
+// @/background/<number>@ every 5 ms. SERVER: sync, callback (a thread for each request), async
+// (threads that take events of one queue and work in line). CLIENT: blocking; queue (asynchronous,
+// waited for in the handler on a queue of its own); chained (SERVER async: each completion comes
+// through the server's queue, and goes on with the next call).
 #include <grpc/byte_buffer.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -14,7 +14,9 @@
 #include <grpcpp/impl/client_unary_call.h>
 #include <grpcpp/impl/codegen/method_handler.h>
 #include <grpcpp/impl/codegen/rpc_service_method.h>
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/support/async_unary_call.h>
+#include <grpcpp/support/server_callback.h>
 
 #include <chrono>
 #include <cstdio>
@@ -62,8 +64,7 @@ std::vector<Step> steps_of(const Peers& peers, const std::string& message) {
           {peers.back, "@" + path + "/1@"}};
 }
 
-// --- clients
-// ----------------------------------------------------------------------------------------
+// --- clients -----------------------------------------------------------------------------------
 
 void by_blocking(const Step& step) {
   grpc::ClientContext context;
@@ -102,8 +103,7 @@ void beat(const Peers& peers) {
   }
 }
 
-// --- the synchronous server
-// -----------------------------------------------------------------------------
+// --- the synchronous server --------------------------------------------------------------------
 
 class SyncWeb : public grpc::Service {
  public:
@@ -120,8 +120,27 @@ class SyncWeb : public grpc::Service {
   }
 };
 
-// --- the asynchronous server
-// ----------------------------------------------------------------------------
+// --- the callback server -----------------------------------------------------------------------
+
+class CallbackWeb : public grpc::Service {
+ public:
+  CallbackWeb(const Peers& peers, Client client) {
+    AddMethod(new grpc::internal::RpcServiceMethod(kMethod, RpcMethod::NORMAL_RPC, nullptr));
+    const auto answer = [peers, client](grpc::CallbackServerContext* context,
+                                        const ByteBuffer* request, ByteBuffer* response) {
+      grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+      std::thread([=] {
+        for (const Step& step : steps_of(peers, text_of(*request))) client(step);
+        *response = *request;
+        reactor->Finish(grpc::Status::OK);
+      }).detach();
+      return reactor;
+    };
+    MarkMethodCallback(0, new grpc::internal::CallbackUnaryHandler<ByteBuffer, ByteBuffer>(answer));
+  }
+};
+
+// --- the asynchronous server -------------------------------------------------------------------
 
 class AsyncWeb : public grpc::Service {
  public:
@@ -200,12 +219,15 @@ int main(int count, char** arguments) {
 
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:" + port, grpc::InsecureServerCredentials());
-  std::unique_ptr<SyncWeb> sync;
+  std::unique_ptr<grpc::Service> web;
   AsyncWeb async;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   if (server == "sync") {
-    sync = std::make_unique<SyncWeb>(peers, call);
-    builder.RegisterService(sync.get());
+    web = std::make_unique<SyncWeb>(peers, call);
+    builder.RegisterService(web.get());
+  } else if (server == "callback") {
+    web = std::make_unique<CallbackWeb>(peers, call);
+    builder.RegisterService(web.get());
   } else {
     builder.RegisterService(&async);
     queue = builder.AddCompletionQueue();

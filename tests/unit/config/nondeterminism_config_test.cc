@@ -23,7 +23,7 @@ TEST(NondeterminismRules, AreReadAndWrittenTheSame) {
   const std::string text =
       "[\n  {\"on\":{\"caller\":\"a\",\"service\":\"b\",\"method\":\"GET\",\"path\":\"/o/*\"},"
       "\"mask\":{\"path\":[2],\"query\":[\"ts\"],\"json\":[\"/id\",\"/l/*/t\"],\"form\":[\"k\"],"
-      "\"response\":[\"/at\"]}}\n]";
+      "\"response\":[\"/at\"],\"stack\":true}}\n]";
   const ParsedConfig parsed = parse(text);
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
   EXPECT_EQ(to_config_text(parsed.config.nondeterminism), text);

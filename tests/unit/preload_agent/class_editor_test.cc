@@ -181,6 +181,16 @@ TEST(ClassEditor, RefusesConstantsThatItCannotRead) {
   ClassRecipe recipe;
   recipe.constants.raw({2, 0, 0});  // no such tag
   EXPECT_EQ(edited(recipe.file(), {}).result.size, 0u);
+  Bytes none = ClassRecipe{}.file();
+  none[8] = none[9] = 0;  // "no constants", not even the one that has no number
+  EXPECT_EQ(edited(none, {}).result.size, 0u);
+  Bytes half;
+  put(&half, 0xCAFEBABE, 4);
+  put(&half, 61, 4);
+  put(&half, 2, 2);  // one constant: half of a long
+  put(&half, 5, 1);
+  half.resize(half.size() + 60);
+  EXPECT_EQ(edited(half, {}).result.size, 0u);
   ClassRecipe full;
   while (full.constants.count() < 0xfff0) full.constants.raw({3, 0, 0, 0, 0});
   const Edit edits[] = {enter(), enter(), enter()};

@@ -30,7 +30,7 @@ class Recorded {
     rpc.service = "back";
     rpc.method = method;
     rpc.target = target;
-    rpc.stack = hash_text(caller + " stack");
+    rpc.stack = hash_text(caller + " stack" + site);
     rpc.issued_ns = begin != 0 ? begin : 1000 * rpc.rpc;
     rpc.finished_ns = end != 0 ? end : rpc.issued_ns + 500;
     rpc.open = false;
@@ -46,7 +46,7 @@ class Recorded {
     rpc.response = read(answer, &masks, true, &rpc.response_fields);
     rpc.signature =
         invocation_signature(http_signature_hash("back", method, target, masks.path_segments),
-                             rpc.payload, rpc.stack, parts_);
+                             rpc.payload, masks.stack ? Hash128{} : rpc.stack, parts_);
     rpc.count = 1;
     for (const RpcRecord& other : record.rpcs)
       rpc.count += other.signature == rpc.signature && other.parent_rpc == parent;
@@ -56,6 +56,7 @@ class Recorded {
   }
 
   ExecutionRecord record;
+  std::string site;  // of the calls that follow
 
  private:
   static Hash128 read(const std::string& body, const RequestMasks* masks, bool response,
@@ -297,6 +298,53 @@ TEST(Unstable, DamagedTextIsAnError) {
   EXPECT_FALSE(UnstableRpcs::from_json(R"({"kinds":[],"indexes":{"x":"y"},"stable":[]})").ok());
   EXPECT_FALSE(UnstableRpcs::from_json(R"({"kinds":[],"indexes":{},"stable":["x"]})").ok());
   EXPECT_TRUE(UnstableRpcs::from_json(R"({"kinds":[],"indexes":{},"stable":[]})").ok());
+}
+
+// --- call stacks
+// -----------------------------------------------------------------------------------
+
+TEST(Stacks, ThatVaryAreMasked) {
+  const auto run = [](const std::string& site, const std::vector<NondeterminismRule>& masks) {
+    Recorded out(masks);
+    const uint64_t top = out.call(0, "", "GET", "/");
+    out.site = site;
+    out.call(top, "proxy", "GET", "/a");
+    return out;
+  };
+  const Recorded a = run("kept", {}), b = run("opened", {});
+  const Nondeterminism found = find_nondeterminism({&a.record, &b.record}, {}, kIndexAll);
+  ASSERT_EQ(found.proposed.size(), 1u);
+  EXPECT_TRUE(found.proposed[0].stack);
+  EXPECT_EQ(found.proposed[0].path, "/a");
+  ASSERT_EQ(found.variations.size(), 1u);
+  EXPECT_EQ(found.variations[0].what, "its call stack");
+  EXPECT_EQ(found.variations[0].effect, "masked");
+  const Recorded c = run("kept", found.proposed), d = run("opened", found.proposed);
+  EXPECT_EQ(c.record.rpcs[1].index, d.record.rpcs[1].index);
+  EXPECT_TRUE(
+      find_nondeterminism({&c.record, &d.record}, found.proposed, kIndexAll).proposed.empty());
+  EXPECT_TRUE(find_nondeterminism({&a.record, &b.record}, {}, kIndexAll & ~uint32_t{kIndexStack})
+                  .proposed.empty())
+      << "where it takes no part";
+}
+
+TEST(Stacks, ThatTellCallsApartAreNotMasked) {
+  const std::vector<NondeterminismRule> broad =
+      rules(R"([{"on": {"caller": "proxy"}, "mask": {"stack": true}}])");
+  const auto run = [&] {
+    Recorded out(broad);
+    const uint64_t top = out.call(0, "", "GET", "/");
+    for (const char* site : {"first", "second"}) {
+      out.site = site;
+      out.call(top, "proxy", "GET", "/a");
+    }
+    return out;
+  };
+  const Recorded a = run(), b = run();
+  const Nondeterminism found = find_nondeterminism({&a.record, &b.record}, broad, kIndexAll);
+  ASSERT_FALSE(found.too_broad.empty());
+  EXPECT_NE(found.too_broad[0].find("its call stack tells apart"), std::string::npos)
+      << found.too_broad[0];
 }
 
 }  // namespace
