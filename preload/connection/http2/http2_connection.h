@@ -31,7 +31,7 @@ struct KeptBlock {
   bool whole = true;  // all of them are there
 };
 
-inline constexpr size_t kMaxKeptBlocks = 1024;
+inline constexpr size_t kMaxKeptBlocks = 4096;
 inline constexpr size_t kLiteralsSize = 128 * 1024;
 inline constexpr size_t kMaxWireEdits = 256;
 inline constexpr size_t kWireEditBytes = 32 * 1024;
