@@ -18,7 +18,7 @@ def web(directory, name="web", under="", **members):
     folder = directory / "htdocs"
     folder.mkdir(exist_ok=True)
     (folder / "hello").write_text("hello\n")
-    return {"name": name, "command": f"{under} exec nghttpd -v --echo-upload --no-tls -d {folder} ${{port:{name}}}".strip(), **members}
+    return {"name": name, "command": f"{under} exec nghttpd -v -a 127.0.0.1 --echo-upload --no-tls -d {folder} ${{port:{name}}}".strip(), **members}
 
 
 def curl(*words, path="/hello", name="web"):

@@ -57,13 +57,16 @@ def blocked(port):
                 for event in connection.receive_data(data):
                     if isinstance(event, h2.events.ResponseReceived):
                         statuses[event.stream_id] = dict(event.headers)[":status"]
-                    if isinstance(event, h2.events.StreamEnded):
+                    if isinstance(event, (h2.events.StreamEnded, h2.events.RemoteSettingsChanged,
+                                          h2.events.SettingsAcknowledged)):
                         ended.release()
                 if answer := connection.data_to_send():
                     s.sendall(answer)
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
+    for _ in range(2):  # both SETTINGS: nothing comes by itself after them
+        ended.acquire()
     for stream in (1, 3):
         # proc(5): the number of the system call that the thread waits in; 45 is recvfrom.
         while open(f"/proc/self/task/{reader.native_id}/syscall").read().split()[0] != "45":
