@@ -8,7 +8,7 @@ class Gateway final : public shop::ApiGateway::Service {
   grpc::Status MakePurchase(grpc::ServerContext*, const shop::PurchaseRequest* request,
                             shop::PurchaseResponse* response) override {
     grpc::ClientContext context;
-    shop::set_deadline(&context, std::chrono::seconds(10));
+    shop::set_deadline(&context, std::chrono::seconds(4));
     const grpc::Status status = orders_->PlaceOrder(&context, *request, response);
     if (status.ok() || status.error_code() == grpc::StatusCode::UNAVAILABLE) return status;
     return {grpc::StatusCode::UNAVAILABLE, "the purchase could not be completed, try again"};
