@@ -5,6 +5,7 @@ import re
 import pytest
 
 from calls import KINDS, client, server
+from conftest import REPOSITORY
 from small_apps import config
 from test_http2 import curl, web
 
@@ -76,3 +77,12 @@ def test_curl_and_nghttp_see_statuses_and_resets_of_streams(project):
     assert seen[0] == "200 \n"
     codes = sorted(printed.split()[0] for printed in seen[1:])
     assert codes == ["000", "000", "000", "404", "503"], seen
+
+
+def test_node_sees_a_fault_in_one_stream_of_its_session(project):
+    node = f"node {REPOSITORY}/tests/programs/http2/client.mjs ${{port:web}} 6"
+    run, seen = explore(project, [web(project.directory)], node, ["status:503", "reset"])
+    assert seen[0].split() == ["200"] * 6
+    assert run.executed == 1 + 2 * 6
+    assert sorted(sorted(printed.split()) for printed in seen[1:]) == sorted(
+        sorted(["200"] * 5 + [fault]) for fault in ["503", "ERR_HTTP2_STREAM_ERROR"] * 6), seen
