@@ -35,6 +35,10 @@ Slice inlined(std::string_view text) {
 
 }  // namespace
 
+bool runs() {
+  return current_execution() != 0 || executing();
+}
+
 void insecure_credentials_made(const Credentials* credentials) {
   uint32_t holders = 0;
   g_insecure.take(credentials, &holders);
@@ -56,7 +60,7 @@ void channel_destroyed(const Channel* channel) {
 }
 
 void call_made(const Call* call, const Channel* channel) {
-  if (call != nullptr && executing() && g_plain.contains(channel)) g_calls.force(call, 0);
+  if (call != nullptr && g_plain.contains(channel) && runs()) g_calls.force(call, 0);
 }
 
 void call_released(const Call* call) {

@@ -7,6 +7,9 @@
 
 namespace filibuster::preload::grpc {
 
+// Does an execution run here? Registers if need be; at most calls without a system call.
+bool runs();
+
 void insecure_credentials_made(const Credentials* credentials);
 void credentials_released(const Credentials* credentials);
 void channel_made(const Channel* channel, const Credentials* credentials);

@@ -20,18 +20,19 @@ const void* return_address(void* address) {
 }
 #define CALLER return_address(__builtin_return_address(0))
 
-// Calls `action` unless we are called by ourselves, or no session is there.
+// Calls `action` unless we are called by ourselves, or no session is there. (Whose process it is is
+// not asked, at a system call each: a child of vfork calls nothing of gRPC.)
 template <typename Action>
 void in_session(Action action) {
   const HookScope scope;
-  if (!scope.pass_through() && session_present() && own_process()) action();
+  if (!scope.pass_through() && session_present()) action();
 }
 
 // Channels last longer than sessions: always.
 template <typename Action>
 void always(Action action) {
   const HookScope scope;
-  if (!scope.pass_through() && own_process()) action();
+  if (!scope.pass_through()) action();
 }
 
 template <typename Ask>
@@ -46,7 +47,6 @@ Event next_event(const Queue* queue, Ask ask) {
 }  // namespace filibuster::preload::grpc
 
 using namespace filibuster::preload::grpc;
-using filibuster::preload::executing;
 using filibuster::preload::inheritable_task;
 
 // --- channels and calls
@@ -112,9 +112,9 @@ FILIBUSTER_GRPC(int, grpc_call_start_batch,
   const void* caller = CALLER;
   auto real =
       original<int (*)(Call*, const Op*, size_t, void*, void*)>(Function::kCallStartBatch, caller);
-  bool runs = false;
-  in_session([&] { runs = executing(); });
-  if (!runs) {
+  bool executes = false;
+  in_session([&] { executes = runs(); });
+  if (!executes) {
     in_session([&] { operation_forgotten(tag); });
     return real(call, ops, count, tag, reserved);
   }

@@ -50,6 +50,7 @@ constexpr size_t kMaxCallers = 32;
 constinit Caller g_callers[kMaxCallers];
 
 Caller* caller_of(uintptr_t module) {
+  if (module == 0) return nullptr;  // code of no module
   for (Caller& caller : g_callers) {
     uintptr_t known = caller.module.load(std::memory_order_acquire);
     if (known == module) return &caller;
@@ -65,6 +66,32 @@ uintptr_t module_at(const void* code) {
   if (find_module(address, &info)) return info.begin;
   refresh_modules();
   return find_module(address, &info) ? info.begin : 0;
+}
+
+// Which caller the code at a return address is of: asked at every call, and always the same.
+struct Place {
+  std::atomic<const void*> code{nullptr};
+  std::atomic<Caller*> caller{nullptr};
+};
+constexpr size_t kMaxPlaces = 1024;  // a power of two
+constexpr size_t kTries = 8;
+constinit Place g_places[kMaxPlaces];
+
+Caller* caller_at(const void* code) {
+  const size_t first = reinterpret_cast<uintptr_t>(code) * 0x9E3779B97F4A7C15ull >> 32;
+  for (size_t i = 0; i < kTries; ++i) {
+    Place& place = g_places[(first + i) & (kMaxPlaces - 1)];
+    const void* known = place.code.load(std::memory_order_acquire);
+    if (known == nullptr && place.code.compare_exchange_strong(known, code)) known = code;
+    if (known != code) continue;
+    Caller* caller = place.caller.load(std::memory_order_acquire);
+    if (caller == nullptr) {
+      caller = caller_of(module_at(code));
+      place.caller.store(caller, std::memory_order_release);
+    }
+    return caller;
+  }
+  return caller_of(module_at(code));
 }
 
 bool is_ours(const void* function) {
@@ -123,7 +150,7 @@ unsigned major_of(const char* version) {
 
 void* find_original(Function function, const void* code) {
   const auto at = static_cast<size_t>(function);
-  Caller* caller = caller_of(module_at(code));
+  Caller* caller = caller_at(code);
   if (caller == nullptr) return search(kNames[at], code);
   void* found = caller->functions[at].load(std::memory_order_acquire);
   if (found == nullptr) {
@@ -135,7 +162,7 @@ void* find_original(Function function, const void* code) {
 }
 
 bool understood(const void* code) {
-  Caller* caller = caller_of(module_at(code));
+  Caller* caller = caller_at(code);
   if (caller == nullptr) return false;
   int known = caller->understanding.load(std::memory_order_acquire);
   if (known == kNotAsked) {
