@@ -39,7 +39,7 @@ void decide_stream(Connection& c, Http2Connection& h, StreamCall* x) {
   info.body_complete = x->body_complete;
   info.body = x->body;
   info.fields = x->fields;
-  info.body_sample = {x->sample, x->sample_size};
+  info.body_sample = {x->request->sample, x->request->sample_size};
   info.opens_connection = c.writer.requests == 0;
   info.connect_key = info.opens_connection ? c.connect.key : Hash128{};
   outgoing_begin(info, &x->call);

@@ -15,10 +15,26 @@
 
 namespace filibuster::preload {
 
-struct StreamCall {
-  static constexpr size_t kMaxText = 2560;     // method, target, authority and our field
-  static constexpr size_t kMaxGrpcText = 256;  // of grpc-message in an event
+// What is kept of a request until it has been sent whole, or its body was read whole.
+struct RequestPart {
+  static constexpr size_t kMaxText = 2560;  // method, target, authority and our field
+  HashStream hash;
+  uint16_t sample_size = 0;
+  char sample[kBodySample];
+  char text[kMaxText];
+};
 
+// What is kept of a response, for a client, from its head on.
+struct AnswerPart {
+  static constexpr size_t kMaxGrpcText = 256;  // of grpc-message in an event
+  HashStream hash;
+  uint16_t sample_size = 0;
+  uint16_t grpc_text_size = 0;
+  char sample[kBodySample];
+  char grpc_text[kMaxGrpcText];
+};
+
+struct StreamCall {
   uint32_t stream = 0;
   bool released = true;   // client: its header block is not among those that are kept (any more)
   bool ended = false;     // nothing more comes of it: freed when it is released, too
@@ -31,7 +47,7 @@ struct StreamCall {
   bool ready = false;           // to be decided before its header block leaves
   bool body_complete = false;   // when it was made ready: its index is final
   bool waits_for_body = false;  // what is missing comes without anybody waiting: it may be held
-  RequestHead head;             // views into `text`
+  RequestHead head;             // views into `request`: empty when that is gone
   bool request_ended = false;   // then `body` is its digest
   Hash128 body;
   uint64_t body_size = 0;
@@ -40,25 +56,19 @@ struct StreamCall {
   RequestFields* fields = nullptr;  // owned
   RpcFinished finished;             // texts are set when it is reported
   uint64_t response_size = 0;
-  uint16_t sample_size = 0;
-  uint16_t response_sample_size = 0;
-  uint16_t grpc_text_size = 0;
 
   // A server's.
   Incoming* incoming = nullptr;
-  bool hashes_body = false;
 
   // As the response says; the client reads more into it (grpc_status_of).
   uint16_t status = 0;
   bool has_grpc_status = false;
   uint8_t grpc_status = kNoGrpcStatus;
 
-  HashStream request_hash;
-  HashStream response_hash;
-  char sample[kBodySample];
-  char response_sample[kBodySample];
-  char grpc_text[kMaxGrpcText];
-  char text[kMaxText];
+  RequestPart* request = nullptr;  // owned; a server's where its body is hashed
+  AnswerPart* answer = nullptr;    // owned
 };
+// Of a request that waits for its answer.
+static_assert(sizeof(StreamCall) <= 1024);
 
 }  // namespace filibuster::preload

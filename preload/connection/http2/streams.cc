@@ -18,7 +18,34 @@ using http2::Stream;
 
 namespace {
 
-Pool<StreamCall, 16, 4096> g_stream_calls;
+Pool<StreamCall, 64, 1024> g_stream_calls;
+Pool<RequestPart, 16, 4096> g_request_parts;
+Pool<AnswerPart, 16, 4096> g_answer_parts;
+
+template <typename Part, typename Parts>
+Part* make_part(Parts* parts) {
+  Part* memory = parts->take();
+  if (memory == nullptr) return nullptr;
+  auto* part = new (memory) Part;
+  part->hash.reset();
+  return part;
+}
+
+RequestPart* make_request_part() {
+  return make_part<RequestPart>(&g_request_parts);
+}
+
+void drop_request_part(StreamCall* x) {
+  if (x->request == nullptr) return;
+  g_request_parts.give(x->request);
+  x->request = nullptr;
+  x->head.method = x->head.target = x->head.host = x->head.filibuster = {};
+}
+
+// Nothing is to be read of it any more: it is sent, or was given up.
+void drop_request_part_if_sent(StreamCall* x) {
+  if (x->released && (x->request_ended || x->ended)) drop_request_part(x);
+}
 
 StreamCall* call_of(const Stream& stream) {
   return static_cast<StreamCall*>(stream.user);
@@ -27,17 +54,17 @@ StreamCall* call_of(const Stream& stream) {
 // Keeps what does not fit out.
 class TextRoom {
  public:
-  explicit TextRoom(StreamCall* call) : call_(call) {}
+  explicit TextRoom(RequestPart* part) : part_(part) {}
   std::string_view keep(std::string_view text) {
-    const size_t size = std::min(text.size(), sizeof call_->text - used_);
-    char* to = call_->text + used_;
+    const size_t size = std::min(text.size(), sizeof part_->text - used_);
+    char* to = part_->text + used_;
     std::memcpy(to, text.data(), size);
     used_ += size;
     return {to, size};
   }
 
  private:
-  StreamCall* call_;
+  RequestPart* part_;
   size_t used_ = 0;
 };
 
@@ -52,8 +79,9 @@ void take_grpc_status(StreamCall* x, const MessageHead& head) {
   if (!head.has_grpc_status) return;
   x->has_grpc_status = true;
   x->grpc_status = static_cast<uint8_t>(grpc::parse_status(head.grpc_status));
-  x->grpc_text_size = static_cast<uint16_t>(
-      grpc::decode_message(head.grpc_message, x->grpc_text, sizeof x->grpc_text));
+  if (x->answer == nullptr) return;
+  x->answer->grpc_text_size = static_cast<uint16_t>(grpc::decode_message(
+      head.grpc_message, x->answer->grpc_text, sizeof x->answer->grpc_text));
 }
 
 uint8_t grpc_status_of(const StreamCall& x) {
@@ -67,7 +95,7 @@ uint8_t grpc_status_of(const StreamCall& x) {
 void begin_client_call(Http2Connection& h, StreamCall* x, const MessageHead& head,
                        const http2::HeaderBlock& block, const Stream& stream) {
   Connection& c = *h.owner;
-  TextRoom text(x);
+  TextRoom text(x->request);
   const RequestHead seen = request_head(head, block.end_stream);
   x->head = seen;
   x->head.method = text.keep(seen.method);
@@ -77,8 +105,6 @@ void begin_client_call(Http2Connection& h, StreamCall* x, const MessageHead& hea
   x->list_size = head.list_size;
   x->head_request = seen.method == "HEAD";
   x->finished.outcome = RpcOutcome::kGarbled;
-  x->request_hash.reset();
-  x->response_hash.reset();
   x->released = false;
   h.block(h.end_block - 1).call = x;
   find_target_of(c);
@@ -95,28 +121,30 @@ void begin_client_call(Http2Connection& h, StreamCall* x, const MessageHead& hea
 
 void take_request_data(Http2Connection& h, StreamCall* x, const char* data, size_t size) {
   if (!h.client()) {
-    if (!x->hashes_body || x->incoming == nullptr) return;
+    if (x->request == nullptr || x->incoming == nullptr) return;
     incoming_body_piece(x->incoming, data, size);
-    x->request_hash.update(data, size);
+    x->request->hash.update(data, size);
     x->body_size += size;
     return;
   }
+  if (x->request == nullptr) return;
   if (x->fields != nullptr) request_piece(x->fields, data, size);
-  x->request_hash.update(data, size);
+  x->request->hash.update(data, size);
   x->body_size += size;
   if (x->decided || x->ready) return;
-  add_sample(x->sample, &x->sample_size, data, size);
+  add_sample(x->request->sample, &x->request->sample_size, data, size);
   if (x->body_size > lane_settings().max_held_body) x->ready = true;
 }
 
 void end_request(Http2Connection& h, StreamCall* x) {
   if (!h.client()) {
-    if (x->hashes_body && x->incoming != nullptr) {
-      incoming_body_complete(x->incoming, x->request_hash.digest(), x->body_size);
+    if (x->request != nullptr && x->incoming != nullptr) {
+      incoming_body_complete(x->incoming, x->request->hash.digest(), x->body_size);
     }
+    drop_request_part(x);
     return;
   }
-  x->body = x->request_hash.digest();
+  x->body = x->request->hash.digest();
   if (x->fields != nullptr) x->body = request_whole(x->fields, x->body, x->body_size);
   x->request_ended = true;
   if (x->decided) {
@@ -124,6 +152,7 @@ void end_request(Http2Connection& h, StreamCall* x) {
   } else if (!x->ready) {
     x->ready = x->body_complete = true;
   }
+  drop_request_part_if_sent(x);
 }
 
 void end_response(Http2Connection& h, StreamCall* x) {
@@ -135,7 +164,7 @@ void end_response(Http2Connection& h, StreamCall* x) {
   }
   x->finished.outcome = RpcOutcome::kAnswered;
   x->finished.status = x->status;
-  const Hash128 plain = x->response_hash.digest();
+  const Hash128 plain = x->answer != nullptr ? x->answer->hash.digest() : Hash128{};
   x->finished.body =
       x->fields != nullptr ? response_whole(x->fields, plain, x->response_size) : plain;
   x->finished.body_size = x->response_size;
@@ -148,8 +177,10 @@ void report_end(StreamCall* x) {
   f.rpc = x->call.rpc;
   f.injected = x->ordered ? 1 : 0;
   f.grpc_status = grpc_status_of(*x);
-  f.grpc_message = {x->grpc_text, x->grpc_text_size};
-  f.body_sample = {x->response_sample, x->response_sample_size};
+  if (x->answer != nullptr) {
+    f.grpc_message = {x->answer->grpc_text, x->answer->grpc_text_size};
+    f.body_sample = {x->answer->sample, x->answer->sample_size};
+  }
   if (x->fields != nullptr && x->answered)
     report_response_fields(x->call.rpc, x->call.generation, x->call.execution, *x->fields);
   outgoing_end(&x->call, f);
@@ -158,6 +189,8 @@ void report_end(StreamCall* x) {
 void free_if_done(StreamCall* x) {
   if (!x->ended || !x->released) return;
   end_fields(x->fields);
+  drop_request_part(x);
+  if (x->answer != nullptr) g_answer_parts.give(x->answer);
   g_stream_calls.give(x);
 }
 
@@ -193,6 +226,7 @@ void Http2Connection::drop_front() {
   ++first_block;
   if (x == nullptr) return;
   x->released = true;
+  drop_request_part_if_sent(x);
   free_if_done(x);
 }
 
@@ -256,14 +290,21 @@ void Http2Connection::on_request(Stream& stream, const MessageHead& head,
   stream.user = x;
   x->stream = stream.id;
   if (client()) {
+    x->request = make_request_part();
+    if (x->request == nullptr) {
+      stream.user = nullptr;
+      g_stream_calls.give(x);
+      return on_untracked(stream.id);
+    }
     begin_client_call(*this, x, head, header_block, stream);
     return;
   }
   // Requests of several callers come in one read, and are answered by whatever thread.
   const RequestHead seen = request_head(head, header_block.end_stream);
   x->incoming = incoming_begin({&seen, true});
-  x->hashes_body = incoming_needs_body(x->incoming);
-  if (x->hashes_body) x->request_hash.reset();
+  if (!incoming_needs_body(x->incoming)) return;
+  x->request = make_request_part();
+  if (x->request == nullptr) on_untracked(stream.id);  // its index stays preliminary
 }
 
 void Http2Connection::on_untracked(uint32_t) {
@@ -276,6 +317,10 @@ void Http2Connection::on_response(Stream& stream, const MessageHead& head,
   StreamCall* x = call_of(stream);
   if (x == nullptr) return;
   x->status = head.status;
+  if (client() && x->answer == nullptr) {
+    x->answer = make_part<AnswerPart>(&g_answer_parts);
+    if (x->answer == nullptr) report_note("there was no memory to read an answer over HTTP/2");
+  }
   take_grpc_status(x, head);
 }
 
@@ -285,9 +330,10 @@ void Http2Connection::on_data(Stream& stream, Direction direction, const char* d
   if (direction == Direction::kRequests) return take_request_data(*this, x, data, size);
   if (!client()) return;
   if (x->fields != nullptr) response_piece(x->fields, data, size);
-  x->response_hash.update(data, size);
   x->response_size += size;
-  add_sample(x->response_sample, &x->response_sample_size, data, size);
+  if (x->answer == nullptr) return;
+  x->answer->hash.update(data, size);
+  add_sample(x->answer->sample, &x->answer->sample_size, data, size);
 }
 
 void Http2Connection::on_trailers(Stream& stream, Direction direction, const MessageHead& head,
@@ -349,7 +395,6 @@ void adopt_exchange(Http2Connection& h, Stream& stream, Exchange* exchange) {
   x->decided = x->ready = x->body_complete = x->request_ended = true;
   x->head_request = exchange->head_request;
   x->finished.outcome = RpcOutcome::kGarbled;
-  x->response_hash.reset();
   x->call = exchange->call;
   x->fields = exchange->fields;
   x->incoming = exchange->incoming;
@@ -358,8 +403,7 @@ void adopt_exchange(Http2Connection& h, Stream& stream, Exchange* exchange) {
   exchange->incoming = nullptr;
 }
 
-// --- ends
-// -----------------------------------------------------------------------------------------
+// --- ends -----------------------------------------------------------------------------------------
 
 void end_http2_calls(Connection& c) {
   Http2Connection* h = c.http2.load(std::memory_order_acquire);
