@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "preload/agent/agent.h"
+#include "preload/agent/causality.h"
 
 namespace filibuster::preload {
 
@@ -32,6 +33,9 @@ struct Exchange {
   uint16_t sample_size = 0;
   char sample[kBodySample];
 };
+
+// Of a live request: this, and at its server an Incoming.
+static_assert(sizeof(Exchange) + sizeof(Incoming) <= 1024);
 
 // One producer (who follows the requests), one consumer (who follows the responses).
 class ExchangeQueue {
