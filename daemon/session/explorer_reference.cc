@@ -21,8 +21,10 @@ constexpr size_t kTold = 20;  // variations that are told at once; all are in th
 constexpr milliseconds kLeastHangLimit{6000};
 
 std::string to_line(const Variation& variation) {
-  return variation.rpc + ": " + variation.what + " varies, " + variation.effect +
-         (variation.reason.empty() ? "" : " (" + variation.reason + ")");
+  const bool some_runs_only = variation.what.starts_with("appears in ");
+  const bool said = variation.reason.empty() || variation.reason == variation.what;
+  return variation.rpc + ": " + variation.what + (some_runs_only ? ", " : " varies, ") +
+         variation.effect + (said ? "" : " (" + variation.reason + ")");
 }
 
 std::string to_json(const std::vector<Variation>& variations) {

@@ -169,6 +169,11 @@ class Finder {
     const size_t segments = segments_of(request_path_of(*seen.rpc)).size();
     std::set<uint32_t> stars = masked_segments(rules_, *seen.rpc);
     stars.insert(open.segments.begin(), open.segments.end());
+    // Another stack with other contents: another call site, as likely as not. Without both, two would
+    // be one.
+    if (impossible.empty() && open.stack &&
+        !(open.segments.empty() && open.query.empty() && open.form.empty() && open.json.empty()))
+      impossible = "its call stack varies, too: there may be two call sites";
     if (impossible.empty() && !open.segments.empty() && stars.size() == segments)
       impossible = "its whole path varies, and a mask would leave nothing of it";
     if (impossible.empty() && rule.path.size() > kMaxMaskPattern)

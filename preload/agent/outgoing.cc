@@ -95,11 +95,26 @@ void consult_plan(Attachment* a, OutgoingCall* call) {
   call->faulted = true;
 }
 
+// A site that calls while no request is served is not caused by one that happens to be served later.
+void note_idle_site(Attachment* a, const RequestHead& head) {
+  RuntimeField field;
+  uint64_t site = 0;
+  if (decode_runtime_value(head.filibuster, &field)) site = field.site;
+  Scratch scratch;
+  if (!scratch || g_incoming.active() != 0) return;
+  CapturedStack stack{{}, "", 0, true};
+  char* text = reinterpret_cast<char*>(scratch.data());
+  if (!site_stack(site, text, Scratch::kSize / 2, &stack))
+    stack = capture_stack(text, Scratch::kSize / 2);
+  if (!stack.hash.is_zero()) note_site(a->lane, fold_key(stack.hash), kSiteSeenWithNone);
+}
+
 // Between executions: it may arrive when the next one has begun, and is not of that one.
 void mark_as_outside(const OutgoingInfo& info, OutgoingCall* call) {
-  if ((info.target.flags & kTargetInApplication) == 0 || !info.head->filibuster.empty()) return;
   Attachment* a = attach();
   if (a == nullptr || !own_process() || !lease_fresh(a->lane, now_ns())) return;
+  note_idle_site(a, *info.head);
+  if ((info.target.flags & kTargetInApplication) == 0 || !info.head->filibuster.empty()) return;
   RpcContext context;
   context.session = a->lane->session;
   context.lane = static_cast<uint16_t>(a->lane->lane);
@@ -236,6 +251,9 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   } else {
     call->insert_header = (info.target.flags & kTargetInApplication) != 0;
   }
+  // What cannot be replaced is overruled: the receiver takes the last field.
+  if (carried == Carried::kDamaged && !replaceable)
+    call->insert_header = (info.target.flags & kTargetInApplication) != 0;
   RpcContext context;
   context.session = lane->session;
   context.lane = static_cast<uint16_t>(lane->lane);

@@ -33,7 +33,8 @@ void add_edits(Connection& c, Exchange* x) {
   uint64_t at = start + w.head.after_start_line;
   // Part of the head went out before it was complete: the last field's place is before the empty
   // line, where there is still one to put it.
-  if (sent > at) at = start + w.head.head_size - 2;
+  // So is that of one which overrules another: the receiver takes the last.
+  if (sent > at || carried != 0) at = start + w.head.head_size - 2;
   if (!w.wire.insert(at, line)) {
     report_note("a request head went out in pieces before it was complete: not marked");
   }

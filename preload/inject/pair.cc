@@ -3,6 +3,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include <atomic>
+
 #include "preload/agent/agent.h"
 #include "preload/inject/raw.h"
 
@@ -15,11 +17,20 @@ union Address {
   sockaddr_in6 v6;
 };
 
+// Any of 127.64.0.0/10, another one each time: an end that waits in TIME_WAIT keeps its port of one
+// address for a minute, and thousands of faults a minute would find none left on 127.0.0.1.
+in_addr_t next_loopback() {
+  static constinit std::atomic<uint32_t> next{0};
+  const auto process = static_cast<uint32_t>(raw::call(SYS_getpid));
+  const uint32_t number = (process << 8) + next.fetch_add(1, std::memory_order_relaxed);
+  return htonl(INADDR_LOOPBACK | 0x400000 | (number & 0x3fffff));
+}
+
 socklen_t loopback(int family, bool mapped, Address* out) {
   *out = {};
   if (family == AF_INET) {
     out->v4.sin_family = AF_INET;
-    out->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    out->v4.sin_addr.s_addr = next_loopback();
     return sizeof out->v4;
   }
   out->v6.sin6_family = AF_INET6;

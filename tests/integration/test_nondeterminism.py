@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from conftest import PYTHON, wait_until
-from small_apps import APPS, config, probe, url
+from small_apps import APPS, config, probe, relay, url
 
 
 def vary(name, *kinds, back=None, answer="fixed", counter=None):
@@ -61,6 +61,39 @@ def test_what_varies_is_masked_field_by_field_and_explored(project, kind, on, ma
     is_whole(run, 4)
     assert proposed(run) == {on: mask}, run
     assert {effect for _, _, effect in varied(run)} == {"masked"}, run
+
+
+BRANCHES = """
+import http.server, itertools, sys, urllib.error, urllib.request
+turn = itertools.count()
+def get(path):
+    return urllib.request.urlopen(sys.argv[2] + path, timeout=5).status
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        status = 200
+        try:
+            if next(turn) % 2 == 0:
+                get("/cache/hit")
+            else:
+                get("/cache/miss")
+        except urllib.error.HTTPError:
+            status = 503
+        self.send_response(status)
+        self.send_header("Content-Length", "0"); self.end_headers()
+    def log_message(self, *a): pass
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_two_call_sites_are_never_taken_for_one(project):
+    project.write("front.py", BRANCHES)
+    front = {"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}} http://127.0.0.1:${{port:back}}"}
+    project.write("filibuster.json", config([relay("back"), front], [probe(url("front"), expected="200,503")]))
+    run = project.filibuster("run", "--fault", "503")
+    # Which of the two comes next is anybody's guess: neither is faulted, and nothing is masked.
+    assert run.exit_code == 3 and proposed(run) == {}, run
+    assert run.test["nondeterminism"]["varied"] != [], run
+    assert {effect for _, _, effect in varied(run)} == {"not faulted"}, run
 
 
 def test_without_a_second_reference_execution_its_faults_are_not_met(project):
