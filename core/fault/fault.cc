@@ -10,14 +10,32 @@ namespace filibuster {
 namespace {
 
 using Argument = FaultArgument;
-constexpr std::array<FaultKindRow, 5> kFaultKinds = {{
-    {FaultKind::kRefused, "refused", Argument::kNone, false,
+using Needs = FaultNeeds;
+constexpr std::array<FaultKindRow, 12> kFaultKinds = {{
+    {FaultKind::kRefused, "refused", Argument::kNone, false, false, Needs::kAnyRpc,
      "the connection is refused (ECONNREFUSED)"},
-    {FaultKind::kReset, "reset", Argument::kNone, true, "the connection is reset (ECONNRESET)"},
-    {FaultKind::kTimeout, "timeout", Argument::kNone, true,
+    {FaultKind::kReset, "reset", Argument::kNone, true, false, Needs::kAnyRpc,
+     "the connection is reset (ECONNRESET)"},
+    {FaultKind::kTimeout, "timeout", Argument::kNone, true, false, Needs::kAnyRpc,
      "no answer comes; the caller's own timer fires"},
-    {FaultKind::kStatus, "status", Argument::kStatus, true, "an HTTP answer with this status"},
-    {FaultKind::kGrpc, "grpc", Argument::kCode, true, "a gRPC call ends with this status"},
+    {FaultKind::kStatus, "status", Argument::kStatus, true, false, Needs::kAnyRpc,
+     "an HTTP answer with this status"},
+    {FaultKind::kGrpc, "grpc", Argument::kCode, true, true, Needs::kGrpc,
+     "a gRPC call ends with this status"},
+    {FaultKind::kStreamReset, "stream-reset", Argument::kError, true, true, Needs::kHttp2,
+     "the stream is reset (RST_STREAM) with this error"},
+    {FaultKind::kGoaway, "goaway", Argument::kNone, false, false, Needs::kHttp2,
+     "the server leaves (GOAWAY) and has not taken the request"},
+    {FaultKind::kLatency, "latency", Argument::kTime, false, true, Needs::kHttp2,
+     "the server's answer comes later"},
+    {FaultKind::kPartialMessage, "partial-message", Argument::kNone, false, false, Needs::kGrpc,
+     "half of the first message of the answer, then a reset of the stream"},
+    {FaultKind::kEmptyMessage, "empty-message", Argument::kNone, false, false, Needs::kGrpc,
+     "the messages of the answer are empty"},
+    {FaultKind::kCorruptMessage, "corrupt-message", Argument::kNone, false, false, Needs::kGrpc,
+     "the bytes of the messages of the answer are inverted"},
+    {FaultKind::kNoTrailers, "no-trailers", Argument::kNone, false, false, Needs::kGrpc,
+     "the answer ends without a grpc-status"},
 }};
 
 constexpr uint16_t kMinStatus = 200;  // a 1xx is no answer: its caller would go on waiting
@@ -91,7 +109,10 @@ std::string_view reason_phrase(uint16_t status) {
 Error not_a_fault(std::string_view text, std::string_view why) {
   return Error{"'" + std::string(text) + "' is not a fault: " + std::string(why) +
                "; expected refused, reset, timeout, status:503 or grpc:UNAVAILABLE, and all but "
-               "the first also with ':after' (status:503:after)"};
+               "the first also with ':after' (status:503:after); on HTTP/2 also "
+               "stream-reset:CANCEL, goaway and latency:300ms; of gRPC answers partial-message, "
+               "empty-message, corrupt-message and no-trailers, and grpc:UNAVAILABLE@3, "
+               "stream-reset@3 and latency:300ms@3"};
 }
 
 std::string upper(std::string_view text) {
@@ -120,6 +141,34 @@ std::string suggestion(std::string_view kind) {
     meant = "grpc:" + code;
   }
   return meant.empty() ? "" : ", did you mean '" + meant + "'?";
+}
+
+const FaultKindRow* row_of(FaultKind kind) {
+  const auto row = std::find_if(kFaultKinds.begin(), kFaultKinds.end(),
+                                [&](const FaultKindRow& r) { return r.kind == kind; });
+  return row != kFaultKinds.end() ? &*row : nullptr;
+}
+
+// Every code of RFC 9113 §7; NO_ERROR is none of a failure.
+constexpr uint32_t kStreamErrors = 13;
+std::array<std::string_view, kStreamErrors> stream_error_names() {
+  std::array<std::string_view, kStreamErrors> names;
+  for (uint32_t i = 0; i < kStreamErrors; ++i) {
+    names[i] = http2::to_name(static_cast<http2::ErrorCode>(i + 1));
+  }
+  return names;
+}
+
+// All digits, from 1 to `most`.
+bool parse_number(std::string_view text, uint32_t most, uint32_t* out) {
+  if (text.empty() || text.size() > 9) return false;
+  uint32_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return false;
+    value = value * 10 + static_cast<uint32_t>(c - '0');
+  }
+  *out = value;
+  return value >= 1 && value <= most;
 }
 
 // Takes the part up to the next ':' off `rest`; *more says whether another part follows.
@@ -166,8 +215,20 @@ std::span<const FaultKindRow> fault_kinds() {
   return kFaultKinds;
 }
 
+bool changes_answer(const FaultSpec& fault) {
+  return fault.at_message > 0 || fault.kind >= FaultKind::kLatency;
+}
+
+FaultNeeds needs(const FaultSpec& fault) {
+  if (fault.at_message > 0) return FaultNeeds::kGrpc;
+  const FaultKindRow* row = row_of(fault.kind);
+  return row != nullptr ? row->needs : FaultNeeds::kAnyRpc;
+}
+
 Result<FaultSpec> parse_fault(std::string_view text) {
-  std::string_view rest = text;
+  FaultSpec fault;
+  const size_t at = text.rfind('@');
+  std::string_view rest = text.substr(0, at);
   bool more = false;
   const std::string_view name = take_part(&rest, &more);
   const auto row = std::find_if(kFaultKinds.begin(), kFaultKinds.end(),
@@ -175,7 +236,6 @@ Result<FaultSpec> parse_fault(std::string_view text) {
   if (row == kFaultKinds.end()) {
     return not_a_fault(text, "there is no such kind" + suggestion(name));
   }
-  FaultSpec fault;
   fault.kind = row->kind;
   if (row->argument == Argument::kCode) {
     if (!more) return not_a_fault(text, "the status code is missing");
@@ -189,25 +249,54 @@ Result<FaultSpec> parse_fault(std::string_view text) {
       return not_a_fault(text, "a status is a number from 200 to 599");
     }
   }
-  if (!more) return fault;
-  if (take_part(&rest, &more) != "after" || more) {
-    return not_a_fault(text, "only ':after' can follow");
+  if (row->argument == Argument::kTime) {
+    if (!more) return not_a_fault(text, "the time is missing, as in latency:300ms");
+    const auto time = parse_latency(take_part(&rest, &more));
+    if (!time) return not_a_fault(text, time.error().message);
+    fault.latency_ms = time.value();
   }
-  if (!row->can_be_after) {
-    return not_a_fault(text, "a refused connection reaches no server, so it has no ':after'");
+  if (row->argument == Argument::kError && more && rest != "after") {
+    const auto error = parse_stream_error(take_part(&rest, &more));
+    if (!error) return not_a_fault(text, error.error().message);
+    fault.error = error.value();
   }
-  fault.after_effect = true;
+  if (more) {
+    if (take_part(&rest, &more) != "after" || more) {
+      return not_a_fault(text, "only ':after' can follow");
+    }
+    if (!row->can_be_after) {
+      return not_a_fault(text, row->kind == FaultKind::kRefused
+                                   ? "a refused connection reaches no server, so it has no ':after'"
+                                   : "it has no ':after'");
+    }
+    fault.after_effect = true;
+  }
+  if (at == std::string_view::npos) return fault;
+  if (!row->can_be_at_message) return not_a_fault(text, "it has no '@'");
+  if (fault.after_effect) {
+    return not_a_fault(text, "'@' follows a part of the answer, so it goes without ':after'");
+  }
+  if (!parse_number(text.substr(at + 1), kMaxMessageNumber, &fault.at_message)) {
+    return not_a_fault(text, "after '@' stands the number of a message, from 1 to 1000000");
+  }
   return fault;
 }
 
 std::string to_text(const FaultSpec& fault) {
-  const auto row = std::find_if(kFaultKinds.begin(), kFaultKinds.end(),
-                                [&](const FaultKindRow& r) { return r.kind == fault.kind; });
-  if (row == kFaultKinds.end()) return "none";
+  const FaultKindRow* row = row_of(fault.kind);
+  if (row == nullptr) return "none";
   std::string text(row->name);
   if (row->argument == Argument::kStatus) text += ":" + std::to_string(fault.status);
   if (row->argument == Argument::kCode) text += ":" + std::string(to_name(fault.code));
+  if (row->argument == Argument::kError && fault.error != http2::ErrorCode::kInternalError) {
+    text += ":" + std::string(http2::to_name(fault.error));
+  }
+  if (row->argument == Argument::kTime) {
+    text += ":" + (fault.latency_ms % 1000 == 0 ? std::to_string(fault.latency_ms / 1000) + "s"
+                                                : std::to_string(fault.latency_ms) + "ms");
+  }
   if (fault.after_effect) text += ":after";
+  if (fault.at_message > 0) text += "@" + std::to_string(fault.at_message);
   return text;
 }
 
@@ -234,6 +323,35 @@ Result<grpc::Code> parse_error_code(std::string_view text) {
   std::string all;
   for (const std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
   return Error{quoted + " is no gRPC status code (1 to 16, or " + all + ")"};
+}
+
+Result<http2::ErrorCode> parse_stream_error(std::string_view text) {
+  const auto names = stream_error_names();
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found != names.end()) {
+    return static_cast<http2::ErrorCode>(found - names.begin() + 1);
+  }
+  const std::string quoted = "'" + std::string(text) + "'";
+  if (text == "NO_ERROR") return Error{quoted + " is no error of a stream"};
+  const std::string_view near = nearest(upper(text), names);
+  if (!near.empty()) {
+    return Error{quoted + " is no error of a stream, did you mean '" + std::string(near) + "'?"};
+  }
+  std::string all;
+  for (const std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
+  return Error{quoted + " is no error of a stream (" + all + ")"};
+}
+
+Result<uint32_t> parse_latency(std::string_view text) {
+  uint32_t value = 0;
+  if (text.ends_with("ms") && parse_number(text.substr(0, text.size() - 2), kMaxLatencyMs, &value)) {
+    return value;
+  }
+  if (text.ends_with("s") &&
+      parse_number(text.substr(0, text.size() - 1), kMaxLatencyMs / 1000, &value)) {
+    return value * 1000;
+  }
+  return Error{"a time is a whole number with its unit, from 1ms to 3600s, as in 300ms or 2s"};
 }
 
 std::vector<FaultSpec> default_http_faults() {

@@ -3,7 +3,12 @@
 // Text form (configuration, command line, reports):
 //   refused | reset | reset:after | timeout | timeout:after | status:503 | status:503:after |
 //   grpc:UNAVAILABLE | grpc:14 | grpc:UNAVAILABLE:after
+// and, on HTTP/2 only:
+//   stream-reset | stream-reset:CANCEL | stream-reset:CANCEL:after | goaway | latency:300ms |
+//   partial-message | empty-message | corrupt-message | no-trailers |
+//   grpc:UNAVAILABLE@3 | stream-reset@3 | latency:300ms@3
 // ":after" = the server receives the request and acts on it; the answer does not come back.
+// "@3" = the answer passes up to its third message, and the fault follows (gRPC calls only).
 #pragma once
 
 #include <cstdint>
@@ -14,6 +19,7 @@
 #include <vector>
 
 #include "core/grpc/call.h"
+#include "core/http2/frame.h"
 #include "core/result.h"
 
 namespace filibuster {
@@ -25,19 +31,34 @@ enum class FaultKind : uint8_t {
   kTimeout = 3,  // no answer comes; the caller's own timer fires
   kStatus = 4,   // an HTTP answer made here
   kGrpc = 5,     // a gRPC status made here
+  // On streams of HTTP/2 only, made by the relay (daemon/relay).
+  kStreamReset = 6,     // RST_STREAM
+  kGoaway = 7,          // GOAWAY with a last stream below this one: it may be sent again elsewhere
+  kLatency = 8,         // the server's answer, later
+  kPartialMessage = 9,  // its head, half of its first message, then RST_STREAM(INTERNAL_ERROR)
+  kEmptyMessage = 10,   // its messages without their payload
+  kCorruptMessage = 11,  // the bytes of its messages inverted
+  kNoTrailers = 12,      // its messages, then the end without a grpc-status
 };
 
 enum class FaultArgument : uint8_t {
   kNone,
   kStatus,  // "status:503"
   kCode,    // "grpc:UNAVAILABLE", "grpc:14"
+  kError,   // "stream-reset:CANCEL" (RFC 9113 §7); may be left out
+  kTime,    // "latency:300ms", "latency:2s"
 };
+
+// What an RPC has to be for a fault to mean anything there.
+enum class FaultNeeds : uint8_t { kAnyRpc, kHttp2, kGrpc };
 
 struct FaultKindRow {
   FaultKind kind;
   std::string_view name;
   FaultArgument argument;
-  bool can_be_after;  // ":after" allowed
+  bool can_be_after;       // ":after" allowed
+  bool can_be_at_message;  // "@3" allowed
+  FaultNeeds needs;
   std::string_view meaning;
 };
 std::span<const FaultKindRow> fault_kinds();  // kNone has no row
@@ -51,6 +72,9 @@ struct FaultSpec {
   grpc::Code code = grpc::Code::kOk;  // kGrpc only, and then never kOk
   std::string message;                // kGrpc only: UTF-8, as the caller shall read it
   std::string details;                // kGrpc only: bytes of a google.rpc.Status; empty: none
+  http2::ErrorCode error = http2::ErrorCode::kInternalError;  // kStreamReset only
+  uint32_t latency_ms = 0;                                    // kLatency only: 1..kMaxLatencyMs
+  uint32_t at_message = 0;  // the message of the answer that it follows, from 1; 0: of none
   bool operator==(const FaultSpec&) const = default;
 };
 
@@ -58,6 +82,14 @@ struct FaultSpec {
 // message takes up to three there, three bytes of details take four.
 inline constexpr size_t kMaxGrpcMessage = 1024;  // bytes
 inline constexpr size_t kMaxGrpcDetails = 3072;  // bytes
+
+inline constexpr uint32_t kMaxLatencyMs = 3'600'000;
+inline constexpr uint32_t kMaxMessageNumber = 1'000'000;
+
+// The server's answer passes, as far as and as the fault says: nothing of it is made here before.
+bool changes_answer(const FaultSpec& fault);
+// With what the form says besides: "@3" needs messages.
+FaultNeeds needs(const FaultSpec& fault);
 
 // The Error names the accepted forms.
 Result<FaultSpec> parse_fault(std::string_view text);
@@ -68,6 +100,11 @@ std::string fault_key(const FaultSpec& fault);
 
 // A code of a failure by its name or number: "UNAVAILABLE", "14". The Error says what was meant.
 Result<grpc::Code> parse_error_code(std::string_view text);
+
+// A code of RST_STREAM by its name: "CANCEL". The Error says what was meant.
+Result<http2::ErrorCode> parse_stream_error(std::string_view text);
+// "300ms", "2s".
+Result<uint32_t> parse_latency(std::string_view text);
 
 // Of RPCs that no rule is for. HTTP: refused, timeout, 500, 502, 503.
 std::vector<FaultSpec> default_http_faults();

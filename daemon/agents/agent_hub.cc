@@ -114,6 +114,7 @@ class Hub final : public AgentHub, RelayHost {
   const FaultSpec* fault_of(const StreamOrder& order) override;
   uint64_t hang_limit_ns() const override;
   void report(uint32_t execution, uint64_t rpc, const std::string& text) override;
+  void unmet(const StreamOrder& order, const std::string& why) override;
   void note(const std::string& text, bool harmed) override;
   void drop(Agent* agent, const std::string& why);
   void end_agent(uint32_t id);
@@ -428,6 +429,10 @@ uint64_t Hub::hang_limit_ns() const {
 
 void Hub::report(uint32_t execution, uint64_t rpc, const std::string& text) {
   recorder_.fault_detail(execution, rpc, text);
+}
+
+void Hub::unmet(const StreamOrder& order, const std::string& why) {
+  recorder_.unmet(order.execution, order.rpc, order.plan_entry, why);
 }
 
 void Hub::note(const std::string& text, bool harmed) {

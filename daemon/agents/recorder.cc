@@ -69,6 +69,7 @@ void Recorder::begin(uint32_t execution, const std::vector<PlannedRpcFault>& pla
   plan_ = plan;
   expanded_ = std::move(expanded);
   planned_.assign(plan_.size(), {});
+  unmet_.clear();
   draft_.execution = execution;
   draft_.started_ns = now_ns;
   running_ = true;
@@ -354,6 +355,13 @@ void Recorder::fault_detail(uint32_t execution, uint64_t rpc, const std::string&
   note(rpc_text(place->second.record) + ": " + text);
 }
 
+void Recorder::unmet(uint32_t execution, uint64_t rpc, uint32_t plan_entry,
+                     const std::string& why) {
+  if (!running_ || execution != draft_.execution || plan_entry >= expanded_.planned.size()) return;
+  unmet_.insert(rpc);
+  planned_[expanded_.planned[plan_entry]].unmet = why;
+}
+
 std::vector<const Recorder::Entry*> Recorder::resolve(
     std::unordered_map<uint64_t, RpcRecord>* finals) const {
   std::vector<const Entry*> order;
@@ -405,6 +413,10 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
       }
       if (!e.planned_index.is_zero()) rpc.index = e.planned_index;
       rpc.incoming_open = !e.receivers.empty();
+      if (unmet_.contains(rpc.rpc)) {
+        rpc.injected = false;
+        rpc.fault = {};
+      }
       if ((rpc.flags & kRpcRefusedAtConnect) != 0) memory_.complete(&rpc);
       (*finals)[rpc.rpc] = std::move(rpc);
     }
@@ -441,12 +453,14 @@ void Recorder::explain_plan(ExecutionRecord* out) const {
   for (size_t i = 0; i < plan_.size(); ++i) {
     const Planned& planned = planned_[i];
     const bool shared = planned.fired > 1 && (index_parts_ & kIndexCount) != 0;
-    if (planned.fired == 1 || (planned.fired > 1 && !shared)) continue;
+    if (planned.unmet.empty() && (planned.fired == 1 || (planned.fired > 1 && !shared))) continue;
     const bool issued = std::any_of(out->rpcs.begin(), out->rpcs.end(), [&](const RpcRecord& rpc) {
       return rpc.index == plan_[i].index;
     });
     std::string reason = "its RPC was not issued";
-    if (shared) {
+    if (!planned.unmet.empty()) {
+      reason = planned.unmet;
+    } else if (shared) {
       reason = "it fired at " + std::to_string(planned.fired) + " RPCs that share the index";
     } else if (!planned.reason.empty()) {
       reason = planned.reason;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,6 +58,8 @@ class Recorder {
   void names_changed() { draft_.names_changed = true; }
   // A silence of ours reached the hang limit (or another end worth telling).
   void fault_detail(uint32_t execution, uint64_t rpc, const std::string& text);
+  // What was planned for this RPC, and reported as injected, did not come about.
+  void unmet(uint32_t execution, uint64_t rpc, uint32_t plan_entry, const std::string& why);
 
   // No RPC and no incoming request of the execution is open.
   bool quiet() const { return open_rpcs_ == 0 && open_incoming_ == 0; }
@@ -80,6 +83,7 @@ class Recorder {
   struct Planned {
     uint32_t fired = 0;
     std::string reason;
+    std::string unmet;  // it fired, and had no effect: why
   };
 
   template <typename Event>
@@ -113,6 +117,7 @@ class Recorder {
   std::vector<PlannedRpcFault> plan_;
   RpcMemory::Plan expanded_;
   std::vector<Planned> planned_;
+  std::set<uint64_t> unmet_;  // RPCs whose fault had no effect
   uint64_t open_rpcs_ = 0;
   uint64_t open_incoming_ = 0;
   RpcMemory memory_;

@@ -141,8 +141,8 @@ bool rule_matches(const Config& config, const FaultRule& rule, const std::string
 std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,
                                   const std::string& service, const std::string& method,
                                   const std::string& path, bool grpc = false);
-// A gRPC status needs a gRPC call; everything else can happen to any RPC.
-bool fault_applies(const FaultSpec& fault, bool grpc);
+// Some faults need HTTP/2, or a gRPC call; the others can happen to any RPC.
+bool fault_applies(const FaultSpec& fault, bool http2, bool grpc);
 // "RPCs of users to movies GET /movies/*", "gRPC calls to cart shop.CartService/GetCart"
 std::string describe_condition(const FaultRule& rule);
 // The table that agents read. Error: the rules do not fit.

@@ -35,8 +35,16 @@ bool rule_matches(const Config& config, const FaultRule& rule, const std::string
          (rule.grpc.empty() || (grpc && grpc_name_matches(rule.grpc, path)));
 }
 
-bool fault_applies(const FaultSpec& fault, bool grpc) {
-  return grpc || fault.kind != FaultKind::kGrpc;
+bool fault_applies(const FaultSpec& fault, bool http2, bool grpc) {
+  switch (needs(fault)) {
+    case FaultNeeds::kAnyRpc:
+      return true;
+    case FaultNeeds::kHttp2:
+      return http2;
+    case FaultNeeds::kGrpc:
+      return http2 && grpc;
+  }
+  return false;
 }
 
 std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,

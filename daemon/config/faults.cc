@@ -57,6 +57,59 @@ void read_code(Reader& reader, const SourceNode& node, FaultSpec* out) {
   }
 }
 
+void read_at_message(Reader& reader, const SourceNode& node, FaultSpec* out) {
+  if (const auto number = reader.integer(node, "'at_message'", 1, kMaxMessageNumber)) {
+    out->at_message = static_cast<uint32_t>(*number);
+  }
+}
+
+constexpr Key<FaultSpec> kStreamResetKeys[] = {
+    {"stream_reset", true,
+     [](Reader& reader, const SourceNode& node, FaultSpec* out) {
+       out->kind = FaultKind::kStreamReset;
+       if (!reader.expect(node, Kind::kString, "'stream_reset'")) return;
+       if (const auto error = parse_stream_error(node.text)) {
+         out->error = error.value();
+       } else {
+         reader.error(node.offset, "'stream_reset': " + error.error().message);
+       }
+     }},
+    {"after", false, read_after},
+    {"at_message", false, read_at_message},
+};
+
+constexpr Key<FaultSpec> kLatencyKeys[] = {
+    {"latency", true,
+     [](Reader& reader, const SourceNode& node, FaultSpec* out) {
+       out->kind = FaultKind::kLatency;
+       const auto time = reader.duration(node, "'latency'");
+       if (!time) return;
+       if (time->count() < 1 || time->count() > kMaxLatencyMs) {
+         reader.error(node.offset, "'latency': from 1ms to an hour");
+       } else {
+         out->latency_ms = static_cast<uint32_t>(time->count());
+       }
+     }},
+    {"at_message", false, read_at_message},
+};
+
+// Those that need nothing but their name: {"goaway": true}.
+template <FaultKind kind>
+void read_named(Reader& reader, const SourceNode& node, FaultSpec* out) {
+  out->kind = kind;
+  const auto on = reader.flag(node, "'" + node.key + "'");
+  if (on && !*on) reader.error(node.offset, "'" + node.key + "': expected true");
+}
+constexpr Key<FaultSpec> kGoawayKeys[] = {{"goaway", true, read_named<FaultKind::kGoaway>}};
+constexpr Key<FaultSpec> kPartialMessageKeys[] = {
+    {"partial_message", true, read_named<FaultKind::kPartialMessage>}};
+constexpr Key<FaultSpec> kEmptyMessageKeys[] = {
+    {"empty_message", true, read_named<FaultKind::kEmptyMessage>}};
+constexpr Key<FaultSpec> kCorruptMessageKeys[] = {
+    {"corrupt_message", true, read_named<FaultKind::kCorruptMessage>}};
+constexpr Key<FaultSpec> kNoTrailersKeys[] = {
+    {"no_trailers", true, read_named<FaultKind::kNoTrailers>}};
+
 constexpr Key<FaultSpec> kGrpcKeys[] = {
     {"grpc", true, read_code},
     {"message", false,
@@ -84,6 +137,7 @@ constexpr Key<FaultSpec> kGrpcKeys[] = {
        }
      }},
     {"after", false, read_after},
+    {"at_message", false, read_at_message},
 };
 
 constexpr Key<FaultSpec> kStatusKeys[] = {
@@ -126,22 +180,51 @@ constexpr Key<FaultSpec> kStatusKeys[] = {
     {"after", false, read_after},
 };
 
-// Which of the two an object is, by the key that each of them needs.
+// The key that says which fault an object is, and all its keys.
+struct ObjectForm {
+  std::string_view key;
+  std::span<const Key<FaultSpec>> keys;
+};
+constexpr ObjectForm kObjectForms[] = {
+    {"status", kStatusKeys},
+    {"grpc", kGrpcKeys},
+    {"stream_reset", kStreamResetKeys},
+    {"latency", kLatencyKeys},
+    {"goaway", kGoawayKeys},
+    {"partial_message", kPartialMessageKeys},
+    {"empty_message", kEmptyMessageKeys},
+    {"corrupt_message", kCorruptMessageKeys},
+    {"no_trailers", kNoTrailersKeys},
+};
+
 bool read_fault_object(Reader& reader, const SourceNode& node, FaultSpec* out) {
-  const auto has = [&](std::string_view key) {
-    return std::any_of(node.children.begin(), node.children.end(),
-                       [&](const SourceNode& child) { return child.key == key; });
-  };
-  if (has("grpc") && has("status")) {
-    reader.error(node.offset, "a fault has either 'status' (HTTP) or 'grpc', not both");
-    return false;
+  const ObjectForm* form = nullptr;
+  for (const ObjectForm& row : kObjectForms) {
+    const bool there = std::any_of(node.children.begin(), node.children.end(),
+                                   [&](const SourceNode& child) { return child.key == row.key; });
+    if (there && form != nullptr) {
+      reader.error(node.offset, "a fault has either '" + std::string(form->key) + "' or '" +
+                                    std::string(row.key) + "', not both");
+      return false;
+    }
+    if (there) form = &row;
   }
-  if (has("grpc")) return read_object<FaultSpec>(reader, node, "a fault", kGrpcKeys, out);
-  if (has("status")) return read_object<FaultSpec>(reader, node, "a fault", kStatusKeys, out);
-  static constexpr std::string_view kKeys[] = {"status",  "body",  "headers", "grpc",
-                                               "message", "details", "after"};
-  reader.error(node.offset, "a fault needs 'status' (HTTP) or 'grpc'");
-  check_keys(reader, node, "a fault", kKeys);
+  if (form != nullptr) {
+    if (!read_object<FaultSpec>(reader, node, "a fault", form->keys, out)) return false;
+    if (out->after_effect && out->at_message > 0) {
+      reader.error(node.offset, "a fault has either 'after' or 'at_message', not both");
+      return false;
+    }
+    return true;
+  }
+  std::vector<std::string_view> keys;
+  for (const ObjectForm& row : kObjectForms) {
+    for (const Key<FaultSpec>& key : row.keys) keys.push_back(key.name);
+  }
+  reader.error(node.offset,
+               "a fault needs 'status' (HTTP), 'grpc', 'stream_reset', 'latency', 'goaway', "
+               "'partial_message', 'empty_message', 'corrupt_message' or 'no_trailers'");
+  check_keys(reader, node, "a fault", keys);
   return false;
 }
 

@@ -53,7 +53,6 @@ AnswerHead render_http2_head(const FaultSpec& fault, uint32_t stream, bool head_
   std::string memory(room, '\0');
   Output block(memory.data(), memory.size());
   char digits[20];
-  if (size_update) http2::write_size_update(*size_update, block);
   http2::write_literal(":status", http2::to_decimal(fault.status, digits), block);
   // RFC 9110 §8.6: never in a 204.
   if (fault.status != 204) {
@@ -67,21 +66,32 @@ AnswerHead render_http2_head(const FaultSpec& fault, uint32_t stream, bool head_
 
   AnswerHead head;
   head.body_follows = !head_request && !bodyless && !fault.body.empty();
-  head.frames.resize(block.size() + (block.size() / kFrame + 2) * http2::kFrameHeaderSize);
-  Output frames(head.frames.data(), head.frames.size());
-  http2::write_headers({stream, !head.body_follows, nullptr, 0}, block.view(), kFrame, frames);
-  head.frames.resize(frames.size());
+  head.frames = render_block(block.view(), stream, !head.body_follows, size_update);
   return head;
 }
 
-std::string render_grpc_status(const FaultSpec& fault, uint32_t stream,
+std::string render_block(std::string_view literals, uint32_t stream, bool end_stream,
+                         std::optional<uint32_t> size_update) {
+  constexpr size_t kSizeUpdate = 8;  // bytes, at most
+  std::string memory(kSizeUpdate + literals.size(), '\0');
+  Output block(memory.data(), memory.size());
+  if (size_update) http2::write_size_update(*size_update, block);
+  block.append(literals);
+  std::string bytes(block.size() + (block.size() / kFrame + 2) * http2::kFrameHeaderSize, '\0');
+  Output frames(bytes.data(), bytes.size());
+  http2::write_headers({stream, end_stream, nullptr, 0}, block.view(), kFrame, frames);
+  bytes.resize(frames.size());
+  return bytes;
+}
+
+std::string render_grpc_status(const FaultSpec& fault, uint32_t stream, bool only_trailers,
                                std::optional<uint32_t> size_update) {
   // kMaxGrpcMessage and kMaxGrpcDetails keep it within this.
   std::string bytes(grpc::kMaxStatusBlock + 2 * http2::kFrameHeaderSize, '\0');
   grpc::Status status{fault.code, fault.message, fault.details};
   for (;;) {
     Output out(bytes.data(), bytes.size());
-    grpc::write_status(stream, status, true, size_update, kFrame, out);
+    grpc::write_status(stream, status, only_trailers, size_update, kFrame, out);
     if (out.ok()) {
       bytes.resize(out.size());
       return bytes;

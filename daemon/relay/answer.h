@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/fault/fault.h"
 
@@ -19,8 +20,12 @@ struct AnswerHead {
 AnswerHead render_http2_head(const FaultSpec& fault, uint32_t stream, bool head_request,
                              std::optional<uint32_t> size_update);
 
-// The trailers-only answer of a kGrpc fault.
-std::string render_grpc_status(const FaultSpec& fault, uint32_t stream,
+// The status of a kGrpc fault. `only_trailers`: no head went before.
+std::string render_grpc_status(const FaultSpec& fault, uint32_t stream, bool only_trailers,
                                std::optional<uint32_t> size_update);
+
+// A header block of literals.
+std::string render_block(std::string_view literals, uint32_t stream, bool end_stream,
+                         std::optional<uint32_t> size_update);
 
 }  // namespace filibuster

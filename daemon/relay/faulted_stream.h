@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <vector>
 
 #include "core/fault/fault.h"
 #include "core/protocol/relay.h"
+#include "daemon/relay/changed_answer.h"
 
 namespace filibuster {
 
@@ -19,6 +21,7 @@ struct FaultedStream {
     kDue,      // its outcome is to be placed as soon as a frame may
     kBody,     // its head is placed; the body follows as the client's windows allow
     kSilent,   // until the limit
+    kPassing,  // the server's answer, changed on its way
   };
   StreamOrder order;
   FaultSpec fault;
@@ -26,12 +29,15 @@ struct FaultedStream {
   bool cancelled = false;
   http2::ErrorCode cancel_code = http2::ErrorCode::kCancel;
   Phase phase = Phase::kOrdered;
-  bool forwarded = false;      // after effect: the server sees the request
+  bool forwarded = false;      // the server sees the request: after effect, or its answer passes
   bool request_ended = false;  // END_STREAM of the client
   bool answer_ended = false;   // of the server's own answer; true if it gets no request
   bool server_reset = false;   // the server knows nothing of it any more
   int64_t credit = 0;          // the client's window increments less what was sent to it
   size_t body_sent = 0;
+  std::unique_ptr<ChangedAnswer> changed;  // of a fault that changes the answer
+  uint64_t data_received = 0;              // of that, as windows count it
+  uint64_t data_returned = 0;              // of that, given back to the server as not passed
   uint64_t limit_ns = 0;     // how long it may take
   uint64_t deadline_ns = 0;  // 0: none
   uint64_t alone_ns = 0;     // when it was alone for long enough (kReset); 0: it was not alone yet
@@ -39,6 +45,11 @@ struct FaultedStream {
   uint64_t owed_to_client = 0;
   uint64_t owed_to_server = 0;
 
+  // When the next part of a changed answer may leave; 0: at once, or there is none.
+  uint64_t part_due_ns() const {
+    return phase != Phase::kPassing || changed->parts().empty() ? 0
+                                                                : changed->parts().front().due_ns;
+  }
   // No frame of the client on it means anything to the server.
   bool closed_at_server() const {
     return !forwarded || server_reset || (answer_ended && request_ended);

@@ -80,6 +80,7 @@ void Relay::pump_to_client() {
     bool open = true;
     if (stream.phase == Phase::kDue) open = this->place(id, &stream);
     if (open && stream.phase == Phase::kBody) open = place_body(id, &stream);
+    if (open && stream.phase == Phase::kPassing) open = place_changed(id, &stream);
     place = open ? std::next(place) : finish(place);
   }
 }
@@ -106,7 +107,7 @@ bool Relay::place(uint32_t id, Stream* stream) {
       break;
     }
     case FaultKind::kGrpc:
-      to_client_.append(render_grpc_status(stream->fault, id, size_update()));
+      to_client_.append(render_grpc_status(stream->fault, id, true, size_update()));
       responses_.rewriting = true;
       break;
     case FaultKind::kRefused:
@@ -120,7 +121,16 @@ bool Relay::place(uint32_t id, Stream* stream) {
       if (stream->alone_ns == 0) stream->alone_ns = now_ns_ + kAloneNs;
       reset_ = stream->alone_ns <= now_ns_;
       return !reset_;
+    case FaultKind::kStreamReset:
+      append_reset(&to_client_, id, stream->fault.error);
+      return false;
     case FaultKind::kTimeout:
+    case FaultKind::kGoaway:  // of the connection, and those of its answer: place_changed
+    case FaultKind::kLatency:
+    case FaultKind::kPartialMessage:
+    case FaultKind::kEmptyMessage:
+    case FaultKind::kCorruptMessage:
+    case FaultKind::kNoTrailers:
     case FaultKind::kNone:
       append_reset(&to_client_, id, ErrorCode::kCancel);
       return false;
@@ -130,26 +140,71 @@ bool Relay::place(uint32_t id, Stream* stream) {
   return false;
 }
 
-bool Relay::place_body(uint32_t id, Stream* stream) {
-  const std::string_view body = stream->fault.body;
-  while (stream->body_sent < body.size() && to_client_.size() < kMostUnsent) {
+size_t Relay::place_data(uint32_t id, Stream* stream, std::string_view bytes, bool end) {
+  size_t placed = 0;
+  while (placed < bytes.size() && to_client_.size() < kMostUnsent) {
     const int64_t window = std::min(client_window_, client_initial_window_ + stream->credit);
-    if (window <= 0) return true;
-    const std::string_view piece =
-        body.substr(stream->body_sent,
-                    std::min<uint64_t>(static_cast<uint64_t>(window), http2::kDefaultMaxFrameSize));
+    if (window <= 0) break;
+    const std::string_view piece = bytes.substr(
+        placed, std::min<uint64_t>(static_cast<uint64_t>(window), http2::kDefaultMaxFrameSize));
     const auto size = static_cast<int64_t>(piece.size());
-    stream->body_sent += piece.size();
+    placed += piece.size();
     stream->credit -= size;
     client_window_ -= size;
     unknown_to_server_ += piece.size();
     std::string frame(http2::kFrameHeaderSize + piece.size(), '\0');
     Output out(frame.data(), frame.size());
-    http2::write_data(id, piece, stream->body_sent == body.size(), http2::kDefaultMaxFrameSize,
-                      out);
+    http2::write_data(id, piece, end && placed == bytes.size(), http2::kDefaultMaxFrameSize, out);
     to_client_.append(out.view());
   }
+  return placed;
+}
+
+bool Relay::place_body(uint32_t id, Stream* stream) {
+  const std::string_view body = stream->fault.body;
+  stream->body_sent += place_data(id, stream, body.substr(stream->body_sent), true);
   if (stream->body_sent < body.size()) return true;
+  if (!stream->request_ended) append_reset(&to_client_, id, ErrorCode::kNoError);
+  return false;
+}
+
+bool Relay::place_changed(uint32_t id, Stream* stream) {
+  using Kind = AnswerPart::Kind;
+  auto& parts = stream->changed->parts();
+  for (bool ended = false; !ended; parts.pop_front()) {
+    if (parts.empty() || parts.front().due_ns > now_ns_ || to_client_.size() >= kMostUnsent) {
+      return true;
+    }
+    AnswerPart& part = parts.front();
+    ended = part.end;
+    switch (part.kind) {
+      case Kind::kBlock:
+        to_client_.append(render_block(part.bytes, id, part.end, size_update()));
+        break;
+      case Kind::kData: {
+        // Frames of others that wait for the same window would else wait for ever.
+        if (!part.bytes.empty() && !waiting_.empty()) return true;
+        const size_t placed = place_data(id, stream, part.bytes, part.end);
+        const bool all = placed == part.bytes.size();
+        if (all && part.bytes.empty() && part.end) {
+          append_frame(&to_client_, [&](Output& frame) {
+            http2::write_data(id, {}, true, http2::kDefaultMaxFrameSize, frame);
+          });
+        }
+        part.bytes.erase(0, placed);
+        if (!all) return true;
+        break;
+      }
+      case Kind::kReset:
+        append_reset(&to_client_, id, part.error);
+        return false;
+      case Kind::kStatus:
+        to_client_.append(render_grpc_status(stream->fault, id, false, size_update()));
+        ended = true;
+        break;
+    }
+  }
+  // RFC 9113 §8.1: as after the answers of ours.
   if (!stream->request_ended) append_reset(&to_client_, id, ErrorCode::kNoError);
   return false;
 }

@@ -86,7 +86,10 @@ void Relay::Requests::take(const http2::FrameHeader& frame, std::string_view byt
 void Relay::Requests::on_block_end(const http2::HeaderBlock& block) {
   Stream* stream = relay->find(block.stream);
   if (stream == nullptr) return;
-  if (stream->phase == Phase::kOrdered) stream->phase = Phase::kWaiting;
+  if (stream->phase == Phase::kOrdered) {
+    const bool passes = stream->changed != nullptr && !stream->cancelled;
+    stream->phase = passes ? Phase::kPassing : Phase::kWaiting;
+  }
   if (block.end_stream) stream->request_ended = true;
   relay->advance(stream, false);
 }
@@ -198,9 +201,15 @@ void Relay::Responses::take(const http2::FrameHeader& frame, std::string_view by
     relay->dead_.insert(block.promised);
     relay->resets_to_server_.push_back(block.promised);
     relay->server_due_ = true;
-  } else if (stream != nullptr && block.end_stream) {
-    stream->answer_ended = true;
-    relay->advance(stream, false);
+  } else if (stream != nullptr) {
+    if (ChangedAnswer* answer = relay->changed_answer(block.stream); answer != nullptr) {
+      answer->end_block(block.end_stream, relay->now_ns_);
+      relay->client_due_ = true;
+    }
+    if (block.end_stream) {
+      stream->answer_ended = true;
+      relay->advance(stream, false);
+    }
   }
 }
 
@@ -213,8 +222,9 @@ void Relay::Responses::write_anew() {
   relay->to_client_in_turn(block.stream, frames.view());
 }
 
-void Relay::Responses::on_block(const http2::HeaderBlock&) {
+void Relay::Responses::on_block(const http2::HeaderBlock& begun) {
   rewriter.begin();
+  changed_block = begun.promised == 0 ? begun.stream : 0;
   if (const http2::Error error = decoder.begin(); error != http2::Error::kNone)
     parser().fail(error);
 }
@@ -230,6 +240,16 @@ void Relay::Responses::on_goaway(uint32_t last_stream, uint32_t) {
 
 void Relay::Responses::on_field(const http2::Field& field) {
   rewriter.add(field);
+  // The client may have given the stream up within the block.
+  ChangedAnswer* answer = changed_block != 0 ? relay->changed_answer(changed_block) : nullptr;
+  if (answer != nullptr) answer->field(field);
+}
+
+void Relay::Responses::on_data(uint32_t id, const char* data, size_t size) {
+  ChangedAnswer* answer = relay->changed_answer(id);
+  if (answer == nullptr) return;
+  answer->data({data, size}, relay->now_ns_);
+  relay->client_due_ = true;
 }
 
 void Relay::Responses::on_block_end(const http2::HeaderBlock& whole) {
@@ -246,18 +266,34 @@ void Relay::Responses::on_data_end(uint32_t id, uint32_t flow_controlled, bool e
   if (action() == Action::kDrop) {
     relay->owed_to_server_ += flow_controlled;
     relay->server_due_ = true;
-    if (stream != nullptr && !end) stream->owed_to_server += flow_controlled;
+    if (stream != nullptr && stream->changed != nullptr) {
+      // What is placed anew is given back by the client. A prefix that is not whole yet will be.
+      stream->data_received += flow_controlled;
+      const uint64_t settled =
+          stream->changed->kept() + stream->data_returned + grpc::kPrefixSize;
+      if (!end && stream->data_received > settled) {
+        const uint64_t more = stream->data_received - settled;
+        stream->owed_to_server += more;
+        stream->data_returned += more;
+      }
+    } else if (stream != nullptr && !end) {
+      stream->owed_to_server += flow_controlled;
+    }
   }
   if (!end) return;
   if (stream == nullptr) {
     relay->open_.close(id);
   } else {
     stream->answer_ended = true;
+    if (ChangedAnswer* answer = relay->changed_answer(id); answer != nullptr) {
+      answer->end(relay->now_ns_);
+      relay->client_due_ = true;
+    }
     relay->advance(stream, false);
   }
 }
 
-void Relay::Responses::on_reset(uint32_t id, uint32_t) {
+void Relay::Responses::on_reset(uint32_t id, uint32_t error_code) {
   Stream* stream = relay->find(id);
   if (stream == nullptr) {
     relay->open_.close(id);
@@ -265,6 +301,10 @@ void Relay::Responses::on_reset(uint32_t id, uint32_t) {
   }
   stream->answer_ended = true;
   stream->server_reset = true;
+  if (ChangedAnswer* answer = relay->changed_answer(id); answer != nullptr) {
+    answer->reset(static_cast<http2::ErrorCode>(error_code), relay->now_ns_);
+    relay->client_due_ = true;
+  }
   relay->advance(stream, false);
 }
 

@@ -33,7 +33,8 @@ void Relay::from_client(std::string_view bytes, uint64_t now_ns) {
   pump();
 }
 
-void Relay::from_server(std::string_view bytes) {
+void Relay::from_server(std::string_view bytes, uint64_t now_ns) {
+  now_ns_ = now_ns;
   responses_.feed(bytes);
   pump();
 }
@@ -86,19 +87,26 @@ void Relay::take_order(uint32_t id, const StreamOrder& order) {
     host_->note("a fault was ordered on an HTTP/2 connection that its server had closed", true);
   }
   ordered_ = true;
+  const FaultSpec* fault = host_->fault_of(order);
+  if (fault != nullptr && fault->kind == FaultKind::kGoaway) {
+    leave();
+    return;
+  }
   Stream& stream = faulted_[id];
   stream.order = order;
-  const FaultSpec* fault = host_->fault_of(order);
   if (fault != nullptr && faulted_.size() > kMostFaulted) {
     host_->note("more faulted HTTP/2 streams are open at once than are followed", true);
     fault = nullptr;
   }
   if (fault != nullptr) stream.fault = *fault;
   stream.cancelled = fault == nullptr;
-  stream.forwarded = fault != nullptr && fault->after_effect;
+  const bool changed = fault != nullptr && changes_answer(*fault);
+  if (changed) stream.changed = std::make_unique<ChangedAnswer>(*fault);
+  stream.forwarded = changed || (fault != nullptr && fault->after_effect);
   stream.answer_ended = !stream.forwarded;
   stream.limit_ns = host_->hang_limit_ns();
-  stream.deadline_ns = now_ns_ + stream.limit_ns;
+  stream.deadline_ns =
+      now_ns_ + stream.limit_ns + stream.fault.latency_ms * uint64_t{1'000'000};
   if (stream.forwarded && id > server_last_) {
     stream.forwarded = false;
     stream.answer_ended = true;
@@ -118,6 +126,11 @@ void Relay::not_taken(Stream* stream) {
 Relay::Stream* Relay::find(uint32_t id) {
   const auto place = faulted_.find(id);
   return place != faulted_.end() ? &place->second : nullptr;
+}
+
+ChangedAnswer* Relay::changed_answer(uint32_t id) {
+  Stream* stream = find(id);
+  return stream != nullptr && stream->phase == Phase::kPassing ? stream->changed.get() : nullptr;
 }
 
 bool Relay::dead(uint32_t id) const {
@@ -153,6 +166,10 @@ std::map<uint32_t, Relay::Stream>::iterator Relay::finish(
     resets_to_server_.push_back(id);
     server_due_ = true;
   }
+  if (place->second.changed != nullptr) {
+    const std::string why = place->second.changed->unmet();
+    if (!why.empty()) host_->unmet(place->second.order, why);
+  }
   open_.close(id);
   dead_.insert(id);
   return faulted_.erase(place);
@@ -161,7 +178,9 @@ std::map<uint32_t, Relay::Stream>::iterator Relay::finish(
 uint64_t Relay::next_deadline_ns() const {
   uint64_t next = 0;
   for (const auto& [id, stream] : faulted_) {
-    for (const uint64_t deadline : {stream.deadline_ns, stream.alone_ns}) {
+    // A part that is due already waits for a window or a boundary, not for the time.
+    const uint64_t due = stream.part_due_ns() > now_ns_ ? stream.part_due_ns() : 0;
+    for (const uint64_t deadline : {stream.deadline_ns, stream.alone_ns, due}) {
       if (deadline != 0 && (next == 0 || deadline < next)) next = deadline;
     }
   }
@@ -173,6 +192,7 @@ void Relay::expire(uint64_t now_ns) {
   bool any = false;
   for (auto& [id, stream] : faulted_) {
     any = any || (stream.alone_ns != 0 && stream.alone_ns <= now_ns);
+    any = any || (stream.part_due_ns() != 0 && stream.part_due_ns() <= now_ns);
     if (stream.deadline_ns == 0 || stream.deadline_ns > now_ns) continue;
     any = true;
     if (!stream.cancelled && stream.phase != Phase::kOrdered) {
@@ -195,6 +215,12 @@ void Relay::end_execution(uint32_t execution) {
   pump();
 }
 
+void Relay::leave() {
+  retiring_ = goaway_due_ = client_due_ = true;
+  // RFC 9113 §6.8: the number never grows.
+  last_taken_ = std::min(last_seen_, goaway_last_);
+}
+
 void Relay::retire() {
   if (retiring_) return;
   retiring_ = goaway_due_ = true;
@@ -214,6 +240,7 @@ bool Relay::answering() const {
   const bool alone = !open_.more_than(faulted_.size());
   return std::any_of(faulted_.begin(), faulted_.end(), [alone](const auto& row) {
     const Phase phase = row.second.phase;
+    if (phase == Phase::kPassing) return !row.second.changed->parts().empty();
     return phase == Phase::kDue || phase == Phase::kBody || (phase == Phase::kSilent && alone) ||
            (phase == Phase::kWaiting && row.second.answer_ended);
   });

@@ -11,7 +11,12 @@
 //   before effect   nothing of the client reaches the server; the planned outcome is placed as soon
 //                   as the request is complete, or the client is quiet (it streams, or waits)
 //   after effect    the request passes; the server's whole answer is taken away, then as above
-// DATA that is taken away is given back to its sender as window increments. DATA of ours uses up
+//   of the answer   the request passes; the server's answer is taken away and its parts are placed
+//                   anew, later, changed, or up to a message (changed_answer.h)
+//   GOAWAY          nothing of the stream reaches the server, nor of any that is opened later: their
+//                   client knows that and may open them again on another connection
+// DATA that is taken away is given back to its sender as window increments (what of it is placed
+// anew only at the connection's, so that what waits there stops no other stream). DATA of ours uses up
 // the client's window, of which the server does not know: later increments of the client make up
 // for it, and until they have, frames of the server that no longer fit wait here.
 //
@@ -54,6 +59,8 @@ class RelayHost {
   virtual uint64_t hang_limit_ns() const = 0;
   // Something to say about the fault of one RPC.
   virtual void report(uint32_t execution, uint64_t rpc, const std::string& text) = 0;
+  // The planned fault did not come about, though the stream had it.
+  virtual void unmet(const StreamOrder& order, const std::string& why) = 0;
   // Something of the connection. `harmed`: RPCs did not get what was planned, or more than that.
   virtual void note(const std::string& text, bool harmed) = 0;
 
@@ -75,7 +82,7 @@ class Relay {
   bool ok() const { return ok_; }
 
   void from_client(std::string_view bytes, uint64_t now_ns);
-  void from_server(std::string_view bytes);
+  void from_server(std::string_view bytes, uint64_t now_ns);
   void client_quiet();
   // No byte of the server comes any more: all its answers have ended.
   void server_ended();
@@ -132,6 +139,7 @@ class Relay {
     void on_block(const http2::HeaderBlock& block) override;
     void on_block_bytes(const char* data, size_t size) override;
     void on_block_end(const http2::HeaderBlock& block) override;
+    void on_data(uint32_t stream, const char* data, size_t size) override;
     void on_data_end(uint32_t stream, uint32_t flow_controlled, bool end) override;
     void on_reset(uint32_t stream, uint32_t error_code) override;
     void on_settings(const http2::SettingsFrame&) override { settings_seen = true; }
@@ -150,6 +158,7 @@ class Relay {
     http2::HeaderDecoder decoder;
     http2::BlockRewriter rewriter;
     http2::HeaderBlock block;                    // the last one
+    uint32_t changed_block = 0;  // the stream of the current one, if its answer is changed
     uint32_t goaway_last = 0, goaway_error = 0;  // of the GOAWAY that is held
   };
   // A frame of the server that waits for the client's window, or for such a frame of its stream.
@@ -163,6 +172,8 @@ class Relay {
   void fail(const std::string& why);
 
   void take_order(uint32_t id, const StreamOrder& order);
+  // The streams from the next one on are left to another connection.
+  void leave();
   // The GOAWAY of the server: `last` is the last stream that it has taken.
   void pass_goaway(uint32_t last, uint32_t error, std::string bytes);
   // A stream without an order that the server does not take.
@@ -170,6 +181,7 @@ class Relay {
   // The same of one whose fault follows its effect.
   void not_taken(Stream* stream);
   Stream* find(uint32_t id);
+  ChangedAnswer* changed_answer(uint32_t id);  // of a stream that is passing; or nullptr
   bool dead(uint32_t id) const;  // nothing of it passes, in either direction
   void advance(Stream* stream, bool quiet);
   void cancel(Stream* stream);
@@ -182,6 +194,9 @@ class Relay {
   // False: the stream is done with.
   bool place(uint32_t id, Stream* stream);
   bool place_body(uint32_t id, Stream* stream);
+  bool place_changed(uint32_t id, Stream* stream);
+  // Of `bytes`, as much as the windows allow. Returns its size.
+  size_t place_data(uint32_t id, Stream* stream, std::string_view bytes, bool end);
   std::optional<uint32_t> size_update() const;
 
   bool must_wait(uint32_t id, uint32_t flow_controlled) const;

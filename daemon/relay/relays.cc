@@ -107,7 +107,7 @@ void Relays::ready(uint64_t data, uint64_t now_ns) {
   const auto place = connections_.find(data & kNumberMask);
   if (place == connections_.end()) return;
   Connection* c = place->second.get();
-  if ((data & kServerBit) != 0) read_server(c);
+  if ((data & kServerBit) != 0) read_server(c, now_ns);
   // Always: an answer that ended may have waited for a client that is quiet.
   read_client(c, now_ns);
   settle(c, now_ns);
@@ -132,7 +132,7 @@ void Relays::read_client(Connection* c, uint64_t now_ns) {
   if (budget > 0) c->relay.client_quiet();
 }
 
-void Relays::read_server(Connection* c) {
+void Relays::read_server(Connection* c, uint64_t now_ns) {
   char buffer[kReadSize];
   size_t budget = kReadBudget;
   End& end = c->server;
@@ -140,7 +140,7 @@ void Relays::read_server(Connection* c) {
     const ssize_t size = ::recv(end.fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
     if (size > 0) {
       budget -= std::min(budget, static_cast<size_t>(size));
-      c->relay.from_server({buffer, static_cast<size_t>(size)});
+      c->relay.from_server({buffer, static_cast<size_t>(size)}, now_ns);
       continue;
     }
     if (size < 0 && errno == EINTR) continue;

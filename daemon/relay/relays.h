@@ -41,7 +41,7 @@ class Relays {
   using Connections = std::unordered_map<uint64_t, std::unique_ptr<Connection>>;
 
   void read_client(Connection* c, uint64_t now_ns);
-  void read_server(Connection* c);
+  void read_server(Connection* c, uint64_t now_ns);
   void flush(Connection* c);
   // Sends, closes, watches: to be called after every call of the relay. Erases what is over.
   void settle(Connection* c, uint64_t now_ns);

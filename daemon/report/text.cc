@@ -62,7 +62,10 @@ std::string last_lines(const std::string& text, size_t count, const char* indent
 std::string fault_in_words(const std::string& text) {
   const auto fault = parse_fault(text);
   if (!fault) return text;
-  const std::string after = fault->after_effect ? " after the request took effect" : "";
+  std::string after = fault->after_effect ? " after the request took effect" : "";
+  if (fault->at_message > 0) {
+    after = " after message " + std::to_string(fault->at_message) + " of the answer";
+  }
   switch (fault->kind) {
     case FaultKind::kNone:
       return text;
@@ -76,6 +79,20 @@ std::string fault_in_words(const std::string& text) {
       return "answer " + std::to_string(fault->status) + after;
     case FaultKind::kGrpc:
       return "gRPC status " + std::string(to_name(fault->code)) + after;
+    case FaultKind::kStreamReset:
+      return "stream reset (" + std::string(http2::to_name(fault->error)) + ")" + after;
+    case FaultKind::kGoaway:
+      return "the server leaves (GOAWAY) without taking the request";
+    case FaultKind::kLatency:
+      return "answer later by " + std::to_string(fault->latency_ms) + " ms" + after;
+    case FaultKind::kPartialMessage:
+      return "half a message, then a reset of the stream";
+    case FaultKind::kEmptyMessage:
+      return "answer with empty messages";
+    case FaultKind::kCorruptMessage:
+      return "answer with corrupted messages";
+    case FaultKind::kNoTrailers:
+      return "answer without its trailers (no grpc-status)";
   }
   return text;
 }

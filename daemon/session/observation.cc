@@ -118,7 +118,9 @@ FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_
       faults_for(config, caller, rpc.service, rpc.method, path_of(rpc), rpc.is_grpc());
   const auto other = std::stable_partition(
       faults.begin(), faults.end(),
-      [&](const FaultSpec& fault) { return fault_applies(fault, rpc.is_grpc()); });
+      [&](const FaultSpec& fault) {
+        return fault_applies(fault, (rpc.flags & kRpcHttp2) != 0, rpc.is_grpc());
+      });
   choice.not_applicable.assign(other, faults.end());
   faults.erase(other, faults.end());
   if (faults.empty()) return choice;
@@ -178,7 +180,9 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     if (!choice.left_out.empty()) out.left_out.emplace(describe_rpc(rpc), choice.left_out);
     for (const FaultSpec& fault : choice.not_applicable) {
       out.not_applicable.emplace(to_text(fault) + " at " + describe_rpc(rpc),
-                                 "does not apply: it is no gRPC call");
+                                 needs(fault) == FaultNeeds::kHttp2
+                                     ? "does not apply: it does not go over HTTP/2"
+                                     : "does not apply: it is no gRPC call");
     }
     // A heartbeat comes when it likes: in a group of ESR it would make every execution differ.
     if (!known) {

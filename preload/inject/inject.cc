@@ -252,6 +252,15 @@ bool inject_before_effect(int fd, OutgoingCall* call, bool head_request) {
     case FaultKind::kGrpc:
       abandon(&plan);
       return not_injected(*call, "a gRPC status needs a call over HTTP/2");
+    case FaultKind::kStreamReset:
+    case FaultKind::kGoaway:
+    case FaultKind::kLatency:
+    case FaultKind::kPartialMessage:
+    case FaultKind::kEmptyMessage:
+    case FaultKind::kCorruptMessage:
+    case FaultKind::kNoTrailers:
+      abandon(&plan);
+      return not_injected(*call, "it needs a stream of an HTTP/2 connection");
     case FaultKind::kNone:
       break;
   }

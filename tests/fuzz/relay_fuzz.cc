@@ -67,6 +67,7 @@ class AnyHost final : public RelayHost {
   }
   uint64_t hang_limit_ns() const override { return 1000; }
   void report(uint32_t, uint64_t, const std::string&) override {}
+  void unmet(const StreamOrder&, const std::string&) override {}
   void note(const std::string&, bool harmed) override { this->harmed = this->harmed || harmed; }
 
   FaultSpec fault;
@@ -167,7 +168,7 @@ void anything(Recipe recipe) {
       relay.from_client(bytes, ++now);
     } else if (what <= 8) {
       down += bytes;
-      relay.from_server(bytes);
+      relay.from_server(bytes, ++now);
     }
     relay.next_deadline_ns();
     relay.answering();

@@ -587,7 +587,7 @@ TEST(Relay, TheServersGoawayDoesNotSendFaultedStreamsElsewhere) {
   nghttp2_submit_goaway(r.server.session, 0, taken, NGHTTP2_NO_ERROR, nullptr, 0);
   std::string goaway;
   for (const std::string& frame : r.server.frames()) goaway += frame;
-  r.relay->from_server(goaway);
+  r.relay->from_server(goaway, r.now);
   const int32_t late = r.client.request(kGet);
   const int32_t late_status = r.faulted(kGet, fault_of("status:418"));
   const int32_t late_after = r.faulted(kGet, fault_of("status:500:after"));
@@ -661,7 +661,7 @@ TEST(Relay, WithoutAnOrderEveryByteIsAsItWas) {
     r.serve();
     for (const std::string& frame : r.server.frames()) down += frame;
     for (size_t at = 0; at < down.size(); at += piece) {
-      r.relay->from_server(std::string_view(down).substr(at, piece));
+      r.relay->from_server(std::string_view(down).substr(at, piece), r.now);
     }
     r.relay->client_quiet();
     EXPECT_EQ(r.relay->to_client().view(), down);
@@ -673,7 +673,7 @@ TEST(Relay, NothingIsPlacedInAFrameThatIsHalfRead) {
   r.start();
   r.state.response_bytes_left = 6;
   r.hand_off();
-  r.relay->from_server("abc");
+  r.relay->from_server("abc", r.now);
   r.faulted(kGet, fault_of("status:503"));
   std::string order(kOrderFrameSize, '\0');
   for (const std::string& frame : r.client.frames()) {
@@ -685,7 +685,7 @@ TEST(Relay, NothingIsPlacedInAFrameThatIsHalfRead) {
   }
   r.relay->client_quiet();
   EXPECT_EQ(r.relay->to_client().view(), "abc");
-  r.relay->from_server("def");
+  r.relay->from_server("def", r.now);
   EXPECT_EQ(r.relay->to_client().view().substr(0, 6), "abcdef");
   EXPECT_GT(r.relay->to_client().size(), 20u);
 }
@@ -694,7 +694,7 @@ TEST(Relay, BrokenBytesPassUntilThereWasAnOrderAndResetAfterwards) {
   const std::string broken = http2::frame(http2::FrameType::kContinuation, 0, 1, "unexpected");
   Relayed r;
   r.start();
-  r.relay->from_server(broken);
+  r.relay->from_server(broken, r.now);
   EXPECT_EQ(r.relay->to_client().view(), broken);
   r.relay->from_client(broken, 1);
   EXPECT_EQ(r.relay->to_server().view(), broken);
@@ -706,7 +706,7 @@ TEST(Relay, BrokenBytesPassUntilThereWasAnOrderAndResetAfterwards) {
   s.start();
   s.faulted(kGet, fault_of("timeout"));
   s.run();
-  s.relay->from_server(broken);
+  s.relay->from_server(broken, s.now);
   EXPECT_TRUE(s.relay->reset());
   ASSERT_EQ(s.said.size(), 1u);
   EXPECT_EQ(s.said[0].substr(0, 7), "harmed:");

@@ -109,7 +109,7 @@ class Relayed final : public RelayHost {
     std::string down;
     for (const std::string& frame : server.frames()) down += frame;
     moved = moved || !down.empty();
-    in_pieces(down, [&](std::string_view bytes) { relay->from_server(bytes); });
+    in_pieces(down, [&](std::string_view bytes) { relay->from_server(bytes, now); });
     if (quiet_after_reading) relay->client_quiet();
     return drain() || moved;
   }
@@ -143,6 +143,9 @@ class Relayed final : public RelayHost {
   uint64_t hang_limit_ns() const override { return 5 * kSecond; }
   void report(uint32_t execution, uint64_t rpc, const std::string& text) override {
     said.push_back(std::to_string(execution) + " " + std::to_string(rpc) + " " + text);
+  }
+  void unmet(const StreamOrder& o, const std::string& why) override {
+    said.push_back("unmet: " + std::to_string(o.rpc) + " " + why);
   }
   void note(const std::string& text, bool harmed) override {
     said.push_back((harmed ? "harmed: " : "note: ") + text);
