@@ -203,7 +203,20 @@ TEST(ConfigErrors, GrpcStatusesSayWhatWasMeant) {
   expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "body": "x"}]}])"), "2:37",
                "unknown key 'body' in a fault");
   expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "status": 503}]}])"), "2:24",
-               "either 'status' (HTTP) or 'grpc'");
+               "either 'status' or 'grpc'");
+  expect_error(with(R"("faults": [{"inject": [{"stream_reset": "CANCELED"}]}])"), "2:41",
+               "did you mean 'CANCEL'?");
+  expect_error(with(R"("faults": [{"inject": [{"latency": "2h"}]}])"), "2:36", "'latency'");
+  expect_error(with(R"("faults": [{"inject": [{"latency": 0}]}])"), "2:36", "1ms to an hour");
+  expect_error(with(R"("faults": [{"inject": [{"goaway": false}]}])"), "2:35", "expected true");
+  EXPECT_NE(errors_of(with(R"("faults": [{"inject": [{"goawy": true}]}])")).find("'goaway'?"),
+            std::string::npos);
+  expect_error(with(R"("faults": [{"inject": [{"goaway": true, "after": true}]}])"), "2:41",
+               "unknown key 'after'");
+  expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "after": true, "at_message": 2}]}])"),
+               "2:24", "either 'after' or 'at_message'");
+  expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "at_message": 0}]}])"), "2:51",
+               "from 1 to");
   expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "details": "%"}]}])"), "2:48",
                "google.rpc.Status in base64");
   expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "details": ")" +

@@ -255,11 +255,42 @@ TEST(FaultRules, GrpcMethodsMatchAsPeopleWriteThem) {
 
 TEST(FaultRules, AGrpcStatusNeedsAGrpcCall) {
   const FaultSpec status = parse_fault("grpc:INTERNAL").value();
-  EXPECT_TRUE(fault_applies(status, true));
-  EXPECT_FALSE(fault_applies(status, false));
+  EXPECT_TRUE(fault_applies(status, true, true));
+  EXPECT_FALSE(fault_applies(status, false, false));
   for (const char* text : {"refused", "reset", "timeout", "status:503"}) {
-    EXPECT_TRUE(fault_applies(parse_fault(text).value(), true)) << text;
-    EXPECT_TRUE(fault_applies(parse_fault(text).value(), false)) << text;
+    EXPECT_TRUE(fault_applies(parse_fault(text).value(), true, true)) << text;
+    EXPECT_TRUE(fault_applies(parse_fault(text).value(), false, false)) << text;
+  }
+  for (const char* text : {"stream-reset", "goaway", "latency:1s"}) {
+    EXPECT_TRUE(fault_applies(parse_fault(text).value(), true, false)) << text;
+    EXPECT_FALSE(fault_applies(parse_fault(text).value(), false, false)) << text;
+  }
+  for (const char* text : {"no-trailers", "empty-message", "latency:1s@2", "grpc:INTERNAL@2"}) {
+    EXPECT_TRUE(fault_applies(parse_fault(text).value(), true, true)) << text;
+    EXPECT_FALSE(fault_applies(parse_fault(text).value(), true, false)) << text;
+  }
+}
+
+TEST(FaultRules, EveryFaultHasAnObjectForm) {
+  const struct {
+    const char *object, *text;
+  } rows[] = {
+      {R"({"stream_reset": "CANCEL", "after": true})", "stream-reset:CANCEL:after"},
+      {R"({"stream_reset": "INTERNAL_ERROR", "at_message": 3})", "stream-reset@3"},
+      {R"({"latency": "300ms"})", "latency:300ms"},
+      {R"({"latency": 2, "at_message": 1})", "latency:2s@1"},
+      {R"({"goaway": true})", "goaway"},
+      {R"({"partial_message": true})", "partial-message"},
+      {R"({"empty_message": true})", "empty-message"},
+      {R"({"corrupt_message": true})", "corrupt-message"},
+      {R"({"no_trailers": true})", "no-trailers"},
+      {R"({"grpc": "ABORTED", "message": "m", "at_message": 2})", "grpc:ABORTED@2"},
+  };
+  for (const auto& row : rows) {
+    const Config config =
+        with(R"("faults": [{"inject": )" + std::string(row.object) + R"(}])");
+    ASSERT_EQ(config.faults.size(), 1u) << row.object;
+    EXPECT_EQ(to_text(config.faults[0].inject.at(0)), row.text);
   }
 }
 

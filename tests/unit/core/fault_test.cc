@@ -16,7 +16,12 @@ FaultSpec parsed(std::string_view text) {
 TEST(FaultText, EveryFormRoundTrips) {
   for (const char* text : {"refused", "reset", "reset:after", "timeout", "timeout:after",
                            "status:200", "status:503", "status:599", "status:503:after",
-                           "grpc:UNAVAILABLE", "grpc:CANCELLED:after"}) {
+                           "grpc:UNAVAILABLE", "grpc:CANCELLED:after", "grpc:ABORTED@3", "stream-reset",
+                           "stream-reset:after", "stream-reset:CANCEL", "stream-reset:CANCEL:after",
+                           "stream-reset@3", "stream-reset:REFUSED_STREAM@1000000", "goaway",
+                           "latency:1ms", "latency:300ms", "latency:2s", "latency:3600s",
+                           "latency:300ms@3", "partial-message", "empty-message",
+                           "corrupt-message", "no-trailers"}) {
     EXPECT_EQ(to_text(parsed(text)), text);
   }
 }
@@ -46,6 +51,24 @@ TEST(FaultText, NamesEveryCodeOfAFailureByNameAndByNumber) {
   }
 }
 
+TEST(FaultText, SaysWhatOnlyHttp2Has) {
+  EXPECT_EQ(parsed("stream-reset").error, http2::ErrorCode::kInternalError);
+  EXPECT_EQ(parsed("stream-reset:CANCEL").error, http2::ErrorCode::kCancel);
+  EXPECT_EQ(to_text(parsed("stream-reset:INTERNAL_ERROR")), "stream-reset");
+  EXPECT_EQ(parsed("latency:2s").latency_ms, 2000u);
+  EXPECT_EQ(to_text(parsed("latency:1000ms")), "latency:1s");
+  EXPECT_EQ(parsed("grpc:ABORTED@3").at_message, 3u);
+  EXPECT_FALSE(parsed("grpc:ABORTED@3").after_effect);
+  EXPECT_TRUE(changes_answer(parsed("grpc:ABORTED@3")));
+  EXPECT_TRUE(changes_answer(parsed("latency:1s")));
+  EXPECT_FALSE(changes_answer(parsed("grpc:ABORTED:after")));
+  EXPECT_FALSE(changes_answer(parsed("goaway")));
+  EXPECT_EQ(needs(parsed("reset")), FaultNeeds::kAnyRpc);
+  EXPECT_EQ(needs(parsed("latency:1s")), FaultNeeds::kHttp2);
+  EXPECT_EQ(needs(parsed("latency:1s@1")), FaultNeeds::kGrpc);
+  EXPECT_EQ(needs(parsed("no-trailers")), FaultNeeds::kGrpc);
+}
+
 TEST(FaultText, SaysWhatWasMeant) {
   const struct {
     const char *text, *said;
@@ -59,6 +82,15 @@ TEST(FaultText, SaysWhatWasMeant) {
       {"grpc:0", "'0' is the code of success, not of a failure"},
       {"grpc", "the status code is missing"},
       {"UNAVAILABLE", "there is no such kind, did you mean 'grpc:UNAVAILABLE'?"},
+      {"stream-reset:CANCELLED", "'CANCELLED' is no error of a stream, did you mean 'CANCEL'?"},
+      {"stream-reset:NO_ERROR", "'NO_ERROR' is no error of a stream"},
+      {"stream-rest", "there is no such kind, did you mean 'stream-reset'?"},
+      {"latency", "the time is missing"},
+      {"latency:300", "a whole number with its unit"},
+      {"empty-mesage", "did you mean 'empty-message'?"},
+      {"reset@3", "it has no '@'"},
+      {"grpc:ABORTED:after@3", "goes without ':after'"},
+      {"grpc:ABORTED@0", "the number of a message"},
       {"timout", "there is no such kind, did you mean 'timeout'?"},
       {"sudden", "there is no such kind; expected refused, "},
   };
@@ -104,6 +136,21 @@ TEST(FaultText, WhatIsNotAFaultIsRefusedWithTheAcceptedForms) {
                            "grpc:UNAVAILABLE ",
                            "grpc:UNAVAILABLE:before",
                            "grpc:UNAVAILABLE:after:after",
+                           "stream-reset:",
+                           "stream-reset:after:CANCEL",
+                           "goaway:after",
+                           "goaway@1",
+                           "latency:",
+                           "latency:0s",
+                           "latency:1.5s",
+                           "latency:3601s",
+                           "latency:1s:after",
+                           "latency:1s@",
+                           "latency:1s@x",
+                           "grpc:ABORTED@1000001",
+                           "grpc@1:ABORTED",
+                           "no-trailers:after",
+                           "@1",
                            "503"}) {
     const auto fault = parse_fault(text);
     ASSERT_FALSE(fault.ok()) << text;
@@ -128,15 +175,18 @@ TEST(FaultKey, TellsApartWhatTheTextLeavesOut) {
 }
 
 TEST(FaultKinds, HaveOneRowEachAndAreFoundByTheirName) {
-  EXPECT_EQ(fault_kinds().size(), 5u);
+  EXPECT_EQ(fault_kinds().size(), 12u);
   for (const FaultKindRow& row : fault_kinds()) {
     EXPECT_FALSE(row.meaning.empty());
     const std::string text = std::string(row.name) +
                              (row.argument == FaultArgument::kStatus ? ":500"
                               : row.argument == FaultArgument::kCode ? ":ABORTED"
+                              : row.argument == FaultArgument::kTime ? ":5ms"
                                                                      : "");
     EXPECT_EQ(parsed(text).kind, row.kind);
     EXPECT_EQ(parse_fault(text + ":after").ok(), row.can_be_after) << text;
+    EXPECT_EQ(parse_fault(text + "@2").ok(), row.can_be_at_message) << text;
+    EXPECT_EQ(needs(parsed(text)), row.needs);
   }
 }
 
