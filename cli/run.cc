@@ -15,7 +15,9 @@ Work declare(CLI::App& app) {
   app.add_option(
          "--fault", options->command_line.faults,
          "inject this at every RPC in place of the default set (repeatable): refused, reset, "
-         "reset:after, timeout, timeout:after, status:503, 503, grpc:UNAVAILABLE")
+         "reset:after, timeout, timeout:after, status:503, 503, grpc:UNAVAILABLE; on HTTP/2 stream-reset:CANCEL, "
+         "goaway, latency:300ms, partial-message, empty-message, corrupt-message, no-trailers, "
+         "grpc:UNAVAILABLE@3 (after the third message)")
       ->type_name("FAULT")
       ->allow_extra_args(false);
   app.add_flag("--no-reduction", options->no_reduction,

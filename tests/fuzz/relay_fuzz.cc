@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <string_view>
 
+#include "core/grpc/message_reader.h"
 #include "tests/unit/core/http2/wire.h"
 #include "tests/unit/relay/relayed.h"
 
@@ -47,9 +49,13 @@ class Recipe {
 
 FaultSpec fault_number(uint8_t number) {
   constexpr const char* kTexts[] = {
-      "status:503", "status:503:after", "grpc:INTERNAL", "grpc:ABORTED:after", "refused",
-      "reset",      "reset:after",      "timeout",       "timeout:after",      "status:204"};
-  FaultSpec fault = parse_fault(kTexts[number % 10]).value();
+      "status:503",      "status:503:after",    "grpc:INTERNAL",     "grpc:ABORTED:after",
+      "refused",         "reset",               "reset:after",       "timeout",
+      "timeout:after",   "status:204",          "stream-reset",      "stream-reset:CANCEL:after",
+      "latency:5ms",     "partial-message",     "empty-message",     "corrupt-message",
+      "no-trailers",     "grpc:ABORTED@2",      "stream-reset@2",    "latency:5ms@2",
+      "goaway"};
+  FaultSpec fault = parse_fault(kTexts[number % std::size(kTexts)]).value();
   if (fault.kind == FaultKind::kStatus) fault.body.assign(number * 100u, 'b');
   return fault;
 }
@@ -187,6 +193,19 @@ void anything(Recipe recipe) {
   demand(down.compare(0, down_out.size(), down_out) == 0, "responses pass as they are");
 }
 
+// Three messages of that size, each as the fault leaves it.
+std::string messages(size_t size, FaultKind kind = FaultKind::kNone) {
+  std::string all;
+  for (int i = 0; i < 3; ++i) {
+    char prefix[grpc::kPrefixSize];
+    const bool empty = kind == FaultKind::kEmptyMessage;
+    grpc::write_prefix(false, empty ? 0 : static_cast<uint32_t>(size), prefix);
+    all.append(prefix, sizeof prefix);
+    if (!empty) all.append(size, kind == FaultKind::kCorruptMessage ? static_cast<char>(~'d') : 'd');
+  }
+  return all;
+}
+
 // --- everything right
 // ------------------------------------------------------------------------------
 
@@ -217,6 +236,7 @@ void everything_right(Recipe recipe) {
     int32_t id;
     FaultSpec fault;
     std::string answer;
+    size_t size = 0;  // of each message, if it has some
     bool cancelled = false;
   };
   std::vector<Call> calls;
@@ -243,7 +263,11 @@ void everything_right(Recipe recipe) {
     call.answer.assign(recipe.next() * (what & 2 ? 300u : 3u), 'd');
     if (what & 4) call.fault = fault_number(recipe.next());
     // Resets of the whole connection are for themselves.
-    if (call.fault.kind == FaultKind::kReset) call.fault = {};
+    if (call.fault.kind == FaultKind::kReset || call.fault.kind == FaultKind::kGoaway) {
+      call.fault = {};
+    }
+    call.size = call.answer.size();
+    if (needs(call.fault) == FaultNeeds::kGrpc) call.answer = messages(call.size);
     call.id = call.fault.kind == FaultKind::kNone ? r.client.request_with_body(fields, body)
                                                   : r.faulted_with_body(fields, call.fault, body);
     calls.push_back(call);
@@ -265,6 +289,8 @@ void everything_right(Recipe recipe) {
     r.run();
     answer_some();
     r.run();
+    r.relay->expire(r.now += 10'000'000);
+    r.run();
     if (answered == before && answered == r.server.requests.size()) break;
   }
   r.relay->expire(1000 * kSecond);
@@ -275,8 +301,18 @@ void everything_right(Recipe recipe) {
     if (call.cancelled) continue;
     const Received& got = r.client.streams[call.id];
     const bool seen = r.server.streams.contains(call.id);
-    demand(seen == (call.fault.kind == FaultKind::kNone || call.fault.after_effect),
+    demand(seen == (call.fault.kind == FaultKind::kNone || call.fault.after_effect ||
+                    changes_answer(call.fault)),
            "the server gets what it is to get");
+    const size_t one = call.answer.size() / 3;
+    if (call.fault.at_message > 0 && call.fault.kind != FaultKind::kLatency) {
+      demand(got.data == call.answer.substr(0, 2 * one), "what comes before passes");
+      const bool reset = call.fault.kind == FaultKind::kStreamReset;
+      demand(reset ? got.reset && got.error == NGHTTP2_INTERNAL_ERROR
+                   : got.ended && got.field("grpc-status") == "10",
+             "at a message");
+      continue;
+    }
     switch (call.fault.kind) {
       case FaultKind::kNone:
         demand(got.ended && got.data == call.answer, "the others are answered");
@@ -297,6 +333,26 @@ void everything_right(Recipe recipe) {
       case FaultKind::kTimeout:
         demand(got.reset && got.error == NGHTTP2_CANCEL && got.blocks == 0, "silent");
         break;
+      case FaultKind::kStreamReset:
+        demand(got.reset && got.error == static_cast<uint32_t>(call.fault.error), "reset");
+        break;
+      case FaultKind::kPartialMessage:
+        demand(got.reset && got.error == NGHTTP2_INTERNAL_ERROR, "partial");
+        demand(got.data == call.answer.substr(0, one / 2), "half of the first message");
+        break;
+      case FaultKind::kLatency:
+      case FaultKind::kEmptyMessage:
+      case FaultKind::kCorruptMessage:
+      case FaultKind::kNoTrailers:
+        demand(got.ended && got.field("x-a") == std::to_string(call.id % 7), "it passes");
+        demand(got.data == (call.fault.kind == FaultKind::kEmptyMessage ||
+                                    call.fault.kind == FaultKind::kCorruptMessage
+                                ? messages(call.size, call.fault.kind)
+                                : call.answer),
+               "as the fault leaves it");
+        demand(call.fault.kind != FaultKind::kNoTrailers || got.blocks == 1, "without trailers");
+        break;
+      case FaultKind::kGoaway:
       case FaultKind::kReset:
         break;
     }
