@@ -14,12 +14,12 @@ STATUSES = {"grpc:UNAVAILABLE": 14, "grpc:PERMISSION_DENIED": 7, "grpc:INTERNAL:
             "reset": 14, "reset:after": 14}
 
 
-def explore(project, services, command, faults, **members):
+def explore(project, services, command, injected, **members):
     """What the test printed in each execution; the first one had no fault."""
     test = {"name": "client", "command": f"echo ======== >> seen; {{ {command}\n}} >> seen 2>&1; exit 0"}
     project.write("filibuster.json", config(
         services, [test], **{"bounds": {"reference_executions": 1, "max_faults": 1}, "default_faults": False,
-                             "faults": [{"on": {"caller": "test"}, "inject": list(faults)}],
+                             "faults": [{"on": {"caller": "test"}, "inject": list(injected)}],
                              "index": {"stack": False}, **members}))
     run = project.filibuster("run")
     seen = (project.directory / "seen").read_text().split("========\n")[1:]
