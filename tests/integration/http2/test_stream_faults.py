@@ -87,4 +87,4 @@ def test_what_a_call_cannot_have_is_said_and_not_counted_as_tested(project):
         "index": {"stack": False}}))
     run = project.filibuster("run")
     assert "the answer ended after 4 messages" in run.output, run
-    assert run.exit_code == 3 and "plan-not-met" in run.output, run
+    assert run.exit_code == 3 and "1 WITHOUT A CONCLUSION" in run.output, run
