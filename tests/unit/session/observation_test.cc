@@ -198,7 +198,7 @@ TEST_F(ObservationTest, AGrpcStatusWhereNoGrpcIsIsListedAndNotScheduled) {
   rule.inject = {fault("grpc:UNAVAILABLE"), fault("status:503")};
   config_.faults = {rule};
   ExecutionRecord record = cinema();
-  record.rpcs[1].flags |= kRpcGrpc;
+  record.rpcs[1].flags |= kRpcHttp2 | kRpcGrpc;
   const Observation out = seen(record);
   EXPECT_EQ(out.rpcs[1].faults.size(), 2u);
   ASSERT_EQ(out.rpcs[2].faults.size(), 1u);
