@@ -121,7 +121,7 @@ $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
   nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libprotobuf-dev libcpp-httplib-dev libxxhash-dev \
   python3 python3-flask python3-requests openjdk-17-jdk-headless
-TEST_PACKAGES := libgtest-dev python3-pytest gunicorn nginx-light curl wrk redis-server procps \
+TEST_PACKAGES := libgtest-dev python3-pytest python3-pytest-xdist gunicorn nginx-light curl wrk redis-server procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop rustc binutils \
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
   python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server
@@ -179,7 +179,8 @@ unit-tests: $(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix
 run-tests: run-unit
 	@set -e; for t in $(wildcard corpus/*/test_units.py); do echo "== $$t"; \
 	  (cd $$(dirname $$t) && $(PYTHON) -m pytest -q -p no:cacheprovider test_units.py); done
-	BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --durations=20 tests/integration
+	BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist loadfile -m 'not long and not alone' --durations=20 tests/integration
+	BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider -m 'alone and not long' tests/integration
 .PHONY: run-unit
 run-unit: unit-tests
 	@set -e; for t in $(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix; do echo "== $$t"; $$t --gtest_brief=1; done

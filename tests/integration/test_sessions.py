@@ -109,6 +109,7 @@ def by_hand(tmp_path):
     made.end()
 
 
+@pytest.mark.alone
 def test_services_started_by_hand_join_a_daemon_and_are_plain_programs_without_one(project, by_hand):
     assert [by_hand.get() for _ in range(3)] == [{"failed": 0}] * 3  # nothing runs yet
 
