@@ -53,6 +53,7 @@ struct Identity {
   char daemon[256];   // FILIBUSTER_DAEMON, empty if unset
   char service[104];  // FILIBUSTER_SERVICE, else the base name of the executable
   char executable[256];
+  char directory[1024];  // it was started in; empty: not known, or too long
   uint32_t lane;  // FILIBUSTER_LANE
   bool is_test;   // the service `test`
   std::string_view service_name() const { return service; }

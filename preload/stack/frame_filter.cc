@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "preload/agent/state.h"
+
 namespace filibuster::preload {
 namespace {
 
@@ -169,8 +171,16 @@ std::string_view last_two_components(std::string_view path) {
   return at == std::string_view::npos ? path : path.substr(at + 1);
 }
 
+std::string_view from_start_directory(std::string_view path) {
+  const std::string_view directory = identity().directory;
+  if (directory.size() < 2 || !path.starts_with(directory)) return path;
+  const std::string_view rest = path.substr(directory.size());
+  return rest.starts_with('/') ? rest.substr(1) : path;
+}
+
 Hash128 function_hash(std::string_view file, std::string_view function) {
-  return combine(hash_text(last_two_components(file)), hash_text(function));
+  const std::string_view known = last_two_components(from_start_directory(file));
+  return combine(hash_text(known), hash_text(function));
 }
 
 Hash128 frame_hash(std::string_view file, uint32_t line, std::string_view function) {

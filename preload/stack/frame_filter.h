@@ -37,6 +37,8 @@ uint32_t frame_rules_version();
 // Does a frame of that module, file, class not count?
 bool is_left_out(FrameKind kind, std::string_view name);
 
+// Below the directory that the process was started in, whatever that is called.
+std::string_view from_start_directory(std::string_view path);
 // The last two components: other machines, other prefixes, the same index.
 std::string_view last_two_components(std::string_view path);
 

@@ -355,3 +355,16 @@ int main(int count, char **words) {
     assert rpc["stack"] == []
     said = " ".join(run.test["notes"])
     assert "3.6.0" in said and "not readable" in said, run.test["notes"]
+
+
+def test_the_folder_of_a_program_is_no_part_of_an_index(project):
+    seen = []
+    for folder in ("here", "elsewhere"):
+        (project.directory / folder).mkdir()
+        (project.directory / folder / "relay.py").write_text((APPS / "relay.py").read_text())
+        front = relay("front", "back", directory=folder)
+        front["command"] = front["command"].replace(f"{APPS}/relay.py", "relay.py")
+        run = observe(project, [relay("back"), front], probe(url("front"))["command"])
+        seen.append(sorted(rpc["index"] for rpc in run.test["reference"]))
+        assert any(f"/{folder}/relay.py" in frame for rpc in run.test["reference"] for frame in rpc["stack"]), run
+    assert seen[0] == seen[1] and len(seen[0]) == 2
