@@ -29,7 +29,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_configure(config):
     """`-m long` runs the long ones, `make test-long` all."""
     config.addinivalue_line("markers", "long: takes minutes; not run by make test")
-    config.addinivalue_line("markers", "alone: not beside other sessions of this user, whose control page it shares")
+    config.addinivalue_line("markers", "alone: not beside other sessions of this user, whose control page it shares, or under a longer path")
     if not config.option.markexpr and not os.environ.get("TEST_LONG"):
         config.option.markexpr = "not long"
 

@@ -47,6 +47,7 @@ def get(ports):
         return error.code, error.read()
 
 
+@pytest.mark.alone
 def test_a_connection_outlives_its_faults_the_session_and_the_daemon(project, ports):
     project.start("daemon")
     wait_until(lambda: (project.root / "daemon.json").exists(), "the daemon serves")
