@@ -10,6 +10,8 @@ const statuses = await Promise.all(Array.from({length: count}, (_, n) => new Pro
   const request = session.request({':path': '/hello', ':method': post ? 'POST' : 'GET', number: String(n)});
   request.on('response', (headers) => resolve(headers[':status']));
   request.on('error', (error) => resolve(error.code));
+  // Node takes a stream that is reset with CANCEL for one that has ended: neither of the above comes.
+  request.on('close', () => resolve(`closed:${request.rstCode}`));
   request.resume();
   request.end(post ? `n=${n}` : undefined);
 })));
