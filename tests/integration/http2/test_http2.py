@@ -95,6 +95,22 @@ def test_nginx_serves_http2_and_passes_grpc_on(project):
     assert (project.directory / "printed").read_text().endswith(KINDS)
 
 
+@pytest.mark.parametrize("fault, code", [("grpc:RESOURCE_EXHAUSTED", 8), ("stream-reset", 14), ("status:503", 14), ("partial-message", 13)])
+def test_faults_between_nginx_and_its_grpc_server_reach_the_client(project, fault, code):
+    command = f"{client('kinds', to='front')} > printed; cat printed >> seen; echo ======== >> seen"
+    project.write("filibuster.json", config(
+        [server(), nginx(project)], [{"name": "client", "command": command}], default_faults=False, index={"stack": False},
+        bounds={"reference_executions": 1, "max_faults": 1},
+        faults=[{"on": {"caller": "front", "grpc": "calls.Calls/Count"}, "inject": fault}]))
+    run = project.filibuster("run")
+    assert run.executed == 2 and "plan not met" not in run.output, run
+    usual, faulted, _ = (project.directory / "seen").read_text().split("========\n")
+    assert usual == KINDS
+    changed = [line for line in faulted.splitlines() if line not in KINDS.splitlines()]
+    # nginx makes 502 of an answer that breaks off before its head, and ends one after it.
+    assert [line.split()[:2] for line in changed] == [["count", str(code)]], faulted
+
+
 # --- bytes ----------------------------------------------------------------------------------------------
 
 def tortured(command, seed):
