@@ -124,9 +124,10 @@ PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libib
 TEST_PACKAGES := libgtest-dev python3-pytest python3-pytest-xdist gunicorn nginx-light curl wrk redis-server procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop rustc binutils \
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
-  python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server
+  python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server \
+  libgrpc-java protobuf-compiler-grpc-java-plugin libprotobuf-java libnetty-java libperfmark-java libguava-java
 # A Node that is there and recent enough is kept, wherever it comes from.
-NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs)
+NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs) $(if $(shell command -v npm),,npm)
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev
 
 # Looks first at what is there; installs by package name; without root prints the command.

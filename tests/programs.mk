@@ -44,6 +44,27 @@ $(CALLS)/%: tests/programs/http2/%.cc $(CALLS)/calls.pb.o $(CALLS)/calls.grpc.pb
 	$(CXX) -std=c++20 $(OPT) -isystem $(CALLS) -Wall -Wextra -Werror -o $@ $^ -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lpthread
 CALLS_PROGRAMS := $(CALLS)/calls_server $(CALLS)/calls_client
 
+# The same in Java, on Debian's packages. What the compiler of stubs annotates is gone from the JDK.
+GRPC_JAVA := $(BUILD)/tests/grpc_java
+GRPC_JARS := $(patsubst %,/usr/share/java/%.jar,grpc-api grpc-context grpc-core grpc-netty grpc-protobuf grpc-protobuf-lite grpc-stub \
+  protobuf guava perfmark-api $(addprefix netty-,buffer codec codec-http codec-http2 common handler resolver transport))
+GRPC_JAVA_SRC := $(wildcard tests/programs/grpc_java/*.java)
+empty :=
+$(GRPC_JAVA)/classpath: tests/programs/http2/calls.proto $(GRPC_JAVA_SRC) tests/programs.mk
+	@rm -rf $(@D) && mkdir -p $(@D)/stubs
+	protoc -I$(<D) --java_out=$(@D)/stubs --grpc_out=$(@D)/stubs --plugin=protoc-gen-grpc=/usr/bin/grpc_java_plugin $(<F)
+	@sed -i '/@javax.annotation.Generated(/,/comments =/d' $$(find $(@D)/stubs -name '*Grpc.java')
+	$(JDK)/bin/javac -nowarn -proc:none -g:source,lines -cp $(subst $(empty) $(empty),:,$(GRPC_JARS)) -d $(@D) $(GRPC_JAVA_SRC) $$(find $(@D)/stubs -name '*.java')
+	@echo $(CURDIR)/$(@D):$(subst $(empty) $(empty),:,$(GRPC_JARS)) > $@
+
+# And for Node: grpc-js is not packaged by Debian. Its versions and their digests are in package-lock.json. Without the
+# registry its tests are skipped, with what npm said.
+GRPC_NODE := $(BUILD)/tests/grpc_node
+$(GRPC_NODE)/installed: tests/programs/grpc_node/package-lock.json tests/programs/grpc_node/package.json
+	@rm -rf $(@D) && mkdir -p $(@D) && cp $^ $(@D)
+	@if (cd $(@D) && npm ci --ignore-scripts --no-audit --no-fund) > $(@D)/npm.log 2>&1; then touch $@; else \
+	  echo "WARNING: the tests of grpc-js will be skipped: npm ci failed ($(@D)/npm.log):" >&2; grep -m3 -i err $(@D)/npm.log >&2; fi
+
 .PHONY: test-programs bench-programs
-test-programs: $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
+test-programs: $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench

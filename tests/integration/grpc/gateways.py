@@ -1,0 +1,93 @@
+"""The services of tests/programs/grpc_java and grpc_node: one machine that stays, told what to call and how."""
+import collections
+import glob
+import pathlib
+import sys
+
+from conftest import BUILD, PYTHON, REPOSITORY
+from rpc_tree import observe
+from small_apps import config, relay
+
+HERE = pathlib.Path(__file__).resolve().parent
+# What stands there for tests of other kinds.
+sys.path += [str(HERE.parent / "http2"), str(HERE.parent / "runtimes")]
+
+from calls import KINDS, SCRIPT, STUBS, failures, fault_where, server, value_of  # noqa: E402, F401
+from matrix import cause_of_path, path_of  # noqa: E402
+
+SERVICE = HERE.parent / "runtimes" / "grpc_service.py"
+NODE_MODULES = BUILD / "tests" / "grpc_node" / "node_modules"
+JAVA = next(iter(sorted(glob.glob("/usr/lib/jvm/java-17-openjdk-*/bin/java"))), "java")
+ANSWERS = {"name": "back", "command": f"exec {PYTHON} {SERVICE} back - ${{port:back}}"}
+
+
+def java(back="back", flags="", **members):
+    classpath = (BUILD / "tests" / "grpc_java" / "classpath").read_text().strip()
+    return {"name": "gateway", "ports": ["gateway", "direct"], "command":
+            f"exec {JAVA} -XX:TieredStopAtLevel=1 {flags} -cp {classpath} Gateway ${{port:gateway}} ${{port:direct}} "
+            f"${{port:{back}}} 127.0.0.1:${{port:pages}}", "ready": {"log": "serving"}, **members}
+
+
+def node(back="back", env=None, **members):
+    return {"name": "gateway", "env": {"NODE_PATH": str(NODE_MODULES), **(env or {})}, "command":
+            f"exec node {REPOSITORY}/tests/programs/grpc_node/gateway.js ${{port:gateway}} ${{port:{back}}} ${{port:pages}}",
+            "ready": {"log": "serving"}, **members}
+
+
+def say(*words):
+    return f"{PYTHON} {HERE}/ask.py say 127.0.0.1:${{port:gateway}} " + " ".join(map(str, words))
+
+
+def ask(kinds, numbers, rounds=1, port="gateway"):
+    return f"{PYTHON} {HERE}/ask.py matrix 127.0.0.1:${{port:{port}}} {','.join(kinds)} {','.join(map(str, numbers))} {rounds}"
+
+
+def of_gateway(run):
+    """The calls that commands made."""
+    return [rpc for rpc in run.test["reference"] if rpc["caller"] == "gateway" and rpc["path"].startswith("/calls.")]
+
+
+def attributions(run):
+    """{(kind, number in flight): Counter of 'right', 'none', 'wrong'} of the calls of the gateway; with 'background':
+    Counter of what its own caller's have (which is nothing that came in)."""
+    by_index = {rpc["index"]: rpc for rpc in run.test["reference"]}
+    found = collections.defaultdict(collections.Counter)
+    for rpc in run.test["reference"]:
+        if rpc["caller"] != "gateway":
+            continue
+        path = path_of(rpc)
+        parent = path_of(by_index[rpc["parent"]]) if rpc["parent"] in by_index else None
+        if path.startswith("/background/"):
+            found["background"]["right" if parent is None else "wrong"] += 1
+            continue
+        _, kind, name, *_ = path.split("/")
+        verdict = "none" if parent is None else "right" if parent == cause_of_path(path) else "wrong"
+        found[kind, int(name.split("-")[0])][verdict] += 1
+    return found
+
+
+def table(found):
+    rows = []
+    for key, counter in found.items():
+        total = sum(counter.values())
+        share = " ".join(f"{verdict} {counter[verdict] / total:7.2%}" for verdict in ("right", "wrong", "none"))
+        rows.append(f"{key if key == 'background' else f'{key[0]:9} {key[1]}'}  {share}  of {total}")
+    return "\n".join(rows)
+
+
+def observe_matrix(project, gateway, *commands):
+    services = [ANSWERS, relay("pages"), gateway]
+    return observe(project, services, " && ".join(commands), complete=False)
+
+
+def explore(project, gateway, command, injected=(), method=None, **members):
+    """What the test printed in each execution with a fault at one call of the gateway; the first one had none."""
+    on = {"caller": "gateway", **({"grpc": f"calls.Calls/{method}"} if method else {"grpc": "calls.Calls"})}
+    test = {"name": "client", "command": f"echo ======== >> seen; {command} >> seen 2>&1; exit 0"}
+    project.write("filibuster.json", config(
+        [server(name="back"), relay("pages"), gateway], [test],
+        **{"bounds": {"reference_executions": 1, "max_faults": 1}, "default_faults": False,
+           "faults": [{"on": on, "inject": list(injected)}], **members}))
+    run = project.filibuster("run")
+    seen = (project.directory / "seen").read_text().split("========\n")[1:]
+    return run, seen
