@@ -93,10 +93,12 @@ int refused(const Answer& answer, const SessionOptions& options) {
 
 class Follower {
  public:
-  Follower(const Daemon& daemon, const SessionOptions& options, std::string id)
+  // `resumes`: the same command goes on where an interrupted one ended.
+  Follower(const Daemon& daemon, const SessionOptions& options, std::string id, bool resumes)
       : daemon_(daemon),
         options_(options),
         id_(std::move(id)),
+        resumes_(resumes),
         view_({.terminal = isatty(2) == 1 && !options.json, .columns = terminal_columns()}) {}
 
   int follow() {
@@ -150,26 +152,30 @@ class Follower {
     const std::string pid = std::to_string(daemon_.pid());
     if (daemon_.ended(kEndTimeoutMs)) {
       return complain(kEnvironment,
-                      "daemon ended (pid " + pid + "); run the same command again to continue");
+                      "daemon ended (pid " + pid + "); run the same command again" + to_go_on());
     }
     if (answer.ok() && answer->status == 404)
       return complain(kEnvironment, "the daemon no longer has this session");
     if (++silences_ < kMaxSilences) return -1;
     return complain(kEnvironment, "the daemon (pid " + pid +
                                       ") does not answer; end it and run the same "
-                                      "command again to continue");
+                                      "command again" + to_go_on());
   }
 
   int ended(int exit_code) {
     put(stderr, view_.clear());
     if (!stopped_) return exit_code;
-    if (!options_.json) put(stderr, "interrupted: run the same command again to continue\n");
+    if (!options_.json)
+      put(stderr, "interrupted: run the same command again" + to_go_on() + "\n");
     return exit_code == kFailuresFound ? kFailuresFound : kEnvironment;
   }
+
+  std::string to_go_on() const { return resumes_ ? " to continue" : ""; }
 
   const Daemon& daemon_;
   const SessionOptions& options_;
   std::string id_;
+  bool resumes_;
   ProgressView view_;
   uint64_t next_ = 0;
   bool stopped_ = false;
@@ -285,7 +291,8 @@ int run_session(const SessionOptions& options, const nlohmann::ordered_json& req
   const Json created = Json::parse(answer->body, nullptr, false);
   const std::string id = created.is_object() ? string_member(created, "id") : "";
   if (id.empty()) return complain(kEnvironment, "the daemon's answer names no session");
-  const int code = Follower(*daemon.value(), options, id).follow();
+  const bool resumes = request.value("mode", "") == "run";
+  const int code = Follower(*daemon.value(), options, id, resumes).follow();
   if (interrupts == 0 && !daemon.value()->ended(0))
     name_absent_services(client, id, options.command_line);
   if (at_end && !daemon.value()->ended(0)) return at_end(*daemon.value(), id, code);

@@ -99,7 +99,7 @@ bool fields(E& e, V& v) {
            v(e.leaves);
   } else {
     static_assert(kIs<Note, E>);
-    return v(e.text);
+    return v(e.text) && v(e.kind);
   }
 }
 
@@ -118,6 +118,8 @@ bool in_range(const E& e) {
   } else if constexpr (kIs<NotInterposed, E>) {
     return e.reason >= NotInterposedReason::kTls &&
            e.reason <= NotInterposedReason::kForeignDescriptor;
+  } else if constexpr (kIs<Note, E>) {
+    return e.kind <= NoteKind::kRuntime;
   } else {
     return true;
   }

@@ -150,8 +150,16 @@ struct RpcFinalized {
   Hash128 index;
 };
 
+enum class NoteKind : uint8_t {
+  kOther = 0,
+  // A runtime of the process is not followed, or not wholly: its call sites or causes are missing
+  // from the first request on, so a person hears it at once.
+  kRuntime = 1,
+};
+
 struct Note {
   std::string_view text;
+  NoteKind kind = NoteKind::kOther;
 };
 
 // The leaves of one body (core/index/body_walker.h), so that executions can be compared field by

@@ -114,7 +114,10 @@ struct LaneMemory {
   std::atomic<uint32_t> counters_lost;  // a table was full: the execution is incomplete
   std::atomic<uint32_t> field_options;  // FieldOptions; changes between executions only
   std::atomic<uint32_t> mask_sequence;  // seqlock over masks: odd while the daemon writes
-  uint32_t reserved[7];
+  // Requests whose header field was not one of this session: ignored or overruled. Advanced by the
+  // agents, cleared by the daemon before an execution.
+  std::atomic<uint32_t> damaged_fields;
+  uint32_t reserved[6];
 
   PlanEntry plan[kMaxPlanEntries];
   Target128 targets[kMaxTargets];

@@ -610,6 +610,7 @@ ExecutionRecord Hub::end_execution() {
     }
     recorder_.lost(lane_->counters_lost());
     record = recorder_.end(clock_ns());
+    record.damaged_fields = lane_->damaged_fields();
     record.quiescent = record.quiescent && !last.pending;
   }
   symbolize(&record);

@@ -83,10 +83,12 @@ struct ExecutionRecord {
   std::vector<RpcRecord> rpcs;  // in order of issue (time, then agent)
   std::vector<NotInterposedRecord> not_interposed;
   std::vector<std::string> notes;       // "users (pid 12): forged header ignored"
+  std::vector<std::string> runtime_problems;  // "web: node: not followed under --no-addons: ..."
   std::vector<std::string> not_injected;  // planned faults that did not fire, each with its reason
   std::vector<std::string> late;        // RPCs whose cause belongs to an older execution
   std::vector<std::string> still_open;  // filled when not quiescent
   uint64_t lost_events = 0;
+  uint64_t damaged_fields = 0;  // header fields that were not of this session: ignored, overruled
   bool quiescent = true;
   bool names_changed = false;   // the service table grew during it: indexes are not final
   uint64_t started_ns = 0, ended_ns = 0;

@@ -130,6 +130,7 @@ void Lane::begin(uint32_t execution) {
   // No agent counts while the lane is idle. All-zero is the free slot.
   std::memset(static_cast<void*>(memory_->counters), 0, sizeof memory_->counters);
   memory_->counters_lost.store(0, std::memory_order_relaxed);
+  memory_->damaged_fields.store(0, std::memory_order_relaxed);
   memory_->execution.store(execution, std::memory_order_relaxed);
   renew_lease(clock_ns());
   memory_->state.store(static_cast<uint32_t>(LaneState::kExecuting), std::memory_order_release);

@@ -40,6 +40,9 @@ class Lane {
     memory_->lease_ns.store(now_ns, std::memory_order_release);
   }
   // Invocations that found their counter table full since begin().
+  uint32_t damaged_fields() const {
+    return memory_->damaged_fields.load(std::memory_order_acquire);
+  }
   uint32_t counters_lost() const {
     return memory_->counters_lost.load(std::memory_order_acquire);
   }

@@ -324,7 +324,12 @@ void Recorder::on(const EventSource& source, const EventHead&, const NotInterpos
 }
 
 void Recorder::on(const EventSource& source, const EventHead&, const Note& event) {
-  note(source.name() + ": " + printable(event.text));
+  // Every process of a service says the same of its runtime: once is enough.
+  if (event.kind == NoteKind::kRuntime) {
+    add_text(&draft_.runtime_problems, source.service + ": " + printable(event.text));
+  } else {
+    note(source.name() + ": " + printable(event.text));
+  }
 }
 
 void Recorder::agent_ended(const EventSource& source, uint64_t now_ns) {

@@ -6,6 +6,7 @@
 
 #include "daemon/lint/record_view.h"
 #include "daemon/report/finding.h"
+#include "daemon/report/shell_word.h"
 
 namespace filibuster::lint {
 namespace {
@@ -51,7 +52,7 @@ std::string finding_text(const Report& report, const TestLint& test, const Findi
     out += "         " + call_text(call, "  ") + "\n";
   }
   if (!finding.replay.empty()) {
-    out += "     again: filibuster replay " + finding.replay + "\n";
+    out += "     again: filibuster replay " + shell_word(finding.replay) + "\n";
   } else if (finding.lint != Lint::kRetryWithoutBackoff && !finding.calls.empty()) {
     out += "     look: " + trace_command(report, test) + "   (index " +
            to_hex(finding.calls.front().index).substr(0, 8) + "...)\n";

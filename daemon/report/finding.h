@@ -104,6 +104,7 @@ struct TestReport {
   uint32_t reference_executions = 1;
   std::vector<Variation> variations;        // in what the reference executions differed
   std::string proposed_masks;               // value of `nondeterminism`; empty: nothing to propose
+  uint64_t damaged_fields = 0;              // header fields that were not of this session
   std::vector<std::string> notes;
   std::vector<RpcRecord> reference;         // the tree of the reference execution
 };
@@ -123,6 +124,10 @@ std::string to_text(const SessionReport& report);
 std::string to_text(const Finding& finding);
 // The same in one line: "the test fails (exit status 1) under users -> bookings GET /x: refused".
 std::string to_line(const Finding& finding);
+// What one execution could not show: connections not interposed, notes. "" if there is nothing.
+std::string limits_text(const TestReport& test);
+// "2 requests carried ...", for notes.
+std::string damaged_fields_text(uint64_t requests);
 // The tree of RPCs with their indexes, for `filibuster trace`.
 std::string tree_text(const std::vector<RpcRecord>& rpcs);
 

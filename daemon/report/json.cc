@@ -165,6 +165,7 @@ Json row(const TestReport& test) {
           {"dependencies_not_tested", std::move(dependencies)},
           {"without_cause", redacted(test.without_cause)},
           {"nondeterminism", nondeterminism(test)},
+          {"damaged_fields", test.damaged_fields},
           {"notes", redacted(test.notes)},
           {"reference", std::move(reference)}};
 }

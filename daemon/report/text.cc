@@ -5,6 +5,7 @@
 
 #include "daemon/agents/call_name.h"
 #include "daemon/report/finding.h"
+#include "daemon/report/shell_word.h"
 
 namespace filibuster {
 namespace {
@@ -150,7 +151,7 @@ std::string finding_text(const Finding& finding, const std::string& indent) {
   }
   if (!notes.empty()) out += indent + notes + "\n";
   if (!finding.counterexample.empty()) {
-    out += indent + "again: filibuster replay " + finding.counterexample + "\n";
+    out += indent + "again: filibuster replay " + shell_word(finding.counterexample) + "\n";
   }
   return out;
 }
@@ -188,6 +189,12 @@ std::string dependency_text(const NotInterposedRecord& record) {
          counted(record.times, "time", "times");
 }
 
+std::string dependencies_text(const TestReport& test) {
+  std::vector<std::string> lines;
+  for (const auto& record : test.dependencies_not_tested) lines.push_back(dependency_text(record));
+  return list_text("dependencies that were not tested (connections not interposed):", lines);
+}
+
 // All of a few; of many with the same reason the first, and their number.
 std::vector<std::string> skipped_lines(const std::vector<Skipped>& skipped) {
   constexpr size_t kShown = 3;
@@ -213,6 +220,35 @@ std::vector<std::string> skipped_lines(const std::vector<Skipped>& skipped) {
                     " more (all are in report.json): " + reason);
   }
   return lines;
+}
+
+// Of lines that differ in their numbers only (a background caller that counts: "/tick/1",
+// "/tick/2", ...) a few, and how many more there are.
+std::vector<std::string> alike_once(const std::vector<std::string>& lines) {
+  constexpr size_t kShown = 3;
+  const auto shape = [](const std::string& line) {
+    std::string out;
+    for (const char c : line) {
+      const bool digit = c >= '0' && c <= '9';
+      if (!digit) out += c;
+      if (digit && (out.empty() || out.back() != '0')) out += '0';
+    }
+    return out;
+  };
+  std::map<std::string, size_t> times;
+  for (const std::string& line : lines) ++times[shape(line)];
+  std::map<std::string, size_t> seen;
+  std::vector<std::string> out;
+  for (const std::string& line : lines) {
+    const std::string form = shape(line);
+    const size_t number = ++seen[form];
+    const size_t all = times[form];
+    if (number <= kShown || all == kShown + 1) out.push_back(line);
+    if (number == kShown + 1 && all > number)
+      out.push_back("and " + std::to_string(all - kShown) +
+                    " more that differ in their numbers only (all are in report.json)");
+  }
+  return out;
 }
 
 std::string test_text(const TestReport& test) {
@@ -245,10 +281,8 @@ std::string test_text(const TestReport& test) {
                     ": the exploration was stopped; run it again to continue");
   }
   out += list_text("not explored:", lines);
-  lines.clear();
-  for (const auto& record : test.dependencies_not_tested) lines.push_back(dependency_text(record));
-  out += list_text("dependencies that were not tested (connections not interposed):", lines);
-  out += list_text("RPCs that were never faulted:", test.without_cause);
+  out += dependencies_text(test);
+  out += list_text("RPCs that were never faulted:", alike_once(test.without_cause));
   lines.clear();
   for (const Variation& variation : test.variations) {
     lines.push_back(variation.rpc + ": " + variation.what + ", " + variation.effect +
@@ -349,6 +383,15 @@ std::string to_text(const SessionReport& report) {
            counted(findings, "finding", "findings") + (finished ? "" : ", not finished") + "\n";
   }
   return out;
+}
+
+std::string limits_text(const TestReport& test) {
+  return dependencies_text(test) + list_text("notes:", test.notes);
+}
+
+std::string damaged_fields_text(uint64_t requests) {
+  return counted(requests, "request", "requests") +
+         " carried a forged or damaged x-filibuster field, which counted for nothing";
 }
 
 std::string tree_text(const std::vector<RpcRecord>& rpcs) {

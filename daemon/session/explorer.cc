@@ -127,6 +127,10 @@ void Explorer::add_notes(const ExecutionResult& result) {
     warn(text);
     notes_.insert(text);
   }
+  for (const std::string& problem : record.runtime_problems) {
+    if (notes_.insert(problem).second) warn(problem);
+  }
+  exploration_.report.damaged_fields += record.damaged_fields;
   for (const std::string& note : record.notes) notes_.insert(note);
   for (const std::string& late : record.late) notes_.insert("late: " + late);
   for (const NotInterposedRecord& row : record.not_interposed) {

@@ -219,6 +219,7 @@ void Explorer::finish_report() {
         "answers that vary as a whole count by their status alone: the reduction does not see what "
         "their callers make of other answers with that status (--no-reduction does)");
   }
+  if (report.damaged_fields > 0) report.notes.push_back(damaged_fields_text(report.damaged_fields));
   if (!context_.config.reduce) report.notes.push_back("reduction (ESR) was off");
   if (!seconds_.empty()) {
     const auto middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);

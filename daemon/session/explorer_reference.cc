@@ -241,10 +241,16 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   note_left_out(seen.value());
   if (std::none_of(seen->rpcs.begin(), seen->rpcs.end(),
                    [](const search::ObservedRpc& rpc) { return !rpc.faults.empty(); })) {
-    warn(
-        "no RPC of the reference execution gets a fault: only the test's own calls were seen, or "
-        "the fault rules match none" +
-        no_rpc_hint());
+    std::string why;
+    size_t shown = 0;
+    for (const auto& [rpc, reason] : left_out_) {
+      why += "\n  - " + rpc + ": " + reason;
+      if (++shown == kTold) break;
+    }
+    warn(why.empty() ? "no RPC of the reference execution gets a fault: only the test's own calls "
+                       "were seen, or the fault rules match none" +
+                           no_rpc_hint()
+                     : "no RPC of the reference execution gets a fault:" + why);
   }
   const double seconds = exploration_.report.reference_seconds;
   context_.sink({{"type", "reference"},

@@ -115,7 +115,13 @@ Result<void> Linter::run_reference() {
     context_.sink({{"type", "warning"}, {"text", text}});
     out_.result.notes.push_back(text);
   }
+  for (const std::string& problem : result.record.runtime_problems) {
+    context_.sink({{"type", "warning"}, {"text", problem}});
+    out_.result.notes.push_back(problem);
+  }
   for (const std::string& note : result.record.notes) out_.result.notes.push_back(note);
+  if (result.record.damaged_fields > 0)
+    out_.result.notes.push_back(damaged_fields_text(result.record.damaged_fields));
   for (const NotInterposedRecord& row : result.record.not_interposed) {
     out_.result.notes.push_back("not looked at: " + row.service + (row.outgoing ? " -> " : " <- ") +
                                 (row.target_service.empty() ? row.peer : row.target_service) +

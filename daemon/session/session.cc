@@ -71,6 +71,15 @@ struct HubDirectory {
   }
 };
 
+// A site that calls while nothing is served is a background caller's (core/protocol/lane_memory.h,
+// SiteFlags): seen in time, its calls are never taken for those of the only open request. So the
+// services are left to themselves for a moment before the first execution; a stop ends it.
+void watch_idle_services(int wake_fd) {
+  constexpr int kWatchMs = 100;  // once per session; heartbeats of libraries come every 5 to 50 ms
+  pollfd wake{wake_fd, POLLIN, 0};
+  poll(&wake, 1, kWatchMs);
+}
+
 }  // namespace
 
 Session::Session(SessionRequest request, DaemonContext context)
@@ -296,6 +305,7 @@ Result<void> Session::work(SessionReport* report) {
   std::string not_explored;
   const auto explore = [&]() -> Result<void> {
     if (auto up = services.start_all(); !up) return up;
+    watch_idle_services(wake_fd_);
     for (const TestConfig& test : request_.tests) {
       const ExplorerContext context{config,
                                     request_.config_text,
@@ -365,6 +375,7 @@ std::string Session::summary(const SessionReport& report) const {
         for (const Finding& finding : test.findings) {
           out += "\nthe test failed: " + finding.first.detail + "\n" + finding.first.output + "\n";
         }
+        if (const std::string limits = limits_text(test); !limits.empty()) out += "\n" + limits;
       }
       break;
     case SessionRequest::Mode::kReplay:

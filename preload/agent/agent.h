@@ -193,7 +193,8 @@ void connect_result(const ConnectDecision& decision, const sockaddr* address, so
 
 void report_not_interposed(NotInterposedReason reason, bool outgoing, std::string_view peer,
                            std::string_view service);
-void report_note(std::string_view text);  // each distinct text once per process
+// Each distinct text once per process.
+void report_note(std::string_view text, NoteKind kind = NoteKind::kOther);
 
 // Sends a HandOff with one or two descriptors to the daemon, which then owns them (ours are
 // closed). False: no daemon; the descriptors are still ours.

@@ -88,6 +88,7 @@ bool begin_with_header(Attachment* a, uint32_t current, std::string_view value,
   RpcContext context;
   if (!decode_header_value(value, &context) || context.session != a->lane->session ||
       context.lane != static_cast<uint16_t>(a->lane->lane) || context.execution > current) {
+    a->lane->damaged_fields.fetch_add(1, std::memory_order_relaxed);
     report_note("a request carried a forged or damaged x-filibuster field: ignored");
     return false;
   }

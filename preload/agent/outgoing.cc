@@ -52,7 +52,8 @@ Carried carried_cause(const Attachment* a, uint32_t current, std::string_view va
   }
   RpcContext context;
   if (!decode_header_value(value, &context) || !is_ours(a, current, context)) {
-    report_note("a request forwarded a forged or damaged x-filibuster field");
+    a->lane->damaged_fields.fetch_add(1, std::memory_order_relaxed);
+    report_note("a request forwarded a forged or damaged x-filibuster field: overruled");
     return Carried::kDamaged;
   }
   *cause = caused_by(context, Cause::kHeader);

@@ -116,13 +116,14 @@ void report_not_interposed(NotInterposedReason reason, bool outgoing, std::strin
   emit(attachment, EventType::kNotInterposed, current_execution(), now_ns(), event);
 }
 
-void report_note(std::string_view text) {
+void report_note(std::string_view text, NoteKind kind) {
   if (!own_process()) return;
   Attachment* attachment = attach();
   if (attachment == nullptr) return;
   text = cut(text, 512);
   if (!first_time(text)) return;
   Note event;
+  event.kind = kind;
   event.text = text;
   emit(attachment, EventType::kNote, current_execution(), now_ns(), event);
 }

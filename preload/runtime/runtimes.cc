@@ -19,7 +19,7 @@ std::span<const TaskReader* const> readers() {
 void install_runtimes() {
   for (const TaskReader* reader : readers()) {
     const std::string_view problem = reader->install();
-    if (!problem.empty()) report_note(problem);
+    if (!problem.empty()) report_note(problem, NoteKind::kRuntime);
   }
 }
 

@@ -45,8 +45,10 @@ struct Code {
   std::string_view file, function;
   Hash128 name;  // of both
   bool library = false;
+  bool ours = false;  // of the helper: never a call site, whatever the lists say
   uint32_t rules = 0;  // by which of the lists that was said
 };
+constexpr std::string_view kHelperFile = "<frozen filibuster>";  // helper.py
 constexpr size_t kMaxCodes = 4096;  // a power of two
 constexpr size_t kTries = 16;
 constinit Code g_codes[kMaxCodes] = {};
@@ -60,7 +62,8 @@ std::string_view text_of(Object* object) {
 
 void decide(Code* code) {
   code->rules = frame_rules_version();
-  code->library = is_left_out(FrameKind::kFile, code->file);
+  code->ours = code->file == kHelperFile;
+  code->library = code->ours || is_left_out(FrameKind::kFile, code->file);
 }
 
 void read_code(Object* object, Code* code) {
@@ -119,7 +122,7 @@ void walk(bool keep_all, FrameSink* sink) {
     if (object != nullptr && object != loop) {
       Code spare;
       const Code& code = find_code(object, &spare);
-      if (keep_all || !code.library) add_frame(code, frame, sink);
+      if (keep_all ? !code.ours : !code.library) add_frame(code, frame, sink);
       drop_code(spare);
     }
     if (object != nullptr) py.decrease_reference(object);

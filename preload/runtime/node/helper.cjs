@@ -28,6 +28,7 @@ const library = (() => {
 if (library !== undefined) {
   const { AsyncLocalStorage, AsyncResource } = require('async_hooks');
   const channel = require('diagnostics_channel').channel;
+  const { fileURLToPath } = require('url');
   const FIELD = 'x-filibuster';
   const MAX_FRAMES = 64;
   const MAX_SITES = 8192;
@@ -76,10 +77,26 @@ if (library !== undefined) {
     libraryFiles.clear();
   };
 
+  // Modules of `import` go by URL: "file:///srv/my%20shop/web.mjs".
+  const paths = new Map();
+  const pathOf = (url) => {
+    if (!url.startsWith('file://')) return url;
+    let path = paths.get(url);
+    if (path === undefined) {
+      try {
+        path = fileURLToPath(url);
+      } catch {
+        path = url.slice('file://'.length);
+      }
+      if (paths.size < MAX_SITES) paths.set(url, path);
+    }
+    return path;
+  };
+
   const isLibrary = (file) => {
     let known = libraryFiles.get(file);
     if (known === undefined) {
-      known = file.startsWith('node:') || file === __filename || library.isLibrary(file);
+      known = file.startsWith('node:') || file === __filename || library.isLibrary(pathOf(file));
       libraryFiles.set(file, known);
     }
     return known;
@@ -92,8 +109,7 @@ if (library !== undefined) {
     for (const frame of frames) {
       const file = frame.getFileName();
       if (typeof file !== 'string' || file === __filename || isLeftOut(file)) continue;
-      const path = file.startsWith('file://') ? file.slice(7) : file;
-      text += `${path}:${frame.getLineNumber()} ${frame.isAsync() ? 'async ' : ''}${frame.getFunctionName() ?? '<anonymous>'}\n`;
+      text += `${pathOf(file)}:${frame.getLineNumber()} ${frame.isAsync() ? 'async ' : ''}${frame.getFunctionName() ?? '<anonymous>'}\n`;
     }
     return text;
   };

@@ -37,6 +37,18 @@ def attributions(run, caller="web"):
     return right, unknown, wrong
 
 
+def test_damaged_fields_count_for_nothing_and_are_counted(project):
+    """One from a client that has the library, which overrules it; two from one that has not."""
+    damaged = "curl -sSf -H 'x-filibuster: 1-damaged'"
+    run = observe(project, [relay("back"), relay("web", url("back"))],
+                  f"{damaged} {url('web')} && env -u LD_PRELOAD {damaged} {url('web')} {url('web')}", complete=False)
+    assert run.test["damaged_fields"] == 3, run.test
+    assert any(note.startswith("3 requests carried a forged or damaged") for note in run.test["notes"]), run.test["notes"]
+    assert [rpc["cause"] for rpc in run.test["reference"] if rpc["service"] == "web"] == ["entry"] * 3
+    control = observe(project, [relay("back"), relay("web", url("back"))], f"curl -sSf {url('web')}")
+    assert control.test["damaged_fields"] == 0
+
+
 @pytest.mark.parametrize("number", [1, 2, 8])
 def test_a_threaded_server_with_concurrent_requests(project, number):
     run = observe(project, [relay("back"), flask(url("back", ""), url("back", ""))], many(number))

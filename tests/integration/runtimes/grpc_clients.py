@@ -1,5 +1,8 @@
 """The test of the gRPC matrix: grpc_clients.py NUMBER ROUNDS HOST:PORT. NUMBER threads, each calls ROUNDS times on a
-channel of its own, all at once, and expects its message back. No id comes twice."""
+channel of its own, all at once, and expects its message back. No id comes twice.
+
+wait_for_ready: gRPC 1.51 reads errno late after a connect, and its own first contended mutex (which looks for a file
+that virtual machines lack) may have changed it to ENOENT by then; such a channel connects again after a second."""
 import sys
 import threading
 
@@ -16,7 +19,7 @@ def call(n):
         for r in range(rounds):
             message = f"@/{n}-{r}@".encode()
             try:
-                if channel.unary_unary("/matrix.Web/Get")(message, timeout=60) != message:
+                if channel.unary_unary("/matrix.Web/Get")(message, timeout=60, wait_for_ready=True) != message:
                     failed.append(message)
             except grpc.RpcError as problem:
                 failed.append(problem)

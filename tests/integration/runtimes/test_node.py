@@ -278,7 +278,29 @@ def test_a_node_that_refuses_addons_or_files_runs_and_is_said(project, node, opt
     service = web(node)
     service["command"] = service["command"].replace(node, f"{node} {option} {allowed}")
     run = observe(project, [meeting(1), service], many(1), complete=False)
-    assert any(f"not followed under {option}" in note for note in run.test["notes"]), run.test["notes"]
+    said = f"web: node: not followed under {option}"
+    assert [note for note in run.test["notes"] if said in note] and run.errors.count(f"warning: {said}") == 1, run
+    # Said once the service was heard of, not at the end.
+    assert run.errors.index(f"warning: {said}") < run.errors.index("reference execution of"), run
+    trace = project.filibuster("trace")
+    assert trace.exit_code == 0 and f"warning: {said}" in trace.errors and f"    {said}" in trace.output, trace
+
+
+@every_node
+def test_a_module_of_import_is_shown_by_its_path(project, node):
+    """V8 names it by URL, with the blank encoded."""
+    folder = project.directory / "my shop"
+    folder.mkdir()
+    (folder / "web.mjs").write_text(
+        "import http from 'http';\n"
+        "const [port, back] = process.argv.slice(2);\n"
+        "http.createServer((_, answer) => {\n"
+        "  http.get(back, (got) => got.resume().on('end', () => answer.end('done')));\n"
+        "}).listen(Number(port), '127.0.0.1');\n")
+    service = {"name": "web", "command": f"exec {node} 'my shop/web.mjs' ${{port:web}} {url('back')}"}
+    run = observe(project, [relay("back"), service], f"exec curl -sSf {url('web')}")
+    (site,) = [rpc["stack"][0] for rpc in run.test["reference"] if rpc["caller"] == "web"]
+    assert site.startswith(f"{folder}/web.mjs:4") or site.startswith("my shop/web.mjs:4"), site
 
 
 @every_node

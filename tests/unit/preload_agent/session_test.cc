@@ -519,6 +519,8 @@ TEST_F(Session, ADamagedFieldIsSaidAndIgnored) {
   EXPECT_EQ(record.rpcs[0].cause, Cause::kEntry);
   ASSERT_EQ(record.notes.size(), 1u);
   EXPECT_NE(record.notes[0].find("damaged"), std::string::npos);
+  EXPECT_EQ(record.damaged_fields, 1u);
+  EXPECT_EQ(execute("reports_its_listeners").damaged_fields, 0u) << "of the execution before";
 }
 
 TEST_F(Session, AForwardedFieldProvesTheCause) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/report/finding.h"
+#include "daemon/report/shell_word.h"
 
 namespace filibuster {
 namespace {
@@ -163,6 +164,31 @@ TEST(Text, SaysWhenAFailureDidNotReproduceAndWhenTheSpaceIsNotExplored) {
   EXPECT_NE(text.find("DID NOT REPRODUCE"), std::string::npos);
   EXPECT_NE(text.find("NOT FINISHED"), std::string::npos);
   EXPECT_NE(text.find("5 scheduled executions"), std::string::npos);
+}
+
+TEST(Text, ShowsAFewOfTheLinesThatDifferInTheirNumbersOnly) {
+  SessionReport session = report();
+  std::vector<std::string>& lines = session.tests[0].without_cause;
+  for (int i = 0; i < 3; ++i)
+    lines.push_back("users -> search GET /" + std::to_string(i) + ": its cause is not known");
+  for (int i = 7; i < 107; ++i)
+    lines.push_back("users -> audit GET /tick/" + std::to_string(i) + ": its cause is not known");
+  const std::string text = to_text(session);
+  for (const char* shown : {"POST /push", "GET /0:", "GET /1:", "GET /2:", "/tick/7:", "/tick/9:",
+                            "and 97 more that differ in their numbers only"})
+    EXPECT_NE(text.find(shown), std::string::npos) << shown << " in:\n" << text;
+  EXPECT_EQ(text.find("/tick/10:"), std::string::npos) << text;
+  EXPECT_NE(to_json(session).find("/tick/106:"), std::string::npos) << "the report has them all";
+}
+
+TEST(Text, GivesTheReplayCommandAsAShellReadsIt) {
+  EXPECT_EQ(shell_word(".filibuster/counterexamples/1.json"), ".filibuster/counterexamples/1.json");
+  EXPECT_EQ(shell_word("my shop/1.json"), "'my shop/1.json'");
+  EXPECT_EQ(shell_word("it's $HOME"), "'it'\\''s $HOME'");
+  EXPECT_EQ(shell_word(""), "''");
+  SessionReport session = report();
+  session.tests[0].findings[0].counterexample = "my shop/1.json";
+  EXPECT_NE(to_text(session).find("filibuster replay 'my shop/1.json'\n"), std::string::npos);
 }
 
 TEST(Text, KeepsOnlyTheLastLinesOfALongOutput) {
