@@ -158,15 +158,14 @@ class Follower {
       return complain(kEnvironment, "the daemon no longer has this session");
     if (++silences_ < kMaxSilences) return -1;
     return complain(kEnvironment, "the daemon (pid " + pid +
-                                      ") does not answer; end it and run the same "
-                                      "command again" + to_go_on());
+                                      ") does not answer; end it and run the same command again" +
+                                      to_go_on());
   }
 
   int ended(int exit_code) {
     put(stderr, view_.clear());
     if (!stopped_) return exit_code;
-    if (!options_.json)
-      put(stderr, "interrupted: run the same command again" + to_go_on() + "\n");
+    if (!options_.json) put(stderr, "interrupted: run the same command again" + to_go_on() + "\n");
     return exit_code == kFailuresFound ? kFailuresFound : kEnvironment;
   }
 
