@@ -416,8 +416,10 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
       if (test.counts.executed > 1 || test.counts.open > 0 || test.counts.beyond_bound > 0) continue;
       no_conclusion = true;
       test.notes.push_back(
-          "nothing was tested: no execution with a fault was concluded; is every service of the "
-          "rules spelled as it is in `services`?");
+          "nothing was tested: no execution with a fault was concluded; " +
+          std::string(test.without_cause.empty()
+                          ? "is every service of the rules spelled as it is in `services`?"
+                          : "why its RPCs were never faulted stands above"));
     }
   }
   // Nor is 'nothing found' true of what was tried in vain.

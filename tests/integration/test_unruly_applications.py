@@ -1,0 +1,72 @@
+"""Applications that do not play by the rules (apps/unruly.py): what can be concluded is, the rest is said. Answers
+that differ from run to run have a file of their own, test_nondeterminism.py."""
+from conftest import PYTHON
+from small_apps import APPS, config, probe, relay, url
+
+FAULTS = {"faults": [{"on": {"service": "back"}, "inject": ["status:500", "refused"]}], "default_faults": False}
+
+
+def unruly(name, mode, *words, **members):
+    return {"name": name, "command": f"exec {PYTHON} {APPS}/unruly.py ${{port:{name}}} {mode} " + " ".join(words), **members}
+
+
+def explore(project, services, test, **members):
+    project.write("filibuster.json", config(services, [test], **FAULTS, **members))
+    return project.filibuster("run")
+
+
+def faulted(run):
+    """The (caller, path) of the RPCs of `back`, each with whether the reference execution knows its cause."""
+    return [(rpc["caller"], rpc["path"], rpc["cause"] != "none") for rpc in run.test["reference"] if rpc["service"] == "back"]
+
+
+def test_state_that_outlives_an_execution_is_no_pass_and_a_fresh_start_helps(project):
+    """A circuit breaker that stays open: after the first fault the call never comes again."""
+    test = probe(url("front"), expected="200,503")
+    run = explore(project, [relay("back"), unruly("front", "breaker", url("back"))], test)
+    assert run.exit_code == 3 and not run.test["finished"], run
+    assert run.test["counts"]["executed"] == 2 and run.test["counts"]["abandoned"] == 1, run
+    (skipped,) = run.test["skipped"]
+    assert "its RPC was not issued" in skipped["reason"], run
+    assert any("keep state between executions" in note and '"restart": "each"' in note for note in run.test["notes"]), run
+
+    run = explore(project, [relay("back"), unruly("front", "breaker", url("back"), restart="each")], test)
+    assert run.exit_code == 0 and run.test["finished"] and run.executed == 1 + 2, run
+    assert not any("keep state" in note for note in run.test["notes"]), run
+
+
+def test_what_is_answered_after_the_test_ended_belongs_to_its_execution(project):
+    """The test waits 0.1 s, its request takes 0.3 s, and the call is made then."""
+    test = {"name": "impatient", "command": f"curl -s -m 0.1 {url('front')}; true"}
+    run = explore(project, [relay("back"), unruly("front", "patient", url("back"))], test)
+    assert run.exit_code == 0 and run.test["finished"] and run.executed == 1 + 2, run
+    assert faulted(run) == [("front", "/", True)], run
+    assert not any(note.startswith("late:") for note in run.test["notes"]), run
+
+
+def test_a_call_after_the_answer_is_named_and_its_cause_not_guessed(project):
+    run = explore(project, [relay("back"), unruly("front", "later", url("back"))], probe(url("front"), expected="202"))
+    assert run.exit_code == 3 and run.executed == 1, run
+    known = run.test["without_cause"] + [note for note in run.test["notes"] if note.startswith("late:")]
+    assert any("front -> back GET /" in line for line in known), run
+    assert not any(known for _, _, known in faulted(run)), run
+
+
+def test_a_service_that_calls_itself_is_explored(project):
+    """test -> front -> front/inner -> back: the two faults of back's RPC, and nothing of it twice."""
+    run = explore(project, [relay("back"), unruly("front", "itself", url("back"))], probe(url("front"), expected="200,503"))
+    assert run.exit_code == 0 and run.test["finished"] and run.executed == 1 + 2, run
+    rpcs = {rpc["index"]: rpc for rpc in run.test["reference"]}
+    (last,) = [rpc for rpc in rpcs.values() if rpc["service"] == "back"]
+    inner = rpcs[last["parent"]]
+    assert (inner["caller"], inner["service"], inner["path"]) == ("front", "front", "/inner"), run
+    assert rpcs[inner["parent"]]["path"] == "/" and rpcs[inner["parent"]]["caller"] == "test", run
+
+
+def test_an_application_that_never_becomes_quiet_is_said_and_does_not_hang(project):
+    """A thread reads an answer that never ends."""
+    run = explore(project, [unruly("back", "endless"), unruly("front", "endless", url("back", "/endless"))],
+                  probe(url("front")), bounds={"quiesce_timeout": 0.3})
+    assert "passed, but RPCs stayed open" in run.errors and "-> back GET /endless" in run.errors, run
+    assert run.exit_code == 3 and run.executed == 1, run
+    assert faulted(run) == [("front", "/endless", False)], run
