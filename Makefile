@@ -39,7 +39,10 @@ LLHTTP_OBJ  := $(BUILD)/obj/llhttp/api.o $(BUILD)/obj/llhttp/http.o $(BUILD)/obj
 DAEMON_LIBS := $(NGHTTP2) -lprotobuf -lcpp-httplib -lsqlite3 -ldw -lelf -liberty -lpthread
 CLI_LIBS    := $(NGHTTP2) -lcpp-httplib -lpthread
 
-BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs
+# What `run --coverage` brings into services, and what reads their data at the end.
+COVERAGE_DIR   := $(BUILD)/lib/filibuster/coverage
+COVERAGE_FILES := $(addprefix $(COVERAGE_DIR)/,python/sitecustomize.py python_report.py node_flush.cjs node_report.cjs gcov_flush.so jacoco_report.jar)
+BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(COVERAGE_FILES)
 
 .PHONY: all
 all: $(BINARIES) compile_commands.json  ## build everything
@@ -89,6 +92,17 @@ $(BUILD)/lib/filibuster/node.cjs: preload/runtime/node/helper.cjs
 	@mkdir -p $(@D)
 	cp $< $@
 
+$(COVERAGE_DIR)/%.so: daemon/coverage/helpers/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O2 -Wall -Wextra -Werror -fPIC -shared -o $@ $<
+$(COVERAGE_DIR)/jacoco_report.jar: daemon/coverage/helpers/JacocoReport.java
+	@mkdir -p $(BUILD)/gen/jacoco
+	$(JDK)/bin/javac -nowarn -Xlint:-options -source 11 -target 11 -cp /usr/share/java/org.jacoco.core.jar -d $(BUILD)/gen/jacoco $<
+	$(JDK)/bin/jar cf $@ -C $(BUILD)/gen/jacoco .
+$(COVERAGE_DIR)/%: daemon/coverage/helpers/%
+	@mkdir -p $(@D)
+	cp $< $@
+
 $(BUILD)/lib/libcore.a: $(call objects,$(CORE_SRC)) $(LLHTTP_OBJ)
 	@mkdir -p $(@D)
 	rm -f $@ && ar rcs $@ $^
@@ -120,11 +134,11 @@ $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 # --- one door ---------------------------------------------------------------------------------
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
   nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libprotobuf-dev libcpp-httplib-dev libxxhash-dev \
-  python3 python3-flask python3-requests openjdk-17-jdk-headless
+  python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java
 TEST_PACKAGES := libgtest-dev python3-pytest python3-pytest-xdist gunicorn nginx-light curl wrk redis-server procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop rustc binutils \
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
-  python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server \
+  python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server python3-coverage \
   libgrpc-java protobuf-compiler-grpc-java-plugin libprotobuf-java libnetty-java libperfmark-java libguava-java
 # A Node that is there and recent enough is kept, wherever it comes from.
 NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs) $(if $(shell command -v npm),,npm)
@@ -199,6 +213,12 @@ EXPEDIA := $(patsubst %,$(BUILD)/corpus/expedia/%,review_ml review_time api_gate
 $(BUILD)/corpus/expedia/%: corpus/expedia/%.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror $< -o $@ -lcpp-httplib -lpthread
+# The same programs, for the tests of `run --coverage`.
+EXPEDIA_COVERAGE := $(EXPEDIA:$(BUILD)/corpus/expedia/%=$(BUILD)/corpus/expedia-coverage/%)
+test-programs: $(EXPEDIA_COVERAGE)
+$(BUILD)/corpus/expedia-coverage/%: corpus/expedia/%.cc corpus/expedia/review_service.h
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 -O0 -g --coverage $(HTTPLIB) -Wall -Wextra -Werror $(abspath $<) -o $@ -lcpp-httplib -lpthread
 $(BUILD)/tests/unit_expedia: corpus/expedia/review_service_test.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror $< -o $@ -lgtest -lgtest_main -lcpp-httplib -lpthread
@@ -248,6 +268,7 @@ install: all  ## install under PREFIX (/usr/local), DESTDIR respected
 	install -Dm755 $(BUILD)/bin/filibusterd $(DESTDIR)$(PREFIX)/bin/filibusterd
 	install -Dm755 $(BUILD)/lib/libfilibuster.so $(DESTDIR)$(PREFIX)/lib/libfilibuster.so
 	install -Dm644 $(BUILD)/lib/filibuster/node.cjs $(DESTDIR)$(PREFIX)/lib/filibuster/node.cjs
+	for f in $(COVERAGE_FILES:$(COVERAGE_DIR)/%=%); do install -Dm644 $(COVERAGE_DIR)/$$f $(DESTDIR)$(PREFIX)/lib/filibuster/coverage/$$f; done
 	install -Dm644 cli/python/filibuster_predicates.py $(DESTDIR)$(PREFIX)/share/filibuster/filibuster_predicates.py
 	install -Dm644 docs/filibuster.schema.json $(DESTDIR)$(PREFIX)/share/filibuster/filibuster.schema.json
 	for d in README.md LICENSE docs/*.md; do install -Dm644 $$d $(DESTDIR)$(PREFIX)/share/doc/filibuster/$$(basename $$d); done

@@ -19,7 +19,8 @@ Json envelope(const char* mode, const SessionOptions& options, const Client& cli
               {"client_pid", client.pid},
               {"client_start_time", client.start_time},
               {"tests", options.tests},
-              {"restart", options.restart}};
+              {"restart", options.restart},
+              {"coverage", options.coverage}};
 }
 
 Json overrides(const SessionOptions& options) {

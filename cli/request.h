@@ -22,6 +22,7 @@ struct SessionOptions {
   bool no_reduction = false;
   bool stop_at_first = false;
   bool real_timeouts = false;
+  bool coverage = false;
   uint64_t max_executions = 0;
   uint32_t max_faults = 0;
   uint32_t reference_executions = 0;

@@ -34,6 +34,9 @@ Work declare(CLI::App& app) {
   app.add_flag("--stop-at-first", options->stop_at_first, "stop at the first failure");
   app.add_flag("--real-timeouts", options->real_timeouts,
                "really wait where a timeout is injected");
+  app.add_flag("--coverage", options->coverage,
+               "measure which statements of the services are reached, and which only under faults "
+               "(Python, Node, JVM, gcc --coverage): coverage.json beside report.json");
   app.add_flag("--restart-session", options->restart,
                "forget an interrupted session instead of continuing it");
   declare_index_options(app, options.get());

@@ -189,6 +189,10 @@ ParsedRequest parse_session_request(const std::string& body) {
     }
     request.config_text = text;
     request.restart = json.value("restart", false);
+    request.coverage = json.value("coverage", false);
+    if (request.coverage && request.mode != Mode::kRun) {
+      out.errors.push_back({"", 0, 0, "coverage is measured by a run only"});
+    }
     const auto representation = json.value("representation", "compact");
     if (const auto known = parse_representation(representation)) {
       request.representation = *known;

@@ -311,6 +311,7 @@ Exploration Explorer::explore() {
   const auto work = [&]() -> Result<void> {
     if (auto opened = open_store(); !opened) return opened;
     resumed_ = search_->counts().executed > 0;
+    exploration_.resumed = resumed_;
     context_.sink({{"type", "session"}, {"test", context_.test.name}, {"resumed", resumed_}});
     auto runner = ExecutionRunner::create(context_.config, context_.test, context_.lane,
                                           context_.hub, context_.services, context_.owned);
@@ -320,9 +321,17 @@ Exploration Explorer::explore() {
       warn(obstacle);
       context_.preflight.push_back(obstacle);
     }
+    if (auto begun = context_.services->begin_coverage(coverage::Phase::kWithoutFaults); !begun) {
+      return begun.error();
+    }
     auto reference = run_reference();
     if (!reference) return reference.error();
     bool ended = reference.value();
+    if (ended) {
+      auto begun = begin_faults();
+      if (!begun) return begun.error();
+      ended = begun.value();
+    }
     if (ended) {
       auto searched = run_search();
       if (!searched) return searched.error();

@@ -45,6 +45,7 @@ struct Exploration {
   TestReport report;
   std::optional<Error> error;  // environment: nothing further can be concluded
   bool stopped = false;        // asked to; resumable
+  bool resumed = false;        // went on where an interrupted session stopped
 };
 
 class Explorer {
@@ -67,6 +68,7 @@ class Explorer {
   Result<void> load_results();
   // explorer_reference.cc
   Result<bool> run_reference();  // false: stopped
+  Result<bool> begin_faults();   // false: stopped
   Result<std::optional<ExecutionResult>> reference_execution(const std::string& which);
   Result<bool> repeat_reference(size_t count, std::vector<ExecutionResult>* runs);
   Result<bool> settle_nondeterminism(std::vector<ExecutionResult>* runs);

@@ -223,6 +223,19 @@ Result<bool> Explorer::run_reference() {
   return take_reference(runs.front());
 }
 
+// With coverage the services were just started anew. As without, the first execution with faults
+// meets services that have served an execution before.
+Result<bool> Explorer::begin_faults() {
+  auto anew = context_.services->begin_coverage(coverage::Phase::kUnderFaults);
+  if (!anew) return anew.error();
+  if (!anew.value()) return true;
+  auto run = reference_execution(
+      "the reference execution passed; its repetition with services that were started anew (for "
+      "--coverage)");
+  if (!run) return run.error();
+  return run.value().has_value();
+}
+
 Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   for (const auto& [service, text] : services_without_agent(context_.config, result.record)) {
     const bool said = std::any_of(context_.preflight.begin(), context_.preflight.end(),

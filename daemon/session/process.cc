@@ -1,5 +1,6 @@
 #include "daemon/session/process.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,12 +19,36 @@
 namespace filibuster {
 namespace {
 
+constexpr int kRestPollMs = 10;
+
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> out;
   out.reserve(texts.size() + 1);
   for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
   out.push_back(nullptr);
   return out;
+}
+
+// Runs a process of this group still, besides its ended leader? (proc(5): after the name in
+// parentheses come state, parent and group.)
+bool group_goes_on(pid_t group) {
+  DIR* const folder = opendir("/proc");
+  if (folder == nullptr) return false;
+  bool found = false;
+  while (const dirent* entry = readdir(folder)) {
+    const pid_t pid = atoi(entry->d_name);
+    if (pid <= 0 || pid == group) continue;
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const size_t name_end = text.rfind(')');
+    char state = 0;
+    int parent = 0, of = 0;
+    found = found || (name_end != std::string::npos &&
+                      sscanf(text.c_str() + name_end + 1, " %c %d %d", &state, &parent, &of) == 3 &&
+                      of == group && state != 'Z' && state != 'X');
+  }
+  closedir(folder);
+  return found;
 }
 
 ExitStatus from_siginfo(const siginfo_t& info) {
@@ -109,6 +134,7 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
   }
   Process process(pid, pidfd);
   process.start_time_ = process_start_time(pid);
+  process.rest_grace_ = options.rest_grace;
   return process;
 }
 
@@ -116,6 +142,7 @@ Process::Process(Process&& other) noexcept
     : pid_(std::exchange(other.pid_, 0)),
       pidfd_(std::exchange(other.pidfd_, -1)),
       start_time_(other.start_time_),
+      rest_grace_(other.rest_grace_),
       status_(other.status_) {}
 
 Process& Process::operator=(Process&& other) noexcept {
@@ -124,6 +151,7 @@ Process& Process::operator=(Process&& other) noexcept {
     pid_ = std::exchange(other.pid_, 0);
     pidfd_ = std::exchange(other.pidfd_, -1);
     start_time_ = other.start_time_;
+    rest_grace_ = other.rest_grace_;
     status_ = other.status_;
   }
   return *this;
@@ -141,6 +169,11 @@ std::optional<ExitStatus> Process::poll_exit() {
     return std::nullopt;
   }
   // Before it is reaped its number cannot be anyone else's group.
+  using Clock = std::chrono::steady_clock;
+  for (const auto limit = Clock::now() + rest_grace_;
+       Clock::now() < limit && group_goes_on(pid_);) {
+    poll(nullptr, 0, kRestPollMs);
+  }
   kill(-pid_, SIGKILL);
   waitid(P_PIDFD, id, &info, WEXITED | WNOHANG);
   status_ = from_siginfo(info);

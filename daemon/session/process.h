@@ -32,6 +32,9 @@ struct SpawnOptions {
   std::string directory;                 // where it runs; empty: the daemon's
   std::string log_path;                  // stdout and stderr
   bool append = false;                   // to the log, instead of a new one
+  // How long what is left of its group may go on when the process ended (a shell's child that
+  // writes what it measured), before it is killed.
+  std::chrono::milliseconds rest_grace{0};
 };
 
 // Field 22 of /proc/PID/stat: with the pid it names one process of this boot. 0: no such process.
@@ -49,7 +52,7 @@ class Process {
   uint64_t start_time() const { return start_time_; }
   int pidfd() const { return pidfd_; }  // readable when the process ended
 
-  // The status if it ended (the first time, what is left of its group is killed).
+  // The status if it ended (the first time, what is left of its group is killed, after its grace).
   std::optional<ExitStatus> poll_exit();
   // Waits at most `timeout` (negative: forever); also ends when `wake_fd` (if >= 0) is readable.
   std::optional<ExitStatus> wait(std::chrono::milliseconds timeout, int wake_fd = -1);
@@ -62,6 +65,7 @@ class Process {
   pid_t pid_ = 0;
   int pidfd_ = -1;
   uint64_t start_time_ = 0;
+  std::chrono::milliseconds rest_grace_{0};
   std::optional<ExitStatus> status_;
 };
 

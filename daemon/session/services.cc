@@ -20,7 +20,8 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds kStopGrace{3000};  // between SIGTERM and SIGKILL
+constexpr milliseconds kStopGrace{3000};       // between SIGTERM and SIGKILL
+constexpr milliseconds kCoverageGrace{20000};  // the same, where what was counted is written first
 constexpr milliseconds kFirstProbe{2};    // readiness is probed at growing intervals
 constexpr milliseconds kLastProbe{50};
 constexpr milliseconds kProbeLimit{2000};   // for one HTTP probe
@@ -85,8 +86,12 @@ bool is_interposed(const ServiceConfig& service) {
 }  // namespace
 
 Services::Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned,
-                   EventSink sink)
-    : config_(config), lane_(lane), owned_(owned), sink_(std::move(sink)) {
+                   EventSink sink, coverage::Collector* coverage)
+    : config_(config),
+      lane_(lane),
+      owned_(owned),
+      sink_(std::move(sink)),
+      coverage_(coverage) {
   for (const ServiceConfig& service : config.services) {
     if (!service.command.empty()) services_.push_back({&service, std::nullopt, false});
   }
@@ -183,6 +188,10 @@ Result<void> Services::start(Running* service) {
   options.directory = directory;
   options.log_path = lane_.log_path(config.name);
   options.append = service->ended;  // a restart keeps what the crash wrote
+  if (coverage_ != nullptr) {
+    coverage_->prepare(config.name, &options.environment);
+    options.rest_grace = kCoverageGrace;
+  }
   auto process = Process::spawn(options);
   if (!process) {
     return Error{"service '" + config.name + "' does not start: " + process.error().message};
@@ -271,6 +280,9 @@ std::vector<ServiceEnd> Services::take_ended(const std::vector<std::string>& sus
     service.ended = true;
     owned_->remove(service.process->pid());
     tell(service, "exited", to_text(*status));
+    if (coverage_ != nullptr && status->signalled) {
+      coverage_->note_lost(service.config->name, to_text(*status));
+    }
     out.push_back({service.config->name, *status,
                    last_lines(lane_.log_path(service.config->name), kLogLines)});
   }
@@ -294,8 +306,28 @@ Result<std::vector<ServiceEnd>> Services::prepare_execution() {
   return between;
 }
 
+Result<bool> Services::begin_coverage(coverage::Phase phase) {
+  if (coverage_ == nullptr || coverage_->phase() == phase) return false;
+  for (Running& service : services_) {
+    if (service.process && !service.ended) service.process->kill_group(SIGTERM);
+  }
+  for (auto service = services_.rbegin(); service != services_.rend(); ++service) {
+    if (service->process && !service->ended) stop(&*service);
+    service->ended = true;
+  }
+  if (auto begun = coverage_->begin(phase); !begun) return begun.error();
+  for (Running& service : services_) {
+    if (auto started = start(&service); !started) return started.error();
+  }
+  return true;
+}
+
 void Services::stop(Running* service) {
-  service->process->stop(kStopGrace);
+  const ExitStatus status =
+      service->process->stop(coverage_ != nullptr ? kCoverageGrace : kStopGrace);
+  if (coverage_ != nullptr && status.signalled && status.code == SIGKILL) {
+    coverage_->note_lost(service->config->name, "did not end in time and had to be killed");
+  }
   owned_->remove(service->process->pid());
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/coverage/collector.h"
 #include "daemon/session/session_lane.h"
 
 namespace filibuster {
@@ -27,7 +28,9 @@ struct ServiceEnd {
 
 class Services {
  public:
-  Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned, EventSink sink);
+  // `coverage`: measures the services; null: nobody does.
+  Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned, EventSink sink,
+           coverage::Collector* coverage = nullptr);
   ~Services();  // stops what still runs
 
   // What cannot be interposed, one sentence each ("service 'users': /x/users is statically linked
@@ -48,6 +51,10 @@ class Services {
 
   void stop_all();
 
+  // Where coverage is measured: what follows belongs to that phase. The services are started anew
+  // if it is another than now (true), so that what they counted before is written and set apart.
+  Result<bool> begin_coverage(coverage::Phase phase);
+
  private:
   struct Running {
     const ServiceConfig* config;
@@ -66,6 +73,7 @@ class Services {
   const SessionLane& lane_;
   OwnedProcesses* owned_;
   EventSink sink_;
+  coverage::Collector* coverage_;
   std::vector<Running> services_;
 };
 

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "daemon/config/grpc_name.h"
+#include "daemon/coverage/collector.h"
 #include "daemon/session/linter.h"
 #include "daemon/session/pidfd.h"
 #include "daemon/session/services.h"
@@ -233,6 +234,19 @@ Result<std::string> Session::usable_preload(const std::string& hub_directory) co
   return link;
 }
 
+std::string Session::coverage_helpers() const {
+  return fs::path(context_.preload).parent_path().string() + "/filibuster/coverage";
+}
+
+// Data of an interrupted run belong to this one if it explores the same.
+std::string Session::coverage_key() const {
+  std::string key;
+  for (const TestConfig& test : request_.tests) {
+    key += session_digest(request_.config, request_.config_text, test.name) + "\n";
+  }
+  return key;
+}
+
 void Session::run() {
   SessionReport report;
   report.session = id_;
@@ -297,7 +311,15 @@ Result<void> Session::work(SessionReport* report) {
     hub_ = hub;
   }
 
-  Services services(config, lane, &owned, sink);
+  std::unique_ptr<coverage::Collector> collector;
+  if (request_.coverage) {
+    auto made = coverage::Collector::create(
+        config, lane, {coverage_helpers(), coverage_key(), request_.restart});
+    if (!made) return made.error();
+    collector = std::move(made).value();
+  }
+  bool resumed = false;
+  Services services(config, lane, &owned, sink, collector.get());
   const std::vector<std::string> preflight = services.preflight();
   for (const std::string& text : preflight) tell({{"type", "warning"}, {"text", text}});
   SessionCounters counters;
@@ -337,6 +359,7 @@ Result<void> Session::work(SessionReport* report) {
                           : explorer.run_once(request_.faults);
       }
       report->tests.push_back(std::move(exploration.report));
+      resumed = resumed || exploration.resumed;
       if (exploration.stopped) return {};
       if (!exploration.error) continue;
       if (request_.tests.size() == 1) return *exploration.error;
@@ -355,6 +378,19 @@ Result<void> Session::work(SessionReport* report) {
     hub_.reset();
   }
   services.stop_all();
+  const bool executed =
+      std::any_of(report->tests.begin(), report->tests.end(),
+                  [](const TestReport& test) { return test.counts.executed > 0; });
+  if (collector && executed && !stopped_) {
+    coverage_ = collector->collect();
+    coverage_->session = id_;
+    if (resumed && !collector->continued()) {
+      coverage_->notes.push_back(
+          "what was executed before the exploration was interrupted is not counted: that was "
+          "without --coverage");
+    }
+    if (result.ok()) collector->finish();
+  }
   if (!result.ok() && stopped_) return {};  // stopped while the services were starting
   return result;
 }
@@ -364,6 +400,7 @@ std::string Session::summary(const SessionReport& report) const {
   switch (request_.mode) {
     case SessionRequest::Mode::kRun:
       out = to_text(report);
+      if (coverage_) out += "\n" + coverage::to_text(*coverage_);
       break;
     case SessionRequest::Mode::kLint:
       out = lint::to_text(lint_);
@@ -436,6 +473,12 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const std::string path = context_.root + (linting ? "/lint.json" : "/report.json");
   const std::string text = linting ? lint::to_json(lint_) : to_json(report);
   const std::string sarif = linting ? lint::to_sarif(lint_) : "";
+  const std::string coverage_path = context_.root + "/coverage.json";
+  if (coverage_) {
+    if (auto written = write_file(coverage_path, coverage::to_json(*coverage_)); !written) {
+      tell({{"type", "warning"}, {"text", written.error().message}});
+    }
+  }
   if (writes) {
     if (auto written = write_file(path, text); !written) {
       tell({{"type", "warning"}, {"text", written.error().message}});
@@ -456,7 +499,8 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   tell({{"type", "done"},
         {"exit_code", report.exit_code},
         {"summary", worth_telling ? summary(report) : ""},
-        {"report", writes ? path : ""}});
+        {"report", writes ? path : ""},
+        {"coverage", coverage_ ? coverage_path : ""}});
   {
     const std::lock_guard lock(mutex_);
     done_ = true;

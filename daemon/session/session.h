@@ -14,6 +14,7 @@
 
 #include "daemon/agents/agent_hub.h"
 #include "daemon/config/config.h"
+#include "daemon/coverage/report.h"
 #include "daemon/lint/lint.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/representation.h"
@@ -27,6 +28,7 @@ struct SessionRequest {
   std::string config_text;
   std::vector<TestConfig> tests;  // those to explore
   bool restart = false;
+  bool coverage = false;  // of the services' statements; kRun
   Representation representation = Representation::kCompact;  // of what `trace` prints
   pid_t client_pid = 0;  // 0: nobody to watch
   uint64_t client_start_time = 0;
@@ -39,7 +41,7 @@ struct DaemonContext {
   std::string root;  // absolute
   std::string api_url, token;
   uint16_t api_port = 0;
-  std::string preload;  // libfilibuster.so
+  std::string preload;  // libfilibuster.so; what runs in services besides is in filibuster/ beside it
   std::function<void()> on_client_gone;
 };
 
@@ -86,6 +88,8 @@ class Session {
   void run();
   Result<void> work(SessionReport* report);
   Result<std::string> prepare_root();
+  std::string coverage_helpers() const;
+  std::string coverage_key() const;
   Result<std::string> usable_preload(const std::string& hub_directory) const;
   void tell(nlohmann::json event);
   void finish(SessionReport report, const std::optional<Error>& error);
@@ -95,6 +99,7 @@ class Session {
   SessionRequest request_;
   DaemonContext context_;
   lint::Report lint_;  // kLint; the worker's
+  std::optional<coverage::Report> coverage_;  // the worker's
   std::string id_;
   int wake_fd_ = -1;  // eventfd: stop
   int done_fd_ = -1;  // eventfd: the watcher may end

@@ -75,6 +75,20 @@ TEST_F(ProcessTest, OneThatIgnoresSigtermIsKilled) {
   EXPECT_EQ(to_text(process->stop(milliseconds(50))), "ended by SIGKILL");
 }
 
+TEST_F(ProcessTest, WhatIsLeftOfItsGroupMayEndByItselfWhereItIsGivenTheTime) {
+  SpawnOptions options;
+  options.argv = {"/bin/sh", "-c",
+                  "/bin/sh -c 'trap \"sleep 0.3; echo written; exit\" TERM; echo ready; while true; do "
+                  "sleep 0.05; done' & wait"};
+  options.log_path = log();
+  options.rest_grace = milliseconds(30000);
+  auto process = Process::spawn(options);
+  ASSERT_TRUE(process.ok());
+  while (last_lines(log(), 1).empty()) EXPECT_FALSE(process->wait(milliseconds(5)).has_value());
+  EXPECT_EQ(to_text(process->stop(milliseconds(30000))), "ended by SIGTERM");
+  EXPECT_EQ(last_lines(log(), 1), "written");
+}
+
 TEST_F(ProcessTest, WaitingEndsAtItsLimitOrWhenWoken) {
   auto process = shell("sleep 1000");
   ASSERT_TRUE(process.ok());

@@ -1,0 +1,52 @@
+// What a run with --coverage shows: of each service and file what was reached without faults, what
+// only under faults, and what never.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/coverage/lines.h"
+
+namespace filibuster::coverage {
+
+struct Counts {
+  size_t statements = 0;
+  size_t without_faults = 0;  // reached by the executions without faults
+  size_t reached = 0;         // by all executions
+  size_t only_under_faults() const { return reached - without_faults; }
+  size_t never() const { return statements - reached; }
+  void add(const Counts& other);
+};
+
+struct FileReport {
+  std::string file;  // relative to the configuration's folder where it lies below it
+  Counts counts;
+  std::vector<Range> only_under_faults, never;
+};
+
+struct ServiceReport {
+  std::string service;
+  std::vector<std::string> tools;    // "coverage.py", "gcov", ...
+  std::vector<FileReport> files;     // in order of their names
+  std::string reason;                // why there is nothing; empty: there is
+  std::vector<std::string> notes;
+  Counts counts() const;
+};
+
+struct Report {
+  std::string session, config_path;
+  std::vector<ServiceReport> services;  // in order of the configuration
+  std::vector<std::string> notes;
+  Counts counts() const;
+};
+
+// `without`: reached by executions without faults, `under`: by the others.
+std::vector<FileReport> compare(const Files& without, const Files& under,
+                                const std::string& directory);
+
+// coverage.json, version 1 (docs/report.md).
+std::string to_json(const Report& report);
+// What stands on the terminal at the end.
+std::string to_text(const Report& report);
+
+}  // namespace filibuster::coverage

@@ -1,0 +1,132 @@
+"""`filibuster run --coverage`: which statements of the services only faults reach, in each of the languages; a run with it
+explores what one without it explores."""
+import json
+
+import pytest
+
+from conftest import BUILD, CORPUS
+from corpus import in_place
+
+STATUS = ["--fault", "503", "--max-faults", "1"]
+
+
+def marked(source, *texts):
+    """The numbers of the lines that contain one of the texts, each of which stands there once."""
+    lines = source.read_text().splitlines()
+    out = set()
+    for text in texts:
+        (number,) = [number for number, line in enumerate(lines, 1) if text in line]
+        out.add(number)
+    return out
+
+
+def lines_of(ranges):
+    return {line for first, last in ranges for line in range(first, last + 1)}
+
+
+class Coverage:
+    def __init__(self, outcome):
+        report = json.loads((outcome.root / "coverage.json").read_text())
+        assert report["version"] == 1
+        self.counts, self.notes = report["counts"], report["notes"]
+        self.services = {service["service"]: service for service in report["services"]}
+        for service in self.services.values():
+            for file in service["files"]:
+                counts = file["counts"]
+                assert counts["reached"] == counts["without_faults"] + counts["only_under_faults"]
+                assert counts["statements"] == counts["reached"] + counts["never"]
+
+    def file(self, service, name):
+        """{"only": lines that only faults reach, "never": lines that nothing reaches}."""
+        (file,) = [file for file in self.services[service]["files"] if file["file"].endswith(name)]
+        return {"only": lines_of(file["only_under_faults"]), "never": lines_of(file["never"])}
+
+
+def explored(project, config, *options, env=None):
+    """The same exploration without and with coverage; gives the latter's outcome, and its coverage."""
+    plain = project.filibuster("run", "-c", config, *options, env=env)
+    outcome = project.filibuster("run", "-c", config, "--coverage", *options, env=env)
+    assert outcome.exit_code == plain.exit_code == 0, (plain, outcome)
+    assert outcome.test["counts"] == plain.test["counts"], outcome
+    assert outcome.test["finished"] == plain.test["finished"], outcome
+    return outcome, Coverage(outcome)
+
+
+def assert_shares(file, source, reached, only, never=()):
+    """Lines that are reached without faults are in neither list."""
+    assert marked(source, *only) <= file["only"], (file, marked(source, *only))
+    assert not marked(source, *reached) & (file["only"] | file["never"]), file
+    assert marked(source, *never) <= file["never"], file
+
+
+def test_python_under_faults_runs_the_handlers_of_exceptions(project):
+    outcome, coverage = explored(project, CORPUS / "cinema-1" / "filibuster.json", "--fault", "refused", "--fault", "503")
+    assert coverage.services["users"]["tools"] == ["coverage.py"]
+    assert_shares(coverage.file("users", "users.py"), CORPUS / "cinema-1" / "users.py",
+                  reached=["response = requests.get(url, timeout=TIMEOUT)", "return jsonify(result)", "app = Flask(__name__)"],
+                  only=["except requests.exceptions.RequestException", "raise Unavailable(url)"],
+                  never=["no such user"])
+    # What only the others do not answer for is nothing of their own.
+    assert not coverage.file("movies", "movies.py")["only"]
+    assert [file["file"] for file in coverage.services["users"]["files"]] == ["users.py"], "libraries do not count"
+    assert "users  users.py: " in outcome.output, outcome
+
+
+def test_node_under_faults_refuses(project):
+    _, coverage = explored(project, CORPUS / "audible" / "filibuster.json", *STATUS)
+    assert coverage.services["audible-app"]["tools"] == ["V8"]
+    assert_shares(coverage.file("audible-app", "audible_app.mjs"), CORPUS / "audible" / "audible_app.mjs",
+                  reached=["if (answer.status === 200) return answer.text", "const place = show("],
+                  only=["something went wrong, please try again"])
+    shared = CORPUS / "audible" / "service.mjs"
+    assert_shares(coverage.file("audible-app", "service.mjs"), shared,
+                  reached=["response.writeHead(status", "const segments = "],
+                  only=["super(text)", "[status, text] = error instanceof Refusal"])
+    # Nobody asks the leaves' clients.
+    assert_shares(coverage.file("ownership", "service.mjs"), shared, reached=[], only=[], never=["request.end();"])
+
+
+def test_cpp_under_faults_asks_the_other_service(project):
+    config = json.dumps(in_place(CORPUS / "expedia" / "filibuster.json"))
+    programs = BUILD / "corpus" / "expedia-coverage"
+    path = project.write("filibuster.json", config.replace("../../build/corpus/expedia", str(programs)))
+    _, coverage = explored(project, path, "--fault", "503")
+    assert coverage.services["api-gateway"]["tools"] == ["gcov"]
+    assert_shares(coverage.file("api-gateway", "api_gateway.cc"), CORPUS / "expedia" / "api_gateway.cc",
+                  reached=["client.set_connection_timeout(1);", "response.set_content(nlohmann::json{"],
+                  only=["response.status = 503;"], never=['std::cerr << "usage: "'])
+    # The second one serves nothing while the first one answers.
+    assert coverage.services["review-time"]["counts"]["only_under_faults"] > 10
+    assert coverage.services["review-ml"]["counts"]["only_under_faults"] == 0
+
+
+def test_a_jvm_under_faults_takes_the_other_database(project):
+    _, coverage = explored(project, CORPUS / "mailchimp" / "filibuster.json", *STATUS)
+    assert coverage.services["app-server"]["tools"] == ["JaCoCo"]
+    folder = CORPUS / "mailchimp"
+    assert_shares(coverage.file("db-secondary", "Database.java"), folder / "Database.java",
+                  reached=["Service.serve("], only=['"visits=41"', "return answerWrite(READ_ONLY)"])
+    assert not coverage.file("db-primary", "Database.java")["only"]
+    assert_shares(coverage.file("app-server", "AppServer.java"), folder / "AppServer.java",
+                  reached=["return new Service.Answer(200, alert + page)"],
+                  only=['Service.ask("GET", setting.secondary()', "return new Service.Answer(500"])
+    assert {file["file"] for file in coverage.services["app-server"]["files"]} == {"AppServer.java", "Service.java"}
+
+
+def test_a_missing_tool_is_named_before_anything_starts(project):
+    programs = BUILD / "corpus" / "expedia-coverage"
+    path = project.write("filibuster.json", {
+        "version": 1, "services": [{"name": "ml", "command": [str(programs / "review_ml"), "${port:ml}"]}],
+        "tests": [{"name": "none", "command": ["/bin/true"]}]})
+    outcome = project.filibuster("run", "-c", path, "--coverage", env={"PATH": "/nowhere"})
+    assert outcome.exit_code == 3, outcome
+    assert "--coverage needs gcov (apt-get install gcc) for service 'ml'" in outcome.errors, outcome
+    assert "ready" not in outcome.errors, outcome
+
+
+def test_a_service_that_nothing_measures_is_said(project):
+    outcome = project.filibuster("run", "-c", CORPUS / "expedia" / "filibuster.json", "--coverage", *STATUS)
+    assert outcome.exit_code == 0, outcome
+    reason = Coverage(outcome).services["api-gateway"]["reason"]
+    assert reason.endswith("/api_gateway was not built with gcc's --coverage, and is neither Python nor Node nor a JVM")
+    assert f"no coverage for api-gateway: {reason}" in outcome.output, outcome
