@@ -35,7 +35,7 @@ constexpr const char* kJdkClasses = "sun.*:com.sun.*:jdk.*";
 
 // What would make a tool of ours a service of the application.
 constexpr std::string_view kNotForTools[] = {
-    "FILIBUSTER_",       "LD_PRELOAD=",  "JAVA_TOOL_OPTIONS=", "JDK_JAVA_OPTIONS=", "NODE_OPTIONS=",
+    "FILIBUSTER_",       "LD_PRELOAD=", "JAVA_TOOL_OPTIONS=", "JDK_JAVA_OPTIONS=", "NODE_OPTIONS=",
     "NODE_V8_COVERAGE=", "PYTHONPATH=", "PYTHONHOME=",        "GCOV_PREFIX"};
 
 std::vector<std::string> tool_environment() {
@@ -167,7 +167,8 @@ std::string Collector::missing_tool(const Service& service, Language language) c
       return "coverage.py (apt-get install python3-coverage)";
     }
     case Language::kNode:
-      return find_program("node", "", path_variable_).empty() ? "node (apt-get install nodejs)" : "";
+      return find_program("node", "", path_variable_).empty() ? "node (apt-get install nodejs)"
+                                                              : "";
     case Language::kNative:
       return find_program("gcov", "", path_variable_).empty() ? "gcov (apt-get install gcc)" : "";
     case Language::kJava: {
@@ -250,9 +251,8 @@ Result<void> Collector::begin(Phase phase) {
 }
 
 void Collector::prepare(const std::string& name, std::vector<std::string>* environment) const {
-  const auto service = std::find_if(services_.begin(), services_.end(), [&](const Service& each) {
-    return each.config->name == name;
-  });
+  const auto service = std::find_if(services_.begin(), services_.end(),
+                                    [&](const Service& each) { return each.config->name == name; });
   if (service == services_.end() || !service->unmeasured.empty()) return;
   for (const Language language : service->program.languages) {
     const std::string data = folder(*service, phase_) + "/" + row_of(language).folder;
@@ -354,8 +354,7 @@ Result<ToolAnswer> Collector::read(const Service& service, Phase phase, Language
     case Language::kNode:
       if (files_below(data, ".json").empty()) return ToolAnswer{};
       return run_helper({find_program("node", "", path_variable_), "--no-warnings",
-                         "--expose-internals", options_.helpers + "/node_report.cjs", data,
-                         output},
+                         "--expose-internals", options_.helpers + "/node_report.cjs", data, output},
                         output);
     case Language::kNative:
       return read_native(data);

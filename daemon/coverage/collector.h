@@ -3,8 +3,8 @@
 // themselves are not changed.
 //
 // Two sets of data are told apart by when a process was started: before the executions with faults,
-// or after. So the services are started anew between the two (Services::begin_coverage); each writes
-// what it counted when it ends.
+// or after. So the services are started anew between the two (Services::begin_coverage); each
+// writes what it counted when it ends.
 //
 //   ROOT/coverage/SERVICE/{without-faults,under-faults}/{python,node,java,native}/
 #pragma once
@@ -24,8 +24,8 @@ namespace filibuster::coverage {
 enum class Phase { kWithoutFaults, kUnderFaults };
 
 struct CollectorOptions {
-  std::string helpers;  // folder of daemon/coverage/helpers as built
-  std::string key;      // of what is explored: an interrupted session with the same one goes on
+  std::string helpers;   // folder of daemon/coverage/helpers as built
+  std::string key;       // of what is explored: an interrupted session with the same one goes on
   bool restart = false;  // forget an interrupted session
 };
 

@@ -17,23 +17,18 @@ constexpr LanguageRow kRows[] = {{Language::kPython, "python", "coverage.py"},
                                  {Language::kNative, "native", "gcov"}};
 
 struct NameRow {
-  const char* prefix;  // of the file's name, links followed
-  bool whole;          // the name is no longer
+  const char* prefix;                // of the file's name, links followed
+  bool whole;                        // the name is no longer
   std::optional<Language> language;  // nullopt: it may run anything
 };
-constexpr NameRow kNames[] = {{"python", false, Language::kPython},
-                              {"pypy", false, Language::kPython},
-                              {"node", true, Language::kNode},
-                              {"nodejs", true, Language::kNode},
-                              {"java", true, Language::kJava},
-                              {"sh", true, std::nullopt},
-                              {"dash", true, std::nullopt},
-                              {"bash", true, std::nullopt},
-                              {"zsh", true, std::nullopt},
-                              {"busybox", true, std::nullopt},
-                              {"env", true, std::nullopt},
-                              {"perl", true, std::nullopt},
-                              {"make", true, std::nullopt}};
+constexpr NameRow kNames[] = {
+    {"python", false, Language::kPython}, {"pypy", false, Language::kPython},
+    {"node", true, Language::kNode},      {"nodejs", true, Language::kNode},
+    {"java", true, Language::kJava},      {"sh", true, std::nullopt},
+    {"dash", true, std::nullopt},         {"bash", true, std::nullopt},
+    {"zsh", true, std::nullopt},          {"busybox", true, std::nullopt},
+    {"env", true, std::nullopt},          {"perl", true, std::nullopt},
+    {"make", true, std::nullopt}};
 
 const NameRow* row_of_name(const std::string& program) {
   std::error_code ignored;

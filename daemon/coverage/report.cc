@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
-constexpr size_t kShownFiles = 12;  // of a service, on the terminal
+constexpr size_t kShownFiles = 12;   // of a service, on the terminal
 constexpr size_t kShownRanges = 10;  // of a file
 
 Json rows(const std::vector<Range>& ranges) {
@@ -69,8 +69,7 @@ std::string shortened(std::vector<Range> ranges) {
   return to_text(ranges) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
-std::string list(const Report& report, const char* title,
-                 std::vector<Range> FileReport::*member) {
+std::string list(const Report& report, const char* title, std::vector<Range> FileReport::*member) {
   std::string out;
   for (const ServiceReport& service : report.services) {
     size_t shown = 0, more = 0;
@@ -170,7 +169,8 @@ std::string to_text(const Report& report) {
     if (!service.reason.empty()) {
       out += "  no coverage for " + service.service + ": " + service.reason + "\n";
     }
-    for (const std::string& note : service.notes) out += "  " + service.service + ": " + note + "\n";
+    for (const std::string& note : service.notes)
+      out += "  " + service.service + ": " + note + "\n";
   }
   for (const std::string& note : report.notes) out += "  " + note + "\n";
   return "coverage of statements\n" + out;

@@ -26,9 +26,9 @@ struct FileReport {
 
 struct ServiceReport {
   std::string service;
-  std::vector<std::string> tools;    // "coverage.py", "gcov", ...
-  std::vector<FileReport> files;     // in order of their names
-  std::string reason;                // why there is nothing; empty: there is
+  std::vector<std::string> tools;  // "coverage.py", "gcov", ...
+  std::vector<FileReport> files;   // in order of their names
+  std::string reason;              // why there is nothing; empty: there is
   std::vector<std::string> notes;
   Counts counts() const;
 };

@@ -7,8 +7,8 @@ namespace {
 
 TEST(Ranges, JoinLinesBetweenWhichNoOtherStatementIs) {
   const Lines statements{1, 2, 4, 7, 9, 10};
-  EXPECT_EQ(to_text(ranges({1, 2, 4}, statements)), "1-4");     // line 3 holds none
-  EXPECT_EQ(to_text(ranges({1, 4}, statements)), "1, 4");       // 2 is in between
+  EXPECT_EQ(to_text(ranges({1, 2, 4}, statements)), "1-4");  // line 3 holds none
+  EXPECT_EQ(to_text(ranges({1, 4}, statements)), "1, 4");    // 2 is in between
   EXPECT_EQ(to_text(ranges({2, 7, 10}, statements)), "2, 7, 10");
   EXPECT_EQ(to_text(ranges({10}, statements)), "10");
   EXPECT_EQ(to_text(ranges({}, statements)), "");
@@ -17,8 +17,7 @@ TEST(Ranges, JoinLinesBetweenWhichNoOtherStatementIs) {
 TEST(Merging, CountsALineThatOneProcessReached) {
   Files files{{"a.py", {{1, 2}, {1}}}, {"b.py", {{5}, {}}}};
   merge({{"a.py", {{2, 3}, {2}}}, {"c.py", {{1}, {1}}}}, &files);
-  const Files wanted{
-      {"a.py", {{1, 2, 3}, {1, 2}}}, {"b.py", {{5}, {}}}, {"c.py", {{1}, {1}}}};
+  const Files wanted{{"a.py", {{1, 2, 3}, {1, 2}}}, {"b.py", {{5}, {}}}, {"c.py", {{1}, {1}}}};
   EXPECT_EQ(files, wanted);
 }
 
@@ -32,14 +31,13 @@ TEST(Answers, OfOurHelpersAreRead) {
 }
 
 TEST(Answers, ThatAreNoneAreRefused) {
-  for (const char* text :
-       {"", "[]", "{", "{}", R"({"files": []})", R"({"files": {"a": []}})",
-        R"({"files": {"a": {"statements": [1]}}})",
-        R"({"files": {"a": {"statements": [0], "reached": []}}})",
-        R"({"files": {"a": {"statements": [-1], "reached": []}}})",
-        R"({"files": {"a": {"statements": ["1"], "reached": []}}})",
-        R"({"files": {"a": {"statements": [4294967296], "reached": []}}})",
-        R"({"files": {}, "problems": 1})"}) {
+  for (const char* text : {"", "[]", "{", "{}", R"({"files": []})", R"({"files": {"a": []}})",
+                           R"({"files": {"a": {"statements": [1]}}})",
+                           R"({"files": {"a": {"statements": [0], "reached": []}}})",
+                           R"({"files": {"a": {"statements": [-1], "reached": []}}})",
+                           R"({"files": {"a": {"statements": ["1"], "reached": []}}})",
+                           R"({"files": {"a": {"statements": [4294967296], "reached": []}}})",
+                           R"({"files": {}, "problems": 1})"}) {
     EXPECT_FALSE(read_answer(text).ok()) << text;
   }
 }

@@ -19,8 +19,9 @@ class Programs : public testing::Test {
 
 TEST_F(Programs, PythonIsKnownBehindAShellAndAScript) {
   folder_.write("serve", "#!/usr/bin/env python3\nprint()\n");
-  for (const std::vector<std::string>& argv :
-       {std::vector<std::string>{"python3", "users.py"}, {"./serve"}, {"/bin/sh", "-c", "exec ./serve 80"}}) {
+  for (const std::vector<std::string>& argv : {std::vector<std::string>{"python3", "users.py"},
+                                               {"./serve"},
+                                               {"/bin/sh", "-c", "exec ./serve 80"}}) {
     const ServiceProgram found = look(argv);
     EXPECT_TRUE(found.certain) << argv[0];
     EXPECT_EQ(found.languages, std::set<Language>{Language::kPython}) << argv[0];

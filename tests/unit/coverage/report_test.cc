@@ -55,8 +55,10 @@ TEST(Comparison, KnowsAFolderFromOneWhoseNameBeginsLikeIt) {
 TEST(CoverageReport, IsDocumentedJson) {
   const auto json = nlohmann::json::parse(to_json(example()));
   EXPECT_EQ(json["version"], 1);
-  EXPECT_EQ(json["counts"], nlohmann::json::parse(
-      R"({"statements": 6, "without_faults": 2, "reached": 5, "only_under_faults": 3, "never": 1})"));
+  EXPECT_EQ(
+      json["counts"],
+      nlohmann::json::parse(
+          R"({"statements": 6, "without_faults": 2, "reached": 5, "only_under_faults": 3, "never": 1})"));
   const auto users = json["services"][0];
   EXPECT_EQ(users["service"], "users");
   EXPECT_EQ(users["tools"], nlohmann::json::array({"coverage.py"}));
@@ -69,8 +71,10 @@ TEST(CoverageReport, SaysItOnATerminal) {
   const std::string text = to_text(example());
   EXPECT_NE(text.find("users             6            33 %          83 %"), std::string::npos)
       << text;
-  EXPECT_NE(text.find("lines that only faults reach:\n    users  /opt/lib.py: 1\n    users  users.py: 3-5\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find(
+          "lines that only faults reach:\n    users  /opt/lib.py: 1\n    users  users.py: 3-5\n"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("no coverage for cache: it is started by hand"), std::string::npos) << text;
 }
