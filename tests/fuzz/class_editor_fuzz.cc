@@ -24,7 +24,7 @@ constexpr Edit kEdits[] = {
     {kMain, Edit::Kind::kEnter, false, 0, {}, kHelper},
     {kRun, Edit::Kind::kArgument, true, 1, {}, kHelper},
     {kRun, Edit::Kind::kCall, false, 0, {"java/lang/Runnable", "run", "()V"}, kHelper},
-    {kRun, Edit::Kind::kEnter, true, 0, {}, kHelper},
+    {{"Seed", "run", "(Ljava/lang/Object;*"}, Edit::Kind::kSee, true, 1, {}, kHelper},
 };
 
 std::vector<uint8_t> edited(std::span<const uint8_t> file, std::span<const Edit> edits) {

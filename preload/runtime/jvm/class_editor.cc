@@ -47,6 +47,11 @@ size_t plain_size(uint8_t opcode) {
   return 0;
 }
 
+bool fits(std::string_view pattern, std::string_view descriptor) {
+  if (!pattern.ends_with('*')) return pattern == descriptor;
+  return descriptor.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
 class Editor {
  public:
   Editor(std::span<const uint8_t> file, std::span<const Edit> edits, std::span<uint32_t> constants,
@@ -188,7 +193,7 @@ class Editor {
     out_.u2(descriptor);
     uint32_t wanted = 0;
     for (size_t i = 0; i < edits_.size(); ++i) {
-      if (edits_[i].in.name == utf8(name) && edits_[i].in.descriptor == utf8(descriptor))
+      if (edits_[i].in.name == utf8(name) && fits(edits_[i].in.descriptor, utf8(descriptor)))
         wanted |= 1u << i;
     }
     for (uint32_t n = number_of(); n > 0 && in_.ok; --n) {
@@ -207,12 +212,11 @@ class Editor {
     for (size_t i = 0; i < edits_.size(); ++i) {
       const Edit& edit = edits_[i];
       if ((wanted >> i & 1) == 0 || edit.kind == Edit::Kind::kCall) continue;
-      const bool argument = edit.kind == Edit::Kind::kArgument;
       if (edit.with_this) w.u1(kAload0);
-      if (argument) w.u2(static_cast<uint32_t>(kAload << 8 | edit.slot));
+      if (edit.kind != Edit::Kind::kEnter) w.u2(static_cast<uint32_t>(kAload << 8 | edit.slot));
       w.u1(kInvokeStatic);
       w.u2(helper_of(i));
-      if (argument) w.u2(static_cast<uint32_t>(kAstore << 8 | edit.slot));
+      if (edit.kind == Edit::Kind::kArgument) w.u2(static_cast<uint32_t>(kAstore << 8 | edit.slot));
       done_ |= 1u << i;
     }
     while (w.at % 4 != 0) w.u1(kNop);

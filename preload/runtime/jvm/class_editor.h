@@ -2,8 +2,11 @@
 // beginning, or in place of one call that they make. Pure; works on any class file version.
 //
 //   kArgument  a reference argument is replaced:  x = Helper.wrap(x)   or   x = Helper.wrap(this,
-//   x) kEnter     Helper.enter()   or   Helper.enter(this) kCall      receiver.called(args)  ->
-//   Helper.called(receiver, args)
+//   x) kEnter     Helper.enter()   or   Helper.enter(this) kSee       Helper.see(x)   or
+//   Helper.see(this, x) kCall      receiver.called(args)  ->  Helper.called(receiver, args)
+//
+// A helper may take what it is given as an Object: then no class of the edited one's loader is in
+// its descriptor.
 //
 // What is inserted is a multiple of four bytes long, so that no switch needs other padding;
 // branches are relative and stay as they are; tables of code positions are moved. Calls are
@@ -19,15 +22,18 @@
 namespace filibuster::preload::jvm {
 
 struct Method {
-  std::string_view type, name, descriptor;  // "java/lang/Thread", "start", "()V"
+  // "java/lang/Thread", "start", "()V". Of the method to edit the descriptor may end with '*':
+  // whatever follows (versions of a library differ in what we do not look at).
+  std::string_view type, name, descriptor;
 };
 
 struct Edit {
-  enum class Kind : uint8_t { kArgument, kEnter, kCall };
+  enum class Kind : uint8_t { kArgument, kEnter, kSee, kCall };
   Method in;
   Kind kind = Kind::kEnter;
-  bool with_this = false;  // kArgument, kEnter: `this` is the helper's first argument
-  uint8_t slot = 0;        // kArgument: local variable of the argument
+  bool with_this = false;  // all but kCall: the helper's first argument is `this`, or what is in
+                           // the first local variable of a static method
+  uint8_t slot = 0;        // kArgument, kSee: local variable of the argument
   Method call;             // kCall: what is called there
   Method helper;
 };

@@ -31,6 +31,17 @@ constexpr Edit enter_with_this(Method in, std::string_view name, std::string_vie
 constexpr Edit call(Method in, Method called, std::string_view name, std::string_view descriptor) {
   return {in, Edit::Kind::kCall, false, 0, called, {kHelper, name, descriptor}};
 }
+constexpr std::string_view kGrpcHelper = JUC "FilibusterGrpc";
+
+constexpr Edit see(Method in, uint8_t slot, std::string_view name) {
+  return {in, Edit::Kind::kSee, false, slot, {}, {kGrpcHelper, name, "(Ljava/lang/Object;)V"}};
+}
+// The first two arguments of a static method.
+constexpr Edit see_two(Method in, std::string_view name) {
+  return {in,   Edit::Kind::kSee,
+          true, 1,
+          {},   {kGrpcHelper, name, "(Ljava/lang/Object;Ljava/lang/Object;)V"}};
+}
 // A function given to a CompletableFuture.
 #define STAGE_OF(method, arguments, slot, type)                                             \
   argument({JUC "CompletableFuture", method, "(" arguments type ")" FUTURE}, slot, "stage", \
@@ -152,10 +163,77 @@ constexpr Edit kEdits[] = {
          "(L" JUC "BlockingQueue;)Ljava/lang/Object;"),
 };
 
+#define GRPC "io/grpc/internal/"
+#define METADATA "Lio/grpc/Metadata;"
+#define SHADED "io/grpc/netty/shaded/"
+
+constexpr std::string_view kNetty = "io/grpc/netty/Utils";
+constexpr std::string_view kShadedNetty = SHADED "io/grpc/netty/Utils";
+
+// grpc-java (seen: 1.41). What differs between versions is left open.
+constexpr Edit kLibraryEdits[] = {
+    // Calls that are made: at once, or when their channel is ready.
+    see({GRPC "ClientCallImpl", "start", "(Lio/grpc/ClientCall$Listener;" METADATA ")V"}, 2,
+        "start"),
+    {{GRPC "ClientCallImpl", "<init>", "(Lio/grpc/MethodDescriptor;" EXECUTOR "*"},
+     Edit::Kind::kArgument,
+     false,
+     2,
+     {},
+     {kGrpcHelper, "callbacks", "(" EXECUTOR ")" EXECUTOR}},
+    see({GRPC "DelayedClientCall", "start", "(Lio/grpc/ClientCall$Listener;" METADATA ")V"}, 2,
+        "start"),
+    see_two({kNetty, "convertClientHeaders", "(" METADATA "Lio/netty/util/AsciiString;*"},
+            "leaving"),
+    see_two({kShadedNetty, "convertClientHeaders",
+             "(" METADATA "L" SHADED "io/netty/util/AsciiString;*"},
+            "leaving"),
+    {{"io/grpc/SynchronizationContext", "drain", "()V"},
+     Edit::Kind::kCall,
+     false,
+     0,
+     {"java/lang/Runnable", "run", "()V"},
+     {kGrpcHelper, "internal", "(" RUNNABLE ")V"}},
+    // Answers wait in a queue for the thread that made the call: that takes nobody else's work.
+    call({"io/grpc/stub/ClientCalls$BlockingResponseStream", "waitForNext", "()Ljava/lang/Object;"},
+         {JUC "BlockingQueue", "take", "()Ljava/lang/Object;"}, "take",
+         "(L" JUC "BlockingQueue;)Ljava/lang/Object;"),
+
+    // Calls that come in.
+    see({GRPC "ServerImpl$ServerTransportListenerImpl", "streamCreated",
+         "(L" GRPC "ServerStream;Ljava/lang/String;" METADATA ")V"},
+        3, "received"),
+    see({GRPC "ServerImpl$JumpToApplicationThreadServerStreamListener", "<init>",
+         "(" EXECUTOR EXECUTOR "L" GRPC "ServerStream;Lio/grpc/Context$CancellableContext;*"},
+        4, "serving"),
+    {{GRPC "ContextRunnable", "run", "()V"},
+     Edit::Kind::kCall,
+     false,
+     0,
+     {GRPC "ContextRunnable", "runInContext", "()V"},
+     {kGrpcHelper, "run", "(Ljava/lang/Object;)V"}},
+};
+
 }  // namespace
 
 std::span<const Edit> edit_table() {
   return kEdits;
+}
+
+std::span<const Edit> library_edits() {
+  return kLibraryEdits;
+}
+
+bool is_transport(const Method& method) {
+  return method.type == kNetty || method.type == kShadedNetty;
+}
+
+std::span<const Edit> edits_of(std::span<const Edit> table, std::string_view type) {
+  size_t first = 0;
+  while (first < table.size() && table[first].in.type != type) ++first;
+  size_t end = first;
+  while (end < table.size() && table[end].in.type == type) ++end;
+  return table.subspan(first, end - first);
 }
 
 }  // namespace filibuster::preload::jvm

@@ -7,8 +7,9 @@
 #include <cstring>
 
 #include "preload/agent/agent.h"
-#include "preload/memory/pages.h"
 #include "preload/runtime/jvm/edits.h"
+#include "preload/runtime/jvm/libraries.h"
+#include "preload/runtime/jvm/loaded_class.h"
 #include "preload/runtime/jvm/tasks.h"
 #include "preload/runtime/jvm/vm.h"
 #include "preload/runtime/runtimes.h"
@@ -25,7 +26,6 @@ using jvm::Edit;
 // Virtual threads (21) need other means than the state of a system thread.
 constexpr int kFirstVersion = 17, kLastVersion = 20;
 constexpr size_t kMaxClasses = 64;
-constexpr size_t kMaxConstants = 65536;
 
 enum class State : uint8_t { kWaiting, kInstalling, kInstalled, kRefused };
 constinit std::atomic<State> g_state{State::kWaiting};
@@ -41,44 +41,17 @@ bool is_done(size_t edit) {
   return ((edit < 64 ? g_done : g_done_high) >> (edit % 64) & 1) != 0;
 }
 
-// The rows of one class from `first` on.
-size_t end_of_class(std::span<const Edit> table, size_t first) {
-  size_t end = first;
-  while (end < table.size() && table[end].in.type == table[first].in.type) ++end;
-  return end;
-}
-
 void JNICALL class_file_load(jvmtiEnv* tools, JNIEnv*, jclass redefined, jobject, const char* name,
                              jobject, jint size, const unsigned char* data, jint* new_size,
                              unsigned char** new_data) {
   if (redefined == nullptr || name == nullptr) return;
-  const std::span<const Edit> table = jvm::edit_table();
-  for (size_t first = 0; first < table.size();) {
-    const size_t end = end_of_class(table, first);
-    if (table[first].in.type != name) {
-      first = end;
-      continue;
-    }
-    const size_t room = static_cast<size_t>(size) + jvm::kEditRoom;
-    auto* constants = static_cast<uint32_t*>(map_pages(kMaxConstants * sizeof(uint32_t)));
-    unsigned char* out = nullptr;
-    if (constants == nullptr) return;
-    if (tools->Allocate(static_cast<jlong>(room), &out) == JVMTI_ERROR_NONE) {
-      const jvm::EditResult result =
-          jvm::edit_class({data, static_cast<size_t>(size)}, table.subspan(first, end - first),
-                          {constants, kMaxConstants}, {out, room});
-      if (result.size > 0) {
-        *new_data = out;
-        *new_size = static_cast<jint>(result.size);
-        for (size_t i = first; i < end; ++i) {
-          if ((result.done >> (i - first) & 1) != 0) mark_done(i);
-        }
-      } else {
-        tools->Deallocate(out);
-      }
-    }
-    unmap_pages(constants, kMaxConstants * sizeof(uint32_t));
-    return;
+  const std::span<const Edit> edits = jvm::edits_of(jvm::edit_table(), name);
+  if (edits.empty()) return;
+  const uint32_t done =
+      jvm::edit_loaded_class(tools, edits, {data, static_cast<size_t>(size)}, new_size, new_data);
+  const auto first = static_cast<size_t>(edits.data() - jvm::edit_table().data());
+  for (size_t i = 0; i < edits.size(); ++i) {
+    if ((done >> i & 1) != 0) mark_done(first + i);
   }
 }
 
@@ -146,13 +119,14 @@ std::string_view edit_classes(Loaders* loaders, jvmtiEnv* tools) {
   const std::span<const Edit> table = jvm::edit_table();
   jclass found[kMaxClasses];
   jint count = 0;
-  for (size_t i = 0; i < table.size(); i = end_of_class(table, i)) {
+  for (size_t i = 0; i < table.size();) {
+    const size_t end = i + jvm::edits_of(table, table[i].in.type).size();
     const jclass type = loaders->load(table[i].in.type);
-    if (type == nullptr || count == static_cast<jint>(kMaxClasses)) {
-      for (size_t row = i; row < end_of_class(table, i); ++row) mark_done(row);  // nothing to edit
-      continue;
+    if (type != nullptr && count < static_cast<jint>(kMaxClasses)) {
+      found[count++] = type;
+      i = end;
     }
-    found[count++] = type;
+    for (; i < end; ++i) mark_done(i);  // nothing to edit
   }
   // For this moment only: classes are loaded faster without the event.
   jvmtiError error =
@@ -193,6 +167,7 @@ std::string_view install_now(JNIEnv* env) {
     tools->SetEventCallbacks(&callbacks, sizeof callbacks);
     tools->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_THREAD_START, nullptr);
     problem = edit_classes(&loaders, tools);
+    if (problem.empty()) problem = jvm::edit_libraries(env);
   }
   if (env->ExceptionCheck()) env->ExceptionClear();
   env->PopLocalFrame(nullptr);

@@ -56,13 +56,16 @@ jint JNICALL capture(JNIEnv* env, jclass, jlongArray out) {
 }
 
 // No request is open: those to come do not cause what was scheduled before them.
-jint JNICALL capture_scheduled(JNIEnv* env, jclass, jlongArray out) {
-  HookScope scope;
-  if (!attached()) return kNotExecuting;
+TaskContext of_what_comes_later() {
   TaskContext task = inheritable_task();
   if (task.state == TaskContext::State::kUnknown && g_incoming.active() == 0)
     task.state = TaskContext::State::kNothing;
-  return give(env, task, out);
+  return task;
+}
+
+jint JNICALL capture_scheduled(JNIEnv* env, jclass, jlongArray out) {
+  HookScope scope;
+  return attached() ? give(env, of_what_comes_later(), out) : kNotExecuting;
 }
 
 void JNICALL swap(JNIEnv* env, jclass, jlongArray next, jlongArray previous) {
@@ -108,8 +111,9 @@ constinit std::atomic<jfieldID> g_thread_id{nullptr};
 void JNICALL starting(JNIEnv* env, jclass, jthread thread) {
   HookScope scope;
   const jfieldID id = g_thread_id.load(std::memory_order_acquire);
-  if (thread == nullptr || id == nullptr || !executing()) return;
-  const TaskContext task = inheritable_task();
+  if (thread == nullptr || id == nullptr || !attached()) return;
+  // A caller in the background, of the program's own, has no cause until it takes others' work.
+  const TaskContext task = of_what_comes_later();
   // Threads of a library's pool serve whoever comes.
   if (task.state == TaskContext::State::kUnknown || !called_by_program(kAboveStart)) return;
   const int64_t number = env->GetLongField(thread, id);
@@ -155,6 +159,40 @@ jstring JNICALL field(JNIEnv* env, jclass, jstring carried) {
   return env->NewStringUTF(value);
 }
 
+// --- calls of grpc-java --------------------------------------------------------------------------
+
+// Only where what goes out encrypted is known to lose it again.
+constinit std::atomic<bool> g_grpc_marked{false};
+
+jstring JNICALL grpc_field(JNIEnv* env, jclass helper, jstring carried) {
+  return g_grpc_marked.load(std::memory_order_acquire) ? field(env, helper, carried) : nullptr;
+}
+
+TaskContext task_of(std::string_view value) {
+  TaskContext task;
+  RuntimeField in_process;  // of a call that never came to a socket
+  if (decode_header_value(value, &task.cause)) {
+    task.state = TaskContext::State::kRequest;
+  } else if (decode_runtime_value(value, &in_process) && in_process.cause_known) {
+    task.state = in_process.has_cause ? TaskContext::State::kRequest : TaskContext::State::kNothing;
+    task.cause = in_process.cause;
+  }
+  return task;
+}
+
+jint JNICALL received(JNIEnv* env, jclass, jstring value, jlongArray out) {
+  HookScope scope;
+  if (!executing()) return kNotExecuting;
+  char text[kRuntimeValueSize + 1];
+  const jsize size = value == nullptr ? 0 : env->GetStringUTFLength(value);
+  if (size == 0 || size > static_cast<jsize>(kRuntimeValueSize) ||
+      size != env->GetStringLength(value)) {
+    return kUnknown;
+  }
+  env->GetStringUTFRegion(value, 0, size, text);
+  return give(env, task_of({text, static_cast<size_t>(size)}), out);
+}
+
 template <typename Function>
 void* address(Function* function) {
   return reinterpret_cast<void*>(function);
@@ -179,8 +217,14 @@ bool bind_natives(JNIEnv* env, jclass natives) {
       NATIVE("serveOthers", "()V", serve_others),
       NATIVE("serveExchange", "()V", serve_exchange),
       NATIVE("field", "(Ljava/lang/String;)Ljava/lang/String;", field),
+      NATIVE("grpcField", "(Ljava/lang/String;)Ljava/lang/String;", grpc_field),
+      NATIVE("received", "(Ljava/lang/String;[J)I", received),
   };
   return env->RegisterNatives(natives, methods, static_cast<jint>(std::size(methods))) == JNI_OK;
+}
+
+void mark_grpc_calls() {
+  g_grpc_marked.store(true, std::memory_order_release);
 }
 
 void JNICALL thread_started(jvmtiEnv*, JNIEnv* env, jthread thread) {

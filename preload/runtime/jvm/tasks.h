@@ -11,6 +11,9 @@ namespace filibuster::preload::jvm {
 // Binds filibuster.Natives.
 bool bind_natives(JNIEnv* env, jclass natives);
 
+// From now on calls of grpc-java carry where they are made, and what for.
+void mark_grpc_calls();
+
 // On a new thread, before its first method.
 void JNICALL thread_started(jvmtiEnv* tools, JNIEnv* env, jthread thread);
 // The calling thread has read an incoming request.

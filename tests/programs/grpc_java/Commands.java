@@ -6,7 +6,9 @@ import io.grpc.ManagedChannelBuilder;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +16,6 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -69,25 +70,32 @@ final class Commands {
         }
     }
 
-    /** What came of one call with a stream of answers, in order. */
+    /** What came of one call with a stream of answers, in order. (Not in one of the JDK's queues: who takes from those may
+     * be anybody's worker.) */
     private static final class Answers implements StreamObserver<Number> {
-        private final LinkedBlockingQueue<Object> events = new LinkedBlockingQueue<>();
+        private final Deque<Object> events = new ArrayDeque<>();
+
+        private synchronized void add(Object event) {
+            events.add(event);
+            notifyAll();
+        }
 
         public void onNext(Number number) {
-            events.add(number);
+            add(number);
         }
 
         public void onError(Throwable problem) {
-            events.add(problem);
+            add(problem);
         }
 
         public void onCompleted() {
-            events.add("completed");
+            add("completed");
         }
 
         /** The next answer; null: there are no more. */
-        Number next() throws InterruptedException {
-            Object event = events.poll(2 * SECONDS, TimeUnit.SECONDS);
+        synchronized Number next() throws InterruptedException {
+            while (events.isEmpty()) wait(2000 * SECONDS);
+            Object event = events.remove();
             if (event instanceof Number) return (Number) event;
             if (event instanceof StatusRuntimeException) throw (StatusRuntimeException) event;
             if ("completed".equals(event)) return null;

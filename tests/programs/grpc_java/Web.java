@@ -112,6 +112,12 @@ final class Web {
                 Iterator<String> answers = ClientCalls.blockingServerStreamingCall(channel, Gateway.LIST, CallOptions.DEFAULT, step.message); // site stream
                 return answers.next();
             }
+            case "iterator": {
+                if (step.self) break;
+                // The answers wait in a queue of the JDK.
+                Iterator<String> answers = ClientCalls.blockingServerStreamingCall(channel.newCall(Gateway.LIST, CallOptions.DEFAULT), step.message); // site iterator
+                return answers.next();
+            }
             case "talk": {
                 if (step.self) break;
                 Waiting waiting = new Waiting();

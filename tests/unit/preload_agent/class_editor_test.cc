@@ -68,6 +68,29 @@ TEST(ClassEditor, ReplacesAnArgument) {
                                                               helper_of(recipe.constants.count())));
 }
 
+TEST(ClassEditor, ShowsAnArgument) {
+  ClassRecipe recipe;
+  const Edit edit{kRun, Edit::Kind::kSee, true, 3, {}, kHelper};
+  const Edited out = edited(recipe.file(), {&edit, 1});
+  ASSERT_EQ(out.result.done, 1u);
+  // aload_0, aload 3, invokestatic, nop nop
+  EXPECT_EQ(ClassReader(out.bytes).method().code,
+            with_number({42, 25, 3, 184, 0, 0, 0, 0, 177}, 4, helper_of(recipe.constants.count())));
+}
+
+TEST(ClassEditor, FindsAMethodByTheBeginningOfItsDescriptor) {
+  for (const std::string_view pattern : {"*", "(*", "()V", "()V*"}) {
+    Edit edit = enter();
+    edit.in.descriptor = pattern;
+    EXPECT_EQ(edited(ClassRecipe{}.file(), {&edit, 1}).result.done, 1u) << pattern;
+  }
+  for (const std::string_view pattern : {"", "(I*", "()V)*", "()"}) {
+    Edit edit = enter();
+    edit.in.descriptor = pattern;
+    EXPECT_EQ(edited(ClassRecipe{}.file(), {&edit, 1}).result.done, 0u) << pattern;
+  }
+}
+
 TEST(ClassEditor, MovesWhatNamesPositions) {
   ClassRecipe recipe;
   recipe.stack = 5;

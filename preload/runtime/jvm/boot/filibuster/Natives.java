@@ -20,4 +20,8 @@ public final class Natives {
     public static native void serveExchange();
     /** The field for a request that is made now, or null; `carried`: the application's own, or null. */
     public static native String field(String carried);
+    /** The same for a call of grpc-java, whose transports are known. */
+    public static native String grpcField(String carried);
+    /** The context of a call that came in with this field (may be null). As `capture`. */
+    public static native int received(String field, long[] context);
 }

@@ -21,8 +21,8 @@ public final class Filibuster {
     private Filibuster() {}
 
     /** Of a context: a value of five numbers, written by the natives. */
-    private static final int SIZE = 5;
-    private static final int NOT_EXECUTING = 0;
+    static final int SIZE = 5;
+    static final int NOT_EXECUTING = 0;
     private static final int UNKNOWN = 1;
     private static final long[] NO_CONTEXT = new long[SIZE];
 
@@ -49,7 +49,7 @@ public final class Filibuster {
     // --- what a context is put around -------------------------------------------------------------
 
     /** Null where nothing must be carried: then a task that runs sees nothing either. */
-    private static long[] known() {
+    static long[] known() {
         long[] context = new long[SIZE];
         return Natives.capture(context) > UNKNOWN ? context : null;
     }
@@ -60,13 +60,13 @@ public final class Filibuster {
         return Natives.capture(context) != NOT_EXECUTING ? context : null;
     }
 
-    private static long[] enter(long[] context) {
+    static long[] enter(long[] context) {
         long[] previous = new long[SIZE];
         Natives.swap(context, previous);
         return previous;
     }
 
-    private static void leave(long[] previous) {
+    static void leave(long[] previous) {
         Natives.swap(previous, null);
     }
 
@@ -328,7 +328,7 @@ public final class Filibuster {
 
     // --- ForkJoinTask: forked tasks are objects of their own, remembered by identity ---------------
 
-    private static final class Key extends java.lang.ref.WeakReference<Object> {
+    static final class Key extends java.lang.ref.WeakReference<Object> {
         private final int hash;
 
         Key(Object task, java.lang.ref.ReferenceQueue<Object> queue) {

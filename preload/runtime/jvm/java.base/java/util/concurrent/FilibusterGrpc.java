@@ -1,0 +1,243 @@
+package java.util.concurrent;
+
+import filibuster.Natives;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.ref.ReferenceQueue;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+
+/**
+ * What classes of grpc-java are edited to call (edits.cc). They belong to loaders of the program, maybe to several: here
+ * they are objects, asked by reflection.
+ *
+ * A call is written by an event loop, and maybe made again by a timer. Where it is made and what it is made for travel in
+ * its metadata, from its start to the socket, where the library takes them out. A call that came in has a context, which
+ * all its callbacks run with: our own goes along with that.
+ */
+public final class FilibusterGrpc {
+    private FilibusterGrpc() {}
+
+    private static final String FIELD = "x-filibuster";
+    private static final int RUNTIME_SIZE = 91; // core/protocol/header_field.h kRuntimeValueSize
+    private static final long REQUEST = 2; // TaskContext::State::kRequest
+    private static final int MAX_ANCESTORS = 32;
+    private static final long[] NOTHING = {1, 0, 0, 0, 0}; // TaskContext::State::kNothing
+    private static final MethodHandles.Lookup LOOKUP = MethodHandles.lookup();
+
+    /** May classes of this one's module be asked for what is not public? Before it is edited. */
+    public static boolean ready(Class<?> type) {
+        try {
+            if (!type.getModule().isOpen(type.getPackageName(), FilibusterGrpc.class.getModule())) return false;
+            if (type.getSimpleName().equals("ContextRunnable")) CALLBACKS.get(type).check();
+            return true;
+        } catch (Throwable problem) {
+            return false;
+        }
+    }
+
+    // --- io.grpc.Metadata ------------------------------------------------------------------------
+
+    private static final class Metadata {
+        private final MethodHandle get, put, discard;
+
+        Metadata(Class<?> type) throws ReflectiveOperationException {
+            ClassLoader loader = type.getClassLoader();
+            Class<?> keys = Class.forName("io.grpc.Metadata$Key", false, loader);
+            Class<?> marshallers = Class.forName("io.grpc.Metadata$AsciiMarshaller", false, loader);
+            Object text = type.getField("ASCII_STRING_MARSHALLER").get(null);
+            Object key = keys.getMethod("of", String.class, marshallers).invoke(null, FIELD, text);
+            get = of(type.getMethod("get", keys), key).asType(MethodType.methodType(String.class, Object.class));
+            put = of(type.getMethod("put", keys, Object.class), key)
+                .asType(MethodType.methodType(void.class, Object.class, String.class));
+            discard = of(type.getMethod("discardAll", keys), key).asType(MethodType.methodType(void.class, Object.class));
+        }
+
+        private static MethodHandle of(Method method, Object key) throws IllegalAccessException {
+            method.setAccessible(true);
+            return MethodHandles.insertArguments(LOOKUP.unreflect(method), 1, key);
+        }
+
+        /** The last one counts. */
+        String last(Object headers) throws Throwable {
+            return (String) get.invokeExact(headers);
+        }
+
+        void replace(Object headers, String field) throws Throwable {
+            discard.invokeExact(headers);
+            if (field != null) put.invokeExact(headers, field);
+        }
+    }
+
+    private static final class MetadataClasses extends ClassValue<Metadata> {
+        protected Metadata computeValue(Class<?> type) {
+            try {
+                return new Metadata(type);
+            } catch (ReflectiveOperationException | RuntimeException problem) {
+                return null;
+            }
+        }
+    }
+
+    private static final MetadataClasses METADATA = new MetadataClasses();
+
+    // --- calls that are made ----------------------------------------------------------------------
+
+    /** ClientCallImpl.start, DelayedClientCall.start: on the thread that makes the call, below all interceptors. */
+    public static void start(Object headers) {
+        try {
+            Metadata metadata = METADATA.get(headers.getClass());
+            if (metadata == null) return;
+            String carried = metadata.last(headers);
+            // One that had to wait for its channel is started again when that is ready.
+            if (carried != null && carried.length() == RUNTIME_SIZE) return;
+            String field = Natives.grpcField(carried);
+            if (field != null) metadata.replace(headers, field);
+        } catch (Throwable problem) {
+            // It goes as it is.
+        }
+    }
+
+    /** Netty writes the head of a call. What is encrypted could not be taken out again. */
+    public static void leaving(Object headers, Object scheme) {
+        try {
+            if ("http".equals(String.valueOf(scheme))) return;
+            Metadata metadata = METADATA.get(headers.getClass());
+            String carried = metadata == null ? null : metadata.last(headers);
+            if (carried != null && carried.length() == RUNTIME_SIZE) metadata.replace(headers, null);
+        } catch (Throwable problem) {
+            // As above.
+        }
+    }
+
+    private static final class Callback implements Executor {
+        private final long[] context;
+        private final Executor inner;
+
+        Callback(long[] context, Executor inner) {
+            this.context = context;
+            this.inner = inner;
+        }
+
+        public void execute(Runnable work) {
+            inner.execute(work == null ? null : new Filibuster.Ran(context, work));
+        }
+
+        public String toString() {
+            return inner.toString();
+        }
+    }
+
+    /** ClientCallImpl: what the callbacks of the call run on. They work for who made it. */
+    public static Executor callbacks(Executor executor) {
+        // (Guava's direct executor is recognised by grpc-java.)
+        if (executor == null || executor.getClass().getSimpleName().equals("DirectExecutor")) return executor;
+        long[] context = Filibuster.known();
+        return context == null || (context[0] & 3) != REQUEST ? executor : new Callback(context, executor);
+    }
+
+    /** SynchronizationContext: the channel's own work, done by whichever thread happened to come. */
+    public static void internal(Runnable work) {
+        long[] previous = Filibuster.enter(NOTHING);
+        try {
+            work.run();
+        } finally {
+            Filibuster.leave(previous);
+        }
+    }
+
+    // --- calls that come in -----------------------------------------------------------------------
+
+    private static final ReferenceQueue<Object> gone = new ReferenceQueue<>();
+    private static final ConcurrentHashMap<Filibuster.Key, long[]> contexts = new ConcurrentHashMap<>();
+    private static final ThreadLocal<long[]> received = new ThreadLocal<>();
+
+    /** ServerImpl is told of a call; `serving` follows on the same thread. */
+    public static void received(Object headers) {
+        try {
+            Metadata metadata = METADATA.get(headers.getClass());
+            long[] context = new long[Filibuster.SIZE];
+            if (Natives.received(metadata == null ? null : metadata.last(headers), context) == Filibuster.NOT_EXECUTING) {
+                received.remove();
+            } else {
+                received.set(context);
+            }
+        } catch (Throwable problem) {
+            received.remove();
+        }
+    }
+
+    /** ...and makes the context that its callbacks run with. */
+    public static void serving(Object context) {
+        long[] words = received.get();
+        if (words == null) return;
+        received.remove();
+        for (Object key; (key = gone.poll()) != null; ) contexts.remove(key);
+        contexts.put(new Filibuster.Key(context, gone), words);
+    }
+
+    /** ContextRunnable.run: a callback, of a call that came in or of one that was made for it. */
+    public static void run(Object callback) throws Throwable {
+        Callbacks callbacks = CALLBACKS.get(callback.getClass());
+        long[] context = contexts.isEmpty() ? null : callbacks.contextOf(callback);
+        if (context == null) {
+            callbacks.run.invokeExact(callback);
+            return;
+        }
+        long[] previous = Filibuster.enter(context);
+        try {
+            callbacks.run.invokeExact(callback);
+        } finally {
+            Filibuster.leave(previous);
+        }
+    }
+
+    /** What is asked of io.grpc.internal.ContextRunnable and its io.grpc.Context. */
+    private static final class Callbacks {
+        private MethodHandle run, context, ancestor;
+
+        Callbacks(Class<?> type) {
+            try {
+                while (!type.getName().equals("io.grpc.internal.ContextRunnable")) type = type.getSuperclass();
+                Method method = type.getDeclaredMethod("runInContext");
+                method.setAccessible(true);
+                run = LOOKUP.unreflect(method).asType(MethodType.methodType(void.class, Object.class));
+                Field field = type.getDeclaredField("context");
+                context = getter(field);
+                // The context of a call is cancellable; those that are derived from it know it.
+                ancestor = getter(field.getType().getDeclaredField("cancellableAncestor"));
+            } catch (ReflectiveOperationException | RuntimeException problem) {
+                // Without a field: not known. Without the method: not edited.
+            }
+        }
+
+        private static MethodHandle getter(Field field) throws IllegalAccessException {
+            field.setAccessible(true);
+            return LOOKUP.unreflectGetter(field).asType(MethodType.methodType(Object.class, Object.class));
+        }
+
+        void check() {
+            if (run == null) throw new IllegalStateException();
+        }
+
+        long[] contextOf(Object callback) throws Throwable {
+            if (context == null) return null;
+            Object at = (Object) context.invokeExact(callback);
+            for (int i = 0; at != null && i < MAX_ANCESTORS; ++i) {
+                long[] words = contexts.get(new Filibuster.Key(at, null));
+                if (words != null || ancestor == null) return words;
+                at = (Object) ancestor.invokeExact(at);
+            }
+            return null;
+        }
+    }
+
+    private static final class CallbackClasses extends ClassValue<Callbacks> {
+        protected Callbacks computeValue(Class<?> type) {
+            return new Callbacks(type);
+        }
+    }
+
+    private static final CallbackClasses CALLBACKS = new CallbackClasses();
+}
