@@ -31,13 +31,16 @@ find_cc   = $(sort $(shell find $(1) -name '*.cc' 2>/dev/null))
 CORE_SRC    := $(call find_cc,core)
 PRELOAD_SRC := $(call find_cc,preload)
 DAEMON_SRC  := $(filter-out daemon/main.cc,$(call find_cc,daemon))
+ANALYSIS_SRC := $(call find_cc,analysis)
 CLI_SRC     := $(filter-out cli/main.cc,$(call find_cc,cli))
 UNIT_SRC    := $(call find_cc,tests/unit)
 objects      = $(patsubst %.cc,$(BUILD)/obj/%.o,$(1))
 LLHTTP_OBJ  := $(BUILD)/obj/llhttp/api.o $(BUILD)/obj/llhttp/http.o $(BUILD)/obj/llhttp/llhttp.o
 
 DAEMON_LIBS := $(NGHTTP2) -lprotobuf -lcpp-httplib -lsqlite3 -ldw -lelf -liberty -lpthread
-CLI_LIBS    := $(NGHTTP2) -lcpp-httplib -lpthread
+# Of the analysis static: `filibuster was-fault-injected` starts often, and loading them takes longer than it.
+ANALYSIS_LIBS := -l:libyaml-cpp.a -l:libprotobuf.a
+CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lpthread
 
 # What `run --coverage` brings into services, and what reads their data at the end.
 COVERAGE_DIR   := $(BUILD)/lib/filibuster/coverage
@@ -112,10 +115,13 @@ $(BUILD)/lib/libdaemon.a: $(call objects,$(DAEMON_SRC))
 $(BUILD)/lib/libcli.a: $(call objects,$(CLI_SRC))
 	@mkdir -p $(@D)
 	rm -f $@ && ar rcs $@ $^
+$(BUILD)/lib/libanalysis.a: $(call objects,$(ANALYSIS_SRC))
+	@mkdir -p $(@D)
+	rm -f $@ && ar rcs $@ $^
 $(BUILD)/bin/filibusterd: $(call objects,daemon/main.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
-$(BUILD)/bin/filibuster: $(call objects,cli/main.cc) $(BUILD)/lib/libcli.a $(BUILD)/lib/libcore.a
+$(BUILD)/bin/filibuster: $(call objects,cli/main.cc) $(BUILD)/lib/libcli.a $(BUILD)/lib/libanalysis.a $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(CLI_LIBS)
 
@@ -125,15 +131,15 @@ UNIT_preload_agent := $(filter-out preload/hooks/% preload/memory/standard_libra
 UNIT_DIRS := $(sort $(foreach f,$(UNIT_SRC),$(word 3,$(subst /, ,$(f)))))
 UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/tests/unit_%)
 define unit_rule
-$(BUILD)/tests/unit_$(1): $$(call objects,$$(filter tests/unit/$(1)/%,$$(UNIT_SRC)) $$(UNIT_$(1))) $$(BUILD)/lib/libdaemon.a $$(BUILD)/lib/libcli.a $$(BUILD)/lib/libcore.a
+$(BUILD)/tests/unit_$(1): $$(call objects,$$(filter tests/unit/$(1)/%,$$(UNIT_SRC)) $$(UNIT_$(1))) $$(BUILD)/lib/libcli.a $$(BUILD)/lib/libanalysis.a $$(BUILD)/lib/libdaemon.a $$(BUILD)/lib/libcore.a
 	@mkdir -p $$(@D)
-	$$(CXX) $$(OPT) $$(SANFLAGS) -o $$@ $$^ -lgtest -lgtest_main $$(DAEMON_LIBS)
+	$$(CXX) $$(OPT) $$(SANFLAGS) -o $$@ $$^ -lgtest -lgtest_main -l:libyaml-cpp.a $$(DAEMON_LIBS)
 endef
 $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 
 # --- one door ---------------------------------------------------------------------------------
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
-  nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libprotobuf-dev libcpp-httplib-dev libxxhash-dev \
+  nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libxxhash-dev \
   python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java
 TEST_PACKAGES := libgtest-dev python3-pytest python3-pytest-xdist gunicorn nginx-light curl wrk redis-server procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop rustc binutils \
@@ -257,8 +263,8 @@ $(addprefix $(PURCHASE)/,gateway order pricing): %: %.o $(PURCHASE)/shop.pb.o $(
 corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $(BUILD)/corpus/mailchimp/UnitTests.class $(addprefix $(PURCHASE)/,gateway order pricing)  ## build the example applications that need it
 
 # --- the rest ---------------------------------------------------------------------------------
-compile_commands.json: Makefile $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(CLI_SRC)
-	@{ echo '['; sep=''; for f in $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc $(CLI_SRC) cli/main.cc $(UNIT_SRC); do \
+compile_commands.json: Makefile $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(ANALYSIS_SRC) $(CLI_SRC)
+	@{ echo '['; sep=''; for f in $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc $(ANALYSIS_SRC) $(CLI_SRC) cli/main.cc $(UNIT_SRC); do \
 	  printf '%s{"directory":"%s","file":"%s","command":"$(CXX) -I. -isystem /usr/share/include -std=c++20 $(WARN) -c %s"}' "$$sep" "$(CURDIR)" "$$f" "$$f"; \
 	  sep=','; done; echo ']'; } > $@
 

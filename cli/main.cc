@@ -20,8 +20,8 @@ namespace filibuster::cli {
 namespace {
 
 constexpr const Verb* kVerbs[] = {&kRunVerb,    &kReplayVerb,           &kTraceVerb,
-                                  &kLintVerb,   &kWasFaultInjectedVerb, &kDoctorVerb,
-                                  &kDaemonVerb, &kVersionVerb};
+                                  &kLintVerb,   &kAnalyzeVerb,          &kWasFaultInjectedVerb,
+                                  &kDoctorVerb, &kDaemonVerb,           &kVersionVerb};
 
 // "'foo' is not a verb of filibuster ..." if the first word, which options may precede, is none.
 std::string unknown_verb(const std::vector<std::string>& own) {

@@ -33,7 +33,7 @@ struct Verb {
   Work (*declare)(CLI::App& app);
 };
 
-extern const Verb kRunVerb, kReplayVerb, kTraceVerb, kLintVerb, kWasFaultInjectedVerb, kDoctorVerb,
+extern const Verb kRunVerb, kReplayVerb, kTraceVerb, kLintVerb, kAnalyzeVerb, kWasFaultInjectedVerb, kDoctorVerb,
     kDaemonVerb, kVersionVerb;
 
 // Writes "filibuster: message" to stderr and returns `code`.

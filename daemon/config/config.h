@@ -50,6 +50,8 @@ struct ServiceConfig {
   bool third_party = false;                   // carries no agent, never gets our header
   bool ignored = false;                       // "interpose": false (a database)
   enum class Restart { kNever, kCrash, kEach } restart = Restart::kCrash;
+  // What `filibuster analyze` reads of it, absolute: files and folders, and documents.
+  std::vector<std::string> sources, openapi, proto;
 };
 
 struct TestConfig {

@@ -301,6 +301,17 @@ constexpr Key<FaultRule> kRuleKeys[] = {
        }
        for (const SourceNode& child : node.children) read_fault(reader, child, &out->inject);
      }},
+    // Why the rule is there, for people: `filibuster analyze` writes it. The search takes no notice.
+    {"evidence", false,
+     [](Reader& reader, const SourceNode& node, FaultRule*) {
+       if (node.kind == Kind::kString) return;
+       if (node.kind != Kind::kArray) {
+         reader.error(node.offset, "'evidence': expected text, or an array of texts, found " +
+                                       std::string(kind_name(node.kind)));
+         return;
+       }
+       for (const SourceNode& child : node.children) (void)reader.text(child, "'evidence'");
+     }},
 };
 
 }  // namespace

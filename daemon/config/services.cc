@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include "daemon/config/sections.h"
 
@@ -110,6 +111,30 @@ void read_ready(Reader& reader, const SourceNode& node, ServiceDraft* out) {
       "output\"}, with 'timeout' and 'port' if needed");
 }
 
+// A path, or a list of them.
+template <std::vector<std::string> ServiceConfig::*member>
+void read_paths(Reader& reader, const SourceNode& node, ServiceDraft* out) {
+  const std::string what = "'" + node.key + "'";
+  const auto add = [&](const SourceNode& one) {
+    const auto text = reader.text(one, what);
+    if (!text) return;
+    if (text->empty()) {
+      reader.error(one.offset, what + ": a path is empty");
+      return;
+    }
+    const std::filesystem::path path =
+        std::filesystem::path(out->draft->config.directory) / *text;
+    (out->service.*member).push_back(path.lexically_normal().string());
+  };
+  if (node.kind == Kind::kString) return add(node);
+  if (node.kind != Kind::kArray) {
+    reader.error(node.offset, what + ": expected a path, or an array of paths, found " +
+                                  std::string(kind_name(node.kind)));
+    return;
+  }
+  for (const SourceNode& child : node.children) add(child);
+}
+
 constexpr std::string_view kRestartWords[] = {"never", "crash", "each"};
 
 constexpr Key<ServiceDraft> kServiceKeys[] = {
@@ -159,6 +184,9 @@ constexpr Key<ServiceDraft> kServiceKeys[] = {
          out->service.restart = static_cast<ServiceConfig::Restart>(*word);
        }
      }},
+    {"sources", false, read_paths<&ServiceConfig::sources>},
+    {"openapi", false, read_paths<&ServiceConfig::openapi>},
+    {"proto", false, read_paths<&ServiceConfig::proto>},
 };
 
 void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {

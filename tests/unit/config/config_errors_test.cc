@@ -272,5 +272,12 @@ TEST(ConfigErrors, MessagesCannotSteerATerminal) {
   EXPECT_NE(errors.find("a?[2Jb"), std::string::npos) << errors;
 }
 
+TEST(ConfigErrors, OfWhatAnalysisReads) {
+  expect_error(with_service(R"(, "sources": 3)"), "2:43", "expected a path, or an array of paths");
+  expect_error(with_service(R"(, "openapi": [""])"), "2:44", "a path is empty");
+  expect_error(with(R"("faults": [{"inject": 404, "evidence": 3}])"), "2:40",
+               "'evidence': expected text, or an array of texts, found a number");
+}
+
 }  // namespace
 }  // namespace filibuster

@@ -209,6 +209,31 @@ Texts grpc_faults(const Config& config, const std::string& path) {
   return texts(faults_for(config, "gateway", "cart", "POST", path, true));
 }
 
+TEST(Config, WhatAnalysisReadsBeginsAtTheConfiguration) {
+  const ParsedConfig parsed = parse_config(R"({"version": 1, "tests": [{"name": "t", "command": "true"}],
+      "services": [{"name": "a", "sources": ["src", "/abs/x.py"], "openapi": "../api.yaml", "proto": []}]})",
+                                           "f.json", "/d/e");
+  ASSERT_TRUE(parsed.errors.empty());
+  const ServiceConfig& service = parsed.config.services[0];
+  EXPECT_EQ(service.sources, (std::vector<std::string>{"/d/e/src", "/abs/x.py"}));
+  EXPECT_EQ(service.openapi, std::vector<std::string>{"/d/api.yaml"});
+  EXPECT_TRUE(service.proto.empty());
+}
+
+TEST(FaultRules, EvidenceIsForPeopleAlone) {
+  const auto faults = [](const std::string& evidence) {
+    const ParsedConfig parsed =
+        parse_config(R"({"version": 1, "tests": [{"name": "t", "command": "true"}],
+            "faults": [{"on": {"service": "a"}, "inject": [404])" +
+                         evidence + "}]}",
+                     "f.json", "/d");
+    EXPECT_TRUE(parsed.errors.empty());
+    return faults_for(parsed.config, "b", "a", "GET", "/");
+  };
+  EXPECT_EQ(faults(R"(, "evidence": "app.py:3")"), faults(""));
+  EXPECT_EQ(faults(R"(, "evidence": ["app.py:3", ""])"), faults(""));
+}
+
 TEST(FaultRules, TheDefaultSetIsThatOfTheProtocol) {
   EXPECT_EQ(grpc_faults(with(""), "/shop.CartService/GetCart"),
             (Texts{"grpc:UNAVAILABLE", "grpc:DEADLINE_EXCEEDED", "grpc:INTERNAL",

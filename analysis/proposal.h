@@ -1,0 +1,47 @@
+// From what speaks for the faults of each service to rules of the configuration.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "analysis/scan.h"
+
+namespace filibuster::analysis {
+
+enum class Protocol : uint8_t { kUnknown, kHttp, kGrpc, kBoth };
+
+// All that is known of one service.
+struct ServiceFacts {
+  std::string name;
+  Protocol protocol = Protocol::kUnknown;
+  bool looked_at = false;              // there was something that could have named a status
+  std::vector<Evidence> evidence;      // of documents, sources and observations
+  std::vector<Endpoint> endpoints;     // that it is known to serve
+  std::vector<std::string> looked_in;  // "Flask (users.py:12)", "users.py", "openapi.yaml"
+  std::vector<std::string> passed_on;  // places that pass statuses of others on
+  std::vector<std::string> remarks;    // what was skipped, and why
+};
+
+struct ProposedRule {
+  std::string service;
+  Endpoint on;
+  std::vector<std::string> inject;    // texts of faults: "refused", "status:404"
+  std::vector<std::string> evidence;  // "status:404: users.py:31: ..."
+};
+
+struct ServiceProposal {
+  const ServiceFacts* facts = nullptr;
+  bool is_default = false;  // nothing speaks for anything else than the default set
+  std::vector<ProposedRule> rules;
+};
+
+// Rules in the order in which they have to be read. `facts` must outlive the result.
+std::vector<ServiceProposal> propose(const std::vector<ServiceFacts>& facts);
+
+// The value of `faults`.
+nlohmann::ordered_json to_json(const std::vector<ServiceProposal>& proposals);
+// For people: a table for each service.
+std::string to_text(const std::vector<ServiceProposal>& proposals);
+
+}  // namespace filibuster::analysis

@@ -1,0 +1,60 @@
+// One source file, as the lexical look sees it: its tokens, and the functions and classes in it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/tokens.h"
+
+namespace filibuster::analysis {
+
+// A function, or a class. Places are indexes of tokens; `end` is the first one behind it.
+struct Definition {
+  std::string_view name;
+  bool is_class = false;
+  bool outermost = false;  // in no other function or class
+  bool decorated = false;  // a decorator or an annotation stands before it: somebody else calls it
+  uint32_t begin = 0, end = 0;                  // with its decorators
+  uint32_t parameters = 0, parameters_end = 0;  // the tokens between the parentheses; 0, 0: none
+  uint32_t body = 0;                            // its first token behind the head
+};
+
+struct Source {
+  std::string path;  // as it is shown
+  Language language = Language::kNone;
+  std::string text;
+  std::vector<Token> tokens;            // of `text`
+  std::vector<uint32_t> partner;        // of brackets (match_brackets)
+  std::vector<Definition> definitions;  // in the order of their beginning
+
+  // The token `ahead` of `at`; a token that is nothing where there is none.
+  const Token& token(size_t at) const;
+  bool is(size_t at, std::string_view wanted) const { return token(at).is(wanted); }
+  // The source line, without the space around it, at most `most` bytes.
+  std::string line_text(uint32_t line, size_t most = 100) const;
+  // The innermost definition around a token that `wanted` accepts, or null.
+  template <typename Wanted>
+  const Definition* around(uint32_t at, Wanted wanted) const {
+    const Definition* found = nullptr;
+    for (const Definition& one : definitions) {
+      if (one.begin > at) break;
+      if (at < one.end && wanted(one)) found = &one;
+    }
+    return found;
+  }
+};
+
+// Not movable: tokens view the text.
+std::unique_ptr<const Source> read_source(std::string path, std::string text);
+
+// What stands between the brackets at `open`, cut at the commas of its level: begin and end of
+// each.
+struct Span {
+  uint32_t begin = 0, end = 0;
+  uint32_t size() const { return end - begin; }
+};
+std::vector<Span> arguments_of(const Source& source, uint32_t open);
+
+}  // namespace filibuster::analysis

@@ -1,0 +1,49 @@
+// Finds and reads the sources of a service: a folder and what is below it, or a program and what it
+// imports.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/scan.h"
+#include "core/result.h"
+
+namespace filibuster::cli {
+
+// Each file is read once, however many services have it.
+class SourceFiles {
+ public:
+  // Paths are shown relative to `base` where they are below it.
+  explicit SourceFiles(std::string base) : base_(std::move(base)) {}
+
+  struct Found {
+    analysis::ServiceSources sources;
+    std::vector<std::string> remarks;  // what was skipped, and why
+    std::string shown;  // "users.py and 2 files that it imports", "12 files in users"
+  };
+  // A folder with everything below it, or single files, all of which count.
+  Result<Found> below(const std::vector<std::string>& paths);
+  // The program that `words`, a command, starts in `directory`, and what it imports; else the
+  // folder of the service: that of its program where this is below `directory`, else `directory`.
+  Result<Found> of_command(const std::vector<std::string>& words, const std::string& directory);
+
+  std::string shown(const std::string& path) const;
+
+ private:
+  struct Skipped {
+    std::map<std::string, std::vector<std::string>> by_reason;
+  };
+  std::shared_ptr<const analysis::Source> read(const std::string& path, Skipped* skipped);
+  void walk(const std::string& folder, std::set<std::string>* files, Skipped* skipped) const;
+  void follow(const std::string& path, const analysis::Source& source,
+              std::vector<std::string>* next) const;
+  static void remark(const Skipped& skipped, std::vector<std::string>* out);
+
+  std::string base_;
+  std::map<std::string, std::shared_ptr<const analysis::Source>> read_;
+};
+
+}  // namespace filibuster::cli
