@@ -29,7 +29,10 @@ GRPC_PROGRAMS := $(BUILD)/tests/programs/grpc_matrix
 $(BUILD)/tests/java/%.class: tests/programs/java/%.java
 	@mkdir -p $(@D)
 	$(JDK)/bin/javac -nowarn -g:source,lines -d $(@D) $<
-JAVA_PROGRAMS := $(patsubst tests/programs/java/%.java,$(BUILD)/tests/java/%.class,$(wildcard tests/programs/java/*.java))
+JAVA_PROGRAMS := $(patsubst tests/programs/java/%.java,$(BUILD)/tests/java/%.class,$(wildcard tests/programs/java/*.java)) $(BUILD)/tests/java/early_agent.jar
+$(BUILD)/tests/java/early_agent.jar: $(BUILD)/tests/java/EarlyAgent.class
+	printf 'Premain-Class: EarlyAgent\n' > $(@D)/early_agent.mf
+	$(JDK)/bin/jar cfm $@ $(@D)/early_agent.mf -C $(@D) EarlyAgent.class
 
 # gRPC in C++ and Python, from one interface.
 CALLS := $(BUILD)/tests/http2

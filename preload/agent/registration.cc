@@ -270,7 +270,12 @@ Attachment* attach() {
   const uint64_t generation = page->generation.load(std::memory_order_acquire);
   if (generation == 0) return nullptr;
   Attachment* a = current(generation);
-  return a != nullptr ? a : register_with(page, generation);
+  if (a == nullptr) return register_with(page, generation);
+  if (g_runtimes_postponed.load(std::memory_order_relaxed) && !t_state.registering &&
+      own_process() && g_runtimes_postponed.exchange(false, std::memory_order_relaxed)) {
+    install_runtimes();
+  }
+  return a;
 }
 
 Attachment* attach_executing(uint32_t* execution, uint64_t* now) {

@@ -16,6 +16,12 @@ std::span<const TaskReader* const> readers() {
 
 }  // namespace
 
+constinit std::atomic<bool> g_runtimes_postponed{false};
+
+void postpone_runtimes() {
+  g_runtimes_postponed.store(true, std::memory_order_relaxed);
+}
+
 void install_runtimes() {
   for (const TaskReader* reader : readers()) {
     const std::string_view problem = reader->install();

@@ -1,6 +1,7 @@
 // The runtimes that have a helper: one row each in runtimes.cc.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <string_view>
 
@@ -9,7 +10,7 @@
 namespace filibuster::preload {
 
 struct TaskReader {
-  // Once per registration, on a thread of the host, outside every lock: installs the helper if this
+  // Once per registration (or again, where it was postponed), on a thread of the host, outside every lock: installs the helper if this
   // process runs the runtime. What the report must say if that did not work; empty: it did, or there
   // is no such runtime here.
   std::string_view (*install)();
@@ -27,6 +28,9 @@ extern const TaskReader kCpythonTasks;  // cpython/helper.cc
 extern const TaskReader kJvmTasks;  // jvm/jvm.cc
 
 void install_runtimes();
+// Of install(): the runtime is still starting. install_runtimes() is called again by the next hook.
+void postpone_runtimes();
+extern std::atomic<bool> g_runtimes_postponed;
 TaskContext pull_task();
 void tell_runtimes(const RpcContext& incoming, bool multiplexed);
 

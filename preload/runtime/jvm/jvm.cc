@@ -177,10 +177,12 @@ std::string_view install_now(JNIEnv* env) {
 // Postponed, and tried again when a request is read, while the machine starts or where this thread
 // is not Java's.
 std::string_view install() {
-  if (g_state.load(std::memory_order_acquire) != State::kWaiting || !jvm::find() ||
-      jvm::is_attach_listener()) {
+  if (g_state.load(std::memory_order_acquire) != State::kWaiting) return {};
+  if (!jvm::find()) {
+    if (jvm::is_being_created()) postpone_runtimes();
     return {};
   }
+  if (jvm::is_attach_listener()) return {};
   JNIEnv* env = jvm::of_thread();
   if (env == nullptr || jvm::tools() == nullptr) return {};
   State expected = State::kWaiting;

@@ -15,6 +15,9 @@ namespace {
 using CreatedVms = jint (*)(JavaVM**, jsize, jsize*);
 
 constinit std::atomic<JavaVM*> g_vm{nullptr};
+// Set where the library is HotSpot's and the machine is still being created: an agent of the
+// program (-javaagent) that uses the network in its `premain` has us meet it there.
+constinit std::atomic<CreatedVms> g_created_vms{nullptr};
 constinit std::atomic<jvmtiEnv*> g_tools{nullptr};
 constinit std::atomic<bool> g_creating{false};
 
@@ -28,6 +31,14 @@ int note_libjvm(dl_phdr_info* info, size_t, void* out) {
   return 1;
 }
 
+bool is_created(CreatedVms created) {
+  JavaVM* vm = nullptr;
+  jsize count = 0;
+  if (created(&vm, 1, &count) != JNI_OK || count < 1) return false;
+  g_vm.store(vm, std::memory_order_release);
+  return true;
+}
+
 }  // namespace
 
 bool is_attach_listener() {
@@ -37,30 +48,34 @@ bool is_attach_listener() {
 }
 
 bool known() {
-  return g_vm.load(std::memory_order_acquire) != nullptr;
+  if (g_vm.load(std::memory_order_acquire) != nullptr) return true;
+  const CreatedVms created = g_created_vms.load(std::memory_order_acquire);
+  return created != nullptr && is_created(created);
+}
+
+bool is_being_created() {
+  return g_vm.load(std::memory_order_acquire) == nullptr &&
+         g_created_vms.load(std::memory_order_acquire) != nullptr;
 }
 
 bool find() {
-  if (g_vm.load(std::memory_order_acquire) != nullptr) return true;
+  if (known()) return true;
   const char* path = nullptr;
   dl_iterate_phdr(note_libjvm, &path);
   if (path == nullptr) return false;
   void* library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return false;
   const auto created = reinterpret_cast<CreatedVms>(dlsym(library, "JNI_GetCreatedJavaVMs"));
-  const bool hotspot = dlsym(library, "gHotSpotVMStructs") != nullptr;
-  JavaVM* vm = nullptr;
-  jsize count = 0;
-  if (created == nullptr || !hotspot || created(&vm, 1, &count) != JNI_OK || count < 1)
-    return false;
-  g_vm.store(vm, std::memory_order_release);
-  return true;
+  if (created == nullptr || dlsym(library, "gHotSpotVMStructs") == nullptr) return false;
+  g_created_vms.store(created, std::memory_order_release);
+  return is_created(created);
 }
 
 JNIEnv* of_thread() {
+  if (!known()) return nullptr;
   JavaVM* vm = g_vm.load(std::memory_order_acquire);
   void* env = nullptr;
-  if (vm == nullptr || vm->GetEnv(&env, JNI_VERSION_9) != JNI_OK) return nullptr;
+  if (vm->GetEnv(&env, JNI_VERSION_9) != JNI_OK) return nullptr;
   return static_cast<JNIEnv*>(env);
 }
 

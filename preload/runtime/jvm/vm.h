@@ -16,8 +16,10 @@ namespace filibuster::preload::jvm {
 
 // Looks for it: cheap, takes the loader's lock. False: there is none (yet).
 bool find();
-// find() has been true.
+// find() has been true, or would be now: while the machine is being created find() sees it only.
 bool known();
+// find() saw it, and it is not ready yet: its main thread starts it, or an agent of the program.
+bool is_being_created();
 // The one thread of HotSpot that uses a stream socket outside native code: its state would be
 // damaged by a call into the machine.
 bool is_attach_listener();

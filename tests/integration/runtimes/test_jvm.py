@@ -119,7 +119,8 @@ def test_call_sites_are_told_apart_to_file_and_line(matrix, kind):
 # --- machines and servers of other kinds ------------------------------------------------------------
 
 FLAGS = ["-XX:+DisableAttachMechanism", "-Xint", "-XX:+UseSerialGC",
-         "-XX:+UnlockDiagnosticVMOptions -XX:+BytecodeVerificationLocal -Xcheck:jni"]
+         "-XX:+UnlockDiagnosticVMOptions -XX:+BytecodeVerificationLocal -Xcheck:jni",
+         f"-javaagent:{BUILD}/tests/java/early_agent.jar"]
 FEW = ["blocking", "send", "chain", "pool", "supply", "self"]
 
 
