@@ -163,25 +163,40 @@ void OwnedProcesses::add(const std::string& name, const Process& process) {
   write();
 }
 
+// Without a write: its pid and start time are nobody's any more, and the next one to start writes.
 void OwnedProcesses::remove(pid_t pid) {
   std::erase_if(rows_, [&](const Row& row) { return row.pid == pid; });
-  write();
 }
 
+// Best effort: without it a killed daemon's processes must be ended by hand. In place, since this
+// happens in every execution: within a page (which a kill does not interrupt), and blanks in place
+// of what was longer.
 void OwnedProcesses::write() {
+  constexpr size_t kPage = 4096;
   nlohmann::json rows = nlohmann::json::array();
   for (const Row& row : rows_) {
     rows.push_back({{"name", row.name}, {"pid", row.pid}, {"start_time", row.start_time}});
   }
   static const std::string boot = boot_id();
-  // Best effort: without it a killed daemon's processes must be ended by hand.
-  (void)write_file(path_, dump_json({{"version", 1}, {"boot", boot}, {"processes", rows}})).ok();
+  std::string text = dump_json({{"version", 1}, {"boot", boot}, {"processes", rows}});
+  const size_t size = text.size();
+  if (size > kPage || written_ > kPage) {
+    written_ = write_file(path_, text).ok() ? size : kPage + 1;
+    return;
+  }
+  if (size < written_) text.resize(written_, ' ');
+  const int fd = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  if (pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()))
+    written_ = text.size();
+  close(fd);
 }
 
 std::vector<std::string> OwnedProcesses::end_leftovers() {
   std::vector<std::string> ended;
   const auto text = read_file(path_);
   if (!text) return ended;
+  written_ = text.value().size();
   const auto json = nlohmann::json::parse(text.value(), nullptr, false);
   if (!json.is_object() || json.value("boot", "") != boot_id()) return ended;
   for (const auto& row : json.value("processes", nlohmann::json::array())) {

@@ -80,6 +80,7 @@ class OwnedProcesses {
   };
   std::string path_;
   std::vector<Row> rows_;
+  size_t written_ = 0;  // bytes of the file; above a page: not known, or too long to write in place
 };
 
 // Writes a file in one step: a reader sees the old text or the new one. 0600.

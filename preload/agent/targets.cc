@@ -1,4 +1,5 @@
 // Names of addresses, and the addresses that this process listens on.
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -6,6 +7,7 @@
 
 #include "preload/agent/address.h"
 #include "preload/agent/agent.h"
+#include "preload/agent/open_descriptors.h"
 #include "preload/agent/plan.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/agent/state.h"
@@ -28,6 +30,24 @@ void emit_listen(Attachment* attachment, const sockaddr* address, socklen_t size
     event.path = std::string_view(text, length).substr(kScheme);
   }
   emit(attachment, EventType::kListen, current_execution(), now_ns(), event);
+}
+
+void report_if_listening(Attachment* attachment, int fd) {
+  int listening = 0;
+  socklen_t size = sizeof listening;
+  if (raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) != 0 ||
+      listening == 0)
+    return;
+  int type = 0;
+  size = sizeof type;
+  if (raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 ||
+      type != SOCK_STREAM)
+    return;
+  sockaddr_storage address;
+  size = sizeof address;
+  if (raw_syscall(SYS_getsockname, fd, &address, &size) != 0) return;
+  if (size > sizeof address) size = sizeof address;
+  emit_listen(attachment, reinterpret_cast<const sockaddr*>(&address), size);
 }
 
 }  // namespace
@@ -63,24 +83,19 @@ void report_listen(const sockaddr* address, socklen_t size) {
 // Sockets that listened before there was a session, that the parent opened before it forked, or
 // that came through exec. The low descriptors are enough: programs listen first.
 void report_listening_sockets(Attachment* attachment) {
-  constexpr int kMost = 1024;
-  for (int fd = 0; fd < kMost; ++fd) {
-    int listening = 0;
-    socklen_t size = sizeof listening;
-    if (raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) != 0 ||
-        listening == 0)
-      continue;
-    int type = 0;
-    size = sizeof type;
-    if (raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 ||
-        type != SOCK_STREAM)
-      continue;
-    sockaddr_storage address;
-    size = sizeof address;
-    if (raw_syscall(SYS_getsockname, fd, &address, &size) != 0) continue;
-    if (size > sizeof address) size = sizeof address;
-    emit_listen(attachment, reinterpret_cast<const sockaddr*>(&address), size);
-  }
+  // thread-self: threads may have unshared their descriptor table.
+  const long directory = raw_syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/fd",
+                                     O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  const bool known =
+      directory >= 0 &&
+      for_each_open_descriptor(static_cast<int>(directory), [&](int fd, const char*) {
+        report_if_listening(attachment, fd);
+        return true;
+      });
+  if (directory >= 0) raw_syscall(SYS_close, directory);
+  if (known) return;
+  constexpr int kMost = 1024;  // without /proc (a chroot): those that most programs have
+  for (int fd = 0; fd < kMost; ++fd) report_if_listening(attachment, fd);
 }
 
 }  // namespace filibuster::preload

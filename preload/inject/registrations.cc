@@ -7,18 +7,11 @@
 #include <string_view>
 
 #include "preload/agent/agent.h"
+#include "preload/agent/open_descriptors.h"
 #include "preload/inject/raw.h"
 
 namespace filibuster::preload {
 namespace {
-
-struct Dirent64 {
-  uint64_t inode;
-  int64_t offset;
-  unsigned short size;
-  unsigned char type;
-  char name[1];
-};
 
 // The number after `label` in `line` in the given base; false if it is not there.
 bool field(std::string_view line, std::string_view label, int base, uint64_t* out) {
@@ -125,30 +118,18 @@ class FdinfoReader {
   bool full_ = false;
 };
 
-// Calls `visit(number, name, link target)` for every descriptor of the process but `directory`.
+// Calls `visit(number, name, link target)` for every descriptor of the process but `directory`; what
+// it returns, other than nullptr, ends the walk.
 template <typename Visit>
 const char* for_each_descriptor(int directory, Visit visit) {
-  raw::call(SYS_lseek, directory, 0, SEEK_SET);
-  alignas(Dirent64) char entries[2048];
-  for (;;) {
-    const long n = raw::call(SYS_getdents64, directory, raw::address_of(entries), sizeof entries);
-    if (n < 0) return "/proc/self/fd is not readable";
-    if (n == 0) return nullptr;
-    for (long at = 0; at < n;) {
-      const auto* entry = reinterpret_cast<const Dirent64*>(entries + at);
-      at += entry->size;
-      int number = 0;
-      const char* c = entry->name;
-      for (; *c >= '0' && *c <= '9'; ++c) number = number * 10 + (*c - '0');
-      if (c == entry->name || *c != 0 || number == directory) continue;
-      char target[64];
-      const long length = raw::read_link_at(directory, entry->name, target, sizeof target);
-      if (length <= 0) continue;  // closed meanwhile
-      const char* problem =
-          visit(number, entry->name, std::string_view(target, static_cast<size_t>(length)));
-      if (problem != nullptr) return problem;
-    }
-  }
+  const char* problem = nullptr;
+  const bool readable = for_each_open_descriptor(directory, [&](int number, const char* name) {
+    char target[64];
+    const long length = raw::read_link_at(directory, name, target, sizeof target);
+    if (length > 0) problem = visit(number, name, {target, static_cast<size_t>(length)});
+    return problem == nullptr;  // (no link: closed meanwhile)
+  });
+  return readable ? problem : "/proc/self/fd is not readable";
 }
 
 }  // namespace

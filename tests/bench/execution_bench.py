@@ -1,18 +1,20 @@
 #!/usr/bin/python3
-"""What an execution of cinema-1 costs beside its plain functional test.
+"""What an execution of an example application costs beside its plain functional test.
 
 In every round: the plain functional test against services that are up and not preloaded, twice (the
-second is the control), and one exploration of cinema-1, of which the median execution counts: the
-time from one execution's report to the next, so scheduling, the store, the plan, the barrier and quiescence are
-in it. The timeouts are elapsed at once where the wait is visible, so no execution really waits; the
-reference execution and the first one (whose start is not reported) are left out.
-Options: --rounds N (at least 30 for a verdict), --build DIR. Exit code 1 if the ratio's lower end
-is above 1.1.
+second is the control), and one exploration, of which the time from one execution's report to the next
+counts: scheduling, the store, the plan, the barrier and quiescence are in it. The timeouts are elapsed
+at once where the wait is visible, so no execution really waits; the reference execution and the first
+one (whose start is not reported) are left out.
+Options: --application NAME of corpus/ (cinema-1), --executions N of each exploration (0: all of them),
+--rounds N (at least 30 for a verdict), --build DIR. Exit code 1 if the ratio's lower end is above 1.1.
 """
 import argparse
 import json
 import os
 import pathlib
+import re
+import shlex
 import socket
 import statistics
 import subprocess
@@ -23,9 +25,7 @@ import time
 import stats
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-CINEMA = REPOSITORY / "corpus" / "cinema-1"
-PYTHON = "/usr/bin/python3"
-TESTS_A_ROUND = 9  # as many as an exploration gives
+TESTS_A_ROUND = 9
 
 
 def free_port():
@@ -46,64 +46,81 @@ def wait_for(port):
             time.sleep(0.05)
 
 
-def start_services():
-    ports = {name: free_port() for name in ("movies", "bookings", "users")}
-    environment = {**os.environ, "BOOKINGS_URL": f"http://127.0.0.1:{ports['bookings']}",
-                   "MOVIES_URL": f"http://127.0.0.1:{ports['movies']}"}
-    services = [subprocess.Popen([PYTHON, f"{name}.py", "--port", str(port)], cwd=CINEMA,
-                                 env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                for name, port in ports.items()]
-    for port in ports.values():
-        wait_for(port)
-    return services, f"http://127.0.0.1:{ports['users']}"
+class Application:
+    """The services of an example, without the library, and its functional test."""
 
+    def __init__(self, name):
+        self.folder = REPOSITORY / "corpus" / name
+        self.configuration = json.loads((self.folder / "filibuster.json").read_text())
+        self.ports = {service["name"]: free_port() for service in self.configuration["services"]}
+        self.processes = []
 
-def plain(url):
-    """Median seconds of the functional test, started as the session starts it."""
-    environment = {**os.environ, "USERS_URL": url, "PYTHONPATH": str(REPOSITORY / "cli/python")}
-    seconds = []
-    for _ in range(TESTS_A_ROUND):
-        begin = time.monotonic()
-        subprocess.run(["/bin/sh", "-c", f"exec {PYTHON} test_functional.py"], cwd=CINEMA,
-                       env=environment, check=True, stdout=subprocess.DEVNULL)
-        seconds.append(time.monotonic() - begin)
-    return statistics.median(seconds)
+    def fill(self, text):
+        return re.sub(r"\$\{port:([^}]*)\}", lambda name: str(self.ports[name[1]]), text)
 
+    def command_of(self, row):
+        """Arguments and environment, as a session starts them."""
+        command = row["command"]
+        words = ["/bin/sh", "-c", self.fill(command)] if isinstance(command, str) else [self.fill(word) for word in command]
+        return words, {**os.environ, **{key: self.fill(value) for key, value in row.get("env", {}).items()}}
 
-def explored(build):
-    """Median seconds from one execution's end to the next."""
-    with tempfile.TemporaryDirectory() as root:
-        command = [build / "bin/filibuster", "run", "--json", "--root", root,
-                   "-c", CINEMA / "filibuster.json"]
-        ends = []
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              text=True) as process:
-            for line in process.stdout:
-                event = json.loads(line)
-                if event.get("type") == "execution":
-                    ends.append((time.monotonic(), event["number"]))
-    if process.returncode != 0:
-        sys.exit(f"the exploration ended with {process.returncode}")
-    # Events that were fetched together arrive together: only the whole span is meaningful then.
-    return (ends[-1][0] - ends[0][0]) / (len(ends) - 1)
+    def start(self):
+        for service in self.configuration["services"]:
+            words, environment = self.command_of(service)
+            self.processes.append(subprocess.Popen(words, cwd=self.folder, env=environment,
+                                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            wait_for(self.ports[service["name"]])
+
+    def stop(self):
+        for process in self.processes:
+            process.terminate()
+            process.wait()
+
+    def plain(self):
+        """Median seconds of the functional test."""
+        words, environment = self.command_of(self.configuration["tests"][0])
+        seconds = []
+        for _ in range(TESTS_A_ROUND):
+            begin = time.monotonic()
+            subprocess.run(words, cwd=self.folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+            seconds.append(time.monotonic() - begin)
+        return statistics.median(seconds)
+
+    def explored(self, build, executions):
+        """Mean seconds from one execution's end to the next."""
+        with tempfile.TemporaryDirectory() as root:
+            command = [build / "bin/filibuster", "run", "--json", "--root", root, "-c", self.folder / "filibuster.json"]
+            if executions:
+                command += ["--max-executions", str(executions)]
+            ends = []
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+                for line in process.stdout:
+                    event = json.loads(line)
+                    if event.get("type") == "execution":
+                        ends.append((time.monotonic(), event["number"]))
+        if process.returncode != 0:
+            sys.exit(f"the exploration ended with {process.returncode}: {shlex.join(map(str, command))}")
+        # Events that were fetched together arrive together: only the whole span is meaningful then.
+        return (ends[-1][0] - ends[0][0]) / (len(ends) - 1)
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--application", default="cinema-1")
+    options.add_argument("--executions", type=int, default=0)
     options.add_argument("--rounds", type=int, default=stats.MINIMUM_ROUNDS)
     options.add_argument("--build", default=os.environ.get("BUILD", "build"))
     given = options.parse_args()
-    services, url = start_services()
+    application = Application(given.application)
     try:
-        measure = {"plain": lambda: plain(url), "control": lambda: plain(url),
-                   "execution": lambda: explored(REPOSITORY / given.build)}
+        application.start()
+        measure = {"plain": application.plain, "control": application.plain,
+                   "execution": lambda: application.explored(REPOSITORY / given.build, given.executions)}
         results = stats.interleaved(list(measure), given.rounds, lambda name: measure[name]())
     finally:
-        for service in services:
-            service.terminate()
-            service.wait()
+        application.stop()
     control = stats.compare("control", results["plain"], results["control"])
-    execution = stats.compare("execution of cinema-1", results["plain"], results["execution"])
+    execution = stats.compare(f"execution of {given.application}", results["plain"], results["execution"])
     print(control.text("s"))
     print(execution.text("s", control))
     return 1 if execution.low > 1.1 else 0
