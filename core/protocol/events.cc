@@ -97,6 +97,8 @@ bool fields(E& e, V& v) {
   } else if constexpr (kIs<RpcFields, E>) {
     return v(e.rpc) && v(e.response) && v(e.form) && v(e.whole) && v(e.size) && v(e.plain) &&
            v(e.leaves);
+  } else if constexpr (kIs<UnseenRequests, E>) {
+    return v(e.count) && v(e.peer) && v(e.service);
   } else {
     static_assert(kIs<Note, E>);
     return v(e.text) && v(e.kind);
@@ -117,7 +119,7 @@ bool in_range(const E& e) {
     return e.form <= static_cast<uint8_t>(BodyForm::kOther);
   } else if constexpr (kIs<NotInterposed, E>) {
     return e.reason >= NotInterposedReason::kTls &&
-           e.reason <= NotInterposedReason::kForeignDescriptor;
+           e.reason <= NotInterposedReason::kHttp2Before;
   } else if constexpr (kIs<Note, E>) {
     return e.kind <= NoteKind::kRuntime;
   } else {
@@ -211,6 +213,8 @@ std::string_view reason_name(NotInterposedReason reason) {
       return "stdio";
     case NotInterposedReason::kForeignDescriptor:
       return "foreign-descriptor";
+    case NotInterposedReason::kHttp2Before:
+      return "http2-open-before";
   }
   return "unknown";
 }

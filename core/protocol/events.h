@@ -23,6 +23,7 @@ enum class EventType : uint16_t {
   kRpcFinalized = 8,  // a preliminary index got its payload
   kNote = 9,          // something the report must say (a forged header, no libunwind, ...)
   kRpcFields = 10,    // the fields of a body, where the session asks for them
+  kUnseenRequests = 11,  // they went over a connection that is being retired
 };
 
 // How the parent of an RPC was found (design.md law 3).
@@ -134,6 +135,7 @@ enum class NotInterposedReason : uint8_t {
   kUdp,
   kStdio,
   kForeignDescriptor,
+  kHttp2Before,  // open before the session, and could not be retired
 };
 std::string_view reason_name(NotInterposedReason reason);
 struct NotInterposed {
@@ -174,13 +176,21 @@ struct RpcFields {
   std::string_view leaves;  // each: 64-bit hash of the value, 16-bit length of the path, the path
 };
 
+// Requests that began unseen, on an HTTP/2 connection that was open before the session and whose
+// client is being told to open another one: the execution does not show everything.
+struct UnseenRequests {
+  uint64_t count = 0;
+  std::string_view peer;
+  std::string_view service;  // target service if known
+};
+
 // Encoders: number of bytes written into `out`, 0 if it does not fit. Texts longer than 65535 bytes
 // are cut. Decoders: false if malformed; the views point into `data`.
 inline constexpr size_t kMaxEvent = 64 * 1024;
 // Every event that is encoded, once.
 #define FILIBUSTER_EVENTS(Do)                                                                  \
   Do(RpcIssued) Do(RpcReceived) Do(RpcFinished) Do(IncomingFinished) Do(FaultFired) Do(Listen) \
-      Do(NotInterposed) Do(RpcFinalized) Do(Note) Do(RpcFields)
+      Do(NotInterposed) Do(RpcFinalized) Do(Note) Do(RpcFields) Do(UnseenRequests)
 #define FILIBUSTER_EVENT(Type)                                 \
   size_t encode(const Type& event, uint8_t* out, size_t size); \
   bool decode(const uint8_t* data, size_t size, Type* out);

@@ -72,6 +72,13 @@ struct NotInterposedRecord {
   uint64_t times = 1;
 };
 
+// Requests that went over connections of HTTP/2 which were open before the session, while their
+// clients were being told to open other ones.
+struct UnseenRecord {
+  std::string service, peer, target_service;
+  uint64_t requests = 0;
+};
+
 struct AgentRecord {
   uint32_t agent = 0, pid = 0;
   std::string service, executable, notes;
@@ -82,6 +89,7 @@ struct ExecutionRecord {
   uint32_t execution = 0;
   std::vector<RpcRecord> rpcs;  // in order of issue (time, then agent)
   std::vector<NotInterposedRecord> not_interposed;
+  std::vector<UnseenRecord> unseen;
   std::vector<std::string> notes;       // "users (pid 12): forged header ignored"
   std::vector<std::string> runtime_problems;  // "web: node: not followed under --no-addons: ..."
   std::vector<std::string> not_injected;  // planned faults that did not fire, each with its reason

@@ -105,6 +105,8 @@ bool Recorder::event(const EventSource& source, const EventHead& head,
       return take<Note>(source, head, payload);
     case EventType::kRpcFields:
       return take<RpcFields>(source, head, payload);
+    case EventType::kUnseenRequests:
+      return take<UnseenRequests>(source, head, payload);
     case EventType::kListen:
     case EventType::kFiller:
       return true;  // the table of targets is the hub's
@@ -321,6 +323,19 @@ void Recorder::on(const EventSource& source, const EventHead&, const NotInterpos
     }
   }
   if (draft_.not_interposed.size() < kMaxTexts) draft_.not_interposed.push_back(std::move(record));
+}
+
+void Recorder::on(const EventSource& source, const EventHead& head, const UnseenRequests& event) {
+  if (!running_ || head.execution != draft_.execution) return;
+  const std::string peer = printable(event.peer);
+  for (UnseenRecord& known : draft_.unseen) {
+    if (known.service == source.service && known.peer == peer) {
+      known.requests += event.count;
+      return;
+    }
+  }
+  if (draft_.unseen.size() < kMaxTexts)
+    draft_.unseen.push_back({source.service, peer, printable(event.service), event.count});
 }
 
 void Recorder::on(const EventSource& source, const EventHead&, const Note& event) {

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using Json = nlohmann::json;
 
-constexpr int kReferenceAttempts = 3;  // the service table settles within them
+constexpr int kReferenceAttempts = 3;  // what was under way when the session began settles within them
 // A field may differ only once another is masked (the RPCs are matched better), and what varies
 // rarely may be equal in the first two runs.
 constexpr int kMaskRounds = 3;
@@ -93,14 +93,14 @@ Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::
     if (!run) return run.error();
     ExecutionResult result = std::move(run).value();
     if (result.stopped) return std::optional<ExecutionResult>();
+    const bool again = !is_settled(result.record) && tries + 1 < kReferenceAttempts;
+    if (!again) settle_as_it_is(&result.record);
     context_.on_record(result.record);
     add_notes(result);
     context_.hub->freeze_names();
-    const bool settled = !result.record.names_changed && result.record.lost_events == 0;
-    if (!settled && tries + 1 < kReferenceAttempts) continue;
+    if (again) continue;
 
     const std::string what = which + " of test '" + context_.test.name + "' ";
-    result.record.names_changed = false;  // settled, or as far as it will
     const Judgement judgement = judge(result, {});
     if (judgement.verdict == Verdict::kIncomplete)
       return Error{what + "is incomplete: " + judgement.detail};

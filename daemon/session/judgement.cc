@@ -30,6 +30,20 @@ std::vector<std::string> missing_faults(const ExecutionRecord& record,
 
 }  // namespace
 
+bool is_settled(const ExecutionRecord& record) {
+  return !record.names_changed && record.lost_events == 0 && record.unseen.empty();
+}
+
+void settle_as_it_is(ExecutionRecord* record) {
+  record->names_changed = false;
+  for (const UnseenRecord& row : record->unseen) {
+    record->not_interposed.push_back({row.service, row.peer, row.target_service,
+                                      std::string(reason_name(NotInterposedReason::kHttp2Before)),
+                                      true, row.requests});
+  }
+  record->unseen.clear();
+}
+
 bool is_inconclusive(Verdict verdict) {
   return verdict == Verdict::kPlanNotMet || verdict == Verdict::kIncomplete;
 }
@@ -41,6 +55,16 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
   }
   if (record.names_changed) {
     return {Verdict::kIncomplete, "a service got its name during the execution"};
+  }
+  if (!record.unseen.empty()) {
+    std::string detail;
+    for (const UnseenRecord& row : record.unseen) {
+      detail += (detail.empty() ? "" : "; ") + std::to_string(row.requests) + " of " + row.service +
+                " to " + (row.target_service.empty() ? row.peer : row.target_service);
+    }
+    return {Verdict::kIncomplete,
+            "requests went unseen over HTTP/2 connections that were open before the session, and "
+            "are being retired: " + detail};
   }
   const auto missing = missing_faults(record, plan);
   if (!result.ended.empty()) {

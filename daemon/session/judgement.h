@@ -20,6 +20,12 @@ struct Judgement {
 // service that ended is one, whichever of the planned faults fired.
 Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault>& plan);
 
+// Nothing of it is to be repeated because of what was under way when the session began: the service
+// table, connections that were open before.
+bool is_settled(const ExecutionRecord& record);
+// It has been repeated often enough: what is not settled is listed.
+void settle_as_it_is(ExecutionRecord* record);
+
 // True when nothing may be concluded from the execution (it is repeated once, then abandoned).
 bool is_inconclusive(Verdict verdict);
 

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kReferenceAttempts = 3;            // the service table settles within them
+constexpr int kReferenceAttempts = 3;            // what is under way at first settles within them
 constexpr milliseconds kReferenceLimit{600000};  // of a test whose time is not yet known
 constexpr milliseconds kLeastTestLimit{10000};
 // Above 5 s, which many clients have as their own limit: theirs must fire first.
@@ -96,9 +96,9 @@ Result<void> Linter::run_reference() {
     out_.stopped = result.stopped;
     if (out_.stopped) return {};
     context_.hub->freeze_names();
-    if (!result.record.names_changed && result.record.lost_events == 0) break;
+    if (is_settled(result.record)) break;
   }
-  result.record.names_changed = false;  // settled, or as far as it will
+  settle_as_it_is(&result.record);
   const Judgement judgement = judge(result, {});
   if (judgement.verdict == Verdict::kIncomplete)
     return Error{what + "is incomplete: " + judgement.detail};

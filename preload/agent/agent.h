@@ -193,6 +193,8 @@ void connect_result(const ConnectDecision& decision, const sockaddr* address, so
 
 void report_not_interposed(NotInterposedReason reason, bool outgoing, std::string_view peer,
                            std::string_view service);
+// Of the execution that runs; else nobody misses them.
+void report_unseen_requests(uint64_t count, std::string_view peer, std::string_view service);
 // Each distinct text once per process.
 void report_note(std::string_view text, NoteKind kind = NoteKind::kOther);
 

@@ -116,6 +116,18 @@ void report_not_interposed(NotInterposedReason reason, bool outgoing, std::strin
   emit(attachment, EventType::kNotInterposed, current_execution(), now_ns(), event);
 }
 
+void report_unseen_requests(uint64_t count, std::string_view peer, std::string_view service) {
+  if (!own_process()) return;
+  const uint32_t execution = current_execution();
+  Attachment* attachment = attach();
+  if (attachment == nullptr || execution == 0) return;
+  UnseenRequests event;
+  event.count = count;
+  event.peer = cut(peer, 256);
+  event.service = cut(service, 256);
+  emit(attachment, EventType::kUnseenRequests, execution, now_ns(), event);
+}
+
 void report_note(std::string_view text, NoteKind kind) {
   if (!own_process()) return;
   Attachment* attachment = attach();

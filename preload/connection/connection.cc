@@ -10,6 +10,7 @@
 #include "preload/agent/fields.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/connection/http2/http2.h"
+#include "preload/connection/http2/retirement.h"
 #include "preload/connection/request_writer.h"
 #include "preload/connection/server_side.h"
 #include "preload/memory/pool.h"
@@ -91,6 +92,7 @@ bool pin(Connection* c) {
 void unpin(Connection* c) {
   if (c->pins.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   free_http2(*c);
+  free_retirement(*c);
   g_connections.give(c);
 }
 

@@ -51,8 +51,13 @@ class Flow {
   std::atomic<uint32_t> sequence_{0};
 };
 
+// A client of HTTP/2 whose first bytes were seen, though nothing need have been parsed
+// (http2/retirement.h). kAbrupt: one that fails what is in flight at a GOAWAY.
+enum class Http2Client : uint8_t { kNone, kGraceful, kAbrupt };
+
 struct Connection;
 struct Http2Connection;  // http2/http2_connection.h
+struct Retirement;       // http2/retirement.h
 
 class RequestEvents final : public http1::Handler {
  public:
@@ -139,6 +144,9 @@ struct alignas(64) Connection {
   uint8_t settings_kept = 0;  // of the responses, before any request
   char first_settings[9];
   std::atomic<Http2Connection*> http2{nullptr};  // set once
+  // Of one that was open before the session: set before anybody sees it.
+  std::atomic<Retirement*> retirement{nullptr};
+  Http2Client http2_client = Http2Client::kNone;
   bool waits_with_others = false;  // in a poll set with other connections
   std::atomic<int> epoll_set{-1};
   uint64_t serial = 0;      // distinguishes uses of one object

@@ -9,6 +9,7 @@
 #include "core/hash.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/connection/http2/http2.h"
+#include "preload/connection/http2/retirement.h"
 #include "preload/connection/request_writer.h"
 #include "preload/inject/inject.h"
 #include "preload/memory/pages.h"
@@ -146,8 +147,14 @@ bool is_unnamed(const sockaddr_storage& address, socklen_t size) {
   return address.ss_family == AF_UNIX && size <= offsetof(sockaddr_un, sun_path);
 }
 
-// An unknown number moves bytes.
-Pinned classify(int fd) {
+Http2Client client_of(uintptr_t mark) {
+  if (mark == static_cast<uintptr_t>(Mark::kHttp2Client)) return Http2Client::kGraceful;
+  if (mark == static_cast<uintptr_t>(Mark::kAbruptHttp2Client)) return Http2Client::kAbrupt;
+  return Http2Client::kNone;
+}
+
+// An unknown number moves bytes, or one of which only the first bytes are known.
+Pinned classify(int fd, Http2Client client) {
   const int type = socket_option(fd, SO_TYPE);
   if (type == SOCK_DGRAM) {
     set_mark(fd, Mark::kDatagram);
@@ -181,6 +188,7 @@ Pinned classify(int fd) {
   }
   c->target = lookup_target(reinterpret_cast<sockaddr*>(&peer), size);
   apply_target(*c);
+  if (client != Http2Client::kNone) begin_retirement(*c, client);
   return enter(fd, c);
 }
 
@@ -206,6 +214,7 @@ void adopt_in_child(Connection& c) {
       finish_half(c, x, kRequestHalf);
       finish_half(c, x, kResponseHalf);
     }
+    abandon_retirement(c);
     // Two processes cannot both know what is on the wire.
     if (c.http2.load() != nullptr) {
       forget_http2_calls(c);
@@ -232,6 +241,18 @@ void set_mark(int fd, Mark mark) {
   set_entry(fd, static_cast<uintptr_t>(mark));
 }
 
+Mark mark_for(Http2Client client) {
+  switch (client) {
+    case Http2Client::kGraceful:
+      return Mark::kHttp2Client;
+    case Http2Client::kAbrupt:
+      return Mark::kAbruptHttp2Client;
+    case Http2Client::kNone:
+      break;
+  }
+  return Mark::kUnknown;
+}
+
 Pinned find(int fd) {
   const Entry* entry = entry_of(fd, false);
   if (entry == nullptr || is_mark(entry->load(std::memory_order_relaxed))) return Pinned();
@@ -241,14 +262,18 @@ Pinned find(int fd) {
 Pinned follow(int fd) {
   const Entry* entry = entry_of(fd, false);
   const uintptr_t value = entry == nullptr ? 0 : entry->load(std::memory_order_relaxed);
-  if (value != 0 && is_mark(value)) return Pinned();
+  Http2Client client = Http2Client::kNone;
+  if (value != 0 && is_mark(value)) {
+    client = client_of(value);
+    if (client == Http2Client::kNone) return Pinned();
+  }
   const uint64_t generation = session_generation();
-  if (value != 0) {
+  if (!is_mark(value)) {
     const Connection* c = as_connection(value);
     if (c->passing.load(std::memory_order_relaxed) && c->generation == generation) return Pinned();
   }
   if (fd < 0 || !own_process()) return Pinned();
-  if (value != 0) {
+  if (!is_mark(value)) {
     Pinned c = pin_entry(*entry);
     if (c) {
       if (c->fork_epoch != g_fork_epoch.load(std::memory_order_relaxed)) adopt_in_child(*c);
@@ -257,12 +282,13 @@ Pinned follow(int fd) {
       give_up_silently(*c);
       settle(*c);
       if (c->debt.load() || c->replaced.load()) return c;
+      client = c->http2_client;
       c.drop();
-      set_mark(fd, Mark::kUnknown);
+      set_mark(fd, mark_for(client));
     }
   }
   if (generation == 0 || !attached()) return Pinned();
-  return classify(fd);
+  return classify(fd, client);
 }
 
 void forget(int fd) {

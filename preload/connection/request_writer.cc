@@ -9,6 +9,7 @@
 #include "preload/agent/fields.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/connection/http2/http2.h"
+#include "preload/connection/http2/retirement.h"
 #include "preload/connection/request_steps.h"
 #include "preload/connection/server_side.h"
 #include "preload/connection/transmit.h"
@@ -20,7 +21,7 @@ constinit thread_local uint32_t t_holds __attribute__((tls_model("initial-exec")
 
 void update_debt(Connection& c) {
   const RequestWriter& w = c.writer;
-  const bool owes = w.held_size != 0 || w.wire.has_edits() || must_be_rewritten(c);
+  const bool owes = w.held_size != 0 || w.wire.has_edits() || must_be_rewritten(c) || owes_retirement(c);
   // Written by the owner of the request flow, or by the last one to close.
   if (c.debt.load(std::memory_order_relaxed) != owes && c.debt.exchange(owes) != owes) {
     if (owes) {

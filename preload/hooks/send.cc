@@ -7,7 +7,9 @@
 #include "preload/connection/registry.h"
 #include "preload/hooks/transfer.h"
 
+using filibuster::preload::may_be_preface;
 using filibuster::preload::note_datagram;
+using filibuster::preload::note_preface;
 using filibuster::preload::nothing_to_do;
 using filibuster::preload::send_through;
 using filibuster::preload::Transfer;
@@ -41,9 +43,14 @@ FILIBUSTER_HOOK(ssize_t, sendto,
 }
 
 FILIBUSTER_HOOK(ssize_t, sendmsg, (int fd, const msghdr* message, int flags)) {
-  if (nothing_to_do() || message == nullptr || message->msg_iovlen > 1024) {
-    return REAL(sendmsg)(fd, message, flags);
+  if (nothing_to_do() || message == nullptr) {
+    const ssize_t sent = REAL(sendmsg)(fd, message, flags);
+    if (sent > 0 && may_be_preface(message->msg_iov, message->msg_iovlen, sent)) {
+      note_preface(fd, message->msg_iov, message->msg_iovlen, static_cast<size_t>(sent));
+    }
+    return sent;
   }
+  if (message->msg_iovlen > 1024) return REAL(sendmsg)(fd, message, flags);
   const bool plain = message->msg_name == nullptr && message->msg_controllen == 0;
   const ssize_t sent = send_through(fd, message->msg_iov, message->msg_iovlen, flags, plain,
                                     [&] { return REAL(sendmsg)(fd, message, flags); });

@@ -4,6 +4,7 @@
 
 #include "preload/agent/raw_syscall.h"
 #include "preload/connection/http2/http2.h"
+#include "preload/connection/http2/retirement.h"
 #include "preload/connection/registry.h"
 #include "preload/connection/request_writer.h"
 #include "preload/connection/server_side.h"
@@ -62,6 +63,14 @@ Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool 
     return t;
   }
   Connection* c = &*t.connection;
+  if (c->retirement.load(std::memory_order_acquire) != nullptr) {
+    int error = 0;
+    t.result = send_retiring(*c, fd, pieces, count, flags, plain, &error);
+    t.handled = t.result != kNotHandled;
+    if (t.handled && t.result < 0) scope.set_errno(error);
+    t.connection.drop();
+    return t;
+  }
   if (c->role == Role::kJoining && !c->given_up.load()) {
     size_t size = 0;
     for (size_t i = 0; i < count; ++i) size += pieces[i].iov_len;
@@ -114,7 +123,9 @@ Transfer before_unseen_send(int fd) {
 void after_unseen_send(const Transfer& t, size_t size) {
   HookScope scope;
   Connection& c = *t.connection;
-  if (c.role == Role::kServer) {
+  if (c.retirement.load(std::memory_order_acquire) != nullptr) {
+    skip_retiring(c);
+  } else if (c.role == Role::kServer) {
     observe_unseen(c, false, size, t.response_sequence);
   } else if (c.role == Role::kClient) {
     skip_request_body(c, size);
@@ -190,6 +201,10 @@ void after_receive(Transfer& t, int fd, const iovec* pieces, size_t count, int f
     if (ends_connection(error)) observe_end(c, error);
     return;
   }
+  if (c.retirement.load(std::memory_order_acquire) != nullptr) {
+    if (size > 0) receive_retiring(c, fd, pieces, count, flags, static_cast<size_t>(size));
+    return;
+  }
   if ((flags & (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)) != 0) return;
   if (size == 0) {
     if (asked != 0) observe_end(c, 0);
@@ -214,7 +229,7 @@ void after_unseen_receive(const Transfer& t, ssize_t size) {
   const int error = errno;
   HookScope scope;
   Connection& c = *t.connection;
-  if (c.replaced.load()) return;
+  if (c.replaced.load() || c.retirement.load(std::memory_order_acquire) != nullptr) return;
   if (size < 0) {
     if (ends_connection(error)) observe_end(c, error);
   } else if (size == 0) {

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include "preload/connection/connection.h"
+#include "preload/connection/http2/retirement.h"
 #include "preload/interpose.h"
 
 namespace filibuster::preload {
@@ -59,12 +60,20 @@ void note_datagram(int fd, const void* address, socklen_t size);
 template <typename Original>
 ssize_t send_through(int fd, const iovec* pieces, size_t count, int flags, bool plain,
                      const Original& original) {
-  if (nothing_to_do()) return original();
+  if (nothing_to_do()) {
+    const ssize_t size = original();
+    if (may_be_preface(pieces, count, size)) {
+      note_preface(fd, pieces, count, static_cast<size_t>(size));
+    }
+    return size;
+  }
   const Transfer transfer = before_send(fd, pieces, count, flags, plain);
   if (transfer.handled) return transfer.result;
   const ssize_t size = original();
   if (transfer.connection && size > 0) {
     after_send(transfer, fd, pieces, count, static_cast<size_t>(size));
+  } else if (may_be_preface(pieces, count, size)) {
+    note_preface(fd, pieces, count, static_cast<size_t>(size));
   }
   return size;
 }

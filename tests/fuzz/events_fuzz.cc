@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace filibuster;
   if (size == 0) return 0;
   const std::vector<uint8_t> bytes(data + 1, data + size);
-  switch (data[0] % 9) {
+  switch (data[0] % 10) {
     case 0:
       check<RpcIssued>(bytes);
       break;
@@ -52,6 +52,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 7:
       check<RpcFinalized>(bytes);
+      break;
+    case 8:
+      check<UnseenRequests>(bytes);
       break;
     default:
       check<Note>(bytes);

@@ -5,6 +5,7 @@
 
 #include "preload/connection/http2/http2.h"
 #include "preload/connection/http2/http2_connection.h"
+#include "preload/connection/http2/retirement.h"
 #include "preload/memory/pool.h"
 
 namespace filibuster::preload {
@@ -22,6 +23,9 @@ void begin_http2(Connection& c) {
   if (memory == nullptr) {
     give_up(c, NotInterposedReason::kTableFull);
     return;
+  }
+  if (c.role != Role::kServer && c.http2_client == Http2Client::kNone) {
+    c.http2_client = Http2Client::kGraceful;
   }
   const http2::Side side = c.role == Role::kServer ? http2::Side::kServer : http2::Side::kClient;
   auto* h = new (memory) Http2Connection(&c, side);
@@ -53,6 +57,9 @@ void recognize_requests(Connection& c, const iovec* pieces, size_t count, size_t
     at += pieces[i].iov_len;
   }
   if (matched == kPreface.size()) {
+    if (c.role != Role::kServer && c.preface_kept == 0 && offset == 0) {
+      c.http2_client = sniff_http2_client(pieces, count, size);
+    }
     // The view is fed what was kept before what came now (observe_http2, send_http2).
     begin_http2(c);
   } else {

@@ -15,6 +15,8 @@ bool begin_upgraded(Connection& c, Exchange* x) {
       w.wire.has_edits() || (x->halves.load(std::memory_order_acquire) & kRequestHalf) == 0) {
     return false;
   }
+  // Of those that fail what is in flight at a GOAWAY, one begins this way (java.net.http).
+  c.http2_client = Http2Client::kAbrupt;
   begin_http2(c);
   Http2Connection* h = c.http2.load(std::memory_order_acquire);
   if (h == nullptr || !h->lock.acquire()) return false;

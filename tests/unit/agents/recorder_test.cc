@@ -363,6 +363,26 @@ TEST_F(RecorderTest, EventsOfAnRpcThatNobodyIssuedAreANote) {
   EXPECT_TRUE(any_contains(record.notes, "nobody issued"));
 }
 
+TEST_F(RecorderTest, UnseenRequestsAreCountedInTheirOwnExecution) {
+  UnseenRequests event;
+  event.count = 2;
+  event.peer = "127.0.0.1:5001";
+  event.service = "movies";
+  begin(1);
+  emit(kUsers, EventType::kUnseenRequests, event);
+  emit(kUsers, EventType::kUnseenRequests, event);
+  emit(kUsers, EventType::kUnseenRequests, event, 7);
+  const ExecutionRecord record = recorder_.end(1);
+  ASSERT_EQ(record.unseen.size(), 1u);
+  EXPECT_EQ(record.unseen[0].service, "users");
+  EXPECT_EQ(record.unseen[0].target_service, "movies");
+  EXPECT_EQ(record.unseen[0].requests, 4u);
+  EXPECT_TRUE(record.not_interposed.empty());
+  emit(kUsers, EventType::kUnseenRequests, event);
+  begin(2);
+  EXPECT_TRUE(recorder_.end(1).unseen.empty());
+}
+
 TEST_F(RecorderTest, WhatWasSeenWhileIdleIsInTheNextRecord) {
   NotInterposed event;
   event.reason = NotInterposedReason::kUnknownProtocol;

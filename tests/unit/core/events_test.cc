@@ -144,6 +144,14 @@ TEST(Events, NotInterposedRoundTrips) {
   EXPECT_EQ(d.service, "");
 }
 
+TEST(Events, UnseenRequestsRoundTrips) {
+  const UnseenRequests d =
+      round_trip(UnseenRequests{.count = 1ull << 40, .peer = "p", .service = "s"});
+  EXPECT_EQ(d.count, 1ull << 40);
+  EXPECT_EQ(d.peer, "p");
+  EXPECT_EQ(d.service, "s");
+}
+
 TEST(Events, RpcFinalizedRoundTrips) {
   RpcFinalized e;
   e.rpc = 5;
@@ -211,7 +219,7 @@ TEST(Events, ValuesOutsideOfTheirEnumerationAreRefused) {
   EXPECT_FALSE(refused(other));
   other.reason = static_cast<NotInterposedReason>(0);
   EXPECT_TRUE(refused(other));
-  other.reason = static_cast<NotInterposedReason>(11);
+  other.reason = static_cast<NotInterposedReason>(12);
   EXPECT_TRUE(refused(other));
 }
 
@@ -230,7 +238,7 @@ TEST(EventNames, AreDifferentAndNeverEmpty) {
     }
   }
   EXPECT_EQ(outcome_name(static_cast<RpcOutcome>(7)), "unknown");
-  for (uint8_t i = 1; i <= 10; ++i) {
+  for (uint8_t i = 1; i <= 11; ++i) {
     const auto reason = static_cast<NotInterposedReason>(i);
     EXPECT_NE(reason_name(reason), "unknown");
     for (uint8_t j = 1; j < i; ++j) {

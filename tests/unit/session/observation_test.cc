@@ -323,6 +323,26 @@ TEST(Judgement, LostEventsAndNewNamesAreNeverAPass) {
   EXPECT_EQ(judge(named, {}).verdict, Verdict::kIncomplete);
 }
 
+TEST(Judgement, WhatWentUnseenIsRepeatedAndThenListed) {
+  ExecutionResult result = result_with_exit(0);
+  EXPECT_TRUE(is_settled(result.record));
+  result.record.unseen = {{"users", "127.0.0.1:5001", "movies", 2},
+                          {"users", "127.0.0.1:5002", "", 1}};
+  const Judgement judgement = judge(result, {});
+  EXPECT_EQ(judgement.verdict, Verdict::kIncomplete);
+  EXPECT_NE(judgement.detail.find("2 of users to movies; 1 of users to 127.0.0.1:5002"),
+            std::string::npos)
+      << judgement.detail;
+  EXPECT_FALSE(is_settled(result.record));
+  settle_as_it_is(&result.record);
+  EXPECT_TRUE(is_settled(result.record));
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kPassed);
+  ASSERT_EQ(result.record.not_interposed.size(), 2u);
+  EXPECT_EQ(result.record.not_interposed[0].target_service, "movies");
+  EXPECT_EQ(result.record.not_interposed[0].reason, "http2-open-before");
+  EXPECT_EQ(result.record.not_interposed[0].times, 2u);
+}
+
 TEST(Judgement, ACrashIsNamedWithItsSignalEvenIfTheTestPasses) {
   ExecutionResult result = result_with_exit(0);
   result.ended = {{"users", ExitStatus{true, 11}, ""}, {"movies", ExitStatus{false, 3}, ""}};

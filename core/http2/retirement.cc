@@ -1,0 +1,261 @@
+#include "core/http2/retirement.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace filibuster::http2 {
+namespace {
+
+constexpr auto kPriorityUpdate = static_cast<FrameType>(0x10);  // RFC 9218 §7.1
+constexpr uint16_t kGrpcTrueBinary = 0xfe03;  // a setting of gRPC's own: GRPC_ALLOW_TRUE_BINARY_METADATA
+constexpr size_t kSettingSize = 6;
+constexpr uint32_t kMostSettings = 64;
+
+// Of no known type: ignored and discarded (RFC 9113 §5.5).
+constexpr auto kNoMeaning = static_cast<FrameType>(0xf2);
+
+// The first bytes of a PING with an acknowledgement and of a GOAWAY without debug data are equal.
+constexpr size_t kSameBytes = 3;
+
+bool only(const FrameHeader& h, uint8_t flags) {
+  return (h.flags & ~flags) == 0;
+}
+
+// Could a client have sent it (RFC 9113 §6)? Flags without a meaning are unset (§4.1).
+bool is_of_a_client(const FrameHeader& h, bool first) {
+  const bool request = h.stream % 2 != 0;
+  switch (h.type) {
+    case FrameType::kData:
+      return request && only(h, kFlagEndStream | kFlagPadded) &&
+             h.length >= (h.has(kFlagPadded) ? 1u : 0u);
+    case FrameType::kHeaders:
+      // At least one field.
+      return request &&
+             only(h, kFlagEndStream | kFlagEndHeaders | kFlagPadded | kFlagPriority) &&
+             h.length >= 1 + (h.has(kFlagPadded) ? 1u : 0u) +
+                             (h.has(kFlagPriority) ? uint32_t{kPriorityFieldSize} : 0u);
+    case FrameType::kPriority:
+      return h.stream != 0 && h.length == kPriorityFieldSize && only(h, 0);
+    case FrameType::kRstStream:
+      return h.stream != 0 && h.length == 4 && only(h, 0);
+    case FrameType::kSettings:
+      return h.stream == 0 && only(h, kFlagAck) && h.length % kSettingSize == 0 &&
+             h.length <= (h.has(kFlagAck) ? 0 : kMostSettings * kSettingSize);
+    case FrameType::kPushPromise:
+      return false;
+    case FrameType::kPing:
+      return h.stream == 0 && h.length == 8 && only(h, kFlagAck);
+    case FrameType::kGoaway:
+      return h.stream == 0 && h.length >= 8 && h.length <= kDefaultMaxFrameSize && only(h, 0);
+    case FrameType::kWindowUpdate:
+      return h.length == 4 && only(h, 0);
+    case FrameType::kContinuation:
+      return !first && request && only(h, kFlagEndHeaders);
+    default:
+      return h.type == kPriorityUpdate && h.stream == 0 && h.length >= 4 &&
+             h.length <= kDefaultMaxFrameSize && only(h, 0);
+  }
+}
+
+}  // namespace
+
+// --- FrameWalk -----------------------------------------------------------------------------------
+
+bool FrameWalk::begin_frame() {
+  const FrameHeader h = read_frame_header(header_);
+  const bool reserved = (header_[5] & 0x80) != 0;
+  const bool known = h.type <= FrameType::kContinuation || h.type == kPriorityUpdate;
+  if (!(trusted_ && !known) && (reserved || !is_of_a_client(h, frames_ == 0))) return false;
+  const bool continues = h.type == FrameType::kContinuation;
+  if (continues != in_block_ || (continues && h.stream != block_)) return false;
+  if (h.type == FrameType::kHeaders || continues) {
+    in_block_ = !h.has(kFlagEndHeaders);
+    block_ = h.stream;
+  }
+  if (h.type == FrameType::kHeaders && h.stream > highest_) {
+    highest_ = h.stream;
+    ++opened_;
+  }
+  ++frames_;
+  left_ = h.length;
+  return true;
+}
+
+bool FrameWalk::feed(const char* data, size_t size) {
+  while (valid_ && size != 0) {
+    if (left_ != 0) {
+      const auto skip = static_cast<size_t>(std::min<uint64_t>(left_, size));
+      left_ -= skip;
+      data += skip;
+      size -= skip;
+      continue;
+    }
+    const size_t take = std::min(size, kFrameHeaderSize - have_);
+    std::memcpy(header_ + have_, data, take);
+    have_ = static_cast<uint8_t>(have_ + take);
+    data += take;
+    size -= take;
+    if (have_ < kFrameHeaderSize) break;
+    have_ = 0;
+    valid_ = begin_frame();
+  }
+  return valid_;
+}
+
+bool FrameWalk::feed(const iovec* pieces, size_t count, size_t size) {
+  for (size_t i = 0; i < count && size != 0; ++i) {
+    const size_t take = std::min(size, pieces[i].iov_len);
+    if (take != 0) feed(static_cast<const char*>(pieces[i].iov_base), take);
+    size -= take;
+  }
+  return valid_;
+}
+
+// --- PingToGoaway --------------------------------------------------------------------------------
+
+PingToGoaway::PingToGoaway(uint64_t opaque) {
+  write_frame_header({8, FrameType::kPing, 0, 0}, ping_);
+  write_frame_header({8, FrameType::kPing, kFlagAck, 0}, ack_);
+  std::memcpy(ping_ + kFrameHeaderSize, &opaque, sizeof opaque);
+  std::memcpy(ack_ + kFrameHeaderSize, &opaque, sizeof opaque);
+  // Knuth, Morris, Pratt: of the first n bytes, how many at the end are also the first ones.
+  fallback_[0] = fallback_[1] = 0;
+  for (size_t n = 1; n < kPingSize; ++n) {
+    size_t shorter = fallback_[n];
+    while (shorter != 0 && ack_[shorter] != ack_[n]) shorter = fallback_[shorter];
+    fallback_[n + 1] = static_cast<uint8_t>(ack_[shorter] == ack_[n] ? shorter + 1 : 0);
+  }
+}
+
+size_t PingToGoaway::step(size_t matched, char byte) const {
+  while (matched != 0 && ack_[matched] != byte) matched = fallback_[matched];
+  return ack_[matched] == byte ? matched + 1 : 0;
+}
+
+// The acknowledgement begins at byte `start` of the pieces, or before them.
+void PingToGoaway::overwrite(const iovec* pieces, size_t count, size_t size, int64_t start) const {
+  char goaway[kPingSize];
+  write_frame_header({8, server_leaves_ ? kNoMeaning : FrameType::kGoaway, 0, 0}, goaway);
+  write_u32(goaway + kFrameHeaderSize, kLargestWindow);  // 2^31-1: all that are open go on
+  write_u32(goaway + kFrameHeaderSize + 4, static_cast<uint32_t>(ErrorCode::kNoError));
+  int64_t at = 0;
+  for (size_t i = 0; i < count && size != 0; ++i) {
+    const size_t take = std::min(size, pieces[i].iov_len);
+    const int64_t from = std::max(at, start);
+    const int64_t to = std::min(at + static_cast<int64_t>(take),
+                                start + static_cast<int64_t>(kPingSize));
+    if (from < to) {
+      std::memcpy(static_cast<char*>(pieces[i].iov_base) + (from - at), goaway + (from - start),
+                  static_cast<size_t>(to - from));
+    }
+    at += static_cast<int64_t>(take);
+    size -= take;
+  }
+}
+
+void PingToGoaway::watch(const iovec* pieces, size_t count, size_t size) {
+  for (size_t i = 0; i < count && size != 0 && !server_leaves_; ++i) {
+    const size_t take = std::min(size, pieces[i].iov_len);
+    const char* data = static_cast<const char*>(pieces[i].iov_base);
+    for (size_t k = 0; k < take; ++k) {
+      std::memmove(last_, last_ + 1, sizeof last_ - 1);
+      last_[sizeof last_ - 1] = data[k];
+      if (last_[3] != static_cast<char>(FrameType::kGoaway)) continue;
+      const FrameHeader h = read_frame_header(last_);
+      server_leaves_ = server_leaves_ || (h.stream == 0 && h.flags == 0 && h.length >= 8 &&
+                                          h.length <= kDefaultMaxFrameSize);
+    }
+    size -= take;
+  }
+}
+
+PingToGoaway::Seen PingToGoaway::found() {
+  done_ = true;
+  return server_leaves_ ? Seen::kIgnored : Seen::kGoaway;
+}
+
+PingToGoaway::Seen PingToGoaway::pass(const iovec* pieces, size_t count, size_t size,
+                                      std::string_view ahead, bool last) {
+  if (done_ || size == 0) return Seen::kNothing;
+  const auto read = static_cast<int64_t>(size);
+  if (committed_) {
+    overwrite(pieces, count, size, -int64_t{matched_});
+    if (matched_ + size < kPingSize) {
+      matched_ = static_cast<uint8_t>(matched_ + size);
+      return Seen::kNothing;
+    }
+    return found();
+  }
+  size_t matched = matched_;
+  int64_t at = 0;
+  size_t left = size;
+  for (size_t i = 0; i < count && left != 0; ++i) {
+    const size_t take = std::min(left, pieces[i].iov_len);
+    const char* data = static_cast<const char*>(pieces[i].iov_base);
+    for (size_t k = 0; k < take; ++k) {
+      // Most bytes are none of it.
+      if (matched == 0) {
+        const void* next = std::memchr(data + k, ack_[0], take - k);
+        if (next == nullptr) break;
+        k = static_cast<size_t>(static_cast<const char*>(next) - data);
+      }
+      matched = step(matched, data[k]);
+      if (matched == kPingSize) {
+        const int64_t start = at + static_cast<int64_t>(k) + 1 - static_cast<int64_t>(kPingSize);
+        if (start > 0) watch(pieces, count, static_cast<size_t>(start));
+        overwrite(pieces, count, size, start);
+        return found();
+      }
+    }
+    at += static_cast<int64_t>(take);
+    left -= take;
+  }
+  // What it ends in may be its beginning: what comes next tells.
+  size_t known = matched;
+  int64_t start = read - static_cast<int64_t>(known);
+  const auto harmless = [&] { return read - start <= static_cast<int64_t>(kSameBytes); };
+  for (size_t k = 0; k < ahead.size() && known != kPingSize && !harmless(); ++k) {
+    known = step(known, ahead[k]);
+    start = read + static_cast<int64_t>(k) + 1 - static_cast<int64_t>(known);
+  }
+  if (!harmless()) {
+    const bool header = known >= kFrameHeaderSize;
+    if (known < kPingSize && !last) return Seen::kUndecided;
+    if (known == kPingSize || header) {
+      if (start > 0) watch(pieces, count, static_cast<size_t>(start));
+      overwrite(pieces, count, size, start);
+      committed_ = true;
+      matched_ = static_cast<uint8_t>(read - start);
+      return Seen::kNothing;
+    }
+    matched = 0;  // its first bytes are read as they are: so must be the others
+  }
+  watch(pieces, count, size);
+  matched_ = static_cast<uint8_t>(matched);
+  return Seen::kNothing;
+}
+
+void PingToGoaway::peek(const iovec* pieces, size_t count, size_t size) const {
+  PingToGoaway copy = *this;
+  copy.pass(pieces, count, size, {}, true);
+}
+
+// --- fails_on_goaway -----------------------------------------------------------------------------
+
+bool fails_on_goaway(std::string_view first) {
+  if (first.size() < kFrameHeaderSize) return false;
+  const FrameHeader h = read_frame_header(first.data());
+  if (h.type != FrameType::kSettings || h.stream != 0 || h.has(kFlagAck)) return false;
+  first = first.substr(kFrameHeaderSize, h.length);
+  bool table = false, streams = false, frame = false;
+  for (; first.size() >= kSettingSize; first.remove_prefix(kSettingSize)) {
+    const auto id = static_cast<uint16_t>(read_u32(first.data()) >> 16);
+    if (id == kGrpcTrueBinary) return false;
+    table = table || id == static_cast<uint16_t>(SettingId::kHeaderTableSize);
+    streams = streams || id == static_cast<uint16_t>(SettingId::kMaxConcurrentStreams);
+    frame = frame || id == static_cast<uint16_t>(SettingId::kMaxFrameSize);
+  }
+  return table && streams && frame;
+}
+
+}  // namespace filibuster::http2

@@ -1,0 +1,111 @@
+// Retiring an HTTP/2 connection whose beginning was not parsed: its client is told by a GOAWAY to
+// open another one for its next requests (RFC 9113 §6.8), and nothing of what is open on it fails.
+//
+// A GOAWAY may stand only between two frames of the server, and where these end is not known to one
+// who joins in the middle. So the server is asked to make the gap: a PING of ours goes out between
+// two frames of the client, and the PING that acknowledges it (§6.7), of 17 bytes like a GOAWAY
+// without debug data, is overwritten by the GOAWAY before the client reads it. No byte more, none
+// less: what the kernel says of the socket stays true.
+//
+// The GOAWAY names stream 2^31-1. A server that has sent one of its own has named a lower one, and
+// the number must not grow (§6.8): so the PING goes out with a new request, which no client makes
+// after a GOAWAY; and where bytes that came since may have been one, the acknowledgement becomes a
+// frame that everybody ignores (§5.5), and the next request brings another PING.
+//
+//   FrameWalk         where the client's frames begin and end
+//   PingToGoaway      the PING, and what becomes of its acknowledgement
+//   fails_on_goaway   clients that must not get one
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/http2/frame.h"
+
+namespace filibuster::http2 {
+
+// Goes from frame header to frame header of what a client sends, and reads nothing else. Begun in
+// the middle: only what looks like the frames of RFC 9113 §6 and RFC 9218 is taken for them.
+class FrameWalk {
+ public:
+  // False: these are no frames of a client; nothing is known any more.
+  bool feed(const char* data, size_t size);
+  bool feed(const iovec* pieces, size_t count, size_t size);
+
+  bool valid() const { return valid_; }
+  // Another frame may be placed here (not inside a header block, §4.3).
+  bool at_boundary() const { return valid_ && have_ == 0 && left_ == 0 && !in_block_; }
+  // Headers that were read.
+  uint64_t frames() const { return frames_; }
+  // Of them, HEADERS of a stream above all before: requests.
+  uint64_t opened() const { return opened_; }
+  // It is certain: frames of unknown types are frames, too (§5.5).
+  void trust() { trusted_ = true; }
+
+ private:
+  bool begin_frame();
+
+  uint64_t left_ = 0;  // bytes of the frame
+  uint64_t frames_ = 0;
+  uint64_t opened_ = 0;
+  uint32_t highest_ = 0;
+  uint32_t block_ = 0;  // its stream
+  bool in_block_ = false;
+  bool valid_ = true;
+  bool trusted_ = false;
+  uint8_t have_ = 0;
+  char header_[kFrameHeaderSize];
+};
+
+inline constexpr size_t kPingSize = kFrameHeaderSize + 8;
+
+class PingToGoaway {
+ public:
+  // `opaque`: a random number, by which the acknowledgement is known.
+  explicit PingToGoaway(uint64_t opaque);
+
+  // kPingSize bytes, for the server.
+  const char* ping() const { return ping_; }
+
+  enum class Seen : uint8_t {
+    kNothing,    // the client may have what it read
+    kUndecided,  // what was read ends in what may be the acknowledgement: give more of `ahead`
+    kGoaway,     // it was there, and is a GOAWAY now
+    kIgnored,    // it was there, and is a frame without a meaning: the server may have said so itself
+  };
+  // What the client is about to get: `size` bytes in the pieces, which are changed. `ahead`: bytes
+  // that come after them. With `last`, nothing is left undecided: what is a PING with an
+  // acknowledgement as far as it is known is taken for ours. Undecided bytes are given again.
+  Seen pass(const iovec* pieces, size_t count, size_t size, std::string_view ahead, bool last);
+  // The client looks at bytes that it will read again.
+  void peek(const iovec* pieces, size_t count, size_t size) const;
+  // Nothing is looked for any more.
+  bool done() const { return done_; }
+
+ private:
+  size_t step(size_t matched, char byte) const;
+  void overwrite(const iovec* pieces, size_t count, size_t size, int64_t start) const;
+  // The next bytes of the server, up to the acknowledgement. A header of GOAWAY among them?
+  void watch(const iovec* pieces, size_t count, size_t size);
+  Seen found();
+
+  char ping_[kPingSize];
+  char ack_[kPingSize];
+  uint8_t fallback_[kPingSize + 1];
+  uint8_t matched_ = 0;    // bytes of the acknowledgement at the end of what was read
+  bool committed_ = false;  // they were overwritten: so is what follows
+  bool done_ = false;
+  bool server_leaves_ = false;
+  char last_[kFrameHeaderSize] = {};  // bytes
+};
+
+// Some clients fail what is in flight at a GOAWAY, though it names no stream that was not taken:
+// java.net.http until JDK 23, Python's httpcore. Both send HEADER_TABLE_SIZE, MAX_CONCURRENT_STREAMS
+// and MAX_FRAME_SIZE in their first SETTINGS, which others leave as they are. `first`: what a client
+// sends after its preface, as far as it is at hand.
+bool fails_on_goaway(std::string_view first);
+
+}  // namespace filibuster::http2

@@ -1,0 +1,185 @@
+"""HTTP/2 connections that were open before the session: their clients are told to open new ones, and no
+request fails because of it."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+from conftest import BUILD, PRELOAD, PYTHON, accepts, free_port, wait_until
+from small_apps import config, probe, url
+
+HERE = pathlib.Path(__file__).resolve().parent
+CALLS = BUILD / "tests" / "http2"
+CLIENT = HERE.parents[1] / "programs" / "http2" / "calls.py"
+
+
+class Http:
+    """A front that is asked over HTTP/1."""
+
+    def __init__(self, *commands):
+        self.back, self.front = commands
+
+    @staticmethod
+    def get(port, path="/"):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+
+    def ask(self, port):
+        return self.get(port)[0] == 200
+
+    def tell(self, port, what):
+        assert self.get(port, f"/{what}")[0] == 200
+
+    def stats(self, port):
+        return json.loads(self.get(port, "/stats")[1])
+
+    @staticmethod
+    def test():
+        return probe(url("front"), expected="200,503")
+
+
+class Grpc(Http):
+    """The front of C++, which is asked over gRPC."""
+    MODES = {"start": 1, "stop": 2, "stats": 0}
+
+    def stub(self, port):
+        sys.path.insert(0, str(CALLS))
+        import calls_pb2
+        import calls_pb2_grpc
+        import grpc
+        channel = grpc.insecure_channel(f"127.0.0.1:{port}")
+        return channel, calls_pb2_grpc.CallsStub(channel), calls_pb2.Number
+
+    def ask(self, port):
+        channel, stub, number = self.stub(port)
+        with channel:
+            return stub.Double(number(value=21), timeout=30).value == 42
+
+    def tell(self, port, what):
+        channel, stub, number = self.stub(port)
+        with channel:
+            calls, messages, failed = (n.value for n in stub.Count(number(value=self.MODES[what]), timeout=30))
+        return {"calls": calls, "messages": messages, "failed": [] if failed == 0 else [failed]}
+
+    def stats(self, port):
+        return self.tell(port, "stats")
+
+    @staticmethod
+    def test():
+        return {"name": "probe", "command": f"exec {PYTHON} {CLIENT} threads ${{port:front}} 1 1",
+                "env": {"PYTHONPATH": str(CALLS)}}
+
+
+KINDS = {
+    "grpcio": Http([PYTHON, HERE.parent / "relay" / "grpc_server.py"], [PYTHON, HERE / "front.py"]),
+    "grpc++": Grpc([CALLS / "calls_server"], [CALLS / "front"]),
+    "node": Http(["node", HERE / "back.mjs"], ["node", HERE / "front.mjs"]),
+}
+
+
+class Services:
+    """front -> back, started by the test itself under the preload. They join the sessions of this project alone:
+    a first one makes the page that they look at. (Other daemons of this user may be running.)"""
+
+    def __init__(self, project, kind):
+        self.project, self.kind = project, kind
+        project.write("filibuster.json", config([], [{"name": "nothing", "command": "true"}]))
+        project.filibuster("run")
+        assert (project.root / "agents" / "control").exists()
+        self.ports = {"back": free_port(), "front": free_port()}
+        self.processes = [self.start("back", *kind.back, self.ports["back"]),
+                          self.start("front", *kind.front, self.ports["front"], self.ports["back"])]
+        for port in self.ports.values():
+            wait_until(lambda: accepts(port), "the service accepts")
+
+    def start(self, name, *command):
+        plain = {key: value for key, value in os.environ.items() if not key.startswith("FILIBUSTER_")}
+        return subprocess.Popen(list(map(str, command)), cwd=self.project.directory,
+                                env={**plain, "LD_PRELOAD": str(PRELOAD), "FILIBUSTER_SERVICE": name,
+                                     "FILIBUSTER_DAEMON": f"unix:{self.project.root}/agents/agent.sock"})
+
+    def configure(self, **members):
+        self.project.write("filibuster.json", config(
+            [{"name": name, "ports": {name: port}} for name, port in self.ports.items()],
+            [self.kind.test()], index={"stack": False}, **members))  # the sites of calls are other tests'
+
+    def ask(self):
+        return self.kind.ask(self.ports["front"])
+
+    def tell(self, what):
+        return self.kind.tell(self.ports["front"], what)
+
+    def stats(self):
+        return self.kind.stats(self.ports["front"])
+
+    def connections(self):
+        """Local ports of the connections to back: which of them is which is seen by their ports."""
+        wanted = f"0100007F:{self.ports['back']:04X}"
+        rows = [line.split() for table in ("tcp", "tcp6")  # gRPC's sockets are of both families
+                for line in pathlib.Path(f"/proc/net/{table}").read_text().splitlines()[1:]]
+        return {row[1] for row in rows if row[2].endswith(wanted) and row[3] == "01"}
+
+    def end(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(params=KINDS)
+def services(project, request):
+    made = Services(project, KINDS[request.param])
+    yield made
+    made.end()
+
+
+def is_asked(rpc):
+    return rpc["caller"] == "front" and rpc["service"] == "back"
+
+
+def outgoing(run):
+    return [row for row in run.test["dependencies_not_tested"] if row["service"] == "front" and row["outgoing"]]
+
+
+def test_an_idle_connection_is_retired_and_every_rpc_is_faulted(services, project):
+    assert [services.ask() for _ in range(3)] == [True] * 3
+    (before,) = services.connections()
+    faults = ["reset", "refused"]
+    services.configure(default_faults=False, faults=[{"on": {"service": "back"}, "inject": faults}])
+    run = project.filibuster("run")
+    assert run.exit_code == 0, run
+    assert [is_asked(rpc) for rpc in run.test["reference"]].count(True) == 1, run.test["reference"]
+    assert run.executed == 1 + len(faults), run
+    assert outgoing(run) == [], run
+    assert before not in services.connections()
+    assert [services.ask() for _ in range(3)] == [True] * 3
+
+
+def test_a_busy_connection_is_retired_while_its_calls_go_on(services, project):
+    services.tell("start")
+    wait_until(lambda: services.stats()["calls"] > 20 and services.stats()["messages"] > 2, "all is under way")
+    (before,) = services.connections()
+    services.configure()
+    trace = project.filibuster("trace", timeout=120)
+    assert trace.exit_code == 0, trace
+    assert "front -> back" in trace.output, trace
+    seen = services.stats()
+    # The stream goes on where it was opened, the calls on another connection.
+    assert before in services.connections() and len(services.connections()) > 1
+    wait_until(lambda: services.stats()["messages"] > seen["messages"] + 10, "the stream goes on")
+    services.tell("stop")
+
+    services.configure(default_faults=False, faults=[{"on": {"service": "back"}, "inject": ["status:503"]}])
+    run = project.filibuster("run")
+    assert run.exit_code == 0 and run.executed == 2, run
+    assert outgoing(run) == [], run
+    stats = services.stats()
+    assert stats["failed"] == [], stats
+    assert stats["calls"] > seen["calls"] and stats["messages"] > seen["messages"]
