@@ -45,7 +45,11 @@ $(CALLS)/calls%.o: $(CALLS)/calls%.cc $(CALLS_STUBS)
 	$(CXX) -std=c++20 $(OPT) -I$(CALLS) -c $< -o $@
 $(CALLS)/%: tests/programs/http2/%.cc $(CALLS)/calls.pb.o $(CALLS)/calls.grpc.pb.o
 	$(CXX) -std=c++20 $(OPT) -isystem $(CALLS) -Wall -Wextra -Werror -o $@ $^ -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lpthread
-CALLS_PROGRAMS := $(CALLS)/calls_server $(CALLS)/calls_client $(CALLS)/front
+# The same with server reflection, which registers itself.
+$(CALLS)/calls_server_reflection: tests/programs/http2/calls_server.cc $(CALLS)/calls.pb.o $(CALLS)/calls.grpc.pb.o
+	$(CXX) -std=c++20 $(OPT) -isystem $(CALLS) -Wall -Wextra -Werror -o $@ $^ -Wl,--no-as-needed -lgrpc++_reflection -Wl,--as-needed \
+	  -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lpthread
+CALLS_PROGRAMS := $(CALLS)/calls_server $(CALLS)/calls_server_reflection $(CALLS)/calls_client $(CALLS)/front
 
 # The same in Java, on Debian's packages. What the compiler of stubs annotates is gone from the JDK.
 GRPC_JAVA := $(BUILD)/tests/grpc_java

@@ -167,6 +167,7 @@ ParsedRequest parse_session_request(const std::string& body) {
       if (directory.empty()) directory = example.directory;
       tests = {example.test};
       index_parts = example.index_parts;
+      request.learnt_descriptors = example.descriptors;
       if (!example.nondeterminism.empty()) {
         auto masks = parse_nondeterminism(example.nondeterminism);
         if (!masks) {

@@ -164,6 +164,7 @@ constexpr Key<Draft> kKeys[] = {
     {"default_faults", false, read_switch<&Config::default_faults>},
     {"fault_test_calls", false, read_switch<&Config::fault_test_calls>},
     {"descriptors", false, read_descriptors},
+    {"reflection", false, read_switch<&Config::reflection>},
     {"hooks", false,
      [](Reader& reader, const SourceNode& node, Draft* out) {
        read_object<Draft>(reader, node, "'hooks'", kHookKeys, out);

@@ -114,6 +114,7 @@ struct Config {
   bool fault_test_calls = false;   // faults on the test's own calls
   std::vector<NondeterminismRule> nondeterminism;
   std::vector<DescriptorFile> descriptors;
+  bool reflection = true;  // gRPC services that these do not have are asked
   FramesConfig frames;  // of call stacks
   HooksConfig hooks;
   BoundsConfig bounds;

@@ -8,6 +8,7 @@
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/wire_format_lite.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -112,7 +113,35 @@ struct DescriptorSet::State {
   pb::DescriptorPool pool{&all, &problem};
   mutable pb::DynamicMessageFactory messages{&pool};
   std::set<std::string> known_files;
+  pb::FileDescriptorSet known;
   std::vector<const pb::MethodDescriptor*> methods;
+
+  std::string nearest_method(const std::string& grpc) const {
+    std::vector<std::string> names;
+    for (const pb::MethodDescriptor* method : methods)
+      names.push_back(method->service()->full_name() + "/" + method->name());
+    const std::vector<std::string_view> known_names(names.begin(), names.end());
+    return std::string(nearest(grpc, known_names));
+  }
+
+  Result<void> add(const pb::FileDescriptorSet& set) {
+    std::vector<std::string> added;
+    for (const pb::FileDescriptorProto& each : set.file()) {
+      if (!known_files.insert(each.name()).second) continue;  // the same file in two sets
+      files.Add(each);
+      *known.add_file() = each;
+      added.push_back(each.name());
+    }
+    for (const std::string& name : added) {
+      const pb::FileDescriptor* built = pool.FindFileByName(name);
+      if (built == nullptr) return Error{problem.text};
+      for (int i = 0; i < built->service_count(); ++i) {
+        for (int k = 0; k < built->service(i)->method_count(); ++k)
+          methods.push_back(built->service(i)->method(k));
+      }
+    }
+    return {};
+  }
 };
 
 DescriptorSet::DescriptorSet() : state_(std::make_unique<State>()) {}
@@ -132,19 +161,40 @@ Result<void> DescriptorSet::add(const std::string& file) {
   if (!set.ParseFromIstream(&input) || set.file().empty()) {
     return Error{file + " holds no descriptors" + kExpected};
   }
-  for (const pb::FileDescriptorProto& each : set.file()) {
-    // The same file in two sets.
-    if (state_->known_files.insert(each.name()).second) state_->files.Add(each);
-  }
-  for (const pb::FileDescriptorProto& each : set.file()) {
-    const pb::FileDescriptor* built = state_->pool.FindFileByName(each.name());
-    if (built == nullptr) return Error{file + ": " + state_->problem.text + kExpected};
-    for (int i = 0; i < built->service_count(); ++i) {
-      for (int k = 0; k < built->service(i)->method_count(); ++k)
-        state_->methods.push_back(built->service(i)->method(k));
-    }
-  }
+  if (auto added = state_->add(set); !added)
+    return Error{file + ": " + added.error().message + kExpected};
   return {};
+}
+
+Result<void> DescriptorSet::add_files(const std::string& serialized) {
+  pb::FileDescriptorSet set;
+  if (!set.ParseFromString(serialized)) return Error{"these are no descriptors"};
+  return state_->add(set);
+}
+
+std::string DescriptorSet::files() const {
+  return state_->known.SerializeAsString();
+}
+
+bool DescriptorSet::has_service(const std::string& name) const {
+  return std::any_of(state_->methods.begin(), state_->methods.end(),
+                     [&](const auto* method) { return method->service()->full_name() == name; });
+}
+
+bool DescriptorSet::names_service(const std::string& grpc) const {
+  // "shop.CartService/GetCart", "shop.CartService.GetCart", "shop.CartService".
+  const size_t slash = grpc.rfind('/'), dot = grpc.rfind('.');
+  return std::any_of(state_->methods.begin(), state_->methods.end(), [&](const auto* method) {
+    const std::string path = "/" + method->service()->full_name() + "/" + method->name();
+    const auto names = [&](size_t end) {
+      return end != std::string::npos && grpc_service_matches(grpc.substr(0, end), path);
+    };
+    return names(slash) || names(grpc.size()) || (slash == std::string::npos && names(dot));
+  });
+}
+
+bool DescriptorSet::resembles(const std::string& grpc) const {
+  return !state_->nearest_method(grpc).empty();
 }
 
 Result<DescriptorSet::Request> DescriptorSet::request(std::string_view path,
@@ -178,7 +228,8 @@ Result<DescriptorSet::Request> DescriptorSet::request(std::string_view path,
 
 Result<Json> DescriptorSet::question(const std::string& grpc, const std::string& arguments) const {
   const Json wanted = Json::parse(arguments, nullptr, false);
-  if (!wanted.is_object()) return Error{"arguments: expected a JSON object, as in {\"code\": \"x\"}"};
+  if (!wanted.is_object())
+    return Error{"arguments: expected a JSON object, as in {\"code\": \"x\"}"};
   bool found = false;
   std::string problem;
   for (const pb::MethodDescriptor* method : state_->methods) {
@@ -190,13 +241,9 @@ Result<Json> DescriptorSet::question(const std::string& grpc, const std::string&
     if (problem.empty()) problem = made.error().message;
   }
   if (found) return Error{"arguments: " + problem};
-  std::vector<std::string> names;
-  for (const pb::MethodDescriptor* method : state_->methods)
-    names.push_back(method->service()->full_name() + "/" + method->name());
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  const std::string_view near = nearest(grpc, known);
+  const std::string near = state_->nearest_method(grpc);
   return Error{"the descriptors have no gRPC method '" + grpc + "'" +
-               (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?")};
+               (near.empty() ? "" : ", did you mean '" + near + "'?")};
 }
 
 void DescriptorSet::read_arguments(ExecutionRecord* record) const {

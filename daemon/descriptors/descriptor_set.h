@@ -18,6 +18,17 @@ class DescriptorSet {
   ~DescriptorSet();
   // Adds the file's descriptors. Error: it cannot be read, is none, or lacks what it imports.
   Result<void> add(const std::string& file);
+  // The same of a serialized google.protobuf.FileDescriptorSet. What was added before stays,
+  // whatever becomes of it.
+  Result<void> add_files(const std::string& serialized);
+  // All that was added, serialized.
+  std::string files() const;
+  // Is the gRPC service ("shop.CartService") among them?
+  bool has_service(const std::string& name) const;
+  // Is there one of which `grpc` (grpc_name.h) names a method, be there such a method or not?
+  bool names_service(const std::string& grpc) const;
+  // Is it nearly the name of a method?
+  bool resembles(const std::string& grpc) const;
 
   struct Request {
     std::string json;    // an object

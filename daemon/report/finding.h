@@ -144,6 +144,7 @@ struct Counterexample {
   std::string verdict, detail, output;
   uint32_t index_parts = kIndexAll;  // as explored: other parts would give other indexes
   std::string nondeterminism = "[]";  // the masks as explored (config.h to_config_text), likewise
+  std::string descriptors;  // what services said of themselves, serialized (descriptor_set.h)
 };
 std::string to_json(const Counterexample& counterexample);
 Result<Counterexample> parse_counterexample(std::string_view json);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/text/base64.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/representation.h"
@@ -268,6 +269,7 @@ std::string to_json(const Counterexample& counterexample) {
                {"detail", redact(counterexample.detail)},
                {"index_parts", part_names(counterexample.index_parts)},
                {"nondeterminism", masks.is_array() ? masks : Json::array()},
+               {"descriptors", to_base64(counterexample.descriptors)},
                {"faults", rows(counterexample.faults)},
                {"output", redact(counterexample.output)},
                // As it is: a replay needs the configuration that was explored.
@@ -293,6 +295,13 @@ Result<Counterexample> parse_counterexample(std::string_view text) {
   reader.text("detail", &out.detail);
   reader.text("output", &out.output);
   reader.text("config_text", &out.config_text);
+  std::string descriptors;
+  reader.later_text("descriptors", &descriptors);
+  if (auto bytes = from_base64(descriptors)) {
+    out.descriptors = std::move(*bytes);
+  } else {
+    reader.fail("descriptors", "base64");
+  }
   // Of an older one the configuration's rules hold.
   out.nondeterminism = json.contains("nondeterminism") ? json["nondeterminism"].dump() : "";
   if (json.contains("index_parts")) {

@@ -164,7 +164,6 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
       hub_->wait_quiescent(result.stopped ? milliseconds(0) : config_->bounds.quiesce_timeout);
   result.record = hub_->end_execution();
   if (!quiescent) result.record.quiescent = false;
-  if (lane_->descriptors) lane_->descriptors->read_arguments(&result.record);
   owned_->remove(process->pid());
   result.ended = services_->take_ended(suspects(result.record));
   const std::set<std::string> still = alive_by_hand();

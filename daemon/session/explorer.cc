@@ -152,7 +152,7 @@ Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& 
     auto result = runner_->run(context_.counters->next_execution++, plan, test_limit());
     if (!result) return result.error();
     last.result = std::move(result).value();
-    context_.on_record(last.result.record);
+    context_.on_record(&last.result.record);
     add_notes(last.result);
     for (const ServiceEnd& end : last.result.ended) {
       if (end.by_hand) ended_by_hand_ = end.name;

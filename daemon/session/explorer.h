@@ -17,6 +17,7 @@
 #include "daemon/session/judgement.h"
 #include "daemon/session/observation.h"
 #include "daemon/session/rule_use.h"
+#include "daemon/session/service_descriptors.h"
 #include "daemon/store/store.h"
 
 namespace filibuster {
@@ -36,7 +37,9 @@ struct ExplorerContext {
   OwnedProcesses* owned;
   EventSink sink;
   SessionCounters* counters;
-  std::function<void(const ExecutionRecord&)> on_record;  // for GET /v1/trace
+  // For GET /v1/trace; reads the arguments of gRPC calls.
+  std::function<void(ExecutionRecord*)> on_record;
+  const ServiceDescriptors* descriptors;
   std::vector<std::string> preflight;                     // what cannot be interposed
   bool restart = false;                                   // forget an interrupted session
 };

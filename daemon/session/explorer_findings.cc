@@ -147,6 +147,7 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
   out.directory = context_.config.directory;
   out.index_parts = context_.config.index_parts;
   out.nondeterminism = to_config_text(masks_);
+  out.descriptors = context_.descriptors->learnt();
   out.faults = execution.faults;
   out.verdict = std::string(verdict_name(execution.verdict));
   out.detail = execution.detail;

@@ -95,7 +95,7 @@ Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::
     if (result.stopped) return std::optional<ExecutionResult>();
     const bool again = !is_settled(result.record) && tries + 1 < kReferenceAttempts;
     if (!again) settle_as_it_is(&result.record);
-    context_.on_record(result.record);
+    context_.on_record(&result.record);
     add_notes(result);
     context_.hub->freeze_names();
     if (again) continue;

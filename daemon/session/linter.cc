@@ -92,7 +92,7 @@ Result<void> Linter::run_reference() {
     auto run = runner_->run(context_.counters->next_execution++, {}, test_limit());
     if (!run) return run.error();
     result = std::move(run).value();
-    context_.on_record(result.record);
+    context_.on_record(&result.record);
     out_.stopped = result.stopped;
     if (out_.stopped) return {};
     context_.hub->freeze_names();
@@ -235,7 +235,7 @@ Result<Linter::Attempt> Linter::attempt(const Faults& faults, milliseconds more_
     if (!result) return result.error();
     ++out_.result.executions;
     last.result = std::move(result).value();
-    context_.on_record(last.result.record);
+    context_.on_record(&last.result.record);
     out_.stopped = last.result.stopped;
     if (out_.stopped) break;
     const Judgement judgement = judge(last.result, plan);

@@ -158,13 +158,15 @@ std::string Session::sarif() const {
 
 ExecutionRecord Session::trace() {
   std::shared_ptr<AgentHub> hub;
+  std::shared_ptr<ServiceDescriptors> descriptors;
   {
     const std::lock_guard lock(mutex_);
     hub = hub_;
+    descriptors = descriptors_;
   }
   if (hub) {
     ExecutionRecord running = hub->snapshot();
-    if (request_.descriptors) request_.descriptors->read_arguments(&running);
+    if (descriptors) descriptors->get()->read_arguments(&running);
     if (!running.rpcs.empty()) return running;
   }
   const std::lock_guard lock(mutex_);
@@ -172,25 +174,23 @@ ExecutionRecord Session::trace() {
 }
 
 Result<Session::Injected> Session::injected(const FaultQuery& query) {
-  nlohmann::json wanted;
-  if (!query.arguments.empty()) {
-    if (!request_.descriptors) {
-      return Error{"arguments can be asked for where the configuration names 'descriptors', what "
-                   "`protoc --include_imports --descriptor_set_out=FILE` writes"};
-    }
-    auto question = request_.descriptors->question(query.grpc, query.arguments);
-    if (!question) return question.error();
-    wanted = std::move(question).value();
-  }
   std::shared_ptr<AgentHub> hub;
+  std::shared_ptr<ServiceDescriptors> descriptors;
   {
     const std::lock_guard lock(mutex_);
     hub = hub_;
+    descriptors = descriptors_;
   }
   Injected out;
   if (!hub) return out;
+  nlohmann::json wanted;
+  if (!query.arguments.empty()) {
+    auto question = descriptors->question(query.grpc, query.arguments);
+    if (!question) return question.error();
+    wanted = std::move(question).value();
+  }
   ExecutionRecord record = hub->snapshot();
-  if (request_.descriptors) request_.descriptors->read_arguments(&record);
+  descriptors->get()->read_arguments(&record);
   const RpcsById rpcs = rpcs_by_id(record);
   for (const RpcRecord& rpc : record.rpcs) {
     if (!rpc.injected) continue;
@@ -295,7 +295,6 @@ Result<void> Session::work(SessionReport* report) {
   lane.api_port = context_.api_port;
   lane.token = context_.token;
   lane.wake_fd = wake_fd_;
-  lane.descriptors = request_.descriptors;
   auto preload = usable_preload(directory.path);
   if (!preload) return preload.error();
   lane.preload = preload.value();
@@ -303,12 +302,15 @@ Result<void> Session::work(SessionReport* report) {
   if (!ports) return ports.error();
   lane.ports = ports.value();
   hub->add_targets(lane_targets(config, lane));
+  const auto descriptors = std::make_shared<ServiceDescriptors>(
+      config, lane.ports, request_.descriptors, request_.learnt_descriptors);
   auto masks = compile_masks(config.nondeterminism);
   if (!masks) return masks.error();
   hub->set_masks(*masks.value());
   {
     const std::lock_guard lock(mutex_);
     hub_ = hub;
+    descriptors_ = descriptors;
   }
 
   std::unique_ptr<coverage::Collector> collector;
@@ -338,10 +340,13 @@ Result<void> Session::work(SessionReport* report) {
                                     &owned,
                                     sink,
                                     &counters,
-                                    [this](const ExecutionRecord& record) {
+                                    [this, &descriptors](ExecutionRecord* record) {
+                                      for (std::string& note : descriptors->learn(record))
+                                        record->notes.push_back(std::move(note));
                                       const std::lock_guard lock(mutex_);
-                                      last_ = record;
+                                      last_ = *record;
                                     },
+                                    descriptors.get(),
                                     preflight,
                                     request_.restart};
       Exploration exploration;

@@ -19,6 +19,7 @@
 #include "daemon/report/finding.h"
 #include "daemon/report/representation.h"
 #include "daemon/session/explorer.h"
+#include "daemon/session/service_descriptors.h"
 
 namespace filibuster {
 
@@ -35,6 +36,7 @@ struct SessionRequest {
   std::vector<InjectedFault> faults;  // kReplay
   lint::Options lint;                 // kLint
   std::shared_ptr<const DescriptorSet> descriptors;  // null: the configuration names none
+  std::string learnt_descriptors;  // kReplay: what services said when it was explored
 };
 
 struct DaemonContext {
@@ -114,6 +116,7 @@ class Session {
   std::string report_, sarif_;
   std::shared_ptr<AgentHub> hub_;
   ExecutionRecord last_;
+  std::shared_ptr<ServiceDescriptors> descriptors_;  // null: there is no lane yet
 
   std::thread worker_, watcher_;
 };

@@ -15,7 +15,6 @@
 #include "core/result.h"
 #include "daemon/agents/agent_hub.h"
 #include "daemon/config/config.h"
-#include "daemon/descriptors/descriptor_set.h"
 #include "daemon/session/ports.h"
 #include "daemon/session/process.h"
 
@@ -32,7 +31,6 @@ struct SessionLane {
   std::string api_url, token;
   uint16_t api_port = 0;
   PortMap ports;
-  std::shared_ptr<const DescriptorSet> descriptors;  // null: there are none
   int wake_fd = -1;  // readable when the session is to stop
 
   std::string log_path(const std::string& name) const;  // ROOT/logs/NAME-LANE.log

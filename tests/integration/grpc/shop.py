@@ -2,6 +2,7 @@
 
     shop.py gateway PORT CART PRICING [--bug]   shop.py cart PORT   shop.py pricing PORT
     shop.py test GATEWAY
+    ... [--reflection=v1]    what the service asks of server reflection, of that version, goes to stderr
 
 The gateway cannot do without a cart: it hands the status of GetCart on. Without a price it asks for the full
 one, 100. With --bug it believes that UNAVAILABLE, and nothing else, brings a price.
@@ -10,6 +11,8 @@ import concurrent.futures
 import sys
 
 import grpc
+import google.protobuf.descriptor_pool
+import reflection_pb2
 import shop_pb2 as shop
 import shop_pb2_grpc as stubs
 
@@ -46,6 +49,27 @@ class Prices(stubs.PricingServiceServicer):
         return shop.Price(amount=90)
 
 
+def reflect(requests, _):
+    """One file at a time, as some servers do: whoever wants what it imports asks again."""
+    pool = google.protobuf.descriptor_pool.Default()
+    for request in requests:
+        name = request.file_containing_symbol or request.file_by_filename
+        print("asked for", name, file=sys.stderr, flush=True)
+        find = pool.FindFileContainingSymbol if request.file_containing_symbol else pool.FindFileByName
+        try:
+            file = find(name).serialized_pb
+            yield reflection_pb2.Response(file_descriptor_response=reflection_pb2.Files(file_descriptor_proto=[file]))
+        except KeyError:
+            yield reflection_pb2.Response(error_response=reflection_pb2.Error(error_code=5, error_message="no " + name))
+
+
+def add_reflection(server, version):
+    handler = grpc.stream_stream_rpc_method_handler(
+        reflect, reflection_pb2.Request.FromString, reflection_pb2.Response.SerializeToString)
+    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(
+        f"grpc.reflection.{version}.ServerReflection", {"ServerReflectionInfo": handler})])
+
+
 def serve(role, port, rest):
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
     if role == "gateway":
@@ -54,6 +78,9 @@ def serve(role, port, rest):
         stubs.add_CartServiceServicer_to_server(Carts(), server)
     else:
         stubs.add_PricingServiceServicer_to_server(Prices(), server)
+    for option in rest:
+        if option.startswith("--reflection="):
+            add_reflection(server, option.removeprefix("--reflection="))
     assert server.add_insecure_port("127.0.0.1:" + port) == int(port)
     server.start()
     server.wait_for_termination()

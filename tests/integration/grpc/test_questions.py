@@ -36,6 +36,8 @@ def asked(project, stubs, *question, **members):
 @pytest.mark.parametrize("question, said", [
     (["--grpc", "shop.CartService/GetCrt", "--argument", "session_id=s1"],
      "have no gRPC method 'shop.CartService/GetCrt', did you mean 'shop.CartService/GetCart'?"),
+    (["--grpc", "shop.CartServic/GetCart", "--argument", "session_id=s1"],
+     "have no gRPC method 'shop.CartServic/GetCart', did you mean 'shop.CartService/GetCart'?"),
     (["--argument", "sesion_id=s1"], "has no field 'sesion_id', did you mean 'session_id'?"),
     (["--grpc", "shop.CartService/"], "the method is missing"),
     (["--fault", "grpc:UNAVAILBLE"], "did you mean 'UNAVAILABLE'?"),
@@ -46,7 +48,7 @@ def test_a_question_that_nothing_can_answer_with_yes_is_refused(stubs, project, 
 
 
 def test_arguments_need_descriptors(stubs, project):
-    run = asked(project, stubs, "--argument", "session_id=s1", descriptors=[])
+    run = asked(project, stubs, "--argument", "session_id=s1", descriptors=[], reflection=False)
     assert "arguments can be asked for where the configuration names 'descriptors'" in run.output, run
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from calls import KINDS, client, failures, fault_where, server, value_of
 from rpc_tree import observe, observe_and_compare
+from small_apps import config
 
 LANGUAGES = ["cpp", "python"]
 
@@ -45,3 +46,14 @@ def test_exactly_the_chosen_calls_of_many_threads_fail(project):
     assert len(faulted) == 8000 // 7
     assert failures(printed) == {value: 14 for value in range(7, 8001, 7)}
     assert printed.startswith(f"good {8000 - 8000 // 7} wrong 0 ")
+
+
+def test_a_server_with_reflection_is_asked_for_what_arguments_are_called(project):
+    asked = server()
+    asked["command"] = asked["command"].replace("calls_server", "calls_server_reflection")
+    project.write("filibuster.json", config([asked], [{"name": "client", "command": client("kinds")}], index={"stack": False},
+                                            default_faults=False))
+    run = project.filibuster("run")
+    assert [rpc["arguments"] for rpc in run.test["reference"] if rpc["grpc"] in ("calls.Calls/Double", "calls.Calls/Count")] == [
+        {"value": "21", "ballast": ""}, {"value": "-1", "ballast": ""}, {"value": "4", "ballast": ""}], run
+    assert run.test["dependencies_not_tested"] == [] and run.test["nondeterminism"]["varied"] == []

@@ -203,6 +203,8 @@ TEST(Config, DescriptorsAreFilesBesideTheConfiguration) {
   EXPECT_EQ(config.descriptors[1].path, "/abs/user.pb");
   EXPECT_GT(config.descriptors[1].column, config.descriptors[0].column);
   EXPECT_EQ(with(R"("descriptors": "shop.pb")").descriptors.size(), 1u);
+  EXPECT_TRUE(config.reflection);
+  EXPECT_FALSE(with(R"("reflection": false)").reflection);
 }
 
 Texts grpc_faults(const Config& config, const std::string& path) {
