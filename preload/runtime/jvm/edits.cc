@@ -36,11 +36,14 @@ constexpr std::string_view kGrpcHelper = JUC "FilibusterGrpc";
 constexpr Edit see(Method in, uint8_t slot, std::string_view name) {
   return {in, Edit::Kind::kSee, false, slot, {}, {kGrpcHelper, name, "(Ljava/lang/Object;)V"}};
 }
+constexpr Edit see_with_this(Method in, uint8_t slot, std::string_view name) {
+  return {in,   Edit::Kind::kSee,
+          true, slot,
+          {},   {kGrpcHelper, name, "(Ljava/lang/Object;Ljava/lang/Object;)V"}};
+}
 // The first two arguments of a static method.
 constexpr Edit see_two(Method in, std::string_view name) {
-  return {in,   Edit::Kind::kSee,
-          true, 1,
-          {},   {kGrpcHelper, name, "(Ljava/lang/Object;Ljava/lang/Object;)V"}};
+  return see_with_this(in, 1, name);
 }
 // A function given to a CompletableFuture.
 #define STAGE_OF(method, arguments, slot, type)                                             \
@@ -173,16 +176,10 @@ constexpr std::string_view kShadedNetty = SHADED "io/grpc/netty/Utils";
 // grpc-java (seen: 1.41). What differs between versions is left open.
 constexpr Edit kLibraryEdits[] = {
     // Calls that are made: at once, or when their channel is ready.
-    see({GRPC "ClientCallImpl", "start", "(Lio/grpc/ClientCall$Listener;" METADATA ")V"}, 2,
-        "start"),
-    {{GRPC "ClientCallImpl", "<init>", "(Lio/grpc/MethodDescriptor;" EXECUTOR "*"},
-     Edit::Kind::kArgument,
-     false,
-     2,
-     {},
-     {kGrpcHelper, "callbacks", "(" EXECUTOR ")" EXECUTOR}},
+    see_with_this({GRPC "ClientCallImpl", "start", "(Lio/grpc/ClientCall$Listener;" METADATA ")V"},
+                  2, "start"),
     see({GRPC "DelayedClientCall", "start", "(Lio/grpc/ClientCall$Listener;" METADATA ")V"}, 2,
-        "start"),
+        "delayed"),
     see_two({kNetty, "convertClientHeaders", "(" METADATA "Lio/netty/util/AsciiString;*"},
             "leaving"),
     see_two({kShadedNetty, "convertClientHeaders",

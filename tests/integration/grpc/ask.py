@@ -1,8 +1,10 @@
 """The test of a gateway (gateways.py): ask.py say HOST:PORT WORDS... prints what the command gives.
 
 ask.py matrix HOST:PORT KIND,... NUMBER,... ROUNDS: for each kind and number, so many threads call ROUNDS times on a channel of
-their own, all at once, and expect their message back. No message comes twice.
+their own, all at once, and expect their message back. No message comes twice. `get`: the same by HTTP.
 """
+import contextlib
+import http.client
 import sys
 import threading
 
@@ -21,20 +23,39 @@ def say(address, *words):
         print(own.unary_unary(METHOD)(" ".join(words).encode(), timeout=SECONDS).decode(), end="")
 
 
-def together(address, kind, number, rounds):
+@contextlib.contextmanager
+def by_grpc(address):
+    with channel(address) as own:
+        yield lambda path: own.unary_unary(METHOD)(f"@{path}@".encode(), timeout=SECONDS) == f"@{path}@".encode()
+
+
+@contextlib.contextmanager
+def by_http(address):
+    connection = http.client.HTTPConnection(address, timeout=SECONDS)
+
+    def get(path):
+        connection.request("GET", path)
+        response = connection.getresponse()
+        response.read()
+        return response.status == 200
+
+    yield get
+    connection.close()
+
+
+def together(way, address, kind, number, rounds):
     start, failed = threading.Barrier(number), []
 
     def call(n):
-        with channel(address) as own:
+        with way(address) as get:
             start.wait()
             for r in range(rounds):
-                message = f"@/{kind}/{number}-{n}-{r}@".encode()
+                path = f"/{kind}/{number}-{n}-{r}"
                 try:
-                    answer = own.unary_unary(METHOD)(message, timeout=SECONDS)
-                    if answer != message:
-                        failed.append((message, answer))
-                except grpc.RpcError as problem:
-                    failed.append((message, problem.code(), problem.details()))
+                    if not get(path):
+                        failed.append(path)
+                except (grpc.RpcError, OSError, http.client.HTTPException) as problem:
+                    failed.append((path, problem))
 
     threads = [threading.Thread(target=call, args=(n,)) for n in range(number)]
     for thread in threads:
@@ -44,12 +65,13 @@ def together(address, kind, number, rounds):
     return failed
 
 
-def matrix(address, kinds, numbers, rounds):
+def matrix(way, address, kinds, numbers, rounds):
     failed = [problem for kind in kinds.split(",") for number in numbers.split(",")
-              for problem in together(address, kind, int(number), int(rounds))]
+              for problem in together(way, address, kind, int(number), int(rounds))]
     print(*failed, sep="\n", file=sys.stderr)
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit({"say": say, "matrix": matrix}[sys.argv[1]](*sys.argv[2:]))
+    verb, *rest = sys.argv[1:]
+    sys.exit(say(*rest) if verb == "say" else matrix(by_http if verb == "get" else by_grpc, *rest))

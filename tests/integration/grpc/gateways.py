@@ -21,11 +21,14 @@ JAVA = next(iter(sorted(glob.glob("/usr/lib/jvm/java-17-openjdk-*/bin/java"))), 
 ANSWERS = {"name": "back", "command": f"exec {PYTHON} {SERVICE} back - ${{port:back}}"}
 
 
-def java(back="back", flags="", **members):
+def java_command(program, *words, flags=""):
     classpath = (BUILD / "tests" / "grpc_java" / "classpath").read_text().strip()
-    return {"name": "gateway", "ports": ["gateway", "direct"], "command":
-            f"exec {JAVA} -XX:TieredStopAtLevel=1 {flags} -cp {classpath} Gateway ${{port:gateway}} ${{port:direct}} "
-            f"${{port:{back}}} 127.0.0.1:${{port:pages}}", "ready": {"log": "serving"}, **members}
+    return f"exec {JAVA} -XX:TieredStopAtLevel=1 {flags} -cp {classpath} {program} " + " ".join(words)
+
+
+def java(back="back", flags="", **members):
+    command = java_command("Gateway", "${port:gateway}", "${port:direct}", "${port:front}", f"${{port:{back}}}", "127.0.0.1:${port:pages}", flags=flags)
+    return {"name": "gateway", "ports": ["gateway", "direct", "front"], "command": command, "ready": {"log": "serving"}, **members}
 
 
 def node(back="back", env=None, **members):
@@ -39,7 +42,8 @@ def say(*words):
 
 
 def ask(kinds, numbers, rounds=1, port="gateway"):
-    return f"{PYTHON} {HERE}/ask.py matrix 127.0.0.1:${{port:{port}}} {','.join(kinds)} {','.join(map(str, numbers))} {rounds}"
+    verb = "get" if port == "front" else "matrix"
+    return f"{PYTHON} {HERE}/ask.py {verb} 127.0.0.1:${{port:{port}}} {','.join(kinds)} {','.join(map(str, numbers))} {rounds}"
 
 
 def of_gateway(run):

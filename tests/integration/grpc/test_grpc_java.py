@@ -2,12 +2,15 @@
 import pytest
 
 import gateway_faults
-from conftest import Project
-from gateways import ask, attributions, java, observe_matrix, table
+from conftest import REPOSITORY, Project
+from gateways import ask, attributions, java, java_command, observe_matrix, path_of, table
+from rpc_tree import observe
 
 STUBS = ["blocking", "future", "async"]
-KINDS = ["blocking", "future", "async", "stream", "iterator", "talk", "http", "pool", "stages", "chained", "direct"]
-INLINE = ["inline-chained", "inline-direct"]  # handlers on the server's event loop
+KINDS = ["blocking", "future", "async", "stream", "iterator", "talk", "http", "pool", "stages", "chained", "direct", "forwarded"]
+INLINE = ["inline_chained", "inline_direct"]  # handlers on the server's event loop
+# Handlers of the JDK's HTTP server, and a channel that they open together.
+FRONT = ["front_blocking", "front_future", "front_async", "front_pool", "front_stages", "front_chained"]
 NUMBERS, ROUNDS = [1, 2, 8], 2
 CALLS = 4  # of one request, and of that which it makes of its own service
 
@@ -17,7 +20,8 @@ def matrix(tmp_path_factory):
     project = Project(tmp_path_factory.mktemp("matrix"))
     try:
         yield observe_matrix(project, java(env={"BEAT": "1"}), ask([*KINDS, "handed"], NUMBERS, ROUNDS),
-                             ask(INLINE, NUMBERS, ROUNDS, port="direct"))
+                             ask(INLINE, NUMBERS, ROUNDS, port="direct"),
+                             ask(FRONT, NUMBERS, ROUNDS, port="front"))
     finally:
         project.end()
 
@@ -31,7 +35,49 @@ def test_every_call_has_the_request_that_caused_it(matrix):
     for number in NUMBERS:  # by means that nothing follows: never guessed
         handed = found.pop(("handed", number))
         assert handed["wrong"] == 0 and handed.total() == number * ROUNDS * CALLS
-    assert found == {(kind, number): {"right": number * ROUNDS * CALLS} for kind in [*KINDS, *INLINE] for number in NUMBERS}
+    assert found == {(kind, number): {"right": number * ROUNDS * CALLS} for kind in [*KINDS, *INLINE, *FRONT] for number in NUMBERS}
+
+
+SITES = {"blocking": "blocking", "future": "future", "async": "async", "stream": "stream", "iterator": "iterator", "talk": "talk",
+         "http": "http", "pool": "blocking", "stages": "stages", "chained": "chained", "direct": "chained",
+         "inline_chained": "chained", "handed": "chained", "forwarded": "chained"}
+
+
+def lines_of(source):
+    """{mark: line} of "// site MARK"."""
+    text = (REPOSITORY / "tests/programs/grpc_java" / source).read_text().splitlines()
+    return {line.split("// site ")[1]: number for number, line in enumerate(text, 1) if "// site " in line}
+
+
+@pytest.mark.parametrize("kind", SITES)
+def test_a_call_is_made_at_the_line_of_the_program(matrix, kind):
+    """Not where Netty writes it; whichever thread that is, and however many calls are under way."""
+    stacks = {tuple(rpc["stack"]) for rpc in matrix.test["reference"]
+              if rpc["caller"] == "gateway" and path_of(rpc).startswith(f"/{kind}/") and path_of(rpc).endswith("/0")}
+    frame = f"Web.java:{lines_of('Web.java')[SITES[kind]]} "
+    assert stacks and all(stack[0].startswith(frame) for stack in stacks), stacks
+    assert not [frame for stack in stacks for frame in stack if not frame.startswith(("Web.java:", "Gateway.java:"))], stacks
+    # The first call of a request, and that of the request which it makes of its own service.
+    assert len(stacks) <= 2, stacks
+
+
+HEADER, OF_HELPER = 5, 6  # as many '-' does a value have
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_what_applications_see_of_our_field(project, scheme):
+    """Callers nothing; a server what the library says, and before that what the helper said, of which nothing leaves the
+    process where that is encrypted. Each of two calls, one of which had to wait for its channel."""
+    fields = {"name": "fields", "command": java_command("Fields", "serve", "${port:fields}") + " > served"}
+    run = observe(project, [fields], java_command("Fields", "ask", "${port:fields}", scheme).replace("exec ", "") + " > asked",
+                  complete=False)
+    assert (project.directory / "asked").read_text() == "asked: \nfirst\nasked: \nsecond\n"
+    served = [line.split()[1:] for line in (project.directory / "served").read_text().splitlines() if line.startswith("served:")]
+    assert [[value.count("-") for value in values] for values in served] == [[HEADER] if scheme == "https" else [OF_HELPER, HEADER]] * 2
+    stacks = {tuple(rpc["stack"]) for rpc in run.test["reference"]}
+    if scheme == "http":
+        (site,) = stacks
+        assert any(frame.startswith(f"Fields.java:{lines_of('Fields.java')['asked']} ") for frame in site), site
 
 
 def test_calls_of_every_kind(project):

@@ -1,7 +1,11 @@
 import io.grpc.CallOptions;
 import io.grpc.Channel;
+import io.grpc.ClientInterceptor;
+import io.grpc.ClientInterceptors;
+import io.grpc.Metadata;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
+import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
 import java.net.HttpURLConnection;
 import java.net.URL;
@@ -60,14 +64,12 @@ final class Web {
     }
 
     void answer(String message, StreamObserver<String> answer) {
-        String kind = message.split("/")[1];
+        String kind = message.split("/")[1].replaceFirst("^(inline|front)_", "");
         switch (kind) {
             case "chained": // by the pool of the channel
-            case "inline-chained":
                 chain(message, steps(message).iterator(), CallOptions.DEFAULT, answer);
                 break;
             case "direct": // by the channel's event loop
-            case "inline-direct":
                 chain(message, steps(message).iterator(), CallOptions.DEFAULT.withExecutor(Runnable::run), answer);
                 break;
             case "stages":
@@ -78,6 +80,10 @@ final class Web {
                 break;
             case "handed": // by means of the program's own: nothing tells whose work it is
                 handed.add(() -> chain(message, steps(message).iterator(), CallOptions.DEFAULT, answer));
+                break;
+            case "forwarded": // as before; the field of the call that came in tells
+                String field = Gateway.CAME_IN.get();
+                handed.add(() -> forward(field, message, steps(message).iterator(), answer));
                 break;
             default:
                 serve(kind, message, answer);
@@ -153,6 +159,11 @@ final class Web {
 
     /** Each call is made by the callback of the one before. */
     private void chain(String message, Iterator<Step> rest, CallOptions options, StreamObserver<String> answer) {
+        chain(back, own, message, rest, options, answer);
+    }
+
+    private static void chain(Channel back, Channel own, String message, Iterator<Step> rest, CallOptions options,
+                              StreamObserver<String> answer) {
         if (!rest.hasNext()) {
             answer.onNext(message);
             answer.onCompleted();
@@ -168,9 +179,17 @@ final class Web {
                 }
 
                 public void onCompleted() {
-                    chain(message, rest, options, answer);
+                    chain(back, own, message, rest, options, answer);
                 }
             });
+    }
+
+    private void forward(String field, String message, Iterator<Step> rest, StreamObserver<String> answer) {
+        Metadata fields = new Metadata();
+        if (field != null) fields.put(Gateway.FIELD, field);
+        ClientInterceptor forwarding = MetadataUtils.newAttachHeadersInterceptor(fields);
+        chain(ClientInterceptors.intercept(back, forwarding), ClientInterceptors.intercept(own, forwarding), message, rest,
+            CallOptions.DEFAULT, answer);
     }
 
     /** Each call is made by a stage of a future that the call before completes. */

@@ -84,18 +84,37 @@ public final class FilibusterGrpc {
 
     // --- calls that are made ----------------------------------------------------------------------
 
-    /** ClientCallImpl.start, DelayedClientCall.start: on the thread that makes the call, below all interceptors. */
-    public static void start(Object headers) {
+    /** DelayedClientCall.start: its channel is not ready, or not open; ClientCallImpl.start follows. */
+    public static void delayed(Object headers) {
         try {
             Metadata metadata = METADATA.get(headers.getClass());
             if (metadata == null) return;
             String carried = metadata.last(headers);
-            // One that had to wait for its channel is started again when that is ready.
             if (carried != null && carried.length() == RUNTIME_SIZE) return;
             String field = Natives.grpcField(carried);
             if (field != null) metadata.replace(headers, field);
         } catch (Throwable problem) {
             // It goes as it is.
+        }
+    }
+
+    /** ClientCallImpl.start: on the thread that makes the call, below all interceptors, unless it was delayed. */
+    public static void start(Object call, Object headers) {
+        try {
+            Metadata metadata = METADATA.get(headers.getClass());
+            if (metadata == null) return;
+            String field = metadata.last(headers);
+            if (field == null || field.length() != RUNTIME_SIZE) {
+                field = Natives.grpcField(field);
+                if (field == null) return;
+                metadata.replace(headers, field);
+            }
+            long[] context = new long[Filibuster.SIZE];
+            Natives.received(field, context);
+            Calls calls = CALLS.get(call.getClass());
+            if (calls != null && (context[0] & 3) == REQUEST) calls.workFor(call, context);
+        } catch (Throwable problem) {
+            // As above.
         }
     }
 
@@ -129,13 +148,34 @@ public final class FilibusterGrpc {
         }
     }
 
-    /** ClientCallImpl: what the callbacks of the call run on. They work for who made it. */
-    public static Executor callbacks(Executor executor) {
-        // (Guava's direct executor is recognised by grpc-java.)
-        if (executor == null || executor.getClass().getSimpleName().equals("DirectExecutor")) return executor;
-        long[] context = Filibuster.known();
-        return context == null || (context[0] & 3) != REQUEST ? executor : new Callback(context, executor);
+    /** What is asked of a ClientCallImpl. */
+    private static final class Calls {
+        private final MethodHandle executor, setExecutor;
+
+        Calls(Class<?> type) throws ReflectiveOperationException {
+            Field field = type.getDeclaredField("callExecutor");
+            field.setAccessible(true);
+            executor = LOOKUP.unreflectGetter(field).asType(MethodType.methodType(Executor.class, Object.class));
+            setExecutor = LOOKUP.unreflectSetter(field).asType(MethodType.methodType(void.class, Object.class, Executor.class));
+        }
+
+        /** The callbacks of the call work for who made it. */
+        void workFor(Object call, long[] context) throws Throwable {
+            setExecutor.invokeExact(call, (Executor) new Callback(context, (Executor) executor.invokeExact(call)));
+        }
     }
+
+    private static final class CallClasses extends ClassValue<Calls> {
+        protected Calls computeValue(Class<?> type) {
+            try {
+                return new Calls(type);
+            } catch (ReflectiveOperationException | RuntimeException problem) {
+                return null;
+            }
+        }
+    }
+
+    private static final CallClasses CALLS = new CallClasses();
 
     /** SynchronizationContext: the channel's own work, done by whichever thread happened to come. */
     public static void internal(Runnable work) {
