@@ -37,6 +37,9 @@ void update_debt(Connection& c) {
 
 namespace {
 
+constexpr uint64_t kPatienceNs = 20'000'000;
+constinit thread_local uint64_t t_patient_until __attribute__((tls_model("initial-exec"))) = 0;
+
 // What this thread holds. A thread that holds more than this flushes the oldest first.
 constexpr uint32_t kMaxHolds = 8;
 struct Hold {
@@ -266,9 +269,21 @@ bool flush(Connection& c, int fd, bool closing) {
   return clean;
 }
 
+void hold_patiently() {
+  if (t_patient_until == 0) t_patient_until = monotonic_ns() + kPatienceNs;
+}
+
+int patience_ms() {
+  if (t_patient_until == 0) return 0;
+  const uint64_t now = monotonic_ns();
+  if (now >= t_patient_until) return 0;
+  return static_cast<int>((t_patient_until - now) / 1'000'000) + 1;
+}
+
 void flush_holds_of_thread(int but) {
   const uint32_t count = t_holds;
   t_holds = 0;
+  t_patient_until = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const Hold h = t_held[i];
     if (!pin(h.connection)) continue;

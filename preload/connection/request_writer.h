@@ -27,6 +27,12 @@ bool flush(Connection& connection, int fd, bool closing = false);
 void flush_holds_of_thread(int but = -1);
 extern constinit thread_local uint32_t t_holds __attribute__((tls_model("initial-exec")));
 
+// What this thread holds waits for bytes that another thread will have it write, and stays while it
+// waits for that: for a moment (20 ms), unless it waits for one descriptor only.
+void hold_patiently();
+// What is left of that moment, in milliseconds.
+int patience_ms();
+
 // `size` bytes of the request's body are about to go, or went, by another way (sendfile).
 void skip_request_body(Connection& connection, uint64_t size);
 
@@ -36,8 +42,8 @@ void end_silence(Connection& connection);
 // In a forked child: what the parent holds is the parent's to send.
 void forget_holds(Connection& connection);
 
-// Are the bytes that were parsed ahead of their sending the ones that are offered now? Else what was
-// parsed never happened, and the connection is given up.
+// Are the bytes that were parsed ahead of their sending the ones that are offered now? Else what
+// was parsed never happened, and the connection is given up.
 bool came_back(Connection& connection, const iovec* pieces, size_t count, size_t offered);
 
 // Called by RequestEvents for a client.

@@ -8,6 +8,7 @@
 #include "preload/connection/registry.h"
 #include "preload/connection/request_writer.h"
 #include "preload/connection/server_side.h"
+#include "preload/connection/transmit.h"
 #include "preload/inject/inject.h"
 
 namespace filibuster::preload {
@@ -140,7 +141,8 @@ Transfer before_receive(int fd) {
   if (!t.connection) return t;
   Connection& c = *t.connection;
   if (c.role == Role::kClient) {
-    if (c.debt.load()) flush(c, fd);
+    // (A read that waits for nothing does not keep the rest from coming.)
+    if (c.debt.load() && (patience_ms() == 0 || !is_nonblocking(fd))) flush(c, fd);
     const int error = c.deferred_error.exchange(0);
     if (error != 0) {
       observe_end(c, error);

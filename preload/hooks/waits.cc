@@ -130,11 +130,26 @@ int select_through(int limit, fd_set* reading, fd_set* writing, fd_set* failing,
   return 0;
 }
 
-void before_epoll_wait(int set) {
+void before_epoll_wait(int set, bool flushing) {
   HookScope scope;
   if (scope.pass_through() || !own_process()) return;
-  flush_holds_of_thread();
+  if (flushing) flush_holds_of_thread();
   t_waited_set = set;
+}
+
+template <typename Original>
+int epoll_through(int set, int timeout_ms, const Original& original) {
+  if (wait_is_plain()) return original(timeout_ms);
+  const int patience = patience_ms();
+  if (patience > 0) {
+    before_epoll_wait(set, false);
+    const int first = timeout_ms < 0 ? patience : std::min(timeout_ms, patience);
+    const int ready = original(first);
+    if (ready != 0 || first == timeout_ms) return ready;
+    if (timeout_ms > 0) timeout_ms -= first;
+  }
+  before_epoll_wait(set, true);
+  return original(timeout_ms);
 }
 
 }  // namespace
@@ -200,19 +215,19 @@ FILIBUSTER_HOOK(int, epoll_ctl, (int set, int operation, int fd, epoll_event* ev
 }
 
 FILIBUSTER_HOOK(int, epoll_wait, (int set, epoll_event* events, int room, int timeout)) {
-  if (!filibuster::preload::wait_is_plain()) filibuster::preload::before_epoll_wait(set);
-  return REAL(epoll_wait)(set, events, room, timeout);
+  return filibuster::preload::epoll_through(
+      set, timeout, [&](int ms) { return REAL(epoll_wait)(set, events, room, ms); });
 }
 
 FILIBUSTER_HOOK(int, epoll_pwait,
                 (int set, epoll_event* events, int room, int timeout, const sigset_t* mask)) {
-  if (!filibuster::preload::wait_is_plain()) filibuster::preload::before_epoll_wait(set);
-  return REAL(epoll_pwait)(set, events, room, timeout, mask);
+  return filibuster::preload::epoll_through(
+      set, timeout, [&](int ms) { return REAL(epoll_pwait)(set, events, room, ms, mask); });
 }
 
 FILIBUSTER_HOOK(int, epoll_pwait2,
                 (int set, epoll_event* events, int room, const timespec* timeout,
                  const sigset_t* mask)) {
-  if (!filibuster::preload::wait_is_plain()) filibuster::preload::before_epoll_wait(set);
+  if (!filibuster::preload::wait_is_plain()) filibuster::preload::before_epoll_wait(set, true);
   return REAL(epoll_pwait2)(set, events, room, timeout, mask);
 }

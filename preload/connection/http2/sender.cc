@@ -63,6 +63,14 @@ void decide_streams(Connection& c, Http2Connection& h, bool all) {
   }
 }
 
+bool waits_for_another_thread(Http2Connection& h) {
+  for (uint64_t i = h.first_block; i != h.end_block; ++i) {
+    const StreamCall* x = h.block(i).call;
+    if (x != nullptr && !x->decided && x->body_follows) return true;
+  }
+  return false;
+}
+
 // --- what is ours in a block
 // -----------------------------------------------------------------------
 
@@ -273,6 +281,7 @@ ssize_t send_http2(Connection& c, int fd, const iovec* pieces, size_t count, siz
     if (hold(w, pieces, count, offer.base, std::max(limit, offer.base), offer.end)) {
       w.accepted = offer.end;
       remember_hold(c, fd);
+      if (waits_for_another_thread(h)) hold_patiently();
       update_debt(c);
       return static_cast<ssize_t>(offered);
     }

@@ -47,6 +47,7 @@ struct StreamCall {
   bool ready = false;           // to be decided before its header block leaves
   bool body_complete = false;   // when it was made ready: its index is final
   bool waits_for_body = false;  // what is missing comes without anybody waiting: it may be held
+  bool body_follows = false;    // and another thread brings it (RuntimeField)
   RequestHead head;             // views into `request`: empty when that is gone
   bool request_ended = false;   // then `body` is its digest
   Hash128 body;

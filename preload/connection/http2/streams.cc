@@ -22,6 +22,9 @@ Pool<StreamCall, 64, 1024> g_stream_calls;
 Pool<RequestPart, 16, 4096> g_request_parts;
 Pool<AnswerPart, 16, 4096> g_answer_parts;
 
+// A body that has to wait for a window of the server's would wait for its head in vain.
+constexpr int64_t kLeastWindow = 8 * 1024;
+
 template <typename Part, typename Parts>
 Part* make_part(Parts* parts) {
   Part* memory = parts->take();
@@ -80,8 +83,8 @@ void take_grpc_status(StreamCall* x, const MessageHead& head) {
   x->has_grpc_status = true;
   x->grpc_status = static_cast<uint8_t>(grpc::parse_status(head.grpc_status));
   if (x->answer == nullptr) return;
-  x->answer->grpc_text_size = static_cast<uint16_t>(grpc::decode_message(
-      head.grpc_message, x->answer->grpc_text, sizeof x->answer->grpc_text));
+  x->answer->grpc_text_size = static_cast<uint16_t>(
+      grpc::decode_message(head.grpc_message, x->answer->grpc_text, sizeof x->answer->grpc_text));
 }
 
 uint8_t grpc_status_of(const StreamCall& x) {
@@ -113,10 +116,16 @@ void begin_client_call(Http2Connection& h, StreamCall* x, const MessageHead& hea
         begin_fields(own_service(), target_service(c.target, x->head, c.peer_name()), x->head);
   }
   // Only where nobody has to do anything for the rest to come.
-  x->waits_for_body =
-      !block.end_stream && !h.block_expects && head.has_content_length &&
-      head.content_length <= std::min<uint64_t>(lane_settings().max_held_body, kHoldCapacity / 2) &&
-      h.view.window(Direction::kRequests, stream) >= static_cast<int64_t>(head.content_length);
+  const int64_t window = h.view.window(Direction::kRequests, stream);
+  const bool may_wait = !block.end_stream && !h.block_expects;
+  RuntimeField helper;
+  x->body_follows = may_wait && window >= kLeastWindow &&
+                    decode_runtime_value(seen.filibuster, &helper) && helper.body_follows;
+  x->waits_for_body = x->body_follows ||
+                      (may_wait && head.has_content_length &&
+                       head.content_length <=
+                           std::min<uint64_t>(lane_settings().max_held_body, kHoldCapacity / 2) &&
+                       window >= static_cast<int64_t>(head.content_length));
 }
 
 void take_request_data(Http2Connection& h, StreamCall* x, const char* data, size_t size) {
@@ -403,7 +412,8 @@ void adopt_exchange(Http2Connection& h, Stream& stream, Exchange* exchange) {
   exchange->incoming = nullptr;
 }
 
-// --- ends -----------------------------------------------------------------------------------------
+// --- ends
+// -----------------------------------------------------------------------------------------
 
 void end_http2_calls(Connection& c) {
   Http2Connection* h = c.http2.load(std::memory_order_acquire);

@@ -3,7 +3,7 @@ import pytest
 
 import gateway_faults
 from conftest import REPOSITORY, Project
-from gateways import ask, attributions, java, java_command, observe_matrix, path_of, table
+from gateways import ask, attributions, java, java_command, observe_matrix, path_of, say, table
 from rpc_tree import observe
 
 STUBS = ["blocking", "future", "async"]
@@ -97,8 +97,28 @@ def test_a_silence(project):
     gateway_faults.check_silence(project, java(), "async")
 
 
+def test_exactly_the_chosen_calls_of_many_at_once_fail(project):
+    gateway_faults.check_chosen(project, java(), "blocking", 8, 50)
+
+
+def test_each_attempt_of_a_retried_call_is_an_rpc_of_its_own(project):
+    gateway_faults.check_retries(project, java(), "blocking")
+
+
+def test_a_message_that_comes_late_keeps_nobody_waiting(project):
+    """The head of a call waits for its message, but not for long: the call behind it is answered before."""
+    observe(project, gateway_faults.services(java()), say("late", "blocking") + " > printed")
+    assert (project.directory / "printed").read_text() == "double 0 [] 2\nlate 4 OK\n"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("stub", STUBS)
 def test_every_fault_at_every_kind_of_call(project, stub):
     methods = dict.fromkeys(gateway_faults.LINES)
     gateway_faults.check_faults(project, java(), stub, {method: [*gateway_faults.STATUSES] for method in methods})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stub", STUBS)
+def test_exactly_the_chosen_of_eight_thousand_calls_fail(project, stub):
+    gateway_faults.check_chosen(project, java(), stub, 8, 1000)

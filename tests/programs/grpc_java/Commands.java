@@ -1,8 +1,11 @@
 import calls.CallsGrpc;
 import calls.CallsOuterClass.Number;
 import com.google.protobuf.ByteString;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
@@ -16,6 +19,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -24,6 +28,7 @@ import java.util.concurrent.TimeUnit;
  *   kinds STUB        one call of each kind, and one that the server refuses
  *   threads STUB T N  T threads with N calls each; what did not succeed
  *   silent STUB       a call with a deadline of half a second, then one of another method
+ *   late STUB         a call whose message is given only when another one has been answered
  *   retries STUB N    N calls, each tried four times where it is UNAVAILABLE
  */
 final class Commands {
@@ -59,6 +64,7 @@ final class Commands {
                 case "kinds": commands.kinds(); break;
                 case "threads": commands.threads(Long.parseLong(words[2]), Long.parseLong(words[3])); break;
                 case "silent": commands.silent(); break;
+                case "late": commands.late(channel); break;
                 case "retries": commands.threads(1, Long.parseLong(words[2])); break;
                 default: throw new IllegalArgumentException(words[0]);
             }
@@ -215,6 +221,26 @@ final class Commands {
         } catch (Exception problem) {
             return problem;
         }
+    }
+
+    private void late(ManagedChannel channel) throws Exception {
+        LinkedBlockingQueue<Object> answers = new LinkedBlockingQueue<>();
+        ClientCall<Number, Number> call = channel.newCall(CallsGrpc.getDoubleMethod(),
+            CallOptions.DEFAULT.withDeadlineAfter(SECONDS, TimeUnit.SECONDS));
+        call.start(new ClientCall.Listener<Number>() { // site late
+            public void onMessage(Number number) {
+                answers.add(number.getValue());
+            }
+
+            public void onClose(Status status, Metadata trailers) {
+                answers.add(status.getCode());
+            }
+        }, new Metadata());
+        call.request(2);
+        tell("double", () -> String.valueOf(twice(CallsService.number(1), 1000 * SECONDS).getValue()));
+        call.sendMessage(CallsService.number(2));
+        call.halfClose();
+        told.append("late ").append(answers.take()).append(' ').append(answers.take()).append('\n');
     }
 
     private void silent() throws Exception {

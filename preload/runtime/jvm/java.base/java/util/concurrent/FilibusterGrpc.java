@@ -21,6 +21,7 @@ public final class FilibusterGrpc {
 
     private static final String FIELD = "x-filibuster";
     private static final int RUNTIME_SIZE = 91; // core/protocol/header_field.h kRuntimeValueSize
+    private static final String BODY_FOLLOWS = "2"; // as there: in place of the version
     private static final long REQUEST = 2; // TaskContext::State::kRequest
     private static final int MAX_ANCESTORS = 32;
     private static final long[] NOTHING = {1, 0, 0, 0, 0}; // TaskContext::State::kNothing
@@ -107,11 +108,13 @@ public final class FilibusterGrpc {
             if (field == null || field.length() != RUNTIME_SIZE) {
                 field = Natives.grpcField(field);
                 if (field == null) return;
-                metadata.replace(headers, field);
             }
+            Calls calls = CALLS.get(call.getClass());
+            // Netty may write the head before this thread has handed over the message.
+            if (calls != null && calls.hasOneMessage(call)) field = BODY_FOLLOWS + field.substring(1);
+            metadata.replace(headers, field);
             long[] context = new long[Filibuster.SIZE];
             Natives.received(field, context);
-            Calls calls = CALLS.get(call.getClass());
             if (calls != null && (context[0] & 3) == REQUEST) calls.workFor(call, context);
         } catch (Throwable problem) {
             // As above.
@@ -150,13 +153,26 @@ public final class FilibusterGrpc {
 
     /** What is asked of a ClientCallImpl. */
     private static final class Calls {
-        private final MethodHandle executor, setExecutor;
+        private final MethodHandle executor, setExecutor, hasOneMessage;
 
         Calls(Class<?> type) throws ReflectiveOperationException {
             Field field = type.getDeclaredField("callExecutor");
             field.setAccessible(true);
             executor = LOOKUP.unreflectGetter(field).asType(MethodType.methodType(Executor.class, Object.class));
             setExecutor = LOOKUP.unreflectSetter(field).asType(MethodType.methodType(void.class, Object.class, Executor.class));
+            Field method = type.getDeclaredField("method");
+            method.setAccessible(true);
+            Method kind = method.getType().getMethod("getType");
+            Method one = kind.getReturnType().getMethod("clientSendsOneMessage");
+            kind.setAccessible(true);
+            one.setAccessible(true);
+            hasOneMessage = MethodHandles.filterReturnValue(
+                MethodHandles.filterReturnValue(LOOKUP.unreflectGetter(method), LOOKUP.unreflect(kind)), LOOKUP.unreflect(one))
+                .asType(MethodType.methodType(boolean.class, Object.class));
+        }
+
+        boolean hasOneMessage(Object call) throws Throwable {
+            return (boolean) hasOneMessage.invokeExact(call);
         }
 
         /** The callbacks of the call work for who made it. */
