@@ -49,7 +49,7 @@ void report_fault(const OutgoingCall&, FaultHow how, std::string_view detail) {
   fake::how = how;
   fake::detail = detail;
 }
-void report_note(std::string_view) {
+void report_note(std::string_view, NoteKind) {
   ++fake::notes;
 }
 void outgoing_end(OutgoingCall* call, const RpcFinished& finished) {
