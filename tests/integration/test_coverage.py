@@ -1,11 +1,14 @@
 """`filibuster run --coverage`: which statements of the services only faults reach, in each of the languages; a run with it
 explores what one without it explores."""
 import json
+import signal
 
 import pytest
 
-from conftest import BUILD, CORPUS
+from conftest import BUILD, CORPUS, PYTHON
 from corpus import in_place
+from processes import events
+from small_apps import APPS, config, probe, relay, url
 
 STATUS = ["--fault", "503", "--max-faults", "1"]
 
@@ -111,6 +114,130 @@ def test_a_jvm_under_faults_takes_the_other_database(project):
                   reached=["return new Service.Answer(200, alert + page)"],
                   only=['Service.ask("GET", setting.secondary()', "return new Service.Answer(500"])
     assert {file["file"] for file in coverage.services["app-server"]["files"]} == {"AppServer.java", "Service.java"}
+
+
+COVERED = APPS / "covered.py"
+
+
+def covered(end="default", command="exec {python} {app} {arguments}", app=COVERED, **members):
+    arguments = f"${{port:front}} {end} {url('back')}"
+    front = {"name": "front", "command": command.format(python=PYTHON, app=app, arguments=arguments), "ready": {"http": "/health"},
+             **members}
+    return config([relay("back"), front], [probe(url("front"), expected="200,503")], faults=[{"inject": [500, 503]}])
+
+
+def covered_file(project, made, exit_code=0, **options):
+    project.write("filibuster.json", made)
+    outcome = project.filibuster("run", "--coverage", **options)
+    assert outcome.exit_code == exit_code, outcome
+    return outcome, Coverage(outcome)
+
+
+@pytest.mark.parametrize("command", [
+    "exec {python} {app} {arguments}",
+    "{python} {app} {arguments} & wait",       # a child of a shell, which ends first
+    "exec env -u HOME {python} {app} {arguments}"])
+def test_python_is_measured_however_it_is_started(project, command):
+    _, coverage = covered_file(project, covered(command=command))
+    assert_shares(coverage.file("front", "covered.py"), COVERED, reached=["urllib.request.urlopen("], only=["return failed()"])
+
+
+def test_what_a_forked_child_reached_counts(project):
+    _, coverage = covered_file(project, covered("fork"))
+    assert_shares(coverage.file("front", "covered.py"), COVERED, reached=["urllib.request.urlopen("], only=["return failed()"])
+
+
+def test_a_program_ends_by_its_own_handler_of_sigterm(project):
+    _, coverage = covered_file(project, covered("own"))
+    assert "its own end" in (project.root / "logs" / "front-0.log").read_text()
+    assert_shares(coverage.file("front", "covered.py"), COVERED, reached=["urllib.request.urlopen(", "sys.exit(0)"],
+                  only=["return failed()"])
+
+
+def test_what_a_crash_takes_with_it_is_said(project):
+    outcome, coverage = covered_file(project, covered("crash"), exit_code=1)
+    assert [finding["first"]["verdict"] for finding in outcome.test["findings"]] == ["crashed"] * 2
+    (note,) = coverage.services["front"]["notes"]
+    assert "ended by SIGSEGV: what only they reached is not counted" in note, coverage.services
+    assert marked(COVERED, "its last line") <= coverage.file("front", "covered.py")["never"]
+
+
+def test_services_that_are_started_for_each_execution_are_merged(project):
+    _, coverage = covered_file(project, covered(restart="each"))
+    assert_shares(coverage.file("front", "covered.py"), COVERED, reached=["urllib.request.urlopen("], only=["return failed()"])
+
+
+def test_python_that_reads_no_environment_is_said(project):
+    _, coverage = covered_file(project, covered(command="exec {python} -I {app} {arguments}"))
+    assert "is Python started with -I, -E or -S?" in coverage.services["front"]["reason"]
+    assert coverage.services["back"]["reason"] == ""
+
+
+def test_the_programs_own_sitecustomize_runs_and_its_path_stays(project):
+    project.write("own/sitecustomize.py", "import os\nos.environ['FROM_OWN'] = 'yes'\n")
+    project.write("own/helper.py", "VALUE = 3\n")
+    app = project.write("app.py", "import os, sys, sitecustomize, helper\n"
+                                  "print('own', os.environ['FROM_OWN'], helper.VALUE, 'hidden' in str(sys.path), flush=True)\n"
+                                  + COVERED.read_text())
+    _, coverage = covered_file(project, covered(app=app, env={"PYTHONPATH": str(project.directory / "own")}))
+    assert "own yes 3 False" in (project.root / "logs" / "front-0.log").read_text()
+    names = {file["file"] for file in coverage.services["front"]["files"]}
+    assert {"app.py", "own/helper.py", "own/sitecustomize.py"} == names
+
+
+def test_two_tests_are_told_apart_from_the_faults_of_each_other(project):
+    """What the faults of the first test reach is not taken for what the second one reaches without."""
+    made = covered()
+    made["tests"].append(probe(url("front"), expected="200,503", name="again"))
+    project.write("filibuster.json", made)
+    outcome = project.filibuster("run", "--coverage")
+    assert outcome.exit_code == 0, outcome
+    assert_shares(Coverage(outcome).file("front", "covered.py"), COVERED, reached=["urllib.request.urlopen("],
+                  only=["return failed()"])
+
+
+def interrupted(project, *options):
+    """The run of some 40 executions is stopped after the first with a fault."""
+    made = covered()
+    made["services"] += [relay("b"), relay("top", "front", "b", options="--tolerate 9")]
+    made["tests"] = [probe(url("top"), expected="200,503")]
+    project.write("filibuster.json", made)
+    process = project.start("run", "--no-reduction", "--json", *options)
+    for event in events(process):
+        if event["type"] == "execution":
+            process.send_signal(signal.SIGINT)
+            break
+    list(events(process))
+    assert process.wait(timeout=60) == 3
+    assert not (project.root / "coverage.json").exists()
+
+
+def continued(project):
+    outcome = project.filibuster("run", "--no-reduction", "--coverage")
+    assert outcome.exit_code == 0 and outcome.test["finished"], outcome
+    return Coverage(outcome)
+
+
+def data_of_front(project):
+    return set((project.root / "coverage" / "front").rglob("data.*"))
+
+
+def test_an_interrupted_run_goes_on_counting(project):
+    interrupted(project, "--coverage")
+    before = data_of_front(project)
+    assert len(before) == 2, "those of both phases stay"
+    coverage = continued(project)
+    assert before < data_of_front(project) and coverage.notes == []
+    assert_shares(coverage.file("front", "covered.py"), COVERED, reached=["urllib.request.urlopen("], only=["return failed()"])
+    again = continued(project)
+    assert not before & data_of_front(project), "a finished run is forgotten by the next"
+    assert again.counts == coverage.counts
+
+
+def test_a_run_that_goes_on_where_one_without_coverage_stopped_says_so(project):
+    interrupted(project)
+    (note,) = continued(project).notes
+    assert "without --coverage" in note
 
 
 def test_a_missing_tool_is_named_before_anything_starts(project):
