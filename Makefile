@@ -235,6 +235,11 @@ $(NETFLIX)/%.o: corpus/netflix/%.cc corpus/netflix/http.h corpus/netflix/homepag
 	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror -c $< -o $@
 $(NETFLIX_PROGRAMS): %: %.o $(NETFLIX)/http.o
 	$(CXX) $(OPT) $^ -o $@ -lcpp-httplib -lpthread
+# The same services, for the coverage of reproduce-sfit.
+NETFLIX_COVERAGE := $(addprefix $(NETFLIX)-coverage/,mobile_client api_gateway user_profile telemetry content)
+$(NETFLIX)-coverage/%: corpus/netflix/%.cc corpus/netflix/http.cc corpus/netflix/http.h corpus/netflix/homepage.h
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 -O0 -g --coverage $(HTTPLIB) -Wall -Wextra -Werror $(abspath $(filter %.cc,$^)) -o $@ -lcpp-httplib -lpthread
 $(BUILD)/tests/unit_netflix: $(NETFLIX)/homepage_test.o $(NETFLIX)/http.o
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $^ -o $@ -lgtest -lgtest_main -lcpp-httplib -lpthread

@@ -9,5 +9,5 @@ $(BUILD)/tests/netflix_search: $(call objects,tests/reproduce/netflix_search.cc)
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
 .PHONY: reproduce-sfit
 reproduce-sfit: test-deps  ## Table 7.2 and the counts with four statuses beside the published figures (about 15 minutes)
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all corpus $(BUILD)/tests/netflix_search
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all corpus $(BUILD)/tests/netflix_search $(EXPEDIA_COVERAGE) $(NETFLIX_COVERAGE)
 	@BUILD=$(BUILD) $(PYTHON) tests/reproduce/sfit.py

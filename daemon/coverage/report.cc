@@ -1,7 +1,7 @@
 #include "daemon/coverage/report.h"
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace filibuster::coverage {
@@ -12,6 +12,13 @@ using Json = nlohmann::ordered_json;
 constexpr int kVersion = 1;
 constexpr size_t kShownFiles = 12;   // of a service, on the terminal
 constexpr size_t kShownRanges = 10;  // of a file
+
+Lines difference(const Lines& lines, const Lines& without) {
+  Lines out;
+  std::set_difference(lines.begin(), lines.end(), without.begin(), without.end(),
+                      std::inserter(out, out.end()));
+  return out;
+}
 
 Json rows(const std::vector<Range>& ranges) {
   Json out = Json::array();
@@ -29,9 +36,9 @@ Json row(const Counts& counts) {
 
 Json row(const FileReport& file) {
   return {{"file", file.file},
-          {"counts", row(file.counts)},
-          {"only_under_faults", rows(file.only_under_faults)},
-          {"never", rows(file.never)}};
+          {"counts", row(file.counts())},
+          {"only_under_faults", rows(file.only_under_faults())},
+          {"never", rows(file.never())}};
 }
 
 Json row(const ServiceReport& service) {
@@ -69,17 +76,20 @@ std::string shortened(std::vector<Range> ranges) {
   return to_text(ranges) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
-std::string list(const Report& report, const char* title, std::vector<Range> FileReport::*member) {
+using FileRanges = std::vector<Range> (FileReport::*)() const;
+
+std::string list(const Report& report, const char* title, FileRanges lines) {
   std::string out;
   for (const ServiceReport& service : report.services) {
     size_t shown = 0, more = 0;
     for (const FileReport& file : service.files) {
-      if ((file.*member).empty()) continue;
+      const std::vector<Range> found = (file.*lines)();
+      if (found.empty()) continue;
       if (++shown > kShownFiles) {
         ++more;
         continue;
       }
-      out += "    " + service.service + "  " + file.file + ": " + shortened(file.*member) + "\n";
+      out += "    " + service.service + "  " + file.file + ": " + shortened(found) + "\n";
     }
     if (more > 0) {
       out += "    " + service.service + "  and " + std::to_string(more) + " more files\n";
@@ -96,15 +106,37 @@ void Counts::add(const Counts& other) {
   reached += other.reached;
 }
 
+Counts FileReport::counts() const {
+  return {all.statements.size(), without_faults.size(), all.reached.size()};
+}
+
+std::vector<Range> FileReport::only_under_faults() const {
+  return ranges(difference(all.reached, without_faults), all.statements);
+}
+
+std::vector<Range> FileReport::never() const {
+  return ranges(difference(all.statements, all.reached), all.statements);
+}
+
 Counts ServiceReport::counts() const {
   Counts out;
-  for (const FileReport& file : files) out.add(file.counts);
+  for (const FileReport& file : files) out.add(file.counts());
   return out;
 }
 
 Counts Report::counts() const {
+  std::map<std::string, FileReport> files;
+  for (const ServiceReport& service : services) {
+    for (const FileReport& file : service.files) {
+      FileReport& known = files[file.file];
+      Files all{{"", std::move(known.all)}};
+      merge({{"", file.all}}, &all);
+      known.all = std::move(all[""]);
+      known.without_faults.insert(file.without_faults.begin(), file.without_faults.end());
+    }
+  }
   Counts out;
-  for (const ServiceReport& service : services) out.add(service.counts());
+  for (const auto& [name, file] : files) out.add(file.counts());
   return out;
 }
 
@@ -118,18 +150,10 @@ std::vector<FileReport> compare(const Files& without, const Files& under,
     if (lines.statements.empty()) continue;
     FileReport file;
     file.file = path.starts_with(prefix) ? path.substr(prefix.size()) : path;
-    const auto before = without.find(path);
-    const Lines none;
-    const Lines& first = before == without.end() ? none : before->second.reached;
-    Lines only, never;
-    std::set_difference(lines.reached.begin(), lines.reached.end(), first.begin(), first.end(),
-                        std::inserter(only, only.end()));
-    std::set_difference(lines.statements.begin(), lines.statements.end(), lines.reached.begin(),
-                        lines.reached.end(), std::inserter(never, never.end()));
-    file.counts = {lines.statements.size(), lines.reached.size() - only.size(),
-                   lines.reached.size()};
-    file.only_under_faults = ranges(only, lines.statements);
-    file.never = ranges(never, lines.statements);
+    file.all = lines;
+    if (const auto before = without.find(path); before != without.end()) {
+      file.without_faults = before->second.reached;
+    }
     out.push_back(std::move(file));
   }
   return out;

@@ -20,8 +20,11 @@ struct Counts {
 
 struct FileReport {
   std::string file;  // relative to the configuration's folder where it lies below it
-  Counts counts;
-  std::vector<Range> only_under_faults, never;
+  FileLines all;     // of all executions
+  Lines without_faults;  // reached by those without faults
+  Counts counts() const;
+  std::vector<Range> only_under_faults() const;
+  std::vector<Range> never() const;
 };
 
 struct ServiceReport {
@@ -37,7 +40,7 @@ struct Report {
   std::string session, config_path;
   std::vector<ServiceReport> services;  // in order of the configuration
   std::vector<std::string> notes;
-  Counts counts() const;
+  Counts counts() const;  // a line of a file that several services run counts once
 };
 
 // `without`: reached by executions without faults, `under`: by the others.

@@ -96,6 +96,8 @@ struct TestReport {
   search::SearchCounts counts;
   bool finished = false;  // the whole space was explored
   double reference_seconds = 0, seconds = 0, median_execution_seconds = 0;
+  search::SearchSeconds search_seconds;
+  double store_seconds = 0;  // on a processor, of writing what an interrupted search goes on from
   std::vector<std::string> fault_configuration;  // one line per rule as used, for a person
   std::vector<Finding> findings;
   std::vector<Skipped> skipped;

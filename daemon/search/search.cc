@@ -22,6 +22,7 @@ Result<Search> Search::resume(const SearchOptions& options, SearchStore* store) 
 
 Result<void> Search::executed(AbstractId id, std::span<const ObservedRpc> rpcs) {
   State& s = *state_;
+  const Measured measured(&s.seconds.scheduling, s.store);
   if (auto healthy = s.health(); !healthy) return healthy;
   const bool first = id == kReference && s.abstracts.size() == 0;
   if (!first && (id >= s.abstracts.size() || s.abstracts[id].state != AbstractState::kOpen)) {
@@ -57,6 +58,7 @@ Result<void> Search::abandoned(AbstractId id, std::string_view reason) {
 
 std::optional<AbstractExecution> Search::next() {
   State& s = *state_;
+  const Measured measured(s.options.reduce ? &s.seconds.reduction : &s.seconds.scheduling, s.store);
   (void)s.health();
   while (!s.failed && !s.open.empty()) {
     if (s.options.max_executions != 0 && s.counts.executed >= s.options.max_executions) break;
@@ -99,6 +101,10 @@ AbstractExecution Search::describe(AbstractId id) const {
   }
   std::reverse(execution.faults.begin(), execution.faults.end());
   return execution;
+}
+
+SearchSeconds Search::seconds() const {
+  return state_->seconds;
 }
 
 SearchCounts Search::counts() const {

@@ -103,6 +103,12 @@ struct SearchCounts {
   uint64_t abandoned = 0;     // executed without a conclusion
 };
 
+// Seconds on a processor of this process (a resumed search begins at 0), without the store's writes.
+struct SearchSeconds {
+  double scheduling = 0;  // taking in what was executed, scheduling what follows from it
+  double reduction = 0;   // finding the next execution that is not redundant
+};
+
 class SearchStore;  // daemon/store/store.h
 
 class Search {
@@ -125,6 +131,7 @@ class Search {
   std::optional<AbstractExecution> next();
   AbstractExecution describe(AbstractId id) const;
   SearchCounts counts() const;
+  SearchSeconds seconds() const;
   // The first failure of the store. next() then returns nullopt although the space is not explored:
   // look here before saying so.
   Result<void> health() const;

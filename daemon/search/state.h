@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "daemon/search/hash_table.h"
+#include "daemon/search/processor_time.h"
 #include "daemon/search/rpc_list.h"
 #include "daemon/search/search.h"
 #include "daemon/store/store.h"
@@ -81,6 +82,7 @@ struct Search::State {
   std::vector<std::pair<AbstractId, std::shared_ptr<const RpcList>>> cache{kCachedLists};
   GroupHasher hasher;
   SearchCounts counts;
+  SearchSeconds seconds;
   uint64_t abandoned = 0;
 
   std::vector<uint64_t> marked_in;  // by RPC number: the last mark() round that met it
@@ -124,6 +126,22 @@ struct Search::State {
   void foresee(AbstractId id, const RpcList& list);
   void append_rest(const RpcList& source, uint32_t parent, Hash128 group, RpcList* out) const;
   Result<void> load();
+};
+
+// Adds what an operation takes to `sum`, but for the store's part of it.
+class Measured {
+ public:
+  Measured(double* sum, const SearchStore* store)
+      : sum_(sum), store_(store), store_before_(store_seconds()), began_(processor_seconds()) {}
+  ~Measured() { *sum_ += processor_seconds() - began_ - (store_seconds() - store_before_); }
+  Measured(const Measured&) = delete;
+  Measured& operator=(const Measured&) = delete;
+
+ private:
+  double store_seconds() const { return store_ == nullptr ? 0 : store_->seconds(); }
+  double* sum_;
+  const SearchStore* store_;
+  double store_before_, began_;
 };
 
 }  // namespace filibuster::search

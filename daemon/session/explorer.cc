@@ -347,6 +347,8 @@ Exploration Explorer::explore() {
         ended && counts.open == 0 && counts.beyond_bound == 0 && counts.abandoned == 0;
     return store_->flush();
   }();
+  if (search_) exploration_.report.search_seconds = search_->seconds();
+  if (store_) exploration_.report.store_seconds = store_->seconds();
   if (!work.ok()) exploration_.error = work.error();
   finish_report();
   exploration_.report.seconds = std::chrono::duration<double>(Clock::now() - began).count();

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <unordered_map>
 
+#include "daemon/search/processor_time.h"
+
 namespace filibuster::search {
 namespace {
 
@@ -108,6 +110,26 @@ struct SearchStore::State {
   // operations only; nothing is written any more.
   std::optional<Error> failed;
 
+  double seconds = 0;  // on a processor, of writing
+  bool writing = false;
+  // Of the outermost write; what it is made of costs no further look at the clock.
+  struct Measured {
+    explicit Measured(State* s) : state(s->writing ? nullptr : s) {
+      if (state == nullptr) return;
+      state->writing = true;
+      began = processor_seconds();
+    }
+    ~Measured() {
+      if (state == nullptr) return;
+      state->seconds += processor_seconds() - began;
+      state->writing = false;
+    }
+    Measured(const Measured&) = delete;
+    Measured& operator=(const Measured&) = delete;
+    State* state;
+    double began = 0;
+  };
+
   ~State() {
     for (sqlite3_stmt* statement : statements) sqlite3_finalize(statement);
     sqlite3_close(db);
@@ -148,11 +170,13 @@ struct SearchStore::State {
     return {};
   }
   Result<void> write(Sql sql) {
+    const Measured measured(this);
     if (auto ready = begin(); !ready) return ready;
     auto done = run(sql);
     return done.ok() ? done : fail(done.error());
   }
   Result<void> write_rows() {
+    const Measured measured(this);
     for (const AbstractRow& row : rows) {
       bind(kAddAbstract, 1, row.id);
       bind(kAddAbstract, 2, row.parent);
@@ -265,10 +289,15 @@ Result<void> SearchStore::flush() {
     if (auto put = set_meta("beyond_bound", std::to_string(s.beyond_bound)); !put) return put;
   }
   if (!s.open_transaction) return {};
+  const State::Measured measured(&s);
   if (auto written = s.write_rows(); !written) return written;
   if (auto committed = s.run(kCommit); !committed) return s.fail(committed.error());
   s.open_transaction = false;
   return {};
+}
+
+double SearchStore::seconds() const {
+  return state_->seconds;
 }
 
 Result<void> SearchStore::health() const {

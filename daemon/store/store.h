@@ -58,6 +58,8 @@ class SearchStore {
   Result<void> flush();
   // The first failed write. Nothing is written after it: the file holds whole operations only.
   Result<void> health() const;
+  // What writing took of a processor, since it was opened.
+  double seconds() const;
   // Forgets the search, its outcomes and its results (a restart from nothing); meta is kept.
   Result<void> clear();
 

@@ -97,6 +97,8 @@ def test_report_json_has_exactly_the_documented_members(planted):
     assert len(test["reference"]) == 3
     assert set(test["counts"]) == {"executed", "scheduled", "redundant", "duplicate", "beyond_bound", "open", "abandoned"}
     assert set(test["seconds"]) == {"total", "reference", "median_execution"}
+    assert set(test["search_seconds"]) == {"scheduling", "reduction", "store"}
+    assert all(0 < seconds < test["seconds"]["total"] for seconds in test["search_seconds"].values())
     assert re.fullmatch("[0-9a-f]{32}", finding["faults"][0]["index"])
 
 

@@ -29,22 +29,22 @@ TEST(Comparison, TellsWhatOnlyFaultsReachFromWhatNothingReaches) {
   const auto files = compare(kWithout, kUnder, "/srv");
   ASSERT_EQ(files.size(), 2u);
   EXPECT_EQ(files[0].file, "/opt/lib.py");
-  EXPECT_EQ(files[0].counts.only_under_faults(), 1u);
+  EXPECT_EQ(files[0].counts().only_under_faults(), 1u);
   EXPECT_EQ(files[1].file, "users.py");
-  EXPECT_EQ(files[1].counts.statements, 5u);
-  EXPECT_EQ(files[1].counts.without_faults, 2u);
-  EXPECT_EQ(files[1].counts.reached, 4u);
-  EXPECT_EQ(to_text(files[1].only_under_faults), "3-5");
-  EXPECT_EQ(to_text(files[1].never), "6");
+  EXPECT_EQ(files[1].counts().statements, 5u);
+  EXPECT_EQ(files[1].counts().without_faults, 2u);
+  EXPECT_EQ(files[1].counts().reached, 4u);
+  EXPECT_EQ(to_text(files[1].only_under_faults()), "3-5");
+  EXPECT_EQ(to_text(files[1].never()), "6");
 }
 
 // Line 2 was reached in the reference execution only: a service that is never called again.
 TEST(Comparison, WhatWasReachedWithoutFaultsIsReached) {
   const auto files = compare(kWithout, {}, "/srv");
   ASSERT_EQ(files.size(), 1u);
-  EXPECT_EQ(files[0].counts.reached, 2u);
-  EXPECT_TRUE(files[0].only_under_faults.empty());
-  EXPECT_EQ(to_text(files[0].never), "3-6");
+  EXPECT_EQ(files[0].counts().reached, 2u);
+  EXPECT_TRUE(files[0].only_under_faults().empty());
+  EXPECT_EQ(to_text(files[0].never()), "3-6");
 }
 
 TEST(Comparison, KnowsAFolderFromOneWhoseNameBeginsLikeIt) {
@@ -77,6 +77,18 @@ TEST(CoverageReport, SaysItOnATerminal) {
       std::string::npos)
       << text;
   EXPECT_NE(text.find("no coverage for cache: it is started by hand"), std::string::npos) << text;
+}
+
+TEST(CoverageReport, ALineThatSeveralServicesRunCountsOnceInAll) {
+  Report report;
+  report.services.resize(2);
+  report.services[0].files = compare({{"/srv/a.py", {{1, 2, 3}, {1}}}}, {}, "/srv");
+  report.services[1].files =
+      compare({{"/srv/a.py", {{1, 2, 3}, {}}}}, {{"/srv/a.py", {{1, 2, 3}, {2}}}}, "/srv");
+  const Counts counts = report.counts();
+  EXPECT_EQ(counts.statements, 3u);
+  EXPECT_EQ(counts.without_faults, 1u);
+  EXPECT_EQ(counts.reached, 2u);
 }
 
 TEST(CoverageReport, SaysWhenNothingWasMeasured) {

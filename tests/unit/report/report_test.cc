@@ -48,6 +48,8 @@ SessionReport report() {
   test.seconds = 3.25;
   test.reference_seconds = 0.04;
   test.median_execution_seconds = 0.041;
+  test.search_seconds = {0.002, 0.001};
+  test.store_seconds = 0.003;
   test.fault_configuration = {"bookings: refused, status:503"};
   test.findings = group_failures({execution(4, {fault(1, "status:503")})});
   test.findings[0].reproduced = true;

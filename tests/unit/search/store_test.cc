@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "daemon/search/processor_time.h"
 #include "tests/unit/search/simulated_application.h"
 
 namespace filibuster::search {
@@ -51,6 +52,21 @@ class Store : public testing::Test {
 
   std::filesystem::path directory_, path_;
 };
+
+TEST_F(Store, SaysWhatTheSearchAndItsWritesTook) {
+  const double before = processor_seconds();
+  auto store = open();
+  SimulatedApplication app = application();
+  auto search = Search::resume({}, store.get());
+  Exploration seen;
+  explore(app, search.value(), &seen);
+  const double all = processor_seconds() - before;
+  const SearchSeconds seconds = search.value().seconds();
+  EXPECT_GT(seconds.scheduling, 0);
+  EXPECT_GT(seconds.reduction, 0);
+  EXPECT_GT(store->seconds(), 0);
+  EXPECT_LT(seconds.scheduling + seconds.reduction + store->seconds(), all);
+}
 
 TEST_F(Store, AnInterruptedSearchResumesAndExploresNothingTwice) {
   for (const bool reduce : {true, false}) {
