@@ -40,7 +40,7 @@ void JNICALL class_file_load(jvmtiEnv* tools, JNIEnv*, jclass redefined, jobject
   const uint32_t done =
       edit_loaded_class(tools, edits, {data, static_cast<size_t>(size)}, new_size, new_data);
   if (done != (1u << edits.size()) - 1) {
-    report_note(kRefused);
+    report_note(kRefused, NoteKind::kRuntime);
   } else if (is_transport(edits.front().in)) {
     mark_grpc_calls();
   }
@@ -71,7 +71,7 @@ class LoadEvent {
 
 void retransform(jvmtiEnv* tools, const jclass* types, jint count) {
   const LoadEvent event(tools);
-  if (tools->RetransformClasses(count, types) != JVMTI_ERROR_NONE) report_note(kRefused);
+  if (tools->RetransformClasses(count, types) != JVMTI_ERROR_NONE) report_note(kRefused, NoteKind::kRuntime);
 }
 
 // May the helper ask the class for what it needs? Runs Java code.
@@ -90,7 +90,7 @@ void JNICALL class_prepared(jvmtiEnv* tools, JNIEnv* env, jthread, jclass type) 
   if (is_ready(env, type)) {
     retransform(tools, &type, 1);
   } else {
-    report_note(kRefused);
+    report_note(kRefused, NoteKind::kRuntime);
   }
 }
 

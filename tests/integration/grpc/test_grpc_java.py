@@ -1,9 +1,12 @@
 """grpc-java on Debian's packages (Netty): all kinds of calls, by every kind of stub, as client and as server."""
+import os
+import subprocess
+
 import pytest
 
 import gateway_faults
-from conftest import REPOSITORY, Project
-from gateways import ask, attributions, java, java_command, observe_matrix, path_of, say, table
+from conftest import PRELOAD, REPOSITORY, Project, accepts, free_port, wait_until
+from gateways import ANSWERS, ask, attributions, java, java_command, observe_matrix, path_of, say, table
 from rpc_tree import observe
 
 STUBS = ["blocking", "future", "async"]
@@ -109,6 +112,34 @@ def test_a_message_that_comes_late_keeps_nobody_waiting(project):
     """The head of a call waits for its message, but not for long: the call behind it is answered before."""
     observe(project, gateway_faults.services(java()), say("late", "blocking") + " > printed")
     assert (project.directory / "printed").read_text() == "double 0 [] 2\nlate 4 OK\n"
+
+
+@pytest.mark.alone
+def test_a_machine_that_was_there_before_the_session_is_edited_when_one_begins(project):
+    """All its classes are loaded by then."""
+    ports = {name: free_port() for name in ("back", "pages", "gateway", "direct", "front")}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("FILIBUSTER")}
+
+    def start(name, command):
+        for port, number in ports.items():
+            command = command.replace(f"${{port:{port}}}", str(number))
+        return subprocess.Popen(["sh", "-c", command], env={**environment, "LD_PRELOAD": str(PRELOAD), "FILIBUSTER_SERVICE": name})
+
+    processes = [start("back", ANSWERS["command"]), start("gateway", java()["command"])]
+    try:
+        wait_until(lambda: all(accepts(ports[name]) for name in ("back", "gateway", "front")), "they serve")
+        alone = ask(["blocking", "chained"], [1]).replace("${port:gateway}", str(ports["gateway"]))
+        subprocess.run(["sh", "-c", alone], env=environment, check=True)
+        project.start("daemon")
+        wait_until(lambda: (project.root / "daemon.json").exists(), "the daemon serves")
+        by_hand = [{"name": "back", "ports": {"back": ports["back"]}},
+                   {"name": "gateway", "ports": {name: ports[name] for name in ("gateway", "direct", "front")}}]
+        run = observe(project, by_hand, ask(["blocking", "stages"], [1, 8]), complete=False)
+        assert attributions(run) == {(kind, number): {"right": number * CALLS} for kind in ("blocking", "stages") for number in (1, 8)}
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 @pytest.mark.long
