@@ -19,6 +19,9 @@ constexpr std::string_view kRefused =
 constinit jclass g_helper = nullptr;  // java.util.concurrent.FilibusterGrpc; global
 constinit jmethodID g_ready = nullptr;
 
+// Channels on another transport than Netty: whether that encrypts is not known.
+constexpr std::string_view kOtherTransport = "Lio/grpc/okhttp/OkHttpChannelBuilder;";
+
 // "Lio/grpc/Context;" -> its edits
 std::span<const Edit> edits_of_class(jvmtiEnv* tools, jclass type) {
   char* signature = nullptr;
@@ -27,6 +30,14 @@ std::span<const Edit> edits_of_class(jvmtiEnv* tools, jclass type) {
   std::span<const Edit> edits;
   if (name.starts_with("Lio/grpc/"))
     edits = edits_of(library_edits(), name.substr(1, name.size() - 2));
+  if (name == kOtherTransport) {
+    leave_grpc_calls();
+    report_note(
+        "calls of grpc-java in a process that uses its OkHttp transport are attributed only while "
+        "one "
+        "request is open",
+        NoteKind::kRuntime);
+  }
   tools->Deallocate(reinterpret_cast<unsigned char*>(signature));
   return edits;
 }
@@ -71,7 +82,8 @@ class LoadEvent {
 
 void retransform(jvmtiEnv* tools, const jclass* types, jint count) {
   const LoadEvent event(tools);
-  if (tools->RetransformClasses(count, types) != JVMTI_ERROR_NONE) report_note(kRefused, NoteKind::kRuntime);
+  if (tools->RetransformClasses(count, types) != JVMTI_ERROR_NONE)
+    report_note(kRefused, NoteKind::kRuntime);
 }
 
 // May the helper ask the class for what it needs? Runs Java code.

@@ -162,10 +162,12 @@ jstring JNICALL field(JNIEnv* env, jclass, jstring carried) {
 // --- calls of grpc-java --------------------------------------------------------------------------
 
 // Only where what goes out encrypted is known to lose it again.
-constinit std::atomic<bool> g_grpc_marked{false};
+enum class GrpcCalls : uint8_t { kNotYet, kMarked, kLeft };
+constinit std::atomic<GrpcCalls> g_grpc_calls{GrpcCalls::kNotYet};
 
 jstring JNICALL grpc_field(JNIEnv* env, jclass helper, jstring carried) {
-  return g_grpc_marked.load(std::memory_order_acquire) ? field(env, helper, carried) : nullptr;
+  if (g_grpc_calls.load(std::memory_order_acquire) != GrpcCalls::kMarked) return nullptr;
+  return field(env, helper, carried);
 }
 
 TaskContext task_of(std::string_view value) {
@@ -224,7 +226,12 @@ bool bind_natives(JNIEnv* env, jclass natives) {
 }
 
 void mark_grpc_calls() {
-  g_grpc_marked.store(true, std::memory_order_release);
+  GrpcCalls expected = GrpcCalls::kNotYet;
+  g_grpc_calls.compare_exchange_strong(expected, GrpcCalls::kMarked, std::memory_order_acq_rel);
+}
+
+void leave_grpc_calls() {
+  g_grpc_calls.store(GrpcCalls::kLeft, std::memory_order_release);
 }
 
 void JNICALL thread_started(jvmtiEnv*, JNIEnv* env, jthread thread) {

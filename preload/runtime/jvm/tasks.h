@@ -11,8 +11,10 @@ namespace filibuster::preload::jvm {
 // Binds filibuster.Natives.
 bool bind_natives(JNIEnv* env, jclass natives);
 
-// From now on calls of grpc-java carry where they are made, and what for.
+// From now on calls of grpc-java carry where they are made, and what for; or none any more, for
+// good.
 void mark_grpc_calls();
+void leave_grpc_calls();
 
 // On a new thread, before its first method.
 void JNICALL thread_started(jvmtiEnv* tools, JNIEnv* env, jthread thread);

@@ -67,16 +67,17 @@ def test_a_call_is_made_at_the_line_of_the_program(matrix, kind):
 HEADER, OF_HELPER = 5, 6  # as many '-' does a value have
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("scheme", ["http", "https", "okhttp"])
 def test_what_applications_see_of_our_field(project, scheme):
     """Callers nothing; a server what the library says, and before that what the helper said, of which nothing leaves the
-    process where that is encrypted. Each of two calls, one of which had to wait for its channel."""
+    process where that is encrypted, or where that cannot be told. Each of two calls, one of which had to wait for its channel."""
     fields = {"name": "fields", "command": java_command("Fields", "serve", "${port:fields}") + " > served"}
     run = observe(project, [fields], java_command("Fields", "ask", "${port:fields}", scheme).replace("exec ", "") + " > asked",
                   complete=False)
     assert (project.directory / "asked").read_text() == "asked: \nfirst\nasked: \nsecond\n"
     served = [line.split()[1:] for line in (project.directory / "served").read_text().splitlines() if line.startswith("served:")]
-    assert [[value.count("-") for value in values] for values in served] == [[HEADER] if scheme == "https" else [OF_HELPER, HEADER]] * 2
+    assert [[value.count("-") for value in values] for values in served] == [[OF_HELPER, HEADER] if scheme == "http" else [HEADER]] * 2
+    assert ("OkHttp" in run.output) == (scheme == "okhttp"), run
     stacks = {tuple(rpc["stack"]) for rpc in run.test["reference"]}
     if scheme == "http":
         (site,) = stacks

@@ -100,6 +100,7 @@ final class Fields {
             return;
         }
         NettyChannelBuilder builder = NettyChannelBuilder.forAddress("127.0.0.1", port).usePlaintext().intercept(new Looking());
+        if (arguments[2].equals("okhttp")) Class.forName("io.grpc.okhttp.OkHttpChannelBuilder");
         if (arguments[2].equals("https")) InternalNettyChannelBuilder.setProtocolNegotiatorFactory(builder, new Factory());
         ManagedChannel channel = builder.build();
         // Once while the channel is opened, once when it is there.
