@@ -75,3 +75,9 @@ $(GRPC_NODE)/installed: tests/programs/grpc_node/package-lock.json tests/program
 .PHONY: test-programs bench-programs
 test-programs: $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench
+
+# Measured by `run --coverage`.
+$(BUILD)/tests/coverage/%: tests/programs/coverage/%.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 -O0 -g --coverage -Wall -Wextra -Werror $(abspath $<) -o $@
+test-programs: $(BUILD)/tests/coverage/prefork

@@ -19,8 +19,8 @@ struct Counts {
 };
 
 struct FileReport {
-  std::string file;  // relative to the configuration's folder where it lies below it
-  FileLines all;     // of all executions
+  std::string file;      // relative to the configuration's folder where it lies below it
+  FileLines all;         // of all executions
   Lines without_faults;  // reached by those without faults
   Counts counts() const;
   std::vector<Range> only_under_faults() const;

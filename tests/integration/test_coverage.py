@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from conftest import BUILD, CORPUS, PYTHON
+from conftest import BUILD, CORPUS, PYTHON, REPOSITORY
 from corpus import in_place
 from processes import events
 from small_apps import APPS, config, probe, relay, url
@@ -101,6 +101,19 @@ def test_cpp_under_faults_asks_the_other_service(project):
     # The second one serves nothing while the first one answers.
     assert coverage.services["review-time"]["counts"]["only_under_faults"] > 10
     assert coverage.services["review-ml"]["counts"]["only_under_faults"] == 0
+
+
+def test_cpp_that_forks_is_measured_in_parent_and_child(project):
+    made = config([{"name": "back", "command": [str(BUILD / "tests" / "coverage" / "prefork"), "${port:back}"]}, relay("front", "back")],
+                  [probe(url("front"), expected="200,503")], faults=[{"inject": 503}])
+    project.write("filibuster.json", made)
+    outcome = project.filibuster("run", "--coverage")
+    assert outcome.exit_code == 0, outcome
+    coverage = Coverage(outcome)
+    assert coverage.services["back"]["notes"] == [], coverage.services["back"]
+    source = REPOSITORY / "tests" / "programs" / "coverage" / "prefork.cc"
+    assert_shares(coverage.file("back", "prefork.cc"), source, only=[], never=["return 1;"],
+                  reached=["// the parent's line", "// the child's line", "if (send(connection"])
 
 
 def test_a_jvm_under_faults_takes_the_other_database(project):
