@@ -9,8 +9,6 @@ namespace {
 // What a helper says that knows the call site only.
 constexpr RpcContext kUnknownCause{0, 0, 0, ~uint64_t{0}, {}};
 
-constexpr char kBodyFollows = '2';  // in place of the version
-
 constexpr char kHexDigits[] = "0123456789abcdef";
 
 char* put_hex(uint64_t value, int digits, char* out) {
@@ -96,7 +94,7 @@ void encode_runtime_value(const RuntimeField& field, char* out) {
                       : field.cause_known ? RpcContext{}
                                           : kUnknownCause,
                       out);
-  if (field.body_follows) *out = kBodyFollows;
+  *out = static_cast<char>('0' + static_cast<char>(field.body));
   out += kHeaderValueSize;
   *out++ = '-';
   put_hex(field.site, 16, out);
@@ -107,8 +105,9 @@ bool decode_runtime_value(std::string_view value, RuntimeField* out) {
   RuntimeField field;
   char cause[kHeaderValueSize];
   std::memcpy(cause, value.data(), sizeof cause);
-  field.body_follows = cause[0] == kBodyFollows;
-  if (field.body_follows) cause[0] = '1';
+  if (cause[0] < '1' || cause[0] > '3') return false;
+  field.body = static_cast<RuntimeField::Body>(cause[0] - '0');
+  cause[0] = '1';
   const char* site = value.data() + kHeaderValueSize;
   if (!decode_header_value({cause, sizeof cause}, &field.cause) || !take(&site, '-') ||
       !take_hex(&site, 16, &field.site)) {

@@ -38,9 +38,9 @@ bool decode_header_value(std::string_view value, RpcContext* out);
 // them. A helper in the runtime puts what it knows into the request, in the field of the same name:
 //   x-filibuster: <value of the incoming request that causes it>-<site:16>
 // All zeros in the first part: made by nothing that came in; an RPC of all ones: the cause is not
-// known to the helper, only the call site. A version of '2' instead of '1': the request's body
-// comes whole, and another thread than that which writes the head brings it. The library reads it,
-// and writes its own value over it, filled up with blanks (RFC 9110 5.5: not part of the value).
+// known to the helper, only the call site. The version says what is known of the request's
+// body (RuntimeField::Body). The library reads it, and writes its own value over it, filled up with
+// blanks (RFC 9110 5.5: not part of the value).
 inline constexpr size_t kRuntimeValueSize = kHeaderValueSize + 1 + 16;
 
 struct RuntimeField {
@@ -48,7 +48,12 @@ struct RuntimeField {
   bool has_cause = false;  // known, and not nothing
   RpcContext cause;
   uint64_t site = 0;  // runtime/task.h intern_site; 0: not known
-  bool body_follows = false;
+  enum class Body : uint8_t {
+    kNotSaid = 1,
+    kFollows,   // it comes whole, but another thread than that which writes the head brings it
+    kInPieces,  // when they come is chance: how much is there with the head tells nothing
+  };
+  Body body = Body::kNotSaid;
   bool operator==(const RuntimeField&) const = default;
 };
 

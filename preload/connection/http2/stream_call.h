@@ -48,6 +48,7 @@ struct StreamCall {
   bool body_complete = false;   // when it was made ready: its index is final
   bool waits_for_body = false;  // what is missing comes without anybody waiting: it may be held
   bool body_follows = false;    // and another thread brings it (RuntimeField)
+  bool in_pieces = false;       // decided without them, even if they are there
   RequestHead head;             // views into `request`: empty when that is gone
   bool request_ended = false;   // then `body` is its digest
   Hash128 body;

@@ -119,8 +119,11 @@ void begin_client_call(Http2Connection& h, StreamCall* x, const MessageHead& hea
   const int64_t window = h.view.window(Direction::kRequests, stream);
   const bool may_wait = !block.end_stream && !h.block_expects;
   RuntimeField helper;
-  x->body_follows = may_wait && window >= kLeastWindow &&
-                    decode_runtime_value(seen.filibuster, &helper) && helper.body_follows;
+  if (decode_runtime_value(seen.filibuster, &helper)) {
+    x->in_pieces = helper.body == RuntimeField::Body::kInPieces;
+    x->body_follows =
+        may_wait && window >= kLeastWindow && helper.body == RuntimeField::Body::kFollows;
+  }
   x->waits_for_body = x->body_follows ||
                       (may_wait && head.has_content_length &&
                        head.content_length <=
@@ -159,7 +162,8 @@ void end_request(Http2Connection& h, StreamCall* x) {
   if (x->decided) {
     finish_request(x);
   } else if (!x->ready) {
-    x->ready = x->body_complete = true;
+    x->ready = true;
+    x->body_complete = !x->in_pieces;
   }
   drop_request_part_if_sent(x);
 }

@@ -59,7 +59,7 @@ def check_faults(project, gateway, stub, pairs, **members):
     run, seen = explore(project, gateway, say("kinds", stub), faults=[
         {"on": {"caller": "gateway", "grpc": f"calls.Calls/{method}"}, "inject": faults} for method, faults in pairs.items()],
         **members)
-    # (A stream of messages whose end comes sooner or later than in the reference is tried again: that is noted.)
+    # (What was tried again is noted, and was concluded.)
     assert seen[0] == KINDS and "WITHOUT A CONCLUSION" not in run.output, run
     # A request that goes on only when it is answered does not end: the hang limit's reset is all that it sees.
     wanted = sorted((method, CANCELLED if (method, fault) == ("Negate", "grpc:INTERNAL:after") else STATUSES[fault])

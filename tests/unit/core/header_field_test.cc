@@ -107,20 +107,25 @@ TEST(RuntimeField, ComesBackAsItWasWritten) {
   EXPECT_EQ(std::string(text, sizeof text), std::string(kValue) + "-0123456789abcdef");
 }
 
-TEST(RuntimeField, SaysThatABodyFollowsInPlaceOfTheVersion) {
+TEST(RuntimeField, SaysWhatIsKnownOfTheBodyInPlaceOfTheVersion) {
+  using Body = RuntimeField::Body;
   RuntimeField field;
-  field.body_follows = true;
   char text[kRuntimeValueSize];
   RuntimeField out;
-  for (const bool cause_known : {false, true}) {
-    field.cause_known = cause_known;
-    encode_runtime_value(field, text);
-    EXPECT_EQ(text[0], '2');
-    ASSERT_TRUE(decode_runtime_value({text, sizeof text}, &out));
-    EXPECT_EQ(out, field);
+  for (const Body body : {Body::kNotSaid, Body::kFollows, Body::kInPieces}) {
+    for (const bool cause_known : {false, true}) {
+      field.body = body;
+      field.cause_known = cause_known;
+      encode_runtime_value(field, text);
+      EXPECT_EQ(text[0], "0123"[static_cast<int>(body)]);
+      ASSERT_TRUE(decode_runtime_value({text, sizeof text}, &out));
+      EXPECT_EQ(out, field);
+    }
   }
-  text[0] = '3';
-  EXPECT_FALSE(decode_runtime_value({text, sizeof text}, &out));
+  for (const char version : {'0', '4'}) {
+    text[0] = version;
+    EXPECT_FALSE(decode_runtime_value({text, sizeof text}, &out));
+  }
 }
 
 TEST(RuntimeField, NothingElseIsOne) {

@@ -21,7 +21,7 @@ public final class FilibusterGrpc {
 
     private static final String FIELD = "x-filibuster";
     private static final int RUNTIME_SIZE = 91; // core/protocol/header_field.h kRuntimeValueSize
-    private static final String BODY_FOLLOWS = "2"; // as there: in place of the version
+    private static final String BODY_FOLLOWS = "2", BODY_IN_PIECES = "3"; // RuntimeField::Body
     private static final long REQUEST = 2; // TaskContext::State::kRequest
     private static final int MAX_ANCESTORS = 32;
     private static final long[] NOTHING = {1, 0, 0, 0, 0}; // TaskContext::State::kNothing
@@ -110,8 +110,8 @@ public final class FilibusterGrpc {
                 if (field == null) return;
             }
             Calls calls = CALLS.get(call.getClass());
-            // Netty may write the head before this thread has handed over the message.
-            if (calls != null && calls.hasOneMessage(call)) field = BODY_FOLLOWS + field.substring(1);
+            // Netty may write the head before this thread has handed over the message, or when some are there.
+            if (calls != null) field = (calls.hasOneMessage(call) ? BODY_FOLLOWS : BODY_IN_PIECES) + field.substring(1);
             metadata.replace(headers, field);
             long[] context = new long[Filibuster.SIZE];
             Natives.received(field, context);
