@@ -275,6 +275,10 @@ std::vector<std::string> program_candidates(const std::vector<std::string>& word
       java = false;
       continue;
     }
+    constexpr std::array<std::string_view, 14> kInterpreters = {
+        "python", "python3", "pypy3", "node", "nodejs", "deno",    "bun",
+        "tsx",    "npx",     "npm",   "sh",   "bash",   "ts-node", "go"};
+    if (in_list(base, kInterpreters)) continue;
     // A program that was built: its main file has its name.
     for (const char* end : {".cc", ".cpp", ".cxx", ".c", ".go"}) out.push_back(base + end);
     out.push_back(base + "/main.go");

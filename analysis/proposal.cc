@@ -211,9 +211,7 @@ std::string to_text(const std::vector<ServiceProposal>& proposals) {
       for (const std::string& line : rule.evidence) out += "      " + line + "\n";
     }
     if (!facts.passed_on.empty()) {
-      out +=
-          "  passes on statuses of services that it asks (which ones: explore it, then analyze "
-          "again)\n";
+      out += "  passes on statuses of services that it asks:\n";
       for (const std::string& line : facts.passed_on) out += "      " + line + "\n";
     }
     for (const std::string& line : facts.remarks) out += "  note: " + line + "\n";

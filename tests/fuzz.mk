@@ -16,7 +16,9 @@ $(BUILD)/fuzz/obj/llhttp/%.o: $(LLHTTP)/%.c
 	@mkdir -p $(@D)
 	clang-14 $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FUZZ_INCLUDE) -c $< -o $@
 $(BUILD)/fuzz/%_fuzz: $(BUILD)/fuzz/obj/tests/fuzz/%_fuzz.o $(FUZZ_OBJ)
-	clang++-14 $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(NGHTTP2)
+	clang++-14 $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(FUZZ_LIBS) $(NGHTTP2)
+$(BUILD)/fuzz/analysis_fuzz: $(patsubst %.cc,$(BUILD)/fuzz/obj/%.o,$(ANALYSIS_SRC))
+$(BUILD)/fuzz/analysis_fuzz: FUZZ_LIBS := $(ANALYSIS_LIBS)
 
 .PHONY: fuzz fuzz-run fuzz-programs
 fuzz: fuzz-deps  ## run every fuzz target for FUZZ_SECONDS (30) from the seeds in the tree

@@ -9,6 +9,7 @@
 #include "core/index/execution_index.h"
 #include "core/result.h"
 #include "daemon/agents/execution_record.h"
+#include "daemon/report/observed.h"
 #include "daemon/search/search.h"
 
 namespace filibuster {
@@ -109,6 +110,7 @@ struct TestReport {
   uint64_t damaged_fields = 0;              // header fields that were not of this session
   std::vector<std::string> notes;
   std::vector<RpcRecord> reference;         // the tree of the reference execution
+  std::vector<ObservedAnswer> observed;     // errors of the services' own
 };
 
 struct SessionReport {

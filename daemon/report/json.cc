@@ -119,6 +119,27 @@ Json row(const RpcRecord& rpc) {
       {"tags", tags_of(rpc)}};
 }
 
+std::string call_of(const std::string& method, const std::string& path, bool grpc) {
+  return grpc ? redact(call_name(method, path, true)) : "";
+}
+
+Json row(const ObservedAnswer& answer) {
+  Json under = Json::array();
+  for (const FailedCall& call : answer.under) {
+    under.push_back({{"service", call.service},
+                     {"method", call.method},
+                     {"path", redact(call.path)},
+                     {"what", redact(call.what)},
+                     {"injected", call.injected}});
+  }
+  return {{"service", answer.service},
+          {"method", answer.method},
+          {"path", redact(answer.path)},
+          {"grpc", call_of(answer.method, answer.path, answer.grpc)},
+          {"answer", answer.answer},
+          {"under", std::move(under)}};
+}
+
 Json row(const search::SearchCounts& counts) {
   return {{"executed", counts.executed},         {"scheduled", counts.scheduled},
           {"redundant", counts.redundant},       {"duplicate", counts.duplicate},
@@ -142,7 +163,7 @@ Json nondeterminism(const TestReport& test) {
 
 Json row(const TestReport& test) {
   Json findings = Json::array(), skipped = Json::array(), dependencies = Json::array(),
-       reference = Json::array();
+       reference = Json::array(), observed = Json::array();
   for (const Finding& finding : test.findings) {
     Json out = row(finding);
     out["number"] = finding.number;
@@ -153,6 +174,7 @@ Json row(const TestReport& test) {
   }
   for (const auto& record : test.dependencies_not_tested) dependencies.push_back(row(record));
   for (const RpcRecord& rpc : test.reference) reference.push_back(row(rpc));
+  for (const ObservedAnswer& answer : test.observed) observed.push_back(row(answer));
   return {{"test", test.test},
           {"finished", test.finished},
           {"counts", row(test.counts)},
@@ -172,7 +194,8 @@ Json row(const TestReport& test) {
           {"nondeterminism", nondeterminism(test)},
           {"damaged_fields", test.damaged_fields},
           {"notes", redacted(test.notes)},
-          {"reference", std::move(reference)}};
+          {"reference", std::move(reference)},
+          {"observed", std::move(observed)}};
 }
 
 // --- reading ---

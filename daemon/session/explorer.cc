@@ -146,6 +146,11 @@ void Explorer::note_left_out(const Observation& seen) {
   not_applicable_.insert(seen.not_applicable.begin(), seen.not_applicable.end());
 }
 
+Result<void> Explorer::note_answers(const ExecutionRecord& record) {
+  if (!observed_.see(record)) return {};
+  return store_->set_meta("observed", observed_.to_json());
+}
+
 Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
   Attempt last;
   for (int tries = 0; tries < 2; ++tries) {
@@ -268,6 +273,7 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
     auto seen = observe(context_.config, attempt.result.record, &*outcomes_, unstable_);
     if (!seen) return seen.error();
     note_left_out(seen.value());
+    if (auto noted = note_answers(attempt.result.record); !noted) return noted;
     if (auto done = search_->executed(next.id, seen->rpcs); !done) return done;
   }
   ++run_now_;

@@ -92,6 +92,7 @@ class Explorer {
   void note_earlier_counterexamples();
   std::string write_counterexample(const Execution& execution, uint32_t* number);
   void note_left_out(const Observation& seen);
+  Result<void> note_answers(const ExecutionRecord& record);
   void tell_execution(const Execution& execution);
   void add_notes(const ExecutionResult& result);
   void finish_report();
@@ -118,6 +119,7 @@ class Explorer {
   std::vector<std::set<std::string>> failing_sets_;
   std::map<std::string, std::string> left_out_, not_applicable_;
   std::set<std::string> notes_;
+  ObservedAnswers observed_;
   std::vector<NondeterminismRule> masks_;  // those that the agents use now
   UnstableRpcs unstable_;
   std::map<std::string, NotInterposedRecord> dependencies_;

@@ -49,6 +49,9 @@ std::map<uint32_t, std::string> Explorer::counterexamples() const {
 }
 
 Result<void> Explorer::load_results() {
+  auto observed = store_->meta("observed");
+  if (!observed) return observed.error();
+  if (observed.value()) observed_.add_json(*observed.value());
   auto rows = store_->results();
   if (!rows) return rows.error();
   for (const auto& [number, text] : rows.value()) {
@@ -210,6 +213,11 @@ void Explorer::finish_report() {
   }
   for (const auto& [what, reason] : not_applicable_) report.skipped.push_back({what, reason});
   for (const auto& [rpc, reason] : left_out_) report.without_cause.push_back(rpc + ": " + reason);
+  report.observed = observed_.all();
+  if (observed_.full()) {
+    notes_.insert("services answered with errors in more than " +
+                  std::to_string(ObservedAnswers::kMax) + " ways: 'observed' has the first ones");
+  }
   for (const auto& [key, row] : dependencies_) report.dependencies_not_tested.push_back(row);
   report.notes = context_.preflight;
   report.notes.insert(report.notes.end(), notes_.begin(), notes_.end());

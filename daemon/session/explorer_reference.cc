@@ -252,6 +252,7 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   auto seen = observe(context_.config, result.record, &*outcomes_, unstable_);
   if (!seen) return seen.error();
   note_left_out(seen.value());
+  if (auto noted = note_answers(result.record); !noted) return noted.error();
   if (std::none_of(seen->rpcs.begin(), seen->rpcs.end(),
                    [](const search::ObservedRpc& rpc) { return !rpc.faults.empty(); })) {
     std::string why;

@@ -140,3 +140,78 @@ def test_what_is_not_there_is_a_mistake(project):
 def test_help_has_examples():
     shown = subprocess.run([FILIBUSTER, "analyze", "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
     assert "Examples:" in shown and "--openapi NAME=FILE" in shown
+
+
+# --- the corpus: nothing is proposed that the sources cannot return, and the bugs are found by what is proposed ---
+
+SINGLE = ["--max-faults", "1"]
+
+
+def explore(project, config, *options, **environment):
+    """{(service, fault)} of the findings, each with one fault."""
+    done = project.filibuster("run", "-c", config, *options, env=environment)
+    assert done.exit_code in (0, 1) and done.executed > 1, done
+    found = {(fault["service"], fault["fault"]) for finding in done.test["findings"] for fault in finding["faults"]}
+    return found, done
+
+
+def test_audible_in_node(project):
+    config, faults = proposed(project, "audible")
+    assert faults == {"ownership": TRANSPORT | {"status:403", "status:404", "status:500"},
+                      "activation": TRANSPORT | {"status:404", "status:500"},
+                      "stats": TRANSPORT | {"status:405", "status:500"},
+                      "audio-assets": TRANSPORT | {"status:403", "status:404", "status:500"},
+                      "asset-metadata": TRANSPORT | {"status:403", "status:404", "status:500"},
+                      "audible-download-service": TRANSPORT | {"status:500", "status:503"},
+                      "content-delivery-engine": TRANSPORT | {"status:404", "status:500"},
+                      "content-delivery-service": TRANSPORT | {"status:500", "status:503"},
+                      "audible-app": TRANSPORT | {"status:500", "status:503"}}
+    found, done = explore(project, config, *SINGLE, AUDIBLE_BUG="missing-chapters")
+    assert found == {("asset-metadata", "status:404")}, done
+    # The services in between passed on what those that they ask had answered: now that was observed.
+    again = analyze(project, "-c", "given.json", "--format", "json")
+    observed = {}
+    for rule in json.loads(again.output)["faults"]:
+        if "path" not in rule["on"]:
+            observed[rule["on"]["service"]] = set(rule["inject"])
+    assert observed["audible-download-service"] == TRANSPORT | {f"status:{s}" for s in (403, 404, 500, 503)}
+    assert observed["content-delivery-service"] == TRANSPORT | {f"status:{s}" for s in (403, 404, 500, 503)}
+    assert observed["ownership"] == faults["ownership"]  # a leaf: nothing new
+    text = analyze(project, "-c", "given.json").output
+    assert ".filibuster/report.json: GET /users/ursula/books/earthsea was answered so when ownership GET " \
+           "/users/ursula/books/earthsea had the fault status:403 (test 'play a book')" in text
+    # Leaves first.
+    order = [line.split()[0] for line in text.splitlines() if line and line[0].isalpha() and not line.startswith("note")]
+    assert order.index("ownership") < order.index("audible-download-service") < order.index("audible-app")
+
+
+def test_mailchimp_in_java(project):
+    config, faults = proposed(project, "mailchimp")
+    assert faults == {"requestmapper": TRANSPORT, "db-primary": TRANSPORT | {"status:403"},
+                      "db-secondary": TRANSPORT | {"status:403"}, "app-server": TRANSPORT | {"status:500"},
+                      "load-balancer": TRANSPORT | {"status:503"}}
+    found, done = explore(project, config, *SINGLE, MAILCHIMP_BUGS="1")
+    assert found == {("db-primary", "status:403")}, done
+
+
+def test_netflix_in_cpp(project):
+    config, faults = proposed(project, "netflix")
+    leaf = TRANSPORT | {"status:404", "status:500"}
+    assert {service for service, proposal in faults.items() if proposal == leaf} == {
+        "bookmarks", "my-list", "user-recommendations", "global-recommendations", "trending", "ratings", "telemetry",
+        "user-profile"}
+    assert faults["api-gateway"] == faults["mobile-client"] == leaf | {"status:503"}
+    found, done = explore(project, config, *SINGLE, NETFLIX_BUGS="2")
+    assert found == {("my-list", "refused"), ("my-list", "timeout")}, done
+
+
+def test_purchase_over_grpc(project):
+    config, faults = proposed(project, "purchase", "--proto", CORPUS / "purchase" / "shop.proto", name="half-done.json")
+    either = {"grpc:UNAVAILABLE", "grpc:DEADLINE_EXCEEDED", "grpc:UNKNOWN"}
+    assert faults == {"user": either | {"grpc:NOT_FOUND"}, "cart": either | {"grpc:NOT_FOUND"}, "shipping": either,
+                      "pricing": either, "order": either, "gateway": either}
+    rules = json.loads((project.directory / "proposed.json").read_text())["faults"]
+    assert [rule["inject"] for rule in rules if rule["on"].get("grpc") == "shop.CartService/NotifyOrder"][-1] == [
+        "grpc:UNAVAILABLE", "grpc:DEADLINE_EXCEEDED", "grpc:UNKNOWN"]
+    found, done = explore(project, config)
+    assert found and {service for service, fault in found} == {"cart"}, done

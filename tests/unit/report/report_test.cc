@@ -139,6 +139,21 @@ TEST(Text, RedactsTheMessageOfAStatus) {
   EXPECT_EQ(json.find("hunter2"), std::string::npos);
 }
 
+TEST(Json, SaysWhatServicesAnsweredByThemselvesAndWhatHadFailed) {
+  SessionReport session = report();
+  session.tests[0].observed = {{"users", "GET", "/users/7", false, "status:503",
+                                {{"movies", "GET", "/m", "UNAVAILABLE \"password=hunter2\"", true}}},
+                               {"cart", "POST", "/shop.Cart/Get", true, "grpc:NOT_FOUND", {}}};
+  const auto observed = nlohmann::json::parse(to_json(session))["tests"][0]["observed"];
+  ASSERT_EQ(observed.size(), 2u);
+  EXPECT_EQ(observed[0]["answer"], "status:503");
+  EXPECT_EQ(observed[0]["grpc"], "");
+  EXPECT_EQ(observed[0]["under"][0]["service"], "movies");
+  EXPECT_EQ(observed[0]["under"][0]["injected"], true);
+  EXPECT_EQ(observed.dump().find("hunter2"), std::string::npos);
+  EXPECT_EQ(observed[1]["grpc"], "shop.Cart/Get");
+}
+
 TEST(Findings, FaultsThatOnlyTheirMessageTellsApartAreTwo) {
   EXPECT_EQ(group_failures({execution(1, {grpc_fault("grpc:14", "a")}),
                             execution(2, {grpc_fault("grpc:14", "b")})})

@@ -1,0 +1,42 @@
+// The tables of patterns, and how a pattern is compared with tokens.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "analysis/source.h"
+#include "analysis/statuses.h"
+
+namespace filibuster::analysis {
+
+// Tokens, separated by blanks. $S: a status as a number; $W: any word; $N: the name of a status
+// (notFound); ... : what stands in between within the same brackets.
+struct Pattern {
+  Language language;
+  std::string_view framework;
+  std::string_view text;
+  uint16_t status = 0;  // of a pattern without $S and $N
+};
+std::span<const Pattern> answer_patterns();
+
+struct FrameworkRow {
+  Language language;
+  std::string_view text;
+  std::string_view name;
+  Answer uncaught;  // code 0: the connection ends, or the program
+};
+std::span<const FrameworkRow> framework_rows();
+
+// The elements of a pattern.
+std::vector<std::string_view> words_of(std::string_view text);
+
+struct Match {
+  bool found = false;
+  uint16_t status = 0;
+  uint32_t at = 0;  // of the status
+  uint32_t end = 0;
+};
+Match match_pattern(const Source& source, uint32_t at, std::span<const std::string_view> words);
+
+}  // namespace filibuster::analysis

@@ -1,0 +1,98 @@
+#include "daemon/report/observed.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "daemon/agents/call_name.h"
+
+namespace filibuster {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string path_of(const RpcRecord& rpc) {
+  return rpc.target.substr(0, rpc.target.find('?'));
+}
+
+bool is_error_of_grpc(const RpcRecord& rpc) {
+  return rpc.is_grpc() && rpc.grpc_status != kNoGrpcStatus && rpc.grpc_status != 0;
+}
+
+// "" where the service did not answer, or not with an error, or we did.
+std::string own_error(const RpcRecord& rpc) {
+  if (rpc.open || rpc.injected || rpc.outcome != RpcOutcome::kAnswered) return "";
+  if (is_error_of_grpc(rpc)) {
+    // What a client makes of an answer that it never got (0 is no answer of HTTP) is not the
+    // service's.
+    return rpc.status == 200 ? "grpc:" + std::string(grpc_status_name(rpc)) : "";
+  }
+  return rpc.status >= 400 && rpc.status <= 599 ? "status:" + std::to_string(rpc.status) : "";
+}
+
+bool failed(const RpcRecord& rpc) {
+  return rpc.injected || rpc.open || rpc.outcome != RpcOutcome::kAnswered || rpc.status >= 400 ||
+         is_error_of_grpc(rpc);
+}
+
+std::string key_of(const ObservedAnswer& row) {
+  return row.service + '\0' + row.path + '\0' + row.method + '\0' + row.answer;
+}
+
+}  // namespace
+
+bool ObservedAnswers::see(const ExecutionRecord& record) {
+  bool any_new = false;
+  for (const RpcRecord& rpc : record.rpcs) {
+    std::string answer = own_error(rpc);
+    if (answer.empty() || full()) continue;
+    ObservedAnswer row{rpc.service, rpc.method, path_of(rpc), rpc.is_grpc(), std::move(answer), {}};
+    const auto [place, is_new] = rows_.emplace(key_of(row), row);
+    if (!is_new) continue;
+    any_new = true;
+    for (const RpcRecord& asked : record.rpcs) {
+      if (rpc.index.is_zero() || asked.parent != rpc.index || !failed(asked)) continue;
+      FailedCall call{asked.service, asked.method, path_of(asked),
+                      asked.injected ? to_text(asked.fault) : ending_name(asked), asked.injected};
+      std::vector<FailedCall>& under = place->second.under;
+      constexpr size_t kMaxCalls = 8;
+      if (under.size() < kMaxCalls && std::find(under.begin(), under.end(), call) == under.end())
+        under.push_back(std::move(call));
+    }
+  }
+  return any_new;
+}
+
+std::vector<ObservedAnswer> ObservedAnswers::all() const {
+  std::vector<ObservedAnswer> out;
+  for (const auto& [key, row] : rows_) out.push_back(row);
+  return out;
+}
+
+std::string ObservedAnswers::to_json() const {
+  Json out = Json::array();
+  for (const auto& [key, row] : rows_) {
+    Json under = Json::array();
+    for (const FailedCall& call : row.under)
+      under.push_back({call.service, call.method, call.path, call.what, call.injected});
+    out.push_back({row.service, row.method, row.path, row.grpc, row.answer, std::move(under)});
+  }
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void ObservedAnswers::add_json(std::string_view text) {
+  const Json rows = Json::parse(text, nullptr, false);
+  if (!rows.is_array()) return;
+  try {
+    for (const Json& one : rows) {
+      ObservedAnswer row{one.at(0), one.at(1), one.at(2), one.at(3), one.at(4), {}};
+      for (const Json& call : one.at(5))
+        row.under.push_back({call.at(0), call.at(1), call.at(2), call.at(3), call.at(4)});
+      std::string key = key_of(row);
+      rows_.emplace(std::move(key), std::move(row));
+    }
+  } catch (const Json::exception&) {
+    // Written by another version: what was read of it stays.
+  }
+}
+
+}  // namespace filibuster
