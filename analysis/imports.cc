@@ -281,6 +281,8 @@ std::vector<std::string> program_candidates(const std::vector<std::string>& word
     if (in_list(base, kInterpreters)) continue;
     // A program that was built: its main file has its name.
     for (const char* end : {".cc", ".cpp", ".cxx", ".c", ".go"}) out.push_back(base + end);
+    for (const char* main : {"/main.go", "/index.js", "/index.mjs", "/__main__.py"})
+      out.push_back(word + main);
     out.push_back(base + "/main.go");
     out.push_back("cmd/" + base + "/main.go");
   }

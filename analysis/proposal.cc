@@ -212,7 +212,11 @@ std::string to_text(const std::vector<ServiceProposal>& proposals) {
     }
     if (!facts.passed_on.empty()) {
       out += "  passes on statuses of services that it asks:\n";
-      for (const std::string& line : facts.passed_on) out += "      " + line + "\n";
+      constexpr size_t kMaxShown = 5;
+      for (size_t i = 0; i < facts.passed_on.size() && i < kMaxShown; ++i)
+        out += "      " + facts.passed_on[i] + "\n";
+      if (facts.passed_on.size() > kMaxShown)
+        out += "      and in " + std::to_string(facts.passed_on.size() - kMaxShown) + " more places\n";
     }
     for (const std::string& line : facts.remarks) out += "  note: " + line + "\n";
   }

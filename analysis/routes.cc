@@ -88,8 +88,8 @@ class Routes {
     return "";
   }
 
-  // What stands in front of the paths of `owner` ("bp" in @bp.get): "" for an application; a prefix
-  // that is given where it is made; '*' where somebody else decides.
+  // What stands in front of the paths of `owner` ("bp" in @bp.get): "" for an application; else
+  // '*', and what is given where it is made: somebody else decides the rest.
   std::string prefix_of(std::string_view owner) const {
     for (uint32_t i = 0; i + 2 < count_; ++i) {
       if (!source_.is(i, owner) || !(source_.is(i + 1, "=") || source_.is(i + 1, ":="))) continue;
@@ -104,7 +104,7 @@ class Routes {
       if (std::find(kPart.begin(), kPart.end(), made) == kPart.end()) return "";
       for (const Span& one : arguments_of(source_, call)) {
         if (source_.is(one.begin, "url_prefix") || source_.is(one.begin, "prefix"))
-          return text_of(one);
+          return "*" + text_of(one);  // the whole may be mounted below another path
       }
       return "*";
     }

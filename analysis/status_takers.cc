@@ -60,7 +60,9 @@ std::vector<uint32_t> find_passed_on(const Source& source, const StatusTakers& t
   const auto member_status = [&](const Span& span) {
     uint32_t end = span.end;
     if (span.size() >= 5 && source.is(end - 1, ")") && source.is(end - 2, "(")) end -= 2;
-    if (end < span.begin + 3 || !names_status(source.token(end - 1).text)) return false;
+    // `code` is too many things besides.
+    const std::string_view name = source.token(end - 1).text;
+    if (end < span.begin + 3 || !names_status(name) || name == "code") return false;
     return source.is(end - 2, ".") || source.is(end - 2, "->");
   };
   constexpr std::array<std::string_view, 10> kAnswering = {

@@ -205,7 +205,12 @@ Result<SourceFiles::Found> SourceFiles::of_command(const std::vector<std::string
       if (is_folder(path)) folder = path;
       if (is_file(path)) folder = fs::path(path).parent_path().string();
     }
-    return below({folder});
+    auto all = below({folder});
+    if (all.ok() && folder == directory) {
+      all->remarks.push_back("its program's source was not found: all of " + shown(folder) +
+                             " was looked at ('sources' or --source says what is its own)");
+    }
+    return all;
   }
   Found out;
   Skipped skipped;

@@ -57,7 +57,7 @@ def x(): return "", 404
 @other.get("/y")
 def y(): return ("", 409)
 )x"}})),
-            (Lines{"status:404 a.py:4 GET /api/x", "status:409 a.py:6 GET */y"}));
+            (Lines{"status:404 a.py:4 GET */api/x", "status:409 a.py:6 GET */y"}));
 }
 
 TEST(Python, NamedStatusesAreAnswersUnlessComparedWith) {
@@ -90,9 +90,10 @@ return HttpResponseForbidden()
 self.set_status(409)
 self.send_error(500)
 return JSONResponse({"a": 1}, status_code=429)
+return JSONResponse({"a": 500}, 423)
 )x"}})),
             (Lines{"status:404 a.py:1", "status:404 a.py:2", "status:403 a.py:3",
-                   "status:409 a.py:4", "status:500 a.py:5", "status:429 a.py:6"}));
+                   "status:409 a.py:4", "status:500 a.py:5", "status:429 a.py:6", "status:423 a.py:7"}));
 }
 
 TEST(Express, AnswersAreThoseOfTheirRoute) {

@@ -51,6 +51,8 @@ TEST(Program, IsNamedByTheCommand) {
   EXPECT_EQ(java[0], "Users.java");
   const Names built = program_candidates(shell_words("exec ../../build/content ${port:a} a"));
   EXPECT_EQ(built[0], "content.cc");
+  const Names go = program_candidates(shell_words("go run ./cmd/users"));
+  EXPECT_NE(std::find(go.begin(), go.end(), "./cmd/users/main.go"), go.end());
   EXPECT_EQ(first(""), "");
 }
 
