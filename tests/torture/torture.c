@@ -6,6 +6,7 @@
  *                       calls it has seen, hence the same in every run of a sequential program
  *   TORTURE_EINTR=1     blocking calls are interrupted too (a program without retry then fails by right)
  *   TORTURE_ONLY=reads|writes
+ *   TORTURE_SPARE=1     a write that begins with the preface of HTTP/2 goes out whole
  *
  * Programs under it must loop over short counts and, with edge-triggered epoll, read until EAGAIN.
  * An EAGAIN that is ours re-arms the epoll registration: an edge-triggered program is woken again.
@@ -28,7 +29,7 @@
 enum { kDescriptors = 4096, kMaxPieces = 64 };
 
 static uint64_t g_seed = 1;
-static int g_interrupt, g_reads = 1, g_writes = 1;
+static int g_interrupt, g_reads = 1, g_writes = 1, g_spare;
 static _Atomic uint32_t g_calls[kDescriptors];
 static _Atomic uint8_t g_refused_last[kDescriptors]; /* EAGAIN or EINTR: not twice in a row */
 
@@ -44,6 +45,7 @@ __attribute__((constructor)) static void begin(void) {
   const char *interrupt = getenv("TORTURE_EINTR");
   if (seed != NULL) g_seed = strtoull(seed, NULL, 10);
   g_interrupt = interrupt != NULL && interrupt[0] == '1';
+  g_spare = getenv("TORTURE_SPARE") != NULL;
   if (only != NULL) {
     g_reads = strcmp(only, "reads") == 0;
     g_writes = strcmp(only, "writes") == 0;
@@ -92,6 +94,12 @@ static ssize_t allowed(int fd, size_t size, int flags, int enabled) {
   return (ssize_t)(limit < size ? limit : size);
 }
 
+/* The same of a write whose first bytes these are. */
+static ssize_t allowed_write(int fd, size_t size, int flags, const void *first, size_t first_size) {
+  if (g_spare && first_size >= 8 && memcmp(first, "PRI * HT", 8) == 0) return (ssize_t)size;
+  return allowed(fd, size, flags, g_writes);
+}
+
 /* 0 (then nothing is shortened) for what the kernel will refuse. */
 static size_t total(const struct iovec *pieces, size_t count) {
   size_t size = 0;
@@ -126,6 +134,10 @@ int close(int fd) {
 
 #define LIMIT(fd, size, flags, enabled)                       \
   const ssize_t limit = allowed(fd, size, flags, enabled);    \
+  if (limit < 0) return -1
+
+#define LIMIT_WRITE(fd, size, flags, first, first_size)                       \
+  const ssize_t limit = allowed_write(fd, size, flags, first, first_size);    \
   if (limit < 0) return -1
 
 ssize_t read(int fd, void *data, size_t size) {
@@ -168,24 +180,25 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
 }
 ssize_t write(int fd, const void *data, size_t size) {
   ORIGINAL(write);
-  LIMIT(fd, size, 0, g_writes);
+  LIMIT_WRITE(fd, size, 0, data, size);
   return original(fd, data, (size_t)limit);
 }
 ssize_t send(int fd, const void *data, size_t size, int flags) {
   ORIGINAL(send);
-  LIMIT(fd, size, flags, g_writes);
+  LIMIT_WRITE(fd, size, flags, data, size);
   return original(fd, data, (size_t)limit, flags);
 }
 ssize_t sendto(int fd, const void *data, size_t size, int flags, const struct sockaddr *address,
                socklen_t address_size) {
   ORIGINAL(sendto);
-  LIMIT(fd, size, flags, g_writes);
+  LIMIT_WRITE(fd, size, flags, data, size);
   return original(fd, data, (size_t)limit, flags, address, address_size);
 }
 ssize_t writev(int fd, const struct iovec *pieces, int count) {
   ORIGINAL(writev);
   const size_t whole = total(pieces, (size_t)count);
-  LIMIT(fd, whole, 0, g_writes);
+  LIMIT_WRITE(fd, whole, 0, whole == 0 ? NULL : pieces[0].iov_base,
+              whole == 0 ? 0 : pieces[0].iov_len);
   if ((size_t)limit == whole) return original(fd, pieces, count);
   struct iovec few[kMaxPieces];
   return original(fd, few, (int)shorten(pieces, (size_t)count, (size_t)limit, few));
@@ -193,7 +206,8 @@ ssize_t writev(int fd, const struct iovec *pieces, int count) {
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
   ORIGINAL(sendmsg);
   const size_t whole = total(message->msg_iov, message->msg_iovlen);
-  LIMIT(fd, whole, flags, g_writes);
+  LIMIT_WRITE(fd, whole, flags, whole == 0 ? NULL : message->msg_iov[0].iov_base,
+              whole == 0 ? 0 : message->msg_iov[0].iov_len);
   if ((size_t)limit == whole) return original(fd, message, flags);
   struct iovec few[kMaxPieces];
   struct msghdr less = *message;

@@ -138,11 +138,14 @@ void note_sent(Connection& c, Retirement& r, const iovec* pieces, size_t count, 
 
 // The rest of a PING, alone. False: it could not be sent; nothing else may be.
 bool send_rest(Retirement& r, int fd, int flags, int* error) {
-  const char* rest = r.swap.ping() + (http2::kPingSize - r.ping_left);
-  const ssize_t sent = REAL(send)(fd, rest, r.ping_left, flags & (MSG_DONTWAIT | MSG_NOSIGNAL));
-  if (sent > 0) r.ping_left = static_cast<uint8_t>(r.ping_left - sent);
-  *error = sent < 0 ? errno : EAGAIN;
-  return r.ping_left == 0;
+  while (r.ping_left != 0) {
+    const char* rest = r.swap.ping() + (http2::kPingSize - r.ping_left);
+    const ssize_t sent = REAL(send)(fd, rest, r.ping_left, flags & (MSG_DONTWAIT | MSG_NOSIGNAL));
+    *error = errno;
+    if (sent < 0) return false;
+    r.ping_left = static_cast<uint8_t>(r.ping_left - sent);
+  }
+  return true;
 }
 
 ssize_t send_owned(Connection& c, Retirement& r, int fd, const iovec* pieces, size_t count,
@@ -167,33 +170,35 @@ ssize_t send_owned(Connection& c, Retirement& r, int fd, const iovec* pieces, si
     r.state.store(State::kPinged, std::memory_order_release);
     update_debt(c);
   }
-  iovec all[kMostPieces + 1];
-  msghdr message{};
-  message.msg_iov = const_cast<iovec*>(pieces);
-  message.msg_iovlen = count;
-  if (r.ping_left != 0) {
-    all[0] = {const_cast<char*>(r.swap.ping()) + (http2::kPingSize - r.ping_left), r.ping_left};
-    std::copy(pieces, pieces + count, all + 1);
-    message.msg_iov = all;
-    message.msg_iovlen = count + 1;
-  }
-  const ssize_t sent = REAL(sendmsg)(fd, &message, flags);
-  if (sent < 0) {
-    *error = errno;
-    if (placed) {  // not a byte of it left
-      r.ping_left = 0;
-      r.state.store(State::kOpen);
-      update_debt(c);
+  // Until a byte of the application's has left, or the kernel says that none can: only then does it
+  // say when there is room.
+  for (;;) {
+    iovec all[kMostPieces + 1];
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(pieces);
+    message.msg_iovlen = count;
+    if (r.ping_left != 0) {
+      all[0] = {const_cast<char*>(r.swap.ping()) + (http2::kPingSize - r.ping_left), r.ping_left};
+      std::copy(pieces, pieces + count, all + 1);
+      message.msg_iov = all;
+      message.msg_iovlen = count + 1;
     }
-    return -1;
+    const ssize_t sent = REAL(sendmsg)(fd, &message, flags);
+    if (sent < 0) {
+      *error = errno;
+      if (placed && r.ping_left == http2::kPingSize) {  // not a byte of it left
+        r.ping_left = 0;
+        r.state.store(State::kOpen);
+        update_debt(c);
+      }
+      return -1;
+    }
+    const size_t ours = std::min<size_t>(static_cast<size_t>(sent), r.ping_left);
+    r.ping_left = static_cast<uint8_t>(r.ping_left - ours);
+    const size_t theirs = static_cast<size_t>(sent) - ours;
+    note_sent(c, r, pieces, count, theirs);
+    if (theirs != 0) return static_cast<ssize_t>(theirs);
   }
-  const size_t ours = std::min<size_t>(static_cast<size_t>(sent), r.ping_left);
-  r.ping_left = static_cast<uint8_t>(r.ping_left - ours);
-  const size_t theirs = static_cast<size_t>(sent) - ours;
-  note_sent(c, r, pieces, count, theirs);
-  if (theirs != 0) return static_cast<ssize_t>(theirs);
-  *error = EAGAIN;  // no byte of the application's left: it comes back when there is room
-  return -1;
 }
 
 bool acquire_requests(Connection& c) {

@@ -14,6 +14,7 @@ from conftest import BUILD, PRELOAD, PYTHON, accepts, free_port, wait_until
 from small_apps import config, probe, url
 
 HERE = pathlib.Path(__file__).resolve().parent
+TORTURE = BUILD / "lib" / "libtorture.so"
 CALLS = BUILD / "tests" / "http2"
 CLIENT = HERE.parents[1] / "programs" / "http2" / "calls.py"
 
@@ -89,8 +90,8 @@ class Services:
     """front -> back, started by the test itself under the preload. They join the sessions of this project alone:
     a first one makes the page that they look at. (Other daemons of this user may be running.)"""
 
-    def __init__(self, project, kind):
-        self.project, self.kind = project, kind
+    def __init__(self, project, kind, under=()):
+        self.project, self.kind, self.under = project, kind, dict(under)
         project.write("filibuster.json", config([], [{"name": "nothing", "command": "true"}]))
         project.filibuster("run")
         assert (project.root / "agents" / "control").exists()
@@ -103,7 +104,8 @@ class Services:
     def start(self, name, *command):
         plain = {key: value for key, value in os.environ.items() if not key.startswith("FILIBUSTER_")}
         return subprocess.Popen(list(map(str, command)), cwd=self.project.directory,
-                                env={**plain, "LD_PRELOAD": str(PRELOAD), "FILIBUSTER_SERVICE": name,
+                                env={**plain, "LD_PRELOAD": f"{PRELOAD}:{TORTURE}" if self.under else str(PRELOAD),
+                                     **self.under, "FILIBUSTER_SERVICE": name,
                                      "FILIBUSTER_DAEMON": f"unix:{self.project.root}/agents/agent.sock"})
 
     def configure(self, **members):
@@ -183,3 +185,23 @@ def test_a_busy_connection_is_retired_while_its_calls_go_on(services, project):
     stats = services.stats()
     assert stats["failed"] == [], stats
     assert stats["calls"] > seen["calls"] and stats["messages"] > seen["messages"]
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_busy_connection_is_retired_under_short_reads_and_writes(project, kind, seed):
+    """Parts of the PING leave alone, reads end inside the answer."""
+    services = Services(project, KINDS[kind], {"TORTURE_SEED": str(seed), "TORTURE_SPARE": "1"})
+    try:
+        services.tell("start")
+        wait_until(lambda: services.stats()["calls"] > 20 and services.stats()["messages"] > 2, "all is under way")
+        (before,) = services.connections()
+        services.configure()
+        trace = project.filibuster("trace", timeout=120)
+        assert trace.exit_code == 0 and "front -> back" in trace.output, trace
+        seen = services.stats()
+        assert before in services.connections() and len(services.connections()) > 1
+        wait_until(lambda: services.stats()["messages"] > seen["messages"] + 10, "the stream goes on")
+        assert services.stats()["failed"] == [], services.stats()
+    finally:
+        services.end()
