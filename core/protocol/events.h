@@ -176,8 +176,9 @@ struct RpcFields {
   std::string_view leaves;  // each: 64-bit hash of the value, 16-bit length of the path, the path
 };
 
-// Requests that began unseen, on an HTTP/2 connection that was open before the session and whose
-// client is being told to open another one: the execution does not show everything.
+// Requests that went over an HTTP/2 connection that was open before the session and whose client is
+// being told to open another one: unseen, or (it was relayed) to be tried again. The execution
+// does not show what others will.
 struct UnseenRequests {
   uint64_t count = 0;
   std::string_view peer;

@@ -157,6 +157,7 @@ Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& 
     auto result = runner_->run(context_.counters->next_execution++, plan, test_limit());
     if (!result) return result.error();
     last.result = std::move(result).value();
+    kept_connections_.leave_out(&last.result.record);
     context_.on_record(&last.result.record);
     add_notes(last.result);
     for (const ServiceEnd& end : last.result.ended) {

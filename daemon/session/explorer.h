@@ -123,6 +123,7 @@ class Explorer {
   std::vector<NondeterminismRule> masks_;  // those that the agents use now
   UnstableRpcs unstable_;
   std::map<std::string, NotInterposedRecord> dependencies_;
+  KeptConnections kept_connections_;
   bool resumed_ = false;
   std::string ended_by_hand_;  // a service that nobody but the user can start again
   std::vector<float> seconds_;  // of each execution, for the median

@@ -93,8 +93,9 @@ Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::
     if (!run) return run.error();
     ExecutionResult result = std::move(run).value();
     if (result.stopped) return std::optional<ExecutionResult>();
+    kept_connections_.leave_out(&result.record);
     const bool again = !is_settled(result.record) && tries + 1 < kReferenceAttempts;
-    if (!again) settle_as_it_is(&result.record);
+    if (!again) kept_connections_.settle_as_it_is(&result.record);
     context_.on_record(&result.record);
     add_notes(result);
     context_.hub->freeze_names();

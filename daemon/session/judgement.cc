@@ -34,14 +34,21 @@ bool is_settled(const ExecutionRecord& record) {
   return !record.names_changed && record.lost_events == 0 && record.unseen.empty();
 }
 
-void settle_as_it_is(ExecutionRecord* record) {
+void KeptConnections::settle_as_it_is(ExecutionRecord* record) {
   record->names_changed = false;
   for (const UnseenRecord& row : record->unseen) {
+    kept_.emplace(row.service, row.peer);
     record->not_interposed.push_back({row.service, row.peer, row.target_service,
                                       std::string(reason_name(NotInterposedReason::kHttp2Before)),
                                       true, row.requests});
   }
   record->unseen.clear();
+}
+
+void KeptConnections::leave_out(ExecutionRecord* record) const {
+  std::erase_if(record->unseen, [this](const UnseenRecord& row) {
+    return kept_.contains({row.service, row.peer});
+  });
 }
 
 bool is_inconclusive(Verdict verdict) {
@@ -63,8 +70,8 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
                 " to " + (row.target_service.empty() ? row.peer : row.target_service);
     }
     return {Verdict::kIncomplete,
-            "requests went unseen over HTTP/2 connections that were open before the session, and "
-            "are being retired: " + detail};
+            "requests went over HTTP/2 connections that were open before the session, and are being "
+            "retired: " + detail};
   }
   const auto missing = missing_faults(record, plan);
   if (!result.ended.empty()) {

@@ -1,7 +1,9 @@
 // What an execution means: the verdict on one ExecutionResult, and the reasons in words.
 #pragma once
 
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/agents/agent_hub.h"
@@ -23,8 +25,18 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
 // Nothing of it is to be repeated because of what was under way when the session began: the service
 // table, connections that were open before.
 bool is_settled(const ExecutionRecord& record);
-// It has been repeated often enough: what is not settled is listed.
-void settle_as_it_is(ExecutionRecord* record);
+
+// Connections that were open before the session and that their clients keep.
+class KeptConnections {
+ public:
+  // It has been repeated often enough: what is not settled is listed, and no reason any more.
+  void settle_as_it_is(ExecutionRecord* record);
+  // What was listed before is no reason to repeat this one.
+  void leave_out(ExecutionRecord* record) const;
+
+ private:
+  std::set<std::pair<std::string, std::string>> kept_;  // service, peer
+};
 
 // True when nothing may be concluded from the execution (it is repeated once, then abandoned).
 bool is_inconclusive(Verdict verdict);

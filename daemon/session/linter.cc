@@ -98,7 +98,7 @@ Result<void> Linter::run_reference() {
     context_.hub->freeze_names();
     if (is_settled(result.record)) break;
   }
-  settle_as_it_is(&result.record);
+  kept_connections_.settle_as_it_is(&result.record);
   const Judgement judgement = judge(result, {});
   if (judgement.verdict == Verdict::kIncomplete)
     return Error{what + "is incomplete: " + judgement.detail};
@@ -235,6 +235,7 @@ Result<Linter::Attempt> Linter::attempt(const Faults& faults, milliseconds more_
     if (!result) return result.error();
     ++out_.result.executions;
     last.result = std::move(result).value();
+    kept_connections_.leave_out(&last.result.record);
     context_.on_record(&last.result.record);
     out_.stopped = last.result.stopped;
     if (out_.stopped) break;

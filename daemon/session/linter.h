@@ -77,6 +77,7 @@ class Linter {
   Linting out_;
   std::vector<Site> sites_;  // of services, in order of discovery
   std::unordered_set<std::string> known_sites_;
+  KeptConnections kept_connections_;
   std::chrono::milliseconds silence_{0};
   uint64_t probed_sites_ = 0;
 };

@@ -27,7 +27,7 @@ Pool<Retirement, 16, 4096> g_retirements;
 
 // For a boundary among a client's writes, a server's answer to a PING, a client that has the GOAWAY:
 // who takes longer does not do it.
-constexpr uint64_t kPatienceNs = 10'000'000'000;
+constexpr uint64_t kPatienceNs = 5'000'000'000;
 // For the rest of the answer, where a part of it ended a read: it is on its way. A millisecond,
 // or a retransmission (tcp(7): 200 ms at least).
 constexpr uint64_t kRestNs = 1'000'000'000;

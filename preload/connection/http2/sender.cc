@@ -10,6 +10,7 @@
 #include "preload/agent/fields.h"
 #include "preload/connection/http2/http2.h"
 #include "preload/connection/http2/http2_connection.h"
+#include "preload/connection/registry.h"
 #include "preload/connection/request_steps.h"
 #include "preload/connection/request_writer.h"
 #include "preload/connection/transmit.h"
@@ -44,6 +45,10 @@ void decide_stream(Connection& c, Http2Connection& h, StreamCall* x) {
   info.connect_key = info.opens_connection ? c.connect.key : Hash128{};
   outgoing_begin(info, &x->call);
   ++c.writer.requests;
+  // The relay of an earlier session has ended it, of which its client has not heard yet: it will try
+  // again.
+  if (h.converted && c.generation != session_generation())
+    report_unseen_requests(1, c.peer_name(), c.target.name());
   if (!h.lock.acquire()) {
     give_up(c, NotInterposedReason::kHttp2);
     return;

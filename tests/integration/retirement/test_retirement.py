@@ -153,14 +153,15 @@ def outgoing(run):
 def test_an_idle_connection_is_retired_and_every_rpc_is_faulted(services, project):
     assert [services.ask() for _ in range(3)] == [True] * 3
     (before,) = services.connections()
-    faults = ["reset", "refused"]
+    faults = ["refused", "status:503"]
     services.configure(default_faults=False, faults=[{"on": {"service": "back"}, "inject": faults}])
-    run = project.filibuster("run")
-    assert run.exit_code == 0, run
-    assert [is_asked(rpc) for rpc in run.test["reference"]].count(True) == 1, run.test["reference"]
-    assert run.executed == 1 + len(faults), run
-    assert outgoing(run) == [], run
-    assert before not in services.connections()
+    for _ in range(3):  # in the later ones, the connections of the one before are old, or were relayed
+        run = project.filibuster("run")
+        assert run.exit_code == 0, run
+        assert [is_asked(rpc) for rpc in run.test["reference"]].count(True) == 1, run.test["reference"]
+        assert run.executed == 1 + len(faults), run
+        assert outgoing(run) == [], run
+        assert before not in services.connections()
     assert [services.ask() for _ in range(3)] == [True] * 3
 
 
@@ -203,5 +204,28 @@ def test_a_busy_connection_is_retired_under_short_reads_and_writes(project, kind
         assert before in services.connections() and len(services.connections()) > 1
         wait_until(lambda: services.stats()["messages"] > seen["messages"] + 10, "the stream goes on")
         assert services.stats()["failed"] == [], services.stats()
+    finally:
+        services.end()
+
+
+KEPT = {
+    "a client that would fail its requests": Http(["node", HERE / "back.mjs"], [PYTHON, HERE / "front_httpx.py"]),
+    "a server that answers no PING": Http([PYTHON, HERE / "deaf.py"], ["node", HERE / "front.mjs"]),
+}
+
+
+@pytest.mark.parametrize("kind", KEPT.values(), ids=KEPT.keys())
+def test_a_connection_that_cannot_be_retired_goes_on_and_is_listed(project, kind):
+    services = Services(project, kind)
+    try:
+        assert [services.ask() for _ in range(3)] == [True] * 3
+        before = services.connections()
+        services.configure()
+        run = project.filibuster("run")
+        assert run.exit_code == 3, run  # nothing could be faulted
+        assert not any(is_asked(rpc) for rpc in run.test["reference"])
+        assert [row["reason"] for row in outgoing(run)] == ["http2-open-before"], run
+        assert [services.ask() for _ in range(3)] == [True] * 3
+        assert services.connections() == before and len(before) == 1
     finally:
         services.end()

@@ -334,13 +334,21 @@ TEST(Judgement, WhatWentUnseenIsRepeatedAndThenListed) {
             std::string::npos)
       << judgement.detail;
   EXPECT_FALSE(is_settled(result.record));
-  settle_as_it_is(&result.record);
+  KeptConnections kept;
+  kept.leave_out(&result.record);
+  EXPECT_FALSE(is_settled(result.record));
+  ExecutionResult next = result;
+  next.record.unseen.push_back({"users", "127.0.0.1:5003", "", 1});
+  kept.settle_as_it_is(&result.record);
   EXPECT_TRUE(is_settled(result.record));
   EXPECT_EQ(judge(result, {}).verdict, Verdict::kPassed);
   ASSERT_EQ(result.record.not_interposed.size(), 2u);
   EXPECT_EQ(result.record.not_interposed[0].target_service, "movies");
   EXPECT_EQ(result.record.not_interposed[0].reason, "http2-open-before");
   EXPECT_EQ(result.record.not_interposed[0].times, 2u);
+  kept.leave_out(&next.record);
+  ASSERT_EQ(next.record.unseen.size(), 1u) << "only those that were listed";
+  EXPECT_EQ(next.record.unseen[0].peer, "127.0.0.1:5003");
 }
 
 TEST(Judgement, ACrashIsNamedWithItsSignalEvenIfTheTestPasses) {
