@@ -25,7 +25,8 @@ inline constexpr size_t kMaxFieldPath = 512;
 // Begins the number of an array's element in the path of a leaf: "/items/\x01""0/id".
 inline constexpr char kElementMark = '\x01';
 
-enum class BodyForm : uint8_t { kEmpty = 0, kJson, kForm, kOther };
+// kMessage: message_walker.h.
+enum class BodyForm : uint8_t { kEmpty = 0, kJson, kForm, kOther, kMessage };
 
 class LeafSink {
  public:

@@ -1,6 +1,6 @@
 // Masks: what of a request (and of its answer) does not take part in its identity, because it
 // varies from run to run: segments of the path, values of the query, fields of JSON and form
-// bodies, the call stack.
+// bodies and of the messages of gRPC, the call stack.
 //
 // A rule of the configuration is compiled (daemon/config/nondeterminism.cc) into a row of a bounded
 // table of fixed layout, which stands in lane memory: the agents form the indexes. Names are
@@ -27,7 +27,8 @@ enum class MaskPlace : uint8_t {
   kQuery = 1,  // one name
   kJson,       // of the request's body
   kForm,       // one name; of the request's body
-  kResponse,   // JSON of the response's body
+  kResponse,   // of the response's body: JSON, or messages as below
+  kMessage,    // of the messages of a gRPC request: numbers of fields, in decimal digits
 };
 
 inline constexpr uint64_t kAnyName = 0;

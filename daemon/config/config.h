@@ -78,6 +78,9 @@ struct NondeterminismRule {
   std::vector<uint32_t> path_segments;         // from 1
   std::vector<std::string> query, form;        // names
   std::vector<std::string> json, response;     // JSON pointers; '*' is any name or element
+  // Of the messages of a gRPC request (`response` of its answer): pointers whose names are the numbers
+  // of fields, "/3/1" (core/index/message_walker.h).
+  std::vector<std::string> message;
   bool stack = false;                          // the call stack
   int line = 0;
 };

@@ -111,6 +111,22 @@ void read_pointers(Reader& reader, const SourceNode& node, NondeterminismRule* o
   });
 }
 
+void read_message_fields(Reader& reader, const SourceNode& node, NondeterminismRule* out) {
+  const size_t before = reader.errors();
+  read_pointers<&NondeterminismRule::message>(reader, node, out);
+  if (reader.errors() != before) return;
+  each_text(reader, node, [&](const SourceNode& text) {
+    for (const std::string& name : pointer_names(text.text)) {
+      const bool number = !name.empty() && name.size() <= 9 && name[0] != '0' &&
+                          name.find_first_not_of("0123456789") == std::string::npos;
+      if (number) continue;
+      reader.error(text.offset,
+                   "'message': \"" + text.text + "\" is no path of field numbers such as \"/3/1\"");
+      return;
+    }
+  });
+}
+
 void read_segments(Reader& reader, const SourceNode& node, NondeterminismRule* out) {
   const auto add = [&](const SourceNode& child) {
     const auto number = reader.integer(child, "a segment of 'path'", 1, kMaxPathSegments);
@@ -132,6 +148,7 @@ constexpr Key<NondeterminismRule> kMaskKeys[] = {
     {"path", false, read_segments},
     {"query", false, read_names<&NondeterminismRule::query>},
     {"json", false, read_pointers<&NondeterminismRule::json>},
+    {"message", false, read_message_fields},
     {"form", false, read_names<&NondeterminismRule::form>},
     {"response", false, read_pointers<&NondeterminismRule::response>},
     {"stack", false,
@@ -233,6 +250,8 @@ Result<std::unique_ptr<MaskTable>> compile_masks(const std::vector<Nondeterminis
     };
     for (const std::string& name : rule.query) add(MaskPlace::kQuery, {name});
     for (const std::string& pointer : rule.json) add(MaskPlace::kJson, pointer_names(pointer));
+    for (const std::string& pointer : rule.message)
+      add(MaskPlace::kMessage, pointer_names(pointer));
     for (const std::string& name : rule.form) add(MaskPlace::kForm, {name});
     for (const std::string& pointer : rule.response) {
       add(MaskPlace::kResponse, pointer_names(pointer));
@@ -243,7 +262,8 @@ Result<std::unique_ptr<MaskTable>> compile_masks(const std::vector<Nondeterminis
     }
     if (row.field_count == 0 && row.path_segments == 0 && row.flags == 0) {
       return Error{
-          "'mask' is empty: name what varies (path, query, json, form, response or stack)"};
+          "'mask' is empty: name what varies (path, query, json, form, message, response or "
+          "stack)"};
     }
     ++table->rule_count;
   }
@@ -265,6 +285,7 @@ std::string to_config_text(const std::vector<NondeterminismRule>& rules) {
     put(&mask, "path", rule.path_segments);
     put(&mask, "query", rule.query);
     put(&mask, "json", rule.json);
+    put(&mask, "message", rule.message);
     put(&mask, "form", rule.form);
     put(&mask, "response", rule.response);
     if (rule.stack) mask["stack"] = true;

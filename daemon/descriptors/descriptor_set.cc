@@ -9,6 +9,7 @@
 #include <google/protobuf/wire_format_lite.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -244,6 +245,30 @@ Result<Json> DescriptorSet::question(const std::string& grpc, const std::string&
   const std::string near = state_->nearest_method(grpc);
   return Error{"the descriptors have no gRPC method '" + grpc + "'" +
                (near.empty() ? "" : ", did you mean '" + near + "'?")};
+}
+
+std::string DescriptorSet::field_names(std::string_view path, std::string_view numbers,
+                                       bool answer) const {
+  const auto call = grpc::split_path(path);
+  const pb::MethodDescriptor* method =
+      call ? state_->pool.FindMethodByName(std::string(call->service) + "." +
+                                           std::string(call->method))
+           : nullptr;
+  if (method == nullptr) return "";
+  const pb::Descriptor* type = answer ? method->output_type() : method->input_type();
+  std::string out;
+  while (!numbers.empty()) {
+    numbers.remove_prefix(1);  // '/'
+    const size_t end = std::min(numbers.find('/'), numbers.size());
+    int number = 0;
+    std::from_chars(numbers.data(), numbers.data() + end, number);
+    const pb::FieldDescriptor* field = type != nullptr ? type->FindFieldByNumber(number) : nullptr;
+    if (field == nullptr) return "";
+    out += (out.empty() ? "" : ".") + field->name();
+    type = field->type() == pb::FieldDescriptor::TYPE_MESSAGE ? field->message_type() : nullptr;
+    numbers.remove_prefix(end);
+  }
+  return out;
 }
 
 void DescriptorSet::read_arguments(ExecutionRecord* record) const {

@@ -45,6 +45,10 @@ class DescriptorSet {
   // would be for ever. Names of fields are made those of the .proto file.
   Result<nlohmann::json> question(const std::string& grpc, const std::string& arguments) const;
 
+  // "cart.id" for the numbers "/3/1" of fields in the requests of the method at `path`, or in its
+  // answers; "": they are not known.
+  std::string field_names(std::string_view path, std::string_view numbers, bool answer) const;
+
   // Fills RpcRecord::arguments where that is possible.
   void read_arguments(ExecutionRecord* record) const;
 

@@ -147,7 +147,12 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
   for (int round = 0;; ++round) {
     std::vector<const ExecutionRecord*> records;
     for (const ExecutionResult& run : *runs) records.push_back(&run.record);
-    Nondeterminism found = find_nondeterminism(records, masks_, context_.config.index_parts);
+    const std::shared_ptr<const DescriptorSet> descriptors = context_.descriptors->get();
+    Nondeterminism found = find_nondeterminism(
+        records, masks_, context_.config.index_parts,
+        [&](const RpcRecord& rpc, const std::string& pointer, bool answer) {
+          return descriptors->field_names(rpc.target, pointer, answer);
+        });
     if (!found.too_broad.empty()) {
       std::string text = "a mask is too broad; nothing is explored with it:";
       for (const std::string& why : found.too_broad) text += "\n  - " + why;

@@ -41,8 +41,9 @@ std::string call_of(const RpcRecord& rpc, std::string_view path) {
 
 class Finder {
  public:
-  Finder(const std::vector<const ExecutionRecord*>& runs, const Rules& rules, uint32_t parts)
-      : runs_(runs), rules_(rules), parts_(parts) {}
+  Finder(const std::vector<const ExecutionRecord*>& runs, const Rules& rules, uint32_t parts,
+         const FieldNames& names)
+      : runs_(runs), rules_(rules), parts_(parts), names_(names) {}
 
   Nondeterminism find() {
     for (const ExecutionRecord* run : runs_) trees_.emplace_back(*run);
@@ -87,6 +88,10 @@ class Finder {
       ++times.second;
     }
     reordered_.insert(match.reordered.begin(), match.reordered.end());
+  }
+
+  std::vector<std::string> describe(const Seen& seen, const FieldSet& fields) const {
+    return describe_fields(fields, *seen.rpc, names_);
   }
 
   // The path with '*' for what varies or is masked.
@@ -156,7 +161,7 @@ class Finder {
     FieldSet open = seen.varied;
     const FieldSet covered = covered_by(rules_, *seen.rpc, seen.varied);
     open.remove(covered);
-    for (const std::string& what : describe_fields(covered)) {
+    for (const std::string& what : describe(seen, covered)) {
       tell(seen, what, "masked", "by the configuration or an earlier comparison");
     }
     if (open.empty()) return;
@@ -169,10 +174,11 @@ class Finder {
     const size_t segments = segments_of(request_path_of(*seen.rpc)).size();
     std::set<uint32_t> stars = masked_segments(rules_, *seen.rpc);
     stars.insert(open.segments.begin(), open.segments.end());
-    // Another stack with other contents: another call site, as likely as not. Without both, two would
-    // be one.
+    // Another stack with other contents: another call site, as likely as not. Without both, two
+    // would be one.
     if (impossible.empty() && open.stack &&
-        !(open.segments.empty() && open.query.empty() && open.form.empty() && open.json.empty()))
+        !(open.segments.empty() && open.query.empty() && open.form.empty() && open.json.empty() &&
+          open.message.empty()))
       impossible = "its call stack varies, too: there may be two call sites";
     if (impossible.empty() && !open.segments.empty() && stars.size() == segments)
       impossible = "its whole path varies, and a mask would leave nothing of it";
@@ -185,9 +191,9 @@ class Finder {
       open.response.clear();
     }
     if (!impossible.empty()) {
-      for (const std::string& what : describe_fields(open))
+      for (const std::string& what : describe(seen, open))
         tell(seen, what, "not faulted", impossible);
-      add_unstable(seen, joined(describe_fields(open)) + " varies from run to run", false);
+      add_unstable(seen, joined(describe(seen, open)) + " varies from run to run", false);
       return;
     }
     rule.stack = open.stack;
@@ -202,6 +208,7 @@ class Finder {
       }
     };
     add(open.json, seen.rpc->request_fields, &rule.json);
+    rule.message.assign(open.message.begin(), open.message.end());
     add(open.response, seen.rpc->response_fields, &rule.response);
     propose(seen, std::move(rule), open);
   }
@@ -220,16 +227,17 @@ class Finder {
            "its fields are too many or too deep for masks");
       add_unstable(seen, "the answer varies", true);
     }
-    if (whole_or_too_deep(rule.json) ||
-        rule.query.size() + rule.form.size() + rule.json.size() + rule.response.size() >
+    if (whole_or_too_deep(rule.json) || whole_or_too_deep(rule.message) ||
+        rule.query.size() + rule.form.size() + rule.json.size() + rule.message.size() +
+                rule.response.size() >
             kMaxRequestMasks) {
-      tell(seen, joined(describe_fields(open)), "not faulted",
+      tell(seen, joined(describe(seen, open)), "not faulted",
            "no mask of fields covers it (too many, too deep, or the whole body)");
-      add_unstable(seen, joined(describe_fields(open)) + " varies from run to run", false);
+      add_unstable(seen, joined(describe(seen, open)) + " varies from run to run", false);
       return;
     }
     if (rule.path_segments.empty() && rule.query.empty() && rule.form.empty() &&
-        rule.json.empty() && rule.response.empty() && !rule.stack) {
+        rule.json.empty() && rule.message.empty() && rule.response.empty() && !rule.stack) {
       return;
     }
     reasons_.push_back({&seen, open});
@@ -242,9 +250,9 @@ class Finder {
       if (compile_masks(all_rules()).ok()) return;
       proposals_.pop_back();
       reasons_.pop_back();
-      tell(seen, joined(describe_fields(open)), "not faulted",
+      tell(seen, joined(describe(seen, open)), "not faulted",
            "there are more masks than fit; write broader rules");
-      add_unstable(seen, joined(describe_fields(open)) + " varies; there are more masks than fit",
+      add_unstable(seen, joined(describe(seen, open)) + " varies; there are more masks than fit",
                    false);
       return;
     }
@@ -258,6 +266,7 @@ class Finder {
     merge(&same->query, rule.query);
     merge(&same->form, rule.form);
     merge(&same->json, rule.json);
+    merge(&same->message, rule.message);
     merge(&same->response, rule.response);
   }
 
@@ -292,7 +301,7 @@ class Finder {
     const std::string both =
         call_of(x, x.target) + " and " + call_of(y, y.target) + " into one RPC, ";
     if (stable.identity()) {
-      return "would merge " + both + "which " + joined(describe_fields(stable)) + " tells apart";
+      return "would merge " + both + "which " + joined(describe(a, stable)) + " tells apart";
     }
     bool concurrent = overlap(x, y);
     for (size_t i = 0; i < a.others.size() && i < b.others.size(); ++i)
@@ -354,11 +363,11 @@ class Finder {
       const std::string why = refused != refused_.end()
                                   ? refused->second
                                   : "a mask would be too broad for others of its kind";
-      for (const std::string& what : describe_fields(open))
+      for (const std::string& what : describe(*seen, open))
         tell(*seen, what, kept ? "masked" : "not faulted", kept ? "" : why);
       if (kept) continue;
       if (open.identity())
-        add_unstable(*seen, joined(describe_fields(open)) + " varies; " + why, false);
+        add_unstable(*seen, joined(describe(*seen, open)) + " varies; " + why, false);
       if (!open.response.empty()) add_unstable(*seen, "the answer varies", true);
     }
     out_.proposed = proposals_;
@@ -453,6 +462,7 @@ class Finder {
   const std::vector<const ExecutionRecord*>& runs_;
   const Rules& rules_;
   const uint32_t parts_;
+  const FieldNames& names_;
   std::vector<RpcTree> trees_;
   std::map<uint64_t, Seen> seen_;  // by RPC of the first run
   std::set<uint64_t> reordered_;
@@ -473,8 +483,8 @@ class Finder {
 
 Nondeterminism find_nondeterminism(const std::vector<const ExecutionRecord*>& runs,
                                    const std::vector<NondeterminismRule>& rules,
-                                   uint32_t index_parts) {
-  return runs.size() < 2 ? Nondeterminism{} : Finder(runs, rules, index_parts).find();
+                                   uint32_t index_parts, const FieldNames& names) {
+  return runs.size() < 2 ? Nondeterminism{} : Finder(runs, rules, index_parts, names).find();
 }
 
 }  // namespace filibuster

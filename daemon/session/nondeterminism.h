@@ -19,6 +19,7 @@
 #include "daemon/agents/execution_record.h"
 #include "daemon/config/config.h"
 #include "daemon/report/finding.h"
+#include "daemon/session/rpc_matching.h"
 #include "daemon/session/unstable_rpcs.h"
 
 namespace filibuster {
@@ -32,6 +33,6 @@ struct Nondeterminism {
 };
 Nondeterminism find_nondeterminism(const std::vector<const ExecutionRecord*>& runs,
                                    const std::vector<NondeterminismRule>& rules,
-                                   uint32_t index_parts);
+                                   uint32_t index_parts, const FieldNames& names = {});
 
 }  // namespace filibuster

@@ -253,6 +253,11 @@ void body_differences(const RpcRecord& a, const RpcRecord& b, FieldSet* out) {
     if (right.size() != left.size()) out->beyond.insert("the names of the form's fields");
     return;
   }
+  if (x.form == BodyForm::kMessage && y.form == BodyForm::kMessage) {
+    if (!json_differences(left, right, &out->message) || out->message.empty())
+      out->beyond.insert("which fields its messages have, or their order");
+    return;
+  }
   if (x.form != BodyForm::kJson || y.form != BodyForm::kJson) {
     out->beyond.insert("the kind of the body");
   } else if (!json_differences(left, right, &out->json)) {
@@ -288,8 +293,8 @@ void response_differences(const RpcRecord& a, const RpcRecord& b, FieldSet* out)
     return;
   }
   if (x.plain == y.plain) return;
-  const bool json =
-      readable(x) && readable(y) && x.form == BodyForm::kJson && y.form == BodyForm::kJson;
+  const bool json = readable(x) && readable(y) && x.form == y.form &&
+                    (x.form == BodyForm::kJson || x.form == BodyForm::kMessage);
   std::set<std::string> fields;
   if (json && json_differences(leaf_values(x), leaf_values(y), &fields) && !fields.empty()) {
     out->response = std::move(fields);
@@ -357,8 +362,8 @@ RunMatch match_runs(const RpcTree& first, const RpcTree& other, uint32_t index_p
 void FieldSet::add(const FieldSet& other) {
   segments.insert(other.segments.begin(), other.segments.end());
   stack = stack || other.stack;
-  for (auto list : {&FieldSet::query, &FieldSet::form, &FieldSet::json, &FieldSet::response,
-                    &FieldSet::beyond, &FieldSet::response_beyond}) {
+  for (auto list : {&FieldSet::query, &FieldSet::form, &FieldSet::json, &FieldSet::message,
+                    &FieldSet::response, &FieldSet::beyond, &FieldSet::response_beyond}) {
     (this->*list).insert((other.*list).begin(), (other.*list).end());
   }
 }
@@ -366,8 +371,8 @@ void FieldSet::add(const FieldSet& other) {
 void FieldSet::remove(const FieldSet& other) {
   for (const uint32_t segment : other.segments) segments.erase(segment);
   stack = stack && !other.stack;
-  for (auto list : {&FieldSet::query, &FieldSet::form, &FieldSet::json, &FieldSet::response,
-                    &FieldSet::beyond, &FieldSet::response_beyond}) {
+  for (auto list : {&FieldSet::query, &FieldSet::form, &FieldSet::json, &FieldSet::message,
+                    &FieldSet::response, &FieldSet::beyond, &FieldSet::response_beyond}) {
     for (const std::string& name : other.*list) (this->*list).erase(name);
   }
 }
@@ -435,6 +440,11 @@ FieldSet covered_by(const std::vector<NondeterminismRule>& rules, const RpcRecor
         if (pointer_covers(mask, field)) out.json.insert(field);
       }
     }
+    for (const std::string& field : fields.message) {
+      for (const std::string& mask : rule.message) {
+        if (pointer_covers(mask, field)) out.message.insert(field);
+      }
+    }
     for (const std::string& field : fields.response) {
       for (const std::string& mask : rule.response) {
         if (pointer_covers(mask, field)) out.response.insert(field);
@@ -448,12 +458,21 @@ std::string masked_identity(const std::vector<NondeterminismRule>& rules, const 
                             uint32_t index_parts) {
   const auto segments = segments_of(request_path_of(rpc));
   const Values query = query_values(rpc), body = leaf_values(rpc.request_fields);
-  const bool json = rpc.request_fields.form == BodyForm::kJson;
+  const auto fields_of = [&] {
+    switch (rpc.request_fields.form) {
+      case BodyForm::kJson:
+        return &FieldSet::json;
+      case BodyForm::kMessage:
+        return &FieldSet::message;
+      default:
+        return &FieldSet::form;
+    }
+  }();
   FieldSet all;
   all.stack = true;
   for (uint32_t i = 0; i < segments.size(); ++i) all.segments.insert(i + 1);
   for (const auto& [name, values] : query) all.query.insert(name);
-  for (const auto& [path, values] : body) (json ? all.json : all.form).insert(path);
+  for (const auto& [path, values] : body) (all.*fields_of).insert(path);
   const FieldSet masked = covered_by(rules, rpc, all);
   const uint32_t parts = masked.stack ? index_parts & ~uint32_t{kIndexStack} : index_parts;
   std::string out = kind_of(rpc, parts, true);
@@ -469,7 +488,7 @@ std::string masked_identity(const std::vector<NondeterminismRule>& rules, const 
   if ((index_parts & kIndexPayload) == 0) return out;
   add(query, masked.query);
   if (readable(rpc.request_fields)) {
-    add(body, json ? masked.json : masked.form);
+    add(body, masked.*fields_of);
   } else {
     out += "\n" + to_hex(rpc.request_fields.known ? rpc.request_fields.plain : rpc.payload);
   }
@@ -492,16 +511,24 @@ std::string plain_pointer(std::string_view path) {
   return out;
 }
 
-std::vector<std::string> describe_fields(const FieldSet& fields) {
+std::vector<std::string> describe_fields(const FieldSet& fields, const RpcRecord& rpc,
+                                         const FieldNames& names) {
+  const bool grpc = rpc.is_grpc();
+  const auto message_field = [&](const std::string& path, bool answer) {
+    const std::string name = names ? names(rpc, path, answer) : "";
+    return "message field " + path + (name.empty() ? "" : " (" + name + ")");
+  };
   std::vector<std::string> out;
   if (fields.stack) out.push_back("its call stack");
   for (const uint32_t number : fields.segments)
     out.push_back("path segment " + std::to_string(number));
   for (const std::string& name : fields.query) out.push_back("query argument " + name);
   for (const std::string& path : fields.json) out.push_back("JSON field " + plain_pointer(path));
+  for (const std::string& path : fields.message) out.push_back(message_field(path, false));
   for (const std::string& name : fields.form) out.push_back("form field " + name);
   for (const std::string& path : fields.response)
-    out.push_back("JSON field " + plain_pointer(path) + " of the answer");
+    out.push_back((grpc ? message_field(path, true) : "JSON field " + plain_pointer(path)) +
+                  " of the answer");
   out.insert(out.end(), fields.beyond.begin(), fields.beyond.end());
   out.insert(out.end(), fields.response_beyond.begin(), fields.response_beyond.end());
   return out;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -47,14 +48,14 @@ RunMatch match_runs(const RpcTree& first, const RpcTree& other, uint32_t index_p
 // What varies, as the rules name it. Elements of arrays keep their mark (kElementMark).
 struct FieldSet {
   std::set<uint32_t> segments;
-  std::set<std::string> query, form, json, response;
+  std::set<std::string> query, form, json, message, response;
   bool stack = false;  // the call stack
   // What no mask can cover: "the names of its query arguments".
   std::set<std::string> beyond, response_beyond;
 
   bool identity() const {
     return stack || !segments.empty() || !query.empty() || !form.empty() || !json.empty() ||
-           !beyond.empty();
+           !message.empty() || !beyond.empty();
   }
   bool empty() const { return !identity() && response.empty() && response_beyond.empty(); }
   void add(const FieldSet& other);
@@ -78,7 +79,12 @@ std::string_view request_path_of(const RpcRecord& rpc);
 std::vector<std::string> segments_of(std::string_view path);
 // "/items/<mark>0/id" as people and rules write it: "/items/0/id".
 std::string plain_pointer(std::string_view path);
-// "path segment 2", "query ts", "JSON /id", ...
-std::vector<std::string> describe_fields(const FieldSet& fields);
+// The names of a field of a gRPC call's messages by its pointer of numbers, "cart.id" for "/3/1"; "":
+// not known. `answer`: of the answer.
+using FieldNames =
+    std::function<std::string(const RpcRecord& rpc, const std::string& pointer, bool answer)>;
+// "path segment 2", "query ts", "JSON /id", "message field /3/1 (cart.id)", ... of this RPC.
+std::vector<std::string> describe_fields(const FieldSet& fields, const RpcRecord& rpc,
+                                         const FieldNames& names);
 
 }  // namespace filibuster

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "core/index/execution_index.h"
+#include "core/index/message_walker.h"
 #include "preload/agent/plan.h"
 #include "preload/agent/state.h"
 #include "preload/memory/pool.h"
@@ -34,6 +35,7 @@ struct LeafBuffer final : LeafSink {
 struct RequestFields {
   struct Body {
     BodyWalker walker;
+    MessageWalker* messages = nullptr;  // of a gRPC call, in place of it
     BodyWalker::Outcome outcome;
     Hash128 plain;
     uint64_t size = 0;
@@ -49,6 +51,7 @@ namespace {
 
 Pool<RequestFields, 8, 2048> g_fields;
 Pool<LeafBuffer, 2, 1024> g_leaves;
+Pool<MessageWalker, 2, 1024> g_message_walkers;
 
 // The request would get another index than in the other executions: nothing is concluded.
 void lost(Attachment* a, std::string_view why) {
@@ -61,11 +64,35 @@ LeafBuffer* make_leaves() {
   return memory == nullptr ? nullptr : new (memory) LeafBuffer;
 }
 
+// False: there is no memory for it.
+bool read_messages(RequestFields::Body* body, const RequestMasks* masks, MaskPlace place) {
+  MessageWalker* memory = g_message_walkers.take();
+  if (memory == nullptr) return false;
+  body->messages = new (memory) MessageWalker;
+  body->messages->begin(masks, place, body->leaves);
+  return true;
+}
+
+void take_piece(RequestFields::Body* body, const char* data, size_t size) {
+  if (body->messages != nullptr) {
+    body->messages->feed(data, size);
+  } else {
+    body->walker.feed(data, size);
+  }
+}
+
+void unseen(RequestFields::Body* body) {
+  if (body->messages != nullptr) body->messages->skip();
+  body->walker.skip();
+}
+
 Hash128 whole(RequestFields::Body* body, Hash128 plain, uint64_t size) {
-  body->outcome = body->walker.finish();
+  const bool messages = body->messages != nullptr;
+  body->outcome = messages ? body->messages->finish() : body->walker.finish();
   body->plain = plain;
   body->size = size;
   body->complete = true;
+  if (messages) return body->outcome.masked ? body->outcome.digest : plain;
   return body->outcome.form == BodyForm::kOther ? plain : body->outcome.digest;
 }
 
@@ -145,6 +172,12 @@ RequestFields* begin_fields(std::string_view caller, std::string_view service,
   }
   fields->request.walker.begin_request(masks, fields->request.leaves);
   fields->response.walker.begin_response(masks, fields->response.leaves);
+  if (head.grpc && (!read_messages(&fields->request, masks, MaskPlace::kMessage) ||
+                    !read_messages(&fields->response, masks, MaskPlace::kResponse))) {
+    lost(a, "the table of gRPC calls whose fields are read is full");
+    end_fields(fields);
+    return nullptr;
+  }
   return fields;
 }
 
@@ -159,16 +192,16 @@ bool stack_is_masked(const RequestFields& fields) {
 }
 
 void request_piece(RequestFields* fields, const char* data, size_t size) {
-  fields->request.walker.feed(data, size);
+  take_piece(&fields->request, data, size);
 }
 void response_piece(RequestFields* fields, const char* data, size_t size) {
-  fields->response.walker.feed(data, size);
+  take_piece(&fields->response, data, size);
 }
 void request_unseen(RequestFields* fields) {
-  fields->request.walker.skip();
+  unseen(&fields->request);
 }
 void response_unseen(RequestFields* fields) {
-  fields->response.walker.skip();
+  unseen(&fields->response);
 }
 
 Hash128 request_whole(RequestFields* fields, Hash128 plain, uint64_t size) {
@@ -191,6 +224,9 @@ void end_fields(RequestFields* fields) {
   if (fields == nullptr) return;
   for (LeafBuffer* leaves : {fields->request.leaves, fields->response.leaves}) {
     if (leaves != nullptr) g_leaves.give(leaves);
+  }
+  for (MessageWalker* messages : {fields->request.messages, fields->response.messages}) {
+    if (messages != nullptr) g_message_walkers.give(messages);
   }
   g_fields.give(fields);
 }

@@ -1,14 +1,17 @@
 """The services and the functional test of shop.proto.
 
     shop.py gateway PORT CART PRICING [--bug]   shop.py cart PORT   shop.py pricing PORT
-    shop.py test GATEWAY
+    shop.py test GATEWAY    shop.py plain GATEWAY
+    gateway ... --varies[=twice]: with an identifier that varies in each PriceRequest (of which there are two, from one line)
     ... [--reflection=v1]    what the service asks of server reflection, of that version, goes to stderr
 
 The gateway cannot do without a cart: it hands the status of GetCart on. Without a price it asks for the full
 one, 100. With --bug it believes that UNAVAILABLE, and nothing else, brings a price.
 """
 import concurrent.futures
+import random
 import sys
+import uuid
 
 import grpc
 import google.protobuf.descriptor_pool
@@ -20,10 +23,10 @@ DEADLINE = 5  # seconds
 
 
 class Gateway(stubs.GatewayServicer):
-    def __init__(self, cart, pricing, bug):
+    def __init__(self, cart, pricing, bug, varies):
         self.carts = stubs.CartServiceStub(grpc.insecure_channel(cart))
         self.prices = stubs.PricingServiceStub(grpc.insecure_channel(pricing))
-        self.bug = bug
+        self.bug, self.varies = bug, varies
 
     def Checkout(self, request, context):
         try:
@@ -32,7 +35,11 @@ class Gateway(stubs.GatewayServicer):
             context.abort(error.code(), "no cart: " + error.details())
         price = None
         try:
-            price = self.prices.GetPrice(shop.PriceRequest(cart_id=cart.cart_id, code="DAILY"), timeout=DEADLINE)
+            for code in ("DAILY", "WEEKLY")[:2 if self.varies == "twice" else 1]:
+                wanted = shop.PriceRequest(cart_id=cart.cart_id, code=code)
+                if self.varies:  # of varying length, too
+                    wanted.trace.id = "t" * random.randrange(1, 200) + uuid.uuid4().hex
+                price = self.prices.GetPrice(wanted, timeout=DEADLINE)
         except grpc.RpcError as error:
             if not self.bug or error.code() != grpc.StatusCode.UNAVAILABLE:
                 price = shop.Price(amount=100)
@@ -46,7 +53,7 @@ class Carts(stubs.CartServiceServicer):
 
 class Prices(stubs.PricingServiceServicer):
     def GetPrice(self, request, context):
-        return shop.Price(amount=90)
+        return shop.Price(amount=90, quote=uuid.uuid4().hex if request.trace.id else "")
 
 
 def reflect(requests, _):
@@ -70,10 +77,14 @@ def add_reflection(server, version):
         f"grpc.reflection.{version}.ServerReflection", {"ServerReflectionInfo": handler})])
 
 
+def varies(options):
+    return "twice" if "--varies=twice" in options else "--varies" in options
+
+
 def serve(role, port, rest):
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
     if role == "gateway":
-        stubs.add_GatewayServicer_to_server(Gateway(rest[0], rest[1], "--bug" in rest), server)
+        stubs.add_GatewayServicer_to_server(Gateway(rest[0], rest[1], "--bug" in rest, varies(rest)), server)
     elif role == "cart":
         stubs.add_CartServiceServicer_to_server(Carts(), server)
     else:
@@ -103,8 +114,19 @@ def test(gateway):
     assert total == (100 if full else 90), total
 
 
+def plain(gateway):
+    """The same without questions about arguments."""
+    with grpc.insecure_channel(gateway) as channel:
+        try:
+            assert stubs.GatewayStub(channel).Checkout(shop.CheckoutRequest(session_id="s1"), timeout=30).total in (90, 100)
+        except grpc.RpcError as error:
+            print("Checkout:", error.code().name, error.details())
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "test":
+    if sys.argv[1] == "plain":
+        plain(sys.argv[2])
+    elif sys.argv[1] == "test":
         test(sys.argv[2])
     else:
         serve(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/index/execution_index.h"
+#include "core/index/message_walker.h"
 #include "daemon/session/rpc_matching.h"
 
 namespace filibuster {
@@ -69,9 +70,18 @@ class Recorded {
     } sink;
     sink.out = out;
     BodyWalker walker;
-    response ? walker.begin_response(masks, &sink) : walker.begin_request(masks, &sink);
-    walker.feed(body);
-    const auto outcome = walker.finish();
+    BodyWalker::Outcome outcome;
+    if (const bool grpc = body.starts_with('\0'); grpc) {
+      const auto messages = std::make_unique<MessageWalker>();
+      messages->begin(masks, response ? MaskPlace::kResponse : MaskPlace::kMessage, &sink);
+      messages->feed(body.data(), body.size());
+      outcome = messages->finish();
+      if (!outcome.masked) outcome.digest = hash_text(body);
+    } else {
+      response ? walker.begin_response(masks, &sink) : walker.begin_request(masks, &sink);
+      walker.feed(body);
+      outcome = walker.finish();
+    }
     out->known = true;
     out->whole = outcome.leaves_whole;
     out->form = outcome.form;
@@ -141,6 +151,53 @@ TEST(Nondeterminism, MasksWhatVariesAndNothingElse) {
   EXPECT_EQ(masked(pair("/o", "/o", "a=1&t=2", "a=1&t=3")), one("/o", "\"form\":[\"t\"]"));
   EXPECT_EQ(masked(pair("/o", "/o", "", "", R"({"id":1,"x":2})", R"({"id":2,"x":2})")),
             one("/o", "\"response\":[\"/id\"]"));
+}
+
+// A message { 1: what, 2: "c", 3: { 1: id } } as gRPC sends it.
+std::string message(const std::string& id, const std::string& what = "w") {
+  const auto field = [](char tag, const std::string& value) {
+    return std::string{tag, static_cast<char>(value.size())} + value;
+  };
+  const std::string all =
+      field('\x0a', what) + field('\x12', "c") + field('\x1a', field('\x0a', id));
+  return std::string("\0\0\0\0", 4) + static_cast<char>(all.size()) + all;
+}
+
+TEST(Nondeterminism, MasksWhatVariesInMessagesByNumbers) {
+  EXPECT_EQ(masked(pair("/s.S/M", "/s.S/M", message("1"), message("a longer one"))),
+            one("/s.S/M", "\"message\":[\"/3/1\"]"));
+  EXPECT_EQ(masked(pair("/s.S/M", "/s.S/M", "", "", message("1"), message("2"))),
+            one("/s.S/M", "\"response\":[\"/3/1\"]"));
+  const auto runs = pair("/s.S/M", "/s.S/M", message("1"), message("2"));
+  const Nondeterminism found =
+      find_nondeterminism({&runs.first.record, &runs.second.record}, {}, kIndexAll,
+                          [](const RpcRecord& rpc, const std::string& pointer, bool answer) {
+                            return rpc.target + (answer ? " answer " : " request ") + pointer;
+                          });
+  ASSERT_EQ(found.variations.size(), 1u);
+  EXPECT_EQ(found.variations[0].what, "message field /3/1 (/s.S/M request /3/1)");
+  // With its masks the indexes agree, and of another message they do not.
+  Recorded a(found.proposed), b(found.proposed), c(found.proposed);
+  a.call(a.call(0, "test", "GET", "/"), "front", "POST", "/s.S/M", message("1"));
+  b.call(b.call(0, "test", "GET", "/"), "front", "POST", "/s.S/M", message("another"));
+  c.call(c.call(0, "test", "GET", "/"), "front", "POST", "/s.S/M", message("1", "x"));
+  EXPECT_EQ(a.record.rpcs[1].index, b.record.rpcs[1].index);
+  EXPECT_NE(a.record.rpcs[1].index, c.record.rpcs[1].index);
+  EXPECT_TRUE(find(a, b, found.proposed).unstable.empty());
+}
+
+TEST(Nondeterminism, RefusesAMaskOfMessagesThatIsTooBroad) {
+  const auto broad = rules(R"([{"on": {"caller": "front"}, "mask": {"message": ["/1"]}}])");
+  Recorded a, b;
+  for (Recorded* run : {&a, &b}) {
+    const uint64_t parent = run->call(0, "test", "GET", "/");
+    run->call(parent, "front", "POST", "/s.S/M", message("1", "daily"));
+    run->call(parent, "front", "POST", "/s.S/M", message("1", "weekly"));
+  }
+  const Nondeterminism found = find(a, b, broad);
+  ASSERT_EQ(found.too_broad.size(), 1u);
+  EXPECT_NE(found.too_broad[0].find("message field /1 tells apart"), std::string::npos)
+      << found.too_broad[0];
 }
 
 TEST(Nondeterminism, WritesAStarForAnElementOnlyWhereAllVary) {
