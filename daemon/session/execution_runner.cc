@@ -164,7 +164,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
       hub_->wait_quiescent(result.stopped ? milliseconds(0) : config_->bounds.quiesce_timeout);
   result.record = hub_->end_execution();
   if (!quiescent) result.record.quiescent = false;
-  owned_->remove(process->pid());
+  owned_->forget(process->pid());
   result.ended = services_->take_ended(suspects(result.record));
   const std::set<std::string> still = alive_by_hand();
   for (const std::string& name : by_hand) {

@@ -163,8 +163,12 @@ void OwnedProcesses::add(const std::string& name, const Process& process) {
   write();
 }
 
-// Without a write: its pid and start time are nobody's any more, and the next one to start writes.
 void OwnedProcesses::remove(pid_t pid) {
+  forget(pid);
+  write();
+}
+
+void OwnedProcesses::forget(pid_t pid) {
   std::erase_if(rows_, [&](const Row& row) { return row.pid == pid; });
 }
 

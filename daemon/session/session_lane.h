@@ -66,6 +66,9 @@ class OwnedProcesses {
   explicit OwnedProcesses(std::string root) : path_(std::move(root) + "/processes.json") {}
   void add(const std::string& name, const Process& process);
   void remove(pid_t pid);
+  // Without a write, for what ends in every execution: its pid and start time are nobody's any more,
+  // and the next change writes.
+  void forget(pid_t pid);
   // Ends what an earlier daemon left behind. Returns "users (pid 123)" for each that was ended.
   std::vector<std::string> end_leftovers();
 

@@ -79,6 +79,9 @@ class Grpc(Http):
                 "env": {"PYTHONPATH": str(CALLS)}}
 
 
+pytestmark = pytest.mark.alone  # its path holds the session's sockets
+
+
 KINDS = {
     "grpcio": Http([PYTHON, HERE.parent / "relay" / "grpc_server.py"], [PYTHON, HERE / "front.py"]),
     "grpc++": Grpc([CALLS / "calls_server"], [CALLS / "front"]),
