@@ -11,11 +11,15 @@
 namespace filibuster::analysis {
 namespace {
 
-using Answers = std::map<Answer, std::vector<std::string>>;  // with the evidence of each
+struct Texts {
+  std::vector<std::string> list;  // in the order in which they came
+  std::set<std::string> known;
+};
+using Answers = std::map<Answer, Texts>;  // with the evidence of each
 
 void add(Answers* answers, const Answer& answer, const std::string& text) {
-  std::vector<std::string>& texts = (*answers)[answer];
-  if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+  Texts& texts = (*answers)[answer];
+  if (texts.known.insert(text).second) texts.list.push_back(text);
 }
 
 // More of the path is said: tried first.
@@ -68,7 +72,7 @@ class ServiceRules {
     Answers out = everywhere_;
     if (const auto own = own_.find(endpoint); own != own_.end()) {
       for (const auto& [answer, texts] : own->second) {
-        for (const std::string& text : texts) add(&out, answer, text);
+        for (const std::string& text : texts.list) add(&out, answer, text);
       }
     }
     return out;
@@ -108,7 +112,8 @@ class ServiceRules {
       out.evidence = {"refused, timeout: any service can be down, or silent"};
     }
     constexpr size_t kMaxPlaces = 3;  // of one fault
-    for (const auto& [answer, texts] : answers) {
+    for (const auto& [answer, found] : answers) {
+      const std::vector<std::string>& texts = found.list;
       const std::string fault = fault_text(answer);
       if (std::find(out.inject.begin(), out.inject.end(), fault) == out.inject.end())
         out.inject.push_back(fault);

@@ -9,8 +9,8 @@ namespace filibuster::analysis {
 namespace {
 
 std::string described(const Source& source, uint32_t token) {
-  const uint32_t line = source.token(token).line;
-  return to_text(Place{source.path, line}) + ": " + source.line_text(line);
+  const Token& place = source.token(token);
+  return to_text(Place{source.path, place.line}) + ": " + source.line_text(place);
 }
 
 class Scanner {

@@ -255,13 +255,10 @@ const Token& Source::token(size_t at) const {
   return at < tokens.size() ? tokens[at] : kNothing;
 }
 
-std::string Source::line_text(uint32_t line, size_t most) const {
-  std::string_view rest = text;
-  for (uint32_t i = 1; i < line; ++i) {
-    const size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return "";
-    rest.remove_prefix(end + 1);
-  }
+std::string Source::line_text(const Token& place, size_t most) const {
+  const size_t at = std::min<size_t>(place.offset, text.size());
+  const size_t before = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
+  std::string_view rest = std::string_view(text).substr(before == std::string::npos ? 0 : before + 1);
   rest = rest.substr(0, rest.find('\n'));
   const size_t first = rest.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return "";

@@ -32,8 +32,8 @@ struct Source {
   // The token `ahead` of `at`; a token that is nothing where there is none.
   const Token& token(size_t at) const;
   bool is(size_t at, std::string_view wanted) const { return token(at).is(wanted); }
-  // The source line, without the space around it, at most `most` bytes.
-  std::string line_text(uint32_t line, size_t most = 100) const;
+  // The line of a token, without the space around it, at most `most` bytes.
+  std::string line_text(const Token& place, size_t most = 100) const;
   // The innermost definition around a token that `wanted` accepts, or null.
   template <typename Wanted>
   const Definition* around(uint32_t at, Wanted wanted) const {
