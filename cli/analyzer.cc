@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "analysis/documents.h"
-#include "analysis/imports.h"
+#include "cli/analysis/documents.h"
+#include "cli/analysis/imports.h"
 #include "cli/configuration.h"
 
 namespace filibuster::cli {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/observed.h"
-#include "analysis/proposal.h"
+#include "cli/analysis/observed.h"
+#include "cli/analysis/proposal.h"
 #include "cli/source_files.h"
 #include "core/result.h"
 #include "daemon/config/config.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "analysis/imports.h"
+#include "cli/analysis/imports.h"
 #include "cli/configuration.h"
 
 namespace filibuster::cli {

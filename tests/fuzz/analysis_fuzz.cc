@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "analysis/documents.h"
-#include "analysis/imports.h"
-#include "analysis/scan.h"
+#include "cli/analysis/documents.h"
+#include "cli/analysis/imports.h"
+#include "cli/analysis/scan.h"
 
 using namespace filibuster::analysis;
 

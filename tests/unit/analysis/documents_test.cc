@@ -1,4 +1,4 @@
-#include "analysis/documents.h"
+#include "cli/analysis/documents.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/scan.h"
+#include "cli/analysis/scan.h"
 
 namespace filibuster::analysis {
 

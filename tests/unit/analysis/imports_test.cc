@@ -1,4 +1,4 @@
-#include "analysis/imports.h"
+#include "cli/analysis/imports.h"
 
 #include <gtest/gtest.h>
 

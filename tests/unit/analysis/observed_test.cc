@@ -1,4 +1,4 @@
-#include "analysis/observed.h"
+#include "cli/analysis/observed.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "analysis/tokens.h"
+#include "cli/analysis/tokens.h"
 
 #include <gtest/gtest.h>
 
-#include "analysis/source.h"
+#include "cli/analysis/source.h"
 
 namespace filibuster::analysis {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/scan.h"
+#include "cli/analysis/scan.h"
 #include "core/result.h"
 
 namespace filibuster::analysis {

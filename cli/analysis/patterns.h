@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/source.h"
-#include "analysis/statuses.h"
+#include "cli/analysis/source.h"
+#include "cli/analysis/statuses.h"
 
 namespace filibuster::analysis {
 

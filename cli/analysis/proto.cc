@@ -3,7 +3,7 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
-#include "analysis/documents.h"
+#include "cli/analysis/documents.h"
 
 namespace filibuster::analysis {
 namespace {

@@ -1,4 +1,4 @@
-#include "analysis/source.h"
+#include "cli/analysis/source.h"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "analysis/documents.h"
+#include "cli/analysis/documents.h"
 
 namespace filibuster::analysis {
 namespace {

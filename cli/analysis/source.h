@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/tokens.h"
+#include "cli/analysis/tokens.h"
 
 namespace filibuster::analysis {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/source.h"
+#include "cli/analysis/source.h"
 
 namespace filibuster::analysis {
 

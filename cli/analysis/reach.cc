@@ -1,4 +1,4 @@
-#include "analysis/reach.h"
+#include "cli/analysis/reach.h"
 
 #include <algorithm>
 #include <map>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/source.h"
+#include "cli/analysis/source.h"
 
 namespace filibuster::analysis {
 

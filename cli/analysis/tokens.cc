@@ -1,4 +1,4 @@
-#include "analysis/tokens.h"
+#include "cli/analysis/tokens.h"
 
 #include <algorithm>
 #include <array>

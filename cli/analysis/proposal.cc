@@ -1,4 +1,4 @@
-#include "analysis/proposal.h"
+#include "cli/analysis/proposal.h"
 
 #include <algorithm>
 #include <map>

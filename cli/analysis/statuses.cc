@@ -1,4 +1,4 @@
-#include "analysis/statuses.h"
+#include "cli/analysis/statuses.h"
 
 #include <algorithm>
 #include <array>

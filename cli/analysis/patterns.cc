@@ -1,8 +1,8 @@
-#include "analysis/patterns.h"
+#include "cli/analysis/patterns.h"
 
 #include <algorithm>
 
-#include "analysis/pattern_tables.h"
+#include "cli/analysis/pattern_tables.h"
 
 namespace filibuster::analysis {
 namespace {

@@ -1,4 +1,4 @@
-#include "analysis/observed.h"
+#include "cli/analysis/observed.h"
 
 #include <algorithm>
 #include <functional>

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/source.h"
+#include "cli/analysis/source.h"
 
 namespace filibuster::analysis {
 

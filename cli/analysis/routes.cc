@@ -1,4 +1,4 @@
-#include "analysis/routes.h"
+#include "cli/analysis/routes.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "analysis/patterns.h"
+#include "cli/analysis/patterns.h"
 
 namespace filibuster::analysis {
 namespace {

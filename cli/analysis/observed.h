@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/scan.h"
+#include "cli/analysis/scan.h"
 #include "core/result.h"
 
 namespace filibuster::analysis {

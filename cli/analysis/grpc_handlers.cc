@@ -1,7 +1,7 @@
 // The methods of gRPC services in sources.
 #include <algorithm>
 
-#include "analysis/routes.h"
+#include "cli/analysis/routes.h"
 
 namespace filibuster::analysis {
 namespace {

@@ -1,4 +1,4 @@
-#include "analysis/pattern_tables.h"
+#include "cli/analysis/pattern_tables.h"
 
 namespace filibuster::analysis {
 namespace {

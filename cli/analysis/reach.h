@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "analysis/scan.h"
+#include "cli/analysis/scan.h"
 
 namespace filibuster::analysis {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/patterns.h"
-#include "analysis/routes.h"
-#include "analysis/source.h"
+#include "cli/analysis/patterns.h"
+#include "cli/analysis/routes.h"
+#include "cli/analysis/source.h"
 
 namespace filibuster::analysis {
 

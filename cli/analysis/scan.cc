@@ -1,9 +1,9 @@
-#include "analysis/scan.h"
+#include "cli/analysis/scan.h"
 
 #include <algorithm>
 #include <map>
 
-#include "analysis/reach.h"
+#include "cli/analysis/reach.h"
 
 namespace filibuster::analysis {
 namespace {

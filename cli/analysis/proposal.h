@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/scan.h"
+#include "cli/analysis/scan.h"
 
 namespace filibuster::analysis {
 
