@@ -182,13 +182,14 @@ def test_a_call_that_a_fault_holds_is_released_when_the_daemon_dies(project):
     project.write("filibuster.json", config(
         services, [probe(url("front"), expected="200,503")], faults=[{"inject": "timeout"}],
         bounds={"hang_limit": 60}))
-    project.start("run")
+    run = project.start("run")
     wait_until(lambda: (project.root / "daemon.json").exists(), "the daemon serves")
     daemon = project.daemon()
     asked = urllib.request.Request(daemon["url"] + "/v1/fault-injected",
                                    headers={"Authorization": "Bearer " + daemon["token"]})
 
     def holds():
+        assert run.poll() is None, "it ended: " + run.stderr.read()
         with urllib.request.urlopen(asked, timeout=10) as response:
             return json.load(response)["injected"]
     wait_until(holds, "front waits for an answer that never comes")
