@@ -143,6 +143,7 @@ Process::Process(Process&& other) noexcept
       pidfd_(std::exchange(other.pidfd_, -1)),
       start_time_(other.start_time_),
       rest_grace_(other.rest_grace_),
+      asked_to_end_(other.asked_to_end_),
       status_(other.status_) {}
 
 Process& Process::operator=(Process&& other) noexcept {
@@ -152,6 +153,7 @@ Process& Process::operator=(Process&& other) noexcept {
     pidfd_ = std::exchange(other.pidfd_, -1);
     start_time_ = other.start_time_;
     rest_grace_ = other.rest_grace_;
+    asked_to_end_ = other.asked_to_end_;
     status_ = other.status_;
   }
   return *this;
@@ -203,8 +205,13 @@ void Process::kill_group(int signal_number) {
   if (!status_ && pid_ > 0) kill(-pid_, signal_number);
 }
 
+void Process::ask_to_end() {
+  if (!asked_to_end_) kill_group(SIGTERM);
+  asked_to_end_ = true;
+}
+
 ExitStatus Process::stop(std::chrono::milliseconds grace) {
-  kill_group(SIGTERM);
+  ask_to_end();
   if (auto status = wait(grace)) return *status;
   kill_group(SIGKILL);
   return wait(std::chrono::milliseconds(-1)).value_or(ExitStatus{});

@@ -57,7 +57,10 @@ class Process {
   // Waits at most `timeout` (negative: forever); also ends when `wake_fd` (if >= 0) is readable.
   std::optional<ExitStatus> wait(std::chrono::milliseconds timeout, int wake_fd = -1);
   void kill_group(int signal_number);
-  // SIGTERM to the group, SIGKILL after `grace`. Returns when it is gone.
+  // SIGTERM to the group, once however often it is called: to many programs a second one means to
+  // end at once, without what they still had to write.
+  void ask_to_end();
+  // Asks it to end; SIGKILL after `grace`. Returns when it is gone.
   ExitStatus stop(std::chrono::milliseconds grace);
 
  private:
@@ -66,6 +69,7 @@ class Process {
   int pidfd_ = -1;
   uint64_t start_time_ = 0;
   std::chrono::milliseconds rest_grace_{0};
+  bool asked_to_end_ = false;
   std::optional<ExitStatus> status_;
 };
 

@@ -309,7 +309,7 @@ Result<std::vector<ServiceEnd>> Services::prepare_execution() {
 Result<bool> Services::begin_coverage(coverage::Phase phase) {
   if (coverage_ == nullptr || coverage_->phase() == phase) return false;
   for (Running& service : services_) {
-    if (service.process && !service.ended) service.process->kill_group(SIGTERM);
+    if (service.process && !service.ended) service.process->ask_to_end();
   }
   for (auto service = services_.rbegin(); service != services_.rend(); ++service) {
     if (service->process && !service->ended) stop(&*service);
@@ -334,7 +334,7 @@ void Services::stop(Running* service) {
 void Services::stop_all() {
   // All are asked at once, so that stopping takes as long as the slowest.
   for (Running& service : services_) {
-    if (service.process && !service.ended) service.process->kill_group(SIGTERM);
+    if (service.process && !service.ended) service.process->ask_to_end();
   }
   for (auto service = services_.rbegin(); service != services_.rend(); ++service) {
     if (!service->process) continue;

@@ -75,6 +75,17 @@ TEST_F(ProcessTest, OneThatIgnoresSigtermIsKilled) {
   EXPECT_EQ(to_text(process->stop(milliseconds(50))), "ended by SIGKILL");
 }
 
+TEST_F(ProcessTest, IsAskedToEndOnce) {
+  auto process = shell("trap 'echo asked' TERM; echo ready; while true; do sleep 0.02; done");
+  ASSERT_TRUE(process.ok());
+  while (last_lines(log(), 1).empty()) EXPECT_FALSE(process->wait(milliseconds(5)).has_value());
+  process->ask_to_end();
+  while (last_lines(log(), 1) != "asked") ASSERT_FALSE(process->wait(milliseconds(5)).has_value());
+  EXPECT_EQ(to_text(process->stop(milliseconds(300))), "ended by SIGKILL");
+  const std::string text = last_lines(log(), 10);
+  EXPECT_EQ(text.find("asked"), text.rfind("asked")) << text;
+}
+
 TEST_F(ProcessTest, WhatIsLeftOfItsGroupMayEndByItselfWhereItIsGivenTheTime) {
   SpawnOptions options;
   options.argv = {"/bin/sh", "-c",
