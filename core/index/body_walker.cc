@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/text/number.h"
+
 namespace filibuster {
 namespace {
 
@@ -30,18 +32,6 @@ int hex_digit(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
-}
-
-// Decimal digits of `number` into `out` (10 bytes); their count.
-size_t write_number(uint32_t number, char* out) {
-  char digits[10];
-  size_t count = 0;
-  do {
-    digits[count++] = static_cast<char>('0' + number % 10);
-    number /= 10;
-  } while (number != 0);
-  for (size_t i = 0; i < count; ++i) out[i] = digits[count - 1 - i];
-  return count;
 }
 
 }  // namespace
@@ -197,12 +187,14 @@ void BodyWalker::take(const char* at) {
 void BodyWalker::begin_value(const char* at, char c) {
   if (depth_ != 0 && frames_[depth_ - 1].array) {
     Frame& frame = frames_[depth_ - 1];
-    char mark[12] = {'/', kElementMark};
-    const size_t size = write_number(frame.index++, mark + 2);
+    constexpr char kMark[] = {'/', kElementMark};
+    char digits[20];
+    const std::string_view number = number_text(frame.index++, 10, digits);
     begin_name();
-    name_.add({mark + 2, size});
+    name_.add(number);
     path_size_ = frame.path_size;
-    put_path({mark, size + 2});
+    put_path({kMark, sizeof kMark});
+    put_path(number);
     end_name();
   }
   if (value_masked_ && !masking_) start_mask(at);

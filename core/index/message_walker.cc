@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/text/number.h"
+
 namespace filibuster {
 namespace {
 
@@ -79,18 +81,6 @@ bool is_text(const char* at, const char* end) {
   });
 }
 
-// Decimal digits of `number` into `out` (10 bytes); their count.
-size_t write_number(uint32_t number, char* out) {
-  char digits[10];
-  size_t count = 0;
-  do {
-    digits[count++] = static_cast<char>('0' + number % 10);
-    number /= 10;
-  } while (number != 0);
-  for (size_t i = 0; i < count; ++i) out[i] = digits[count - 1 - i];
-  return count;
-}
-
 }  // namespace
 
 void MessageWalker::begin(const RequestMasks* masks, MaskPlace place, LeafSink* leaves) {
@@ -151,7 +141,9 @@ void MessageWalker::walk(const char* at, const char* end, size_t depth, uint32_t
     at = field.end;
     size_t own_path = path_size;
     path_[own_path++] = '/';
-    const size_t digits = write_number(field.number, path_ + own_path);
+    char text[20];
+    const std::string_view number = number_text(field.number, 10, text);
+    const size_t digits = number.copy(path_ + own_path, number.size());
     uint32_t below = 0;
     bool matched = false;
     if (masks != 0) {

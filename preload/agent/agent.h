@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 #include "core/hash.h"
@@ -197,6 +198,8 @@ void report_not_interposed(NotInterposedReason reason, bool outgoing, std::strin
 void report_unseen_requests(uint64_t count, std::string_view peer, std::string_view service);
 // Each distinct text once per process.
 void report_note(std::string_view text, NoteKind kind = NoteKind::kOther);
+// The text is the parts one after the other; what exceeds 512 bytes is left out.
+void report_note(std::initializer_list<std::string_view> parts);
 
 // Sends a HandOff with one or two descriptors to the daemon, which then owns them (ours are
 // closed). False: no daemon; the descriptors are still ours.

@@ -163,12 +163,8 @@ void connect_result(const ConnectDecision& decision, const sockaddr* address, so
   if (error != ECONNREFUSED || current_execution() == 0) return;
   const TargetInfo target = lookup_target(address, size);
   if ((target.flags & kTargetInApplication) == 0) return;
-  char text[192];
-  constexpr std::string_view kPrefix = "connect refused: ";
-  std::memcpy(text, kPrefix.data(), kPrefix.size());
-  const size_t length = kPrefix.size() + write_address(address, size, text + kPrefix.size(),
-                                                       sizeof text - kPrefix.size());
-  report_note({text, length});
+  char peer[128];
+  report_note({"connect refused: ", {peer, write_address(address, size, peer, sizeof peer)}});
 }
 
 }  // namespace filibuster::preload

@@ -18,6 +18,8 @@ namespace {
 constexpr uint32_t kSaidSlots = 256;
 constinit std::atomic<uint64_t> g_said[kSaidSlots]{};
 
+constexpr size_t kNoteSize = 512;
+
 constexpr uint32_t kScratchCount = 64;
 static_assert(kScratchCount == 64, "one bit each");
 constinit std::atomic<uint64_t> g_scratch_used{0};
@@ -132,12 +134,19 @@ void report_note(std::string_view text, NoteKind kind) {
   if (!own_process()) return;
   Attachment* attachment = attach();
   if (attachment == nullptr) return;
-  text = cut(text, 512);
+  text = cut(text, kNoteSize);
   if (!first_time(text)) return;
   Note event;
   event.kind = kind;
   event.text = text;
   emit(attachment, EventType::kNote, current_execution(), now_ns(), event);
+}
+
+void report_note(std::initializer_list<std::string_view> parts) {
+  char text[kNoteSize];
+  size_t used = 0;
+  for (const std::string_view part : parts) used += part.copy(text + used, sizeof text - used);
+  report_note(std::string_view(text, used));
 }
 
 void report_fault(const OutgoingCall& call, FaultHow how, std::string_view detail) {

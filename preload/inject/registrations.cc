@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/text/number.h"
 #include "preload/agent/agent.h"
 #include "preload/agent/open_descriptors.h"
 #include "preload/inject/raw.h"
@@ -36,18 +37,6 @@ bool field(std::string_view line, std::string_view label, int base, uint64_t* ou
   }
   *out = value;
   return i > first;
-}
-
-size_t print_number(int value, char* out) {
-  char digits[12];
-  size_t n = 0;
-  do {
-    digits[n++] = static_cast<char>('0' + value % 10);
-    value /= 10;
-  } while (value != 0);
-  for (size_t i = 0; i < n; ++i) out[i] = digits[n - 1 - i];
-  out[n] = 0;
-  return n;
 }
 
 // Reads fdinfo of the epoll descriptor `set` and appends the registrations of the aliases.
@@ -142,8 +131,9 @@ const char* find_registrations(int fd, Registrations* out) {
   if (directory < 0) return "/proc/self/fd is not readable";
   const int info =
       raw::open_at(AT_FDCWD, "/proc/thread-self/fdinfo", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  char own_name[12];
-  print_number(fd, own_name);
+  char digits[20];
+  char own_name[21] = {};
+  number_text(static_cast<uint64_t>(fd), 10, digits).copy(own_name, sizeof digits);
   char own_target[64];
   const long own_size = raw::read_link_at(directory, own_name, own_target, sizeof own_target);
   const std::string_view own(own_target, own_size > 0 ? static_cast<size_t>(own_size) : 0);

@@ -3,6 +3,7 @@
 // the collector, which could run finalisers, is off meanwhile.
 #include <cstring>
 
+#include "core/text/number.h"
 #include "preload/runtime/cpython/api.h"
 #include "preload/stack/frame_filter.h"
 #include "preload/stack/reader.h"

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/text/number.h"
 #include "preload/memory/pages.h"
 #include "preload/runtime/jvm/vm.h"
 #include "preload/stack/frame_filter.h"

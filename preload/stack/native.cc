@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "core/text/number.h"
 #include "preload/agent/agent.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/interpose.h"

@@ -72,14 +72,4 @@ extern const StackReader kNativeReader;   // native.cc
 extern const StackReader kCpythonReader;  // cpython.cc
 extern const StackReader kJvmReader;      // jvm.cc
 
-// Decimal or hexadecimal digits into `out` (at least 20 bytes); the view of them.
-inline std::string_view number_text(uint64_t value, uint32_t base, char (&out)[20]) {
-  size_t at = sizeof out;
-  do {
-    out[--at] = "0123456789abcdef"[value % base];
-    value /= base;
-  } while (value != 0);
-  return {out + at, sizeof out - at};
-}
-
 }  // namespace filibuster::preload

@@ -5,28 +5,8 @@
 #include "preload/connection/http2/http2_connection.h"
 
 namespace filibuster::preload {
-namespace {
 
 using http2::Direction;
-
-// Says why, apart from the list of what was not interposed.
-void note_error(const Connection& c, http2::Error error) {
-  char text[320];
-  size_t used = 0;
-  const auto put = [&](std::string_view part) {
-    const size_t n = std::min(part.size(), sizeof text - used);
-    part.copy(text + used, n);
-    used += n;
-  };
-  put("HTTP/2 ");
-  put(c.outgoing() ? "to " : "at ");
-  put(c.peer_name());
-  put(" is not followed any more: ");
-  put(http2::describe(error));
-  report_note({text, used});
-}
-
-}  // namespace
 
 void give_up_http2(Connection& c, http2::Error error) {
   if (c.given_up.load(std::memory_order_relaxed)) return;
@@ -35,7 +15,8 @@ void give_up_http2(Connection& c, http2::Error error) {
     give_up(c, NotInterposedReason::kUnknownProtocol);
     return;
   }
-  note_error(c, error);
+  report_note({"HTTP/2 ", c.outgoing() ? "to " : "at ", c.peer_name(),
+               " is not followed any more: ", http2::describe(error)});
   give_up(c, NotInterposedReason::kHttp2);
 }
 

@@ -54,18 +54,7 @@ Retirement* retirement_of(const Connection& c) {
 // Listed, as what was not tested.
 void list(Connection& c, Retirement& r, std::string_view why) {
   r.given_up = true;
-  char text[384];
-  size_t used = 0;
-  const auto put = [&](std::string_view part) {
-    const size_t n = std::min(part.size(), sizeof text - used);
-    part.copy(text + used, n);
-    used += n;
-  };
-  put("HTTP/2 to ");
-  put(c.peer_name());
-  put(" was open before the session and is not retired: ");
-  put(why);
-  report_note({text, used});
+  report_note({"HTTP/2 to ", c.peer_name(), " was open before the session and is not retired: ", why});
   give_up(c, NotInterposedReason::kHttp2Before);
 }
 

@@ -435,13 +435,11 @@ TEST_F(Session, CallsOfTheTestAreEntries) {
 }
 
 TEST_F(Session, APlannedFaultMeetsItsRpc) {
-  const ExecutionRecord reference = execute("serves_one_request");
-  // Another function calls there: take the call site of the scenario itself.
   PlannedRpcFault none;
   none.index = key(1);
   none.fault = parse_fault("status:503").value();
-  (void)reference;
   ASSERT_TRUE(hub_->begin_execution(++execution_, {none}).ok());
+  // Its checks do not hold, which it also prints.
   EXPECT_GT(run("meets_a_fault", hub_->address(), "users"), 0) << "planned for another RPC";
   ASSERT_TRUE(hub_->wait_quiescent(milliseconds(5000)));
   const ExecutionRecord seen = hub_->end_execution();
