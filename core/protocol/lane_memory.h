@@ -117,7 +117,9 @@ struct LaneMemory {
   // Requests whose header field was not one of this session: ignored or overruled. Advanced by the
   // agents, cleared by the daemon before an execution.
   std::atomic<uint32_t> damaged_fields;
-  uint32_t reserved[6];
+  // Counters that agents claimed since the daemon cleared the table.
+  std::atomic<uint32_t> counters_used;
+  uint32_t reserved[5];
 
   PlanEntry plan[kMaxPlanEntries];
   Target128 targets[kMaxTargets];

@@ -90,7 +90,7 @@ class Hub final : public AgentHub, RelayHost {
                                const std::vector<PlannedRpcFault>& plan) override;
   bool wait_quiescent(milliseconds timeout) override;
   ExecutionRecord end_execution() override;
-  ExecutionRecord snapshot() override;
+  ExecutionRecord snapshot(StackLines lines) override;
   std::vector<AgentRecord> agents() const override;
   bool has_agent(uint32_t pid) const override;
   void set_hang_limit(milliseconds limit) override;
@@ -122,7 +122,7 @@ class Hub final : public AgentHub, RelayHost {
   Drained drain_all();
   void on_listen(const Agent& agent, std::span<const uint8_t> payload);
   void names_changed(const std::string& note, bool changed);
-  void symbolize(ExecutionRecord* record);
+  void symbolize(ExecutionRecord* record, StackLines lines);
 
   const HubOptions options_;
   std::string socket_path_;
@@ -613,23 +613,25 @@ ExecutionRecord Hub::end_execution() {
     record.damaged_fields = lane_->damaged_fields();
     record.quiescent = record.quiescent && !last.pending;
   }
-  symbolize(&record);
+  symbolize(&record, StackLines::kOfAll);
   return record;
 }
 
-ExecutionRecord Hub::snapshot() {
+ExecutionRecord Hub::snapshot(StackLines lines) {
   ExecutionRecord record;
   {
     const std::lock_guard lock(mutex_);
     drain_all();
     record = recorder_.snapshot();
   }
-  symbolize(&record);
+  symbolize(&record, lines);
   return record;
 }
 
-void Hub::symbolize(ExecutionRecord* record) {
-  for (RpcRecord& rpc : record->rpcs) symbolizer_.lines(&rpc.stack_text);
+void Hub::symbolize(ExecutionRecord* record, StackLines lines) {
+  for (RpcRecord& rpc : record->rpcs) {
+    if (rpc.injected || lines == StackLines::kOfAll) symbolizer_.lines(&rpc.stack_text);
+  }
 }
 
 std::vector<AgentRecord> Hub::agents() const {

@@ -47,6 +47,8 @@ struct HubOptions {
   std::string user_directory;
 };
 
+enum class StackLines : uint8_t { kOfAll, kOfInjected };
+
 class AgentHub {
  public:
   static Result<std::unique_ptr<AgentHub>> start(const HubOptions& options);
@@ -73,8 +75,9 @@ class AgentHub {
   virtual bool wait_quiescent(std::chrono::milliseconds timeout) = 0;
   // Ends the execution (lane idle) and returns what was seen. Handed-off connections of it are reset.
   virtual ExecutionRecord end_execution() = 0;
-  // A snapshot of the running execution after reading the rings (fault injection predicates).
-  virtual ExecutionRecord snapshot() = 0;
+  // A snapshot of the running execution after reading the rings. Only the RPCs that `lines` names
+  // have the lines of their call stacks; the others have them as agents send them.
+  virtual ExecutionRecord snapshot(StackLines lines) = 0;
 
   virtual std::vector<AgentRecord> agents() const = 0;
   virtual bool has_agent(uint32_t pid) const = 0;

@@ -127,8 +127,13 @@ void Lane::write_targets(std::span<const Target128> targets) {
 }
 
 void Lane::begin(uint32_t execution) {
-  // No agent counts while the lane is idle. All-zero is the free slot.
-  std::memset(static_cast<void*>(memory_->counters), 0, sizeof memory_->counters);
+  // Keys name their execution, so earlier ones only take room. Clearing the table (1 MiB) each time
+  // would cost more than the rest of this. No agent counts while the lane is idle; all-zero is the
+  // free slot.
+  if (memory_->counters_used.load(std::memory_order_relaxed) > kCounterSlots / 4) {
+    std::memset(static_cast<void*>(memory_->counters), 0, sizeof memory_->counters);
+    memory_->counters_used.store(0, std::memory_order_relaxed);
+  }
   memory_->counters_lost.store(0, std::memory_order_relaxed);
   memory_->damaged_fields.store(0, std::memory_order_relaxed);
   memory_->execution.store(execution, std::memory_order_relaxed);

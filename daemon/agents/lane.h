@@ -30,7 +30,7 @@ class Lane {
   void report_fields(bool wanted);
   void write_targets(std::span<const Target128> targets);
 
-  // Clears the counters, then opens the lane for `execution`.
+  // Opens the lane for `execution`, with room for its counters.
   void begin(uint32_t execution);
   void end();
   bool executing() const { return state() == LaneState::kExecuting; }

@@ -165,7 +165,7 @@ ExecutionRecord Session::trace() {
     descriptors = descriptors_;
   }
   if (hub) {
-    ExecutionRecord running = hub->snapshot();
+    ExecutionRecord running = hub->snapshot(StackLines::kOfAll);
     if (descriptors) descriptors->get()->read_arguments(&running);
     if (!running.rpcs.empty()) return running;
   }
@@ -189,7 +189,12 @@ Result<Session::Injected> Session::injected(const FaultQuery& query) {
     if (!question) return question.error();
     wanted = std::move(question).value();
   }
-  ExecutionRecord record = hub->snapshot();
+  // Tests ask this several times in every execution: what is not needed for an answer is not done.
+  ExecutionRecord record = hub->snapshot(StackLines::kOfInjected);
+  if (std::none_of(record.rpcs.begin(), record.rpcs.end(),
+                   [](const RpcRecord& rpc) { return rpc.injected; })) {
+    return out;
+  }
   descriptors->get()->read_arguments(&record);
   const RpcsById rpcs = rpcs_by_id(record);
   for (const RpcRecord& rpc : record.rpcs) {

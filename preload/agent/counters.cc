@@ -6,9 +6,10 @@ namespace {
 // Bounds the time in a hook when a table is nearly full: 65536 slots at 90 % have runs far shorter.
 constexpr uint32_t kMaxProbes = 1024;
 
-// The slot of `key`, claimed if `claim`; nullptr: not there, or no room.
+// The slot of `key`, claimed if `claim`; nullptr: not there, or no room. `used` counts the claims.
 template <typename Slot, uint32_t kSlots>
-Slot* find_slot(Slot (&slots)[kSlots], uint64_t key, bool claim) {
+Slot* find_slot(Slot (&slots)[kSlots], uint64_t key, bool claim,
+                std::atomic<uint32_t>* used = nullptr) {
   uint32_t at = static_cast<uint32_t>(key) & (kSlots - 1);
   for (uint32_t probe = 0; probe < kMaxProbes; ++probe, at = (at + 1) & (kSlots - 1)) {
     Slot* slot = &slots[at];
@@ -16,7 +17,10 @@ Slot* find_slot(Slot (&slots)[kSlots], uint64_t key, bool claim) {
     if (seen == 0) {
       if (!claim) return nullptr;
       // Lost the race: `seen` is then the winner's key, which may be ours.
-      if (slot->key.compare_exchange_strong(seen, key, std::memory_order_acq_rel)) return slot;
+      if (slot->key.compare_exchange_strong(seen, key, std::memory_order_acq_rel)) {
+        if (used != nullptr) used->fetch_add(1, std::memory_order_relaxed);
+        return slot;
+      }
     }
     if (seen == key) return slot;
   }
@@ -35,7 +39,7 @@ uint64_t execution_key(Hash128 counted, uint32_t execution) {
 }
 
 uint32_t count_invocation(LaneMemory* lane, uint64_t key) {
-  CounterSlot* slot = find_slot(lane->counters, key, true);
+  CounterSlot* slot = find_slot(lane->counters, key, true, &lane->counters_used);
   if (slot == nullptr) {
     lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
     return 0;

@@ -56,10 +56,6 @@ TEST_F(Execution, ThePlanIsInLaneMemoryWhenItBegins) {
   answer.index = key(2);
   answer.fault = status_fault(503, "{\"down\":true}");
   const uint32_t before = agent.lane()->plan_sequence.load();
-  agent.lane()->counters[5].key.store(99);
-  agent.lane()->counters[5].count.store(4);
-  agent.lane()->sites[5].key.store(98);
-
   ASSERT_TRUE(hub_->begin_execution(1, {refused, answer}).ok());
   const LaneMemory* lane = agent.lane();
   EXPECT_EQ(lane->state.load(), static_cast<uint32_t>(LaneState::kExecuting));
@@ -77,12 +73,28 @@ TEST_F(Execution, ThePlanIsInLaneMemoryWhenItBegins) {
   EXPECT_EQ(std::string(blob, lane->plan[1].blob_size), render_http_response(answer.fault, false));
   const std::string head(blob, lane->plan[1].blob_head_size);
   EXPECT_TRUE(head.ends_with("\r\n\r\n")) << head;
-  EXPECT_EQ(lane->counters[5].key.load(), 0u) << "counters are of one execution";
-  EXPECT_EQ(lane->counters[5].count.load(), 0u);
-  EXPECT_EQ(lane->sites[5].key.load(), 98u) << "call sites are of the session";
 
   hub_->end_execution();
   EXPECT_EQ(lane->state.load(), static_cast<uint32_t>(LaneState::kIdle));
+}
+
+TEST_F(Execution, CountersOfEarlierOnesAreClearedWhenTheyTakeTooMuchRoom) {
+  FakeAgent agent(hub_->address(), "users");
+  ASSERT_TRUE(agent.registered());
+  LaneMemory* lane = agent.lane();
+  lane->counters[5].key.store(99);
+  lane->counters[5].count.store(4);
+  lane->sites[5].key.store(98);
+  lane->counters_used.store(kCounterSlots / 4);
+  ASSERT_TRUE(hub_->begin_execution(1, {}).ok());
+  EXPECT_EQ(lane->counters[5].key.load(), 99u);
+  hub_->end_execution();
+  lane->counters_used.fetch_add(1);
+  ASSERT_TRUE(hub_->begin_execution(2, {}).ok());
+  EXPECT_EQ(lane->counters[5].key.load(), 0u);
+  EXPECT_EQ(lane->counters[5].count.load(), 0u);
+  EXPECT_EQ(lane->counters_used.load(), 0u);
+  EXPECT_EQ(lane->sites[5].key.load(), 98u) << "call sites are of the session";
 }
 
 TEST_F(Execution, APlanThatDoesNotFitIsAnError) {
@@ -140,7 +152,7 @@ TEST_F(Execution, EventsOfTwoProcessesBecomeOneRecord) {
   ASSERT_TRUE(hub_->begin_execution(1, {}).ok());
   const uint64_t rpc = test.issue(1, 1, "users", "/users/1");
   users.receive(1, rpc);
-  const ExecutionRecord running = hub_->snapshot();
+  const ExecutionRecord running = hub_->snapshot(StackLines::kOfAll);
   ASSERT_EQ(running.rpcs.size(), 1u);
   EXPECT_TRUE(running.rpcs[0].open);
   EXPECT_TRUE(running.rpcs[0].incoming_open);
