@@ -168,6 +168,7 @@ ParsedRequest parse_session_request(const std::string& body) {
       tests = {example.test};
       index_parts = example.index_parts;
       request.learnt_descriptors = example.descriptors;
+      request.ports = example.ports;
       if (!example.nondeterminism.empty()) {
         auto masks = parse_nondeterminism(example.nondeterminism);
         if (!masks) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -149,6 +150,7 @@ struct Counterexample {
   uint32_t index_parts = kIndexAll;  // as explored: other parts would give other indexes
   std::string nondeterminism = "[]";  // the masks as explored (config.h to_config_text), likewise
   std::string descriptors;  // what services said of themselves, serialized (descriptor_set.h)
+  std::map<std::string, uint16_t> ports;  // the automatic ones: requests and answers may carry them
 };
 std::string to_json(const Counterexample& counterexample);
 Result<Counterexample> parse_counterexample(std::string_view json);

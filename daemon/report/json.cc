@@ -225,6 +225,18 @@ struct Reader {
   void later_text(const char* name, std::string* out) {
     if (object.contains(name)) text(name, out);
   }
+  void later_ports(const char* name, std::map<std::string, uint16_t>* out) {
+    constexpr uint64_t kLastPort = 65535;
+    const auto at = object.find(name);
+    if (at == object.end()) return;
+    if (!at->is_object()) return fail(name, "names with port numbers");
+    for (const auto& [port, number] : at->items()) {
+      if (!number.is_number_unsigned() || number.get<uint64_t>() > kLastPort) {
+        return fail(name, "names with port numbers");
+      }
+      out->emplace(port, number.get<uint16_t>());
+    }
+  }
   void hash(const char* name, Hash128* out) {
     std::string digits;
     text(name, &digits);
@@ -297,6 +309,7 @@ std::string to_json(const Counterexample& counterexample) {
                {"index_parts", part_names(counterexample.index_parts)},
                {"nondeterminism", masks.is_array() ? masks : Json::array()},
                {"descriptors", to_base64(counterexample.descriptors)},
+               {"ports", counterexample.ports},
                {"faults", rows(counterexample.faults)},
                {"output", redact(counterexample.output)},
                // As it is: a replay needs the configuration that was explored.
@@ -322,6 +335,7 @@ Result<Counterexample> parse_counterexample(std::string_view text) {
   reader.text("detail", &out.detail);
   reader.text("output", &out.output);
   reader.text("config_text", &out.config_text);
+  reader.later_ports("ports", &out.ports);
   std::string descriptors;
   reader.later_text("descriptors", &descriptors);
   if (auto bytes = from_base64(descriptors)) {

@@ -151,6 +151,7 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
   out.index_parts = context_.config.index_parts;
   out.nondeterminism = to_config_text(masks_);
   out.descriptors = context_.descriptors->learnt();
+  out.ports = context_.lane.automatic_ports;
   out.faults = execution.faults;
   out.verdict = std::string(verdict_name(execution.verdict));
   out.detail = execution.detail;
@@ -220,6 +221,8 @@ void Explorer::finish_report() {
   }
   for (const auto& [key, row] : dependencies_) report.dependencies_not_tested.push_back(row);
   report.notes = context_.preflight;
+  const std::vector<std::string>& ports = context_.lane.port_notes;
+  report.notes.insert(report.notes.end(), ports.begin(), ports.end());
   report.notes.insert(report.notes.end(), notes_.begin(), notes_.end());
   if (std::any_of(report.variations.begin(), report.variations.end(), [](const Variation& v) {
         return v.effect == "the answer counts by its status alone";

@@ -71,6 +71,7 @@ Result<void> Linter::work() {
     out_.result.notes.push_back(obstacle);
   }
   for (const std::string& text : context_.preflight) out_.result.notes.push_back(text);
+  for (const std::string& text : context_.lane.port_notes) out_.result.notes.push_back(text);
   if (auto reference = run_reference(); !reference || out_.stopped) return reference;
   if (options_.probe) return run_probes();
   for (const Site& site : sites_)
@@ -370,6 +371,7 @@ std::string Linter::write_replay(const Faults& faults, const std::string& detail
   out.config_text = context_.config_text;
   out.directory = config_.directory;
   out.index_parts = config_.index_parts;
+  out.ports = context_.lane.automatic_ports;
   out.faults = faults;
   out.verdict = std::string(verdict_name(Verdict::kNoTimeout));
   out.detail = detail;

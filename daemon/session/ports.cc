@@ -4,11 +4,13 @@
 #include <dirent.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -93,8 +95,31 @@ bool port_is_taken(uint16_t port) {
   return !is_free(port, true);
 }
 
-Result<PortMap> allocate_ports(const Config& config) {
-  PortMap ports;
+bool PortClaims::claim(uint16_t port) {
+  if (sockets_.contains(port)) return true;
+  const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return true;  // nothing to claim with
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = "filibuster-port-" + std::to_string(port);
+  memcpy(address.sun_path + 1, name.data(), name.size());  // after a 0: no file
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 && errno == EADDRINUSE) {
+    close(fd);
+    return false;
+  }
+  sockets_.emplace(port, fd);
+  return true;
+}
+
+void PortClaims::release() {
+  for (const auto& [port, fd] : sockets_) close(fd);
+  sockets_.clear();
+}
+
+Result<Ports> allocate_ports(const Config& config, const PortMap& former, PortClaims* claims) {
+  Ports out;
+  PortMap& ports = out.numbers;
   std::set<uint16_t> used;
   for (const ServiceConfig& service : config.services) {
     for (const auto& [name, number] : service.ports) {
@@ -106,6 +131,20 @@ Result<PortMap> allocate_ports(const Config& config) {
       if (number != 0) used.insert(number);
     }
   }
+  // First what was: no new name may take it. Where connections of the last session are in TIME_WAIT
+  // the kernel gives the port to who sets SO_REUSEADDR if the server did so too, and only then.
+  for (auto& [name, number] : ports) {
+    const auto before = former.find(name);
+    if (number != 0 || before == former.end()) continue;
+    const uint16_t wanted = before->second;
+    if (wanted < kFirstPort || wanted >= kFirstPort + kPortCount || used.contains(wanted) ||
+        !is_free(wanted, true) || !claims->claim(wanted)) {
+      continue;
+    }
+    number = wanted;
+    used.insert(wanted);
+    out.automatic.emplace(name, wanted);
+  }
   // Sessions of one machine begin their search at different places.
   uint16_t offset = static_cast<uint16_t>((static_cast<uint32_t>(getpid()) * 37u) % kPortCount);
   for (auto& [name, number] : ports) {
@@ -114,12 +153,16 @@ Result<PortMap> allocate_ports(const Config& config) {
       const auto candidate = static_cast<uint16_t>(kFirstPort + offset);
       offset = static_cast<uint16_t>((offset + 1) % kPortCount);
       if (used.contains(candidate) || !is_free(candidate, false)) continue;
+      if (!claims->claim(candidate)) continue;
       number = candidate;
       used.insert(candidate);
     }
     if (number == 0) return Error{"no free TCP port was found for '" + name + "'"};
+    out.automatic.emplace(name, number);
+    const auto before = former.find(name);
+    if (before != former.end()) out.moved.push_back({name, before->second, number});
   }
-  return ports;
+  return out;
 }
 
 Result<std::string> substitute_ports(std::string_view text, const PortMap& ports) {

@@ -1,10 +1,13 @@
-// Ports by name: fixed ones are kept, asked-for ones (0) become free ports below the ephemeral
-// range, so that no client's own connection takes one before the service does. One map per lane:
-// this is what makes replicas possible.
+// Ports by name: fixed ones are kept, asked-for ones (0, "automatic") become free ports below the
+// ephemeral range, so that no client's own connection takes one before the service does. One map
+// per lane: this is what makes replicas possible. An automatic port that the lane had before is
+// taken again where it is free: requests and answers may carry it (a callback URL), and with it
+// execution indexes.
 //
-//   auto ports = allocate_ports(config);                  // {"users": 21034, ...}
-//   substitute_ports("--port ${port:users}", ports);      // "--port 21034"
-//   port_environment(ports);                              // {"PORT_USERS=21034", ...}
+//   PortClaims claims;
+//   auto ports = allocate_ports(config, former, &claims);   // .numbers: {"users": 21034, ...}
+//   substitute_ports("--port ${port:users}", ports.numbers);  // "--port 21034"
+//   port_environment(ports.numbers);                          // {"PORT_USERS=21034", ...}
 #pragma once
 
 #include <sys/types.h>
@@ -23,8 +26,36 @@ namespace filibuster {
 
 using PortMap = std::map<std::string, uint16_t>;
 
+// Automatic ports that no other session of this machine takes while this lives, although nothing
+// listens on them yet: one socket each, with a name of Linux's abstract namespace, which ends with
+// its process and reaches as far as TCP ports do (a network namespace).
+class PortClaims {
+ public:
+  PortClaims() = default;
+  PortClaims(const PortClaims&) = delete;
+  PortClaims& operator=(const PortClaims&) = delete;
+  ~PortClaims() { release(); }
+  bool claim(uint16_t port);  // false: another session has it
+  void release();
+
+ private:
+  std::map<uint16_t, int> sockets_;
+};
+
+struct MovedPort {
+  std::string name;
+  uint16_t former = 0, now = 0;
+};
+
+struct Ports {
+  PortMap numbers;               // all of them
+  PortMap automatic;             // those of them that are not fixed
+  std::vector<MovedPort> moved;  // automatic ones that are not those of before
+};
+
+// `former`: the automatic ports of before; those of other names are passed over.
 // Error: no free port was found, or one name stands for two different fixed ports.
-Result<PortMap> allocate_ports(const Config& config);
+Result<Ports> allocate_ports(const Config& config, const PortMap& former, PortClaims* claims);
 
 // Replaces every ${port:NAME}. Error: NAME is not a port of any service (names that exist are
 // listed), or a `${port:` that is never closed. Other `${...}` are left to the program.

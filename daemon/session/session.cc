@@ -13,6 +13,7 @@
 
 #include "daemon/config/grpc_name.h"
 #include "daemon/coverage/collector.h"
+#include "daemon/session/lane_ports.h"
 #include "daemon/session/linter.h"
 #include "daemon/session/pidfd.h"
 #include "daemon/session/services.h"
@@ -79,6 +80,22 @@ void watch_idle_services(int wake_fd) {
   constexpr int kWatchMs = 100;  // once per session; heartbeats of libraries come every 5 to 50 ms
   pollfd wake{wake_fd, POLLIN, 0};
   poll(&wake, 1, kWatchMs);
+}
+
+// What a port that changed means for the one who reads it.
+const char* meaning_of_moved_port(SessionRequest::Mode mode) {
+  switch (mode) {
+    case SessionRequest::Mode::kRun:
+      return "; where requests or answers carry it, what an interrupted exploration found holds no "
+             "longer: --restart begins anew";
+    case SessionRequest::Mode::kReplay:
+      return "; where requests or answers carry it, the faults are not met: replay again when that "
+             "port is free";
+    case SessionRequest::Mode::kTrace:
+    case SessionRequest::Mode::kLint:
+      break;
+  }
+  return "; where requests carry it, their execution indexes are others than before";
 }
 
 }  // namespace
@@ -303,9 +320,10 @@ Result<void> Session::work(SessionReport* report) {
   auto preload = usable_preload(directory.path);
   if (!preload) return preload.error();
   lane.preload = preload.value();
-  auto ports = allocate_ports(config);
-  if (!ports) return ports.error();
-  lane.ports = ports.value();
+  LanePorts ports(config, request_.ports, meaning_of_moved_port(request_.mode), &lane);
+  if (auto taken = ports.take(); !taken) return taken;
+  ports_moved_ = ports.moved();
+  for (const std::string& text : lane.port_notes) tell({{"type", "warning"}, {"text", text}});
   hub->add_targets(lane_targets(config, lane));
   const auto descriptors = std::make_shared<ServiceDescriptors>(
       config, lane.ports, request_.descriptors, request_.learnt_descriptors);
@@ -334,6 +352,13 @@ Result<void> Session::work(SessionReport* report) {
   std::string not_explored;
   const auto explore = [&]() -> Result<void> {
     if (auto up = services.start_all(); !up) return up;
+    if (request_.mode != SessionRequest::Mode::kReplay) {
+      const bool run = request_.mode == SessionRequest::Mode::kRun;
+      const auto which = run ? LanePorts::Keep::kAll : LanePorts::Keep::kNewNames;
+      if (auto kept = ports.keep(which); !kept) {
+        tell({{"type", "warning"}, {"text", kept.error().message}});
+      }
+    }
     watch_idle_services(wake_fd_);
     for (const TestConfig& test : request_.tests) {
       const ExplorerContext context{config,
@@ -433,8 +458,10 @@ std::string Session::summary(const SessionReport& report) const {
         }
         for (const Skipped& skipped : test.skipped) {
           out += "no conclusion: " + skipped.what + ": " + skipped.reason +
-                 "\nIs the program as it was? The call site is part of what names an RPC: where the "
-                 "call has moved, explore again.\n";
+                 (ports_moved_ ? "\nIts ports are not those with which it was found (see above): where "
+                                 "requests or answers carry one, that is why.\n"
+                               : "\nIs the program as it was? The call site is part of what names an "
+                                 "RPC: where the call has moved, explore again.\n");
         }
         if (test.findings.empty() && test.skipped.empty()) {
           out += "not reproduced: the test passed under " + to_line(request_.faults) + "\n";

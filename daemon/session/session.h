@@ -19,6 +19,7 @@
 #include "daemon/report/finding.h"
 #include "daemon/report/representation.h"
 #include "daemon/session/explorer.h"
+#include "daemon/session/ports.h"
 #include "daemon/session/service_descriptors.h"
 
 namespace filibuster {
@@ -37,6 +38,7 @@ struct SessionRequest {
   lint::Options lint;                 // kLint
   std::shared_ptr<const DescriptorSet> descriptors;  // null: the configuration names none
   std::string learnt_descriptors;  // kReplay: what services said when it was explored
+  PortMap ports;                   // kReplay: the automatic ports with which it was explored
 };
 
 struct DaemonContext {
@@ -102,6 +104,7 @@ class Session {
   DaemonContext context_;
   lint::Report lint_;  // kLint; the worker's
   std::optional<coverage::Report> coverage_;  // the worker's
+  bool ports_moved_ = false;                  // the worker's
   std::string id_;
   int wake_fd_ = -1;  // eventfd: stop
   int done_fd_ = -1;  // eventfd: the watcher may end

@@ -31,7 +31,9 @@ struct SessionLane {
   std::string api_url, token;
   uint16_t api_port = 0;
   PortMap ports;
-  int wake_fd = -1;  // readable when the session is to stop
+  PortMap automatic_ports;              // those of them that are not fixed
+  std::vector<std::string> port_notes;  // which are not those of before, and what that means
+  int wake_fd = -1;                     // readable when the session is to stop
 
   std::string log_path(const std::string& name) const;  // ROOT/logs/NAME-LANE.log
 };

@@ -2,6 +2,7 @@
 
 relay.py PORT [--call URL]... what failing calls lead to: [--on-failure answer503|answer500|ignore|abort|segv|exit]
 [--tolerate N failing calls] [--timeout S, 0: none] [--again: a failed call is made a second time]
+[--lingers: it closes its connections first, and does not set SO_REUSEADDR]
 """
 import argparse
 import http.client
@@ -17,6 +18,7 @@ parser.add_argument("--on-failure", default="answer503")
 parser.add_argument("--tolerate", type=int, default=0)
 parser.add_argument("--timeout", type=float, default=1.0)
 parser.add_argument("--again", action="store_true")
+parser.add_argument("--lingers", action="store_true")
 parser.add_argument("--heartbeat", help="URL that is called from a thread of its own, all the time")
 options = parser.parse_args()
 
@@ -62,6 +64,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = b'{"failed": %d}\n' % failed
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
+        if options.lingers:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
 
@@ -72,6 +76,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 http.server.ThreadingHTTPServer.daemon_threads = True
+http.server.ThreadingHTTPServer.allow_reuse_address = not options.lingers
 server = http.server.ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
 if options.heartbeat:
     import threading

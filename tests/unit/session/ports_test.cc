@@ -20,9 +20,13 @@ ServiceConfig service_with_port(const std::string& name, uint16_t port) {
 
 class Listener {
  public:
-  Listener() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit Listener(uint16_t port = 0, bool reuse_address = false)
+      : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int reuse = reuse_address ? 1 : 0;
+    setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     EXPECT_EQ(listen(fd_, 1), 0);
@@ -32,6 +36,16 @@ class Listener {
   }
   ~Listener() { close(fd_); }
   uint16_t port() const { return port_; }
+  int fd() const { return fd_; }
+  int connect() const {
+    const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port_);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    return client;
+  }
 
  private:
   int fd_;
@@ -43,10 +57,11 @@ TEST(Ports, AskedForOnesAreFreeDifferentAndBelowTheEphemeralRange) {
   for (int i = 0; i < 20; ++i) {
     config.services.push_back(service_with_port("s" + std::to_string(i), 0));
   }
-  const auto ports = allocate_ports(config);
+  PortClaims claims;
+  const auto ports = allocate_ports(config, {}, &claims);
   ASSERT_TRUE(ports.ok());
   std::set<uint16_t> numbers;
-  for (const auto& [name, number] : ports.value()) {
+  for (const auto& [name, number] : ports->numbers) {
     EXPECT_GE(number, 20000);
     EXPECT_LT(number, 32000);
     EXPECT_FALSE(port_is_taken(number));
@@ -58,16 +73,119 @@ TEST(Ports, AskedForOnesAreFreeDifferentAndBelowTheEphemeralRange) {
 TEST(Ports, FixedOnesAreKept) {
   Config config;
   config.services = {service_with_port("users", 5001), service_with_port("movies", 0)};
-  const auto ports = allocate_ports(config);
+  PortClaims claims;
+  const auto ports = allocate_ports(config, {{"users", 20001}}, &claims);
   ASSERT_TRUE(ports.ok());
-  EXPECT_EQ(ports.value().at("users"), 5001);
-  EXPECT_NE(ports.value().at("movies"), 5001);
+  EXPECT_EQ(ports->numbers.at("users"), 5001);
+  EXPECT_NE(ports->numbers.at("movies"), 5001);
+  EXPECT_EQ(ports->automatic, (PortMap{{"movies", ports->numbers.at("movies")}}));
+  EXPECT_TRUE(ports->moved.empty());
 }
 
 TEST(Ports, OneNameForTwoFixedPortsIsAnError) {
   Config config;
   config.services = {service_with_port("users", 5001), service_with_port("users", 5002)};
-  EXPECT_FALSE(allocate_ports(config).ok());
+  PortClaims claims;
+  EXPECT_FALSE(allocate_ports(config, {}, &claims).ok());
+}
+
+// The ports that `config` gets of itself.
+PortMap some_ports(const Config& config) {
+  PortClaims claims;
+  return allocate_ports(config, {}, &claims)->automatic;
+}
+
+Config two_services() {
+  Config config;
+  config.services = {service_with_port("users", 0), service_with_port("movies", 0)};
+  return config;
+}
+
+TEST(Ports, ThoseOfBeforeAreTakenAgain) {
+  const Config config = two_services();
+  PortMap former = some_ports(config);
+  // Not in the order in which a search would find them.
+  std::swap(former.at("users"), former.at("movies"));
+  PortClaims claims;
+  const auto ports = allocate_ports(config, former, &claims);
+  ASSERT_TRUE(ports.ok());
+  EXPECT_EQ(ports->numbers, former);
+  EXPECT_EQ(ports->automatic, former);
+  EXPECT_TRUE(ports->moved.empty());
+}
+
+TEST(Ports, ANewNameDoesNotTakeThePortThatAnotherHadBefore) {
+  Config config = two_services();
+  const PortMap former = {{"users", some_ports(config).at("movies")}};  // the first that is found
+  PortClaims claims;
+  const auto ports = allocate_ports(config, former, &claims);
+  EXPECT_EQ(ports->numbers.at("users"), former.at("users"));
+  EXPECT_NE(ports->numbers.at("movies"), former.at("users"));
+}
+
+TEST(Ports, OneThatIsTakenNowIsReplacedAndSaid) {
+  const Config config = two_services();
+  const PortMap former = some_ports(config);
+  const Listener listener(former.at("users"));
+  PortClaims claims;
+  const auto ports = allocate_ports(config, former, &claims);
+  ASSERT_TRUE(ports.ok());
+  EXPECT_EQ(ports->numbers.at("movies"), former.at("movies"));
+  EXPECT_NE(ports->numbers.at("users"), former.at("users"));
+  ASSERT_EQ(ports->moved.size(), 1u);
+  EXPECT_EQ(ports->moved[0].name, "users");
+  EXPECT_EQ(ports->moved[0].former, former.at("users"));
+  EXPECT_EQ(ports->moved[0].now, ports->numbers.at("users"));
+}
+
+TEST(Ports, TwoSessionsDoNotTakeTheSameOnesThoughNothingListensYet) {
+  const Config config = two_services();
+  const PortMap former = some_ports(config);
+  PortClaims first, second;
+  const auto one = allocate_ports(config, former, &first);
+  const auto other = allocate_ports(config, former, &second);
+  EXPECT_EQ(one->numbers, former);
+  EXPECT_EQ(other->moved.size(), 2u);
+  std::set<uint16_t> numbers;
+  for (const auto& ports : {one->numbers, other->numbers}) {
+    for (const auto& [name, number] : ports) numbers.insert(number);
+  }
+  EXPECT_EQ(numbers.size(), 4u);
+  first.release();
+  PortClaims third;
+  EXPECT_EQ(allocate_ports(config, former, &third)->numbers, former);
+}
+
+TEST(Ports, OneOutsideOfTheRangeIsNotTaken) {
+  const Config config = two_services();
+  for (const uint16_t wrong : {uint16_t{0}, uint16_t{80}, uint16_t{65535}}) {
+    PortClaims claims;
+    const auto ports = allocate_ports(config, {{"users", wrong}}, &claims);
+    EXPECT_GE(ports->numbers.at("users"), 20000);
+    EXPECT_LT(ports->numbers.at("users"), 32000);
+  }
+}
+
+// A connection of `listener` in TIME_WAIT, on its side: who closes first keeps it.
+void leave_connection(const Listener& listener) {
+  const int client = listener.connect();
+  const int served = accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC);
+  close(served);
+  char end = 0;
+  EXPECT_EQ(read(client, &end, 1), 0);
+  close(client);
+}
+
+TEST(Ports, OneOnWhichConnectionsLingerIsTakenWhereItsServerCanHaveIt) {
+  const Config config = two_services();
+  const PortMap former = some_ports(config);
+  leave_connection(Listener(former.at("users"), true));
+  leave_connection(Listener(former.at("movies"), false));
+  PortClaims claims;
+  const auto ports = allocate_ports(config, former, &claims);
+  EXPECT_EQ(ports->numbers.at("users"), former.at("users"));
+  EXPECT_NE(ports->numbers.at("movies"), former.at("movies"));
+  EXPECT_EQ(ports->moved.size(), 1u);
 }
 
 TEST(Ports, NamesAreReplacedInText) {

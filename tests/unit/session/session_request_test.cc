@@ -122,6 +122,7 @@ TEST(SessionRequestTest, AReplayTakesWhatItNeedsFromTheCounterexample) {
   fault.index = Hash128{1, 2};
   example.faults = {fault};
   example.index_parts = kIndexAll & ~kIndexPayload;
+  example.ports = {{"users", 21034}};
   const Json json{{"mode", "replay"}, {"counterexample", Json::parse(to_json(example))}};
   const auto parsed = parse_session_request(json.dump());
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
@@ -130,6 +131,26 @@ TEST(SessionRequestTest, AReplayTakesWhatItNeedsFromTheCounterexample) {
   ASSERT_EQ(parsed.request.faults.size(), 1u);
   EXPECT_EQ(parsed.request.faults[0].index, (Hash128{1, 2}));
   EXPECT_EQ(parsed.request.config.index_parts, kIndexAll & ~kIndexPayload);
+  EXPECT_EQ(parsed.request.ports, (PortMap{{"users", 21034}}));
+}
+
+TEST(SessionRequestTest, PortsOfACounterexampleAreCheckedAndMayBeAbsent) {
+  Counterexample example;
+  example.test = "two";
+  example.config_text = kConfig;
+  Json written = Json::parse(to_json(example));
+  const auto problems = [&] {
+    return parse_session_request(Json{{"mode", "replay"}, {"counterexample", written}}.dump())
+        .errors;
+  };
+  written.erase("ports");  // of an older program
+  EXPECT_TRUE(problems().empty());
+  for (const Json& wrong :
+       {Json::array(), Json{{"users", "21034"}}, Json{{"users", 70000}}, Json{{"users", -1}}}) {
+    written["ports"] = wrong;
+    ASSERT_EQ(problems().size(), 1u) << wrong;
+    EXPECT_NE(problems()[0].message.find("ports"), std::string::npos);
+  }
 }
 
 }  // namespace
