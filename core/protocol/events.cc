@@ -99,6 +99,8 @@ bool fields(E& e, V& v) {
            v(e.leaves);
   } else if constexpr (kIs<UnseenRequests, E>) {
     return v(e.count) && v(e.peer) && v(e.service);
+  } else if constexpr (kIs<RpcBody, E>) {
+    return v(e.rpc) && v(e.truncated) && v(e.body);
   } else {
     static_assert(kIs<Note, E>);
     return v(e.text) && v(e.kind);

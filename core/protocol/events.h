@@ -24,6 +24,7 @@ enum class EventType : uint16_t {
   kNote = 9,          // something the report must say (a forged header, no libunwind, ...)
   kRpcFields = 10,    // the fields of a body, where the session asks for them
   kUnseenRequests = 11,  // they went over a connection that is being retired
+  kRpcBody = 12,  // what a request sent of its body after kRpcIssued
 };
 
 // How the parent of an RPC was found (design.md law 3).
@@ -176,6 +177,14 @@ struct RpcFields {
   std::string_view leaves;  // each: 64-bit hash of the value, 16-bit length of the path, the path
 };
 
+// The first bytes of a request's body, more of them than RpcIssued had: it left before they were
+// written. Of gRPC as soon as its first message is there, since a question may come before its end.
+struct RpcBody {
+  uint64_t rpc = 0;
+  uint8_t truncated = 0;  // 1: there is more of it
+  std::string_view body;
+};
+
 // Requests that went over an HTTP/2 connection that was open before the session and whose client is
 // being told to open another one: unseen, or (it was relayed) to be tried again. The execution
 // does not show what others will.
@@ -191,7 +200,8 @@ inline constexpr size_t kMaxEvent = 64 * 1024;
 // Every event that is encoded, once.
 #define FILIBUSTER_EVENTS(Do)                                                                  \
   Do(RpcIssued) Do(RpcReceived) Do(RpcFinished) Do(IncomingFinished) Do(FaultFired) Do(Listen) \
-      Do(NotInterposed) Do(RpcFinalized) Do(Note) Do(RpcFields) Do(UnseenRequests)
+      Do(NotInterposed) Do(RpcFinalized) Do(Note) Do(RpcFields) Do(UnseenRequests) \
+      Do(RpcBody)
 #define FILIBUSTER_EVENT(Type)                                 \
   size_t encode(const Type& event, uint8_t* out, size_t size); \
   bool decode(const uint8_t* data, size_t size, Type* out);

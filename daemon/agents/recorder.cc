@@ -55,6 +55,11 @@ bool read_leaves(std::string_view bytes, std::vector<std::pair<std::string, uint
   return true;
 }
 
+// One sample of a request begins as the other does, whatever is read first.
+void take_body(RpcRecord* rpc, std::string_view sample) {
+  if (sample.size() > rpc->body_sample.size()) rpc->body_sample = sample;
+}
+
 // RPCs that a record can list but whose end no caller reports: the incoming side ends them.
 bool formed_on_arrival(const RpcRecord& rpc) { return (rpc.flags & kRpcEntry) != 0; }
 
@@ -107,6 +112,8 @@ bool Recorder::event(const EventSource& source, const EventHead& head,
       return take<RpcFields>(source, head, payload);
     case EventType::kUnseenRequests:
       return take<UnseenRequests>(source, head, payload);
+    case EventType::kRpcBody:
+      return take<RpcBody>(source, head, payload);
     case EventType::kListen:
     case EventType::kFiller:
       return true;  // the table of targets is the hub's
@@ -162,14 +169,14 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
   entry->issuer = source.agent;
   RpcRecord& rpc = entry->record;
   rpc.parent_rpc = event.parent_rpc;
-  // What came before (kRpcFinalized, in another ring) is not undone.
+  // What came before (kRpcFinalized, kRpcBody, in another ring) is not undone.
+  rpc.flags |= event.flags;
   if (!entry->finalized) {
     rpc.index = event.index;
     rpc.signature = event.signature;
     rpc.payload = event.payload;
-    rpc.flags = event.flags;
   } else {
-    rpc.flags = static_cast<uint16_t>(event.flags & ~kRpcPreliminary);
+    rpc.flags = static_cast<uint16_t>(rpc.flags & ~kRpcPreliminary);
   }
   entry->wire_index = event.index;
   entry->wire_parent = event.parent_path;
@@ -186,7 +193,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
   rpc.service = event.service;
   rpc.method = event.method;
   rpc.target = event.target;
-  rpc.body_sample = event.body;
+  take_body(&rpc, event.body);
   rpc.peer = event.peer;
   rpc.stack_text = split_lines(event.stack_text);
   if (!entry->finished) {
@@ -292,6 +299,13 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcFin
   rpc.signature = event.signature;
   rpc.index = event.index;
   rpc.flags = static_cast<uint16_t>(rpc.flags & ~kRpcPreliminary);
+}
+
+void Recorder::on(const EventSource& source, const EventHead& head, const RpcBody& event) {
+  Entry* entry = this->entry(source, head, event.rpc);
+  if (entry == nullptr) return;
+  take_body(&entry->record, event.body);
+  if (event.truncated != 0) entry->record.flags |= kRpcPayloadTruncated;
 }
 
 void Recorder::on(const EventSource& source, const EventHead& head, const RpcFields& event) {
@@ -431,7 +445,11 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
           rpc.index = extend_path(rpc.parent, rpc.signature, rpc.count, index_parts_);
         }
       }
-      if (!e.planned_index.is_zero()) rpc.index = e.planned_index;
+      if (!e.planned_index.is_zero()) {
+        rpc.index = e.planned_index;
+        // The plan means the RPC that said this: the index is formed of it.
+        if (rpc.body_sample.empty()) memory_.complete_body(&rpc);
+      }
       rpc.incoming_open = !e.receivers.empty();
       if (unmet_.contains(rpc.rpc)) {
         rpc.injected = false;

@@ -97,6 +97,7 @@ class Recorder {
   void on(const EventSource& source, const EventHead& head, const RpcFields& event);
   void on(const EventSource& source, const EventHead& head, const NotInterposed& event);
   void on(const EventSource& source, const EventHead& head, const UnseenRequests& event);
+  void on(const EventSource& source, const EventHead& head, const RpcBody& event);
   void on(const EventSource& source, const EventHead& head, const Note& event);
 
   // nullptr: it belongs to another execution, or there are too many.

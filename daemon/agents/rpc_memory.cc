@@ -46,6 +46,11 @@ void RpcMemory::complete(RpcRecord* rpc) const {
   rpc->flags = static_cast<uint16_t>(rpc->flags | seen.protocol);
 }
 
+void RpcMemory::complete_body(RpcRecord* rpc) const {
+  if (const auto place = seen_.find(rpc->index); place != seen_.end())
+    rpc->body_sample = place->second.body_sample;
+}
+
 std::string RpcMemory::describe(const Hash128& index) const {
   const auto place = seen_.find(index);
   if (place == seen_.end()) return "index " + to_hex(index);

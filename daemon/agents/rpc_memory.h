@@ -1,6 +1,7 @@
 // What a session has seen of each RPC, by its final index, over all its executions: the texts of an
-// RPC that is refused at connect (its request is never formed), names for planned faults that
-// did not fire, and under which index a request was on the wire before its body was complete.
+// RPC that is refused at connect (its request is never formed), the body of one that is faulted
+// before it, names for planned faults that did not fire, and under which index a request was on the
+// wire before its body was complete.
 #pragma once
 
 #include <optional>
@@ -24,6 +25,8 @@ class RpcMemory {
   void remember(const RpcRecord& rpc, const WireNames& wire);
   // What a request would have said, for an RPC that was refused at connect.
   void complete(RpcRecord* rpc) const;
+  // What its body would have begun with, for one that was faulted before it had sent any of it.
+  void complete_body(RpcRecord* rpc) const;
   // "users -> bookings GET /bookings/1 #2", or the index where it was never seen.
   std::string describe(const Hash128& index) const;
 

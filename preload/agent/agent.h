@@ -166,6 +166,8 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call);
 // The body of a preliminary one is complete (`body` without what is masked): emits RpcFinalized. No
 // fault any more.
 void outgoing_body_complete(OutgoingCall* call, Hash128 body);
+// More of its body than outgoing_begin had, from its first byte on: emits RpcBody.
+void outgoing_body_sample(const OutgoingCall& call, std::string_view sample, bool truncated);
 // Emits RpcFinished and closes the call.
 void outgoing_end(OutgoingCall* call, const RpcFinished& finished);
 // Emits FaultFired.

@@ -285,6 +285,17 @@ void outgoing_body_complete(OutgoingCall* call, Hash128 body) {
   emit(a, EventType::kRpcFinalized, call->execution, now_ns(), event);
 }
 
+void outgoing_body_sample(const OutgoingCall& call, std::string_view sample, bool truncated) {
+  if (!call.active) return;
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || !a->issued(call.rpc, call.generation)) return;
+  RpcBody event;
+  event.rpc = call.rpc;
+  event.body = sample.substr(0, a->lane->payload_sample);
+  event.truncated = truncated || event.body.size() < sample.size() ? 1 : 0;
+  emit(a, EventType::kRpcBody, call.execution, now_ns(), event);
+}
+
 void outgoing_end(OutgoingCall* call, const RpcFinished& finished) {
   if (!call->active) return;
   call->active = false;

@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace filibuster;
   if (size == 0) return 0;
   const std::vector<uint8_t> bytes(data + 1, data + size);
-  switch (data[0] % 10) {
+  switch (data[0] % 12) {
     case 0:
       check<RpcIssued>(bytes);
       break;
@@ -56,8 +56,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 8:
       check<UnseenRequests>(bytes);
       break;
-    default:
+    case 9:
       check<Note>(bytes);
+      break;
+    case 10:
+      check<RpcFields>(bytes);
+      break;
+    default:
+      check<RpcBody>(bytes);
       break;
   }
   return 0;

@@ -114,6 +114,10 @@ struct Http2Connection final : http2::ConnectionListener {
 void end_stream_call(Http2Connection& h, StreamCall* x);
 // In the lock: outgoing_begin was called for it.
 void after_decision(StreamCall* x);
+// What is kept of its body for events: of gRPC the first message, of which its arguments are read.
+std::string_view request_sample(const StreamCall& x);
+// In the lock: bytes of a request went by unseen, on a stream that is not known here.
+void end_request_samples(Http2Connection& h);
 // In the lock: the whole request of a decided one is known.
 void finish_request(StreamCall* x);
 

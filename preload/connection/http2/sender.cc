@@ -40,7 +40,7 @@ void decide_stream(Connection& c, Http2Connection& h, StreamCall* x) {
   info.body_complete = x->body_complete;
   info.body = x->body;
   info.fields = x->fields;
-  info.body_sample = {x->request->sample, x->request->sample_size};
+  info.body_sample = request_sample(*x);
   info.opens_connection = c.writer.requests == 0;
   info.connect_key = info.opens_connection ? c.connect.key : Hash128{};
   outgoing_begin(info, &x->call);
@@ -338,6 +338,7 @@ void skip_http2_body(Connection& c, size_t size) {
     give_up(c, NotInterposedReason::kSpliced);
     return;
   }
+  end_request_samples(h);
   const http2::Error error = h.view.skip_data(Direction::kRequests, size);
   h.lock.release();
   if (error != http2::Error::kNone) give_up(c, NotInterposedReason::kSpliced);

@@ -18,9 +18,12 @@ namespace filibuster::preload {
 // What is kept of a request until it has been sent whole, or its body was read whole.
 struct RequestPart {
   static constexpr size_t kMaxText = 2560;  // method, target, authority and our field
+  // Of its body, as far as it travels in events (LaneMemory::payload_sample).
+  static constexpr size_t kSample = 512;
   HashStream hash;
   uint16_t sample_size = 0;
-  char sample[kBodySample];
+  uint16_t sample_told = 0;  // bytes of it that the daemon has
+  char sample[kSample];
   char text[kMaxText];
 };
 
@@ -49,6 +52,7 @@ struct StreamCall {
   bool waits_for_body = false;  // what is missing comes without anybody waiting: it may be held
   bool body_follows = false;    // and another thread brings it (RuntimeField)
   bool in_pieces = false;       // decided without them, even if they are there
+  bool sample_ended = false;    // no more of its body is kept for events
   RequestHead head;             // views into `request`: empty when that is gone
   bool request_ended = false;   // then `body` is its digest
   Hash128 body;

@@ -5,6 +5,8 @@
 #include <new>
 
 #include "core/grpc/call.h"
+#include "core/grpc/message_reader.h"
+#include "core/http2/frame.h"
 #include "preload/agent/fields.h"
 #include "preload/connection/http2/http2.h"
 #include "preload/connection/http2/http2_connection.h"
@@ -71,11 +73,32 @@ class TextRoom {
   size_t used_ = 0;
 };
 
-void add_sample(char* sample, uint16_t* have, const char* data, size_t size) {
-  if (*have == kBodySample) return;
-  const size_t take = std::min(size, kBodySample - *have);
+template <size_t kSize>
+void add_sample(char (&sample)[kSize], uint16_t* have, const char* data, size_t size) {
+  if (*have == kSize) return;
+  const size_t take = std::min(size, kSize - *have);
   std::memcpy(sample + *have, data, take);
   *have = static_cast<uint16_t>(*have + take);
+}
+
+// Where the first message of a gRPC call ends, or SIZE_MAX.
+size_t first_message_end(const StreamCall& x) {
+  const RequestPart& part = *x.request;
+  if (!x.head.grpc || part.sample_size < grpc::kPrefixSize) return SIZE_MAX;
+  return grpc::kPrefixSize + size_t{http2::read_u32(part.sample + 1)};
+}
+
+// Of a decided one, once: what the daemon is to have of the body besides, if that is there, or if
+// nothing more comes (`ended`).
+void tell_sample(StreamCall* x, bool ended) {
+  if (x->sample_ended || x->request == nullptr) return;
+  const std::string_view sample = request_sample(*x);
+  const size_t end = first_message_end(*x);
+  if (!ended && sample.size() < std::min(end, RequestPart::kSample)) return;
+  x->sample_ended = true;
+  if (sample.size() == x->request->sample_told) return;
+  const bool all = end == SIZE_MAX ? x->request_ended : sample.size() == end;
+  outgoing_body_sample(x->call, sample, !all || x->body_size > sample.size());
 }
 
 void take_grpc_status(StreamCall* x, const MessageHead& head) {
@@ -143,9 +166,12 @@ void take_request_data(Http2Connection& h, StreamCall* x, const char* data, size
   if (x->fields != nullptr) request_piece(x->fields, data, size);
   x->request->hash.update(data, size);
   x->body_size += size;
-  if (x->decided || x->ready) return;
-  add_sample(x->request->sample, &x->request->sample_size, data, size);
-  if (x->body_size > lane_settings().max_held_body) x->ready = true;
+  if (!x->sample_ended) add_sample(x->request->sample, &x->request->sample_size, data, size);
+  if (x->decided) {
+    tell_sample(x, false);
+  } else if (x->body_size > lane_settings().max_held_body) {
+    x->ready = true;
+  }
 }
 
 void end_request(Http2Connection& h, StreamCall* x) {
@@ -186,6 +212,7 @@ void end_response(Http2Connection& h, StreamCall* x) {
 // A client's, decided: RpcFinished.
 void report_end(StreamCall* x) {
   if (!x->call.active) return;
+  tell_sample(x, true);
   RpcFinished& f = x->finished;
   f.rpc = x->call.rpc;
   f.injected = x->ordered ? 1 : 0;
@@ -211,6 +238,7 @@ void free_if_done(StreamCall* x) {
 
 void finish_request(StreamCall* x) {
   if (!x->call.active) return;
+  tell_sample(x, true);
   if (!x->body_complete) outgoing_body_complete(&x->call, x->body);
   if (x->fields != nullptr)
     report_request_fields(x->call.rpc, x->call.generation, x->call.execution, *x->fields);
@@ -228,8 +256,23 @@ void end_stream_call(Http2Connection& h, StreamCall* x) {
   free_if_done(x);
 }
 
+std::string_view request_sample(const StreamCall& x) {
+  return {x.request->sample, std::min<size_t>(x.request->sample_size, first_message_end(x))};
+}
+
+void end_request_samples(Http2Connection& h) {
+  h.view.for_each_stream([](Stream& stream) {
+    StreamCall* x = call_of(stream);
+    if (x == nullptr) return;
+    if (x->decided) tell_sample(x, true);
+    x->sample_ended = true;
+  });
+}
+
 void after_decision(StreamCall* x) {
   x->decided = true;
+  x->request->sample_told = static_cast<uint16_t>(request_sample(*x).size());
+  tell_sample(x, false);
   if (x->request_ended) finish_request(x);
   if (x->ended) report_end(x);
 }

@@ -139,6 +139,32 @@ TEST_F(RecorderTest, JoinsTheEventsOfOneRpcInAnyOrder) {
   EXPECT_EQ(record.ended_ns, 999u);
 }
 
+TEST_F(RecorderTest, WhatARequestSentAfterItsHeadIsKnownWhileItIsOpenAndWhateverComesFirst) {
+  begin(1);
+  const RpcIssued stream = rpc(id(kTest, 1), 0, {}, 5, "users", "/shop.UserService/Import");
+  RpcIssued other = stream;
+  other.rpc = id(kTest, 2);
+  other.body = "a";
+  RpcBody body;
+  body.rpc = stream.rpc;
+  body.body = "first";
+  RpcBody longer = body;
+  longer.rpc = other.rpc;
+  longer.body = "a long one";
+  longer.truncated = 1;
+  emit(kTest, EventType::kRpcIssued, stream);
+  emit(kTest, EventType::kRpcBody, body);
+  emit(kUsers, EventType::kRpcBody, longer);
+  emit(kTest, EventType::kRpcIssued, other);
+  const ExecutionRecord record = recorder_.snapshot();
+  ASSERT_EQ(record.rpcs.size(), 2u);
+  EXPECT_TRUE(record.rpcs[0].open);
+  EXPECT_EQ(record.rpcs[0].body_sample, "first");
+  EXPECT_EQ(record.rpcs[0].flags & kRpcPayloadTruncated, 0);
+  EXPECT_EQ(record.rpcs[1].body_sample, "a long one");
+  EXPECT_NE(record.rpcs[1].flags & kRpcPayloadTruncated, 0);
+}
+
 TEST_F(RecorderTest, AnIncomingRequestAnsweredByAChildOfItsReaderIsClosed) {
   begin(1);
   const uint64_t call = id(kTest, 1);
@@ -249,6 +275,35 @@ TEST_F(RecorderTest, APlannedFaultUnderARewrittenIndexIsPlannedUnderItsWireIndex
   EXPECT_TRUE(record.not_injected.empty());
   EXPECT_EQ(record.rpcs[1].index, wanted);
   EXPECT_TRUE(record.rpcs[1].injected);
+}
+
+TEST_F(RecorderTest, AStreamFaultedBeforeItsFirstMessageSaidWhatItsIndexMeans) {
+  RpcIssued stream = rpc(id(kTest, 1), 0, {}, 5, "users", "/shop.UserService/Import");
+  stream.flags = kRpcPreliminary;
+  RpcBody body;
+  body.rpc = stream.rpc;
+  body.body = "first";
+  RpcFinalized finalized;
+  finalized.rpc = stream.rpc;
+  finalized.signature = key(71);
+  finalized.index = extend_path({}, key(71), 1, kIndexAll);
+  begin(1);
+  emit(kTest, EventType::kRpcIssued, stream);
+  emit(kTest, EventType::kRpcBody, body);
+  emit(kTest, EventType::kRpcFinalized, finalized);
+  ASSERT_EQ(recorder_.end(1).rpcs[0].body_sample, "first");
+
+  PlannedRpcFault fault;
+  fault.index = finalized.index;
+  fault.fault = parse_fault("reset").value();
+  begin(2, {fault});
+  emit(kTest, EventType::kRpcIssued, stream);
+  EXPECT_EQ(recorder_.snapshot().rpcs[0].body_sample, "");  // nobody knows yet which one it is
+  fire(kTest, stream.rpc, 1);
+  EXPECT_EQ(recorder_.snapshot().rpcs[0].body_sample, "first");
+  body.body = "other";
+  emit(kTest, EventType::kRpcBody, body);
+  EXPECT_EQ(recorder_.end(1).rpcs[0].body_sample, "other");
 }
 
 TEST_F(RecorderTest, TwoStreamsThatShareAPreliminaryIndexAreNeverGuessed) {

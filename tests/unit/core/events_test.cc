@@ -165,6 +165,13 @@ TEST(Events, RpcFinalizedRoundTrips) {
   EXPECT_EQ(d.index, e.index);
 }
 
+TEST(Events, RpcBodyRoundTrips) {
+  const RpcBody d = round_trip(RpcBody{.rpc = 5, .truncated = 1, .body = "first"});
+  EXPECT_EQ(d.rpc, 5u);
+  EXPECT_EQ(d.truncated, 1);
+  EXPECT_EQ(d.body, "first");
+}
+
 TEST(Events, NoteRoundTrips) {
   EXPECT_EQ(round_trip(Note{"a note"}).text, "a note");
   EXPECT_EQ(round_trip(Note{""}).text, "");
