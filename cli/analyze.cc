@@ -42,12 +42,17 @@ Result<AnalysisTask> read_task(const AnalyzeOptions& options) {
   AnalysisTask task;
   task.directory = absolute("");
   const bool there = access(kDefaultFile, F_OK) == 0;
-  const bool described = !options.sources.empty() || !options.openapi.empty();
+  const bool described =
+      !options.sources.empty() || !options.openapi.empty() ||
+      std::any_of(options.proto.begin(), options.proto.end(), [](const std::string& text) {
+        return text.find('=') != std::string::npos;  // with the name of a service
+      });
   if (options.config_file.empty() && !there) {
     if (described) return task;
     return Error{
         "there is no filibuster.json in this directory; name a configuration with -c FILE, or "
-        "sources with --source NAME=PATH"};
+        "what describes a service with --source NAME=PATH, --openapi NAME=FILE or --proto "
+        "NAME=FILE"};
   }
   const std::string file = options.config_file.empty() ? kDefaultFile : options.config_file;
   Result<std::string> text = read_file(file);

@@ -1,5 +1,11 @@
 #include "cli/configuration.h"
 
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -190,8 +196,20 @@ std::optional<std::string> utf8_error(std::string_view text, std::string_view fi
 
 Result<std::string> read_file(const std::string& path, size_t most) {
   const auto failure = [&] { return Error{path + ": " + std::strerror(errno)}; };
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
-  if (!file) return failure();
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return failure();
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(fdopen(fd, "rb"), std::fclose);
+  if (!file) {
+    close(fd);
+    return failure();
+  }
+  struct stat kind {};
+  struct statfs where {};
+  if (fstat(fd, &kind) == 0 && S_ISFIFO(kind.st_mode) && fstatfs(fd, &where) == 0 &&
+      where.f_type != PIPEFS_MAGIC) {
+    return Error{path + ": a named pipe (FIFO), expected a regular file"};
+  }
+  fcntl(fd, F_SETFL, O_RDONLY);  // reads wait as usual
   std::string text;
   char buffer[65536];
   size_t got = 0;

@@ -29,7 +29,9 @@ std::string test_name(const std::vector<std::string>& command);
 // "file:3:7: message" if `text` is not UTF-8.
 std::optional<std::string> utf8_error(std::string_view text, std::string_view file);
 
-// The Error names the file and why; larger than `most` bytes is one of the reasons.
+// The Error names the file and why; larger than `most` bytes is one of the reasons, and a named
+// FIFO another: it may wait for its writer for ever. Pipes that are open already are read (`-c
+// <(...)`, /dev/stdin).
 Result<std::string> read_file(const std::string& path, size_t most = 16u << 20);
 
 }  // namespace filibuster::cli

@@ -98,7 +98,11 @@ void SourceFiles::walk(const std::string& folder, std::set<std::string>* files,
     const std::string path = normal(at->path());
     const std::string name = at->path().filename().string();
     std::error_code unknown;
-    if (at->is_directory(unknown) && !at->is_symlink(unknown)) {
+    if (at->is_directory(unknown)) {
+      if (at->is_symlink(unknown)) {  // the iterator does not follow it
+        skipped->by_reason["symbolic links to folders"].push_back(shown(path) + "/");
+        continue;
+      }
       if (analysis::is_foreign_folder(name)) {
         at.disable_recursion_pending();
         skipped->by_reason["not the service's own sources"].push_back(shown(path) + "/");
@@ -108,8 +112,10 @@ void SourceFiles::walk(const std::string& folder, std::set<std::string>* files,
       }
       continue;
     }
-    if (analysis::language_of(path) == Language::kNone || !is_file(path)) continue;
-    if (analysis::is_test_or_generated(path)) {
+    if (analysis::language_of(path) == Language::kNone) continue;
+    if (!is_file(path)) {
+      skipped->by_reason["not regular files: pipes, links to nothing"].push_back(shown(path));
+    } else if (analysis::is_test_or_generated(path)) {
       skipped->by_reason["tests, or generated"].push_back(shown(path));
     } else if (files->size() >= kMaxFiles) {
       skipped->by_reason["more than " + std::to_string(kMaxFiles) + " files"].push_back(
@@ -147,7 +153,9 @@ Result<SourceFiles::Found> SourceFiles::below(const std::vector<std::string>& pa
       if (analysis::language_of(path) == Language::kNone)
         skipped.by_reason["not a language that is known here"].push_back(shown(path));
     } else {
-      return Error{path + ": there is no such file or folder"};
+      std::error_code failed;
+      return Error{path + (fs::exists(path, failed) ? ": neither a regular file nor a folder"
+                                                    : ": there is no such file or folder")};
     }
   }
   for (const std::string& path : files) {

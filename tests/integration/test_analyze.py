@@ -1,5 +1,6 @@
 """`filibuster analyze`: which faults can a service return? `run` takes what it proposes as it is."""
 import json
+import os
 import subprocess
 
 import pytest
@@ -8,8 +9,8 @@ from conftest import CORPUS, FILIBUSTER
 from corpus import in_place
 
 
-def analyze(project, *options, cwd=None):
-    return project.filibuster("analyze", *options, cwd=cwd)
+def analyze(project, *options, cwd=None, timeout=300):
+    return project.filibuster("analyze", *options, cwd=cwd, timeout=timeout)
 
 
 def proposed(project, application, *options, name="filibuster.json"):
@@ -72,6 +73,47 @@ def test_without_a_configuration_the_section_alone_is_printed(project):
     assert "skipped (not the service's own sources): users/node_modules/" in text
     assert "skipped (tests, or generated): users/app_test.go" in text
     assert "skipped (not UTF-8 text): users/latin.go" in text
+
+
+def test_what_is_no_regular_file_is_listed_and_never_waited_for(project):
+    project.write("users/app.go", "package main\nfunc f(w http.ResponseWriter) {\n\tw.WriteHeader(409)\n}\n")
+    project.write("shared/lib.go", "package main\nfunc g(w http.ResponseWriter) {\n\tw.WriteHeader(410)\n}\n")
+    (project.directory / "users" / "shared").symlink_to(project.directory / "shared")
+    (project.directory / "users" / "gone.go").symlink_to(project.directory / "nowhere.go")
+    os.mkfifo(project.directory / "users" / "pipe.py")
+    pipe = "users/pipe.py"
+    done = analyze(project, "--source", "users=users")
+    assert done.exit_code == 0 and "410" not in done.output, done
+    assert "skipped (symbolic links to folders): users/shared/" in done.output
+    (line,) = [line for line in done.output.splitlines() if "skipped (not regular files: pipes, links to nothing)" in line]
+    assert "users/gone.go" in line and "users/pipe.py" in line
+    source = analyze(project, "--source", "users=" + pipe)
+    assert source.exit_code == 2 and "pipe.py: neither a regular file nor a folder" in source.errors, source
+    for options in (["--openapi", "users=" + pipe], ["--proto", "users=" + pipe], ["-c", pipe],
+                    ["--source", "users=users", "--observed", pipe]):
+        refused = analyze(project, *options, timeout=20)
+        assert refused.exit_code == 2 and "pipe.py: a named pipe (FIFO)" in refused.errors, (options, refused)
+
+
+def test_a_configuration_may_come_through_a_pipe(project):
+    project.write("users.yaml", "swagger: '2.0'\npaths: {/a: {get: {responses: {404: {}}}}}\n")
+    read_end, write_end = os.pipe()
+    os.write(write_end, json.dumps({"version": 1, "tests": [{"name": "t", "command": "true"}],
+                                    "services": [{"name": "users", "third_party": True, "host": "u.example.com"}]}).encode())
+    os.close(write_end)
+    done = subprocess.run([str(FILIBUSTER), "analyze", "-c", "/dev/stdin"], stdin=read_end, cwd=project.directory,
+                          capture_output=True, text=True, timeout=60)
+    os.close(read_end)
+    assert done.returncode == 0 and "users\n" in done.stdout, done
+
+
+def test_proto_files_alone_describe_a_service(project):
+    project.write("shop.proto", 'syntax = "proto3";\npackage shop;\nmessage A {}\nservice CartService { rpc Get(A) returns (A); }\n')
+    done = analyze(project, "--proto", "cart=shop.proto", "--format", "json")
+    assert done.exit_code == 0, done
+    assert any(rule["on"]["service"] == "cart" for rule in json.loads(done.output)["faults"]), done
+    nameless = analyze(project, "--proto", "shop.proto")
+    assert nameless.exit_code == 2 and "--proto NAME=FILE" in nameless.errors, nameless
 
 
 def test_where_nothing_speaks_the_default_set_is_proposed_and_said(project):
