@@ -82,10 +82,11 @@ constexpr Key<FaultSpec> kLatencyKeys[] = {
     {"latency", true,
      [](Reader& reader, const SourceNode& node, FaultSpec* out) {
        out->kind = FaultKind::kLatency;
-       const auto time = reader.duration(node, "'latency'");
+       constexpr const char* kRange = "from 1ms to an hour";
+       const auto time = reader.duration(node, "'latency'", kRange);
        if (!time) return;
        if (time->count() < 1 || time->count() > kMaxLatencyMs) {
-         reader.error(node.offset, "'latency': from 1ms to an hour");
+         reader.error(node.offset, std::string("'latency': ") + kRange);
        } else {
          out->latency_ms = static_cast<uint32_t>(time->count());
        }

@@ -82,7 +82,8 @@ std::optional<int64_t> Reader::integer(const SourceNode& node, std::string_view 
 }
 
 std::optional<std::chrono::milliseconds> Reader::duration(const SourceNode& node,
-                                                          std::string_view what) {
+                                                          std::string_view what,
+                                                          std::string_view range) {
   double milliseconds = -1;
   if (node.kind == SourceNode::Kind::kInteger || node.kind == SourceNode::Kind::kNumber) {
     milliseconds = node.number * 1000;
@@ -102,8 +103,8 @@ std::optional<std::chrono::milliseconds> Reader::duration(const SourceNode& node
     return std::nullopt;
   }
   if (!(milliseconds >= 0) || milliseconds > kMaxDuration) {
-    error(node.offset,
-          std::string(what) + ": expected " + std::string(kDurationForms) + ", from 0 to a week");
+    error(node.offset, std::string(what) + ": expected " + std::string(kDurationForms) + ", " +
+                           std::string(range));
     return std::nullopt;
   }
   return std::chrono::milliseconds(std::llround(milliseconds));

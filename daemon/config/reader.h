@@ -40,7 +40,9 @@ class Reader {
   std::optional<int64_t> integer(const SourceNode& node, std::string_view what, int64_t low,
                                  int64_t high);
   // A number of seconds, or text with a unit: "500ms", "5s", "2m".
-  std::optional<std::chrono::milliseconds> duration(const SourceNode& node, std::string_view what);
+  // `range`: what the message says of it, where it is narrower; checked by who calls.
+  std::optional<std::chrono::milliseconds> duration(const SourceNode& node, std::string_view what,
+                                                    std::string_view range = "from 0 to a week");
   // The word's place in `words`.
   std::optional<size_t> word(const SourceNode& node, std::string_view what,
                              std::span<const std::string_view> words);

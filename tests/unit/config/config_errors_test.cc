@@ -206,7 +206,8 @@ TEST(ConfigErrors, GrpcStatusesSayWhatWasMeant) {
                "either 'status' or 'grpc'");
   expect_error(with(R"("faults": [{"inject": [{"stream_reset": "CANCELED"}]}])"), "2:41",
                "did you mean 'CANCEL'?");
-  expect_error(with(R"("faults": [{"inject": [{"latency": "2h"}]}])"), "2:36", "'latency'");
+  expect_error(with(R"("faults": [{"inject": [{"latency": "2h"}]}])"), "2:36", "1ms to an hour");
+  expect_error(with(R"("faults": [{"inject": [{"latency": "120m"}]}])"), "2:36", "1ms to an hour");
   expect_error(with(R"("faults": [{"inject": [{"latency": 0}]}])"), "2:36", "1ms to an hour");
   expect_error(with(R"("faults": [{"inject": [{"goaway": false}]}])"), "2:35", "expected true");
   EXPECT_NE(errors_of(with(R"("faults": [{"inject": [{"goawy": true}]}])")).find("'goaway'?"),
