@@ -50,6 +50,12 @@ std::vector<std::string> tool_environment() {
   return out;
 }
 
+// Of coverage.py, V8, JaCoCo, gcov; beside them are files that are written at the start.
+bool is_counted_data(std::string_view name) {
+  return name.starts_with("data.") || name.starts_with("coverage-") || name == "jacoco.exec" ||
+         name.ends_with(".gcda");
+}
+
 // Error: what it wrote last.
 Result<void> run_tool(const std::vector<std::string>& argv, const std::string& log,
                       std::vector<std::string> environment, int wake_fd) {
@@ -250,10 +256,11 @@ Result<void> Collector::begin(Phase phase) {
   return {};
 }
 
-void Collector::prepare(const std::string& name, std::vector<std::string>* environment) const {
+void Collector::prepare(const std::string& name, std::vector<std::string>* environment) {
   const auto service = std::find_if(services_.begin(), services_.end(),
                                     [&](const Service& each) { return each.config->name == name; });
   if (service == services_.end() || !service->unmeasured.empty()) return;
+  service->prepared = fs::file_time_type::clock::now();
   for (const Language language : service->program.languages) {
     const std::string data = folder(*service, phase_) + "/" + row_of(language).folder;
     switch (language) {
@@ -290,6 +297,22 @@ void Collector::note_lost(const std::string& name, const std::string& how) {
   for (Service& service : services_) {
     if (service.config->name == name && service.unmeasured.empty()) ++service.lost[how];
   }
+}
+
+void Collector::note_exited(const std::string& name, const std::string& how) {
+  const auto service = std::find_if(services_.begin(), services_.end(),
+                                    [&](const Service& each) { return each.config->name == name; });
+  if (service == services_.end()) return;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator at(folder(*service, phase_), failed), end;
+       !failed && at != end; at.increment(failed)) {
+    std::error_code gone;
+    if (is_counted_data(at->path().filename().string()) && at->file_size(gone) > 0 && !gone &&
+        at->last_write_time(gone) >= service->prepared && !gone) {
+      return;
+    }
+  }
+  note_lost(name, how + " without writing what it counted");
 }
 
 Result<ToolAnswer> Collector::run_helper(std::vector<std::string> argv,

@@ -9,6 +9,7 @@
 //   ROOT/coverage/SERVICE/{without-faults,under-faults}/{python,node,java,native}/
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,9 +41,11 @@ class Collector {
   // Of the processes that are started from now on.
   Result<void> begin(Phase phase);
   // Switches coverage on in the environment of a service that is about to start.
-  void prepare(const std::string& service, std::vector<std::string>* environment) const;
+  void prepare(const std::string& service, std::vector<std::string>* environment);
   // A process of it ended without writing.
   void note_lost(const std::string& service, const std::string& how);
+  // A process of it exited by itself: lost, if no data was written since it was prepared (_exit).
+  void note_exited(const std::string& service, const std::string& how);
 
   // Data of an interrupted session was there.
   bool continued() const { return continued_; }
@@ -58,6 +61,7 @@ class Collector {
     std::string unmeasured;  // why; empty: it is measured
     ServiceProgram program;
     std::map<std::string, int> lost;  // how -> processes
+    std::filesystem::file_time_type prepared{};
   };
   Collector(const Config& config, const SessionLane& lane, CollectorOptions options);
   Result<void> find_services();

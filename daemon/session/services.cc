@@ -282,6 +282,8 @@ std::vector<ServiceEnd> Services::take_ended(const std::vector<std::string>& sus
     tell(service, "exited", to_text(*status));
     if (coverage_ != nullptr && status->signalled) {
       coverage_->note_lost(service.config->name, to_text(*status));
+    } else if (coverage_ != nullptr) {
+      coverage_->note_exited(service.config->name, "ended with " + to_text(*status));
     }
     out.push_back({service.config->name, *status,
                    last_lines(lane_.log_path(service.config->name), kLogLines)});

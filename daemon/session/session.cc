@@ -471,6 +471,10 @@ std::string Session::summary(const SessionReport& report) const {
   }
   if (stopped_ && request_.mode == SessionRequest::Mode::kRun) {
     out += "\nStopped. The same command continues where this one ended.\n";
+    if (request_.coverage) {
+      out += "Coverage: what was counted is kept; coverage.json is written when the same command, "
+             "with --coverage, comes to the end.\n";
+    }
   }
   return out;
 }

@@ -175,6 +175,15 @@ def test_what_a_crash_takes_with_it_is_said(project):
     assert marked(COVERED, "its last line") <= coverage.file("front", "covered.py")["never"]
 
 
+@pytest.mark.parametrize("end, lost", [("quit", True), ("exit", False)])
+def test_an_exit_that_took_all_with_it_is_said(project, end, lost):
+    outcome, coverage = covered_file(project, covered(end), exit_code=1)
+    assert [finding["first"]["verdict"] for finding in outcome.test["findings"]] == ["crashed"] * 2
+    notes = [note for note in coverage.services["front"]["notes"]
+             if "ended with exit status 7 without writing what it counted: what only" in note]
+    assert len(notes) == lost, coverage.services
+
+
 def test_services_that_are_started_for_each_execution_are_merged(project):
     _, coverage = covered_file(project, covered(restart="each"))
     assert_shares(coverage.file("front", "covered.py"), COVERED, reached=["urllib.request.urlopen("], only=["return failed()"])
@@ -220,9 +229,10 @@ def interrupted(project, *options):
         if event["type"] == "execution":
             process.send_signal(signal.SIGINT)
             break
-    list(events(process))
+    summary = [*events(process)][-1]["summary"]
     assert process.wait(timeout=60) == 3
     assert not (project.root / "coverage.json").exists()
+    assert ("coverage.json is written when" in summary) == ("--coverage" in options), summary
 
 
 def continued(project):

@@ -1,6 +1,7 @@
 """A service whose ends differ: `covered.py PORT END CALL`. GETs CALL for every request; answers 200, or 503 through
 `failed`, whose lines only faults reach. END: how it ends by SIGTERM (default, own: by a handler of its own), or what it does when
-CALL fails (crash), or where the work is done (fork: in a child that leaves by os._exit)."""
+CALL fails (crash; exit: by os._exit; quit: by libc's _exit, past Python), or where the work is done (fork: in a child that leaves by os._exit)."""
+import ctypes
 import http.server
 import os
 import signal
@@ -13,6 +14,10 @@ END, CALL = sys.argv[2:4]
 def failed():
     if END == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)  # its last line
+    if END == "quit":
+        ctypes.CDLL(None)._exit(7)
+    if END == "exit":
+        os._exit(7)
     return 503
 
 
