@@ -82,7 +82,8 @@ Work declare(CLI::App& app) {
       ->type_name("NAME");
   app.add_option("--argument", question->arguments,
                  "a field of the request of a gRPC method and its value, as in code=DAILY or "
-                 "cart.id=c1 (repeatable; needs 'descriptors' in the configuration)")
+                 "cart.id=c1 (repeatable; needs server reflection in the service, or "
+                 "'descriptors' in the configuration)")
       ->type_name("NAME=VALUE");
   app.add_option("--fault", question->fault, "the fault: refused, status:503, grpc:UNAVAILABLE, ...")
       ->type_name("FAULT");

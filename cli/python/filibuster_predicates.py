@@ -30,7 +30,7 @@ def was_fault_injected(service=None, method=None, path=None, fault=None, grpc=No
     ('*' and '?' match), and is it `fault` ("refused", "status:503", "grpc:UNAVAILABLE", ...)? What is
     None matches anything. `grpc` is a gRPC method as in "shop.CartService/GetCart", or its service
     alone; `method` may be "GetCart". `arguments` are fields of its request, as in {"code": "DAILY"} (the
-    configuration must name `descriptors`).
+    service must have server reflection, or the configuration name `descriptors`).
 
     Raises RuntimeError if the daemon of the execution does not answer, or if it does not understand
     the question: a guess would make the test's verdict worthless.
