@@ -26,22 +26,11 @@ void Search::State::learn(AbstractId id, const RpcList& list, size_t from) {
 // search.h "Reduction". Fills `levels`, from the faulted RPC upwards.
 bool Search::State::redundant(const RpcList& list, uint32_t position, OutcomeId fault) {
   levels.clear();
-  // Concurrent RPCs change places: a fault that was planned before this one may stand after it. Then
-  // the prefix of the group up to here does not have that fault, and says nothing.
-  for (size_t later = size_t{position} + 1; later < list.size(); ++later) {
-    if (list[later].injected) return false;
-  }
   uint32_t at = position;
   OutcomeId outcome = fault;
   for (;;) {
     const Item& item = list[at];
-    Hash128 group = group_with(item.before, item.rpc, outcome);
-    // Concurrent siblings of an open ancestor that were issued before the faulted RPC.
-    for (uint32_t next = at + 1; next <= position; ++next) {
-      if (list[next].parent == item.parent) {
-        group = group_with(group, list[next].rpc, list[next].outcome);
-      }
-    }
+    const Hash128 group = group_with(item.before, item.rpc, outcome);
     const Group* seen = groups.find(group);
     if (seen == nullptr) return false;
     levels.push_back({at, outcome, group, seen->execution});

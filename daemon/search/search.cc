@@ -34,6 +34,12 @@ Result<void> Search::executed(AbstractId id, std::span<const ObservedRpc> rpcs) 
   }
   const auto parent = first ? std::make_shared<const RpcList>() : s.list_of(s.abstracts[id].parent);
   if (parent == nullptr) return s.health();
+  const size_t prefix = first ? 0 : std::min<size_t>(s.abstracts[id].position + 1, parent->size());
+  std::vector<ObservedRpc> ordered;
+  if (!s.options.tell_apart_by_place && !s.in_order(rpcs, *parent, prefix)) {
+    ordered = s.ordered(rpcs, *parent, prefix);
+    rpcs = ordered;
+  }
   size_t same = 0;
   const auto list = s.read(rpcs, *parent, &same);
   s.learn(id, *list, same);

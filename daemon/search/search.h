@@ -21,9 +21,16 @@
 //
 // Why the first execution may be believed: faults are added in order of issue, and a parent is
 // executed (or found redundant) before its children. So the first execution that shows a group
-// prefix has no fault after it, exactly like the scheduled one. This needs determinism (facts.md);
-// an RPC that moves or answers differently makes another hash, which costs an execution and hides
-// nothing.
+// prefix has no fault after it, exactly like the scheduled one. This needs determinism (facts.md):
+// an RPC that answers differently makes another group, which costs an execution.
+//
+// Concurrency. Concurrent RPCs change places from execution to execution, and what one of them
+// causes comes between what another one does. Taken as seen, neither of the two arguments above
+// would hold: a planned fault could stand after the newest one, and an RPC of the prefix could still
+// be open at the newest fault without being its ancestor. So every execution is first brought into
+// the order that it would have without concurrency, which is one that it could have had: every RPC
+// is followed by what it caused; in a group those of the prefix come first, in the order of the
+// parent execution, then the others in order of issue.
 //
 // Expansion. The dissertation does not expand what it prunes; that loses executions when a
 // service's answer is no configured fault: users asks A, then B; B falls back from b to c and

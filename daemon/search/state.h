@@ -90,6 +90,7 @@ struct Search::State {
   std::string packed;                // scratch
   std::vector<Hash128> in_contexts;  // scratch
   std::vector<Level> levels;         // scratch
+  std::vector<Hash128> open_rpcs;    // scratch
 
   State(const SearchOptions& o, SearchStore* s) : options(o), store(s) { index_of.push_back({}); }
 
@@ -115,6 +116,9 @@ struct Search::State {
   std::shared_ptr<const RpcList> list_of(AbstractId id);
   void keep(AbstractId id, bool predicted, const RpcList& list);
   void learn(AbstractId id, const RpcList& list, size_t from);
+  bool in_order(std::span<const ObservedRpc> rpcs, const RpcList& like, size_t prefix);
+  std::vector<ObservedRpc> ordered(std::span<const ObservedRpc> rpcs, const RpcList& like,
+                                   size_t prefix) const;
   std::shared_ptr<RpcList> read(std::span<const ObservedRpc> rpcs, const RpcList& like,
                                 size_t* same);
   void expand(AbstractId id, const std::shared_ptr<const RpcList>& list);

@@ -1,5 +1,7 @@
 """Applications that do not play by the rules (apps/unruly.py): what can be concluded is, the rest is said. Answers
 that differ from run to run have a file of their own, test_nondeterminism.py."""
+import pytest
+
 from conftest import PYTHON
 from small_apps import APPS, config, probe, relay, url
 
@@ -70,3 +72,17 @@ def test_an_application_that_never_becomes_quiet_is_said_and_does_not_hang(proje
     assert "passed, but RPCs stayed open" in run.errors and "-> back GET /endless" in run.errors, run
     assert run.exit_code == 3 and run.executed == 1, run
     assert faulted(run) == [("front", "/endless", False)], run
+
+
+@pytest.mark.parametrize("reduction", [[], ["--no-reduction"]])
+def test_calls_at_once_come_in_any_order_and_every_set_of_failures_is_tried(project, reduction):
+    """The order of issue is another one each time; each set makes front see what no other set does."""
+    number = 5
+    front = {"name": "front", "command": f"exec {PYTHON} {APPS}/fanout.py ${{port:front}} {number} {url('back', '')}"}
+    project.write("filibuster.json", config([relay("back"), front], [probe(url("front"), expected="200,503")],
+                                            faults=[{"inject": 503}]))
+    run = project.filibuster("run", *reduction)
+    assert run.exit_code == 1 and run.test["finished"], run
+    assert run.executed == 2 ** number and run.test["counts"]["redundant"] == 0, run
+    (finding,) = run.test["findings"]
+    assert sorted(fault["path"] for fault in finding["minimal"]) == ["/0", f"/{number - 1}"], run

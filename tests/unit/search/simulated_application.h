@@ -8,8 +8,10 @@
 //   app.test([](Caller& c) { return c.call("users"); });
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -40,6 +42,11 @@ class Caller {
       : app_(app), plan_(plan), run_(run), path_(path) {}
   // The outcome as the caller sees it. `what` distinguishes endpoints of one service.
   std::string call(const std::string& service, const std::string& what = "");
+  // Several at once: in another order each time, and what is called by one between what is called
+  // by another. The outcomes in the order of `calls`: how the caller goes on is not a matter of
+  // chance. seen() gets them so, too.
+  std::vector<std::string> call_at_once(
+      const std::vector<std::pair<std::string, std::string>>& calls);
   const std::vector<std::string>& seen() const { return seen_; }
 
  private:
@@ -60,6 +67,8 @@ class SimulatedApplication {
   void faults(const std::string& service, const std::vector<std::string>& texts) {
     for (const std::string& text : texts) faults_[service].push_back(outcome(text));
   }
+  // Of what is called at once.
+  std::mt19937_64& chance() { return chance_; }
   // An index without the invocation count: the k-th call of a retry loop is no RPC of its own.
   void leave_out_count() { count_in_index_ = false; }
 
@@ -84,6 +93,7 @@ class SimulatedApplication {
   std::map<std::string, OutcomeId> outcomes_;
   std::vector<std::string> texts_{""};
   Handler test_;
+  std::mt19937_64 chance_{1};
   bool count_in_index_ = true;
 };
 
@@ -109,9 +119,32 @@ inline std::string Caller::call(const std::string& service, const std::string& w
   return seen_.back();
 }
 
-inline std::set<GroupSeen> groups_of(const SimulatedRun& run) {
+inline std::vector<std::string> Caller::call_at_once(
+    const std::vector<std::pair<std::string, std::string>>& calls) {
+  std::vector<ObservedRpc> before = std::move(run_.rpcs);
+  std::vector<std::string> outcomes;
+  std::vector<std::vector<ObservedRpc>> parts;
+  for (const auto& [service, what] : calls) {
+    run_.rpcs.clear();
+    outcomes.push_back(call(service, what));
+    parts.push_back(std::move(run_.rpcs));
+  }
+  run_.rpcs = std::move(before);
+  std::vector<size_t> left, taken(parts.size());
+  for (size_t part = 0; part < parts.size(); ++part)
+    left.insert(left.end(), parts[part].size(), part);
+  std::shuffle(left.begin(), left.end(), app_.chance());
+  for (const size_t part : left) run_.rpcs.push_back(parts[part][taken[part]++]);
+  return outcomes;
+}
+
+// `in_order` false: what is called at once makes the same group in any order.
+inline std::set<GroupSeen> groups_of(const SimulatedRun& run, bool in_order = true) {
   std::map<Hash128, std::vector<std::pair<Hash128, OutcomeId>>> groups;
   for (const ObservedRpc& rpc : run.rpcs) groups[rpc.parent].emplace_back(rpc.index, rpc.outcome);
+  if (!in_order) {
+    for (auto& [parent, group] : groups) std::sort(group.begin(), group.end());
+  }
   return {groups.begin(), groups.end()};
 }
 
@@ -126,6 +159,7 @@ struct Exploration {
   std::set<GroupSeen> groups;
   std::set<FaultSet> plans;  // executed, without the reference
   bool repeated = false;     // a set of faults was executed twice
+  bool in_order = true;      // of the groups: groups_of()
 };
 
 // Continues `search` until it is explored or `limit` executions were run.
@@ -133,7 +167,7 @@ inline void explore(SimulatedApplication& app, Search& search, Exploration* seen
                     uint64_t limit = UINT64_MAX) {
   if (search.counts().executed == 0) {
     const SimulatedRun reference = app.run({});
-    seen->groups.merge(groups_of(reference));
+    seen->groups.merge(groups_of(reference, seen->in_order));
     (void)search.executed(kReference, reference.rpcs);
   }
   for (; limit > 0; --limit) {
@@ -142,7 +176,7 @@ inline void explore(SimulatedApplication& app, Search& search, Exploration* seen
     const FaultSet plan = plan_of(*next);
     seen->repeated = !seen->plans.insert(plan).second || seen->repeated;
     const SimulatedRun run = app.run(plan);
-    seen->groups.merge(groups_of(run));
+    seen->groups.merge(groups_of(run, seen->in_order));
     if (run.faults_met < plan.size()) {
       (void)search.abandoned(next->id, "plan not met");
     } else {
