@@ -75,8 +75,15 @@ bool peer_of(int socket, Peer* peer) {
 
 Message receive_message(int socket) {
   Message message;
-  // One byte more than is allowed: that it is there is seen.
+  const auto without = [&message] {
+    const bool later = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+    message.state = later ? Message::State::kNone : Message::State::kEnd;
+    return std::move(message);
+  };
   const ssize_t whole = ::recv(socket, nullptr, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+  // One may come right now: its size is asked for again, or it would be cut.
+  if (whole < 0) return without();
+  // One byte more than is allowed: that it is there is seen.
   message.bytes.resize(std::clamp<ssize_t>(whole, 0, kMaxMessage) + 1);
   iovec part{message.bytes.data(), message.bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))];
@@ -89,11 +96,7 @@ Message receive_message(int socket) {
   do {
     size = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   } while (size < 0 && errno == EINTR);
-  if (size < 0) {
-    const bool later = errno == EAGAIN || errno == EWOULDBLOCK;
-    message.state = later ? Message::State::kNone : Message::State::kEnd;
-    return message;
-  }
+  if (size < 0) return without();
   // Take the descriptors first: whatever else is wrong, they must not leak.
   for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
