@@ -295,7 +295,7 @@ std::string test_text(const TestReport& test) {
     out += "  masked for this run; to have it so from the start, write into the configuration:\n"
            "\"nondeterminism\": " + test.proposed_masks + "\n";
   }
-  out += list_text("notes:", test.notes);
+  out += list_text("notes:", alike_once(test.notes));
   return out;
 }
 
@@ -386,7 +386,7 @@ std::string to_text(const SessionReport& report) {
 }
 
 std::string limits_text(const TestReport& test) {
-  return dependencies_text(test) + list_text("notes:", test.notes);
+  return dependencies_text(test) + list_text("notes:", alike_once(test.notes));
 }
 
 std::string damaged_fields_text(uint64_t requests) {

@@ -5,9 +5,14 @@
 namespace filibuster {
 namespace {
 
+// The first of them: a service that calls itself without end leaves thousands open.
 std::string join(const std::vector<std::string>& texts) {
+  constexpr size_t kShown = 10;
   std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : "; ") + text;
+  for (size_t i = 0; i < std::min(texts.size(), kShown); ++i) {
+    out += (out.empty() ? "" : "; ") + texts[i];
+  }
+  if (texts.size() > kShown) out += "; and " + std::to_string(texts.size() - kShown) + " more";
   return out;
 }
 
