@@ -373,6 +373,7 @@ bool Hub::greet(uint32_t id, Agent* agent, const Message& message) {
   }
   agent->ring->close_descriptor();
   agent->state = Agent::State::kRegistered;
+  agent->record.start_time = greeting.hello.start_time;
   agent->record.service = greeting.service;
   agent->record.executable = greeting.executable;
   agent->record.notes = greeting.notes;

@@ -81,6 +81,7 @@ struct UnseenRecord {
 
 struct AgentRecord {
   uint32_t agent = 0, pid = 0;
+  uint64_t start_time = 0;  // as the process says (field 22 of proc(5)'s stat)
   std::string service, executable, notes;
   bool alive = true;
 };

@@ -16,6 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kHookLimit{60000};
 constexpr milliseconds kKillLimit{5000};  // from SIGKILL to the end of the test process
+constexpr milliseconds kLeavingLimit{2000};  // from the end of its connection to its own
 constexpr int kOutputLines = 40;
 constexpr int kHookLines = 20;
 
@@ -98,16 +99,35 @@ Result<void> ExecutionRunner::run_hook(const char* name, const Command& command,
 }
 
 // Services of the configuration that somebody else started, and that have a process with an agent.
-std::set<std::string> ExecutionRunner::alive_by_hand() const {
-  std::set<std::string> out;
+std::map<std::string, std::vector<AgentRecord>> ExecutionRunner::alive_by_hand() const {
+  std::map<std::string, std::vector<AgentRecord>> out;
   for (const AgentRecord& agent : hub_->agents()) {
     const auto by_hand = [&](const ServiceConfig& service) {
       return service.name == agent.service && service.command.empty() && !service.third_party;
     };
     if (agent.alive &&
         std::any_of(config_->services.begin(), config_->services.end(), by_hand)) {
-      out.insert(agent.service);
+      out[agent.service].push_back(agent);
     }
+  }
+  return out;
+}
+
+Result<std::vector<ServiceEnd>> ExecutionRunner::ended_by_hand(
+    const std::map<std::string, std::vector<AgentRecord>>& before) const {
+  std::vector<ServiceEnd> out;
+  const auto still = alive_by_hand();
+  for (const auto& [name, agents] : before) {
+    if (still.contains(name)) continue;
+    for (const AgentRecord& agent : agents) {
+      // The connection to us ends a little before the process that crashed.
+      if (wait_for_end(static_cast<pid_t>(agent.pid), agent.start_time, kLeavingLimit)) continue;
+      return Error{"service '" + name + "' (pid " + std::to_string(agent.pid) +
+                   ", started by hand) left this session and goes on: services that are started by "
+                   "hand follow the session of their user that began last. End the other one; the "
+                   "same command then goes on where this one stopped"};
+    }
+    out.push_back({name, {}, "", true});
   }
   return out;
 }
@@ -144,7 +164,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
 
   ExecutionResult result;
   result.ended_before = std::move(ready).value();
-  const std::set<std::string> by_hand = alive_by_hand();
+  const auto by_hand = alive_by_hand();
   const auto started = Clock::now();
   auto process = Process::spawn(spawn_);
   if (!process) {
@@ -166,10 +186,9 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   if (!quiescent) result.record.quiescent = false;
   owned_->forget(process->pid());
   result.ended = services_->take_ended(suspects(result.record));
-  const std::set<std::string> still = alive_by_hand();
-  for (const std::string& name : by_hand) {
-    if (!still.contains(name)) result.ended.push_back({name, {}, "", true});
-  }
+  auto gone = ended_by_hand(by_hand);
+  if (!gone) return gone.error();
+  result.ended.insert(result.ended.end(), gone->begin(), gone->end());
   if (auto hook = run_hook("after_execution", config_->hooks.after_execution, number, -1); !hook) {
     return hook.error();
   }

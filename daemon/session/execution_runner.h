@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -51,7 +52,10 @@ class ExecutionRunner {
         services_(services),
         owned_(owned) {}
   Result<void> run_hook(const char* name, const Command& command, uint32_t number, int stop_fd);
-  std::set<std::string> alive_by_hand() const;
+  std::map<std::string, std::vector<AgentRecord>> alive_by_hand() const;
+  // Those of `before` that are not there any more. Error: one left the session and goes on.
+  Result<std::vector<ServiceEnd>> ended_by_hand(
+      const std::map<std::string, std::vector<AgentRecord>>& before) const;
   std::vector<std::string> suspects(const ExecutionRecord& record) const;
 
   const Config* config_;

@@ -80,6 +80,17 @@ uint64_t process_start_time(pid_t pid) {
   return at == nullptr ? 0 : strtoull(at + 1, nullptr, 10);
 }
 
+bool wait_for_end(pid_t pid, uint64_t start_time, std::chrono::milliseconds timeout) {
+  const int pidfd = pidfd_open(pid, 0);
+  if (pidfd < 0) return true;
+  pollfd watched{pidfd, POLLIN, 0};
+  // The number may be another process's by now.
+  const bool same = process_start_time(pid) == start_time;
+  const bool ended = !same || poll(&watched, 1, static_cast<int>(timeout.count())) > 0;
+  close(pidfd);
+  return ended;
+}
+
 Result<Process> Process::spawn(const SpawnOptions& options) {
   if (options.argv.empty()) return Error{"an empty command cannot be started"};
   const std::string& program = options.argv[0];

@@ -39,6 +39,8 @@ struct SpawnOptions {
 
 // Field 22 of /proc/PID/stat: with the pid it names one process of this boot. 0: no such process.
 uint64_t process_start_time(pid_t pid);
+// Waits at most `timeout` for a process that need not be our child. False: it goes on.
+bool wait_for_end(pid_t pid, uint64_t start_time, std::chrono::milliseconds timeout);
 
 class Process {
  public:

@@ -30,12 +30,12 @@ constexpr uint64_t kDeadlineNs = 1'000'000'000;
 // goes on as without us. (One that was only stopped finds the gap counted in counters_lost.)
 constexpr uint64_t kGoneNs = 30 * kLeaseNs;
 
-// Registrations of this process, used in turn. Their memory is given back only when the slot is
-// used again: by then no call that began under it can still run.
-constexpr uint32_t kAttachments = 8;
+// Registrations of this process. Their memory is given back with the next registration after this
+// time: by then no call that began under them can still run. One more within it than there is room
+// for (sessions of less than 160 ms each) passes that session by.
+constexpr uint32_t kAttachments = 64;
 constexpr uint64_t kReuseNs = 10'000'000'000;
-Attachment g_attachments[kAttachments];
-constinit uint32_t g_next_attachment = 0;  // under g_registering
+Attachment g_attachments[kAttachments];  // under g_registering
 
 constinit std::atomic<bool> g_registering{false};
 constinit std::atomic<uint64_t> g_failed_generation{0};  // inert until it changes
@@ -161,15 +161,17 @@ void unmap(Attachment* a) {
   a->ring = nullptr;
   a->generation = 0;
   a->agent = 0;
+  a->retired_ns = 0;
 }
 
-// A slot whose memory no call can still use; nullptr: registered anew too often in too short a
-// time.
+// Gives back what no call can still use; a free slot, or nullptr.
 Attachment* take_slot(uint64_t now) {
-  Attachment* a = &g_attachments[g_next_attachment];
-  if (a->lane != nullptr && now - a->retired_ns < kReuseNs) return nullptr;
-  unmap(a);
-  return a;
+  Attachment* out = nullptr;
+  for (Attachment& a : g_attachments) {
+    if (a.retired_ns != 0 && now - a.retired_ns >= kReuseNs) unmap(&a);
+    if (a.lane == nullptr && out == nullptr) out = &a;
+  }
+  return out;
 }
 
 Attachment* exchange(const ControlPage* page, uint64_t generation) {
@@ -215,8 +217,6 @@ Attachment* exchange(const ControlPage* page, uint64_t generation) {
   a->agent = welcome.agent;
   a->socket.store(socket, std::memory_order_relaxed);
   a->last_rpc.store(0, std::memory_order_relaxed);
-  a->retired_ns = 0;
-  g_next_attachment = (g_next_attachment + 1) % kAttachments;
   return a;
 }
 
