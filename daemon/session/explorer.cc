@@ -142,7 +142,16 @@ void Explorer::add_notes(const ExecutionResult& result) {
 }
 
 void Explorer::note_left_out(const Observation& seen) {
-  left_out_.insert(seen.left_out.begin(), seen.left_out.end());
+  // A fault may cut a request that the reference execution shows whole, and which gets its faults.
+  const auto cut_here = [&](const std::string& rpc) {
+    const std::vector<RpcRecord>& reference = exploration_.report.reference;
+    return std::any_of(reference.begin(), reference.end(), [&](const RpcRecord& known) {
+      return (known.flags & kRpcPreliminary) == 0 && describe_rpc(known) == rpc;
+    });
+  };
+  for (const auto& [rpc, reason] : seen.left_out) {
+    if (reason != kStayedPreliminary || !cut_here(rpc)) left_out_.emplace(rpc, reason);
+  }
   not_applicable_.insert(seen.not_applicable.begin(), seen.not_applicable.end());
 }
 

@@ -128,7 +128,7 @@ FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_
     choice.left_out = rpc.cause == Cause::kNone ? "its cause is not known"
                                                 : "caused by an RPC whose own cause is not known";
   } else if ((rpc.flags & kRpcPreliminary) != 0 && !rpc.injected) {
-    choice.left_out = "its index stayed preliminary: the request body did not end";
+    choice.left_out = kStayedPreliminary;
   } else {
     choice.faults = std::move(faults);
   }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -27,6 +28,9 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies = false);
 
 // "users -> bookings GET /bookings/1"
 std::string describe_rpc(const RpcRecord& rpc);
+
+inline constexpr std::string_view kStayedPreliminary =
+    "its index stayed preliminary: the request body did not end";
 
 // Faults of an RPC by configuration, and why it gets none although its service could have some.
 struct FaultChoice {

@@ -58,6 +58,12 @@ Result<nlohmann::json> ServiceDescriptors::question(const std::string& grpc,
   return wanted.is_object() ? Result<nlohmann::json>(std::move(wanted)) : question;
 }
 
+Result<void> ServiceDescriptors::check_name(const std::string& grpc) const {
+  if (!given_ || grpc.empty() || !given_->resembles(grpc)) return {};
+  const auto question = get()->question(grpc, "{}");
+  return question ? Result<void>() : question.error();
+}
+
 // A service of the application, at a port of its own: others are left alone.
 bool ServiceDescriptors::may_be_asked(const RpcRecord& rpc) const {
   const auto service =

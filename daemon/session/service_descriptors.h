@@ -27,6 +27,8 @@ class ServiceDescriptors {
   // DescriptorSet::question. Where services are asked, a service of gRPC that is not known yet may
   // be later, when it was called: the question stands as it is.
   Result<nlohmann::json> question(const std::string& grpc, const std::string& arguments) const;
+  // Error: `grpc` is nearly the name of a method of the configuration's descriptors.
+  Result<void> check_name(const std::string& grpc) const;
 
   // Asks the services that the execution called (no execution runs), and reads the arguments of its
   // calls. What could not be learnt, for the report.

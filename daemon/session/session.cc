@@ -200,6 +200,7 @@ Result<Session::Injected> Session::injected(const FaultQuery& query) {
   }
   Injected out;
   if (!hub) return out;
+  if (auto known = descriptors->check_name(query.grpc); !known) return known.error();
   nlohmann::json wanted;
   if (!query.arguments.empty()) {
     auto question = descriptors->question(query.grpc, query.arguments);

@@ -85,4 +85,4 @@ def test_calls_at_once_come_in_any_order_and_every_set_of_failures_is_tried(proj
     assert run.exit_code == 1 and run.test["finished"], run
     assert run.executed == 2 ** number and run.test["counts"]["redundant"] == 0, run
     (finding,) = run.test["findings"]
-    assert sorted(fault["path"] for fault in finding["minimal"]) == ["/0", f"/{number - 1}"], run
+    assert sorted(fault["path"] for fault in finding["faults"]) == ["/0", f"/{number - 1}"], run

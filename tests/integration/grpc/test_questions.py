@@ -38,6 +38,7 @@ def asked(project, stubs, *question, **members):
      "have no gRPC method 'shop.CartService/GetCrt', did you mean 'shop.CartService/GetCart'?"),
     (["--grpc", "shop.CartServic/GetCart", "--argument", "session_id=s1"],
      "have no gRPC method 'shop.CartServic/GetCart', did you mean 'shop.CartService/GetCart'?"),
+    (["--grpc", "shop.CartService/GetCrt"], "did you mean 'shop.CartService/GetCart'?"),
     (["--argument", "sesion_id=s1"], "has no field 'sesion_id', did you mean 'session_id'?"),
     (["--grpc", "shop.CartService/"], "the method is missing"),
     (["--fault", "grpc:UNAVAILBLE"], "did you mean 'UNAVAILABLE'?"),
