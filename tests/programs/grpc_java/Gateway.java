@@ -132,7 +132,7 @@ final class Gateway {
         ServerBuilder.forPort(Integer.parseInt(direct)).directExecutor()
             .addService(texts(new Web(channel(back), channel(direct), pages), back)).build().start();
         serveHttp(arguments[2], back, pooled, pages);
-        if (System.getenv("BEAT") != null) web.beat();
+        if (System.getenv("BEAT") != null) web.beat();  // it is calling when the session begins
         System.out.println("serving");
         server.awaitTermination();
     }

@@ -12,6 +12,7 @@ import java.net.URL;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -211,7 +212,9 @@ final class Web {
         });
     }
 
-    void beat() {
+    /** Returns when the first call is done: a JVM may take its time for that. */
+    void beat() throws InterruptedException {
+        CountDownLatch called = new CountDownLatch(1);
         Thread thread = new Thread(() -> {
             for (int number = 0; true; ++number) {
                 try {
@@ -219,6 +222,7 @@ final class Web {
                 } catch (StatusRuntimeException problem) {
                     // A fault, or nobody there.
                 }
+                called.countDown();
                 try {
                     Thread.sleep(5);
                 } catch (InterruptedException problem) {
@@ -228,5 +232,6 @@ final class Web {
         });
         thread.setDaemon(true);
         thread.start();
+        called.await();
     }
 }
