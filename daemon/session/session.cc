@@ -87,7 +87,7 @@ const char* meaning_of_moved_port(SessionRequest::Mode mode) {
   switch (mode) {
     case SessionRequest::Mode::kRun:
       return "; where requests or answers carry it, what an interrupted exploration found holds no "
-             "longer: --restart begins anew";
+             "longer: --restart-session begins anew";
     case SessionRequest::Mode::kReplay:
       return "; where requests or answers carry it, the faults are not met: replay again when that "
              "port is free";

@@ -1,7 +1,12 @@
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <thread>
+
+#include "daemon/agents/registration.h"
 #include "tests/unit/agents/fake_agent.h"
 
 namespace filibuster::test {
@@ -177,6 +182,31 @@ TEST(ControlPages, ADirectoryTooDeepForASocketIsSaid) {
   const auto hub = AgentHub::start(options);
   ASSERT_FALSE(hub.ok());
   EXPECT_NE(hub.error().message.find("too long"), std::string::npos);
+}
+
+TEST(ReceiveMessage, OneThatComesWhileItLooksIsWhole) {
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+  constexpr int kMessages = 500'000;
+  const char text[100] = {};
+  std::thread writer([&] {
+    for (int i = 0; i < kMessages; ++i) {
+      if (::send(pair[1], text, sizeof text, MSG_NOSIGNAL) != sizeof text) break;
+    }
+    ::close(pair[1]);
+  });
+  int whole = 0, cut = 0;
+  for (;;) {
+    const filibuster::Message message = receive_message(pair[0]);
+    if (message.state == Message::State::kEnd) break;
+    if (message.state == Message::State::kNone) continue;
+    const bool good = message.state == Message::State::kWhole && message.size == sizeof text;
+    ++(good ? whole : cut);
+  }
+  writer.join();
+  ::close(pair[0]);
+  EXPECT_EQ(cut, 0);
+  EXPECT_EQ(whole, kMessages);
 }
 
 }  // namespace

@@ -86,6 +86,18 @@ TEST_F(ProcessTest, IsAskedToEndOnce) {
   EXPECT_EQ(text.find("asked"), text.rfind("asked")) << text;
 }
 
+TEST_F(ProcessTest, TheEndOfOneThatNeedNotBeAChildIsSeen) {
+  auto process = shell("read _ || sleep 1000");
+  ASSERT_TRUE(process.ok());
+  EXPECT_FALSE(wait_for_end(process->pid(), process->start_time(), milliseconds(20)));
+  EXPECT_TRUE(wait_for_end(process->pid(), process->start_time() + 1, milliseconds(0)))
+      << "another process has its number by now";
+  process->kill_group(SIGKILL);
+  EXPECT_TRUE(wait_for_end(process->pid(), process->start_time(), milliseconds(10000)));
+  ASSERT_TRUE(process->wait(milliseconds(10000)).has_value());
+  EXPECT_TRUE(wait_for_end(process->pid(), process->start_time(), milliseconds(0))) << "reaped";
+}
+
 TEST_F(ProcessTest, WhatIsLeftOfItsGroupMayEndByItselfWhereItIsGivenTheTime) {
   SpawnOptions options;
   options.argv = {"/bin/sh", "-c",
