@@ -83,6 +83,14 @@ BruteForce brute_force(SimulatedApplication& app, size_t limit, bool in_order = 
   return seen;
 }
 
+void expect_all_shown(const Exploration& reduced, const BruteForce& all) {
+  ASSERT_FALSE(reduced.repeated);
+  ASSERT_LE(reduced.counts.executed, all.runs);
+  for (const GroupSeen& group : all.groups) {
+    ASSERT_TRUE(reduced.groups.contains(group)) << "a group was not shown";
+  }
+}
+
 class Reduction : public testing::TestWithParam<bool> {};
 
 TEST_P(Reduction, ShowsEveryGroupThatBruteForceShows) {
@@ -95,11 +103,7 @@ TEST_P(Reduction, ShowsEveryGroupThatBruteForceShows) {
     SearchOptions options;
     options.explore_first_scheduled_first = GetParam();
     const Exploration reduced = explore(app, options);
-    ASSERT_FALSE(reduced.repeated) << "seed " << seed;
-    ASSERT_LE(reduced.counts.executed, all.runs) << "seed " << seed;
-    for (const GroupSeen& group : all.groups) {
-      ASSERT_TRUE(reduced.groups.contains(group)) << "seed " << seed << ": a group was not shown";
-    }
+    ASSERT_NO_FATAL_FAILURE(expect_all_shown(reduced, all)) << "seed " << seed;
     ++compared;
     smaller += reduced.counts.executed < all.runs ? 1 : 0;
     reduced_runs += reduced.counts.executed;
@@ -114,7 +118,7 @@ TEST_P(Reduction, ShowsEveryGroupThatBruteForceShows) {
 }
 
 TEST_P(Reduction, SwitchedOffRunsEverySetOfFaultsOnce) {
-  for (uint64_t seed = 0; seed < 1500; ++seed) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
     SimulatedApplication app = random_application(seed);
     const BruteForce all = brute_force(app, 250);
     if (!all.complete) continue;
@@ -176,11 +180,7 @@ TEST_P(Reduction, ShowsEveryGroupWhereCallsAreMadeAtOnceToo) {
     Exploration reduced;
     reduced.in_order = false;
     explore(app, search, &reduced);
-    ASSERT_FALSE(reduced.repeated) << "seed " << seed;
-    ASSERT_LE(reduced.counts.executed, all.runs) << "seed " << seed;
-    for (const GroupSeen& group : all.groups) {
-      ASSERT_TRUE(reduced.groups.contains(group)) << "seed " << seed << ": a group was not shown";
-    }
+    ASSERT_NO_FATAL_FAILURE(expect_all_shown(reduced, all)) << "seed " << seed;
     ++compared;
     smaller += reduced.counts.executed < all.runs ? 1 : 0;
   }
