@@ -50,6 +50,49 @@ size_t integer_size(unsigned prefix, uint64_t value) {
   return size;
 }
 
+bool is_size_update(char first) {
+  return (static_cast<uint8_t>(first) & 0xe0) == 0x20;
+}
+
+// What a block is made of, as far as it needs no state. A false answer: not whole, or not for us.
+class Bytes {
+ public:
+  Bytes(const char* data, size_t size) : begin_(data), at_(data), end_(data + size) {}
+  size_t position() const { return static_cast<size_t>(at_ - begin_); }
+  bool empty() const { return at_ == end_; }
+  unsigned first() const { return static_cast<uint8_t>(*at_); }
+
+  // RFC 7541 §5.1, of at most four bytes.
+  bool read_integer(unsigned prefix, uint64_t* out) {
+    if (empty()) return false;
+    const unsigned limit = (1u << prefix) - 1;
+    *out = static_cast<uint8_t>(*at_++) & limit;
+    if (*out < limit) return true;
+    for (unsigned shift = 0; shift < 21 && !empty(); shift += 7) {
+      const auto byte = static_cast<uint8_t>(*at_++);
+      *out += uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return true;
+    }
+    return false;
+  }
+
+  // §5.2, not Huffman coded, and no longer than what the inflater would take for sure.
+  bool read_string(std::string_view* out) {
+    constexpr uint64_t kLongest = 16 * 1024;
+    uint64_t size = 0;
+    if (empty() || (first() & 0x80) != 0 || !read_integer(7, &size)) return false;
+    if (size > kLongest || size > static_cast<size_t>(end_ - at_)) return false;
+    *out = {at_, static_cast<size_t>(size)};
+    at_ += size;
+    return true;
+  }
+
+ private:
+  const char* begin_;
+  const char* at_;
+  const char* end_;
+};
+
 void write_string(std::string_view value, Output& out) {
   write_integer(0, 7, value.size(), out);
   out.append(value);
@@ -101,6 +144,7 @@ void HeaderDecoder::dump_table(Output& out) const {
 Error HeaderDecoder::begin() {
   if (error_ != Error::kNone) return error_;
   list_size_ = 0;
+  direct_ = !changed_;  // the inflater knows what the block owes
   if (inflater_ == nullptr && nghttp2_hd_inflate_new2(&inflater_, &memory_) != 0) {
     return fail(Error::kHeaderMemory);
   }
@@ -115,13 +159,62 @@ Error HeaderDecoder::begin() {
 }
 
 Error HeaderDecoder::feed(const char* data, size_t size, FieldHandler* handler) {
-  return size == 0 ? error_ : run(data, size, false, handler);
+  if (size == 0 || error_ != Error::kNone) return error_;
+  if (direct_) {
+    const size_t taken = take_direct(data, size, handler);
+    if (error_ != Error::kNone || taken == size) return error_;
+    data += taken;
+    size -= taken;
+    direct_ = false;
+    // The inflater sees the beginning of a block, where this would be in order (RFC 7541 §4.2).
+    if (list_size_ != 0 && is_size_update(*data)) return fail(Error::kCompression);
+  }
+  return run(data, size, false, handler);
 }
 
 Error HeaderDecoder::end(FieldHandler* handler) {
+  if (direct_) return error_;
   if (run(nullptr, 0, true, handler) != Error::kNone) return error_;
   if (nghttp2_hd_inflate_end_headers(inflater_) != 0) return fail(Error::kCompression);
   return Error::kNone;
+}
+
+bool HeaderDecoder::emit(const Field& field, FieldHandler* handler) {
+  list_size_ += field.name.size() + field.value.size() + 32;
+  if (list_size_ > kMaxHeaderList) {
+    fail(Error::kHeaderListTooLarge);
+    return false;
+  }
+  handler->on_field(field);
+  return true;
+}
+
+// Returns the bytes of the representations that it has read, whole ones only.
+size_t HeaderDecoder::take_direct(const char* data, size_t size, FieldHandler* handler) {
+  Bytes in(data, size);
+  for (;;) {
+    const size_t begin = in.position();
+    if (in.empty()) return begin;
+    const unsigned first = in.first();
+    const bool indexed = (first & 0x80) != 0;
+    if (!indexed && (first & 0xe0) != 0) return begin;  // enters the table, or resizes it
+    uint64_t index = 0;
+    if (!in.read_integer(indexed ? 7 : 4, &index) || (indexed && index == 0)) return begin;
+    Field field;
+    if (index != 0) {
+      const nghttp2_nv* entry = nghttp2_hd_inflate_get_table_entry(inflater_, index);
+      if (entry == nullptr) return begin;  // the inflater names the error
+      field.name = text(entry->name, entry->namelen);
+      field.value = text(entry->value, entry->valuelen);
+    } else if (!in.read_string(&field.name) || field.name.empty()) {
+      return begin;
+    }
+    if (!indexed) {
+      if (!in.read_string(&field.value)) return begin;
+      field.never_indexed = (first & 0x10) != 0;
+    }
+    if (!emit(field, handler)) return begin;
+  }
 }
 
 Error HeaderDecoder::run(const char* data, size_t size, bool final, FieldHandler* handler) {
@@ -137,10 +230,9 @@ Error HeaderDecoder::run(const char* data, size_t size, bool final, FieldHandler
     in += used;
     size -= static_cast<size_t>(used);
     if ((flags & NGHTTP2_HD_INFLATE_EMIT) != 0) {
-      list_size_ += nv.namelen + nv.valuelen + 32;
-      if (list_size_ > kMaxHeaderList) return fail(Error::kHeaderListTooLarge);
-      handler->on_field({text(nv.name, nv.namelen), text(nv.value, nv.valuelen),
-                         (nv.flags & NGHTTP2_NV_FLAG_NO_INDEX) != 0});
+      const bool never_indexed = (nv.flags & NGHTTP2_NV_FLAG_NO_INDEX) != 0;
+      if (!emit({text(nv.name, nv.namelen), text(nv.value, nv.valuelen), never_indexed}, handler))
+        return error_;
       continue;
     }
     if ((flags & NGHTTP2_HD_INFLATE_FINAL) != 0 || (size == 0 && !final)) return Error::kNone;

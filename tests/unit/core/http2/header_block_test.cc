@@ -271,7 +271,7 @@ TEST(HeaderBlocks, MoreMemoryThanGivenIsAnError) {
   Output none(nullptr, 0);
   std::string field(20000, '\0');
   Output out(field.data(), field.size());
-  write_literal("name", std::string(15000, 'v'), out);
+  write_indexed_literal("name", std::string(15000, 'v'), out);
   EXPECT_EQ(d.block(out.view()), Error::kHeaderMemory);
   EXPECT_TRUE(d.decoder.memory().refused());
 }
