@@ -8,6 +8,8 @@
 #include <cstring>
 #include <new>
 
+#include "core/text/hex.h"
+
 namespace filibuster {
 namespace {
 
@@ -19,17 +21,6 @@ Hash128 from_xxh(XXH128_hash_t hash) {
 void put64(uint64_t value, void* out) {
   if constexpr (std::endian::native == std::endian::little) value = __builtin_bswap64(value);
   std::memcpy(out, &value, sizeof value);
-}
-
-// Eight digits at once: a byte for each half byte, then 'a' - '0' - 10 more where it exceeds 9.
-uint64_t hex_digits(uint32_t value) {
-  constexpr uint64_t kEach = 0x0101010101010101u;
-  uint64_t x = value;
-  x = (x << 16 | x) & 0x0000ffff0000ffffu;
-  x = (x << 8 | x) & 0x00ff00ff00ff00ffu;
-  x = (x << 4 | x) & 0x0f0f0f0f0f0f0f0fu;
-  const uint64_t letters = (x + 6 * kEach) >> 4 & kEach;
-  return x + '0' * kEach + letters * ('a' - '0' - 10);
 }
 
 int hex_value(char c) {
@@ -63,10 +54,10 @@ Hash128 combine(Hash128 a, uint64_t b) {
 }
 
 void to_hex(Hash128 hash, char* out) {
-  put64(hex_digits(static_cast<uint32_t>(hash.hi >> 32)), out);
-  put64(hex_digits(static_cast<uint32_t>(hash.hi)), out + 8);
-  put64(hex_digits(static_cast<uint32_t>(hash.lo >> 32)), out + 16);
-  put64(hex_digits(static_cast<uint32_t>(hash.lo)), out + 24);
+  put_hex_group(static_cast<uint32_t>(hash.hi >> 32), out);
+  put_hex_group(static_cast<uint32_t>(hash.hi), out + 8);
+  put_hex_group(static_cast<uint32_t>(hash.lo >> 32), out + 16);
+  put_hex_group(static_cast<uint32_t>(hash.lo), out + 24);
 }
 
 std::string to_hex(Hash128 hash) {

@@ -57,7 +57,7 @@ class HashStream {
   static constexpr size_t kStateAlign = 64;
   // Up to here the bytes are only kept, at the start of the storage: most streams are short, and the
   // state of a long one is costly to begin.
-  static constexpr size_t kShort = 240;
+  static constexpr size_t kShort = 512;
   size_t short_size_ = 0;
   bool long_ = false;
   // Aligned by hand: a slab that holds one of these needs no over-aligned allocation.

@@ -53,6 +53,7 @@ int hex_digit(char c) {
 
 bool is_grpc(std::string_view content_type) {
   constexpr std::string_view kType = "application/grpc";
+  if (content_type == kType) return true;
   if (content_type.size() < kType.size()) return false;
   for (size_t i = 0; i < kType.size(); ++i) {  // media types ignore case (RFC 9110 §8.3.1)
     const char c = content_type[i];
@@ -91,10 +92,14 @@ std::string_view to_name(Code code) {
 }
 
 std::optional<Code> parse_code(std::string_view text) {
-  for (size_t i = 0; i < kCodes; ++i) {
-    if (text == kNames[i]) return static_cast<Code>(i);
+  if (text.empty()) return std::nullopt;
+  if (text[0] < '0' || text[0] > '9') {
+    for (size_t i = 0; i < kCodes; ++i) {
+      if (text == kNames[i]) return static_cast<Code>(i);
+    }
+    return std::nullopt;
   }
-  if (text.empty() || text.size() > 2) return std::nullopt;
+  if (text.size() > 2) return std::nullopt;
   size_t value = 0;
   for (char c : text) {
     if (c < '0' || c > '9') return std::nullopt;

@@ -61,5 +61,7 @@ struct RuntimeField {
 void encode_runtime_value(const RuntimeField& field, char* out);
 // False unless `value` is exactly one well-formed value.
 bool decode_runtime_value(std::string_view value, RuntimeField* out);
+// Has it the form of one, by its width and the marks between its parts? The digits are not looked at.
+bool is_runtime_value(std::string_view value, RuntimeField::Body* body);
 
 }  // namespace filibuster

@@ -99,9 +99,8 @@ bool marks(const StreamCall* x) {
 }
 
 bool carries_runtime_value(const StreamCall* x) {
-  RuntimeField helper;
-  return x != nullptr && x->head.filibuster.size() == kRuntimeValueSize &&
-         decode_runtime_value(x->head.filibuster, &helper);
+  RuntimeField::Body body;
+  return x != nullptr && is_runtime_value(x->head.filibuster, &body);
 }
 
 // The field at the end of the block as the application wrote it. It goes out with the byte before

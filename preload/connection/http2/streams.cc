@@ -141,11 +141,10 @@ void begin_client_call(Http2Connection& h, StreamCall* x, const MessageHead& hea
   // Only where nobody has to do anything for the rest to come.
   const int64_t window = h.view.window(Direction::kRequests, stream);
   const bool may_wait = !block.end_stream && !h.block_expects;
-  RuntimeField helper;
-  if (decode_runtime_value(seen.filibuster, &helper)) {
-    x->in_pieces = helper.body == RuntimeField::Body::kInPieces;
-    x->body_follows =
-        may_wait && window >= kLeastWindow && helper.body == RuntimeField::Body::kFollows;
+  RuntimeField::Body body;
+  if (is_runtime_value(seen.filibuster, &body)) {
+    x->in_pieces = body == RuntimeField::Body::kInPieces;
+    x->body_follows = may_wait && window >= kLeastWindow && body == RuntimeField::Body::kFollows;
   }
   x->waits_for_body = x->body_follows ||
                       (may_wait && head.has_content_length &&
@@ -306,11 +305,8 @@ void Http2Connection::on_field(Direction direction, const http2::Field& field) {
   if (field.name == "expect") block_expects = true;
   if (!block_whole) return;
   // What a runtime's helper says is for this library only.
-  RuntimeField helper;
-  if (field.value.size() == kRuntimeValueSize && field.name == kHeaderName &&
-      decode_runtime_value(field.value, &helper)) {
-    return;
-  }
+  RuntimeField::Body body;
+  if (field.name == kHeaderName && is_runtime_value(field.value, &body)) return;
   http2::Output out(literals + literals_used, sizeof literals - literals_used);
   http2::write_literal(field, out);
   block_whole = out.ok();
