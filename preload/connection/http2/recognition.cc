@@ -5,6 +5,7 @@
 
 #include "preload/connection/http2/http2.h"
 #include "preload/connection/http2/http2_connection.h"
+#include "preload/connection/http2/plain_peers.h"
 #include "preload/connection/http2/retirement.h"
 #include "preload/memory/pool.h"
 
@@ -24,8 +25,9 @@ void begin_http2(Connection& c) {
     give_up(c, NotInterposedReason::kTableFull);
     return;
   }
-  if (c.role != Role::kServer && c.http2_client == Http2Client::kNone) {
-    c.http2_client = Http2Client::kGraceful;
+  if (c.role != Role::kServer) {
+    if (c.http2_client == Http2Client::kNone) c.http2_client = Http2Client::kGraceful;
+    note_plain_peer(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
   }
   const http2::Side side = c.role == Role::kServer ? http2::Side::kServer : http2::Side::kClient;
   auto* h = new (memory) Http2Connection(&c, side);

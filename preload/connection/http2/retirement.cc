@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "preload/agent/raw_syscall.h"
+#include "preload/connection/http2/plain_peers.h"
 #include "preload/connection/registry.h"
 #include "preload/connection/request_steps.h"
 #include "preload/connection/request_writer.h"
@@ -255,7 +256,12 @@ void note_preface(int fd, const iovec* pieces, size_t count, size_t size) {
   HookScope scope;
   if (scope.pass_through() || !own_process() || mark_of(fd) != Mark::kUnknown || find(fd)) return;
   const Http2Client client = sniff_http2_client(pieces, count, size);
-  if (client != Http2Client::kNone && socket_cookie(fd) != 0) set_mark(fd, mark_for(client));
+  if (client == Http2Client::kNone || socket_cookie(fd) == 0) return;
+  set_mark(fd, mark_for(client));
+  sockaddr_storage peer;
+  socklen_t length = sizeof peer;
+  if (raw_syscall(SYS_getpeername, fd, &peer, &length) == 0)
+    note_plain_peer(reinterpret_cast<sockaddr*>(&peer), length);
 }
 
 void begin_retirement(Connection& c, Http2Client client) {

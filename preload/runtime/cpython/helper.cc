@@ -7,8 +7,10 @@
 
 #include "preload/agent/agent.h"
 #include "preload/agent/state.h"
+#include "preload/connection/registry.h"
 #include "preload/interpose.h"
 #include "preload/runtime/cpython/api.h"
+#include "preload/runtime/grpc/target.h"
 #include "preload/runtime/runtimes.h"
 
 // helper.py as a text that ends with a zero. (The Makefile knows that this file contains it.)
@@ -175,6 +177,16 @@ Object* field(Object*, Object* arguments) {
   return api().bytes_from(value, sizeof value);
 }
 
+// plain(target): does a channel that was made before the session lead to where this process speaks in
+// the clear? (Its credentials are not kept by grpcio.)
+Object* plain(Object*, Object* target) {
+  HookScope scope;
+  const std::string_view text = text_of(target);
+  return !text.empty() && grpc::is_plain_target(text, session_generation())
+             ? api().bytes_from("1", 1)
+             : api().bytes_from("", 0);
+}
+
 Object* note(Object*, Object* text) {
   HookScope scope;
   intptr_t size = 0;
@@ -203,6 +215,7 @@ constinit cpython::Method g_methods[] = {
     {"serving", serving, cpython::kNoArguments, nullptr},
     {"where", where, cpython::kNoArguments, nullptr},
     {"field", field, cpython::kManyArguments, nullptr},
+    {"plain", plain, cpython::kOneArgument, nullptr},
     {"note", note, cpython::kOneArgument, nullptr},
     {"ready", ready, cpython::kManyArguments, nullptr},
 };

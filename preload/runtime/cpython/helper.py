@@ -219,7 +219,9 @@ def patch_executor(module):
 #
 # grpcio writes from whichever thread polls, and has its own copy of libgrpc inside: where a call is made and
 # what it is made for travel in its metadata to the socket, where the library takes them out. Below all
-# interceptors, and never on a channel with credentials: what is encrypted cannot be taken out.
+# interceptors, and never on a channel with credentials: what is encrypted cannot be taken out. One that was
+# made before the session does not tell: it is believed to be plain where this process speaks in the clear to
+# where it leads.
 
 FIELD = "x-filibuster"
 PLAIN = "_filibuster_plain"
@@ -245,11 +247,24 @@ def marked(metadata, site):
     return given + ((FIELD, value.decode()),)
 
 
+def is_plain(made):
+    """Of something that a channel has made."""
+    known = made.__dict__.get(PLAIN)
+    if known is None:
+        try:
+            known = bool(plain(made._channel.target()))
+        except Exception:
+            known = False  # asyncio's have no target
+        if known:
+            made.__dict__[PLAIN] = True
+    return known
+
+
 def call_with_field(original):
     """(self, request, timeout=None, metadata=None, ...)"""
     @like(original)
     def call(self, *args, **kwargs):
-        site = where() if PLAIN in self.__dict__ else b""
+        site = where() if is_plain(self) else b""
         if site:
             try:
                 if len(args) > 2:
@@ -268,8 +283,7 @@ def mark_plain_channels(module):
 
     @like(init)
     def init_channel(self, target, options, credentials, *args, **kwargs):
-        if credentials is None:
-            self.__dict__[PLAIN] = True
+        self.__dict__[PLAIN] = credentials is None
         return init(self, target, options, credentials, *args, **kwargs)
 
     def making(original):
@@ -277,7 +291,7 @@ def mark_plain_channels(module):
         def make(self, *args, **kwargs):
             made = original(self, *args, **kwargs)
             if PLAIN in self.__dict__:
-                made.__dict__[PLAIN] = True
+                made.__dict__[PLAIN] = self.__dict__[PLAIN]
             return made
         return make
 
@@ -303,7 +317,7 @@ def patch_grpc_aio_channel(module):
     def noting(original):
         @like(original)
         def call(self, *args, **kwargs):
-            token = outgoing.set((where(),) if PLAIN in self.__dict__ else None)
+            token = outgoing.set((where(),) if is_plain(self) else None)
             try:
                 return original(self, *args, **kwargs)
             finally:
