@@ -2,6 +2,7 @@
 // List, Ratings or Trending (when that must stand in) is the user told that Netflix is unavailable.
 #include <httplib.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -14,22 +15,28 @@ namespace {
 using netflix::Answer;
 using nlohmann::json;
 
-// The predicate: was a fault injected in the running execution into an RPC to `service`, and is it
-// `fault` ("" is any)?
-bool was_fault_injected(const std::string& service, const std::string& fault = "") {
-  static const std::string url = netflix::environment("FILIBUSTER_URL");
-  if (url.empty()) return false;  // without Filibuster nothing is ever injected
-  static httplib::Client daemon(url);
-  daemon.set_keep_alive(true);
+// The faults that were injected in the running execution, asked for once: the test takes a few
+// milliseconds, and looks at them a dozen times.
+json injected_faults() {
+  const std::string url = netflix::environment("FILIBUSTER_URL");
+  if (url.empty()) return json::array();  // without Filibuster nothing is ever injected
+  httplib::Client daemon(url);
   daemon.set_bearer_token_auth(netflix::environment("FILIBUSTER_TOKEN").c_str());
-  const auto result = daemon.Get("/v1/fault-injected?service=" + service +
-                                 (fault.empty() ? "" : "&fault=" + fault));
+  const auto result = daemon.Get("/v1/fault-injected");
   // A guess would make the verdict worthless.
   if (!result || result->status != 200) {
     std::cerr << "filibuster's daemon did not answer\n";
     std::exit(3);
   }
-  return json::parse(result->body)["injected"].get<bool>();
+  return json::parse(result->body)["faults"];
+}
+
+// The predicate: was one injected into an RPC to `service`, and is it `fault` ("" is any)?
+bool was_fault_injected(const std::string& service, const std::string& fault = "") {
+  static const json faults = injected_faults();
+  return std::any_of(faults.begin(), faults.end(), [&](const json& row) {
+    return row["service"] == service && (fault.empty() || row["fault"] == fault);
+  });
 }
 
 void expect(bool holds, const std::string& what, const Answer& answer) {

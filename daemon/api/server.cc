@@ -165,6 +165,22 @@ void ApiServer::State::routes() {
       answer_error(response, 500, "unknown failure");
     }
   });
+  // First: tests ask in every execution, and the patterns are tried in their order.
+  server.Get("/v1/fault-injected", [this](const Request& request, Response& response) {
+    const auto query = read_query(request);
+    if (!query) return answer_error(response, 400, query.error().message);
+    Json rows = Json::array();
+    if (const auto running = current()) {
+      const auto found = running->injected(query.value());
+      if (!found) return answer_error(response, 400, found.error().message);
+      for (const InjectedFault& fault : found->faults) rows.push_back(to_json_row(fault));
+      if (rows.empty() && !found->unknown.empty()) {
+        return answer_error(response, 409, "the arguments of a faulted call are not known: " +
+                                               found->unknown);
+      }
+    }
+    answer(response, 200, {{"injected", !rows.empty()}, {"faults", rows}});
+  });
   server.Get("/v1/status", [this](const Request&, Response& response) {
     const auto running = current();
     answer(response, 200,
@@ -206,21 +222,6 @@ void ApiServer::State::routes() {
                if (sarif.empty()) return answer_error(response, 404, "only a lint has SARIF");
                response.set_content(sarif, "application/sarif+json");
              });
-  server.Get("/v1/fault-injected", [this](const Request& request, Response& response) {
-    const auto query = read_query(request);
-    if (!query) return answer_error(response, 400, query.error().message);
-    Json rows = Json::array();
-    if (const auto running = current()) {
-      const auto found = running->injected(query.value());
-      if (!found) return answer_error(response, 400, found.error().message);
-      for (const InjectedFault& fault : found->faults) rows.push_back(to_json_row(fault));
-      if (rows.empty() && !found->unknown.empty()) {
-        return answer_error(response, 409, "the arguments of a faulted call are not known: " +
-                                               found->unknown);
-      }
-    }
-    answer(response, 200, {{"injected", !rows.empty()}, {"faults", rows}});
-  });
   server.Get("/v1/trace", [this](const Request&, Response& response) {
     const auto running = current();
     const ExecutionRecord record = running ? running->trace() : ExecutionRecord{};
