@@ -24,6 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kKeptEvents = 20000;       // a client that is further behind misses some
+// Executions of a few milliseconds each: their client is told of several at once.
+constexpr std::chrono::milliseconds kGather{25};
 constexpr size_t kLongestSocketPath = 100;  // sockaddr_un has 108 bytes
 constexpr int kExitNothing = 0, kExitFailures = 1, kExitEnvironment = 3;
 
@@ -153,6 +155,9 @@ Session::News Session::news(uint64_t after, std::chrono::milliseconds wait) {
   std::unique_lock lock(mutex_);
   const auto end = [&] { return first_event_ + events_.size(); };
   changed_.wait_for(lock, wait, [&] { return end() > after || done_; });
+  if (!done_ && end() > after)
+    changed_.wait_until(lock, last_told_ + kGather, [&] { return done_.load(); });
+  last_told_ = std::chrono::steady_clock::now();
   News out;
   for (uint64_t n = std::max(after, first_event_); n < end(); ++n) {
     out.events.push_back(events_[n - first_event_]);

@@ -72,7 +72,7 @@ class Session {
     bool done = false;
     int exit_code = 0;
   };
-  // Events with n >= after; waits at most `wait` for the first.
+  // Events with n >= after; waits at most `wait` for the first, and a little for more.
   News news(uint64_t after, std::chrono::milliseconds wait);
 
   std::string report() const;  // report.json, of a kLint lint.json; "" before the end
@@ -115,6 +115,7 @@ class Session {
   std::condition_variable changed_;
   std::vector<nlohmann::json> events_;  // the last kKeptEvents
   uint64_t first_event_ = 0;
+  std::chrono::steady_clock::time_point last_told_;
   int exit_code_ = 0;
   std::string report_, sarif_;
   std::shared_ptr<AgentHub> hub_;
