@@ -75,6 +75,7 @@ class Explorer {
   Result<std::optional<ExecutionResult>> reference_execution(const std::string& which);
   Result<bool> repeat_reference(size_t count, std::vector<ExecutionResult>* runs);
   Result<bool> settle_nondeterminism(std::vector<ExecutionResult>* runs);
+  void warn_of_services_without_agent(const ExecutionRecord& record);
   Result<bool> take_reference(const ExecutionResult& result);
   Result<void> mask(const std::vector<NondeterminismRule>& rules);
   Result<void> load_masks();

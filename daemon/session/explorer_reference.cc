@@ -242,8 +242,8 @@ Result<bool> Explorer::begin_faults() {
   return run.value().has_value();
 }
 
-Result<bool> Explorer::take_reference(const ExecutionResult& result) {
-  for (const auto& [service, text] : services_without_agent(context_.config, result.record)) {
+void Explorer::warn_of_services_without_agent(const ExecutionRecord& record) {
+  for (const auto& [service, text] : services_without_agent(context_.config, record)) {
     const bool said = std::any_of(context_.preflight.begin(), context_.preflight.end(),
                                   [&](const std::string& known) {
                                     return known.find("'" + service + "'") != std::string::npos;
@@ -252,6 +252,10 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
     warn(text);
     notes_.insert(text);
   }
+}
+
+Result<bool> Explorer::take_reference(const ExecutionResult& result) {
+  warn_of_services_without_agent(result.record);
   for (const std::string& text : rule_use_.unknown_services(result.record)) warn(text);
   exploration_.report.reference = result.record.rpcs;
   if (auto learned = known_->learn(result.record); !learned) return learned.error();

@@ -1,5 +1,6 @@
-// Which fault rules found something to match in an exploration: a rule that never does is most often
-// a misspelt name, and its silence would look like 'no failure found'.
+// Which rules (of faults, and of what is nondeterministic) found something to match in an exploration:
+// one that never does is most often a misspelt name, and its silence would look like 'no failure
+// found', or like a mask that does not help.
 #pragma once
 
 #include <string>
@@ -12,7 +13,10 @@ namespace filibuster {
 
 class RuleUse {
  public:
-  explicit RuleUse(const Config& config) : config_(&config), matched_(config.faults.size()) {}
+  explicit RuleUse(const Config& config)
+      : config_(&config),
+        matched_(config.faults.size()),
+        masks_matched_(config.nondeterminism.size()) {}
   void see(const ExecutionRecord& record);
   // One line for each rule that names a service which is neither configured nor was seen.
   std::vector<std::string> unknown_services(const ExecutionRecord& reference) const;
@@ -20,10 +24,11 @@ class RuleUse {
   std::vector<std::string> unmatched() const;
 
  private:
-  std::string where(const FaultRule& rule) const;
+  std::string where(const FaultRule& rule, const char* kind) const;
 
   const Config* config_;
   std::vector<bool> matched_;  // by rule, in the order of the configuration
+  std::vector<bool> masks_matched_;
 };
 
 }  // namespace filibuster

@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from conftest import CORPUS, FILIBUSTER, PRELOAD, PYTHON, REPOSITORY, accepts, free_port, wait_until
+from conftest import CORPUS, FILIBUSTER, PRELOAD, PYTHON, Project, REPOSITORY, accepts, free_port, wait_until
 from small_apps import APPS, config, pair, probe, relay, url
 
 
@@ -109,6 +109,12 @@ def by_hand(tmp_path):
     made.end()
 
 
+def of_services_by_hand(by_hand, before=""):
+    test = probe(url("front"), expected="200,503")
+    test["command"] = before + test["command"]
+    return config([{"name": name, "ports": {name: port}} for name, port in by_hand.ports.items()], [test])
+
+
 @pytest.mark.alone
 def test_services_started_by_hand_join_a_daemon_and_are_plain_programs_without_one(project, by_hand):
     assert [by_hand.get() for _ in range(3)] == [{"failed": 0}] * 3  # nothing runs yet
@@ -116,9 +122,7 @@ def test_services_started_by_hand_join_a_daemon_and_are_plain_programs_without_o
     project.start("daemon")
     wait_until(lambda: (project.root / "daemon.json").exists(), "the daemon serves")
     address = (project.root / "daemon.json").read_text()
-    project.write("filibuster.json", config(
-        [{"name": name, "ports": {name: port}} for name, port in by_hand.ports.items()],
-        [probe(url("front"), expected="200,503")]))
+    project.write("filibuster.json", of_services_by_hand(by_hand))
     run = project.filibuster("run")
     assert run.exit_code == 0 and run.executed == 6, run
     assert {rpc["received_by"] for rpc in run.test["reference"]} == {"front", "back"}, run.test["reference"]
@@ -131,6 +135,34 @@ def test_services_started_by_hand_join_a_daemon_and_are_plain_programs_without_o
     project.started[0].wait(timeout=30)
     assert [by_hand.get() for _ in range(3)] == [{"failed": 0}] * 3
     assert [process.poll() for process in by_hand.processes] == [None, None]
+
+
+@pytest.mark.alone
+def test_a_session_that_loses_services_by_hand_to_another_ends_and_the_same_command_goes_on(project, by_hand, tmp_path):
+    wait = "if [ $FILIBUSTER_EXECUTION -ge 4 ]; then touch started; until [ -e go ]; do sleep 0.01; done; fi; "
+    project.write("filibuster.json", of_services_by_hand(by_hand, wait))
+    first = project.start("run")
+    wait_until(lambda: (project.directory / "started").exists(), "an execution waits")
+    other = Project(tmp_path / "other")
+    try:
+        other.write("filibuster.json", of_services_by_hand(by_hand))
+        taken = other.filibuster("trace")
+        assert taken.exit_code == 0 and "front -> back" in taken.output, taken
+        project.write("go", "")
+        errors = first.communicate(timeout=60)[1]
+        assert first.returncode == 3 and "left this session and goes on" in errors, errors
+        on = project.filibuster("run")
+        assert on.exit_code == 0 and on.executed == 6 and on.test["findings"] == [], on
+    finally:
+        other.end()
+
+
+@pytest.mark.alone
+def test_services_by_hand_follow_sessions_that_come_in_quick_succession(project, by_hand):
+    project.write("filibuster.json", of_services_by_hand(by_hand))
+    for number in range(12):
+        trace = project.filibuster("trace")
+        assert trace.exit_code == 0 and "front -> back" in trace.output, (number, trace)
 
 
 # --- trace --------------------------------------------------------------------------------------
@@ -335,6 +367,16 @@ def test_a_rule_that_names_nothing_is_said(project):
     assert re.search(r"filibuster\.json:\d+: the fault rule for RPCs to bakc names 'bakc'.*did you mean 'back'", run.errors), run
     assert "the fault rule for RPCs to bakc matched no RPC" in run.output, run
     assert "the fault rule for RPCs /nowhere matched no RPC" in run.output, run
+
+
+def test_a_rule_of_nondeterminism_that_names_nothing_is_said(project):
+    project.write("filibuster.json", pair(expected="200,503", faults=[{"inject": "503"}], nondeterminism=[
+        {"on": {"service": "bakc"}, "mask": {"query": ["at"]}}, {"on": {"service": "back"}, "mask": {"query": ["at"]}}]))
+    run = project.filibuster("run")
+    assert run.exit_code == 0, run
+    told = "the rule of 'nondeterminism' for RPCs to "
+    assert re.search(rf"filibuster\.json:\d+: {told}bakc names 'bakc'.*did you mean 'back'", run.errors), run
+    assert f"{told}bakc matched no RPC" in run.output and f"{told}back matched" not in run.output, run
 
 
 def test_a_finished_session_starts_anew(project):
