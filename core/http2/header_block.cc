@@ -260,7 +260,20 @@ void write_size_update(uint32_t size, Output& out) {
 }
 
 void write_literal(const Field& field, Output& out) {
-  out.append_byte(field.never_indexed ? 0x10 : 0x00);
+  const unsigned form = field.never_indexed ? 0x10 : 0x00;
+  const size_t name_size = field.name.size(), value_size = field.value.size();
+  if (name_size < 127 && value_size < 127) {  // nearly all: each length is one byte
+    char* to = out.reserve(3 + name_size + value_size);
+    if (to == nullptr) return;
+    *to++ = static_cast<char>(form);
+    *to++ = static_cast<char>(name_size);
+    if (name_size != 0) std::memcpy(to, field.name.data(), name_size);
+    to += name_size;
+    *to++ = static_cast<char>(value_size);
+    if (value_size != 0) std::memcpy(to, field.value.data(), value_size);
+    return;
+  }
+  out.append_byte(form);
   write_string(field.name, out);
   write_string(field.value, out);
 }

@@ -3,6 +3,7 @@
 
 #include "preload/connection/http2/http2.h"
 #include "preload/connection/http2/http2_connection.h"
+#include "preload/connection/transmit.h"
 
 namespace filibuster::preload {
 
@@ -33,6 +34,14 @@ bool feed_http2(Connection& c, Http2Connection& h, Direction direction, const io
   } else if (direction == Direction::kResponses && c.settings_kept != 0) {
     h.view.feed(direction, c.first_settings, c.settings_kept);
     c.settings_kept = 0;
+  }
+  // gRPC writes a field in four pieces, and a message in two: put together they are read at once.
+  constexpr size_t kGathered = 2048;
+  if (count > 1 && size <= kGathered) {
+    char bytes[kGathered];
+    gather(pieces, count, offset, bytes, size);
+    h.view.feed(direction, bytes, size);
+    size = 0;
   }
   for (size_t i = 0; i < count && size != 0; ++i) {
     if (offset >= pieces[i].iov_len) {
