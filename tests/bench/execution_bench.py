@@ -4,10 +4,11 @@
 In every round: the plain functional test against services that are up and not preloaded, twice (the
 second is the control), and one exploration, of which the time from one execution's report to the next
 counts: scheduling, the store, the plan, the barrier and quiescence are in it. The timeouts are elapsed
-at once where the wait is visible, so no execution really waits; the reference execution and the first
-one (whose start is not reported) are left out.
+at once where the wait is visible; where it is not (a timer of a JVM), an execution really waits, and
+such faults are left out (--fault). The reference execution and the first one (whose start is not
+reported) are left out, too.
 Options: --application NAME of corpus/ (cinema-1), --executions N of each exploration (0: all of them),
---rounds N (at least 30 for a verdict), --build DIR. Exit code 1 if the ratio's lower end is above 1.1.
+--fault FAULT of the exploration (repeatable; else the application's own), --rounds N (at least 30 for a verdict), --build DIR. Exit code 1 if the ratio's lower end is above 1.1.
 """
 import argparse
 import json
@@ -86,12 +87,14 @@ class Application:
             seconds.append(time.monotonic() - begin)
         return statistics.median(seconds)
 
-    def explored(self, build, executions):
+    def explored(self, build, executions, faults):
         """Mean seconds from one execution's end to the next."""
         with tempfile.TemporaryDirectory() as root:
             command = [build / "bin/filibuster", "run", "--json", "--root", root, "-c", self.folder / "filibuster.json"]
             if executions:
                 command += ["--max-executions", str(executions)]
+            for fault in faults:
+                command += ["--fault", fault]
             ends = []
             with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
                 for line in process.stdout:
@@ -108,6 +111,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--application", default="cinema-1")
     options.add_argument("--executions", type=int, default=0)
+    options.add_argument("--fault", action="append", default=[])
     options.add_argument("--rounds", type=int, default=stats.MINIMUM_ROUNDS)
     options.add_argument("--build", default=os.environ.get("BUILD", "build"))
     given = options.parse_args()
@@ -115,14 +119,15 @@ def main():
     try:
         application.start()
         measure = {"plain": application.plain, "control": application.plain,
-                   "execution": lambda: application.explored(REPOSITORY / given.build, given.executions)}
+                   "execution": lambda: application.explored(REPOSITORY / given.build, given.executions, given.fault)}
         results = stats.interleaved(list(measure), given.rounds, lambda name: measure[name]())
     finally:
         application.stop()
-    control = stats.compare("control", results["plain"], results["control"])
-    execution = stats.compare(f"execution of {given.application}", results["plain"], results["execution"])
-    print(control.text("s"))
-    print(execution.text("s", control))
+    milliseconds = {name: [1000 * seconds for seconds in result] for name, result in results.items()}
+    control = stats.compare("control", milliseconds["plain"], milliseconds["control"])
+    execution = stats.compare(f"execution of {given.application}", milliseconds["plain"], milliseconds["execution"])
+    print(control.text("ms"))
+    print(execution.text("ms", control))
     return 1 if execution.low > 1.1 else 0
 
 
