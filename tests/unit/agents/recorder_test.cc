@@ -45,6 +45,14 @@ class RecorderTest : public ::testing::Test {
     event.stack_text = "F users.py:31 get_bookings\nF app.py:2 main";
     return event;
   }
+  // Of an RPC that the test causes by itself.
+  static RpcFinalized finalization(uint64_t rpc_id, const Hash128& signature, uint32_t count = 1) {
+    RpcFinalized event;
+    event.rpc = rpc_id;
+    event.signature = signature;
+    event.index = extend_path({}, signature, count, kIndexAll);
+    return event;
+  }
   void finish(const EventSource& source, uint64_t rpc_id, bool injected = false) {
     RpcFinished event;
     event.rpc = rpc_id;
@@ -186,11 +194,8 @@ TEST_F(RecorderTest, EveryIndexThatContainsAPreliminaryOneIsRewritten) {
   emit(kMovies, EventType::kRpcIssued, inner);  // whatever ring is read first
   emit(kUsers, EventType::kRpcIssued, middle);
   emit(kTest, EventType::kRpcIssued, outer);
-  RpcFinalized finalized;
-  finalized.rpc = outer.rpc;
+  RpcFinalized finalized = finalization(outer.rpc, key(71));
   finalized.payload = key(70);
-  finalized.signature = key(71);
-  finalized.index = extend_path({}, key(71), 1, kIndexAll);
   emit(kTest, EventType::kRpcFinalized, finalized);
 
   const ExecutionRecord record = recorder_.end(1);
@@ -221,11 +226,7 @@ TEST_F(RecorderTest, AStreamIsCountedAmongThoseOfItsFinalSignature) {
       stream.count = n;
       stream.index = extend_path({}, stream.signature, n, kIndexAll);
       emit(kTest, EventType::kRpcIssued, stream);
-      RpcFinalized finalized;
-      finalized.rpc = stream.rpc;
-      finalized.signature = signatures[n - 1];
-      finalized.index = extend_path({}, finalized.signature, n, kIndexAll);
-      emit(kTest, EventType::kRpcFinalized, finalized);
+      emit(kTest, EventType::kRpcFinalized, finalization(stream.rpc, signatures[n - 1], n));
     }
     std::vector<std::pair<uint32_t, Hash128>> seen;
     for (const RpcRecord& one : recorder_.end(1).rpcs) seen.emplace_back(one.count, one.index);
@@ -244,10 +245,7 @@ TEST_F(RecorderTest, APlannedFaultUnderARewrittenIndexIsPlannedUnderItsWireIndex
   RpcIssued outer = rpc(id(kTest, 1), 0, {}, 5, "users", "/upload");
   outer.flags = kRpcPreliminary;
   const RpcIssued inner = rpc(id(kUsers, 1), outer.rpc, outer.index, 6, "movies", "/m");
-  RpcFinalized finalized;
-  finalized.rpc = outer.rpc;
-  finalized.signature = key(71);
-  finalized.index = extend_path({}, key(71), 1, kIndexAll);
+  const RpcFinalized finalized = finalization(outer.rpc, key(71));
   begin(1);
   emit(kTest, EventType::kRpcIssued, outer);
   emit(kUsers, EventType::kRpcIssued, inner);
@@ -283,10 +281,7 @@ TEST_F(RecorderTest, AStreamFaultedBeforeItsFirstMessageSaidWhatItsIndexMeans) {
   RpcBody body;
   body.rpc = stream.rpc;
   body.body = "first";
-  RpcFinalized finalized;
-  finalized.rpc = stream.rpc;
-  finalized.signature = key(71);
-  finalized.index = extend_path({}, key(71), 1, kIndexAll);
+  const RpcFinalized finalized = finalization(stream.rpc, key(71));
   begin(1);
   emit(kTest, EventType::kRpcIssued, stream);
   emit(kTest, EventType::kRpcBody, body);
@@ -313,10 +308,7 @@ TEST_F(RecorderTest, TwoStreamsThatShareAPreliminaryIndexAreNeverGuessed) {
     RpcIssued stream = rpc(id(kTest, n), 0, {}, 5, "users", "/upload");
     stream.flags = kRpcPreliminary;
     emit(kTest, EventType::kRpcIssued, stream);
-    RpcFinalized finalized;
-    finalized.rpc = stream.rpc;
-    finalized.signature = key(70 + n);
-    finalized.index = extend_path({}, key(70 + n), 1, kIndexAll);
+    const RpcFinalized finalized = finalization(stream.rpc, key(70 + n));
     finals.push_back(finalized.index);
     emit(kTest, EventType::kRpcFinalized, finalized);
   }

@@ -10,12 +10,10 @@
 #include "tests/unit/agents/fake_agent.h"
 #include "tests/unit/agents/tcp_pair.h"
 #include "tests/unit/relay/peers.h"
+#include "tests/unit/relay/requests.h"
 
 namespace filibuster::test {
 namespace {
-
-const FieldList kGet = {
-    {":method", "GET"}, {":scheme", "http"}, {":path", "/a"}, {":authority", "cart:80"}};
 
 // A session on a socket.
 struct SocketEnd {

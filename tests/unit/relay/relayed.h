@@ -57,6 +57,13 @@ class Relayed final : public RelayHost {
     before_hand_off();
     hand_off();
   }
+  // With a request that is older than the relay and still open.
+  void start_with_open(const FieldList& fields) {
+    before_hand_off([&] { client.request(fields); });
+    state.last_request = 1;
+    state.open_requests = 1;
+    hand_off();
+  }
 
   // The next request of the client has this fault.
   int32_t faulted(const FieldList& fields, const FaultSpec& fault, uint32_t flags = 0) {

@@ -4,18 +4,13 @@
 #include "core/grpc/message_reader.h"
 #include "daemon/relay/relay.h"
 #include "tests/unit/relay/relayed.h"
+#include "tests/unit/relay/requests.h"
 
 namespace filibuster {
 namespace {
 
 using http2::ErrorCode;
 
-const FieldList kCall = {{":method", "POST"},
-                         {":scheme", "http"},
-                         {":path", "/shop.Cart/Get"},
-                         {":authority", "cart:80"},
-                         {"content-type", "application/grpc"},
-                         {"te", "trailers"}};
 const FieldList kHead = {{":status", "200"}, {"content-type", "application/grpc"}, {"x-same", "s"}};
 const FieldList kTrailers = {{"grpc-status", "0"}, {"x-of", "trailers"}};
 
@@ -28,10 +23,6 @@ std::string message(std::string_view text) {
 // The server answers every call with these messages.
 void answer_with(Relayed& r, const std::string& data) {
   r.answer = [&r, data](int32_t id) { r.server.respond(id, kHead, data, kTrailers); };
-}
-
-uint32_t number(ErrorCode code) {
-  return static_cast<uint32_t>(code);
 }
 
 TEST(StreamFaults, AResetHasItsCodeAndNeverReachesTheServer) {
