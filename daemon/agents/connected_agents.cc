@@ -1,0 +1,246 @@
+#include "daemon/agents/connected_agents.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+namespace filibuster {
+namespace {
+
+constexpr size_t kMaxAgents = 4096;
+constexpr size_t kMaxEnded = 256;  // remembered for the report
+constexpr int kMessagesPerTurn = 64;
+constexpr uint64_t kListener = 0;  // its number; agents count from 1
+
+std::string executable_of(pid_t pid) {
+  char path[PATH_MAX];
+  const ssize_t size =
+      ::readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), path, sizeof path);
+  return size > 0 ? printable({path, static_cast<size_t>(size)}) : "unknown program";
+}
+
+}  // namespace
+
+bool ConnectedAgents::start() {
+  return watch(hub_.listener, kListener, EPOLLIN, EPOLL_CTL_ADD);
+}
+
+bool ConnectedAgents::watch(int fd, uint64_t number, uint32_t events, int operation) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = hub_.tag | number;
+  return ::epoll_ctl(hub_.epoll_fd, operation, fd, &event) == 0;
+}
+
+void ConnectedAgents::ready(uint64_t number) {
+  if (number == kListener) {
+    accept();
+  } else {
+    read(static_cast<uint32_t>(number));
+  }
+}
+
+void ConnectedAgents::resume_accepting() {
+  if (!accepting_) accepting_ = watch(hub_.listener, kListener, EPOLLIN, EPOLL_CTL_MOD);
+}
+
+void ConnectedAgents::accept() {
+  for (int i = 0; i < kMessagesPerTurn; ++i) {
+    UniqueFd socket(::accept4(hub_.listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.valid()) {
+      if (errno == EMFILE || errno == ENFILE) {
+        // Asking again at once would spin: the next turn does.
+        hub_.recorder->note("no descriptor left for a new agent; raise the limit (ulimit -n)");
+        accepting_ = !watch(hub_.listener, kListener, 0, EPOLL_CTL_MOD);
+      }
+      return;
+    }
+    Peer peer;
+    if (!peer_of(socket.get(), &peer) || peer.uid != ::geteuid()) continue;
+    if (agents_.size() >= kMaxAgents) {
+      hub_.recorder->note("more than " + std::to_string(kMaxAgents) + " processes: pid " +
+                          std::to_string(peer.pid) + " is not interposed");
+      continue;
+    }
+    const uint32_t id = next_agent_++;
+    if (!watch(socket.get(), id, EPOLLIN | EPOLLRDHUP, EPOLL_CTL_ADD)) continue;
+    Agent& agent = agents_[id];
+    agent.socket = std::move(socket);
+    agent.record.agent = id;
+    agent.record.pid = static_cast<uint32_t>(peer.pid);
+  }
+}
+
+void ConnectedAgents::read(uint32_t id) {
+  for (int i = 0; i < kMessagesPerTurn; ++i) {
+    const auto place = agents_.find(id);
+    if (place == agents_.end()) return;
+    Agent& agent = place->second;
+    Message message = receive_message(agent.socket.get());
+    if (message.state == Message::State::kNone) return;
+    if (message.state == Message::State::kEnd) {
+      end(id);
+      return;
+    }
+    switch (agent.state) {
+      case Agent::State::kConnected:
+        if (!greet(id, &agent, message)) {
+          agents_.erase(place);
+          return;
+        }
+        break;
+      case Agent::State::kRegistered:
+        if (!hub_.host->take_hand_off(agent.source, &message)) {
+          drop(&agent, "sent a message that makes no sense");
+        }
+        break;
+      case Agent::State::kDropped:
+        break;  // read away, until its end
+    }
+  }
+}
+
+bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
+  const Greeting greeting = read_greeting(message, hub_.lane_number);
+  const auto pid = static_cast<pid_t>(agent->record.pid);
+  const std::string who = "pid " + std::to_string(pid) + " (" + executable_of(pid) + ")";
+  if (!greeting.is_hello) {
+    hub_.recorder->note(who + " sent something else than a Hello: not interposed");
+    return false;
+  }
+  Welcome welcome;
+  welcome.generation = hub_.pages->generation();
+  welcome.refused = static_cast<uint32_t>(greeting.refusal);
+  if (greeting.refusal != Refusal::kNone) {
+    send_welcome(agent->socket.get(), welcome, -1, -1);
+    hub_.recorder->note(
+        greeting.refusal == Refusal::kVersion
+            ? who + " has an agent of protocol " + std::to_string(greeting.hello.major) + "." +
+                  std::to_string(greeting.hello.minor) + ", this is " +
+                  std::to_string(kProtocolMajor) + "." + std::to_string(kProtocolMinor) +
+                  ": not interposed; use the library of this release"
+            : who + " belongs to lane " + std::to_string(greeting.hello.lane) + ", this is lane " +
+                  std::to_string(hub_.lane_number) + ": not interposed");
+    return false;
+  }
+  Result<RingReader> ring = RingReader::create();
+  if (!ring) {
+    hub_.recorder->note(who + " is not interposed: " + ring.error().message);
+    return false;
+  }
+  agent->ring = std::move(ring).value();
+  welcome.agent = id;
+  if (!send_welcome(agent->socket.get(), welcome, hub_.lane->descriptor(),
+                    agent->ring->descriptor())) {
+    return false;
+  }
+  agent->ring->close_descriptor();
+  agent->state = Agent::State::kRegistered;
+  agent->record.start_time = greeting.hello.start_time;
+  agent->record.service = greeting.service;
+  agent->record.executable = greeting.executable;
+  agent->record.notes = greeting.notes;
+  agent->source = {id, agent->record.pid, greeting.service};
+  return true;
+}
+
+void ConnectedAgents::drop(Agent* agent, const std::string& why) {
+  if (agent->state == Agent::State::kDropped) return;
+  agent->state = Agent::State::kDropped;
+  hub_.recorder->note(agent->source.name() + ": its agent " + why +
+                      "; not read any more, its executions are incomplete");
+  hub_.recorder->lost(1);
+  hub_.recorder->agent_ended(agent->source, clock_ns());
+}
+
+void ConnectedAgents::end(uint32_t id) {
+  const auto place = agents_.find(id);
+  Agent& agent = place->second;
+  if (agent.state == Agent::State::kRegistered) {
+    // All that it published is read; what it was writing when it died is lost.
+    Drained last;
+    do {
+      last = drain(&agent);
+    } while (last.events > 0 && agent.state == Agent::State::kRegistered);
+    if (last.pending) {
+      hub_.recorder->note(agent.source.name() + ": process ended while it wrote an event");
+      hub_.recorder->lost(1);
+    }
+    hub_.recorder->agent_ended(agent.source, clock_ns());
+  }
+  hub_.host->agent_ended(id);
+  if (agent.state != Agent::State::kConnected) {
+    agent.record.alive = false;
+    ended_.push_back(std::move(agent.record));
+    if (ended_.size() > kMaxEnded) ended_.pop_front();
+  }
+  agents_.erase(place);
+}
+
+ConnectedAgents::Drained ConnectedAgents::drain(Agent* agent) {
+  Drained out;
+  bool sound = true;
+  const RingReader::State state = agent->ring->drain(
+      [&](const EventHead& head, std::span<const uint8_t> payload) {
+        if (head.type == static_cast<uint16_t>(EventType::kListen)) listens(*agent, payload);
+        sound = hub_.recorder->event(agent->source, head, payload) && sound;
+      },
+      &out.events);
+  hub_.recorder->lost(agent->ring->take_dropped());
+  out.pending = state == RingReader::State::kPending;
+  if (state == RingReader::State::kCorrupt) {
+    drop(agent, "has a ring that makes no sense");
+  } else if (!sound) {
+    drop(agent, "sent an event that makes no sense");
+  }
+  return out;
+}
+
+ConnectedAgents::Drained ConnectedAgents::drain() {
+  Drained out;
+  for (auto& [id, agent] : agents_) {
+    if (agent.state != Agent::State::kRegistered) continue;
+    const Drained one = drain(&agent);
+    out.events += one.events;
+    out.pending = out.pending || one.pending;
+  }
+  return out;
+}
+
+void ConnectedAgents::listens(const Agent& agent, std::span<const uint8_t> payload) {
+  Listen listen;
+  if (!decode(payload.data(), payload.size(), &listen)) {
+    hub_.recorder->note(agent.source.name() + ": a listening socket could not be understood");
+    return;
+  }
+  hub_.host->listens(agent.source, listen);
+}
+
+void ConnectedAgents::note_dropped() {
+  for (const auto& [id, agent] : agents_) {
+    if (agent.state != Agent::State::kDropped) continue;
+    hub_.recorder->note(agent.source.name() + ": its agent is not read any more");
+    hub_.recorder->lost(1);
+  }
+}
+
+std::vector<AgentRecord> ConnectedAgents::records() const {
+  std::vector<AgentRecord> out(ended_.begin(), ended_.end());
+  for (const auto& [id, agent] : agents_) {
+    if (agent.state != Agent::State::kConnected) out.push_back(agent.record);
+  }
+  return out;
+}
+
+bool ConnectedAgents::has_registered(uint32_t pid) const {
+  return std::any_of(agents_.begin(), agents_.end(), [pid](const auto& row) {
+    return row.second.state == Agent::State::kRegistered && row.second.record.pid == pid;
+  });
+}
+
+}  // namespace filibuster

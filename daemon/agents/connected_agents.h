@@ -1,0 +1,106 @@
+// The agents that are connected to a hub: how they are accepted and greeted, the reading of their
+// messages and rings, their end, and who they were. What they say goes into the recorder, and to
+// the host where it means more than a line of the record. No thread and no lock of its own: every
+// function is called in the hub's lock.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/protocol/events.h"
+#include "daemon/agents/control_pages.h"
+#include "daemon/agents/descriptors.h"
+#include "daemon/agents/execution_record.h"
+#include "daemon/agents/lane.h"
+#include "daemon/agents/recorder.h"
+#include "daemon/agents/registration.h"
+#include "daemon/agents/ring_reader.h"
+
+namespace filibuster {
+
+class ConnectedAgents {
+ public:
+  class Host {
+   public:
+    // The agent's process listens there.
+    virtual void listens(const EventSource& agent, const Listen& listen) = 0;
+    // What comes after the Hello. False: it makes no sense.
+    virtual bool take_hand_off(const EventSource& agent, Message* message) = 0;
+    // Nothing more comes from it. Also of agents that were never registered.
+    virtual void agent_ended(uint32_t agent) = 0;
+
+   protected:
+    ~Host() = default;
+  };
+  // All of the hub, and outlives this.
+  struct Surroundings {
+    int epoll_fd = -1;
+    uint64_t tag = 0;   // epoll data is `tag | number`; `tag` leaves the low 56 bits free
+    int listener = -1;  // of registration.h
+    uint32_t lane_number = 0;
+    const Lane* lane = nullptr;
+    const ControlPages* pages = nullptr;
+    Recorder* recorder = nullptr;
+    Host* host = nullptr;
+  };
+  struct Drained {
+    uint64_t events = 0;
+    bool pending = false;  // a record is being written
+  };
+
+  explicit ConnectedAgents(const Surroundings& hub) : hub_(hub) {}
+  ConnectedAgents(const ConnectedAgents&) = delete;
+  ConnectedAgents& operator=(const ConnectedAgents&) = delete;
+
+  // False: the listener cannot be watched.
+  bool start();
+  // epoll reported something for `number` (without our tag).
+  void ready(uint64_t number);
+  // Accepts again where descriptors had run out; once in each turn of the hub.
+  void resume_accepting();
+  // Reads every ring to its published end.
+  Drained drain();
+  // The execution that began hears nothing of the agents that are not read any more.
+  void note_dropped();
+
+  // Of all that were registered: the last of those that ended, then those that are connected.
+  std::vector<AgentRecord> records() const;
+  bool has_registered(uint32_t pid) const;
+
+ private:
+  struct Agent {
+    enum class State : uint8_t {
+      kConnected,  // has not said Hello yet
+      kRegistered,
+      kDropped,  // misbehaved: not read any more, its executions are incomplete
+    };
+    UniqueFd socket;
+    State state = State::kConnected;
+    AgentRecord record;
+    EventSource source;
+    std::optional<RingReader> ring;
+  };
+
+  bool watch(int fd, uint64_t number, uint32_t events, int operation);
+  void accept();
+  void read(uint32_t id);
+  // False: the connection is to be closed.
+  bool greet(uint32_t id, Agent* agent, const Message& message);
+  void drop(Agent* agent, const std::string& why);
+  void end(uint32_t id);
+  Drained drain(Agent* agent);
+  void listens(const Agent& agent, std::span<const uint8_t> payload);
+
+  const Surroundings hub_;
+  std::map<uint32_t, Agent> agents_;
+  std::deque<AgentRecord> ended_;
+  uint32_t next_agent_ = 1;
+  bool accepting_ = true;
+};
+
+}  // namespace filibuster

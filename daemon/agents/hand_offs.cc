@@ -1,0 +1,102 @@
+#include "daemon/agents/hand_offs.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace filibuster {
+
+HandOffs::HandOffs(int epoll_fd, uint64_t finisher_tag, uint64_t relay_tag, Recorder* recorder,
+                   std::chrono::milliseconds hang_limit)
+    : recorder_(recorder),
+      hang_limit_(hang_limit),
+      finisher_(epoll_fd, finisher_tag,
+                [this](uint32_t execution, uint64_t rpc, const std::string& text) {
+                  report(execution, rpc, text);
+                }),
+      relays_(epoll_fd, relay_tag, this) {}
+
+bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns) {
+  HandOff hand_off;
+  if (!read_hand_off(*message, &hand_off)) return false;
+  UniqueFd held = std::move(message->descriptors[0]);
+  UniqueFd real;
+  if (message->descriptors.size() > 1) real = std::move(message->descriptors[1]);
+  if (hand_off.kind == HandOffKind::kRelay) {
+    RelayState state;
+    std::string_view table;
+    if (!read_relay_state(*message, &state, &table)) {
+      close_with_reset(std::move(held));
+      return false;
+    }
+    relays_.take(state, table, std::move(held), std::move(real));
+    return true;
+  }
+  if (hand_off.execution != recorder_->execution()) {
+    close_with_reset(std::move(held));  // of an execution that is over
+    return true;
+  }
+  std::string answer;
+  if (hand_off.kind == HandOffKind::kDrainThenAnswer) {
+    const FaultSpec* fault = recorder_->planned_fault(hand_off.plan_entry);
+    if (fault == nullptr || fault->kind != FaultKind::kStatus) {
+      close_with_reset(std::move(held));
+      recorder_->note(agent.name() + ": handed off a fault that has no answer in the plan");
+      recorder_->lost(1);
+      return true;
+    }
+    answer = render_http_response(*fault, hand_off.head_request != 0);
+  }
+  finisher_.take(hand_off, std::move(held), std::move(real), std::move(answer), hang_limit_ns(),
+                 now_ns);
+  return true;
+}
+
+void HandOffs::expire(uint64_t now_ns) {
+  finisher_.expire(now_ns);
+  relays_.expire(now_ns);
+}
+
+uint64_t HandOffs::next_deadline_ns() const {
+  const uint64_t first = finisher_.next_deadline_ns();
+  const uint64_t second = relays_.next_deadline_ns();
+  return first == 0 || second == 0 ? std::max(first, second) : std::min(first, second);
+}
+
+void HandOffs::end_execution(uint32_t execution) {
+  finisher_.reset_all(execution);
+  relays_.end_execution(execution);
+}
+
+size_t HandOffs::retire(uint64_t now_ns) {
+  relays_.retire(now_ns);
+  return relays_.size();
+}
+
+const FaultSpec* HandOffs::fault_of(const StreamOrder& order) {
+  if (order.execution != recorder_->execution()) return nullptr;  // of an execution that is over
+  const FaultSpec* fault = recorder_->planned_fault(order.plan_entry);
+  if (fault == nullptr) {
+    note("a fault was ordered on an HTTP/2 stream that is not in the plan", true);
+  }
+  return fault;
+}
+
+uint64_t HandOffs::hang_limit_ns() const {
+  return static_cast<uint64_t>(std::chrono::nanoseconds(hang_limit_).count());
+}
+
+void HandOffs::report(uint32_t execution, uint64_t rpc, const std::string& text) {
+  recorder_->fault_detail(execution, rpc, text);
+}
+
+void HandOffs::unmet(const StreamOrder& order, const std::string& why) {
+  recorder_->unmet(order.execution, order.rpc, order.plan_entry, why);
+}
+
+void HandOffs::note(const std::string& text, bool harmed) {
+  recorder_->note(text);
+  if (harmed) recorder_->lost(1);
+}
+
+}  // namespace filibuster

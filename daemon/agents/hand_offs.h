@@ -1,0 +1,55 @@
+// Takes the connections that agents hand off when a fault fires: the finisher gets those that are
+// to end, the relays those on which other streams go on, both with what the plan says of the fault.
+// What they have to say goes into the recorder. The caller serialises the calls (the hub: by its
+// lock).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "daemon/agents/finisher.h"
+#include "daemon/agents/recorder.h"
+#include "daemon/agents/registration.h"
+#include "daemon/relay/relays.h"
+
+namespace filibuster {
+
+class HandOffs final : RelayHost {
+ public:
+  // Watched descriptors carry one of the tags as epoll data, and a number in the low 56 bits.
+  // `recorder` outlives this.
+  HandOffs(int epoll_fd, uint64_t finisher_tag, uint64_t relay_tag, Recorder* recorder,
+           std::chrono::milliseconds hang_limit);
+
+  void set_hang_limit(std::chrono::milliseconds limit) { hang_limit_ = limit; }
+
+  // Takes the message's descriptors over. False: it is not a hand-off, or makes no sense.
+  bool take(const EventSource& agent, Message* message, uint64_t now_ns);
+  // epoll reported something for `number` (without the tag).
+  void finisher_ready(uint64_t number, uint32_t events) { finisher_.ready(number, events); }
+  void relay_ready(uint64_t number, uint64_t now_ns) { relays_.ready(number, now_ns); }
+  void expire(uint64_t now_ns);
+  // CLOCK_MONOTONIC of the next limit; 0: none.
+  uint64_t next_deadline_ns() const;
+  // Connections of this execution are reset; what is left of its faults in relayed ones ends.
+  void end_execution(uint32_t execution);
+
+  // The last act, of relayed connections: no new streams. How many of them are still there.
+  size_t retire(uint64_t now_ns);
+  void expire_relays(uint64_t now_ns) { relays_.expire(now_ns); }
+
+ private:
+  const FaultSpec* fault_of(const StreamOrder& order) override;
+  uint64_t hang_limit_ns() const override;
+  void report(uint32_t execution, uint64_t rpc, const std::string& text) override;
+  void unmet(const StreamOrder& order, const std::string& why) override;
+  void note(const std::string& text, bool harmed) override;
+
+  Recorder* const recorder_;
+  std::chrono::milliseconds hang_limit_;
+  Finisher finisher_;
+  Relays relays_;
+};
+
+}  // namespace filibuster
