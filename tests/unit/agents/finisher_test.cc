@@ -84,6 +84,7 @@ TEST_F(HandOffTest, ASilenceEndsWithAResetAtTheHangLimit) {
 }
 
 TEST_F(HandOffTest, TheEndOfTheExecutionResetsASilence) {
+  hub_->set_hang_limit(std::chrono::minutes(5));  // does not end it
   hand_off(HandOffKind::kSilence);
   EXPECT_TRUE(is_silent(app_.one.get()));
   // The hand-off may be on its way still: then it is of an execution that is over, and reset too.
