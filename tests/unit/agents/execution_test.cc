@@ -146,6 +146,23 @@ TEST_F(Execution, ANameFoundAfterTheFreezeIsReported) {
   EXPECT_FALSE(hub_->end_execution().names_changed);
 }
 
+TEST_F(Execution, AddressesOfAnEndedProcessMakeRoom) {
+  FakeAgent first(hub_->address(), "users");
+  FakeAgent second(hub_->address(), "movies");
+  for (uint32_t i = 0; i < kMaxTargets; ++i) {
+    first.listen(static_cast<uint16_t>(1000 + i), "users");
+  }
+  hub_->freeze_names();  // reads the rings
+  const uint32_t id = first.welcome().agent;
+  first.leave();
+  ASSERT_TRUE(agent_ended(id));
+  ASSERT_TRUE(hub_->begin_execution(1, {}).ok());
+  second.listen(5000, "movies");
+  const ExecutionRecord record = hub_->end_execution();
+  EXPECT_TRUE(record.names_changed);
+  EXPECT_FALSE(any_contains(record.notes, "table of services is full"));
+}
+
 TEST_F(Execution, EventsOfTwoProcessesBecomeOneRecord) {
   FakeAgent test(hub_->address(), "test");
   FakeAgent users(hub_->address(), "users");
