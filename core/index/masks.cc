@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/grpc/name.h"
 #include "core/text/glob.h"
 
 namespace filibuster {
@@ -33,7 +34,7 @@ bool path_matches(std::string_view pattern, std::string_view path) {
 }
 
 void select_masks(const MaskTable& table, std::string_view caller, std::string_view service,
-                  std::string_view method, std::string_view path, RequestMasks* out) {
+                  std::string_view method, std::string_view path, bool grpc, RequestMasks* out) {
   out->path_segments = 0;
   out->count = 0;
   out->too_many = false;
@@ -49,7 +50,12 @@ void select_masks(const MaskTable& table, std::string_view caller, std::string_v
       continue;
     }
     const size_t size = std::min<size_t>(rule.pattern_size, kMaxMaskPattern);
-    if (size != 0 && !path_matches({rule.pattern, size}, path)) continue;
+    const std::string_view pattern(rule.pattern, size);
+    if ((rule.flags & kMaskGrpc) != 0) {
+      if (!grpc || !grpc::name_matches(pattern, path)) continue;
+    } else if (size != 0 && !path_matches(pattern, path)) {
+      continue;
+    }
     out->path_segments |= rule.path_segments;
     out->stack = out->stack || (rule.flags & kMaskStack) != 0;
     const uint32_t first = std::min<uint32_t>(rule.first_field, kMaxMaskFields);

@@ -55,7 +55,10 @@ struct MaskField {
 };
 static_assert(sizeof(MaskField) == 8 + 8 * kMaxMaskDepth);
 
-enum MaskFlags : uint16_t { kMaskStack = 1 };  // the call stack takes no part
+enum MaskFlags : uint16_t {
+  kMaskStack = 1,  // the call stack takes no part
+  kMaskGrpc = 2,   // gRPC calls only; `pattern` is a name (core/grpc/name.h), not a path
+};
 
 struct MaskRule {
   uint64_t caller, service, method;  // name_hash, or kAnyName
@@ -63,7 +66,7 @@ struct MaskRule {
   uint16_t first_field, field_count;
   uint16_t pattern_size;  // 0: any path
   uint16_t flags;         // MaskFlags
-  char pattern[kMaxMaskPattern];  // see path_matches
+  char pattern[kMaxMaskPattern];  // see path_matches, kMaskGrpc
 };
 
 struct MaskTable {
@@ -110,8 +113,9 @@ struct RequestMasks {
     return false;
   }
 };
-// `path`: of the origin form, without the query (execution_index.h request_path).
+// `path`: of the origin form, without the query (execution_index.h request_path). `grpc`: it is a
+// gRPC call.
 void select_masks(const MaskTable& table, std::string_view caller, std::string_view service,
-                  std::string_view method, std::string_view path, RequestMasks* out);
+                  std::string_view method, std::string_view path, bool grpc, RequestMasks* out);
 
 }  // namespace filibuster

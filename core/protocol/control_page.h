@@ -15,7 +15,7 @@ namespace filibuster {
 
 inline constexpr uint64_t kControlMagic = 0x4c52544342494c46ull;  // "FLIBCTRL"
 inline constexpr uint16_t kProtocolMajor = 4;
-inline constexpr uint16_t kProtocolMinor = 0;
+inline constexpr uint16_t kProtocolMinor = 1;
 inline constexpr char kUserControlDirPrefix[] = "/dev/shm/filibuster-";  // + uid
 
 struct ControlPage {

@@ -3,22 +3,7 @@
 namespace filibuster {
 
 bool glob_match(std::string_view pattern, std::string_view text) {
-  size_t p = 0, t = 0, star = std::string_view::npos, retry = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      retry = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p, ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++retry;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
+  return glob_match(pattern, text.size(), [&](size_t i) { return text[i]; });
 }
 
 }  // namespace filibuster

@@ -75,6 +75,7 @@ struct FaultRule {
 // identity. `on`: absent members match anything; path segment by segment (masks.h path_matches).
 struct NondeterminismRule {
   std::string caller, service, method, path;
+  std::string grpc;                            // as in FaultRule; then without `path`
   std::vector<uint32_t> path_segments;         // from 1
   std::vector<std::string> query, form;        // names
   std::vector<std::string> json, response;     // JSON pointers; '*' is any name or element

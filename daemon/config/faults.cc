@@ -2,7 +2,6 @@
 #include <cctype>
 
 #include "core/text/base64.h"
-#include "daemon/config/grpc_name.h"
 #include "daemon/config/sections.h"
 
 namespace filibuster::config {
@@ -267,26 +266,15 @@ void read_match(Reader& reader, const SourceNode& node, FaultRule* out) {
   out->*member = *text;
 }
 
-void read_grpc_name(Reader& reader, const SourceNode& node, FaultRule* out) {
-  const auto text = reader.text(node, "'grpc'");
-  if (!text) return;
-  const std::string problem = grpc_name_problem(*text);
-  if (!problem.empty()) {
-    reader.error(node.offset,
-                 "'grpc': " + problem +
-                     "; expected package.Service/Method or package.Service, as in "
-                     "\"shop.CartService/GetCart\" ('*' and '?' match)");
-    return;
-  }
-  out->grpc = *text;
-}
-
 constexpr Key<FaultRule> kOnKeys[] = {
     {"service", false, read_match<&FaultRule::service>},
     {"method", false, read_match<&FaultRule::method>},
     {"path", false, read_match<&FaultRule::path>},
     {"caller", false, read_match<&FaultRule::caller>},
-    {"grpc", false, read_grpc_name},
+    {"grpc", false,
+     [](Reader& reader, const SourceNode& node, FaultRule* out) {
+       read_grpc_name(reader, node, &out->grpc);
+     }},
 };
 
 constexpr Key<FaultRule> kRuleKeys[] = {

@@ -55,6 +55,13 @@ constexpr Key<NondeterminismRule> kOnKeys[] = {
        }
      }},
     {"caller", false, read_match<&NondeterminismRule::caller>},
+    {"grpc", false,
+     [](Reader& reader, const SourceNode& node, NondeterminismRule* out) {
+       read_grpc_name(reader, node, &out->grpc);
+       if (out->grpc.size() > kMaxMaskPattern) {
+         reader.error(node.offset, "'grpc': at most " + std::to_string(kMaxMaskPattern) + " bytes");
+       }
+     }},
 };
 
 // Calls `add` for each text of a list, or for the one text that stands in its place.
@@ -161,6 +168,10 @@ constexpr Key<NondeterminismRule> kRuleKeys[] = {
     {"on", true,
      [](Reader& reader, const SourceNode& node, NondeterminismRule* out) {
        read_object<NondeterminismRule>(reader, node, "'on'", kOnKeys, out);
+       if (out->path.empty() || out->grpc.empty()) return;
+       const auto path = std::find_if(node.children.begin(), node.children.end(),
+                                      [](const SourceNode& child) { return child.key == "path"; });
+       reader.error(path->key_offset, "'grpc' says what the path is already; leave out 'path'");
      }},
     {"mask", true,
      [](Reader& reader, const SourceNode& node, NondeterminismRule* out) {
@@ -228,10 +239,12 @@ Result<std::unique_ptr<MaskTable>> compile_masks(const std::vector<Nondeterminis
     row.caller = hash(rule.caller);
     row.service = hash(rule.service);
     row.method = hash(rule.method);
-    row.pattern_size = static_cast<uint16_t>(std::min(rule.path.size(), kMaxMaskPattern));
-    std::copy_n(rule.path.begin(), row.pattern_size, row.pattern);
+    const std::string& pattern = rule.grpc.empty() ? rule.path : rule.grpc;
+    row.pattern_size = static_cast<uint16_t>(std::min(pattern.size(), kMaxMaskPattern));
+    std::copy_n(pattern.begin(), row.pattern_size, row.pattern);
     for (const uint32_t number : rule.path_segments) row.path_segments |= 1ull << (number - 1);
-    row.flags = rule.stack ? kMaskStack : 0;
+    row.flags =
+        static_cast<uint16_t>((rule.stack ? kMaskStack : 0) | (rule.grpc.empty() ? 0 : kMaskGrpc));
     row.first_field = static_cast<uint16_t>(table->field_count);
     bool fits = true;
     const auto add = [&](MaskPlace place, const std::vector<std::string>& names) {
@@ -260,7 +273,7 @@ Result<std::unique_ptr<MaskTable>> compile_masks(const std::vector<Nondeterminis
       return Error{"'nondeterminism': a rule masks at most " + std::to_string(kMaxRequestMasks) +
                    " fields, all rules at most " + std::to_string(kMaxMaskFields)};
     }
-    if (row.field_count == 0 && row.path_segments == 0 && row.flags == 0) {
+    if (row.field_count == 0 && row.path_segments == 0 && !rule.stack) {
       return Error{
           "'mask' is empty: name what varies (path, query, json, form, message, response or "
           "stack)"};
@@ -282,6 +295,7 @@ std::string to_config_text(const std::vector<NondeterminismRule>& rules) {
     put(&on, "service", rule.service);
     put(&on, "method", rule.method);
     put(&on, "path", rule.path);
+    put(&on, "grpc", rule.grpc);
     put(&mask, "path", rule.path_segments);
     put(&mask, "query", rule.query);
     put(&mask, "json", rule.json);

@@ -28,6 +28,8 @@ void read_environment(Reader& reader, const SourceNode& node, Draft* draft,
                       std::map<std::string, std::string>* out);
 void read_directory(Reader& reader, const SourceNode& node, const Draft& draft, std::string* out);
 void note_port_uses(Reader& reader, const SourceNode& node, Draft* draft);
+// The name of a gRPC method (grpc_name.h) of an `on`.
+void read_grpc_name(Reader& reader, const SourceNode& node, std::string* out);
 // Letters, digits, '.', '_' and '-': names become part of paths, variables and headers.
 bool read_name(Reader& reader, const SourceNode& node, std::string_view what, std::string* out);
 

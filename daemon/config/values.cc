@@ -2,6 +2,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "daemon/config/grpc_name.h"
 #include "daemon/config/sections.h"
 
 namespace filibuster::config {
@@ -96,6 +97,20 @@ bool read_name(Reader& reader, const SourceNode& node, std::string_view what, st
   }
   *out = *text;
   return true;
+}
+
+void read_grpc_name(Reader& reader, const SourceNode& node, std::string* out) {
+  const auto text = reader.text(node, "'grpc'");
+  if (!text) return;
+  const std::string problem = grpc_name_problem(*text);
+  if (!problem.empty()) {
+    reader.error(node.offset,
+                 "'grpc': " + problem +
+                     "; expected package.Service/Method or package.Service, as in "
+                     "\"shop.CartService/GetCart\" ('*' and '?' match)");
+    return;
+  }
+  *out = *text;
 }
 
 }  // namespace filibuster::config

@@ -6,6 +6,7 @@
 
 #include "core/index/execution_index.h"
 #include "daemon/agents/call_name.h"
+#include "daemon/config/grpc_name.h"
 
 namespace filibuster {
 namespace {
@@ -408,7 +409,9 @@ bool rule_applies(const NondeterminismRule& rule, const RpcRecord& rpc) {
   };
   return same(rule.caller, caller_of(rpc)) && same(rule.service, rpc.service) &&
          same(rule.method, rpc.method) &&
-         (rule.path.empty() || path_matches(rule.path, request_path_of(rpc)));
+         (rule.path.empty() || path_matches(rule.path, request_path_of(rpc))) &&
+         (rule.grpc.empty() ||
+          (rpc.is_grpc() && grpc_name_matches(rule.grpc, request_path_of(rpc))));
 }
 
 std::set<uint32_t> masked_segments(const std::vector<NondeterminismRule>& rules,

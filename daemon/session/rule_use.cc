@@ -20,6 +20,7 @@ FaultRule condition_of(const NondeterminismRule& mask) {
   rule.service = mask.service;
   rule.method = mask.method;
   rule.path = mask.path;
+  rule.grpc = mask.grpc;
   rule.line = mask.line;
   return rule;
 }

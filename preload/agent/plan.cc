@@ -82,9 +82,9 @@ size_t copy_blob(const LaneMemory* lane, const PlanEntry& entry, bool head_reque
 }
 
 bool find_masks(const LaneMemory* lane, std::string_view caller, std::string_view service,
-                std::string_view method, std::string_view path, RequestMasks* out) {
+                std::string_view method, std::string_view path, bool grpc, RequestMasks* out) {
   return read_consistently(lane->mask_sequence, [&] {
-    select_masks(lane->masks, caller, service, method, path, out);
+    select_masks(lane->masks, caller, service, method, path, grpc, out);
   });
 }
 

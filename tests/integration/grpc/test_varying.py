@@ -65,6 +65,15 @@ def test_a_mask_that_is_too_broad_is_refused(stubs, project):
     assert "which message field /2 (code) tells apart" in run.errors, run
 
 
+@pytest.mark.parametrize("grpc", ["shop.PricingService/GetPrice", "PricingService"])
+def test_a_rule_names_the_call_as_fault_rules_do(stubs, project, grpc):
+    project.write("filibuster.json", shop(stubs, "--varies", nondeterminism=[{"on": {"grpc": grpc}, "mask": MASK}]))
+    run = project.filibuster("run")
+    explored_whole(run)
+    assert run.test["nondeterminism"]["proposed"] == [], run.test["nondeterminism"]
+    assert {row["effect"] for row in run.test["nondeterminism"]["varied"]} == {"masked"}
+
+
 @pytest.mark.parametrize("mask, said", [
     (["3.1"], "expected a JSON pointer"), (["/trace/id"], "is no path of field numbers such as \"/3/1\""),
     (["/0"], "is no path of field numbers"), (["/*"], "would mask the whole body"), (["/3/*"], "is no path of field numbers"),

@@ -39,6 +39,37 @@ TEST(NondeterminismRules, AreReadAndWrittenTheSame) {
   EXPECT_EQ(to_config_text({}), "[]");
 }
 
+TEST(NondeterminismRules, AGrpcCallIsNamedAsInFaultRules) {
+  const std::string text =
+      "[\n  {\"on\":{\"caller\":\"a\",\"grpc\":\"shop.CartService/Get*\"},"
+      "\"mask\":{\"message\":[\"/3/1\"]}}\n]";
+  const ParsedConfig parsed = parse(text);
+  ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
+  EXPECT_EQ(to_config_text(parsed.config.nondeterminism), text);
+  const auto table = compile_masks(parsed.config.nondeterminism);
+  ASSERT_TRUE(table.ok());
+  RequestMasks masks;
+  const auto masked = [&](const char* path, bool grpc) {
+    select_masks(*table.value(), "a", "cart", "POST", path, grpc, &masks);
+    return masks.any();
+  };
+  EXPECT_TRUE(masked("/shop.CartService/GetCart", true));
+  EXPECT_FALSE(masked("/shop.CartService/PutCart", true));
+  EXPECT_FALSE(masked("/shop.CartService/GetCart", false));
+}
+
+TEST(NondeterminismRules, MistakesInANameOfGrpcHaveAPosition) {
+  const std::string mask = "\"mask\": {\"message\": \"/1\"}}]";
+  EXPECT_NE(error_of(R"([{"on": {"grpc": "shop.S/"}, )" + mask).find("2:36 'grpc': the method"),
+            std::string::npos);
+  EXPECT_EQ(error_of(R"([{"on": {"grpc": "s.S/M", "path": "/s.S/M"}, )" + mask),
+            "2:45 'grpc' says what the path is already; leave out 'path'");
+  EXPECT_EQ(error_of(R"([{"on": {"grpc": "s.)" + std::string(200, 'S') + R"("}, )" + mask),
+            "2:36 'grpc': at most 192 bytes");
+  EXPECT_NE(error_of(R"([{"on": {"grpc": "s.S/M"}, "mask": {}}])").find("'mask' is empty"),
+            std::string::npos);
+}
+
 TEST(NondeterminismRules, OneValueNeedsNoBrackets) {
   const ParsedConfig parsed =
       parse(R"([{"on": {"path": "/o/*"}, "mask": {"path": 2, "json": "/a~1b"}}])");

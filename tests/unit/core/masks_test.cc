@@ -41,9 +41,13 @@ struct TableTest : testing::Test {
     ++row->field_count;
   }
   const RequestMasks& select(const char* caller = "users", const char* service = "orders",
-                             const char* method = "POST", const char* path = "/orders/7") {
-    select_masks(*table, caller, service, method, path, &out);
+                             const char* method = "POST", const char* path = "/orders/7",
+                             bool grpc = false) {
+    select_masks(*table, caller, service, method, path, grpc, &out);
     return out;
+  }
+  bool selects_call(const char* path, bool grpc = true) {
+    return select("users", "cart", "POST", path, grpc).any();
   }
 };
 
@@ -71,6 +75,28 @@ TEST_F(TableTest, WhatIsAbsentMatchesAndAllRulesThatMatchCount) {
   EXPECT_EQ(select("a", "b", "c", "/").count, 1u);
 }
 
+TEST_F(TableTest, ANameOfGrpcIsNoPathAndOnlyForItsCalls) {
+  MaskRule& row = rule("CartService/Get*");
+  row.flags = kMaskGrpc | kMaskStack;
+  EXPECT_TRUE(selects_call("/shop.CartService/GetCart"));
+  EXPECT_TRUE(selects_call("/CartService/GetCart"));
+  EXPECT_FALSE(selects_call("/shop.CartService/GetCart", false)) << "an HTTP request";
+  EXPECT_FALSE(selects_call("/shop.CartService/PutCart"));
+  EXPECT_FALSE(selects_call("/shop.OldCartService/GetCart"));
+  row.caller = name_hash("other");
+  EXPECT_FALSE(selects_call("/shop.CartService/GetCart")) << "the other conditions count, too";
+}
+
+TEST_F(TableTest, ANameOfGrpcMayBeThatOfAServiceOrHaveADot) {
+  rule("shop.CartService").flags = kMaskGrpc | kMaskStack;
+  EXPECT_TRUE(selects_call("/shop.CartService/GetCart"));
+  EXPECT_FALSE(selects_call("/other.CartService/GetCart"));
+  *table = {};
+  rule("shop.Cart*.GetCart").flags = kMaskGrpc | kMaskStack;
+  EXPECT_TRUE(selects_call("/shop.CartService/GetCart"));
+  EXPECT_FALSE(selects_call("/shop.CartService/GetCarts"));
+}
+
 TEST_F(TableTest, MoreFieldsThanFitAreSaid) {
   for (int n = 0; n < 2; ++n) {
     MaskRule& row = rule("");
@@ -83,7 +109,8 @@ TEST_F(TableTest, MoreFieldsThanFitAreSaid) {
 TEST_F(TableTest, ATornTableIsBorne) {
   std::memset(static_cast<void*>(table.get()), 0xff, sizeof *table);
   for (MaskRule& row : table->rules) row.caller = row.service = row.method = kAnyName;
-  for (MaskRule& row : table->rules) row.pattern_size = 0;
+  selects_call("/shop.CartService/GetCart");
+  for (MaskRule& row : table->rules) row.flags = row.pattern_size = 0;
   select();
   for (uint32_t i = 0; i < out.count; ++i) EXPECT_LE(out.fields[i].depth, kMaxMaskDepth);
   for (MaskRule& row : table->rules) row.first_field = 0;

@@ -37,8 +37,10 @@ class Recorded {
     rpc.open = false;
     rpc.outcome = RpcOutcome::kAnswered;
     rpc.status = 200;
+    const bool grpc = body.starts_with('\0');
+    if (grpc) rpc.flags |= kRpcHttp2 | kRpcGrpc;
     RequestMasks masks;
-    select_masks(*table_, caller, "back", method, request_path(method, target), &masks);
+    select_masks(*table_, caller, "back", method, request_path(method, target), grpc, &masks);
     BodyWalker query;
     query.begin_query(&masks, nullptr);
     query.feed(split_target(target).query);
@@ -184,6 +186,27 @@ TEST(Nondeterminism, MasksWhatVariesInMessagesByNumbers) {
   EXPECT_EQ(a.record.rpcs[1].index, b.record.rpcs[1].index);
   EXPECT_NE(a.record.rpcs[1].index, c.record.rpcs[1].index);
   EXPECT_TRUE(find(a, b, found.proposed).unstable.empty());
+}
+
+TEST(Nondeterminism, ARuleNamesAGrpcCallAsFaultRulesDo) {
+  const auto named = rules(R"([{"on": {"grpc": "S/M"}, "mask": {"message": ["/3/1"]}},
+                               {"on": {"grpc": "S/M"}, "mask": {"response": ["/id"]}}])");
+  const auto run = [&](const std::string& id) {
+    Recorded out(named);
+    const uint64_t parent = out.call(0, "test", "GET", "/");
+    out.call(parent, "front", "POST", "/s.S/M", message(id));
+    out.call(parent, "front", "POST", "/s.S/M", "{}", "{\"id\":" + id + "}");  // no gRPC
+    return out;
+  };
+  const Recorded a = run("1"), b = run("2");
+  EXPECT_EQ(a.record.rpcs[1].index, b.record.rpcs[1].index);
+  EXPECT_TRUE(rule_applies(named[0], a.record.rpcs[1]));
+  EXPECT_NE(a.record.rpcs[2].response, b.record.rpcs[2].response);
+  EXPECT_FALSE(rule_applies(named[0], a.record.rpcs[2]));
+  const Nondeterminism found = find(a, b, named);
+  EXPECT_TRUE(found.unstable.empty());
+  ASSERT_EQ(found.proposed.size(), 1u) << "for the request of HTTP";
+  EXPECT_EQ(found.proposed[0].response, std::vector<std::string>{"/id"});
 }
 
 TEST(Nondeterminism, RefusesAMaskOfMessagesThatIsTooBroad) {
