@@ -97,7 +97,16 @@ void read_names(Reader& reader, const SourceNode& node, NondeterminismRule* out)
   });
 }
 
-template <std::vector<std::string> NondeterminismRule::*member>
+// "/3/1": every name is the number of a field.
+bool are_field_numbers(const std::vector<std::string>& names) {
+  return !names.empty() && std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return !name.empty() && name.size() <= 9 && name[0] != '0' &&
+           name.find_first_not_of("0123456789") == std::string::npos;
+  });
+}
+
+// `numbers`: the names are numbers of fields of a message.
+template <std::vector<std::string> NondeterminismRule::*member, bool numbers = false>
 void read_pointers(Reader& reader, const SourceNode& node, NondeterminismRule* out) {
   const std::string what = "'" + node.key + "': ";
   each_text(reader, node, [&](const SourceNode& text) {
@@ -107,6 +116,9 @@ void read_pointers(Reader& reader, const SourceNode& node, NondeterminismRule* o
     if (pointer.empty() || pointer == "/*") {
       reader.error(text.offset, what + "\"" + pointer +
                                     "\" would mask the whole body; name the fields that vary");
+    } else if (numbers && !are_field_numbers(names)) {
+      reader.error(text.offset,
+                   what + "\"" + pointer + "\" is no path of field numbers such as \"/3/1\"");
     } else if (names.empty()) {
       reader.error(text.offset,
                    what + "expected a JSON pointer such as \"/id\" or \"/items/*/id\"");
@@ -114,22 +126,6 @@ void read_pointers(Reader& reader, const SourceNode& node, NondeterminismRule* o
       reader.error(text.offset, what + "at most " + std::to_string(kMaxMaskDepth) + " names deep");
     } else {
       add_once(reader, text, &(out->*member));
-    }
-  });
-}
-
-void read_message_fields(Reader& reader, const SourceNode& node, NondeterminismRule* out) {
-  const size_t before = reader.errors();
-  read_pointers<&NondeterminismRule::message>(reader, node, out);
-  if (reader.errors() != before) return;
-  each_text(reader, node, [&](const SourceNode& text) {
-    for (const std::string& name : pointer_names(text.text)) {
-      const bool number = !name.empty() && name.size() <= 9 && name[0] != '0' &&
-                          name.find_first_not_of("0123456789") == std::string::npos;
-      if (number) continue;
-      reader.error(text.offset,
-                   "'message': \"" + text.text + "\" is no path of field numbers such as \"/3/1\"");
-      return;
     }
   });
 }
@@ -155,7 +151,7 @@ constexpr Key<NondeterminismRule> kMaskKeys[] = {
     {"path", false, read_segments},
     {"query", false, read_names<&NondeterminismRule::query>},
     {"json", false, read_pointers<&NondeterminismRule::json>},
-    {"message", false, read_message_fields},
+    {"message", false, read_pointers<&NondeterminismRule::message, true>},
     {"form", false, read_names<&NondeterminismRule::form>},
     {"response", false, read_pointers<&NondeterminismRule::response>},
     {"stack", false,
@@ -178,6 +174,11 @@ constexpr Key<NondeterminismRule> kRuleKeys[] = {
        read_object<NondeterminismRule>(reader, node, "'mask'", kMaskKeys, out);
      }},
 };
+
+bool masks_nothing(const NondeterminismRule& rule) {
+  return !rule.stack && rule.path_segments.empty() && rule.query.empty() && rule.json.empty() &&
+         rule.message.empty() && rule.form.empty() && rule.response.empty();
+}
 
 // Which segments may vary stands in the path itself.
 std::string wrong_segments(const NondeterminismRule& rule) {
@@ -212,14 +213,22 @@ void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft) {
     const size_t before = reader.errors();
     read_object<NondeterminismRule>(reader, child, "a rule of 'nondeterminism'", kRuleKeys, &rule);
     if (reader.errors() != before) continue;
+    if (masks_nothing(rule)) {
+      reader.error(child.offset,
+                   "'mask' is empty: name what varies (path, query, json, form, message, response "
+                   "or stack)");
+      continue;
+    }
     if (const std::string wrong = wrong_segments(rule); !wrong.empty()) {
       reader.error(child.offset, wrong);
       continue;
     }
-    draft->config.nondeterminism.push_back(std::move(rule));
-    if (const auto table = compile_masks(draft->config.nondeterminism); !table) {
+    auto& rules = draft->config.nondeterminism;
+    rules.push_back(std::move(rule));
+    if (const auto table = compile_masks(rules); !table) {
       reader.error(child.offset, table.error().message);
-      return;
+      if (rules.size() > kMaxMaskRules) return;
+      rules.pop_back();
     }
   }
 }
@@ -272,11 +281,6 @@ Result<std::unique_ptr<MaskTable>> compile_masks(const std::vector<Nondeterminis
     if (!fits) {
       return Error{"'nondeterminism': a rule masks at most " + std::to_string(kMaxRequestMasks) +
                    " fields, all rules at most " + std::to_string(kMaxMaskFields)};
-    }
-    if (row.field_count == 0 && row.path_segments == 0 && !rule.stack) {
-      return Error{
-          "'mask' is empty: name what varies (path, query, json, form, message, response or "
-          "stack)"};
     }
     ++table->rule_count;
   }

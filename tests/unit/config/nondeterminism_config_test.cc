@@ -112,6 +112,22 @@ TEST(NondeterminismRules, MistakesHaveAPosition) {
   EXPECT_NE(error_of(R"({})").find("an array"), std::string::npos);
 }
 
+TEST(NondeterminismRules, AllMistakesAreSaidAtOnceWhereTheyStand) {
+  const ParsedConfig parsed = parse(R"([
+  {"on": {}, "mask": {"message": ["id", "/1", "/trace/2"], "jsn": "/a"}},
+  {"on": {}, "mask": {}},
+  {"on": {}, "mask": {"message": "/0"}},
+  {"on": {"grpc": ""}, "mask": {"query": "ts"}}], "bounds": {"hang_limit": -1})");
+  std::string places;
+  for (const ConfigError& error : parsed.errors) {
+    places += std::to_string(error.line) + ":" + std::to_string(error.column) + " " +
+              error.message.substr(0, error.message.find_first_of(" :;")) + "\n";
+  }
+  EXPECT_EQ(places,
+            "3:35 'message'\n3:47 'message'\n3:60 unknown\n4:3 'mask'\n5:34 'message'\n"
+            "6:19 'grpc'\n6:76 'hang_limit'\n");
+}
+
 TEST(NondeterminismRules, ReferenceExecutionsAreAtLeastOne) {
   const auto bound = [](const std::string& value) {
     return parse_config(R"({"version": 1, "tests": [{"name": "t", "command": "x"}],
