@@ -150,6 +150,8 @@ std::vector<FaultSpec> faults_for(const Config& config, const std::string& calle
                                   const std::string& path, bool grpc = false);
 // Some faults need HTTP/2, or a gRPC call; the others can happen to any RPC.
 bool fault_applies(const FaultSpec& fault, bool http2, bool grpc);
+// For people: `grpc:UNAVAILABLE "no stock"`, `status:503 "slow" (with Retry-After)`.
+std::string describe_fault(const FaultSpec& fault);
 // "RPCs of users to movies GET /movies/*", "gRPC calls to cart shop.CartService/GetCart"
 std::string describe_condition(const FaultRule& rule);
 // The table that agents read. Error: the rules do not fit.

@@ -15,7 +15,7 @@ bool equal_or_absent(const std::string& expected, const std::string& actual) {
 std::string describe(const std::vector<FaultSpec>& faults) {
   if (faults.empty()) return "none";
   std::string text;
-  for (const FaultSpec& fault : faults) text += (text.empty() ? "" : ", ") + to_text(fault);
+  for (const FaultSpec& fault : faults) text += (text.empty() ? "" : ", ") + describe_fault(fault);
   return text;
 }
 
@@ -60,6 +60,23 @@ std::vector<FaultSpec> faults_for(const Config& config, const std::string& calle
   }
   if (test_call || !config.default_faults) return {};
   return grpc ? default_grpc_faults() : default_http_faults();
+}
+
+std::string describe_fault(const FaultSpec& fault) {
+  constexpr size_t kShown = 60;  // bytes of a message or body
+  std::string said = fault.message.empty() ? fault.body : fault.message;
+  if (said.size() > kShown) {
+    size_t end = kShown;
+    while (end > 0 && (static_cast<unsigned char>(said[end]) & 0xC0) == 0x80) --end;  // UTF-8
+    said = said.substr(0, end) + "...";
+  }
+  std::replace_if(
+      said.begin(), said.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  std::string text = to_text(fault);
+  if (!said.empty()) text += " \"" + said + "\"";
+  std::string more = fault.details.empty() ? "" : "details";
+  for (const auto& [name, value] : fault.headers) more += (more.empty() ? "" : ", ") + name;
+  return more.empty() ? text : text + " (with " + more + ")";
 }
 
 std::string describe_condition(const FaultRule& rule) {

@@ -186,7 +186,7 @@ Json row(const TestReport& test) {
            {{"scheduling", test.search_seconds.scheduling},
             {"reduction", test.search_seconds.reduction},
             {"store", test.store_seconds}}},
-          {"fault_configuration", test.fault_configuration},
+          {"fault_configuration", redacted(test.fault_configuration)},
           {"findings", std::move(findings)},
           {"skipped", std::move(skipped)},
           {"dependencies_not_tested", std::move(dependencies)},

@@ -179,7 +179,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     const FaultChoice choice = choose_faults(config, rpc, known);
     if (!choice.left_out.empty()) out.left_out.emplace(describe_rpc(rpc), choice.left_out);
     for (const FaultSpec& fault : choice.not_applicable) {
-      out.not_applicable.emplace(to_text(fault) + " at " + describe_rpc(rpc),
+      out.not_applicable.emplace(describe_fault(fault) + " at " + describe_rpc(rpc),
                                  needs(fault) == FaultNeeds::kHttp2
                                      ? "does not apply: it does not go over HTTP/2"
                                      : "does not apply: it is no gRPC call");

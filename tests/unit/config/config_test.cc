@@ -338,6 +338,14 @@ TEST(FaultRules, AreDescribedAsUsed) {
       {"on": {"grpc": "shop.CartService", "caller": "order"}, "inject": "grpc:INTERNAL"}])"))[0],
             "gRPC calls of order shop.CartService: grpc:INTERNAL");
 
+  EXPECT_EQ(
+      describe_faults(with(R"("faults": [{"inject": [
+      {"grpc": "ABORTED", "message": "no\tstock"}, {"grpc": "ABORTED", "message": "sold out", "details": "CAUS"},
+      "grpc:ABORTED", 503, {"status": 503, "body": ")" + std::string(59, 'x') +
+                           R"(ää", "headers": {"Retry-After": "1", "X-A": "b"}}]}])"))[0],
+      "all RPCs: grpc:ABORTED \"no stock\", grpc:ABORTED \"sold out\" (with details), grpc:ABORTED, "
+      "status:503, status:503 \"" + std::string(59, 'x') + "...\" (with Retry-After, X-A)");
+
   EXPECT_EQ(describe_faults(with("")),
             (Texts{"all HTTP requests: refused, timeout, status:500, status:502, status:503 "
                    "(default set)",
