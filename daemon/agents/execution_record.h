@@ -16,6 +16,8 @@ namespace filibuster {
 
 // Stands in `RpcRecord::fault_detail` when a silence lasted until the hang limit: a finding.
 inline constexpr std::string_view kCallerHasNoTimeout = "caller has no timeout";
+// Of a planned fault that had no effect: begins the reason where its "@3" is beyond the answer.
+inline constexpr std::string_view kAnswerEndedAfter = "the answer ended after ";
 
 // The fields of one body, where the execution reported them (AgentHub::report_fields).
 struct BodyFields {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/agents/execution_record.h"
+
 namespace filibuster {
 
 using http2::ErrorCode;
@@ -160,7 +162,7 @@ std::string ChangedAnswer::unmet() const {
   if (applied_) return {};
   if (garbled_) return "the answer is not made of gRPC messages";
   if (fault_.at_message > 0) {
-    return "the answer ended after " + std::to_string(messages_) +
+    return std::string(kAnswerEndedAfter) + std::to_string(messages_) +
            (messages_ == 1 ? " message" : " messages");
   }
   return is_message_fault(fault_.kind) ? "the answer had no message that it could change"

@@ -232,11 +232,8 @@ void Explorer::finish_report() {
         "their callers make of other answers with that status (--no-reduction does)");
   }
   if (report.damaged_fields > 0) report.notes.push_back(damaged_fields_text(report.damaged_fields));
-  if (report.counts.abandoned > 0) {
-    report.notes.push_back(
-        "executions stayed without a conclusion although they were run twice: does a service keep "
-        "state between executions (a cache, a circuit breaker, rows)? `\"restart\": \"each\"` gives it "
-        "a fresh start, a `before_execution` hook empties its store");
+  for (std::string& advice : advice_on_abandoned(report.counts.abandoned, report.skipped)) {
+    report.notes.push_back(std::move(advice));
   }
   if (!context_.config.reduce) report.notes.push_back("reduction (ESR) was off");
   if (!seconds_.empty()) {

@@ -5,6 +5,8 @@
 namespace filibuster {
 namespace {
 
+constexpr std::string_view kNotMet = "plan not met: ";
+
 // The first of them: a service that calls itself without end leaves thousands open.
 std::string join(const std::vector<std::string>& texts) {
   constexpr size_t kShown = 10;
@@ -60,6 +62,29 @@ bool is_inconclusive(Verdict verdict) {
   return verdict == Verdict::kPlanNotMet || verdict == Verdict::kIncomplete;
 }
 
+std::vector<std::string> advice_on_abandoned(uint64_t abandoned,
+                                             const std::vector<Skipped>& skipped) {
+  const auto beyond =
+      static_cast<uint64_t>(std::count_if(skipped.begin(), skipped.end(), [](const Skipped& row) {
+        return row.reason.starts_with(kNotMet) &&
+               row.reason.find(": " + std::string(kAnswerEndedAfter)) != std::string::npos;
+      }));
+  std::vector<std::string> out;
+  if (beyond > 0) {
+    out.push_back(
+        "faults at a message of the answer (`@3`) that the answer does not have stayed without a "
+        "conclusion: 'not explored' says after how many messages it ended (that of a unary call "
+        "has one); name an earlier message, or only calls whose answers have as many");
+  }
+  if (abandoned > beyond) {
+    out.push_back(
+        "executions stayed without a conclusion although they were run twice: does a service keep "
+        "state between executions (a cache, a circuit breaker, rows)? `\"restart\": \"each\"` gives "
+        "it a fresh start, a `before_execution` hook empties its store");
+  }
+  return out;
+}
+
 Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault>& plan) {
   const ExecutionRecord& record = result.record;
   if (record.lost_events > 0) {
@@ -85,9 +110,11 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
       detail += (detail.empty() ? "" : "; ") + end.name + " " + end.how();
     }
     if (missing.empty()) return {Verdict::kCrashed, detail};
-    return {Verdict::kCrashed, detail + "; plan not met: " + join(missing), false};
+    return {Verdict::kCrashed, detail + "; " + std::string(kNotMet) + join(missing), false};
   }
-  if (!missing.empty()) return {Verdict::kPlanNotMet, "plan not met: " + join(missing), false};
+  if (!missing.empty()) {
+    return {Verdict::kPlanNotMet, std::string(kNotMet) + join(missing), false};
+  }
   if (result.timed_out) {
     return {Verdict::kTestTimeout, "the test did not end within " +
                                        std::to_string(static_cast<int>(result.seconds)) + " s"};

@@ -41,4 +41,8 @@ class KeptConnections {
 // True when nothing may be concluded from the execution (it is repeated once, then abandoned).
 bool is_inconclusive(Verdict verdict);
 
+// What to do about the `abandoned` executions of a report, of which `skipped` has the reasons.
+std::vector<std::string> advice_on_abandoned(uint64_t abandoned,
+                                             const std::vector<Skipped>& skipped);
+
 }  // namespace filibuster
