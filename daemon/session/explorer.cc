@@ -419,7 +419,10 @@ Exploration Explorer::run_once(const std::vector<InjectedFault>& faults) {
     if (!plan) return plan.error();
     auto tried = attempt(plan.value());
     if (!tried) return tried.error();
-    if (faults.empty()) warn_of_services_without_agent(tried->result.record);
+    if (faults.empty()) {
+      warn_of_services_without_agent(tried->result.record);
+      note_calls_without_end(tried->result.record);
+    }
     exploration_.stopped = tried->result.stopped;
     TestReport& report = exploration_.report;
     report.reference = tried->result.record.rpcs;

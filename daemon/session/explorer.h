@@ -76,6 +76,7 @@ class Explorer {
   Result<bool> repeat_reference(size_t count, std::vector<ExecutionResult>* runs);
   Result<bool> settle_nondeterminism(std::vector<ExecutionResult>* runs);
   void warn_of_services_without_agent(const ExecutionRecord& record);
+  void note_calls_without_end(const ExecutionRecord& record);
   Result<bool> take_reference(const ExecutionResult& result);
   Result<void> mask(const std::vector<NondeterminismRule>& rules);
   Result<void> load_masks();
@@ -126,6 +127,7 @@ class Explorer {
   std::map<std::string, NotInterposedRecord> dependencies_;
   KeptConnections kept_connections_;
   bool resumed_ = false;
+  bool calls_without_end_noted_ = false;
   std::string ended_by_hand_;  // a service that nobody but the user can start again
   std::vector<float> seconds_;  // of each execution, for the median
   std::chrono::steady_clock::time_point began_;

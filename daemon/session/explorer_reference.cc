@@ -99,6 +99,7 @@ Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::
     context_.on_record(&result.record);
     add_notes(result);
     context_.hub->freeze_names();
+    note_calls_without_end(result.record);
     if (again) continue;
 
     const std::string what = which + " of test '" + context_.test.name + "' ";
@@ -252,6 +253,15 @@ void Explorer::warn_of_services_without_agent(const ExecutionRecord& record) {
     warn(text);
     notes_.insert(text);
   }
+}
+
+void Explorer::note_calls_without_end(const ExecutionRecord& record) {
+  if (calls_without_end_noted_) return;  // its depth is another one each time
+  const std::string text = calls_without_end(record);
+  if (text.empty()) return;
+  calls_without_end_noted_ = true;
+  notes_.insert(text);
+  warn(text);
 }
 
 Result<bool> Explorer::take_reference(const ExecutionResult& result) {

@@ -1,6 +1,9 @@
 #include "daemon/session/judgement.h"
 
 #include <algorithm>
+#include <unordered_map>
+
+#include "daemon/session/observation.h"
 
 namespace filibuster {
 namespace {
@@ -60,6 +63,37 @@ void KeptConnections::leave_out(ExecutionRecord* record) const {
 
 bool is_inconclusive(Verdict verdict) {
   return verdict == Verdict::kPlanNotMet || verdict == Verdict::kIncomplete;
+}
+
+std::string calls_without_end(const ExecutionRecord& record) {
+  constexpr uint32_t kEndless = 100;   // levels: more than any application means to have
+  constexpr uint32_t kLongestWay = 8;  // RPCs from one call of a call site to its next one below
+  struct Level {
+    const RpcRecord* rpc;
+    uint32_t depth;  // RPCs of this call site on its path
+  };
+  std::unordered_map<uint64_t, Level> levels;
+  Level deepest{nullptr, kEndless};
+  for (const RpcRecord& rpc : record.rpcs) {  // in order of issue: a parent comes before
+    Level level{&rpc, 1};
+    auto above = levels.find(rpc.parent_rpc);
+    for (uint32_t i = 0; i < kLongestWay && above != levels.end(); ++i) {
+      const RpcRecord& other = *above->second.rpc;
+      if (other.caller == rpc.caller && other.service == rpc.service && other.stack == rpc.stack) {
+        level.depth += above->second.depth;
+        break;
+      }
+      above = levels.find(other.parent_rpc);
+    }
+    levels.emplace(rpc.rpc, level);
+    if (level.depth > deepest.depth) deepest = level;
+  }
+  if (deepest.rpc == nullptr) return "";
+  const RpcRecord& rpc = *deepest.rpc;
+  return "service '" + rpc.caller + "' seems to call itself without end" +
+         (rpc.service == rpc.caller ? "" : ", by way of '" + rpc.service + "'") + ": " +
+         describe_rpc(rpc) + " is " + std::to_string(deepest.depth) + " levels deep, at " +
+         (rpc.stack_text.empty() ? "a call site that is not known" : rpc.stack_text.front());
 }
 
 std::vector<std::string> advice_on_abandoned(uint64_t abandoned,

@@ -65,6 +65,17 @@ def test_a_service_that_calls_itself_is_explored(project):
     assert rpcs[inner["parent"]]["path"] == "/" and rpcs[inner["parent"]]["caller"] == "test", run
 
 
+@pytest.mark.parametrize("command", ["run", "trace"])
+def test_a_service_that_calls_itself_without_end_is_named_with_its_call_site(project, command):
+    test = probe(url("front"), expected="200", timeout="5s")
+    project.write("filibuster.json", config([unruly("front", "forever")], [test], **FAULTS,
+                                            bounds={"quiesce_timeout": 0.3}))
+    run = project.filibuster(command)
+    assert run.exit_code == (3 if command == "run" else 1), run
+    (line,) = [line for line in run.errors.splitlines() if "call itself without end" in line]
+    assert "'front'" in line and "front -> front GET /again" in line and "unruly.py:" in line, run
+
+
 def test_an_application_that_never_becomes_quiet_is_said_and_does_not_hang(project):
     """A thread reads an answer that never ends."""
     run = explore(project, [unruly("back", "endless"), unruly("front", "endless", url("back", "/endless"))],

@@ -4,6 +4,7 @@ breaker  calls URL; once that failed it never calls again and answers 503
 patient  waits 0.3 s, calls URL, answers: whoever asks may be gone by then
 later    answers 202 at once, then calls URL
 itself   /: calls itself (/inner), which calls URL
+forever  every request makes another one to itself; each 300th is never answered, so that it comes to rest
 endless  answers 200; a thread then reads an answer of URL that never ends (/endless of another one)
 """
 import http.client
@@ -14,13 +15,13 @@ import time
 import urllib.parse
 
 port, mode, target = int(sys.argv[1]), sys.argv[2], (sys.argv[3:] or [""])[0]
-broken = False
+broken, levels = False, 0
 released = threading.Event()
 
 
 def call(url):
     parts = urllib.parse.urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=None if "/endless" in url else 2)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=None if "/endless" in url or mode == "forever" else 2)
     try:
         connection.request("GET", parts.path)
         response = connection.getresponse()
@@ -37,7 +38,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     wbufsize = -1
 
     def do_GET(self):
-        global broken
+        global broken, levels
         status = 200
         if self.path == "/endless":
             self.send_response(200)
@@ -56,6 +57,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             status = 503 if broken else 200
         elif mode == "itself":
             status = call(f"http://127.0.0.1:{port}/inner")
+        elif mode == "forever":
+            levels += 1
+            if levels % 300 == 0:
+                released.wait()
+            status = call(f"http://127.0.0.1:{port}/again")
         elif mode == "later":
             status = 202
         body = b"done\n"
