@@ -77,9 +77,11 @@ def test_a_service_that_calls_itself_without_end_is_named_with_its_call_site(pro
 
 
 def test_an_application_that_never_becomes_quiet_is_said_and_does_not_hang(project):
-    """A thread reads an answer that never ends."""
+    """A thread reads an answer that never ends; it asks for it after the test was answered."""
+    test = probe(url("front"))
+    test["command"] = test["command"].removeprefix("exec ") + f" && exec {PYTHON} {APPS}/until_seen.py /endless"
     run = explore(project, [unruly("back", "endless"), unruly("front", "endless", url("back", "/endless"))],
-                  probe(url("front")), bounds={"quiesce_timeout": 0.3})
+                  test, bounds={"quiesce_timeout": 0.3})
     assert "passed, but RPCs stayed open" in run.errors and "-> back GET /endless" in run.errors, run
     assert run.exit_code == 3 and run.executed == 1, run
     assert faulted(run) == [("front", "/endless", False)], run

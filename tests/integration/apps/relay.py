@@ -63,9 +63,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         status = fail() if failed > options.tolerate else 200
         body = b'{"failed": %d}\n' % failed
         self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        if options.lingers:
+        if options.lingers:  # only the end of the connection ends the answer
             self.send_header("Connection", "close")
+        else:
+            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
