@@ -12,6 +12,7 @@
 #include "preload/agent/agent.h"
 #include "preload/connection/connection.h"
 #include "preload/connection/request_writer.h"
+#include "preload/inject/registrations.h"
 #include "preload/interpose.h"
 #include "preload/stack/stack.h"
 
@@ -38,6 +39,7 @@ void in_child() {
   resume_captures_after_fork(true);
   g_fork_epoch.fetch_add(1, std::memory_order_relaxed);
   t_holds = 0;
+  forget_registration_changes();
   after_fork_in_child();
 }
 

@@ -14,6 +14,7 @@
 #include "preload/connection/request_writer.h"
 #include "preload/connection/server_side.h"
 #include "preload/inject/inject.h"
+#include "preload/inject/registrations.h"
 #include "preload/interpose.h"
 
 namespace filibuster::preload {
@@ -205,10 +206,16 @@ FILIBUSTER_HOOK(int, pselect,
 
 FILIBUSTER_HOOK(int, epoll_ctl, (int set, int operation, int fd, epoll_event* event)) {
   using namespace filibuster::preload;
-  const int result = REAL(epoll_ctl)(set, operation, fd, event);
-  if (result != 0 || operation == EPOLL_CTL_MOD || nothing_to_do()) return result;
+  if (nothing_to_do()) return REAL(epoll_ctl)(set, operation, fd, event);
   HookScope scope;
-  if (scope.pass_through() || !own_process()) return result;
+  if (scope.pass_through() || !own_process()) return REAL(epoll_ctl)(set, operation, fd, event);
+  int result;
+  {
+    const RegistrationChange change;
+    result = REAL(epoll_ctl)(set, operation, fd, event);
+    scope.keep_errno();
+  }
+  if (result != 0 || operation == EPOLL_CTL_MOD) return result;
   Pinned c = find(fd);
   if (c) c->epoll_set.store(operation == EPOLL_CTL_ADD ? set : -1, std::memory_order_relaxed);
   return result;

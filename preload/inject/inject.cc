@@ -36,6 +36,7 @@ constexpr CopiedOption kCopiedOptions[] = {
 struct Replacement {
   int original = -1;  // a copy of the real connection: one of our descriptors
   Pair pair;
+  RegistrationFreeze freeze;  // until it is replaced or abandoned
   Registrations registrations;
   sockaddr_storage peer, local;
   socklen_t peer_size = 0, local_size = 0;
@@ -45,6 +46,16 @@ void abandon(Replacement* plan) {
   discard_pair(&plan->pair);
   if (plan->original >= 0) release_descriptor(plan->original);
   plan->original = -1;
+  plan->freeze.end();
+}
+
+const char* take_registrations(int fd, Replacement* plan) {
+  if (!plan->freeze.begin()) return "a thread stays in epoll_ctl";
+  if (const char* why = find_registrations(fd, &plan->registrations)) return why;
+  for (int i = 0; i < plan->registrations.alias_count; ++i) {
+    if (claim_replaced(plan->registrations.aliases[i]) == nullptr) return "no table entry for it";
+  }
+  return nullptr;
 }
 
 // nullptr, or why the descriptor cannot be replaced (then nothing has changed).
@@ -57,10 +68,6 @@ const char* prepare(int fd, Replacement* plan) {
   raw::get_option(fd, SOL_SOCKET, SO_TYPE, &type, &size);
   if (type != SOCK_STREAM || (family != AF_INET && family != AF_INET6 && family != AF_UNIX)) {
     return "not a TCP or Unix stream socket";
-  }
-  if (const char* why = find_registrations(fd, &plan->registrations)) return why;
-  for (int i = 0; i < plan->registrations.alias_count; ++i) {
-    if (claim_replaced(plan->registrations.aliases[i]) == nullptr) return "no table entry for it";
   }
   plan->peer_size = plan->local_size = sizeof(sockaddr_storage);
   if (raw::peer_name(fd, reinterpret_cast<sockaddr*>(&plan->peer), &plan->peer_size) < 0) {
@@ -90,6 +97,10 @@ const char* prepare(int fd, Replacement* plan) {
   }
   const int flags = raw::fcntl(fd, F_GETFL);
   if (flags >= 0) raw::fcntl(plan->pair.app, F_SETFL, flags & (O_NONBLOCK | O_ASYNC));
+  if (const char* why = take_registrations(fd, plan)) {
+    abandon(plan);
+    return why;
+  }
   return nullptr;
 }
 
@@ -98,7 +109,8 @@ const char* prepare(int fd, Replacement* plan) {
 // by itself only with the last descriptor, and we hold one. A one-shot registration that has fired
 // and is not armed again comes back armed for errors and hang-ups (epoll_ctl(2) always adds those):
 // only a reset can show it, one event early.
-void replace(const Replacement& plan, uint32_t flags, uint32_t held, uint32_t effect) {
+void replace(Replacement* planned, uint32_t flags, uint32_t held, uint32_t effect) {
+  const Replacement& plan = *planned;
   const Registrations& found = plan.registrations;
   if (found.alias_count > 1) flags |= kEntryShared;
   for (int i = 0; i < found.count; ++i) {
@@ -132,6 +144,7 @@ void replace(const Replacement& plan, uint32_t flags, uint32_t held, uint32_t ef
         raw::epoll_change(found.list[i].set, EPOLL_CTL_ADD, found.list[i].fd, &event);
     if (result < 0 && result != -EEXIST) report_note("an epoll registration was lost in a fault");
   }
+  planned->freeze.end();
 }
 
 bool not_injected(const OutgoingCall& call, const char* why) {
@@ -202,7 +215,7 @@ bool answer_before(Replacement* plan, OutgoingCall* call, bool head_request) {
   }
   raw::shutdown(plan->pair.held, SHUT_WR);
   // Kept readable: a client that is still sending (through stdio, say) must not meet a reset.
-  replace(*plan, kEntrySwallows, keep_held_end(plan->pair.held, true), 0);
+  replace(plan, kEntrySwallows, keep_held_end(plan->pair.held, true), 0);
   close_original(plan);
   finish_with_answer(call, answer, "answered before it was sent");
   return true;
@@ -210,7 +223,7 @@ bool answer_before(Replacement* plan, OutgoingCall* call, bool head_request) {
 
 bool reset_before(Replacement* plan, OutgoingCall* call) {
   reset_app_end(&plan->pair);
-  replace(*plan, 0, 0, 0);
+  replace(plan, 0, 0, 0);
   close_original(plan);
   const bool refused = static_cast<FaultKind>(call->plan.kind) == FaultKind::kRefused;
   finish_with_reset(
@@ -225,7 +238,7 @@ bool silence_before(Replacement* plan, OutgoingCall* call, bool head_request) {
     abandon(plan);
     return not_injected(*call, "no daemon to keep the silence");
   }
-  replace(*plan, kEntrySwallows | kEntrySilent, 0, 0);
+  replace(plan, kEntrySwallows | kEntrySilent, 0, 0);
   close_original(plan);
   report_fault(*call, FaultHow::kInjected, "silent before it was sent");
   return true;
@@ -302,7 +315,7 @@ bool inject_after_effect(int fd, OutgoingCall* call, bool head_request) {
     if (effect >= 0) release_descriptor(effect);
     return not_injected(*call, "no daemon to read the real answer away");
   }
-  replace(plan, flags, 0, effect >= 0 ? keep_held_end(effect, false) : 0);
+  replace(&plan, flags, 0, effect >= 0 ? keep_held_end(effect, false) : 0);
   if (kind == HandOffKind::kDrainThenAnswer) {
     finish_with_answer(call, Answer(call->plan, head_request), "answered after its effect");
   } else if (kind == HandOffKind::kDrainThenReset) {
@@ -321,7 +334,7 @@ const char* convert_to_relay(int fd, const OutgoingCall& call, const RelayState&
     abandon(&plan);
     return "no daemon to relay the connection";
   }
-  replace(plan, 0, 0, 0);
+  replace(&plan, 0, 0, 0);
   return nullptr;
 }
 

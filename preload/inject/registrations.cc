@@ -1,7 +1,9 @@
 #include "preload/inject/registrations.h"
 
 #include <sys/stat.h>
+#include <time.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <string_view>
@@ -13,6 +15,26 @@
 
 namespace filibuster::preload {
 namespace {
+
+// The changes of the application that are under way; kFrozen: a descriptor is being replaced.
+constexpr uint32_t kFrozen = 1u << 31;
+constinit std::atomic<uint32_t> g_changes{0};
+
+// Until `done()`, about a second at most. Most waits are over while it spins or yields.
+template <typename Done>
+bool wait_until(const Done& done) {
+  constexpr int kSpins = 200, kYields = 1000, kSleeps = 1000;
+  for (int i = 0; i < kSpins + kYields + kSleeps; ++i) {
+    if (done()) return true;
+    if (i >= kSpins + kYields) {
+      timespec millisecond = {0, 1'000'000};  // (the kernel writes what is left of it)
+      raw::call(SYS_ppoll, 0, 0, raw::address_of(&millisecond));
+    } else if (i >= kSpins) {
+      raw::call(SYS_sched_yield);
+    }
+  }
+  return false;
+}
 
 // The number after `label` in `line` in the given base; false if it is not there.
 bool field(std::string_view line, std::string_view label, int base, uint64_t* out) {
@@ -107,8 +129,8 @@ class FdinfoReader {
   bool full_ = false;
 };
 
-// Calls `visit(number, name, link target)` for every descriptor of the process but `directory`; what
-// it returns, other than nullptr, ends the walk.
+// Calls `visit(number, name, link target)` for every descriptor of the process but `directory`;
+// what it returns, other than nullptr, ends the walk.
 template <typename Visit>
 const char* for_each_descriptor(int directory, Visit visit) {
   const char* problem = nullptr;
@@ -163,6 +185,37 @@ const char* find_registrations(int fd, Registrations* out) {
   if (info >= 0) raw::close(info);
   raw::close(directory);
   return problem;
+}
+
+RegistrationChange::RegistrationChange() {
+  counted_ = wait_until([] {
+    uint32_t changes = g_changes.load(std::memory_order_relaxed);
+    return (changes & kFrozen) == 0 &&
+           g_changes.compare_exchange_weak(changes, changes + 1, std::memory_order_acquire);
+  });
+}
+
+RegistrationChange::~RegistrationChange() {
+  if (counted_) g_changes.fetch_sub(1, std::memory_order_release);
+}
+
+bool RegistrationFreeze::begin() {
+  const bool alone = wait_until(
+      [] { return (g_changes.fetch_or(kFrozen, std::memory_order_acquire) & kFrozen) == 0; });
+  if (!alone) return false;
+  frozen_ = true;
+  if (wait_until([] { return g_changes.load(std::memory_order_acquire) == kFrozen; })) return true;
+  end();
+  return false;
+}
+
+void RegistrationFreeze::end() {
+  if (frozen_) g_changes.fetch_and(~kFrozen, std::memory_order_release);
+  frozen_ = false;
+}
+
+void forget_registration_changes() {
+  g_changes.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace filibuster::preload

@@ -28,4 +28,38 @@ struct Registrations {
 // nullptr if complete, else why not (a text for the report): then nothing may be replaced.
 const char* find_registrations(int fd, Registrations* out);
 
+// What find_registrations found must hold until the descriptor is replaced: a registration that
+// another thread makes in between would stay with the old socket, and whoever waits in that set
+// would wait for ever. So the epoll_ctl of the application and the replacing of a descriptor
+// exclude each other. (What registers by io_uring or by a raw system call is not kept waiting.)
+
+// Around an epoll_ctl of the application: waits while a descriptor is being replaced. Bounded:
+// after a second it goes on without (the replacing thread may have been stopped).
+class RegistrationChange {
+ public:
+  RegistrationChange();
+  ~RegistrationChange();
+  RegistrationChange(const RegistrationChange&) = delete;
+
+ private:
+  bool counted_;
+};
+
+// From before find_registrations until the descriptor is replaced.
+class RegistrationFreeze {
+ public:
+  RegistrationFreeze() = default;
+  ~RegistrationFreeze() { end(); }
+  RegistrationFreeze(const RegistrationFreeze&) = delete;
+  // Waits for the changes under way, a second at most. False: not frozen.
+  bool begin();
+  void end();
+
+ private:
+  bool frozen_ = false;
+};
+
+// In a forked child: the threads that were in the middle of either are not there.
+void forget_registration_changes();
+
 }  // namespace filibuster::preload

@@ -107,7 +107,9 @@ class Project:
             [str(FILIBUSTER), verb, "--root", str(self.root), *map(str, arguments)],
             cwd=cwd or self.directory, env={**os.environ, **(env or {})}, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
-        return Run(self.root, process)
+        run = Run(self.root, process)
+        print(run)  # pytest shows it, whole, if the test fails
+        return run
 
     def start(self, verb, *arguments, env=None):
         """The same, not waited for; ended with the test."""

@@ -179,6 +179,20 @@ def outlive_the_lease(project, n):
         os.kill(daemon, signal.SIGCONT)
 
 
+def test_a_registration_while_the_connection_is_replaced_is_not_lost(project):
+    """The thread that waits registers the connection while another one writes the request, at ever later moments."""
+    count, step_us = 40, 15
+    project.write("filibuster.json", config(
+        [counting()], [{"name": "caller", "command": f"exec {PROGRAMS}/late_registration ${{port:back}} {count} {step_us} >> seen"}],
+        fault_test_calls=True, default_faults=False, faults=[{"on": {}, "inject": ["reset"]}],
+        bounds={"max_faults": 1, "reference_executions": 1}))
+    run = project.filibuster("run")
+    assert run.exit_code == 0 and run.executed == count + 1, run
+    seen = [line.split() for line in (project.directory / "seen").read_text().splitlines()]
+    faultless = ["200"] * count
+    assert sorted(seen) == sorted([faultless] + [faultless[:i] + ["reset"] + faultless[i + 1:] for i in range(count)])
+
+
 @pytest.mark.parametrize("stalls", [1, 2], ids=["once", "always"])
 @pytest.mark.parametrize("fault,shown", [("status:503", "503"), ("refused", "ConnectionRefusedError")])
 def test_a_fault_does_not_fire_once_the_lease_has_expired(project, fault, shown, stalls):

@@ -3,6 +3,7 @@
 // request a call belongs to.
 //
 //   java Users PORT LEAF_PORT LEAF_URL SERVER [BACKGROUND_MS]
+//     BACKGROUND_MS: how often the process calls by itself; 0: never
 //     SERVER: pool:N (a fixed pool) or inline (no executor at all)
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
@@ -197,8 +198,8 @@ public class Users {
         worker.start();
         leaves.start();
         server.start();
-        if (arguments.length > 4) {
-            int period = Integer.parseInt(arguments[4]);
+        int period = arguments.length > 4 ? Integer.parseInt(arguments[4]) : 0;
+        if (period > 0) {
             later.scheduleAtFixedRate(() -> unchecked("/leaf/background/0"), 0, period, TimeUnit.MILLISECONDS);
             new Timer(true).schedule(new TimerTask() {
                 @Override
