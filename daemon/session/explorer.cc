@@ -436,6 +436,12 @@ Exploration Explorer::run_once(const std::vector<InjectedFault>& faults) {
     execution.verdict = tried->judgement.verdict;
     execution.detail = tried->judgement.detail;
     execution.seconds = tried->result.seconds;
+    // That RPCs were missed makes no test fail where no fault was wanted.
+    const auto& exit = tried->result.exit;
+    if (faults.empty() && is_inconclusive(execution.verdict) && exit && !exit->success()) {
+      execution.verdict = Verdict::kFailed;
+      execution.detail = to_text(*exit) + "; not all of it was seen: " + execution.detail;
+    }
     if (is_failure(execution.verdict)) {
       execution.output = with_service_logs(runner_->output(), tried->result);
       failures_[0] = execution;

@@ -453,6 +453,9 @@ std::string Session::summary(const SessionReport& report) const {
         for (const Finding& finding : test.findings) {
           out += "\nthe test failed: " + finding.first.detail + "\n" + finding.first.output + "\n";
         }
+        for (const Skipped& skipped : test.skipped) {
+          out += "\nno conclusion: " + skipped.reason + "\n";
+        }
         if (const std::string limits = limits_text(test); !limits.empty()) out += "\n" + limits;
       }
       break;
@@ -491,7 +494,8 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const bool failures = linting ? std::any_of(lint_.tests.begin(), lint_.tests.end(), found)
                                 : std::any_of(report.tests.begin(), report.tests.end(), found);
   bool no_conclusion =
-      request_.mode == SessionRequest::Mode::kReplay &&
+      (request_.mode == SessionRequest::Mode::kReplay ||
+       request_.mode == SessionRequest::Mode::kTrace) &&
       std::any_of(report.tests.begin(), report.tests.end(),
                   [](const TestReport& test) { return !test.skipped.empty(); });
   if (request_.mode == SessionRequest::Mode::kRun && !stopped_ && !error) {

@@ -99,3 +99,15 @@ def test_calls_at_once_come_in_any_order_and_every_set_of_failures_is_tried(proj
     assert run.executed == 2 ** number and run.test["counts"]["redundant"] == 0, run
     (finding,) = run.test["findings"]
     assert sorted(fault["path"] for fault in finding["faults"]) == ["/0", f"/{number - 1}"], run
+
+
+def test_a_trace_whose_ports_are_new_each_time_says_so_and_a_failed_test_has_failed(project):
+    """Indexes that hold a port which nobody knew before are not final: no conclusion, but the exit code of the test is one."""
+    passed = project.filibuster("trace", "--", PYTHON, f"{APPS}/own_server.py", "0")
+    assert passed.exit_code == 3, passed
+    assert "no conclusion: a service got its name during the execution" in passed.output, passed
+    assert "GET /own" in passed.output, passed
+
+    failed = project.filibuster("trace", "--", PYTHON, f"{APPS}/own_server.py", "7")
+    assert failed.exit_code == 1, failed
+    assert "the test failed: exit status 7" in failed.output and "GET /own" in failed.output, failed
