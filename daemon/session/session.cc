@@ -1,6 +1,5 @@
 #include "daemon/session/session.h"
 
-#include <fnmatch.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
@@ -11,7 +10,6 @@
 #include <filesystem>
 #include <random>
 
-#include "daemon/config/grpc_name.h"
 #include "daemon/coverage/collector.h"
 #include "daemon/session/lane_ports.h"
 #include "daemon/session/linter.h"
@@ -40,10 +38,6 @@ std::string hexadecimal(uint32_t number) {
   char text[16];
   snprintf(text, sizeof text, "%08x", number);
   return text;
-}
-
-bool matches(const std::string& wanted, const std::string& value) {
-  return wanted.empty() || wanted == value;
 }
 
 // A folder that is gone with the session, where ROOT's own path is too long for a socket or holds
@@ -202,6 +196,7 @@ Result<Session::Injected> Session::injected(const FaultQuery& query) {
     const std::lock_guard lock(mutex_);
     hub = hub_;
     descriptors = descriptors_;
+    if (questions_) questions_->asked(query);
   }
   Injected out;
   if (!hub) return out;
@@ -224,14 +219,8 @@ Result<Session::Injected> Session::injected(const FaultQuery& query) {
     if (!rpc.injected) continue;
     InjectedFault fault = describe_for_report(rpcs, rpc);
     fault.set_fault(rpc.fault);
-    const bool service = matches(query.service, fault.service) ||
-                         (fault.grpc && grpc_service_matches(query.service, fault.path));
-    const bool method = matches(query.method, fault.method) ||
-                        (fault.grpc && grpc_method_matches(query.method, fault.path));
-    const bool grpc =
-        query.grpc.empty() || (fault.grpc && grpc_name_matches(query.grpc, fault.path));
-    if (!service || !method || !grpc || !matches(query.fault, fault.fault)) continue;
-    if (!query.path.empty() && fnmatch(query.path.c_str(), fault.path.c_str(), 0) != 0) continue;
+    if (!asks_of(query, fault.service, fault.method, fault.path, fault.grpc)) continue;
+    if (!query.fault.empty() && query.fault != fault.fault) continue;
     if (!wanted.is_null() && !fault.grpc) continue;
     if (!wanted.is_null()) {
       const auto request = nlohmann::json::parse(rpc.arguments, nullptr, false);
@@ -367,6 +356,10 @@ Result<void> Session::work(SessionReport* report) {
     }
     watch_idle_services(wake_fd_);
     for (const TestConfig& test : request_.tests) {
+      {
+        const std::lock_guard lock(mutex_);
+        questions_.emplace(config);
+      }
       const ExplorerContext context{config,
                                     request_.config_text,
                                     test,
@@ -380,6 +373,7 @@ Result<void> Session::work(SessionReport* report) {
                                       for (std::string& note : descriptors->learn(record))
                                         record->notes.push_back(std::move(note));
                                       const std::lock_guard lock(mutex_);
+                                      questions_->saw(*record);
                                       last_ = *record;
                                     },
                                     descriptors.get(),
@@ -398,6 +392,13 @@ Result<void> Session::work(SessionReport* report) {
         exploration = request_.mode == SessionRequest::Mode::kRun
                           ? explorer.explore()
                           : explorer.run_once(request_.faults);
+      }
+      // Only where every RPC was seen that there is, in this session.
+      if (request_.mode == SessionRequest::Mode::kRun && exploration.report.finished &&
+          !exploration.resumed) {
+        const std::lock_guard lock(mutex_);
+        for (std::string& note : questions_->unmatched())
+          exploration.report.notes.push_back(std::move(note));
       }
       report->tests.push_back(std::move(exploration.report));
       resumed = resumed || exploration.resumed;

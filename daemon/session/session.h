@@ -20,6 +20,7 @@
 #include "daemon/report/representation.h"
 #include "daemon/session/explorer.h"
 #include "daemon/session/ports.h"
+#include "daemon/session/questions.h"
 #include "daemon/session/service_descriptors.h"
 
 namespace filibuster {
@@ -47,13 +48,6 @@ struct DaemonContext {
   uint16_t api_port = 0;
   std::string preload;  // libfilibuster.so; what runs in services besides is in filibuster/ beside it
   std::function<void()> on_client_gone;
-};
-
-// Answer to GET /v1/fault-injected.
-struct FaultQuery {
-  std::string service, method, path, fault;  // empty: anything; path: a glob
-  std::string grpc;       // as in grpc_name.h
-  std::string arguments;  // a JSON object: fields of the request of a gRPC call
 };
 
 class Session {
@@ -121,6 +115,7 @@ class Session {
   std::shared_ptr<AgentHub> hub_;
   ExecutionRecord last_;
   std::shared_ptr<ServiceDescriptors> descriptors_;  // null: there is no lane yet
+  std::optional<Questions> questions_;               // of the running test
 
   std::thread worker_, watcher_;
 };

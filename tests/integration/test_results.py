@@ -326,3 +326,21 @@ def test_faults_on_the_command_line_replace_the_rules_of_a_file(project):
     assert run.test["fault_configuration"][0] == "all RPCs: status:503, reset:after"
     wrong = project.filibuster("run", "--fault", "teapot")
     assert wrong.exit_code == 2 and "--fault teapot" in wrong.errors, wrong
+
+
+def test_questions_that_mean_no_rpc_are_named(project):
+    """A service that the test spells wrong would be answered 'no' for ever."""
+    questions = ["--service back --path '/'", "--service bakc", "--service back --path '/orders/*'", "--service idle",
+                 "--grpc shop.CartService/GetCart"]
+    asking = "".join(f"{FILIBUSTER} was-fault-injected {question} || [ $? = 1 ] || exit 9\n" for question in questions)
+    project.write("test.sh", asking + f"exec {PYTHON} {APPS}/probe.py 200,503 http://127.0.0.1:$PORT_FRONT/\n")
+    made = pair(faults=[{"inject": "503"}])
+    made["services"].append(relay("idle"))
+    made["tests"] = [{"name": "shell", "command": "sh test.sh"}]
+    project.write("filibuster.json", made)
+    run = project.filibuster("run")
+    assert run.exit_code == 0 and run.executed == 2, run
+    named = [re.search(r"\((.*?)\), but no RPC that was seen is meant by that", note) for note in run.test["notes"]]
+    assert sorted(match[1] for match in named if match) == [
+        "gRPC 'shop.CartService/GetCart'", "service 'back', path '/orders/*'", "service 'bakc'"], run
+    assert "service 'bakc'" in run.output, run
