@@ -96,7 +96,9 @@ struct ExecutionRecord {
   std::vector<std::string> notes;       // "users (pid 12): forged header ignored"
   std::vector<std::string> runtime_problems;  // "web: node: not followed under --no-addons: ..."
   std::vector<std::string> not_injected;  // planned faults that did not fire, each with its reason
-  std::vector<std::string> late;        // RPCs whose cause belongs to an older execution
+  std::vector<std::string> late;        // requests of older executions that were received
+  std::vector<std::string> late_calls;  // "front -> back GET /": RPCs whose cause belongs to an
+                                        // execution that was over, or is answered already
   std::vector<std::string> still_open;  // filled when not quiescent
   uint64_t lost_events = 0;
   uint64_t damaged_fields = 0;  // header fields that were not of this session: ignored, overruled

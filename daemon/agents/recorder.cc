@@ -151,11 +151,11 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
   const bool other = !running_ || head.execution != draft_.execution;
   if (other || (event.flags & kRpcLate) != 0) {
     if (!other) late_rpcs_.insert(event.rpc);
-    late(source.name() + " -> " + printable(event.service) + " " +
-         call_name(printable(event.method), printable(event.target),
-                   (event.flags & kRpcGrpc) != 0) +
-         ": its cause belongs to an older execution" +
-         (other ? " (" + std::to_string(head.execution) + ")" : ""));
+    add_text(&draft_.late_calls,
+             source.name() + " -> " + printable(event.service) + " " +
+                 call_name(printable(event.method),
+                           std::string(split_target(printable(event.target)).path),
+                           (event.flags & kRpcGrpc) != 0));
     return;
   }
   Entry* entry = this->entry(source, head, event.rpc);

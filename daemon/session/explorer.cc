@@ -133,6 +133,7 @@ void Explorer::add_notes(const ExecutionResult& result) {
   exploration_.report.damaged_fields += record.damaged_fields;
   for (const std::string& note : record.notes) notes_.insert(note);
   for (const std::string& late : record.late) notes_.insert("late: " + late);
+  late_calls_.insert(record.late_calls.begin(), record.late_calls.end());
   for (const NotInterposedRecord& row : record.not_interposed) {
     const std::string key = row.service + "|" + row.peer + "|" + row.target_service + "|" +
                             row.reason + (row.outgoing ? "|out" : "|in");
@@ -256,7 +257,8 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
   const bool inconclusive = is_inconclusive(execution.verdict);
   if (inconclusive || execution.verdict == Verdict::kNotQuiescent) {
     const Skipped skipped{"execution " + to_line(faults),
-                          inconclusive ? execution.detail : "not quiescent: " + execution.detail};
+                          inconclusive ? execution.detail : "it ran, but did not become quiet in time (bounds.quiesce_timeout): " +
+                              execution.detail};
     row["skipped"] = skipped.what;
     row["reason"] = skipped.reason;
     exploration_.report.skipped.push_back(skipped);

@@ -120,6 +120,7 @@ class Explorer {
   std::map<std::string, Known> findings_;  // by key of the failing fault set
   std::vector<std::set<std::string>> failing_sets_;
   std::map<std::string, std::string> left_out_, not_applicable_;
+  std::set<std::string> late_calls_;  // as in ExecutionRecord
   std::set<std::string> notes_;
   ObservedAnswers observed_;
   std::vector<NondeterminismRule> masks_;  // those that the agents use now

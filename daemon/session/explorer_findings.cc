@@ -214,6 +214,16 @@ void Explorer::finish_report() {
   }
   for (const auto& [what, reason] : not_applicable_) report.skipped.push_back({what, reason});
   for (const auto& [rpc, reason] : left_out_) report.without_cause.push_back(rpc + ": " + reason);
+  for (const std::string& call : late_calls_) {
+    const bool in_time =
+        std::any_of(report.reference.begin(), report.reference.end(),
+                    [&](const RpcRecord& rpc) { return describe_rpc(rpc) == call; });
+    if (in_time) {
+      notes_.insert("late: " + call + ": in some executions made when they were over");
+    } else if (!left_out_.contains(call)) {
+      report.without_cause.push_back(call + ": " + std::string(kLateCall));
+    }
+  }
   report.observed = observed_.all();
   if (observed_.full()) {
     notes_.insert("services answered with errors in more than " +
@@ -230,6 +240,13 @@ void Explorer::finish_report() {
     report.notes.push_back(
         "answers that vary as a whole count by their status alone: the reduction does not see what "
         "their callers make of other answers with that status (--no-reduction does)");
+  }
+  if (std::any_of(report.variations.begin(), report.variations.end(), [](const Variation& v) {
+        return v.what.starts_with("appears in ");
+      })) {
+    report.notes.push_back(
+        "RPCs that come in some executions only: does a service keep state between them (a cache)? "
+        "`\"restart\": \"each\"` gives it a fresh start, a `before_execution` hook empties its store");
   }
   if (report.damaged_fields > 0) report.notes.push_back(damaged_fields_text(report.damaged_fields));
   for (std::string& advice : advice_on_abandoned(report.counts.abandoned, report.skipped)) {

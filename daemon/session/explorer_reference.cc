@@ -281,6 +281,7 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
       why += "\n  - " + rpc + ": " + reason;
       if (++shown == kTold) break;
     }
+    for (const std::string& call : late_calls_) why += "\n  - " + call + ": " + std::string(kLateCall);
     warn(why.empty() ? "no RPC of the reference execution gets a fault: only the test's own calls "
                        "were seen, or the fault rules match none" +
                            no_rpc_hint()

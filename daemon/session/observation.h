@@ -29,6 +29,8 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies = false);
 // "users -> bookings GET /bookings/1"
 std::string describe_rpc(const RpcRecord& rpc);
 
+inline constexpr std::string_view kLateCall =
+    "made when its execution was over, so it got no fault; let the test wait for what it causes";
 inline constexpr std::string_view kStayedPreliminary =
     "its index stayed preliminary: the request body did not end";
 
@@ -58,12 +60,12 @@ class OutcomeTable {
 
 struct Observation {
   std::vector<search::ObservedRpc> rpcs;
-  std::map<std::string, std::string> left_out;  // RPC -> why it is never faulted
+  std::map<std::string, std::string> left_out;        // RPC -> why it is never faulted
   std::map<std::string, std::string> not_applicable;  // "FAULT at RPC" -> why it is not injected
 };
-// RPCs that `unstable` knows, and all that they cause, get no fault. They stay in the search under a
-// name that does not vary, so that what their callers saw of them counts; but those that come only
-// sometimes do not.
+// RPCs that `unstable` knows, and all that they cause, get no fault. They stay in the search under
+// a name that does not vary, so that what their callers saw of them counts; but those that come
+// only sometimes do not.
 Result<Observation> observe(const Config& config, const ExecutionRecord& record,
                             OutcomeTable* outcomes, const UnstableRpcs& unstable = {});
 

@@ -504,11 +504,16 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
     for (TestReport& test : report.tests) {
       if (test.counts.executed > 1 || test.counts.open > 0 || test.counts.beyond_bound > 0) continue;
       no_conclusion = true;
+      const std::vector<FaultRule>& rules = request_.config.faults;
+      const bool by_service = std::any_of(rules.begin(), rules.end(), [](const FaultRule& rule) {
+        return !rule.service.empty() || !rule.caller.empty();
+      });
       test.notes.push_back(
-          "nothing was tested: no execution with a fault was concluded; " +
-          std::string(test.without_cause.empty()
-                          ? "is every service of the rules spelled as it is in `services`?"
-                          : "why its RPCs were never faulted stands above"));
+          "nothing was tested: no execution with a fault was concluded" +
+          std::string(!test.without_cause.empty() ? "; why its RPCs were never faulted stands above"
+                      : !test.skipped.empty()     ? "; see what was not explored"
+                      : by_service ? "; is every service of the rules spelled as it is in `services`?"
+                                   : ""));
     }
   }
   // Nor is 'nothing found' true of what was tried in vain.

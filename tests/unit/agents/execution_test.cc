@@ -214,7 +214,7 @@ TEST_F(Execution, WhatIsStillOpenIsListed) {
   EXPECT_TRUE(hub_->wait_quiescent(milliseconds(1000)));
   const ExecutionRecord next = hub_->end_execution();
   EXPECT_TRUE(next.rpcs.empty());
-  EXPECT_TRUE(any_contains(next.late, "/later"));
+  EXPECT_TRUE(any_contains(next.late_calls, "/later"));
 }
 
 TEST_F(Execution, AQuietExecutionCostsLessThanAMillisecond) {

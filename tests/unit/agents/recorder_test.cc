@@ -397,8 +397,8 @@ TEST_F(RecorderTest, LateRpcsAreListedAndNotRecorded) {
   emit(kUsers, EventType::kRpcIssued, rpc(id(kUsers, 2), 0, {}, 5, "movies", "/old"), 4);
   const ExecutionRecord record = recorder_.end(1);
   EXPECT_TRUE(record.rpcs.empty());
-  EXPECT_TRUE(any_contains(record.late, "/flagged"));
-  EXPECT_TRUE(any_contains(record.late, "/old"));
+  EXPECT_TRUE(any_contains(record.late_calls, "/flagged"));
+  EXPECT_TRUE(any_contains(record.late_calls, "/old"));
   EXPECT_TRUE(record.notes.empty());
 }
 
