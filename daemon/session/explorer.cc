@@ -257,8 +257,9 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
   const bool inconclusive = is_inconclusive(execution.verdict);
   if (inconclusive || execution.verdict == Verdict::kNotQuiescent) {
     const Skipped skipped{"execution " + to_line(faults),
-                          inconclusive ? execution.detail : "it ran, but did not become quiet in time (bounds.quiesce_timeout): " +
-                              execution.detail};
+                          inconclusive ? execution.detail
+                                       : "it ran, but did not become quiet in time "
+                                         "(bounds.quiesce_timeout): " + execution.detail};
     row["skipped"] = skipped.what;
     row["reason"] = skipped.reason;
     exploration_.report.skipped.push_back(skipped);

@@ -80,8 +80,7 @@ std::vector<std::string> Questions::unmatched() const {
     if (known) continue;
     out.push_back("the test asked whether a fault was injected (" + in_words(query) +
                   "), but no RPC that was seen is meant by that: the answer was always no; is it "
-                  "spelled as in "
-                  "`filibuster trace`?");
+                  "spelled as in `filibuster trace`?");
   }
   return out;
 }

@@ -40,7 +40,7 @@ class Questions {
   std::set<std::string> configured_;
   std::set<Question> questions_;  // service, method, path, grpc
   std::set<Rpc> rpcs_;            // service, method, path, is it gRPC
-  bool whole_ = true;             // neither set has met its bound
+  bool whole_ = true;             // rpcs_ has not met its bound
 };
 
 }  // namespace filibuster

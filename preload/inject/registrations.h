@@ -34,7 +34,7 @@ const char* find_registrations(int fd, Registrations* out);
 // exclude each other. (What registers by io_uring or by a raw system call is not kept waiting.)
 
 // Around an epoll_ctl of the application: waits while a descriptor is being replaced. Bounded:
-// after a second it goes on without (the replacing thread may have been stopped).
+// after about a second it goes on without (the replacing thread may have been stopped).
 class RegistrationChange {
  public:
   RegistrationChange();
@@ -51,7 +51,8 @@ class RegistrationFreeze {
   RegistrationFreeze() = default;
   ~RegistrationFreeze() { end(); }
   RegistrationFreeze(const RegistrationFreeze&) = delete;
-  // Waits for the changes under way, a second at most. False: not frozen.
+  // Waits for another freeze, then for the changes under way, each about a second at most. False:
+  // not frozen.
   bool begin();
   void end();
 
