@@ -12,7 +12,7 @@
 // agent again, which reports it (RpcFinished with injected = 1 where it had placed an order).
 //
 // The hand-off is a HandOff of kind kRelay with [held end of the pair, real connection], and one
-// RelayState with `table_size` bytes behind it in the same datagram. It says nothing of a fault: each
+// RelayState with `table_size` and `half_read_size` bytes behind it in the same datagram. It says nothing of a fault: each
 // is an order in the stream of requests, so that no order of two channels is to be known.
 #pragma once
 
@@ -24,7 +24,7 @@
 namespace filibuster {
 
 struct RelayState {
-  // Bytes that are left of the frame of the responses of which the application has read a part.
+  // Bytes that are left of the frame of DATA of which the application has read a part.
   uint64_t response_bytes_left = 0;
   // What the client asked of the server, and the server of the client (http2::Settings).
   uint32_t client_max_frame_size = 0;
@@ -43,6 +43,9 @@ struct RelayState {
   // A header block that fills an empty table of the responses' decoder as the client's is now
   // (http2::HeaderDecoder::dump_table).
   uint32_t table_size = 0;
+  // What the application has read of another frame of the responses, or of a header block with all
+  // its frames: of which the relay passes the rest as it comes.
+  uint32_t half_read_size = 0;
 };
 
 // Placed by the agent right before the HEADERS of the stream it is for, in a frame of its own that

@@ -24,12 +24,12 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
   if (message->descriptors.size() > 1) real = std::move(message->descriptors[1]);
   if (hand_off.kind == HandOffKind::kRelay) {
     RelayState state;
-    std::string_view table;
-    if (!read_relay_state(*message, &state, &table)) {
+    std::string_view table, half_read;
+    if (!read_relay_state(*message, &state, &table, &half_read)) {
       close_with_reset(std::move(held));
       return false;
     }
-    relays_.take(state, table, std::move(held), std::move(real));
+    relays_.take(state, table, half_read, std::move(held), std::move(real));
     return true;
   }
   if (hand_off.execution != recorder_->execution()) {

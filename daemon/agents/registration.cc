@@ -157,13 +157,17 @@ bool read_hand_off(const Message& message, HandOff* hand_off) {
   return false;
 }
 
-bool read_relay_state(const Message& message, RelayState* state, std::string_view* table) {
+bool read_relay_state(const Message& message, RelayState* state, std::string_view* table,
+                      std::string_view* half_read) {
   if (message.size < sizeof(HandOff) + sizeof(RelayState)) return false;
   const char* bytes = reinterpret_cast<const char*>(message.bytes.data());
   std::memcpy(state, bytes + sizeof(HandOff), sizeof(RelayState));
-  *table = {bytes + sizeof(HandOff) + sizeof(RelayState),
-            message.size - sizeof(HandOff) - sizeof(RelayState)};
-  return table->size() == state->table_size;
+  const std::string_view rest(bytes + sizeof(HandOff) + sizeof(RelayState),
+                              message.size - sizeof(HandOff) - sizeof(RelayState));
+  if (rest.size() != uint64_t{state->table_size} + state->half_read_size) return false;
+  *table = rest.substr(0, state->table_size);
+  *half_read = rest.substr(state->table_size);
+  return true;
 }
 
 bool send_welcome(int socket, const Welcome& welcome, int lane_memory, int ring) {

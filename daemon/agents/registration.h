@@ -50,8 +50,10 @@ Greeting read_greeting(const Message& message, uint32_t lane);
 
 // kBad content: false.
 bool read_hand_off(const Message& message, HandOff* hand_off);
-// What follows a hand-off of kind kRelay; `table` is within `message`. kBad content: false.
-bool read_relay_state(const Message& message, RelayState* state, std::string_view* table);
+// What follows a hand-off of kind kRelay; `table` and `half_read` are within `message`. kBad content:
+// false.
+bool read_relay_state(const Message& message, RelayState* state, std::string_view* table,
+                      std::string_view* half_read);
 
 // False: the agent is gone. Without descriptors (-1) where it is refused.
 bool send_welcome(int socket, const Welcome& welcome, int lane_memory, int ring);

@@ -11,19 +11,26 @@ namespace {
 constexpr size_t kKept = 64 * 1024;  // bytes of memory between two frames
 }  // namespace
 
-void FramePath::resume(std::string_view past, uint64_t raw) {
+bool FramePath::resume(std::string_view past, uint64_t raw, std::string_view half) {
   resuming_ = true;
   parser_.feed(past.data(), past.size());
   resuming_ = false;
   // Whoever sends a frame knows what its reader allows; we only pass it.
   parser_.allow_frame_size(http2::kLargestMaxFrameSize);
+  if (!half.empty()) {
+    half_ = true;
+    passed_ = half.size();
+    feed(half);
+    if (!half_ || raw != 0) return false;
+  }
   raw_left_ = raw;
+  return true;
 }
 
 void FramePath::feed(std::string_view bytes) {
   while (!bytes.empty() && !stopped_) {
     if (opaque_) {
-      out_->append(bytes);
+      pass(bytes);
       return;
     }
     if (raw_left_ > 0) {
@@ -59,6 +66,13 @@ void FramePath::on_frame(const http2::FrameHeader& frame, uint64_t) {
   if (resuming_ || frame.type == FrameType::kContinuation) return;
   first_ = frame;
   action_ = begin(frame);
+  if (half_) action_ = Action::kPass;
+}
+
+void FramePath::pass(std::string_view piece) {
+  const size_t before = std::min(passed_, piece.size());
+  passed_ -= before;
+  out_->append(piece.substr(before));
 }
 
 void FramePath::read(std::string_view piece) {
@@ -70,11 +84,11 @@ void FramePath::read(std::string_view piece) {
     }
     opaque_ = true;
     out_->append(held_);
-    out_->append(piece);
+    pass(piece);
     held_ = {};
     return;
   }
-  if (action_ == Action::kPass) out_->append(piece);
+  if (action_ == Action::kPass) pass(piece);
   if (action_ == Action::kHold) held_.append(piece);
 }
 
@@ -88,6 +102,7 @@ void FramePath::end_frame() {
     held_.clear();
     if (held_.capacity() > kKept) held_ = {};
   }
+  if (!block_open_) half_ = false;
   ended();
 }
 

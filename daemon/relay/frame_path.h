@@ -28,7 +28,7 @@ class FramePath : protected http2::FrameHandler {
   // dropped does not matter, and the other end's first SETTINGS is the caller's to know.)
   bool at_boundary() const {
     const bool inside = in_frame_ || block_open_;
-    return !opaque_ && !stopped_ && raw_left_ == 0 && !(action_ == Action::kPass && inside);
+    return !half_ && !opaque_ && !stopped_ && raw_left_ == 0 && !(action_ == Action::kPass && inside);
   }
   // Not parsed any more: everything passes.
   bool opaque() const { return opaque_; }
@@ -48,8 +48,9 @@ class FramePath : protected http2::FrameHandler {
   virtual bool lost(http2::Error error) = 0;
 
   // The connection's past: frames (and the preface) for the parser only. `raw`: bytes that pass
-  // before the first frame begins.
-  void resume(std::string_view past, uint64_t raw);
+  // before the first frame begins. `half`: what was passed already of the first frame, or header
+  // block, which passes whatever begin() says. False: it is more than that.
+  bool resume(std::string_view past, uint64_t raw, std::string_view half);
   Action action() const { return action_; }
   http2::FrameParser& parser() { return parser_; }
   ByteQueue* out() { return out_; }
@@ -57,12 +58,15 @@ class FramePath : protected http2::FrameHandler {
  private:
   void on_frame(const http2::FrameHeader& frame, uint64_t start) final;
   void read(std::string_view piece);
+  void pass(std::string_view piece);
   void end_frame();
 
   ByteQueue* const out_;
   http2::FrameParser parser_;
   uint64_t raw_left_ = 0;
   bool resuming_ = false;
+  bool half_ = false;  // in the first frame, or block, of which a part was passed already
+  size_t passed_ = 0;  // bytes of that part that have not been read here
   bool opaque_ = false;
   bool stopped_ = false;
 

@@ -34,7 +34,7 @@ void Relay::Requests::begin_with(const RelayState& state) {
   resume(std::string(http2::kClientPreface) +
              settings_frame({{http2::SettingId::kInitialWindowSize,
                               std::min(state.client_initial_window, http2::kLargestWindow)}}),
-         0);
+         0, {});
 }
 
 FramePath::Action Relay::Requests::begin(const http2::FrameHeader& frame) {
@@ -141,18 +141,20 @@ Relay::Responses::Responses(Relay* r)
       decoder(memory.get(), kTableMemory),
       rewriter(memory.get() + kTableMemory, kBlockMemory) {}
 
-bool Relay::Responses::begin_with(const RelayState& state, std::string_view table) {
+bool Relay::Responses::begin_with(const RelayState& state, std::string_view table,
+                                  std::string_view half_read) {
   settings_seen = state.server_settings_seen != 0;
-  resume(settings_seen ? settings_frame({}) : std::string(), state.response_bytes_left);
   // The client's decoder holds the server's encoder to its limits; this one follows any.
   decoder.limit_table(http2::kUnlimited, http2::kUnlimited);
   struct Ignore final : http2::FieldHandler {
     void on_field(const http2::Field&) override {}
   } ignore;
-  if (table.empty()) return true;
-  return decoder.begin() == http2::Error::kNone &&
-         decoder.feed(table.data(), table.size(), &ignore) == http2::Error::kNone &&
-         decoder.end(&ignore) == http2::Error::kNone;
+  const bool known = table.empty() ||
+                     (decoder.begin() == http2::Error::kNone &&
+                      decoder.feed(table.data(), table.size(), &ignore) == http2::Error::kNone &&
+                      decoder.end(&ignore) == http2::Error::kNone);
+  return known && resume(settings_seen ? settings_frame({}) : std::string(),
+                         state.response_bytes_left, half_read);
 }
 
 FramePath::Action Relay::Responses::begin(const http2::FrameHeader& frame) {
@@ -234,8 +236,10 @@ void Relay::Responses::on_block_bytes(const char* data, size_t size) {
   if (error != http2::Error::kNone) parser().fail(error);
 }
 
-void Relay::Responses::on_goaway(uint32_t last_stream, uint32_t) {
+void Relay::Responses::on_goaway(uint32_t last_stream, uint32_t error_code) {
   goaway_last = last_stream;
+  goaway_error = error_code;
+  if (action() == Action::kPass) relay->goaway_last_ = last_stream;
 }
 
 void Relay::Responses::on_field(const http2::Field& field) {

@@ -13,7 +13,8 @@ constexpr size_t kMostFaulted = 4096;  // streams with an order that are open at
 
 }  // namespace
 
-Relay::Relay(const RelayState& state, std::string_view table, RelayHost* host)
+Relay::Relay(const RelayState& state, std::string_view table, std::string_view half_read,
+             RelayHost* host)
     : host_(host),
       requests_(this),
       responses_(this),
@@ -22,7 +23,7 @@ Relay::Relay(const RelayState& state, std::string_view table, RelayHost* host)
       client_window_(state.client_window),
       client_initial_window_(state.client_initial_window) {
   requests_.begin_with(state);
-  ok_ = responses_.begin_with(state, table);
+  ok_ = responses_.begin_with(state, table, half_read);
 }
 
 // --- what comes --------------------------------------------------------------------------------

@@ -73,12 +73,13 @@ inline constexpr size_t kMostUnsent = 256 * 1024;
 
 class Relay {
  public:
-  // `table`: of RelayState. `host` outlives the relay.
-  Relay(const RelayState& state, std::string_view table, RelayHost* host);
+  // `table`, `half_read`: of RelayState. `host` outlives the relay.
+  Relay(const RelayState& state, std::string_view table, std::string_view half_read,
+        RelayHost* host);
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
-  // The table could be read. False: nothing can be relayed.
+  // Both could be read. False: nothing can be relayed.
   bool ok() const { return ok_; }
 
   void from_client(std::string_view bytes, uint64_t now_ns);
@@ -131,7 +132,7 @@ class Relay {
   };
   struct Responses final : FramePath, http2::FieldHandler {
     explicit Responses(Relay* r);
-    bool begin_with(const RelayState& state, std::string_view table);
+    bool begin_with(const RelayState& state, std::string_view table, std::string_view half_read);
     Action begin(const http2::FrameHeader& frame) override;
     void take(const http2::FrameHeader& frame, std::string_view bytes) override;
     void ended() override { relay->pump_to_client(); }

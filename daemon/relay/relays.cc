@@ -50,8 +50,9 @@ struct Relays::End {
 };
 
 struct Relays::Connection {
-  Connection(uint64_t n, const RelayState& state, std::string_view table, RelayHost* host)
-      : number(n), relay(state, table, host) {}
+  Connection(uint64_t n, const RelayState& state, std::string_view table,
+             std::string_view half_read, RelayHost* host)
+      : number(n), relay(state, table, half_read, host) {}
   ~Connection() {
     client.close();
     server.close();
@@ -67,9 +68,10 @@ Relays::Relays(int epoll_fd, uint64_t tag, RelayHost* host)
     : epoll_fd_(epoll_fd), tag_(tag), host_(host) {}
 Relays::~Relays() = default;
 
-void Relays::take(const RelayState& state, std::string_view table, UniqueFd held, UniqueFd real) {
+void Relays::take(const RelayState& state, std::string_view table, std::string_view half_read,
+                  UniqueFd held, UniqueFd real) {
   const uint64_t number = next_number_++;
-  auto connection = std::make_unique<Connection>(number, state, table, host_);
+  auto connection = std::make_unique<Connection>(number, state, table, half_read, host_);
   connection->client.fd = std::move(held);
   connection->server.fd = std::move(real);
   // Frames of ours and theirs are sent in pieces that Nagle's algorithm would hold back.
@@ -80,7 +82,7 @@ void Relays::take(const RelayState& state, std::string_view table, UniqueFd held
   const bool watched = watch(&connection->client, number, EPOLLIN) &&
                        watch(&connection->server, number | kServerBit, EPOLLIN);
   if (!watched || !connection->relay.ok()) {
-    host_->note(watched ? "the header table of a handed-off HTTP/2 connection makes no sense"
+    host_->note(watched ? "the state of a handed-off HTTP/2 connection makes no sense"
                         : "a handed-off HTTP/2 connection is not a socket",
                 true);
     close(connections_.emplace(number, std::move(connection)).first->second.get(),

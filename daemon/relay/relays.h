@@ -22,7 +22,8 @@ class Relays {
   Relays& operator=(const Relays&) = delete;
 
   // Takes both over.
-  void take(const RelayState& state, std::string_view table, UniqueFd held, UniqueFd real);
+  void take(const RelayState& state, std::string_view table, std::string_view half_read,
+            UniqueFd held, UniqueFd real);
   // epoll reported something for `data` (with our tag).
   void ready(uint64_t data, uint64_t now_ns);
   void expire(uint64_t now_ns);

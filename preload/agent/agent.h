@@ -206,8 +206,8 @@ void report_note(std::initializer_list<std::string_view> parts);
 // Sends a HandOff with one or two descriptors to the daemon, which then owns them (ours are
 // closed). False: no daemon; the descriptors are still ours.
 bool hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request, int held, int real);
-// The same of kind kRelay. `table` has state.table_size bytes.
-bool hand_off_relay(const OutgoingCall& call, const RelayState& state, const char* table, int held,
+// The same of kind kRelay. `tail`: what follows the state.
+bool hand_off_relay(const OutgoingCall& call, const RelayState& state, const char* tail, int held,
                     int real);
 
 }  // namespace filibuster::preload

@@ -219,12 +219,13 @@ bool hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request, int
   return send_hand_off(call, kind, head_request, held, real, {});
 }
 
-bool hand_off_relay(const OutgoingCall& call, const RelayState& state, const char* table, int held,
+bool hand_off_relay(const OutgoingCall& call, const RelayState& state, const char* tail, int held,
                     int real) {
   RelayState copy = state;
-  iovec extra[2] = {{&copy, sizeof copy}, {const_cast<char*>(table), state.table_size}};
+  const size_t size = state.table_size + state.half_read_size;
+  iovec extra[2] = {{&copy, sizeof copy}, {const_cast<char*>(tail), size}};
   return send_hand_off(call, HandOffKind::kRelay, false, held, real,
-                       {extra, state.table_size == 0 ? size_t{1} : size_t{2}});
+                       {extra, size == 0 ? size_t{1} : size_t{2}});
 }
 
 }  // namespace filibuster::preload

@@ -327,10 +327,10 @@ bool inject_after_effect(int fd, OutgoingCall* call, bool head_request) {
 }
 
 const char* convert_to_relay(int fd, const OutgoingCall& call, const RelayState& state,
-                             const char* table) {
+                             const char* tail) {
   Replacement plan;
   if (const char* why = prepare(fd, &plan)) return why;
-  if (!hand_off_relay(call, state, table, plan.pair.held, plan.original)) {
+  if (!hand_off_relay(call, state, tail, plan.pair.held, plan.original)) {
     abandon(&plan);
     return "no daemon to relay the connection";
   }

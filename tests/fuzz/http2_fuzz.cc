@@ -1,10 +1,12 @@
 // One byte of options, four of split, two of length, then what the client sends (of that length)
 // and what the server sends. The frame reader and the connection view must survive it, stay within
-// their feeds and their bounds, and report the same for the whole as for any split.
+// their feeds and their bounds, and report the same for the whole as for any split; so must what
+// gives whole frames only.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/http2/whole_frames.h"
 #include "tests/unit/core/http2/connection_trace.h"
 #include "tests/unit/core/http2/frame_trace.h"
 #include "tests/unit/core/http2/wire.h"
@@ -87,6 +89,28 @@ Outcome run(std::string_view up, std::string_view down, uint32_t seed) {
   return o;
 }
 
+// Its reader never has a part of anything but DATA.
+void check_whole_frames(std::string_view down, uint32_t seed) {
+  WholeFrames whole;
+  FrameTracer t(Direction::kResponses);
+  size_t fed = 0, given = 0;
+  in_pieces(down, seed, [&](std::string_view piece) {
+    fed += piece.size();
+    const std::vector<char> copy(piece.begin(), piece.end());
+    whole.feed(copy.data(), copy.size(), [&](const char* data, size_t size) {
+      demand(down.substr(given, size) == std::string_view(data, size), "given as it came");
+      given += size;
+      t.feed({data, size});
+    });
+    demand(down.substr(given, fed - given) == whole.kept(), "what is not given is kept");
+    if (whole.gives_as_it_comes() || t.parser.error() != Error::kNone) return;
+    const FrameHeader* half = t.parser.unfinished_frame();
+    demand(t.parser.hold_from() == t.parser.position() &&
+               (half == nullptr || half->type == FrameType::kData),
+           "the reader has whole frames, but for DATA");
+  });
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -102,6 +126,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   const Outcome whole = run(up, down, 0);
   demand(whole == run(up, down, seed), "same for every split");
+  check_whole_frames(down, seed);
   if (options & 4) {  // an upgrade; the value of HTTP2-Settings is what the server sends
     ConnectionTracer c;
     if (c.view->begin_upgraded(down) != nullptr) c.requests(up);

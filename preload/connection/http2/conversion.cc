@@ -21,23 +21,24 @@ constexpr uint64_t kConversionWaitNs = 1'000'000'000;
 
 // The entries of a table of 64 KiB, each with its lengths.
 constexpr size_t kMaxTable = 96 * 1024;
-struct TableRoom {
-  char bytes[kMaxTable];
+constexpr size_t kMaxTail = kMaxTable + http2::WholeFrames::kMostKept;
+struct TailRoom {
+  char bytes[kMaxTail];
 };
-Pool<TableRoom, 1, 64> g_table_rooms;
+Pool<TailRoom, 1, 64> g_tail_rooms;
 
-class TableLease {
+class TailLease {
  public:
-  TableLease() : room_(g_table_rooms.take()) {}
-  ~TableLease() {
-    if (room_ != nullptr) g_table_rooms.give(room_);
+  TailLease() : room_(g_tail_rooms.take()) {}
+  ~TailLease() {
+    if (room_ != nullptr) g_tail_rooms.give(room_);
   }
-  TableLease(const TableLease&) = delete;
+  TailLease(const TailLease&) = delete;
   explicit operator bool() const { return room_ != nullptr; }
   char* bytes() { return room_->bytes; }
 
  private:
-  TableRoom* room_;
+  TailRoom* room_;
 };
 
 bool wait_for_receivers(const Http2Connection& h) {
@@ -50,15 +51,15 @@ bool wait_for_receivers(const Http2Connection& h) {
 }
 
 // In the lock. What the relay has to know to go on; nullptr, or why it cannot.
-const char* describe_state(Http2Connection& h, RelayState* state, char* table) {
+const char* describe_state(Http2Connection& h, RelayState* state, char* tail) {
   const http2::ConnectionView& view = h.view;
   const http2::FrameParser& responses = view.parser(Direction::kResponses);
-  // A frame header or a header block of which the application has a part would have to be decoded
-  // by two; of a frame that carries state the relay would not learn.
-  if (responses.hold_from() != responses.position()) return "a frame of a response was half read";
+  // Of what is not DATA the view was given whole frames only, unless one was too large for that.
   const http2::FrameHeader* half = responses.unfinished_frame();
-  if (half != nullptr && half->type != http2::FrameType::kData)
-    return "a frame of the server was half read";
+  if (responses.hold_from() != responses.position() ||
+      (half != nullptr && half->type != http2::FrameType::kData)) {
+    return "a frame of the server of more than 16 KiB was half read";
+  }
   state->response_bytes_left = responses.bytes_left();
   state->client_window = view.connection_window(Direction::kResponses);
   uint32_t ending = 0;  // the stream whose answer ends with the frame that is half read
@@ -78,24 +79,26 @@ const char* describe_state(Http2Connection& h, RelayState* state, char* table) {
       ++state->open_requests;
     }
   });
-  http2::Output dump(table, kMaxTable);
+  http2::Output dump(tail, kMaxTail);
   view.decoder(Direction::kResponses).dump_table(dump);
+  dump.append(h.responses.kept());
   if (!dump.ok()) return "the header table of the responses is too large";
-  state->table_size = static_cast<uint32_t>(dump.size());
+  state->half_read_size = static_cast<uint32_t>(h.responses.kept().size());
+  state->table_size = static_cast<uint32_t>(dump.size() - state->half_read_size);
   return nullptr;
 }
 
 const char* convert_alone(Connection& c, Http2Connection& h, int fd, const StreamCall& x) {
-  TableLease table;
-  if (!table) return "no memory for the header table";
+  TailLease tail;
+  if (!tail) return "no memory for the header table";
   const bool was_rewriting = h.rewriting;
   if (!was_rewriting && !begin_rewriting(c, h)) return "no memory to write header blocks anew";
   RelayState state;
   if (!h.lock.acquire()) return "the state of the connection could not be had";
   const char* why = h.view.lost() ? "the connection is not followed any more"
-                                  : describe_state(h, &state, table.bytes());
+                                  : describe_state(h, &state, tail.bytes());
   h.lock.release();
-  if (why == nullptr) why = convert_to_relay(fd, x.call, state, table.bytes());
+  if (why == nullptr) why = convert_to_relay(fd, x.call, state, tail.bytes());
   if (why != nullptr) {
     if (!was_rewriting) abandon_rewriting(c, h);
     return why;

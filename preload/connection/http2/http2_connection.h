@@ -15,6 +15,7 @@
 
 #include "core/http2/connection_view.h"
 #include "core/http2/insertion.h"
+#include "core/http2/whole_frames.h"
 #include "preload/connection/connection.h"
 #include "preload/connection/http2/bounded_lock.h"
 #include "preload/connection/http2/stream_call.h"
@@ -80,6 +81,7 @@ struct Http2Connection final : http2::ConnectionListener {
   BoundedLock lock;
 
   // Faults (conversion.cc).
+  http2::WholeFrames responses;         // a client's: what the view is given of them; in the lock
   std::atomic<uint32_t> receivers{0};   // threads inside a receive
   std::atomic<bool> converting{false};  // they wait before they begin
   bool converted = false;               // the descriptor is an end of a pair; a relay has the other

@@ -21,6 +21,21 @@ void give_up_http2(Connection& c, http2::Error error) {
   give_up(c, NotInterposedReason::kHttp2);
 }
 
+namespace {
+
+void feed_view(Http2Connection& h, Direction direction, const char* data, size_t size) {
+  // The relay that the connection may be handed to can begin at any byte.
+  if (direction == Direction::kResponses && h.client()) {
+    h.responses.feed(data, size, [&](const char* piece, size_t count) {
+      h.view.feed(direction, piece, count);
+    });
+  } else {
+    h.view.feed(direction, data, size);
+  }
+}
+
+}  // namespace
+
 bool feed_http2(Connection& c, Http2Connection& h, Direction direction, const iovec* pieces,
                 size_t count, size_t offset, size_t size) {
   if (!h.lock.acquire()) {
@@ -29,10 +44,10 @@ bool feed_http2(Connection& c, Http2Connection& h, Direction direction, const io
     return false;
   }
   if (direction == Direction::kRequests && c.preface_kept != 0) {
-    h.view.feed(direction, http2::kClientPreface.data(), c.preface_kept);
+    feed_view(h, direction, http2::kClientPreface.data(), c.preface_kept);
     c.preface_kept = 0;
   } else if (direction == Direction::kResponses && c.settings_kept != 0) {
-    h.view.feed(direction, c.first_settings, c.settings_kept);
+    feed_view(h, direction, c.first_settings, c.settings_kept);
     c.settings_kept = 0;
   }
   // gRPC writes a field in four pieces, and a message in two: put together they are read at once.
@@ -40,7 +55,7 @@ bool feed_http2(Connection& c, Http2Connection& h, Direction direction, const io
   if (count > 1 && size <= kGathered) {
     char bytes[kGathered];
     gather(pieces, count, offset, bytes, size);
-    h.view.feed(direction, bytes, size);
+    feed_view(h, direction, bytes, size);
     size = 0;
   }
   for (size_t i = 0; i < count && size != 0; ++i) {
@@ -49,7 +64,7 @@ bool feed_http2(Connection& c, Http2Connection& h, Direction direction, const io
       continue;
     }
     const size_t take = std::min(size, pieces[i].iov_len - offset);
-    h.view.feed(direction, static_cast<const char*>(pieces[i].iov_base) + offset, take);
+    feed_view(h, direction, static_cast<const char*>(pieces[i].iov_base) + offset, take);
     offset = 0;
     size -= take;
   }
@@ -70,9 +85,11 @@ void observe_http2_unseen(Connection& c, Direction direction, size_t size) {
     give_up(c, NotInterposedReason::kSpliced);
     return;
   }
+  const bool cut = direction == Direction::kResponses && h.client();
+  const bool known = !cut || h.responses.skip(size);
   const http2::Error error = h.view.skip_data(direction, size);
   h.lock.release();
-  if (error != http2::Error::kNone) give_up(c, NotInterposedReason::kSpliced);
+  if (!known || error != http2::Error::kNone) give_up(c, NotInterposedReason::kSpliced);
 }
 
 }  // namespace filibuster::preload

@@ -4,6 +4,7 @@ import struct
 
 import pytest
 
+from calls import fault_where
 from conftest import PYTHON, REPOSITORY
 from rpc_tree import chains
 from small_apps import config, relay, url
@@ -85,6 +86,14 @@ def test_what_only_begins_like_the_preface_is_http1(project, step):
     end = received.index(b"\r\n", start) + 2
     assert received[:start] + received[end:] == request
     assert chains(run) == ["test>back GET /after 200", "test>raw PROPFIND / 0"]
+
+
+def test_a_fault_may_begin_at_any_byte_of_what_the_client_reads(project):
+    rpcs, run, printed = fault_where(project, [web(project.directory)], f"{PYTHON} {RAW} halves ${{port:web}}",
+                                     lambda rpc: rpc["path"] == "/none", "status:503", index={"stack": False})
+    *statuses, failed = printed.splitlines()
+    assert statuses == ["200 503"] * len(rpcs) and failed == f"failed {len(rpcs)}", run
+    assert len(rpcs) > 100  # SETTINGS, HEADERS and DATA have as many bytes
 
 
 def test_a_fault_on_a_connection_that_a_thread_waits_on_is_refused_and_said(project):

@@ -1,7 +1,10 @@
 """raw.py serve PORT FILE: writes down what each connection sends, and answers a preface with SETTINGS.
 raw.py send PORT FILE [STEP]: sends the file, in writes of STEP bytes, to the end.
 raw.py blocked PORT: an HTTP/2 client with one thread that is always in a blocking read, and another that sends two
-requests; prints the statuses."""
+requests; prints the statuses.
+raw.py halves PORT: one HTTP/2 connection after the other, on each of them a request for /hello, of whose answer one byte
+more is read each time before a request for /none is made and the rest is read; until the first answer is whole before.
+Prints the statuses of each, then how many 503 were among them."""
 import os
 import socket
 import socketserver
@@ -79,6 +82,47 @@ def blocked(port):
     print(*statuses.values())
 
 
+def halves(port):
+    import h2.config
+    import h2.connection
+    import h2.events
+
+    failed, size, whole = 0, 0, False
+    while not whole:
+        connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True, header_encoding="latin-1"))
+        connection.initiate_connection()
+        statuses, ended = {}, set()
+
+        def take(data):
+            for event in connection.receive_data(data):
+                if isinstance(event, h2.events.ResponseReceived):
+                    statuses[event.stream_id] = dict(event.headers)[":status"]
+                elif isinstance(event, h2.events.StreamEnded):
+                    ended.add(event.stream_id)
+
+        def ask(stream, path):
+            connection.send_headers(stream, [(":method", "GET"), (":path", path), (":scheme", "http"),
+                                             (":authority", f"127.0.0.1:{port}")], end_stream=True)
+            s.sendall(connection.data_to_send())
+
+        size += 1
+        with socket.create_connection(("127.0.0.1", port)) as s:
+            ask(1, "/hello")
+            left = size
+            while left and 1 not in ended:
+                data = s.recv(left)
+                left -= len(data)
+                take(data)
+            whole = 1 in ended
+            if not whole:
+                ask(3, "/none")
+                while ended != {1, 3}:
+                    take(s.recv(65536))
+                print(statuses[1], statuses[3])
+            failed += list(statuses.values()).count("503")
+    print("failed", failed)
+
+
 if __name__ == "__main__":
     mode, port = sys.argv[1], int(sys.argv[2])
     if mode == "serve":
@@ -86,4 +130,4 @@ if __name__ == "__main__":
     elif mode == "send":
         send(port, sys.argv[3], int(sys.argv[4]) if len(sys.argv) > 4 else 1 << 20)
     else:
-        blocked(port)
+        {"blocked": blocked, "halves": halves}[mode](port)

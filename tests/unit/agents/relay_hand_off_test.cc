@@ -361,7 +361,7 @@ TEST_F(RelayHandOff, AHandOffThatMakesNoSenseIsRefused) {
   application.other.reset();
   EXPECT_TRUE(is_reset(application.one.get()));
   const ExecutionRecord record = hub_->end_execution();
-  EXPECT_TRUE(any_contains(record.notes, "header table"));
+  EXPECT_TRUE(any_contains(record.notes, "the state of a handed-off HTTP/2 connection"));
   EXPECT_TRUE(any_contains(record.notes, "sent a message that makes no sense"));
   EXPECT_EQ(record.lost_events, 2u);
 }

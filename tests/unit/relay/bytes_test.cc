@@ -1,6 +1,7 @@
 // What passes to the byte, the header table of before the hand-off, and what makes no sense.
 #include <gtest/gtest.h>
 
+#include "core/http2/whole_frames.h"
 #include "daemon/relay/relay.h"
 #include "tests/unit/core/http2/wire.h"
 #include "tests/unit/relay/relayed.h"
@@ -25,7 +26,7 @@ TEST(Relay, TheClientsTableOfBeforeTheHandOffIsKnown) {
 
 TEST(Relay, ATableThatMakesNoSenseIsRefused) {
   Relayed r;
-  Relay relay(r.state, "\xff\xff\xff\xff\xff\xff\xff", &r);
+  Relay relay(r.state, "\xff\xff\xff\xff\xff\xff\xff", {}, &r);
   EXPECT_FALSE(relay.ok());
 }
 
@@ -72,6 +73,116 @@ TEST(Relay, NothingIsPlacedInAFrameThatIsHalfRead) {
   r.relay->from_server("def", r.now);
   EXPECT_EQ(r.relay->to_client().view().substr(0, 6), "abcdef");
   EXPECT_GT(r.relay->to_client().size(), 20u);
+}
+
+// As HEADERS and CONTINUATION.
+std::string in_two_frames(std::string_view headers) {
+  http2::FrameHeader h = http2::read_frame_header(headers.data());
+  const std::string_view block = headers.substr(http2::kFrameHeaderSize);
+  const uint8_t flags = h.flags & static_cast<uint8_t>(~http2::kFlagEndHeaders);
+  return http2::frame(h.type, flags, h.stream, block.substr(0, 5)) +
+         http2::frame(http2::FrameType::kContinuation, http2::kFlagEndHeaders, h.stream,
+                      block.substr(5));
+}
+
+// An answer of which the client has read `cut` bytes at the hand-off. False: it has read all.
+bool hand_off_within_an_answer(size_t cut) {
+  const FieldList fields = {{":status", "200"}, {"x-of-old", "of old"}, {"x-same", "same"}};
+  Relayed r;
+  int32_t old = 0;
+  const auto answer = r.answer;
+  r.answer = [](int32_t) {};
+  r.before_hand_off([&] { old = r.client.request(kGet); });
+  r.server.respond(old, fields, "the answer", {{"x-trailer", "t"}});
+  nghttp2_submit_ping(r.server.session, 0, nullptr);
+  std::string down;
+  std::vector<std::string> frames = r.server.frames();
+  for (const std::string& frame : frames) {
+    const bool headers =
+        http2::read_frame_header(frame.data()).type == http2::FrameType::kHeaders;
+    down += headers ? in_two_frames(frame) : frame;
+  }
+  if (cut == down.size()) return false;
+
+  http2::WholeFrames whole;
+  struct Nothing final : http2::FrameHandler {
+  } nothing;
+  http2::FrameParser seen(http2::Direction::kResponses, &nothing);
+  std::string given;
+  whole.feed(down.data(), cut, [&](const char* data, size_t size) { given.append(data, size); });
+  const std::string past = http2::settings();
+  seen.feed(past.data(), past.size());
+  seen.feed(given.data(), given.size());
+  for (size_t at = 0; const std::string& frame : frames) {
+    const bool headers =
+        http2::read_frame_header(frame.data()).type == http2::FrameType::kHeaders;
+    at += headers ? in_two_frames(frame).size() : frame.size();
+    if (at <= given.size()) r.table.frame(frame);
+  }
+  r.client.receive(down.substr(0, cut));
+  r.half_read = whole.kept();
+  r.state.response_bytes_left = seen.bytes_left();
+  r.state.last_request = static_cast<uint32_t>(old);
+  r.state.open_requests = 1;
+  r.hand_off();
+
+  r.answer = answer;
+  const int32_t faulted = r.faulted(kGet, fault_of("status:503"));
+  const int32_t other = r.client.request(kGet);
+  r.step();
+  r.relay->from_server(down.substr(cut), r.now);
+  r.run();
+  EXPECT_EQ(r.client.streams[old].data, "the answer");
+  EXPECT_EQ(r.client.streams[old].field("x-of-old"), "of old");
+  EXPECT_TRUE(r.client.streams[old].ended);
+  EXPECT_EQ(r.client.streams[faulted].field(":status"), "503");
+  EXPECT_EQ(r.client.streams[other].field("x-same"), "same");
+  EXPECT_EQ(r.client.lines, std::vector<std::string>{"ping"});
+  EXPECT_TRUE(r.said.empty());
+  return true;
+}
+
+TEST(Relay, BeginsAtAnyByteOfTheAnswers) {
+  size_t cut = 0;
+  while (hand_off_within_an_answer(cut)) {
+    ASSERT_FALSE(HasFailure()) << cut;
+    ++cut;
+  }
+  EXPECT_GT(cut, 100u);
+}
+
+TEST(Relay, AGoawayThatIsHalfReadIsKnown) {
+  Relayed r;
+  r.goaways_allowed = true;
+  r.answer = [](int32_t) {};
+  int32_t old = 0;
+  r.before_hand_off([&] { old = r.client.request(kGet); });
+  nghttp2_submit_goaway(r.server.session, 0, old, NGHTTP2_NO_ERROR, nullptr, 0);
+  std::string goaway;
+  for (const std::string& frame : r.server.frames()) goaway += frame;
+  r.client.receive(goaway.substr(0, 11));
+  r.half_read = goaway.substr(0, 11);
+  r.state.last_request = static_cast<uint32_t>(old);
+  r.state.open_requests = 1;
+  r.hand_off();
+  r.relay->from_server(goaway.substr(11), r.now);
+  EXPECT_EQ(r.relay->to_client().view(), goaway.substr(11));
+  r.plan.push_back(fault_of("status:503"));
+  std::string order(kOrderFrameSize, '\0');
+  write_order(static_cast<uint32_t>(old) + 2, {}, order.data());
+  r.relay->from_client(order, r.now);
+  ASSERT_EQ(r.said.size(), 1u);
+  EXPECT_EQ(r.said[0],
+            "harmed: a fault was ordered on an HTTP/2 connection that its server had closed");
+}
+
+TEST(Relay, MoreThanAFrameIsNotHalfRead) {
+  for (const std::string& bytes : {http2::ping(), http2::ping() + http2::ping().substr(0, 3)}) {
+    Relayed r;
+    r.state.server_settings_seen = 1;
+    Relay relay(r.state, {}, bytes, &r);
+    EXPECT_FALSE(relay.ok());
+  }
 }
 
 TEST(Relay, BrokenBytesPassUntilThereWasAnOrderAndResetAfterwards) {

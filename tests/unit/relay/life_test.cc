@@ -124,6 +124,23 @@ TEST(Relay, TheServersGoawayDoesNotSendFaultedStreamsElsewhere) {
   EXPECT_FALSE(r.relay->leaving());
 }
 
+TEST(Relay, AGoawayThatTellsOfAnErrorPassesAsItIs) {
+  Relayed r;
+  r.answer = [](int32_t) {};
+  r.goaways_allowed = true;
+  r.start();
+  const int32_t taken = r.client.request(kGet);
+  r.faulted(kGet, fault_of("timeout"));
+  r.run();
+  nghttp2_submit_goaway(r.server.session, 0, taken, NGHTTP2_ENHANCE_YOUR_CALM, nullptr, 0);
+  std::string goaway;
+  for (const std::string& frame : r.server.frames()) goaway += frame;
+  r.relay->from_server(goaway, r.now);
+  EXPECT_EQ(r.relay->to_client().view(), goaway);
+  r.run();
+  EXPECT_EQ(r.client.goaway_last, taken);
+}
+
 TEST(Relay, WithoutAnOrderTheServersGoawayPassesAsItIs) {
   Relayed r;
   r.answer = [](int32_t) {};

@@ -50,7 +50,7 @@ class Relayed final : public RelayHost {
                           nghttp2_session_get_effective_recv_data_length(client.session);
     const std::string dump = table.dump();
     state.table_size = static_cast<uint32_t>(dump.size());
-    relay = std::make_unique<Relay>(state, dump, this);
+    relay = std::make_unique<Relay>(state, dump, half_read, this);
     if (!relay->ok()) std::abort();
   }
   void start() {
@@ -160,6 +160,7 @@ class Relayed final : public RelayHost {
 
   Session client, server;
   TableReader table;
+  std::string half_read;
   RelayState state;
   std::unique_ptr<Relay> relay;
   std::function<void(int32_t)> answer = [this](int32_t id) {
