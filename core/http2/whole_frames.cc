@@ -8,8 +8,8 @@
 namespace filibuster::http2 {
 namespace {
 
-// The frames of a header block stand one after the other. (What comes instead of a CONTINUATION is for
-// its reader to refuse.)
+// The frames of a header block stand one after the other. (What comes instead of a CONTINUATION is
+// for its reader to refuse.)
 bool is_continued(const FrameHeader& frame) {
   const bool block = frame.type == FrameType::kHeaders || frame.type == FrameType::kPushPromise ||
                      frame.type == FrameType::kContinuation;

@@ -1,7 +1,7 @@
-// Cuts one direction of an HTTP/2 connection so that whoever reads it is given frames of DATA in any
-// pieces, and of everything else only what is whole: a frame, or a header block with all its frames
-// (RFC 9113 §4.3). What is not whole yet is kept, so that its reader can be changed for another one
-// between any two bytes: the other one reads on from kept().
+// Cuts one direction of an HTTP/2 connection so that whoever reads it is given frames of DATA in
+// any pieces, and of everything else only what is whole: a frame, or a header block with all its
+// frames (RFC 9113 §4.3). What is not whole yet is kept, so that its reader can be changed for
+// another one between any two bytes: the other one reads on from kept().
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ class WholeFrames {
   // Bytes that are kept at most. More of them: from then on everything is given as it comes.
   static constexpr size_t kMostKept = 16 * 1024;
 
-  // The bytes that come next, in any split. `give(const char*, size_t)` is called for those that may
-  // be read, in order.
+  // The bytes that come next, in any split. `give(const char*, size_t)` is called for those that
+  // may be read, in order.
   template <typename Give>
   void feed(const char* data, size_t size, Give give) {
     while (size != 0) {
@@ -39,8 +39,8 @@ class WholeFrames {
   bool gives_as_it_comes() const { return as_it_comes_; }
 
  private:
-  // What becomes of the next bytes: first what was kept is given, then `give` of them, and `kept` of
-  // them are.
+  // What becomes of the next bytes: first what was kept is given, then `give` of them, and `kept`
+  // of them are.
   struct Step {
     size_t give = 0;
     size_t kept = 0;

@@ -492,9 +492,10 @@ void Recorder::explain_plan(ExecutionRecord* out) const {
     const Planned& planned = planned_[i];
     const bool shared = planned.fired > 1 && (index_parts_ & kIndexCount) != 0;
     if (planned.unmet.empty() && (planned.fired == 1 || (planned.fired > 1 && !shared))) continue;
-    const bool issued = std::any_of(out->rpcs.begin(), out->rpcs.end(), [&](const RpcRecord& rpc) {
-      return rpc.index == plan_[i].index;
-    });
+    const auto rpc = std::find_if(
+        out->rpcs.begin(), out->rpcs.end(),
+        [&](const RpcRecord& candidate) { return candidate.index == plan_[i].index; });
+    const bool issued = rpc != out->rpcs.end();
     std::string reason = "its RPC was not issued";
     if (!planned.unmet.empty()) {
       reason = planned.unmet;
@@ -504,6 +505,8 @@ void Recorder::explain_plan(ExecutionRecord* out) const {
       reason = planned.reason;
     } else if (expanded_.ambiguous[i]) {
       reason = "several requests share its preliminary index";
+    } else if (issued && entries_.at(rpc->rpc).wire_index != rpc->index) {
+      reason = "its request was sent before its body was known, by which it is told apart";
     } else if (issued) {
       reason = "its RPC was issued and no agent reported the fault";
     }

@@ -1,5 +1,6 @@
 #include "daemon/agents/rpc_memory.h"
 
+#include "core/index/execution_index.h"
 #include "daemon/agents/call_name.h"
 
 namespace filibuster {
@@ -8,11 +9,25 @@ namespace {
 // Bounds the memory of an application whose indexes differ in every run.
 constexpr size_t kMaxRemembered = 100'000;
 
+// What an index is made of before the body is known, and the query, which counts as payload.
+Hash128 site_of(const RpcRecord& rpc) {
+  std::string text = to_hex(rpc.stack);
+  for (const std::string_view part :
+       {std::string_view(rpc.caller), std::string_view(rpc.service), std::string_view(rpc.method),
+        split_target(rpc.target).path}) {
+    text += '\0';
+    text += part;
+  }
+  return hash_text(text);
+}
+
 }  // namespace
 
 void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
   // Without a method its request was never formed (refused at connect).
   if (rpc.index.is_zero() || rpc.method.empty() || seen_.size() >= kMaxRemembered) return;
+  const Hash128 site = site_of(rpc);
+  if (wire.index == rpc.index) known_at_once_.insert(site);
   const auto [place, added] = seen_.try_emplace(rpc.index);
   if (!added) return;
   Seen& seen = place->second;
@@ -27,6 +42,7 @@ void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
   seen.count = rpc.count;
   seen.protocol = rpc.flags & (kRpcHttp2 | kRpcGrpc);
   seen.wire = wire;
+  seen.site = site;
   if (wire.index == rpc.index) return;
   const auto [final_index, first] = finals_.try_emplace(wire.index, rpc.index);
   if (!first && final_index->second != rpc.index) final_index->second = Hash128{};
@@ -69,7 +85,7 @@ RpcMemory::Plan RpcMemory::expand(const std::vector<PlannedRpcFault>& plan) cons
     const auto place = seen_.find(plan[i].index);
     if (place == seen_.end()) continue;
     const WireNames& wire = place->second.wire;
-    if (wire.index == plan[i].index) continue;
+    if (wire.index == plan[i].index || known_at_once_.contains(place->second.site)) continue;
     const auto final_index = finals_.find(wire.index);
     if (final_index == finals_.end() || final_index->second.is_zero()) {
       out.ambiguous[i] = true;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "daemon/agents/agent_hub.h"
@@ -21,7 +22,7 @@ class RpcMemory {
     Hash128 index, parent, signature;
     uint32_t count = 0;
   };
-  // Only the first sight of an index is kept.
+  // Only the first sight of an index is kept, besides whether one of its call site was known at once.
   void remember(const RpcRecord& rpc, const WireNames& wire);
   // What a request would have said, for an RPC that was refused at connect.
   void complete(RpcRecord* rpc) const;
@@ -36,7 +37,9 @@ class RpcMemory {
     // plan[i] cannot be recognised on the wire: several requests share its preliminary index.
     std::vector<bool> ambiguous;
   };
-  // Adds a row under the wire index for every planned RPC that had another one when it was issued.
+  // Adds a row under the wire index for every planned RPC that had another one when it was issued;
+  // but where others of its call site were issued under their final indexes, its body merely came
+  // late once, and the next time it may be another one's.
   Plan expand(const std::vector<PlannedRpcFault>& plan) const;
 
  private:
@@ -47,10 +50,13 @@ class RpcMemory {
     uint32_t count = 0;
     uint16_t protocol = 0;  // kRpcHttp2, kRpcGrpc
     WireNames wire;
+    Hash128 site;
   };
   std::unordered_map<Hash128, Seen, Hash128Hasher> seen_;
   // Final indexes by wire index, where they differ; zero: more than one.
   std::unordered_map<Hash128, Hash128, Hash128Hasher> finals_;
+  // Call sites, with what is called there, of RPCs that were issued under their final indexes.
+  std::unordered_set<Hash128, Hash128Hasher> known_at_once_;
 };
 
 }  // namespace filibuster

@@ -28,7 +28,8 @@ class FramePath : protected http2::FrameHandler {
   // dropped does not matter, and the other end's first SETTINGS is the caller's to know.)
   bool at_boundary() const {
     const bool inside = in_frame_ || block_open_;
-    return !half_ && !opaque_ && !stopped_ && raw_left_ == 0 && !(action_ == Action::kPass && inside);
+    return !half_ && !opaque_ && !stopped_ && raw_left_ == 0 &&
+           !(action_ == Action::kPass && inside);
   }
   // Not parsed any more: everything passes.
   bool opaque() const { return opaque_; }

@@ -321,6 +321,28 @@ TEST_F(RecorderTest, TwoStreamsThatShareAPreliminaryIndexAreNeverGuessed) {
   EXPECT_TRUE(any_contains(recorder_.end(1).not_injected, "share its preliminary index"));
 }
 
+TEST_F(RecorderTest, ABodyThatOnceCameLateIsNotLookedForBeforeItComes) {
+  RpcIssued late = rpc(id(kTest, 1), 0, {}, 5, "users", "/upload?a");
+  late.flags = kRpcPreliminary;
+  const RpcIssued other = rpc(id(kTest, 2), 0, {}, 5, "users", "/upload?b");
+  const RpcFinalized finalized = finalization(late.rpc, key(71));
+  PlannedRpcFault fault;
+  fault.index = finalized.index;
+  fault.fault = parse_fault("reset").value();
+  for (uint32_t execution = 1; execution <= 2; ++execution) {
+    begin(execution, {fault});
+    emit(kTest, EventType::kRpcIssued, late);
+    emit(kTest, EventType::kRpcFinalized, finalized);
+    EXPECT_TRUE(any_contains(recorder_.end(1).not_injected, "before its body was known"));
+    EXPECT_EQ(recorder_.expand({fault}).rows.size(), execution == 1 ? 2u : 1u);
+    // The first execution has only it; to the second belongs another one of that call site.
+    begin(10 + execution);
+    if (execution == 1) emit(kTest, EventType::kRpcIssued, other);
+    recorder_.end(1);
+  }
+  EXPECT_FALSE(recorder_.expand({fault}).ambiguous[0]);
+}
+
 TEST_F(RecorderTest, AFaultThatHitTwoRpcsIsNoMetPlan) {
   const RpcIssued first = rpc(id(kTest, 1), 0, {}, 5, "users", "/");
   PlannedRpcFault fault;

@@ -98,8 +98,7 @@ bool hand_off_within_an_answer(size_t cut) {
   std::string down;
   std::vector<std::string> frames = r.server.frames();
   for (const std::string& frame : frames) {
-    const bool headers =
-        http2::read_frame_header(frame.data()).type == http2::FrameType::kHeaders;
+    const bool headers = http2::read_frame_header(frame.data()).type == http2::FrameType::kHeaders;
     down += headers ? in_two_frames(frame) : frame;
   }
   if (cut == down.size()) return false;
@@ -114,8 +113,7 @@ bool hand_off_within_an_answer(size_t cut) {
   seen.feed(past.data(), past.size());
   seen.feed(given.data(), given.size());
   for (size_t at = 0; const std::string& frame : frames) {
-    const bool headers =
-        http2::read_frame_header(frame.data()).type == http2::FrameType::kHeaders;
+    const bool headers = http2::read_frame_header(frame.data()).type == http2::FrameType::kHeaders;
     at += headers ? in_two_frames(frame).size() : frame.size();
     if (at <= given.size()) r.table.frame(frame);
   }
