@@ -43,6 +43,17 @@ void note_connected_datagram(int fd) {
   report_datagram(reinterpret_cast<const sockaddr*>(&peer), size);
 }
 
+// Was the number closed behind our back, and is it used anew? Where a message of HTTP/1.1 or a frame
+// may begin. (A frame of less than 64 KiB begins with a zero; a preface or a text does not.)
+bool is_another(const Connection& c, int fd, const iovec* pieces, size_t count) {
+  if (c.requests.state() != http1::ParseState::kStart || c.debt.load() || c.replaced.load())
+    return false;
+  if (c.http2.load(std::memory_order_acquire) != nullptr && count != 0 && pieces[0].iov_len != 0 &&
+      *static_cast<const char*>(pieces[0].iov_base) == '\0')
+    return false;
+  return socket_cookie(fd) != c.cookie;
+}
+
 }  // namespace
 
 Receiving::Receiving(Connection* connection) {
@@ -83,9 +94,7 @@ Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool 
     return t;
   }
   if (c->role == Role::kClient) {
-    if (c->requests.state() == http1::ParseState::kStart && !c->debt.load() &&
-        !c->replaced.load() && socket_cookie(fd) != c->cookie) {
-      // Closed behind our back and used anew.
+    if (is_another(*c, fd, pieces, count)) {
       t.connection.drop();
       forget(fd);
       return t;
