@@ -152,7 +152,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
   if (other || (event.flags & kRpcLate) != 0) {
     if (!other) late_rpcs_.insert(event.rpc);
     add_text(&draft_.late_calls,
-             source.name() + " -> " + printable(event.service) + " " +
+             source.service + " -> " + printable(event.service) + " " +
                  call_name(printable(event.method),
                            std::string(split_target(printable(event.target)).path),
                            (event.flags & kRpcGrpc) != 0));

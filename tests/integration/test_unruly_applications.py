@@ -54,6 +54,14 @@ def test_a_call_after_the_answer_is_named_and_its_cause_not_guessed(project):
     assert not any(known for _, _, known in faulted(run)), run
 
 
+def test_a_call_that_comes_when_its_execution_is_over_is_named(project):
+    front = {"name": "front", "command": f"exec node {APPS}/node/overdue.js ${{port:front}} {url('back', '')}"}
+    run = explore(project, [relay("back"), front], probe(url("front"), expected="200,503"))
+    assert run.exit_code == 0 and run.executed == 1 + 2, run
+    assert run.test["without_cause"] == ["front -> back GET /left: made when its execution was over, so it got no fault; let the "
+                                         "test wait for what it causes"], run
+
+
 def test_a_service_that_calls_itself_is_explored(project):
     """test -> front -> front/inner -> back: the two faults of back's RPC, and nothing of it twice."""
     run = explore(project, [relay("back"), unruly("front", "itself", url("back"))], probe(url("front"), expected="200,503"))
