@@ -43,6 +43,7 @@ void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
   seen.protocol = rpc.flags & (kRpcHttp2 | kRpcGrpc);
   seen.wire = wire;
   seen.site = site;
+  seen.long_body = (rpc.flags & kRpcPayloadTruncated) != 0;
   if (wire.index == rpc.index) return;
   const auto [final_index, first] = finals_.try_emplace(wire.index, rpc.index);
   if (!first && final_index->second != rpc.index) final_index->second = Hash128{};
@@ -85,7 +86,8 @@ RpcMemory::Plan RpcMemory::expand(const std::vector<PlannedRpcFault>& plan) cons
     const auto place = seen_.find(plan[i].index);
     if (place == seen_.end()) continue;
     const WireNames& wire = place->second.wire;
-    if (wire.index == plan[i].index || known_at_once_.contains(place->second.site)) continue;
+    if (wire.index == plan[i].index) continue;
+    if (known_at_once_.contains(place->second.site) && !place->second.long_body) continue;
     const auto final_index = finals_.find(wire.index);
     if (final_index == finals_.end() || final_index->second.is_zero()) {
       out.ambiguous[i] = true;

@@ -38,8 +38,8 @@ class RpcMemory {
     std::vector<bool> ambiguous;
   };
   // Adds a row under the wire index for every planned RPC that had another one when it was issued;
-  // but where others of its call site were issued under their final indexes, its body merely came
-  // late once, and the next time it may be another one's.
+  // but where others of its call site were issued under their final indexes, a short body merely came
+  // late once, and the next time it may be another one's. (A long one is never known in time.)
   Plan expand(const std::vector<PlannedRpcFault>& plan) const;
 
  private:
@@ -51,6 +51,7 @@ class RpcMemory {
     uint16_t protocol = 0;  // kRpcHttp2, kRpcGrpc
     WireNames wire;
     Hash128 site;
+    bool long_body = false;
   };
   std::unordered_map<Hash128, Seen, Hash128Hasher> seen_;
   // Final indexes by wire index, where they differ; zero: more than one.

@@ -1,15 +1,19 @@
-// grpc_bench BURSTS BURST PAUSE_MS: unary gRPC calls of about 300 bytes, one after the other, from a
-// client to a server of this process. Prints the median over the bursts of what one call takes, on
-// the clock and of the processor (client and server together).
+// grpc_bench BURSTS BURST PAUSE_MS [apart]: unary gRPC calls of about 300 bytes, one after the other,
+// from a client to a server of this process; apart: of a process of its own. Prints the median over
+// the bursts of what one call takes, on the clock and of the processor (client and server together).
 //
-// The pauses let whoever reads what the process reports keep up.
+// The pauses let whoever reads what the processes report keep up.
 #include <grpcpp/grpcpp.h>
-#include <sys/resource.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -25,19 +29,10 @@ class Shipping final : public shop::ShippingService::Service {
   }
 };
 
-double wall_us() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+double us_of(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
   return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) / 1e3;
-}
-
-double processor_us() {
-  rusage used;
-  getrusage(RUSAGE_SELF, &used);
-  const auto us = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_usec);
-  };
-  return us(used.ru_utime) + us(used.ru_stime);
 }
 
 double median(std::vector<double> values) {
@@ -46,29 +41,52 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-}  // namespace
+std::unique_ptr<grpc::Server> start(Shipping* service, int* port) {
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), port);
+  builder.RegisterService(service);
+  return builder.BuildAndStart();
+}
 
-int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: %s BURSTS BURST PAUSE_MS\n", argv[0]);
-    return 2;
-  }
-  const int bursts = std::atoi(argv[1]), burst = std::atoi(argv[2]);
-  const timespec pause{0, std::atoi(argv[3]) * 1'000'000L};
+// Until its parent is gone.
+int serve(int out) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   Shipping service;
   int port = 0;
-  grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&service);
-  const auto server = builder.BuildAndStart();
-  if (server == nullptr) return 1;
+  const auto server = start(&service, &port);
+  if (server == nullptr || write(out, &port, sizeof port) != sizeof port) return 1;
+  server->Wait();
+  return 0;
+}
+
+// Its pid; 0: it did not start.
+pid_t start_apart(const char* program, int* port) {
+  int ends[2];
+  if (pipe(ends) != 0) return 0;
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string out = std::to_string(ends[1]);
+    execl(program, program, "serve", out.c_str(), nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  const bool told = read(ends[0], port, sizeof *port) == sizeof *port;
+  close(ends[0]);
+  return told ? child : 0;
+}
+
+int measure(int port, clockid_t server, int bursts, int burst, const timespec& pause) {
   const auto stub = shop::ShippingService::NewStub(grpc::CreateChannel(
       "127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+  const auto processor_us = [&] {
+    const double here = us_of(CLOCK_PROCESS_CPUTIME_ID);
+    return server == CLOCK_PROCESS_CPUTIME_ID ? here : here + us_of(server);
+  };
   shop::RateRequest request;
   request.set_cart_id(std::string(300, 'c'));
   std::vector<double> wall, processor;
   for (int i = -2; i < bursts; ++i) {
-    const double wall_before = wall_us(), processor_before = processor_us();
+    const double wall_before = us_of(CLOCK_MONOTONIC), processor_before = processor_us();
     for (int call = 0; call < burst; ++call) {
       grpc::ClientContext context;
       shop::Rate rate;
@@ -79,13 +97,41 @@ int main(int argc, char** argv) {
       }
     }
     if (i >= 0) {  // the first two warm up
-      wall.push_back((wall_us() - wall_before) / burst);
+      wall.push_back((us_of(CLOCK_MONOTONIC) - wall_before) / burst);
       processor.push_back((processor_us() - processor_before) / burst);
     }
     if (pause.tv_nsec != 0) nanosleep(&pause, nullptr);
   }
   std::printf("{\"us_per_call\": %.3f, \"processor_us_per_call\": %.3f}\n", median(wall),
               median(processor));
-  server->Shutdown();
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "serve") == 0) return serve(std::atoi(argv[2]));
+  const bool apart = argc == 5 && std::strcmp(argv[4], "apart") == 0;
+  if (argc != 4 && !apart) {
+    std::fprintf(stderr, "usage: %s BURSTS BURST PAUSE_MS [apart]\n", argv[0]);
+    return 2;
+  }
+  const int bursts = std::atoi(argv[1]), burst = std::atoi(argv[2]);
+  const timespec pause{0, std::atoi(argv[3]) * 1'000'000L};
+  int port = 0;
+  if (!apart) {
+    Shipping service;
+    const auto server = start(&service, &port);
+    if (server == nullptr) return 1;
+    const int result = measure(port, CLOCK_PROCESS_CPUTIME_ID, bursts, burst, pause);
+    server->Shutdown();
+    return result;
+  }
+  const pid_t child = start_apart(argv[0], &port);
+  clockid_t clock = 0;
+  if (child == 0 || clock_getcpuclockid(child, &clock) != 0) return 1;
+  const int result = measure(port, clock, bursts, burst, pause);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  return result;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""What the preload adds to a unary gRPC call of a C++ client to a C++ server, both in one process that
-is preloaded: interleaved rounds with a control.
+"""What the preload adds to a unary gRPC call of a C++ client to a C++ server, both preloaded: in one process, and each in
+a process of its own. Interleaved rounds with a control.
 
     grpc_bench.py                          plain, plain again (control), preloaded without a session
     filibuster trace -- grpc_bench.py --session
@@ -21,10 +21,12 @@ import stats
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BOUNDS_US = {"no session": 2, "session": 15}
+PLACES = {"in one process": [], "each in a process of its own": ["apart"]}
+MEASURES = {"us_per_call": "on the clock", "processor_us_per_call": "of the processor, client and server"}
 
 
-def run(worker, environment):
-    result = subprocess.run([worker, "20", "100", "10"], env=environment, capture_output=True, text=True,
+def run(worker, words, environment):
+    result = subprocess.run([worker, "20", "100", "10", *words], env=environment, capture_output=True, text=True,
                             timeout=120)
     if result.returncode != 0:
         sys.exit(f"{worker}: {result.stderr or result.returncode}")
@@ -47,19 +49,20 @@ def main():
     with tempfile.TemporaryDirectory() as nowhere:
         variants = preload_bench.environments(build / "lib/libfilibuster.so", given.session, nowhere)
         variants.pop("session, no stack", None)
-        found = stats.interleaved(list(variants), given.rounds,
-                                  lambda name: run(build / "tests/grpc_bench", variants[name]))
-    for measure, what in (("us_per_call", "on the clock"),
-                          ("processor_us_per_call", "of the processor, client and server")):
-        times = {name: [result[measure] for result in results] for name, results in found.items()}
-        control = stats.compare("control (plain against itself)", times["plain"], times["control"])
-        print(f"unary call, {what}: plain {control.base:.1f} us, {given.rounds} rounds")
-        print("  " + control.text("us"))
-        for name in list(variants)[2:]:
-            compared = stats.compare(name, times["plain"], times[name])
-            print("  " + compared.text("us", control))
-            if compared.added_low > BOUNDS_US[name]:
-                missed.append(f"{name}, {what}: {compared.added:.1f} us added, bound {BOUNDS_US[name]} us")
+        found = {place: stats.interleaved(list(variants), given.rounds,
+                                          lambda name, words=words: run(build / "tests/grpc_bench", words, variants[name]))
+                 for place, words in PLACES.items()}
+    for place, results in found.items():
+        for measure, what in MEASURES.items():
+            times = {name: [result[measure] for result in of_name] for name, of_name in results.items()}
+            control = stats.compare("control (plain against itself)", times["plain"], times["control"])
+            print(f"unary call, {place}, {what}: plain {control.base:.1f} us, {given.rounds} rounds")
+            print("  " + control.text("us"))
+            for name in list(variants)[2:]:
+                compared = stats.compare(name, times["plain"], times[name])
+                print("  " + compared.text("us", control))
+                if compared.added_low > BOUNDS_US[name]:
+                    missed.append(f"{name}, {place}, {what}: {compared.added:.1f} us added, bound {BOUNDS_US[name]} us")
     for line in missed:
         print("missed: " + line)
     sys.exit(1 if missed else 0)

@@ -75,3 +75,24 @@ def test_faults_hit_what_an_open_stream_causes(project):
     assert run.exit_code == 0 and run.test["finished"], run
     assert run.test["skipped"] == [], run  # no plan was missed
     assert run.executed == 2 ** 3, run  # any of the three calls, alone and together
+
+
+UPLOADS = """
+import http.client, sys
+statuses = []
+for size in (10, 300_000, 20, 400_000):
+    connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=30)
+    connection.request("PUT", "/upload", b"u" * size)
+    statuses.append(connection.getresponse().status)
+sys.exit(0 if statuses == [200] * 4 else f"{statuses}")
+"""
+
+
+def test_long_requests_are_faulted_beside_short_ones_of_their_call_site(project):
+    """Those go out before their body is known."""
+    project.write("uploads.py", UPLOADS)
+    project.write("filibuster.json", config(
+        [elements("back")], [{"name": "uploads", "command": f"exec {PYTHON} uploads.py ${{port:back}}"}], default_faults=False,
+        faults=[{"on": {"caller": "test"}, "inject": "status:503"}], bounds={"max_faults": 1, "reference_executions": 1}))
+    run = project.filibuster("run")
+    assert run.executed == 1 + 4 and len(run.counterexamples) == 4 and "WITHOUT A CONCLUSION" not in run.output, run

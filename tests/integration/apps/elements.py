@@ -1,7 +1,7 @@
 """A service of chunked requests: elements.py PORT FIFO [URL]. Of each chunk of a POST it makes one request to URL at
 once, while the stream is open: a GET, or, where URL is another of these services (its path is /stream), a chunked
 POST of the same chunk in two pieces. Then it writes one byte to FIFO. Goes on whatever fails; answers 200, or 503 if
-something failed. A GET is answered with 200."""
+something failed. A GET is answered with 200, and so is a PUT that tells the length of its body."""
 import http.client
 import http.server
 import os
@@ -47,6 +47,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(200 if good else 503)
 
     def do_GET(self):
+        self.answer(200)
+
+    def do_PUT(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
         self.answer(200)
 
     def answer(self, status):

@@ -343,6 +343,22 @@ TEST_F(RecorderTest, ABodyThatOnceCameLateIsNotLookedForBeforeItComes) {
   EXPECT_FALSE(recorder_.expand({fault}).ambiguous[0]);
 }
 
+TEST_F(RecorderTest, ALongBodyIsLookedForBeforeItCame) {
+  const RpcIssued small = rpc(id(kTest, 1), 0, {}, 5, "users", "/upload");
+  RpcIssued large = rpc(id(kTest, 2), 0, {}, 5, "users", "/upload");
+  large.flags = kRpcPreliminary | kRpcPayloadTruncated;
+  const RpcFinalized finalized = finalization(large.rpc, key(71));
+  begin(1);
+  emit(kTest, EventType::kRpcIssued, small);
+  emit(kTest, EventType::kRpcIssued, large);
+  emit(kTest, EventType::kRpcFinalized, finalized);
+  recorder_.end(1);
+  PlannedRpcFault fault;
+  fault.index = finalized.index;
+  fault.fault = parse_fault("reset").value();
+  EXPECT_EQ(recorder_.expand({fault}).rows.size(), 2u);
+}
+
 TEST_F(RecorderTest, AFaultThatHitTwoRpcsIsNoMetPlan) {
   const RpcIssued first = rpc(id(kTest, 1), 0, {}, 5, "users", "/");
   PlannedRpcFault fault;
