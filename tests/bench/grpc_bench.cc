@@ -1,6 +1,7 @@
 // grpc_bench BURSTS BURST PAUSE_MS [apart]: unary gRPC calls of about 300 bytes, one after the other,
 // from a client to a server of this process; apart: of a process of its own. Prints the median over
-// the bursts of what one call takes, on the clock and of the processor (client and server together).
+// the bursts of what one call takes, on the clock and of the processor (client and server together;
+// apart: of each, too).
 //
 // The pauses let whoever reads what the processes report keep up.
 #include <grpcpp/grpcpp.h>
@@ -78,15 +79,13 @@ pid_t start_apart(const char* program, int* port) {
 int measure(int port, clockid_t server, int bursts, int burst, const timespec& pause) {
   const auto stub = shop::ShippingService::NewStub(grpc::CreateChannel(
       "127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
-  const auto processor_us = [&] {
-    const double here = us_of(CLOCK_PROCESS_CPUTIME_ID);
-    return server == CLOCK_PROCESS_CPUTIME_ID ? here : here + us_of(server);
-  };
+  const bool apart = server != CLOCK_PROCESS_CPUTIME_ID;
   shop::RateRequest request;
   request.set_cart_id(std::string(300, 'c'));
-  std::vector<double> wall, processor;
+  std::vector<double> wall, here, there, both;
   for (int i = -2; i < bursts; ++i) {
-    const double wall_before = us_of(CLOCK_MONOTONIC), processor_before = processor_us();
+    const double wall_before = us_of(CLOCK_MONOTONIC);
+    const double here_before = us_of(CLOCK_PROCESS_CPUTIME_ID), there_before = us_of(server);
     for (int call = 0; call < burst; ++call) {
       grpc::ClientContext context;
       shop::Rate rate;
@@ -98,12 +97,19 @@ int measure(int port, clockid_t server, int bursts, int burst, const timespec& p
     }
     if (i >= 0) {  // the first two warm up
       wall.push_back((us_of(CLOCK_MONOTONIC) - wall_before) / burst);
-      processor.push_back((processor_us() - processor_before) / burst);
+      here.push_back((us_of(CLOCK_PROCESS_CPUTIME_ID) - here_before) / burst);
+      there.push_back((us_of(server) - there_before) / burst);
+      both.push_back(apart ? here.back() + there.back() : here.back());
     }
     if (pause.tv_nsec != 0) nanosleep(&pause, nullptr);
   }
-  std::printf("{\"us_per_call\": %.3f, \"processor_us_per_call\": %.3f}\n", median(wall),
-              median(processor));
+  std::printf("{\"us_per_call\": %.3f, \"processor_us_per_call\": %.3f", median(wall),
+              median(both));
+  if (apart) {
+    std::printf(", \"client_us_per_call\": %.3f, \"server_us_per_call\": %.3f", median(here),
+                median(there));
+  }
+  std::puts("}");
   return 0;
 }
 

@@ -22,7 +22,8 @@ import stats
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BOUNDS_US = {"no session": 2, "session": 15}
 PLACES = {"in one process": [], "each in a process of its own": ["apart"]}
-MEASURES = {"us_per_call": "on the clock", "processor_us_per_call": "of the processor, client and server"}
+MEASURES = {"us_per_call": "on the clock", "processor_us_per_call": "of the processor, client and server",
+            "client_us_per_call": "of the processor, client alone", "server_us_per_call": "of the processor, server alone"}
 
 
 def run(worker, words, environment):
@@ -54,6 +55,8 @@ def main():
                  for place, words in PLACES.items()}
     for place, results in found.items():
         for measure, what in MEASURES.items():
+            if measure not in results["plain"][0]:
+                continue
             times = {name: [result[measure] for result in of_name] for name, of_name in results.items()}
             control = stats.compare("control (plain against itself)", times["plain"], times["control"])
             print(f"unary call, {place}, {what}: plain {control.base:.1f} us, {given.rounds} rounds")
