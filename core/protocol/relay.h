@@ -12,8 +12,9 @@
 // agent again, which reports it (RpcFinished with injected = 1 where it had placed an order).
 //
 // The hand-off is a HandOff of kind kRelay with [held end of the pair, real connection], and one
-// RelayState with `table_size` and `half_read_size` bytes behind it in the same datagram. It says nothing of a fault: each
-// is an order in the stream of requests, so that no order of two channels is to be known.
+// RelayState with `table_size` and `half_read_size` bytes behind it in the same datagram. It says
+// nothing of a fault: each is an order in the stream of requests, so that no order of two channels is
+// to be known.
 #pragma once
 
 #include <cstdint>

@@ -523,7 +523,9 @@ ExecutionRecord Recorder::end(uint64_t now_ns) {
   explain_plan(&out);
   for (const RpcRecord& rpc : out.rpcs) {
     const Entry& entry = entries_.at(rpc.rpc);
-    memory_.remember(rpc, {entry.wire_index, entry.wire_parent, entry.wire_signature, entry.record.count});
+    const bool before_body = entry.finalized || (rpc.flags & kRpcPreliminary) != 0;
+    memory_.remember(rpc, {entry.wire_index, entry.wire_parent, entry.wire_signature,
+                           entry.record.count, before_body});
   }
   running_ = false;
   draft_ = {};

@@ -26,11 +26,11 @@ Hash128 site_of(const RpcRecord& rpc) {
 void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
   // Without a method its request was never formed (refused at connect).
   if (rpc.index.is_zero() || rpc.method.empty() || seen_.size() >= kMaxRemembered) return;
-  const Hash128 site = site_of(rpc);
-  if (wire.index == rpc.index) known_at_once_.insert(site);
   const auto [place, added] = seen_.try_emplace(rpc.index);
-  if (!added) return;
   Seen& seen = place->second;
+  if (added) seen.site = site_of(rpc);
+  if (!wire.before_body) with_body_.insert(seen.site);
+  if (!added) return;
   seen.caller = rpc.caller;
   seen.service = rpc.service;
   seen.method = rpc.method;
@@ -42,7 +42,6 @@ void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
   seen.count = rpc.count;
   seen.protocol = rpc.flags & (kRpcHttp2 | kRpcGrpc);
   seen.wire = wire;
-  seen.site = site;
   seen.long_body = (rpc.flags & kRpcPayloadTruncated) != 0;
   if (wire.index == rpc.index) return;
   const auto [final_index, first] = finals_.try_emplace(wire.index, rpc.index);
@@ -77,6 +76,20 @@ std::string RpcMemory::describe(const Hash128& index) const {
          std::to_string(seen.count);
 }
 
+bool RpcMemory::merely_late(const Seen& seen) const {
+  constexpr int kDeepest = 64;
+  const Seen* at = &seen;
+  for (int depth = 0; depth < kDeepest; ++depth) {
+    if (at->wire.before_body && !at->long_body && with_body_.contains(at->site)) return true;
+    const auto parent = finals_.find(at->wire.parent);
+    if (parent == finals_.end()) return false;
+    const auto place = seen_.find(parent->second);
+    if (place == seen_.end()) return false;
+    at = &place->second;
+  }
+  return false;
+}
+
 RpcMemory::Plan RpcMemory::expand(const std::vector<PlannedRpcFault>& plan) const {
   Plan out;
   out.rows = plan;
@@ -87,7 +100,7 @@ RpcMemory::Plan RpcMemory::expand(const std::vector<PlannedRpcFault>& plan) cons
     if (place == seen_.end()) continue;
     const WireNames& wire = place->second.wire;
     if (wire.index == plan[i].index) continue;
-    if (known_at_once_.contains(place->second.site) && !place->second.long_body) continue;
+    if (merely_late(place->second)) continue;
     const auto final_index = finals_.find(wire.index);
     if (final_index == finals_.end() || final_index->second.is_zero()) {
       out.ambiguous[i] = true;

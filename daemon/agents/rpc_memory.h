@@ -21,8 +21,9 @@ class RpcMemory {
   struct WireNames {
     Hash128 index, parent, signature;
     uint32_t count = 0;
+    bool before_body = false;  // it was issued before its own body was known
   };
-  // Only the first sight of an index is kept, besides whether one of its call site was known at once.
+  // Only the first sight of an index is kept, besides whether one of its call site had its body then.
   void remember(const RpcRecord& rpc, const WireNames& wire);
   // What a request would have said, for an RPC that was refused at connect.
   void complete(RpcRecord* rpc) const;
@@ -38,8 +39,7 @@ class RpcMemory {
     std::vector<bool> ambiguous;
   };
   // Adds a row under the wire index for every planned RPC that had another one when it was issued;
-  // but where others of its call site were issued under their final indexes, a short body merely came
-  // late once, and the next time it may be another one's. (A long one is never known in time.)
+  // but not where that was by chance (merely_late).
   Plan expand(const std::vector<PlannedRpcFault>& plan) const;
 
  private:
@@ -53,11 +53,15 @@ class RpcMemory {
     Hash128 site;
     bool long_body = false;
   };
+  // Its body, or that of an RPC that it is caused by, came too late for its head once: others of that
+  // call site are issued with theirs, and it is short. The next time that may be another one's.
+  bool merely_late(const Seen& seen) const;
+
   std::unordered_map<Hash128, Seen, Hash128Hasher> seen_;
   // Final indexes by wire index, where they differ; zero: more than one.
   std::unordered_map<Hash128, Hash128, Hash128Hasher> finals_;
-  // Call sites, with what is called there, of RPCs that were issued under their final indexes.
-  std::unordered_set<Hash128, Hash128Hasher> known_at_once_;
+  // Call sites, with what is called there, of RPCs that were issued with their bodies.
+  std::unordered_set<Hash128, Hash128Hasher> with_body_;
 };
 
 }  // namespace filibuster

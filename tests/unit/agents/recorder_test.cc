@@ -359,6 +359,34 @@ TEST_F(RecorderTest, ALongBodyIsLookedForBeforeItCame) {
   EXPECT_EQ(recorder_.expand({fault}).rows.size(), 2u);
 }
 
+TEST_F(RecorderTest, WhatARequestCausesIsLookedForAsItIs) {
+  // Two requests of one call site, each of which causes a call; one of them is under way before its
+  // body is known.
+  for (const bool long_body : {false, true}) {
+    SCOPED_TRACE(long_body);
+    const std::string path = long_body ? "/long" : "/short";
+    const uint64_t at = long_body ? 20 : 10;
+    RpcIssued late = rpc(id(kTest, 1), 0, {}, at, "users", path);
+    late.flags = kRpcPreliminary;
+    if (long_body) late.flags |= kRpcPayloadTruncated;
+    const RpcIssued of_late = rpc(id(kUsers, 1), late.rpc, late.index, at + 1, "movies", path);
+    const RpcIssued whole = rpc(id(kTest, 2), 0, {}, at + 2, "users", path);
+    const RpcIssued of_whole = rpc(id(kUsers, 2), whole.rpc, whole.index, at + 1, "movies", path);
+    begin(1);
+    for (const RpcIssued& one : {late, whole}) emit(kTest, EventType::kRpcIssued, one);
+    for (const RpcIssued& one : {of_late, of_whole}) emit(kUsers, EventType::kRpcIssued, one);
+    emit(kTest, EventType::kRpcFinalized, finalization(late.rpc, key(long_body ? 71 : 72)));
+    const ExecutionRecord record = recorder_.end(1);
+    for (const RpcRecord& one : record.rpcs) {
+      PlannedRpcFault fault;
+      fault.index = one.index;
+      fault.fault = parse_fault("reset").value();
+      const bool under_two_names = one.index != whole.index && one.index != of_whole.index;
+      EXPECT_EQ(recorder_.expand({fault}).rows.size(), under_two_names && long_body ? 2u : 1u);
+    }
+  }
+}
+
 TEST_F(RecorderTest, AFaultThatHitTwoRpcsIsNoMetPlan) {
   const RpcIssued first = rpc(id(kTest, 1), 0, {}, 5, "users", "/");
   PlannedRpcFault fault;
