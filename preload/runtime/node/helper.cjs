@@ -363,36 +363,69 @@ if (library !== undefined) {
     const Module = require('module');
     replace(Module, '_load', (original) => function (request, ...rest) {
       const loaded = Reflect.apply(original, this, [request, ...rest]);
+      if (request === 'http2' || request === 'node:http2') quietly(instrumentHttp2);
       if (/(^|\/)@grpc\/grpc-js($|\/build\/src\/index)/.test(request) && loaded?.Channel) quietly(instrumentGrpc, loaded);
       return loaded;
     });
   };
 
   let requestsMarked = library.sessionPresent();  // every session of HTTP/2 is looked at that leaves
+  const instrumentRequests = (http2, session) => {
+    replace(Object.getPrototypeOf(session), 'request', (request) => function (headers, ...others) {
+      const given = quietly(() => requestWithField(http2, this, headers)) ?? headers;
+      const stream = Reflect.apply(request, this, [given, ...others]);
+      if (given !== headers) quietly(() => delete stream.sentHeaders[FIELD]);
+      return stream;
+    });
+  };
+
+  // Loaded it takes a fifth of the start of Node, and few programs use it: looked at when the program has loaded
+  // it. `require` says so at once, `import` does not: then it is its first connect, or its first server that
+  // listens.
+  let http2Instrumented = false;
+  const servers = new WeakSet();  // that onStream listens to
+  const watch = (server) => {
+    if (servers.has(server)) return;
+    servers.add(server);
+    server.prependListener('stream', guardedPair(onStream));
+  };
   const instrumentHttp2 = () => {
+    if (http2Instrumented) return;
+    http2Instrumented = true;
     const http2 = require('http2');
     let requests = false;
     replace(http2, 'connect', (original) => function (...rest) {
       const session = Reflect.apply(original, this, rest);
       if (!requests) {
         requests = requestsMarked = true;
-        replace(Object.getPrototypeOf(session), 'request', (request) => function (headers, ...others) {
-          const given = quietly(() => requestWithField(http2, this, headers)) ?? headers;
-          const stream = Reflect.apply(request, this, [given, ...others]);
-          if (given !== headers) quietly(() => delete stream.sentHeaders[FIELD]);
-          return stream;
-        });
+        instrumentRequests(http2, session);
       }
       return session;
     });
     for (const name of ['createServer', 'createSecureServer']) {
       replace(http2, name, (original) => function (...rest) {
         const server = Reflect.apply(original, this, rest);
-        quietly(() => server.prependListener('stream', guardedPair(onStream)));
+        quietly(watch, server);
         return server;
       });
     }
     require('module').syncBuiltinESMExports();
+  };
+  const isHttp2Server = (server) => {
+    for (let at = server; at; at = Object.getPrototypeOf(at)) {
+      if (/^Http2(Secure)?Server$/.test(at.constructor?.name)) return true;
+    }
+    return false;
+  };
+  const http2IsNew = () => !http2Instrumented && (process.moduleLoadList?.includes('NativeModule http2') ?? true);
+  // Within its connect: the session that is made next is the first one. What they have in common is found in another,
+  // to nowhere.
+  const instrumentConnectingHttp2 = () => {
+    instrumentHttp2();
+    const { Duplex } = require('stream');
+    const nowhere = new Duplex({ read() {}, write(bytes, encoding, done) { done(); } });
+    const session = require('http2').connect('http://localhost', { createConnection: () => nowhere });
+    session.on('error', () => {}).destroy();
   };
 
   // --- connects ------------------------------------------------------------------------------------
@@ -426,13 +459,19 @@ if (library !== undefined) {
   };
 
   const instrumentNet = () => {
-    const { Socket } = require('net');
+    const { Server, Socket } = require('net');
     // Pipes connect at once, TCP later, when the name is resolved: on a handle that is there by then.
     //
     // A connection outlives the task that opened it, and serves others: what its callbacks do (a pool that
     // hands it to the next in the queue, a reply of a database) is not that task's. Node's own agent tells
     // its connections whose they are.
+    replace(Server.prototype, 'listen', (original) => function (...rest) {
+      if (http2IsNew()) quietly(instrumentHttp2);
+      if (http2Instrumented && quietly(isHttp2Server, this)) quietly(watch, this);
+      return Reflect.apply(original, this, rest);
+    });
     replace(Socket.prototype, 'connect', (original) => function (...rest) {
+      if (http2IsNew()) quietly(instrumentConnectingHttp2);
       const connect = () => {
         const result = within(original, this, rest);
         quietly(instrumentHandle, this._handle);
@@ -450,7 +489,7 @@ if (library !== undefined) {
     instrumented = true;
     quietly(instrumentNet);
     quietly(instrumentHttp);
-    quietly(instrumentHttp2);
+    if (http2IsNew()) quietly(instrumentHttp2);
     quietly(instrumentModules);
   };
 

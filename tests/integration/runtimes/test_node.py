@@ -99,21 +99,26 @@ def test_every_call_has_the_request_that_caused_it(project, node, client, number
 
 
 @every_node
+@pytest.mark.parametrize("program", ["h2.js", "h2.mjs"])
 @pytest.mark.parametrize("number, kind", [(1, {}), (8, {}), (8, {"BODY": "late"}), (8, {"COMPAT": "1"})])
-def test_http2_has_call_sites_and_the_request_that_caused_each(project, node, number, kind):
-    """All on one session in each direction, with a background caller."""
+def test_http2_has_call_sites_and_the_request_that_caused_each(project, node, number, kind, program):
+    """All on one session in each direction, with a background caller; with `require`, and with `import`."""
+    text = (NODE_APPS / "h2.js").read_text()
+    if program == "h2.mjs":
+        text = text.replace("const http2 = require('http2');", "import * as http2 from 'node:http2';")
+    path = project.write(program, text)
+
     def service(name, *words, **environment):
-        return {"name": name, "command": f"exec {node} {NODE_APPS}/h2.js serve ${{port:{name}}} " + " ".join(words),
-                "env": environment}
+        return {"name": name, "command": f"exec {node} {path} serve ${{port:{name}}} " + " ".join(words), "env": environment}
 
     services = [service("back"), service("web", url("back", ""), HEARTBEAT="1", **kind)]
-    run = observe(project, services, f"exec {node} {NODE_APPS}/h2.js ask {number} {url('web', '')}", complete=False)
+    run = observe(project, services, f"exec {node} {path} ask {number} {url('web', '')}", complete=False)
     assert attributions(run) == (expected_of(number), [], [])
     calls = [rpc for rpc in run.test["reference"] if rpc["caller"] == "web" and rpc["path"] != "/heartbeat"]
     assert {rpc["cause"] for rpc in calls} == {"task"}
     lines = {rpc["path"][-1]: {frame.split(" ")[0].rsplit("/", 1)[-1] for frame in rpc["stack"]} for rpc in calls}
     for call, mark in (("0", "first"), ("1", "second")):
-        assert f"h2.js:{line_of('h2.js', mark)}" in lines[call], lines
+        assert f"{program}:{line_of('h2.js', mark)}" in lines[call], lines
     beats = [rpc for rpc in run.test["reference"] if rpc["path"] == "/heartbeat" and rpc["caller"] == "web"]
     assert beats and {rpc["cause"] for rpc in beats} == {"none"}
 

@@ -18,7 +18,6 @@ const asking = (session) => (path, post) => new Promise((resolve, reject) => {
 });
 
 const serve = () => {
-  const back = origin === undefined ? undefined : asking(http2.connect(origin));
   const work = async (path) => {
     if (back === undefined) return;
     await back(`${path}/0`);  // site first
@@ -39,6 +38,7 @@ const serve = () => {
       else answer();
     });
   }
+  const back = origin === undefined ? undefined : asking(http2.connect(origin));
   if (process.env.HEARTBEAT) setInterval(() => back('/heartbeat').catch(() => {}), 5);
   server.listen(Number(word), '127.0.0.1');
 };
