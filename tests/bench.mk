@@ -1,6 +1,6 @@
 # Benchmarks: ratios with a control in the same run, interleaved rounds. Included by the Makefile.
 BENCH_ROUNDS ?= 30
-# Its JVM waits for its timeouts where nobody sees it.
+# Node waits for its timeouts in its event loop, where they are not elapsed.
 WITHOUT_WAITS_audible := --fault refused --fault 500 --fault 502 --fault 503
 $(BUILD)/tests/grpc_bench: tests/bench/grpc_bench.cc $(addprefix $(BUILD)/corpus/purchase/shop,.pb.o .grpc.pb.o)
 	@mkdir -p $(@D)
@@ -23,7 +23,7 @@ $(BUILD)/tests/libjvm_index_bench.so: tests/bench/jvm_index_bench.cc tests/bench
 	$(CXX) $(CXXFLAGS) -fPIC -shared -isystem $(JDK)/include -isystem $(JDK)/include/linux -o $@ $< $(BUILD)/tests/libindex_bench.so -Wl,-rpath,'$$ORIGIN'
 
 .PHONY: bench bench-run
-bench: test-deps  ## every figure as a ratio, with its control (about 12 minutes)
+bench: test-deps  ## every figure as a ratio, with its control (about 20 minutes)
 	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/grpc_bench $(BUILD)/tests/native_index_bench $(BUILD)/tests/libjvm_index_bench.so
 	@$(MAKE) --no-print-directory bench-run
 # A bound that is missed is printed and does not keep the others from being measured. (The exit code of a
