@@ -370,16 +370,7 @@ if (library !== undefined) {
   };
 
   let requestsMarked = library.sessionPresent();  // every session of HTTP/2 is looked at that leaves
-  const instrumentRequests = (http2, session) => {
-    replace(Object.getPrototypeOf(session), 'request', (request) => function (headers, ...others) {
-      const given = quietly(() => requestWithField(http2, this, headers)) ?? headers;
-      const stream = Reflect.apply(request, this, [given, ...others]);
-      if (given !== headers) quietly(() => delete stream.sentHeaders[FIELD]);
-      return stream;
-    });
-  };
-
-  // Loaded it takes a fifth of the start of Node, and few programs use it: looked at when the program has loaded
+  // To load it is a good part of what we add to the start of Node, and few programs use it: looked at when the program has loaded
   // it. `require` says so at once, `import` does not: then it is its first connect, or its first server that
   // listens.
   let http2Instrumented = false;
@@ -398,7 +389,12 @@ if (library !== undefined) {
       const session = Reflect.apply(original, this, rest);
       if (!requests) {
         requests = requestsMarked = true;
-        instrumentRequests(http2, session);
+        replace(Object.getPrototypeOf(session), 'request', (request) => function (headers, ...others) {
+          const given = quietly(() => requestWithField(http2, this, headers)) ?? headers;
+          const stream = Reflect.apply(request, this, [given, ...others]);
+          if (given !== headers) quietly(() => delete stream.sentHeaders[FIELD]);
+          return stream;
+        });
       }
       return session;
     });
