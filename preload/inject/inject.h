@@ -44,7 +44,8 @@ bool inject_after_effect(int fd, OutgoingCall* call, bool head_request);
 
 // One stream of an HTTP/2 connection is to fail: replaces the descriptor and hands the other end of the
 // pair with the real connection to the daemon's relay (core/protocol/relay.h). The descriptor is used
-// on as before. `tail`: what follows the state. nullptr: done. Else why not, and nothing has changed. Reports nothing.
+// on as before. `tail`: what follows the state. nullptr: done. Else why not, and nothing has changed.
+// Reports nothing.
 const char* convert_to_relay(int fd, const OutgoingCall& call, const RelayState& state,
                              const char* tail);
 
