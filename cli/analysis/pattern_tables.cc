@@ -1,5 +1,7 @@
 #include "cli/analysis/pattern_tables.h"
 
+#include "cli/analysis/choices.h"
+
 namespace filibuster::analysis {
 namespace {
 
@@ -130,7 +132,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
 
 Match match_pattern(const Source& source, uint32_t at, std::span<const std::string_view> words) {
   const auto count = static_cast<uint32_t>(source.tokens.size());
-  Match match{true, 0, at, at};
+  Match match{true, {}, 0, at};
   for (size_t word = 0; word < words.size(); ++word) {
     const std::string_view wanted = words[word];
     if (wanted == "...") {
@@ -148,14 +150,14 @@ Match match_pattern(const Source& source, uint32_t at, std::span<const std::stri
     const Token& token = source.token(at);
     if (at >= count) return {};
     if (wanted == "$S") {
-      const auto status = http_status_number(token);
-      if (!status) return {};
-      match.status = *status;
-      match.at = at;
+      const Span expression = expression_at(source, at);
+      match.statuses = own_statuses(source, expression);
+      if (match.statuses.empty()) return {};
+      at = expression.end;
+      continue;
     } else if (wanted == "$N") {
-      match.status = token.word() ? http_status_of(token.text) : 0;
-      if (match.status == 0) return {};
-      match.at = at;
+      match.named = token.word() ? http_status_of(token.text) : 0;
+      if (match.named == 0) return {};
     } else if (wanted == "$W") {
       if (!token.word()) return {};
     } else if (!token.is(wanted)) {

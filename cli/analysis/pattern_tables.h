@@ -10,7 +10,7 @@
 
 namespace filibuster::analysis {
 
-// Tokens, separated by blanks. $S: a status as a number; $W: any word; $N: the name of a status
+// Tokens, separated by blanks. $S: an expression that may be a status; $W: any word; $N: the name of a status
 // (notFound); ... : what stands in between within the same brackets.
 struct Pattern {
   Language language;
@@ -33,8 +33,8 @@ std::vector<std::string_view> words_of(std::string_view text);
 
 struct Match {
   bool found = false;
-  uint16_t status = 0;
-  uint32_t at = 0;  // of the status
+  std::vector<uint32_t> statuses;  // of $S: their places
+  uint16_t named = 0;              // of $N
   uint32_t end = 0;
 };
 Match match_pattern(const Source& source, uint32_t at, std::span<const std::string_view> words);

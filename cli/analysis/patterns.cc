@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/analysis/choices.h"
 #include "cli/analysis/pattern_tables.h"
 
 namespace filibuster::analysis {
@@ -47,8 +48,11 @@ class Finder {
   void add(uint32_t token, const Answer& answer) {
     if (is_error(answer)) out_.push_back({token, answer});
   }
-  void add_number(uint32_t token) {
-    if (const auto number = http_status_number(source_.token(token))) add(token, {false, *number});
+  void add_own(uint32_t token) {
+    if (const auto status = own_status(source_, token)) add(token, {false, *status});
+  }
+  void add_choices(Span expression) {
+    for (uint32_t token : own_statuses(source_, expression)) add_own(token);
   }
 
   void by_table(uint32_t at) {
@@ -61,8 +65,9 @@ class Finder {
       // [404, 403] is a list of statuses, no answer.
       const bool list = answer_patterns()[i].text.ends_with("[ $S ,");
       if (list && source_.token(match.end).kind == Token::Kind::kNumber) continue;
-      const uint16_t status = match.status != 0 ? match.status : answer_patterns()[i].status;
-      add(match.status != 0 ? match.at : at, {false, status});
+      const uint16_t whole = match.named != 0 ? match.named : answer_patterns()[i].status;
+      add(at, {false, whole});
+      for (uint32_t status : match.statuses) add_own(status);
     }
   }
 
@@ -94,11 +99,13 @@ class Finder {
     const bool key =
         source_.language == Language::kJavaScript || source_.language == Language::kPython;
     if (source_.is(at + 1, ":") && key) {
-      add_number(at + 2);
-      if (source_.token(at + 2).word() && source_.is(at + 3, "=")) add_number(at + 4);
+      add_choices(expression_at(source_, at + 2));
+      if (source_.token(at + 2).word() && source_.is(at + 3, "="))
+        add_choices(expression_at(source_, at + 4));
     }
     if (token.string()) return;
-    if (source_.is(at + 1, "=") || source_.is(at + 1, ":=")) add_number(at + 2);
+    if (source_.is(at + 1, "=") || source_.is(at + 1, ":="))
+      add_choices(expression_at(source_, at + 2));
   }
 
   // answer(404, ...) where the sources say that it takes a status there.
@@ -108,8 +115,7 @@ class Finder {
     if (first == takers_.takers.end() || first->name != source_.tokens[at].text) return;
     const std::vector<Span> arguments = arguments_of(source_, at + 1);
     for (auto taker = first; taker != takers_.takers.end() && taker->name == first->name; ++taker) {
-      if (taker->argument < arguments.size() && arguments[taker->argument].size() == 1)
-        add_number(arguments[taker->argument].begin);
+      if (taker->argument < arguments.size()) add_choices(arguments[taker->argument]);
     }
   }
 
@@ -121,17 +127,15 @@ class Finder {
       // return (..., 404)
       if (source_.tokens[i].is("(") && i == at + 1 && other < count && ends_line(other + 1)) {
         for (const Span& one : arguments_of(source_, i)) {
-          if (one.size() == 1 && one.begin > i + 1) add_number(one.begin);
+          if (one.begin > i + 1) add_choices(one);
         }
         return;
       }
       if (other < count && other > i) {
         i = other;
-        continue;
+      } else if (source_.tokens[i].is(",")) {
+        add_choices(expression_at(source_, i + 1));
       }
-      if (source_.tokens[i].is(",") &&
-          (ends_line(i + 2) || source_.is(i + 2, ",") || source_.is(i + 2, "if")))
-        add_number(i + 1);
     }
   }
   bool ends_line(uint32_t at) const {
@@ -164,7 +168,7 @@ class Finder {
   // return {404, ...} where a structure of the sources begins with a status
   void aggregate(uint32_t at) {
     if (!takers_.aggregates || !source_.is(at, "return") || !source_.is(at + 1, "{")) return;
-    if (source_.is(at + 3, ",") || source_.is(at + 3, "}")) add_number(at + 2);
+    if (source_.is(at + 3, ",") || source_.is(at + 3, "}")) add_own(at + 2);
   }
 
   const Source& source_;

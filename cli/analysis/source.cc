@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace filibuster::analysis {
 namespace {
@@ -275,6 +276,35 @@ std::string Source::line_text(const Token& place, size_t most) const {
   return out;
 }
 
+namespace {
+
+// Written as a constant: GONE, kGone.
+bool is_constant(const Token& name) {
+  if (!name.word()) return false;
+  const bool k = name.text.size() > 1 && name.text[0] == 'k' && name.text[1] >= 'A' &&
+                 name.text[1] <= 'Z';
+  return k || std::none_of(name.text.begin(), name.text.end(),
+                           [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+// GONE = 410, static final int GONE = 410; constexpr int kGone = 410;
+void find_numbers(Source* source) {
+  std::set<std::string_view> others;
+  const auto count = static_cast<uint32_t>(source->tokens.size());
+  for (uint32_t i = 1; i + 1 < count; ++i) {
+    const Token& name = source->tokens[i - 1];
+    if (!is_constant(name) || !(source->is(i, "=") || source->is(i, ":="))) continue;
+    const Token& end = source->token(i + 2);
+    const bool number = source->tokens[i + 1].kind == Token::Kind::kNumber &&
+                        (i + 2 >= count || end.first_in_line || end.is(";"));
+    if (number && source->numbers.try_emplace(name.text, i + 1).second) continue;
+    others.insert(name.text);
+  }
+  for (const std::string_view name : others) source->numbers.erase(name);
+}
+
+}  // namespace
+
 std::unique_ptr<const Source> read_source(std::string path, std::string text) {
   auto out = std::make_unique<Source>();
   out->language = language_of(path);
@@ -284,6 +314,7 @@ std::unique_ptr<const Source> read_source(std::string path, std::string text) {
   out->partner = match_brackets(out->tokens);
   out->definitions = out->language == Language::kPython ? PythonDefinitions(*out).run()
                                                         : BraceDefinitions(*out).run();
+  find_numbers(out.get());
   uint32_t covered = 0;
   for (Definition& one : out->definitions) {
     one.outermost = one.begin >= covered;

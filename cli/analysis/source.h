@@ -1,6 +1,7 @@
 // One source file, as the lexical look sees it: its tokens, and the functions and classes in it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ struct Source {
   std::vector<Token> tokens;            // of `text`
   std::vector<uint32_t> partner;        // of brackets (match_brackets)
   std::vector<Definition> definitions;  // in the order of their beginning
+  // Constants (GONE, kGone) that are a number: its place.
+  std::map<std::string_view, uint32_t> numbers;
 
   // The token `ahead` of `at`; a token that is nothing where there is none.
   const Token& token(size_t at) const;

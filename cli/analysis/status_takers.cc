@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/analysis/choices.h"
 #include "cli/analysis/patterns.h"
 
 namespace filibuster::analysis {
@@ -77,7 +78,9 @@ std::vector<uint32_t> find_passed_on(const Source& source, const StatusTakers& t
         std::find(kAnswering.begin(), kAnswering.end(), token.text) != kAnswering.end();
     for (uint32_t n = 0; n < arguments.size(); ++n) {
       const bool taken = (known && n == 0) || takers.takers.contains({std::string(token.text), n});
-      if (taken && member_status(arguments[n])) out.push_back(i);
+      if (!taken) continue;
+      const std::vector<Span> choices = choices_of(source, arguments[n]);
+      if (std::any_of(choices.begin(), choices.end(), member_status)) out.push_back(i);
     }
   }
   return out;

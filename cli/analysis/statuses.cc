@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "cli/analysis/choices.h"
 #include "core/grpc/call.h"
 
 namespace filibuster::analysis {
@@ -176,6 +177,23 @@ std::optional<uint16_t> http_status_number(const Token& token) {
   const auto [rest, failed] = std::from_chars(token.text.data(), end, value);
   if (failed != std::errc() || rest != end || value < 100 || value > 599) return std::nullopt;
   return value;
+}
+
+std::optional<uint16_t> own_status(const Source& source, uint32_t at) {
+  const Token& token = source.token(at);
+  if (const auto number = http_status_number(token)) return number;
+  if (!token.word()) return std::nullopt;
+  const auto constant = source.numbers.find(token.text);
+  return constant == source.numbers.end() ? std::nullopt
+                                          : http_status_number(source.tokens[constant->second]);
+}
+
+std::vector<uint32_t> own_statuses(const Source& source, Span expression) {
+  std::vector<uint32_t> out;
+  for (const Span& one : choices_of(source, expression)) {
+    if (one.size() == 1 && own_status(source, one.begin)) out.push_back(one.begin);
+  }
+  return out;
 }
 
 std::optional<Written> status_at(const Source& source, uint32_t at) {

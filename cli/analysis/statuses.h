@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/analysis/source.h"
 
@@ -26,6 +27,11 @@ bool is_error(const Answer& answer);
 uint16_t http_status_of(std::string_view name);
 // A whole number from 100 to 599.
 std::optional<uint16_t> http_status_number(const Token& token);
+
+// A status as a number, or by a constant of the same source (`GONE = 410`).
+std::optional<uint16_t> own_status(const Source& source, uint32_t at);
+// The places of such statuses that an expression may come to: `error.status || 502`.
+std::vector<uint32_t> own_statuses(const Source& source, Span expression);
 
 // A status, written out or by name, that begins at a token and is `size` tokens long.
 struct Written {

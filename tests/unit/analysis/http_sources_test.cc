@@ -83,6 +83,31 @@ TEST(Python, AFunctionThatTakesAStatusIsKnownByItsParameter) {
             (Lines{"status:503 a.py:3"}));
 }
 
+TEST(Python, EveryStatusThatAnExpressionMayComeToCounts) {
+  EXPECT_EQ(lines(scan({{"a.py", R"x(GONE = 410
+LIMIT = 500
+LIMIT = 501
+limit = 502
+def f():
+    return "x", GONE
+def g():
+    return "x", 404 if missing == 409 else 200, {}
+def h(error):
+    return ("x", error.code or 503)
+def i():
+    return rows, limit
+def j():
+    return rows, LIMIT
+def k():
+    abort(error.status or (429 if many else
+                           GONE))
+status = 422 if x else 200
+if status == GONE: pass
+)x"}})),
+            (Lines{"status:410 a.py:6", "status:404 a.py:8", "status:503 a.py:10",
+                   "status:429 a.py:16", "status:410 a.py:17", "status:422 a.py:18"}));
+}
+
 TEST(Python, OtherFrameworks) {
   EXPECT_EQ(lines(scan({{"a.py", R"x(raise web.HTTPNotFound()
 raise Http404("x")
@@ -114,6 +139,27 @@ app.use((err, req, res, next) => { res.status(500).send("x"); });
                                  "status:503 app.js:6 GET /users/*/books",
                                  "status:422 app.js:11 POST */orders", "status:500 app.js:12"}));
   EXPECT_EQ(found.passed_on, Lines{"app.js:7: res.sendStatus(r.status);"});
+}
+
+TEST(Express, EveryStatusThatAnExpressionMayComeToCounts) {
+  const Scan found = scan({{"app.js", R"x(const GONE = 410;
+app.use((err, req, res, next) => {
+  res.status(err.status || 502).end();
+});
+app.get('/a', (req, res) => {
+  res.status(r.status === 409 ? 404 : found ? 200 : GONE).end()
+  res.statusCode = err.code ??
+    503
+  next({ status: late ? 504 : 200, text: "x" });
+  res.status(err.status || err.statusCode).end();
+  res.status(a ? [401, 402].length : f(403)).end();
+});
+)x"}});
+  EXPECT_EQ(lines(found),
+            (Lines{"status:502 app.js:3", "status:404 app.js:6 GET /a", "status:410 app.js:6 GET /a",
+                   "status:503 app.js:8 GET /a", "status:504 app.js:9 GET /a"}));
+  EXPECT_EQ(found.passed_on, (Lines{"app.js:3: res.status(err.status || 502).end();",
+                                    "app.js:10: res.status(err.status || err.statusCode).end();"}));
 }
 
 TEST(Node, StatusesOfTheHttpModuleAndOwnErrors) {
