@@ -17,6 +17,11 @@ def explore(project, services, test, **members):
     return project.filibuster("run")
 
 
+def until_seen(test, path):
+    """Ends when the call is made: when that is, after the answer, is the scheduler's to say."""
+    return test | {"command": test["command"].removeprefix("exec ") + f" && exec {PYTHON} {APPS}/until_seen.py {path}"}
+
+
 def faulted(run):
     """The (caller, path) of the RPCs of `back`, each with whether the reference execution knows its cause."""
     return [(rpc["caller"], rpc["path"], rpc["cause"] != "none") for rpc in run.test["reference"] if rpc["service"] == "back"]
@@ -47,10 +52,11 @@ def test_what_is_answered_after_the_test_ended_belongs_to_its_execution(project)
 
 
 def test_a_call_after_the_answer_is_named_and_its_cause_not_guessed(project):
-    run = explore(project, [relay("back"), unruly("front", "later", url("back"))], probe(url("front"), expected="202"))
+    test = until_seen(probe(url("front"), expected="202"), "/afterwards")
+    run = explore(project, [relay("back"), unruly("front", "later", url("back", "/afterwards"))], test)
     assert run.exit_code == 3 and run.executed == 1, run
-    assert any("front -> back GET /" in line for line in run.test["without_cause"]), run
-    assert "RPCs that were never faulted:" in run.output and "front -> back GET /" in run.output, run
+    assert any("front -> back GET /afterwards" in line for line in run.test["without_cause"]), run
+    assert "RPCs that were never faulted:" in run.output and "front -> back GET /afterwards" in run.output, run
     assert not any(known for _, _, known in faulted(run)), run
 
 
@@ -86,10 +92,8 @@ def test_a_service_that_calls_itself_without_end_is_named_with_its_call_site(pro
 
 def test_an_application_that_never_becomes_quiet_is_said_and_does_not_hang(project):
     """A thread reads an answer that never ends; it asks for it after the test was answered."""
-    test = probe(url("front"))
-    test["command"] = test["command"].removeprefix("exec ") + f" && exec {PYTHON} {APPS}/until_seen.py /endless"
     run = explore(project, [unruly("back", "endless"), unruly("front", "endless", url("back", "/endless"))],
-                  test, bounds={"quiesce_timeout": 0.3})
+                  until_seen(probe(url("front")), "/endless"), bounds={"quiesce_timeout": 0.3})
     assert "passed, but RPCs stayed open" in run.errors and "-> back GET /endless" in run.errors, run
     assert run.exit_code == 3 and run.executed == 1, run
     assert faulted(run) == [("front", "/endless", False)], run
