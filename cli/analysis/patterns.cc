@@ -119,27 +119,12 @@ class Finder {
     }
   }
 
-  // return ..., 404  and  return ..., 404, {...}
+  // return ..., 404  and  return ..., 404, {...}  and  return (..., 404) if missing else (..., 200)
   void returned_tuple(uint32_t at) {
-    const auto count = static_cast<uint32_t>(source_.tokens.size());
-    for (uint32_t i = at + 1; i < count && !source_.tokens[i].first_in_line; ++i) {
-      const uint32_t other = source_.partner[i];
-      // return (..., 404)
-      if (source_.tokens[i].is("(") && i == at + 1 && other < count && ends_line(other + 1)) {
-        for (const Span& one : arguments_of(source_, i)) {
-          if (one.begin > i + 1) add_choices(one);
-        }
-        return;
-      }
-      if (other < count && other > i) {
-        i = other;
-      } else if (source_.tokens[i].is(",")) {
-        add_choices(expression_at(source_, i + 1));
-      }
+    for (const Span& tuple : tuples_returned(source_, at)) {
+      const std::vector<Span> elements = elements_of(source_, tuple);
+      for (size_t i = 1; i < elements.size(); ++i) add_choices(elements[i]);
     }
-  }
-  bool ends_line(uint32_t at) const {
-    return at >= source_.tokens.size() || source_.tokens[at].first_in_line || source_.is(at, ";");
   }
 
   // raise NotFound, raise exceptions.ServiceUnavailable("x"), raise web.HTTPNotFound()

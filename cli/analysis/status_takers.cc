@@ -64,7 +64,11 @@ std::vector<uint32_t> find_passed_on(const Source& source, const StatusTakers& t
     // `code` is too many things besides.
     const std::string_view name = source.token(end - 1).text;
     if (end < span.begin + 3 || !names_status(name) || name == "code") return false;
-    return source.is(end - 2, ".") || source.is(end - 2, "->");
+    return source.is(end - 2, ".") || source.is(end - 2, "?.") || source.is(end - 2, "->");
+  };
+  const auto passes_on = [&](const Span& expression) {
+    const std::vector<Span> choices = choices_of(source, expression);
+    return std::any_of(choices.begin(), choices.end(), member_status);
   };
   constexpr std::array<std::string_view, 10> kAnswering = {
       "abort",     "status",      "sendStatus", "writeHead", "WriteHeader",
@@ -72,15 +76,19 @@ std::vector<uint32_t> find_passed_on(const Source& source, const StatusTakers& t
   const auto count = static_cast<uint32_t>(source.tokens.size());
   for (uint32_t i = 0; i + 1 < count; ++i) {
     const Token& token = source.tokens[i];
+    if (source.language == Language::kPython && token.is("return")) {
+      for (const Span& tuple : tuples_returned(source, i)) {
+        const std::vector<Span> elements = elements_of(source, tuple);
+        if (elements.size() > 1 && passes_on(elements[1])) out.push_back(i);
+      }
+    }
     if (!token.word() || !source.is(i + 1, "(")) continue;
     const std::vector<Span> arguments = arguments_of(source, i + 1);
     const bool known =
         std::find(kAnswering.begin(), kAnswering.end(), token.text) != kAnswering.end();
     for (uint32_t n = 0; n < arguments.size(); ++n) {
       const bool taken = (known && n == 0) || takers.takers.contains({std::string(token.text), n});
-      if (!taken) continue;
-      const std::vector<Span> choices = choices_of(source, arguments[n]);
-      if (std::any_of(choices.begin(), choices.end(), member_status)) out.push_back(i);
+      if (taken && passes_on(arguments[n])) out.push_back(i);
     }
   }
   return out;

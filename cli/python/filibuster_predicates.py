@@ -49,6 +49,6 @@ def was_fault_injected(service=None, method=None, path=None, fault=None, grpc=No
             return json.load(response)["injected"] is True
     except urllib.error.HTTPError as error:
         raise RuntimeError("filibuster's daemon refused the question: %s"
-                           % error.read().decode("utf-8", "replace")) from error
+                           % error.read().decode("utf-8", "replace")) from None
     except (OSError, ValueError, KeyError) as error:  # URLError is an OSError
         raise RuntimeError("filibuster's daemon did not answer: %s" % error) from error

@@ -12,7 +12,7 @@ def stubs(tmp_path_factory):
 
 
 @pytest.mark.parametrize("descriptors, said", [
-    ("none.pb", "filibuster.json:3:17: 'descriptors': {folder}/none.pb cannot be read"),
+    ("none.pb", "filibuster.json:3:17: 'descriptors': {folder}/none.pb cannot be read: it is not there"),
     ("filibuster.json", "filibuster.json:3:17: 'descriptors': {folder}/filibuster.json holds no descriptors; expected "
                         "what `protoc --include_imports --descriptor_set_out=FILE` writes"),
 ])

@@ -84,7 +84,7 @@ TEST(Python, AFunctionThatTakesAStatusIsKnownByItsParameter) {
 }
 
 TEST(Python, EveryStatusThatAnExpressionMayComeToCounts) {
-  EXPECT_EQ(lines(scan({{"a.py", R"x(GONE = 410
+  const Scan found = scan({{"a.py", R"x(GONE = 410
 LIMIT = 500
 LIMIT = 501
 limit = 502
@@ -103,9 +103,21 @@ def k():
                            GONE))
 status = 422 if x else 200
 if status == GONE: pass
-)x"}})),
+def l():
+    return ("a", 423) if x else ("b", 424)
+def m():
+    return jsonify(
+        1,
+    ), 425
+def n():
+    return r.text, r.status_code
+)x"}});
+  EXPECT_EQ(lines(found),
             (Lines{"status:410 a.py:6", "status:404 a.py:8", "status:503 a.py:10",
-                   "status:429 a.py:16", "status:410 a.py:17", "status:422 a.py:18"}));
+                   "status:429 a.py:16", "status:410 a.py:17", "status:422 a.py:18",
+                   "status:423 a.py:21", "status:424 a.py:21", "status:425 a.py:25"}));
+  EXPECT_EQ(found.passed_on, (Lines{"a.py:16: abort(error.status or (429 if many else",
+                                    "a.py:27: return r.text, r.status_code"}));
 }
 
 TEST(Python, OtherFrameworks) {
@@ -151,7 +163,7 @@ app.get('/a', (req, res) => {
   res.statusCode = err.code ??
     503
   next({ status: late ? 504 : 200, text: "x" });
-  res.status(err.status || err.statusCode).end();
+  res.status(err.response?.status ?? err.statusCode).end();
   res.status(a ? [401, 402].length : f(403)).end();
 });
 )x"}});
@@ -159,7 +171,7 @@ app.get('/a', (req, res) => {
             (Lines{"status:502 app.js:3", "status:404 app.js:6 GET /a", "status:410 app.js:6 GET /a",
                    "status:503 app.js:8 GET /a", "status:504 app.js:9 GET /a"}));
   EXPECT_EQ(found.passed_on, (Lines{"app.js:3: res.status(err.status || 502).end();",
-                                    "app.js:10: res.status(err.status || err.statusCode).end();"}));
+                                    "app.js:10: res.status(err.response?.status ?? err.statusCode).end();"}));
 }
 
 TEST(Node, StatusesOfTheHttpModuleAndOwnErrors) {
