@@ -93,7 +93,7 @@ def test_a_fault_may_begin_at_any_byte_of_what_the_client_reads(project):
                                      lambda rpc: rpc["path"] == "/none", "status:503", index={"stack": False})
     *statuses, failed = printed.splitlines()
     assert statuses == ["200 503"] * len(rpcs) and failed == f"failed {len(rpcs)}", run
-    assert len(rpcs) > 100  # SETTINGS, HEADERS and DATA have as many bytes
+    assert len(rpcs) > 100  # as many bytes have SETTINGS, HEADERS and DATA, and some more
 
 
 def test_a_fault_on_a_connection_that_a_thread_waits_on_is_refused_and_said(project):
