@@ -89,6 +89,18 @@ bool goes_on(const Source& source, uint32_t at) {
   return joins(at) || joins(at - 1) || source.is(at - 1, "or") || source.is(at - 1, "else");
 }
 
+// What a `return` before `at` returns: up to the semicolon or line that ends it; nothing if it is
+// alone.
+Span returned_at(const Source& source, uint32_t at) {
+  const auto count = static_cast<uint32_t>(source.tokens.size());
+  uint32_t i = at;
+  for (; i < count && !source.tokens[i].first_in_line && !source.tokens[i].is(";"); ++i) {
+    const uint32_t other = source.partner[i];
+    if (other < count && other > i) i = other;
+  }
+  return {at, i};
+}
+
 }  // namespace
 
 Span expression_at(const Source& source, uint32_t at) {
@@ -104,45 +116,11 @@ Span expression_at(const Source& source, uint32_t at) {
   return {at, std::min(i, count)};
 }
 
-namespace {
-
-// Up to the semicolon or line that ends a statement.
-Span returned_at(const Source& source, uint32_t at) {
-  const auto count = static_cast<uint32_t>(source.tokens.size());
-  uint32_t i = at;
-  for (; i < count && !source.tokens[i].is(";"); ++i) {
-    if (i > at && source.tokens[i].first_in_line) break;
-    const uint32_t other = source.partner[i];
-    if (other < count && other > i) i = other;
-  }
-  return {at, i};
-}
-
-}  // namespace
-
 std::vector<Span> tuples_returned(const Source& source, uint32_t at) {
   const Span whole = returned_at(source, at + 1);
   // "a, 404 if missing else 200" is one tuple.
   if (elements_of(source, whole).size() > 1) return {whole};
   return choices_of(source, whole);
-}
-
-std::vector<Span> elements_of(const Source& source, Span list) {
-  std::vector<Span> out;
-  Span now{list.begin, list.begin};
-  for (uint32_t i = list.begin; i < list.end; ++i) {
-    const uint32_t other = source.partner[i];
-    if (other < list.end && other > i) {
-      i = other;
-    } else if (source.tokens[i].is(",")) {
-      now.end = i;
-      out.push_back(now);
-      now.begin = i + 1;
-    }
-  }
-  now.end = list.end;
-  out.push_back(now);
-  return out;
 }
 
 std::vector<Span> choices_of(const Source& source, Span expression) {

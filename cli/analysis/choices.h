@@ -13,9 +13,6 @@ Span expression_at(const Source& source, uint32_t at);
 // Of Python's `return` at a token: what it may return, each without the parentheses around it.
 std::vector<Span> tuples_returned(const Source& source, uint32_t at);
 
-// Cut at the commas of its level.
-std::vector<Span> elements_of(const Source& source, Span list);
-
 // Of `a || b`, `a ?? b`, `a or b`: both. Of `c ? a : b` and `a if c else b`: a and b. Of anything
 // else: itself.
 std::vector<Span> choices_of(const Source& source, Span expression);

@@ -10,8 +10,8 @@
 
 namespace filibuster::analysis {
 
-// Tokens, separated by blanks. $S: an expression that may be a status; $W: any word; $N: the name of a status
-// (notFound); ... : what stands in between within the same brackets.
+// Tokens, separated by blanks. $S: an expression that may be a status; $W: any word; $N: the name of
+// a status (notFound); ... : what stands in between within the same brackets.
 struct Pattern {
   Language language;
   std::string_view framework;

@@ -249,35 +249,6 @@ class BraceDefinitions {
   std::vector<Definition> out_;
 };
 
-}  // namespace
-
-const Token& Source::token(size_t at) const {
-  static const Token kNothing{};
-  return at < tokens.size() ? tokens[at] : kNothing;
-}
-
-std::string Source::line_text(const Token& place, size_t most) const {
-  const size_t at = std::min<size_t>(place.offset, text.size());
-  const size_t before = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
-  std::string_view rest = std::string_view(text).substr(before == std::string::npos ? 0 : before + 1);
-  rest = rest.substr(0, rest.find('\n'));
-  const size_t first = rest.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return "";
-  rest = rest.substr(first, rest.find_last_not_of(" \t\r") - first + 1);
-  std::string out(rest.substr(0, most));
-  if (rest.size() > most) {
-    while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0) == 0x80) out.pop_back();
-    if (!out.empty() && static_cast<unsigned char>(out.back()) >= 0xC0) out.pop_back();
-    out += " ...";
-  }
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  }
-  return out;
-}
-
-namespace {
-
 // Written as a constant: GONE, kGone.
 bool is_constant(const Token& name) {
   if (!name.word()) return false;
@@ -305,6 +276,31 @@ void find_numbers(Source* source) {
 
 }  // namespace
 
+const Token& Source::token(size_t at) const {
+  static const Token kNothing{};
+  return at < tokens.size() ? tokens[at] : kNothing;
+}
+
+std::string Source::line_text(const Token& place, size_t most) const {
+  const size_t at = std::min<size_t>(place.offset, text.size());
+  const size_t before = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
+  std::string_view rest = std::string_view(text).substr(before == std::string::npos ? 0 : before + 1);
+  rest = rest.substr(0, rest.find('\n'));
+  const size_t first = rest.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return "";
+  rest = rest.substr(first, rest.find_last_not_of(" \t\r") - first + 1);
+  std::string out(rest.substr(0, most));
+  if (rest.size() > most) {
+    while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0) == 0x80) out.pop_back();
+    if (!out.empty() && static_cast<unsigned char>(out.back()) >= 0xC0) out.pop_back();
+    out += " ...";
+  }
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  }
+  return out;
+}
+
 std::unique_ptr<const Source> read_source(std::string path, std::string text) {
   auto out = std::make_unique<Source>();
   out->language = language_of(path);
@@ -323,15 +319,13 @@ std::unique_ptr<const Source> read_source(std::string path, std::string text) {
   return out;
 }
 
-std::vector<Span> arguments_of(const Source& source, uint32_t open) {
+std::vector<Span> elements_of(const Source& source, Span list) {
   std::vector<Span> out;
-  const auto count = static_cast<uint32_t>(source.tokens.size());
-  if (open >= count || source.partner[open] >= count || source.partner[open] < open) return out;
-  const uint32_t close = source.partner[open];
-  Span now{open + 1, open + 1};
-  for (uint32_t i = open + 1; i < close; ++i) {
+  if (list.size() == 0) return out;
+  Span now{list.begin, list.begin};
+  for (uint32_t i = list.begin; i < list.end; ++i) {
     const uint32_t other = source.partner[i];
-    if (other < count && other > i) {
+    if (other < list.end && other > i) {
       i = other;
     } else if (source.tokens[i].is(",")) {
       now.end = i;
@@ -339,9 +333,15 @@ std::vector<Span> arguments_of(const Source& source, uint32_t open) {
       now.begin = i + 1;
     }
   }
-  now.end = close;
-  if (now.size() > 0 || !out.empty()) out.push_back(now);
+  now.end = list.end;
+  out.push_back(now);
   return out;
+}
+
+std::vector<Span> arguments_of(const Source& source, uint32_t open) {
+  const auto count = static_cast<uint32_t>(source.tokens.size());
+  if (open >= count || source.partner[open] >= count || source.partner[open] < open) return {};
+  return elements_of(source, {open + 1, source.partner[open]});
 }
 
 }  // namespace filibuster::analysis

@@ -60,4 +60,7 @@ struct Span {
 };
 std::vector<Span> arguments_of(const Source& source, uint32_t open);
 
+// What is cut at the commas of its own level; nothing of an empty one.
+std::vector<Span> elements_of(const Source& source, Span list);
+
 }  // namespace filibuster::analysis

@@ -3,7 +3,7 @@ raw.py send PORT FILE [STEP]: sends the file, in writes of STEP bytes, to the en
 raw.py blocked PORT: an HTTP/2 client with one thread that is always in a blocking read, and another that sends two
 requests; prints the statuses.
 raw.py halves PORT: one HTTP/2 connection after the other, on each of them a request for /hello, of whose answer one byte
-more is read each time before a request for /none is made and the rest is read; the last ones have the first answer whole before.
+more is read each time before a request for /none is made and the rest is read; at last it is whole before.
 Prints the statuses of each, then how many 503 were among them."""
 import os
 import socket

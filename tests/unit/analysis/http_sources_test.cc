@@ -111,6 +111,9 @@ def m():
     ), 425
 def n():
     return r.text, r.status_code
+def o():
+    if x: return
+    y = z, 426
 )x"}});
   EXPECT_EQ(lines(found),
             (Lines{"status:410 a.py:6", "status:404 a.py:8", "status:503 a.py:10",
