@@ -166,15 +166,16 @@ app.get('/a', (req, res) => {
   res.statusCode = err.code ??
     503
   next({ status: late ? 504 : 200, text: "x" });
-  res.status(err.response?.status ?? err.statusCode).end();
+  res.status(err.response?.status ?? 507).end();
   res.status(a ? [401, 402].length : f(403)).end();
 });
 )x"}});
   EXPECT_EQ(lines(found),
             (Lines{"status:502 app.js:3", "status:404 app.js:6 GET /a", "status:410 app.js:6 GET /a",
-                   "status:503 app.js:8 GET /a", "status:504 app.js:9 GET /a"}));
+                   "status:503 app.js:8 GET /a", "status:504 app.js:9 GET /a",
+                   "status:507 app.js:10 GET /a"}));
   EXPECT_EQ(found.passed_on, (Lines{"app.js:3: res.status(err.status || 502).end();",
-                                    "app.js:10: res.status(err.response?.status ?? err.statusCode).end();"}));
+                                    "app.js:10: res.status(err.response?.status ?? 507).end();"}));
 }
 
 TEST(Node, StatusesOfTheHttpModuleAndOwnErrors) {
