@@ -1,6 +1,5 @@
 // Finding and mapping the control page: the one thing a process without a session ever touches.
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -9,6 +8,7 @@
 #include <string_view>
 
 #include "preload/agent/agent.h"
+#include "preload/agent/bounded_wait.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/agent/state.h"
 
@@ -19,6 +19,7 @@ constinit std::atomic<ControlPage*> g_control_page{nullptr};
 namespace {
 
 constexpr size_t kPageSize = 4096;
+constexpr uint64_t kDeadlineNs = 1'000'000'000;
 
 enum Mapping : int { kNotTried = 0, kTrying, kDone };
 constinit std::atomic<int> g_mapping{kNotTried};
@@ -103,10 +104,9 @@ void note_stream_socket() {
   if (t_state.registering || !own_process()) return;
   int expected = kNotTried;
   if (!g_mapping.compare_exchange_strong(expected, kTrying, std::memory_order_acq_rel)) {
-    // Another thread is at it: a few microseconds. Without the page this thread's connection would
-    // pass unseen.
-    for (int i = 0; i < 1000 && g_mapping.load(std::memory_order_acquire) == kTrying; ++i)
-      raw_syscall(SYS_sched_yield);
+    // Another thread is at it. Without the page this thread's connection would pass unseen, all its
+    // life.
+    wait_until([] { return g_mapping.load(std::memory_order_acquire) != kTrying; }, kDeadlineNs);
     return;
   }
   t_state.registering = true;  // a signal handler of this thread must not wait for it

@@ -13,6 +13,7 @@
 
 #include "core/protocol/messages.h"
 #include "preload/agent/agent.h"
+#include "preload/agent/bounded_wait.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/agent/state.h"
 #include "preload/runtime/runtimes.h"
@@ -232,8 +233,7 @@ Attachment* register_with(const ControlPage* page, uint64_t generation) {
 
   if (g_registering.exchange(true, std::memory_order_acq_rel)) {
     // Another thread registers. Nothing may leave before the plan is here, so wait for it.
-    const uint64_t deadline = now_ns() + kDeadlineNs;
-    while (g_registering.load(std::memory_order_acquire) && now_ns() < deadline) nap(50'000);
+    wait_until([] { return !g_registering.load(std::memory_order_acquire); }, kDeadlineNs);
     return current(generation);
   }
   t_state.registering = true;

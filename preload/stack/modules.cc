@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "preload/agent/bounded_wait.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/stack/frame_filter.h"
 
@@ -24,6 +25,7 @@ constinit uint32_t g_count = 0;
 constinit std::atomic<uint64_t> g_changes{0};   // dlpi_adds + dlpi_subs of the copy, and its rules
 constinit std::atomic<uint32_t> g_sequence{0};  // odd: being written
 constinit std::atomic<int> g_writer{0};         // pid: a fork may have lost the writing thread
+constexpr uint64_t kPatienceNs = 100'000'000;
 
 // NT_GNU_BUILD_ID among the notes of one segment.
 void read_build_id(const char* at, size_t size, size_t align, ModuleInfo* info) {
@@ -115,8 +117,12 @@ void refresh_modules() {
   const int pid = static_cast<int>(raw_syscall(SYS_getpid));
   int writer = 0;
   if (!g_writer.compare_exchange_strong(writer, pid) &&
-      (writer == pid || !g_writer.compare_exchange_strong(writer, pid)))
-    return;  // another thread is at it
+      (writer == pid || !g_writer.compare_exchange_strong(writer, pid))) {
+    // Another thread is at it: with what was there before, this one's frames would have no names.
+    if (wait_until([] { return g_writer.load(std::memory_order_acquire) == 0; }, kPatienceNs))
+      refresh_modules();  // the list may have changed since that thread read it
+    return;
+  }
   const uint32_t before = g_sequence.load(std::memory_order_relaxed) & ~1u;
   g_sequence.store(before + 1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
@@ -129,13 +135,11 @@ void refresh_modules() {
 }
 
 bool find_module(uintptr_t address, ModuleInfo* info) {
-  for (int attempt = 0; attempt < 100; ++attempt) {
+  bool found = false;
+  const auto read_once = [&] {
     const uint32_t before = g_sequence.load(std::memory_order_acquire);
-    if ((before & 1) != 0) {
-      raw_syscall(SYS_sched_yield);
-      continue;
-    }
-    bool found = false;
+    if ((before & 1) != 0) return false;
+    found = false;
     uint32_t low = 0;
     uint32_t high = g_count < kMaxModules ? g_count : kMaxModules;
     while (low < high) {
@@ -153,9 +157,9 @@ bool find_module(uintptr_t address, ModuleInfo* info) {
       found = true;
     }
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (g_sequence.load(std::memory_order_relaxed) == before) return found;
-  }
-  return false;
+    return g_sequence.load(std::memory_order_relaxed) == before;
+  };
+  return wait_until(read_once, kPatienceNs) && found;
 }
 
 }  // namespace filibuster::preload

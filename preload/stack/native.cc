@@ -6,13 +6,13 @@
 // host opens next. So our pipe2 serves it while it opens them (`t_unwinding`).
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <time.h>
 
 #include <atomic>
 #include <cerrno>
 
 #include "core/text/number.h"
 #include "preload/agent/agent.h"
+#include "preload/agent/bounded_wait.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/interpose.h"
 #include "preload/stack/modules.h"
@@ -123,16 +123,9 @@ void pause_captures_for_fork() {
   // A capture takes microseconds, the first one some milliseconds. Bounded all the same: a fork in
   // a signal handler that interrupted a capture must go on.
   constexpr uint64_t kLimitNs = 100'000'000;
-  const auto now_ns = [] {
-    timespec t{};
-    raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
-    return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
-  };
   t_forking = true;
   g_forking.fetch_add(1);
-  if (g_capturing.load() <= 0) return;
-  const uint64_t end = now_ns() + kLimitNs;
-  while (g_capturing.load() > 0 && now_ns() < end) raw_syscall(SYS_sched_yield);
+  wait_until([] { return g_capturing.load() <= 0; }, kLimitNs);
 }
 
 void resume_captures_after_fork(bool child) {

@@ -2,7 +2,7 @@
 that differ from run to run have a file of their own, test_nondeterminism.py."""
 import pytest
 
-from conftest import PYTHON
+from conftest import PROGRAMS, PYTHON
 from small_apps import APPS, config, probe, relay, url
 
 FAULTS = {"faults": [{"on": {"service": "back"}, "inject": ["status:500", "refused"]}], "default_faults": False}
@@ -123,3 +123,16 @@ def test_a_trace_whose_ports_are_new_each_time_says_so_and_a_failed_test_has_fai
     failed = project.filibuster("trace", "--", PYTHON, f"{APPS}/own_server.py", "7")
     assert failed.exit_code == 1, failed
     assert "the test failed: exit status 7" in failed.output and "GET /own" in failed.output, failed
+
+
+def test_threads_whose_first_sockets_come_together_are_all_seen(project):
+    """What one thread sets up for all of them takes long: the other one's request is no stranger's."""
+    project.write("filibuster.json", config(
+        [{"name": "back", "command": f"exec {PROGRAMS}/http_echo_server threads ${{port:back}}"}],
+        [{"name": "first", "command": f"exec {PROGRAMS}/first_sockets ${{port:back}}"}],
+        fault_test_calls=True, default_faults=False, faults=[{"on": {}, "inject": ["status:503"]}]))
+    run = project.filibuster("run")
+    assert run.exit_code == 0 and run.executed == 4, run
+    rpcs = {rpc["path"]: rpc for rpc in run.test["reference"]}
+    assert sorted(rpcs) == ["/first", "/second"], run
+    assert all(rpc["stack"] and "formed on arrival" not in rpc["tags"] for rpc in rpcs.values()), rpcs
