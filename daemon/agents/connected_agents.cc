@@ -1,5 +1,6 @@
 #include "daemon/agents/connected_agents.h"
 
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -137,6 +138,11 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   welcome.agent = id;
   if (!send_welcome(agent->socket.get(), welcome, hub_.lane->descriptor(),
                     agent->ring->descriptor())) {
+    // It waits a second, then goes on as without us for the rest of the session.
+    if (::kill(pid, 0) == 0) {
+      hub_.recorder->note(who + " no longer waited for its registration: not interposed");
+      hub_.recorder->lost(1);
+    }
     return false;
   }
   agent->ring->close_descriptor();

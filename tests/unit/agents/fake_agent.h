@@ -97,6 +97,7 @@ class FakeAgent {
   bool connected() const { return connected_; }
   uint64_t rpc(uint32_t number) const { return uint64_t{welcome_.agent} << 32 | number; }
   void leave() { socket_.reset(); }
+  void stop_listening() { ::shutdown(socket_.get(), SHUT_RD); }
   // The other side closed.
   bool at_end() {
     char byte;

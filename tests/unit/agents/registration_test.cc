@@ -86,6 +86,25 @@ TEST(Registration, AnAgentOfAnotherLaneIsRefused) {
   EXPECT_EQ(agent.welcome().refused, static_cast<uint32_t>(Refusal::kLane));
 }
 
+TEST(Registration, AnAgentThatNoLongerWaitsIsNamedAndItsExecutionIncomplete) {
+  Scratch scratch;
+  auto hub = start(hub_options(scratch));
+  ASSERT_TRUE(hub->begin_execution(1, {}).ok());
+  FakeAgent agent(hub->address());
+  agent.stop_listening();
+  const Hello hello;
+  ASSERT_TRUE(agent.send_bytes(&hello, sizeof hello));
+  const std::string who = "pid " + std::to_string(::getpid());
+  const auto noted = [&] {
+    return any_contains(hub->snapshot(StackLines::kOfAll).notes, "no longer waited");
+  };
+  ASSERT_TRUE(eventually(noted));
+  const ExecutionRecord record = hub->end_execution();
+  EXPECT_TRUE(any_contains(record.notes, who));
+  EXPECT_GT(record.lost_events, 0u);
+  EXPECT_FALSE(hub->has_agent(static_cast<uint32_t>(::getpid())));
+}
+
 TEST(Registration, GarbageEndsTheConnectionAndNothingElse) {
   Scratch scratch;
   auto hub = start(hub_options(scratch));
