@@ -67,7 +67,7 @@ bool own_process();
 // keeps lane memory. Lock-free.
 void after_fork_in_child();
 
-// Descriptors that belong to the agent (>= 500 where the limit allows, CLOEXEC). The hooks of
+// Descriptors that belong to the agent (>= 48 where the limit allows, CLOEXEC). The hooks of
 // close, close_range, closefrom, dup2, dup3 ask; `relocate` moves ours away from `fd` (dup2 onto
 // it).
 bool is_own_descriptor(int fd);

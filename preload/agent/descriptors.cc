@@ -12,9 +12,10 @@
 namespace filibuster::preload {
 namespace {
 
-// Above what programs use (select() ends at 1024, so does the usual limit), below what costs a
-// larger descriptor table in the kernel.
-constexpr int kBase = 500;
+// Above what most programs use, within the 64 that every process has room for from its start. With
+// a higher one the kernel makes a larger table, and while it does, a process of several threads waits
+// for a whole RCU grace period (10 to 20 ms; expand_fdtable in its fs/file.c).
+constexpr int kBase = 48;
 constexpr int kMaxDescriptor = 1 << 16;
 
 constinit std::atomic<uint64_t> g_own[kMaxDescriptor / 64]{};
@@ -29,7 +30,7 @@ uint64_t bit_of(int fd) {
 int base() {
   rlimit limit{};
   if (raw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) != 0) return kBase;
-  if (limit.rlim_cur > kBase + 64) return kBase;
+  if (limit.rlim_cur > kBase + 16) return kBase;
   return limit.rlim_cur > 32 ? static_cast<int>(limit.rlim_cur) - 32 : 3;
 }
 
