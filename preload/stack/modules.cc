@@ -26,6 +26,9 @@ constinit std::atomic<uint64_t> g_changes{0};   // dlpi_adds + dlpi_subs of the 
 constinit std::atomic<uint32_t> g_sequence{0};  // odd: being written
 constinit std::atomic<int> g_writer{0};         // pid: a fork may have lost the writing thread
 constexpr uint64_t kPatienceNs = 100'000'000;
+// Of each frame: refresh_modules has waited for the list, and a signal handler that came in the
+// middle of writing it asks in vain for every frame of its stack.
+constexpr uint64_t kFramePatienceNs = 1'000'000;
 
 // NT_GNU_BUILD_ID among the notes of one segment.
 void read_build_id(const char* at, size_t size, size_t align, ModuleInfo* info) {
@@ -159,7 +162,7 @@ bool find_module(uintptr_t address, ModuleInfo* info) {
     std::atomic_thread_fence(std::memory_order_acquire);
     return g_sequence.load(std::memory_order_relaxed) == before;
   };
-  return wait_until(read_once, kPatienceNs) && found;
+  return wait_until(read_once, kFramePatienceNs) && found;
 }
 
 }  // namespace filibuster::preload
