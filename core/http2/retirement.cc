@@ -6,10 +6,8 @@
 namespace filibuster::http2 {
 namespace {
 
-constexpr auto kPriorityUpdate = static_cast<FrameType>(0x10);  // RFC 9218 §7.1
 constexpr uint16_t kGrpcTrueBinary = 0xfe03;  // a setting of gRPC's own: GRPC_ALLOW_TRUE_BINARY_METADATA
 constexpr size_t kSettingSize = 6;
-constexpr uint32_t kMostSettings = 64;
 
 // Of no known type: ignored and discarded (RFC 9113 §5.5).
 constexpr auto kNoMeaning = static_cast<FrameType>(0xf2);
@@ -17,99 +15,7 @@ constexpr auto kNoMeaning = static_cast<FrameType>(0xf2);
 // The first bytes of a PING with an acknowledgement and of a GOAWAY without debug data are equal.
 constexpr size_t kSameBytes = 3;
 
-bool only(const FrameHeader& h, uint8_t flags) {
-  return (h.flags & ~flags) == 0;
-}
-
-// Could a client have sent it (RFC 9113 §6)? Flags without a meaning are unset (§4.1).
-bool is_of_a_client(const FrameHeader& h, bool first) {
-  const bool request = h.stream % 2 != 0;
-  switch (h.type) {
-    case FrameType::kData:
-      return request && only(h, kFlagEndStream | kFlagPadded) &&
-             h.length >= (h.has(kFlagPadded) ? 1u : 0u);
-    case FrameType::kHeaders:
-      // At least one field.
-      return request &&
-             only(h, kFlagEndStream | kFlagEndHeaders | kFlagPadded | kFlagPriority) &&
-             h.length >= 1 + (h.has(kFlagPadded) ? 1u : 0u) +
-                             (h.has(kFlagPriority) ? uint32_t{kPriorityFieldSize} : 0u);
-    case FrameType::kPriority:
-      return h.stream != 0 && h.length == kPriorityFieldSize && only(h, 0);
-    case FrameType::kRstStream:
-      return h.stream != 0 && h.length == 4 && only(h, 0);
-    case FrameType::kSettings:
-      return h.stream == 0 && only(h, kFlagAck) && h.length % kSettingSize == 0 &&
-             h.length <= (h.has(kFlagAck) ? 0 : kMostSettings * kSettingSize);
-    case FrameType::kPushPromise:
-      return false;
-    case FrameType::kPing:
-      return h.stream == 0 && h.length == 8 && only(h, kFlagAck);
-    case FrameType::kGoaway:
-      return h.stream == 0 && h.length >= 8 && h.length <= kDefaultMaxFrameSize && only(h, 0);
-    case FrameType::kWindowUpdate:
-      return h.length == 4 && only(h, 0);
-    case FrameType::kContinuation:
-      return !first && request && only(h, kFlagEndHeaders);
-    default:
-      return h.type == kPriorityUpdate && h.stream == 0 && h.length >= 4 &&
-             h.length <= kDefaultMaxFrameSize && only(h, 0);
-  }
-}
-
 }  // namespace
-
-// --- FrameWalk -----------------------------------------------------------------------------------
-
-bool FrameWalk::begin_frame() {
-  const FrameHeader h = read_frame_header(header_);
-  const bool reserved = (header_[5] & 0x80) != 0;
-  const bool known = h.type <= FrameType::kContinuation || h.type == kPriorityUpdate;
-  if (!(trusted_ && !known) && (reserved || !is_of_a_client(h, frames_ == 0))) return false;
-  const bool continues = h.type == FrameType::kContinuation;
-  if (continues != in_block_ || (continues && h.stream != block_)) return false;
-  if (h.type == FrameType::kHeaders || continues) {
-    in_block_ = !h.has(kFlagEndHeaders);
-    block_ = h.stream;
-  }
-  if (h.type == FrameType::kHeaders && h.stream > highest_) {
-    highest_ = h.stream;
-    ++opened_;
-  }
-  ++frames_;
-  left_ = h.length;
-  return true;
-}
-
-bool FrameWalk::feed(const char* data, size_t size) {
-  while (valid_ && size != 0) {
-    if (left_ != 0) {
-      const auto skip = static_cast<size_t>(std::min<uint64_t>(left_, size));
-      left_ -= skip;
-      data += skip;
-      size -= skip;
-      continue;
-    }
-    const size_t take = std::min(size, kFrameHeaderSize - have_);
-    std::memcpy(header_ + have_, data, take);
-    have_ = static_cast<uint8_t>(have_ + take);
-    data += take;
-    size -= take;
-    if (have_ < kFrameHeaderSize) break;
-    have_ = 0;
-    valid_ = begin_frame();
-  }
-  return valid_;
-}
-
-bool FrameWalk::feed(const iovec* pieces, size_t count, size_t size) {
-  for (size_t i = 0; i < count && size != 0; ++i) {
-    const size_t take = std::min(size, pieces[i].iov_len);
-    if (take != 0) feed(static_cast<const char*>(pieces[i].iov_base), take);
-    size -= take;
-  }
-  return valid_;
-}
 
 // --- PingToGoaway --------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@
 // after a GOAWAY; and where bytes that came since may have been one, the acknowledgement becomes a
 // frame that everybody ignores (§5.5), and the next request brings another PING.
 //
-//   FrameWalk         where the client's frames begin and end
+//   BoundarySearch    where the client's frames begin and end (frame_walk.h)
 //   PingToGoaway      the PING, and what becomes of its acknowledgement
 //   fails_on_goaway   clients that must not get one
 #pragma once
@@ -26,39 +26,6 @@
 #include "core/http2/frame.h"
 
 namespace filibuster::http2 {
-
-// Goes from frame header to frame header of what a client sends, and reads nothing else. Begun in
-// the middle: only what looks like the frames of RFC 9113 §6 and RFC 9218 is taken for them.
-class FrameWalk {
- public:
-  // False: these are no frames of a client; nothing is known any more.
-  bool feed(const char* data, size_t size);
-  bool feed(const iovec* pieces, size_t count, size_t size);
-
-  bool valid() const { return valid_; }
-  // Another frame may be placed here (not inside a header block, §4.3).
-  bool at_boundary() const { return valid_ && have_ == 0 && left_ == 0 && !in_block_; }
-  // Headers that were read.
-  uint64_t frames() const { return frames_; }
-  // Of them, HEADERS of a stream above all before: requests.
-  uint64_t opened() const { return opened_; }
-  // It is certain: frames of unknown types are frames, too (§5.5).
-  void trust() { trusted_ = true; }
-
- private:
-  bool begin_frame();
-
-  uint64_t left_ = 0;  // bytes of the frame
-  uint64_t frames_ = 0;
-  uint64_t opened_ = 0;
-  uint32_t highest_ = 0;
-  uint32_t block_ = 0;  // its stream
-  bool in_block_ = false;
-  bool valid_ = true;
-  bool trusted_ = false;
-  uint8_t have_ = 0;
-  char header_[kFrameHeaderSize];
-};
 
 inline constexpr size_t kPingSize = kFrameHeaderSize + 8;
 

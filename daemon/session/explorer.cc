@@ -162,8 +162,11 @@ Result<void> Explorer::note_answers(const ExecutionRecord& record) {
 }
 
 Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
+  constexpr int kAttempts = 2;
+  // Where connections of before the session are retired: found, told, followed.
+  constexpr int kUntilSettled = 3;
   Attempt last;
-  for (int tries = 0; tries < 2; ++tries) {
+  for (int tries = 1; tries <= kUntilSettled; ++tries) {
     auto result = runner_->run(context_.counters->next_execution++, plan, test_limit());
     if (!result) return result.error();
     last.result = std::move(result).value();
@@ -175,7 +178,8 @@ Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& 
     }
     last.judgement = judge(last.result, plan);
     if (last.result.stopped || !is_inconclusive(last.judgement.verdict)) break;
-    if (tries == 0) {
+    if (tries >= kAttempts && is_settled(last.result.record)) break;
+    if (tries == 1) {
       notes_.insert("execution " + std::to_string(last.result.record.execution) +
                     " was inconclusive and was run again: " + last.judgement.detail);
     }

@@ -1,5 +1,6 @@
 // One byte of options, four of split, two of length, then what a client sends (of that length) and what
-// its server sends. The walk over the client's frames must say the same for the whole as for any split.
+// its server sends. The walk over the client's frames must say the same for the whole as for any split,
+// and no write goes by uncounted where it is not known whether it is a request.
 // The server's acknowledgement, placed where an option says, must become a GOAWAY in any split, and
 // every other byte must stay what it was.
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/http2/frame_walk.h"
 #include "core/http2/retirement.h"
 
 namespace {
@@ -50,6 +52,25 @@ void check_walk(std::string_view bytes, uint32_t seed, bool trusted) {
          "a walk does not depend on the split");
   demand(!whole.at_boundary() || whole.valid(), "nothing is at a boundary where nothing is known");
   demand(whole.opened() <= whole.frames(), "a request has a frame");
+}
+
+void check_search(std::string_view bytes, uint32_t seed) {
+  BoundarySearch search;
+  for (const std::string& write : split(bytes, seed)) {
+    for (size_t at = 0; at < write.size();) {
+      seed = seed * 1664525 + 1013904223;
+      const size_t offered = write.size() - at;
+      const size_t accepted = seed == 0 || (seed >> 16) % 2 != 0 ? offered : 1 + (seed >> 17) % offered;
+      const iovec piece{const_cast<char*>(write.data()) + at, offered};
+      const bool opens = search.opens_request(&piece, 1, offered);
+      demand(!opens || search.found(), "a boundary is certain");
+      const bool known = search.found();
+      const uint64_t requests = search.sent(&piece, 1, accepted, offered);
+      demand(known || requests != 0, "what is not known is counted");
+      demand(!opens || accepted != offered || requests != 0, "what opens a request is one");
+      at += accepted;
+    }
+  }
 }
 
 // What the client reads, in pieces; two pieces make one read where the seed says so.
@@ -125,6 +146,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t length = size_t{data[5]} | size_t{data[6]} << 8;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 7, size - 7);
   check_walk(bytes.substr(0, length), seed, options % 2 != 0);
+  check_search(bytes.substr(0, length), seed);
   check_swap(bytes.substr(std::min(length, bytes.size())), seed, options / 2);
   fails_on_goaway(bytes);
   return 0;

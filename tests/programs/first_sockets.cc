@@ -2,7 +2,6 @@
 // the preloaded library does once for all of them takes long in one of the two: its openat of the
 // control page is held by a filter of system calls until the other thread's request to /second is
 // answered, or kHeld has passed. Then its own request goes to /first. Says the status of each.
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>

@@ -67,36 +67,6 @@ bool waited_long(Retirement& r) {
 
 // --- a client's writes ---------------------------------------------------------------------------
 
-// Bytes went by unseen, or were no frames: a boundary is found anew.
-void forget_walk(Retirement& r) {
-  r.walk = {};
-  r.found = false;
-  r.counted = 0;
-}
-
-// Where the walk would be after these bytes: by the chain of frames that has led here, or they are
-// one from the first to the last.
-http2::FrameWalk look(Retirement& r, const iovec* pieces, size_t count, size_t offered) {
-  constexpr uint64_t kChain = 3;
-  if (!r.walk.valid()) r.walk = {};
-  http2::FrameWalk ahead = r.walk;
-  if (r.found || !r.walk.at_boundary()) {
-    ahead.feed(pieces, count, offered);
-    return ahead;
-  }
-  if (!ahead.feed(pieces, count, offered)) {
-    // What led here was no chain.
-    r.walk = ahead = {};
-    r.counted = 0;
-    ahead.feed(pieces, count, offered);
-  }
-  if (ahead.valid() && (ahead.at_boundary() || r.walk.frames() >= kChain)) {
-    r.found = true;
-    r.walk.trust();
-  }
-  return ahead;
-}
-
 void count_requests(Connection& c, Retirement& r, uint64_t requests) {
   if (r.given_up || requests == 0) return;
   report_unseen_requests(requests, c.peer_name(), c.target.name());
@@ -112,18 +82,13 @@ void count_requests(Connection& c, Retirement& r, uint64_t requests) {
 }
 
 // What was accepted.
-void note_sent(Connection& c, Retirement& r, const iovec* pieces, size_t count, size_t size) {
-  if (r.walk.feed(pieces, count, size)) {
-    const uint64_t opened = r.walk.opened();
-    count_requests(c, r, opened - r.counted);
-    r.counted = opened;
-  } else if (r.state.load() != State::kOpen) {
-    if (!r.given_up) list(c, r, "its client sent what is no frame");
-  } else {
-    // There may be a request in it.
-    count_requests(c, r, 1);
-    forget_walk(r);
-  }
+void note_sent(Connection& c, Retirement& r, const iovec* pieces, size_t count, size_t accepted,
+               size_t offered) {
+  const bool was_found = r.search.found();
+  const uint64_t requests = r.search.sent(pieces, count, accepted, offered);
+  if (r.state.load() != State::kRetired || r.search.found()) return count_requests(c, r, requests);
+  // It has been told: what it writes where nothing is known is hardly a request.
+  if (was_found && !r.given_up) list(c, r, "its client sent what is no frame");
 }
 
 // The rest of a PING, alone. False: it could not be sent; nothing else may be.
@@ -145,14 +110,12 @@ ssize_t send_owned(Connection& c, Retirement& r, int fd, const iovec* pieces, si
     return -1;
   }
   if (as_it_is || (c.given_up.load(std::memory_order_relaxed) && r.ping_left == 0)) {
-    forget_walk(r);
+    r.search.forget();
     return kNotHandled;
   }
   bool placed = false;
   if (r.state.load() == State::kOpen && !r.given_up) {
-    const http2::FrameWalk ahead = look(r, pieces, count, offered);
-    placed = r.found && r.walk.at_boundary() && ahead.valid() &&
-             ahead.opened() > r.walk.opened() && count <= kMostPieces;
+    placed = r.search.opens_request(pieces, count, offered) && count <= kMostPieces;
   }
   if (placed) {
     r.ping_left = http2::kPingSize;
@@ -186,7 +149,7 @@ ssize_t send_owned(Connection& c, Retirement& r, int fd, const iovec* pieces, si
     const size_t ours = std::min<size_t>(static_cast<size_t>(sent), r.ping_left);
     r.ping_left = static_cast<uint8_t>(r.ping_left - ours);
     const size_t theirs = static_cast<size_t>(sent) - ours;
-    note_sent(c, r, pieces, count, theirs);
+    note_sent(c, r, pieces, count, theirs, offered);
     if (theirs != 0) return static_cast<ssize_t>(theirs);
   }
 }
@@ -321,7 +284,7 @@ void receive_retiring(Connection& c, int fd, const iovec* pieces, size_t count, 
 void skip_retiring(Connection& c) {
   Retirement& r = *retirement_of(c);
   if (!acquire_requests(c)) return;
-  forget_walk(r);
+  r.search.forget();
   c.request_flow.release();
   settle(c);
 }

@@ -20,6 +20,7 @@
 #include <cstring>
 
 #include "core/http2/frame.h"
+#include "core/http2/frame_walk.h"
 #include "core/http2/retirement.h"
 #include "preload/connection/connection.h"
 
@@ -35,12 +36,10 @@ struct Retirement {
   };
 
   // Of the owner of the request flow.
-  http2::FrameWalk walk;       // over what was accepted
-  bool found = false;          // the walk is certain
-  bool given_up = false;       // listed; nothing more is counted
-  uint8_t ping_left = 0;       // bytes of it that are still to be sent
-  uint64_t counted = 0;        // of walk.opened()
-  uint64_t since_ns = 0;       // of what is waited for: a boundary, the answer, the client
+  http2::BoundarySearch search;  // over what was accepted
+  bool given_up = false;         // listed; nothing more is counted
+  uint8_t ping_left = 0;         // bytes of it that are still to be sent
+  uint64_t since_ns = 0;         // of what is waited for: a boundary, the answer, the client
   // From kPinged on of the owner of the response flow, else of the other one.
   http2::PingToGoaway swap;
 

@@ -214,6 +214,21 @@ def test_a_busy_connection_is_retired_under_short_reads_and_writes(project, kind
         services.end()
 
 
+def test_a_connection_that_was_joined_inside_a_frame_is_retired(project):
+    """The rest of that frame looks like the header of another one, 256 times as long: what follows lies in it."""
+    services = Services(project, Http(["node", HERE / "back.mjs"], [PYTHON, HERE / "front_halves.py"]))
+    try:
+        services.tell("")
+        services.tell("half")
+        (before,) = services.connections()
+        services.configure()
+        trace = project.filibuster("trace")
+        assert trace.exit_code == 0 and "front -> back" in trace.output, trace
+        assert services.connections() - {before}, "another connection"
+    finally:
+        services.end()
+
+
 KEPT = {
     "a client that would fail its requests": Http(["node", HERE / "back.mjs"], [PYTHON, HERE / "front_httpx.py"]),
     "a server that answers no PING": Http([PYTHON, HERE / "deaf.py"], ["node", HERE / "front.mjs"]),

@@ -16,6 +16,13 @@ inline std::string frame(FrameType type, uint8_t flags, uint32_t stream, std::st
   write_frame_header({static_cast<uint32_t>(payload.size()), type, flags, stream}, header);
   return std::string(header, sizeof header) + std::string(payload);
 }
+inline std::string data_frame(uint32_t stream, std::string_view payload, uint8_t flags = 0) {
+  return frame(FrameType::kData, flags, stream, payload);
+}
+// `GET http /`, by the static table.
+inline std::string headers_frame(uint32_t stream, uint8_t flags = kFlagEndHeaders) {
+  return frame(FrameType::kHeaders, flags, stream, "\x82\x86\x84");
+}
 inline std::string u32(uint32_t v) {
   char bytes[4];
   write_u32(bytes, v);
