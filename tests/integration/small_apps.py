@@ -25,6 +25,14 @@ def probe(*urls, expected="200", name="probe", **members):
     return {"name": name, "command": f"exec {PYTHON} {APPS}/probe.py {expected} {quoted}", **members}
 
 
+def held(test, execution):
+    """`test`, which waits from that execution on for as long as there is a file `hold`: who interrupts its exploration
+    is not too late."""
+    command = test["command"]
+    return {**test, "command": f"[ $FILIBUSTER_EXECUTION -lt {execution} ] || while [ -e hold ]; do sleep 0.01; done; " +
+                               command}
+
+
 def pair(options="", expected="200,503", **members):
     """front -> back, and a test that accepts `expected` of front."""
     return config([relay("back"), relay("front", "back", options=options)],

@@ -7,13 +7,16 @@ import urllib.request
 
 from conftest import free_port, wait_until
 from processes import alive, events, executed_ids, owned
-from small_apps import config, pair, probe, relay, url
+from small_apps import config, held, pair, probe, relay, url
+
+
+HELD = 12  # an execution: more than the interruptions wait for, fewer than an exploration has
 
 
 def chain(*names, options="", faults=("refused", "500", "502", "503"), expected="200,503"):
     """front calls each of `names`, all of them soft: many combinations."""
     return config([*(relay(name) for name in names), relay("front", *names, options=options)],
-                  [probe(url("front"), expected=expected)],
+                  [held(probe(url("front"), expected=expected), HELD)],
                   faults=[{"inject": list(faults)}])
 
 
@@ -22,11 +25,12 @@ def test_ctrl_c_stops_the_services_and_the_same_command_continues(project):
     whole = project.filibuster("run", "--no-reduction")
     assert whole.exit_code == 0 and whole.executed == 25, whole
 
+    hold = project.write("hold", "")
     process = project.start("run", "--no-reduction", "--json")
     first = []
     for event in events(process):
         first.append(event)
-        if event["type"] == "execution" and event["executed"] >= 5 and process.poll() is None:
+        if event["type"] == "execution" and event["executed"] >= 5:
             pids = owned(project)
             process.send_signal(signal.SIGINT)
             break
@@ -39,6 +43,7 @@ def test_ctrl_c_stops_the_services_and_the_same_command_continues(project):
     before = executed_ids(first)
     assert 5 <= len(before) + 1 < 25
 
+    hold.unlink()
     process = project.start("run", "--no-reduction", "--json")
     second = list(events(process))
     assert process.wait(timeout=60) == 0
@@ -52,6 +57,7 @@ def test_ctrl_c_stops_the_services_and_the_same_command_continues(project):
 
 def test_ctrl_c_says_how_to_go_on(project):
     project.write("filibuster.json", chain("a", "b", options="--tolerate 9"))
+    project.write("hold", "")
     process = project.start("run", "--no-reduction")
     said = []
     for line in process.stderr:
@@ -82,6 +88,7 @@ def test_a_killed_command_line_takes_its_daemon_and_the_services_with_it(project
     # A service of several processes: all of them belong to the session.
     made["services"][0]["command"] = "sleep 300 & echo $! > child; " + made["services"][0]["command"]
     project.write("filibuster.json", made)
+    hold = project.write("hold", "")
     process = project.start("run", "--no-reduction", "--json")
     for event in events(process):
         if event["type"] == "execution":
@@ -92,6 +99,7 @@ def test_a_killed_command_line_takes_its_daemon_and_the_services_with_it(project
     process.wait()
     assert {"a", "b", "front"} <= set(pids)
     wait_until(lambda: not any(alive(pid) for pid in [daemon, child, *pids.values()]), "all of them are gone")
+    hold.unlink()
     run = project.filibuster("run", "--no-reduction")
     assert run.exit_code == 0 and "continuing 'probe'" in run.errors and run.executed == 25, run
 
@@ -139,7 +147,8 @@ def test_a_killed_daemon_leaves_services_without_faults_and_the_same_command_con
     front = free_port()
     project.write("filibuster.json", config(
         [relay("a"), relay("b"), relay("front", "a", "b", ports={"front": front}, options="--tolerate 9")],
-        [probe(url("front"))], faults=[{"inject": ["refused", "500", "503"]}]))
+        [held(probe(url("front")), HELD)], faults=[{"inject": ["refused", "500", "503"]}]))
+    hold = project.write("hold", "")
     process = project.start("run", "--no-reduction", "--json")
     first = []
     for event in events(process):
@@ -161,6 +170,10 @@ def test_a_killed_daemon_leaves_services_without_faults_and_the_same_command_con
     wait_until(serves, "the services answer without faults", timeout=10)
     assert [serves() for _ in range(20)] == [True] * 20
 
+    held_test = owned(project).get("test")  # of the execution in which the daemon died: it has nothing more to say
+    if held_test and alive(held_test):
+        os.killpg(held_test, signal.SIGKILL)
+    hold.unlink()
     process = project.start("run", "--no-reduction", "--json")
     second = list(events(process))
     assert process.wait(timeout=60) == 0, process.stderr.read()
