@@ -68,8 +68,8 @@ class BoundarySearch {
  private:
   void believe(const FrameWalk& walk);
 
-  FrameWalk first_;   // begun at the first write, or after one that was no frame
-  FrameWalk other_;   // begun where a write ended, while first_ is not believed
+  FrameWalk first_;       // begun at the first write, or after one that was no frame
+  FrameWalk other_;       // begun where a write ended, while first_ is not believed
   bool tried_ = false;  // other_ has begun
   bool found_ = false;
   uint64_t counted_ = 0;  // of first_.opened()

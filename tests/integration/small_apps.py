@@ -28,9 +28,8 @@ def probe(*urls, expected="200", name="probe", **members):
 def held(test, execution):
     """`test`, which waits from that execution on for as long as there is a file `hold`: who interrupts its exploration
     is not too late."""
-    command = test["command"]
-    return {**test, "command": f"[ $FILIBUSTER_EXECUTION -lt {execution} ] || while [ -e hold ]; do sleep 0.01; done; " +
-                               command}
+    wait = f"[ $FILIBUSTER_EXECUTION -lt {execution} ] || while [ -e hold ]; do sleep 0.01; done; "
+    return {**test, "command": wait + test["command"]}
 
 
 def pair(options="", expected="200,503", **members):

@@ -9,7 +9,6 @@ from conftest import free_port, wait_until
 from processes import alive, events, executed_ids, owned
 from small_apps import config, held, pair, probe, relay, url
 
-
 HELD = 12  # an execution: more than the interruptions wait for, fewer than an exploration has
 
 
