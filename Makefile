@@ -146,7 +146,8 @@ TEST_PACKAGES := libgtest-dev python3-pytest python3-pytest-xdist gunicorn nginx
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop rustc binutils \
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
   python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server python3-coverage \
-  libgrpc-java protobuf-compiler-grpc-java-plugin libprotobuf-java libnetty-java libperfmark-java libguava-java
+  libgrpc-java protobuf-compiler-grpc-java-plugin libprotobuf-java libnetty-java libperfmark-java libguava-java \
+  libjetty9-java libtomcat9-java libservlet-api-java
 # A Node that is there and recent enough is kept, wherever it comes from.
 NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs) $(if $(shell command -v npm),,npm)
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev
@@ -190,7 +191,7 @@ test: test-deps  ## install what is missing, build, run every test
 	@$(MAKE) --no-print-directory run-tests
 
 # The tests whose length is the point: each says with TEST_LONG what it does more.
-LONG_TESTS := tests/integration/test_determinism.py tests/integration/test_corpus_counts.py tests/integration/runtimes/test_matrix.py \
+LONG_TESTS := tests/integration/test_kept_connections.py tests/integration/test_determinism.py tests/integration/test_corpus_counts.py tests/integration/runtimes/test_matrix.py \
   tests/integration/grpc/test_grpc_java.py tests/integration/grpc/test_grpc_node.py
 .PHONY: test-long
 test-long: test-deps  ## the long tests at their full length (determinism over 100 executions)
@@ -210,8 +211,10 @@ run-unit: unit-tests
 test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread) under sanitizers
 
 include tests/programs.mk
+include tests/torture.mk
 include tests/fuzz.mk
 include tests/bench.mk
+include tests/busy.mk
 include tests/reproduce.mk
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

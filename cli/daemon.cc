@@ -19,7 +19,8 @@ void announce(const std::string& root) {
   if (!address) return;
   std::printf(
       "daemon at %s (pid %lld), root %s\n"
-      "start services, then a run that joins:\n"
+      "start services below the folder of their filibuster.json (or with FILIBUSTER_APPLICATION,\n"
+      "see filibuster(1)), then a run that joins:\n"
       "  LD_PRELOAD=%s FILIBUSTER_SERVICE=users ./users &\n"
       "  filibuster run --root %s --service users -- ./their_test\n",
       address->url.c_str(), static_cast<long long>(address->pid), root.c_str(),
@@ -70,7 +71,9 @@ const Verb kDaemonVerb = {
     "daemon", "run the daemon in the foreground, for services started by hand; `run` joins it",
     "  filibuster daemon &\n"
     "  LD_PRELOAD=libfilibuster.so FILIBUSTER_SERVICE=users ./users &\n"
-    "  filibuster run --service users -- ./their_test\n",
+    "  filibuster run --service users -- ./their_test\n"
+    "\nServices join the session of their application: the nearest folder upwards with a\n"
+    "filibuster.json, or what FILIBUSTER_APPLICATION says on both sides.\n",
     "", declare};
 
 }  // namespace filibuster::cli

@@ -169,7 +169,11 @@ std::string own_directory() {
 }
 
 std::optional<DaemonAddress> read_daemon_address(const std::string& root) {
-  Result<std::string> text = read_file(root + "/daemon.json");
+  const std::string path = root + "/daemon.json";
+  // Another user's daemon would be told what is in the configuration.
+  struct stat status;
+  if (lstat(path.c_str(), &status) != 0 || status.st_uid != geteuid()) return std::nullopt;
+  Result<std::string> text = read_file(path);
   if (!text) return std::nullopt;
   const nlohmann::json json =
       nlohmann::json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
@@ -195,7 +199,9 @@ std::string preload_path() {
 
 Result<void> prepare_root(const std::string& root) {
   std::error_code failed;
+  const mode_t before = umask(077);
   fs::create_directories(root, failed);
+  umask(before);
   if (!failed && !fs::is_directory(root)) failed = std::make_error_code(std::errc::not_a_directory);
   if (!failed && access(root.c_str(), W_OK | X_OK) != 0)
     failed = std::error_code(errno, std::generic_category());
@@ -225,7 +231,9 @@ Result<std::unique_ptr<Daemon>> Daemon::join_or_start(const std::string& root) {
     bury(start->child, kTermTimeoutMs);
   }
   const std::string words = tail(log, 2000);
-  return Error{"the daemon (" + program + ") did not start" + (words.empty() ? "" : ":\n" + words)};
+  return Error{"the daemon (" + program + ") did not start" +
+               (words.empty() ? ", and left no word in " + log + " (is the disk full? may files grow: ulimit -f?)"
+                              : ":\n" + words)};
 }
 
 bool Daemon::ended(int timeout_ms) const {

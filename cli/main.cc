@@ -115,6 +115,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   // A reader of our output that goes away (`| head`) is an error of a write, not the end.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // so is a file that may not grow
   try {
     return filibuster::cli::run(argc, argv);
   } catch (const std::exception& error) {

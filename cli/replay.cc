@@ -21,6 +21,8 @@ Work declare(CLI::App& app) {
   declare_common_options(app, &options->session);
   app.add_flag("--real-timeouts", options->session.real_timeouts,
                "really wait where a timeout is injected");
+  app.add_flag("--trust", options->session.trust,
+               "execute what the file names, although it comes from elsewhere");
   return [options](const Invocation&) {
     const Result<std::string> text = read_file(options->file);
     if (!text) {
@@ -40,7 +42,10 @@ Work declare(CLI::App& app) {
 
 const Verb kReplayVerb = {"replay", "run one failing execution again, with the same faults",
                           "  filibuster replay .filibuster/counterexamples/3.json\n"
-                          "\nExit status: 1 if it fails again, 0 if it does not.\n",
+                          "\nExit status: 1 if it fails again, 0 if it does not.\n"
+                          "\nA counterexample names the commands that a replay executes. One that does\n"
+                          "not lie in the root is refused where the configuration, here, does not name\n"
+                          "the same ones.\n",
                           "", declare};
 
 }  // namespace filibuster::cli

@@ -1,11 +1,14 @@
 #include "cli/request.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "core/text/json_depth.h"
 
 namespace filibuster::cli {
 namespace {
@@ -18,14 +21,16 @@ Json envelope(const char* mode, const SessionOptions& options, const Client& cli
   return Json{{"mode", mode},
               {"client_pid", client.pid},
               {"client_start_time", client.start_time},
+              {"application", client.application},
               {"tests", options.tests},
               {"restart", options.restart},
-              {"coverage", options.coverage}};
+              {"coverage", options.coverage},
+              {"allow_untested", options.allow_untested}};
 }
 
 Json overrides(const SessionOptions& options) {
   Json out = Json::object();
-  if (options.no_reduction) out["reduce"] = false;
+  if (!options.reduce.empty()) out["reduce"] = options.reduce;
   if (options.max_executions != 0) out["max_executions"] = options.max_executions;
   if (options.max_faults != 0) out["max_faults"] = options.max_faults;
   if (options.reference_executions != 0)
@@ -34,6 +39,42 @@ Json overrides(const SessionOptions& options) {
   if (options.real_timeouts) out["fast_timeouts"] = false;
   for (const std::string& part : options.index_without) out["index"][part] = false;
   return out;
+}
+
+namespace fs = std::filesystem;
+
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const auto differ = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return differ.first == folder.end();
+}
+
+// A file of this user, that others do not write.
+bool is_own_file(const fs::path& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_uid == geteuid() && (status.st_mode & S_IWOTH) == 0;
+}
+
+// Was it written by an exploration of this root?
+bool is_of_root(const std::string& file, const std::string& root) {
+  std::error_code failed;
+  const fs::path whole = fs::canonical(file, failed);
+  if (failed) return false;
+  const fs::path folder = fs::canonical(root, failed);
+  return !failed && is_below(whole, folder) && is_own_file(whole);
+}
+
+// The user's configuration that a counterexample names; "": it is not one. Where it stands is the
+// counterexample's to say: the user is in that folder, or in one around it or below.
+std::string own_configuration(const std::string& directory, const std::string& path,
+                              const Client& client) {
+  std::error_code failed;
+  const fs::path name = fs::path(path).filename();
+  const fs::path folder = fs::canonical(directory, failed);
+  if (failed || name.empty() || !is_own_file(folder / name)) return "";
+  const fs::path here = fs::canonical(client.directory, failed);
+  if (failed || (!is_below(folder, here) && !is_below(here, folder))) return "";
+  return (folder / name).string();
 }
 
 }  // namespace
@@ -86,6 +127,8 @@ Result<Json> session_request(const char* mode, const SessionOptions& options,
 Result<Json> replay_request(const std::string& path, const std::string& text,
                             const SessionOptions& options, const Client& client) {
   if (auto error = utf8_error(text, path)) return Error{*error};
+  if (is_nested_too_deep(text))
+    return Error{path + ": nested too deep; expected a counterexample that a run wrote"};
   Json counterexample;
   try {
     counterexample = Json::parse(text);
@@ -113,8 +156,18 @@ Result<Json> replay_request(const std::string& path, const std::string& text,
   copy("config_path");
   copy("config_text");
   copy("directory");
+  for (const char* key : {"config_path", "directory"}) {
+    if (request[key].get_ref<const std::string&>().find('\0') != std::string::npos)
+      return Error{path + ": its '" + key + "' holds a zero byte; expected a path"};
+  }
   if (request["directory"] == "") request["directory"] = client.directory;
   request["overrides"] = overrides(options);
+  request["trusted"] = options.trust || is_of_root(path, options.root);
+  const std::string own = own_configuration(request["directory"].get<std::string>(),
+                                            request["config_path"].get<std::string>(), client);
+  request["own_config"] = own;
+  // What the configuration vouches for runs where it stands, however the folder was spelled.
+  if (!own.empty()) request["directory"] = fs::path(own).parent_path().string();
   request["counterexample"] = std::move(counterexample);
   return request;
 }

@@ -19,10 +19,11 @@ struct SessionOptions {
   std::vector<std::string> tests;
   bool restart = false;
   // What is not given is left to the configuration.
-  bool no_reduction = false;
+  std::string reduce;  // empty: as the configuration says
   bool stop_at_first = false;
   bool real_timeouts = false;
   bool coverage = false;
+  bool allow_untested = false;
   uint64_t max_executions = 0;
   uint32_t max_faults = 0;
   uint32_t reference_executions = 0;
@@ -31,12 +32,14 @@ struct SessionOptions {
   bool json = false;
   bool document = false;  // standard output is for one document, printed at the end
   std::string counterexample;  // the file that is replayed; "": none
+  bool trust = false;          // it may execute what it names, wherever it comes from
 };
 
 struct Client {  // this process: the daemon ends the session when it ends
   int64_t pid = 0;
   uint64_t start_time = 0;
   std::string directory;  // absolute working directory
+  std::string application;  // FILIBUSTER_APPLICATION
 };
 
 // Reads the configuration file if there is one. The Error is one of usage or configuration.

@@ -20,8 +20,15 @@ Work declare(CLI::App& app) {
          "grpc:UNAVAILABLE@3 (after the third message)")
       ->type_name("FAULT")
       ->allow_extra_args(false);
-  app.add_flag("--no-reduction", options->no_reduction,
-               "execute what is equivalent to earlier executions too");
+  auto* const reduce =
+      app.add_option("--reduce", options->reduce,
+                     "leave out what is equivalent to earlier executions: sound (default: every "
+                     "single fault is executed, and answers are compared by status and body), "
+                     "published (by status alone, which misses bugs) or off")
+          ->type_name("MODE");
+  app.add_flag_callback(
+         "--no-reduction", [options] { options->reduce = "off"; }, "the same as --reduce off")
+      ->excludes(reduce);
   app.add_option("--max-executions", options->max_executions, "stop after N executions")
       ->type_name("N");
   app.add_option("--max-faults", options->max_faults, "at most N faults in one execution")
@@ -37,6 +44,8 @@ Work declare(CLI::App& app) {
   app.add_flag("--coverage", options->coverage,
                "measure which statements of the services are reached, and which only under faults "
                "(Python, Node, JVM, gcc --coverage): coverage.json beside report.json");
+  app.add_flag("--allow-untested", options->allow_untested,
+               "RPCs that could not be tested (the last line says which) do not make the exit status 3");
   app.add_flag("--restart-session", options->restart,
                "forget an interrupted session instead of continuing it");
   declare_index_options(app, options.get());
@@ -58,8 +67,9 @@ const Verb kRunVerb = {
     "  filibuster run --service users='python3 users.py --port ${port:users}' -- pytest "
     "test_it.py\n"
     "  filibuster run --service users='./users 8080' --port users=8080 -- ./their_test\n"
-    "\nExit status: 0 nothing found, 1 failures found, 2 usage or configuration, 3 environment or\n"
-    "interrupted. An interrupted run continues when the same command runs again.\n",
+    "\nExit status: 0 nothing found, 1 failures found, 2 usage or configuration, 3 environment, an\n"
+    "RPC that could not be tested (see --allow-untested), or interrupted. An interrupted run continues\n"
+    "when the same command runs again, unless the programs are no longer what they were.\n",
     "[-- TEST [ARG...]]", declare};
 
 }  // namespace filibuster::cli

@@ -64,6 +64,15 @@ int int_member(const Json& json, const char* key, int absent) {
   return found != json.end() && found->is_number_integer() ? found->get<int>() : absent;
 }
 
+// A file that somebody sent may hold what a terminal obeys.
+std::string without_controls(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) c = '?';
+  }
+  return text;
+}
+
 // What the daemon said in place of "created".
 int refused(const Answer& answer, const SessionOptions& options) {
   const Json body = Json::parse(answer.body, nullptr, false);
@@ -86,7 +95,7 @@ int refused(const Answer& answer, const SessionOptions& options) {
     if (!file.empty() && line > 0) {
       where += ":" + std::to_string(line) + ":" + std::to_string(int_member(error, "column", 1));
     }
-    put(stderr, where + ": " + string_member(error, "message") + "\n");
+    put(stderr, without_controls(where + ": " + string_member(error, "message") + "\n"));
   }
   return kUsage;
 }
@@ -130,7 +139,11 @@ class Follower {
       put(stdout, event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
       return;
     }
-    const Output out = view_.show(parse_event(event), std::chrono::steady_clock::now());
+    Json shown = event;
+    for (const char* key : {"text", "summary", "headline", "detail"}) {
+      if (shown.contains(key)) shown[key] = without_controls(string_member(event, key));
+    }
+    const Output out = view_.show(parse_event(shown), std::chrono::steady_clock::now());
     put(stderr, out.progress);
     if (!options_.document) put(stdout, out.result);
   }
@@ -207,7 +220,8 @@ void name_absent_services(const DaemonClient& client, const std::string& id,
     std::string words = "warning: no RPC from or to service '" + name + "' was seen";
     if (name.size() + 1 >= text.size())
       words +=
-          "; is it started with LD_PRELOAD=" + preload_path() + " FILIBUSTER_SERVICE=" + name + "?";
+          "; is it started with LD_PRELOAD=" + preload_path() + " FILIBUSTER_SERVICE=" + name +
+          ", and for this application (FILIBUSTER_APPLICATION in filibuster(1))?";
     put(stderr, words + "\n");
   }
 }
@@ -269,7 +283,9 @@ void declare_source_options(CLI::App& app, SessionOptions* options) {
 }
 
 Client this_client() {
-  return {getpid(), process_start_time(getpid()), std::filesystem::current_path().string()};
+  const char* application = getenv("FILIBUSTER_APPLICATION");
+  return {getpid(), process_start_time(getpid()), std::filesystem::current_path().string(),
+          application == nullptr ? "" : application};
 }
 
 int run_session(const SessionOptions& options, const nlohmann::ordered_json& request,

@@ -16,6 +16,7 @@
 #include "core/version.h"
 #include "daemon/api/server.h"
 #include "daemon/session/pidfd.h"
+#include "daemon/session/session_lane.h"
 
 namespace filibuster {
 namespace {
@@ -54,11 +55,15 @@ int lock_root(const std::string& root) {
 
 int serve(const DaemonOptions& options) {
   std::error_code failed;
-  fs::create_directories(options.root, failed);
+  if (!fs::is_directory(options.root, failed)) {
+    if (auto made = make_private_folder(options.root); !made) return complain(made.error().message);
+  }
   const std::string root = fs::canonical(options.root, failed).string();
   if (failed) return complain("cannot use " + options.root + ": " + failed.message());
   const int lock = lock_root(root);
   if (lock < 0) return complain("another daemon serves " + root + " (see daemon.json there)");
+
+  make_root_private(root);
 
   // Blocked before the first thread, so that only the loop below sees them. Children start with
   // nothing blocked (process.cc).
@@ -67,6 +72,7 @@ int serve(const DaemonOptions& options) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, number);
   sigprocmask(SIG_BLOCK, &ends, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // what cannot be written is said
   const int signals = signalfd(-1, &ends, SFD_CLOEXEC);
   const int shutdown = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   const pid_t parent = getppid();

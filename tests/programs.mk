@@ -64,6 +64,16 @@ $(GRPC_JAVA)/classpath: tests/programs/http2/calls.proto $(GRPC_JAVA_SRC) tests/
 	$(JDK)/bin/javac -nowarn -proc:none -g:source,lines -cp $(subst $(empty) $(empty),:,$(GRPC_JARS)) -d $(@D) $(GRPC_JAVA_SRC) $$(find $(@D)/stubs -name '*.java')
 	@echo $(CURDIR)/$(@D):$(subst $(empty) $(empty),:,$(GRPC_JARS)) > $@
 
+# Servlets in Jetty and Tomcat.
+SERVLETS := $(BUILD)/tests/servlets
+SERVLET_JARS := $(patsubst %,/usr/share/java/%.jar,servlet-api $(addprefix jetty9-,server servlet security http io util) \
+  $(addprefix tomcat9-,catalina coyote util util-scan juli api jni annotations-api jaspic-api))
+SERVLET_SRC := tests/programs/servlets/Servlets.java tests/programs/java/Kept.java
+$(SERVLETS)/classpath: $(SERVLET_SRC) tests/programs.mk
+	@rm -rf $(@D) && mkdir -p $(@D)
+	$(JDK)/bin/javac -nowarn -proc:none -g:source,lines -cp $(subst $(empty) $(empty),:,$(SERVLET_JARS)) -d $(@D) $(SERVLET_SRC)
+	@echo $(CURDIR)/$(@D):$(subst $(empty) $(empty),:,$(SERVLET_JARS)) > $@
+
 # And for Node: grpc-js is not packaged by Debian. Its versions and their digests are in package-lock.json. Without the
 # registry its tests are skipped, with what npm said.
 GRPC_NODE := $(BUILD)/tests/grpc_node
@@ -73,7 +83,7 @@ $(GRPC_NODE)/installed: tests/programs/grpc_node/package-lock.json tests/program
 	  echo "WARNING: the tests of grpc-js will be skipped: npm ci failed ($(@D)/npm.log):" >&2; grep -m3 -i err $(@D)/npm.log >&2; fi
 
 .PHONY: test-programs bench-programs
-test-programs: $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
+test-programs: $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench
 
 # Measured by `run --coverage`.

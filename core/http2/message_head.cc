@@ -30,8 +30,14 @@ void HeadCollector::clear() {
   grpc_timeout_.clear();
   grpc_status_.clear();
   grpc_message_.clear();
+  grpc_words_ = {};
   content_type_.clear();
   grpc_encoding_.clear();
+}
+
+void HeadCollector::add_words(std::string_view name, std::string_view value) {
+  if (value.empty()) return;
+  grpc_words_ = combine(grpc_words_, combine(hash_text(name), hash_text(value)));
 }
 
 void HeadCollector::on_field(const Field& field) {
@@ -73,6 +79,9 @@ void HeadCollector::on_field(const Field& field) {
         has_grpc_status_ = true;
       } else if (name == "grpc-message") {
         grpc_message_.set(value);
+        add_words(name, value);
+      } else if (name == "grpc-status-details-bin") {
+        add_words(name, value);
       } else if (name == "grpc-encoding") {
         grpc_encoding_.set(value);
       }
@@ -105,6 +114,7 @@ MessageHead HeadCollector::head() const {
   head.has_grpc_status = has_grpc_status_;
   head.grpc_status = grpc_status_.view();
   head.grpc_message = grpc_message_.view();
+  head.grpc_words = grpc_words_;
   head.content_type = content_type_.view();
   head.grpc_encoding = grpc_encoding_.view();
   head.has_content_length = has_content_length_;

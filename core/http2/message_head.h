@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/hash.h"
 #include "core/http2/header_block.h"
 
 namespace filibuster::http2 {
@@ -28,6 +29,7 @@ struct MessageHead {
   bool has_grpc_status = false;
   std::string_view grpc_status;   // as sent
   std::string_view grpc_message;  // as sent, percent-encoded; at most 1024 bytes
+  Hash128 grpc_words;  // of all that grpc-message and grpc-status-details-bin say; zero: nothing
   // both
   std::string_view content_type;   // at most 96 bytes
   std::string_view grpc_encoding;  // at most 32 bytes
@@ -46,6 +48,7 @@ class HeadCollector final : public FieldHandler {
   MessageHead head() const;
 
  private:
+  void add_words(std::string_view name, std::string_view value);
   template <size_t N>
   struct Text {  // the first N bytes
     void set(std::string_view text) {
@@ -78,6 +81,7 @@ class HeadCollector final : public FieldHandler {
   Text<16> grpc_timeout_;
   Text<16> grpc_status_;
   Text<1024> grpc_message_;
+  Hash128 grpc_words_;
   Text<96> content_type_;
   Text<32> grpc_encoding_;
 };

@@ -115,6 +115,11 @@ Hash128 counter_key(Hash128 parent_path, Hash128 invocation_signature, uint32_t 
   return combine(combine(path, invocation_signature), kCounterTag);
 }
 
+Hash128 call_place(Hash128 parent_path, Hash128 service, Hash128 stack) {
+  static constexpr uint64_t kDomain = 0x636f6e6e656374;  // "connect": never an RPC's counter
+  return combine(combine(combine(parent_path, service), stack), kDomain);
+}
+
 Hash128 extend_path(Hash128 parent_path, Hash128 invocation_signature, uint32_t count,
                     uint32_t parts) {
   const Hash128 path = parts & kIndexPath ? parent_path : Hash128{};

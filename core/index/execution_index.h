@@ -48,6 +48,10 @@ Hash128 invocation_signature(Hash128 signature, Hash128 payload, Hash128 stack, 
 // Key of the invocation counter: the k-th invocation of r under the same path.
 Hash128 counter_key(Hash128 parent_path, Hash128 invocation_signature, uint32_t parts);
 
+// Where RPCs are made from: under one path, to one service, from one call stack (zero: from any). What
+// is counted there says which RPC a connect is for, before its request is known.
+Hash128 call_place(Hash128 parent_path, Hash128 service, Hash128 stack);
+
 // The index (compact representation) of invocation r|k under `parent_path` ([] is Hash128{}).
 // With kIndexPath off the parent is ignored; with kIndexCount off the count is.
 Hash128 extend_path(Hash128 parent_path, Hash128 invocation_signature, uint32_t count,

@@ -1,34 +1,89 @@
-// The control page: one 0600 file, mapped by every agent, that says whether there is a daemon and
-// a session. Without a session the fast path of an agent is one relaxed load of `generation`.
+// The control page: memory of one user, attached by every agent, that says which sessions there are
+// for it. Without a session the fast path of an agent is one relaxed load of `generation`.
 //
-// Where it is:
-//   FILIBUSTER_DAEMON=unix:DIR/agent.sock   -> DIR/control
-//   otherwise                               -> /dev/shm/filibuster-<uid>/control   (0700 directory)
-// An agent creates the second one if it is missing, so that a daemon started later can fill it.
-// A daemon writes both; the per-user page belongs to the daemon that wrote it last.
+// Where its name is (core/protocol/control_segment.h):
+//   FILIBUSTER_DAEMON=unix:DIR/agent.sock  -> DIR/control, of that one session
+//   otherwise, in /dev/shm/filibuster-<uid> (a 0700 directory), by the application of the process:
+//     control-<hash of its name>  the application is FILIBUSTER_APPLICATION, else the nearest
+//                                 directory upwards, from the one it was started in, with a
+//                                 filibuster.json
+//     control                     it has none
+// An agent creates its page if it is missing, so that a daemon started later can fill it.
+//
+// A session announces itself on DIR/control, on the page of its application, and on `control` if it
+// waits for services that somebody else starts. An agent follows the only session of its page,
+// until that ends, whatever begins meanwhile; of several it follows none, and tells each of them.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "core/hash.h"
 
 namespace filibuster {
 
 inline constexpr uint64_t kControlMagic = 0x4c52544342494c46ull;  // "FLIBCTRL"
-inline constexpr uint16_t kProtocolMajor = 4;
-inline constexpr uint16_t kProtocolMinor = 1;
+inline constexpr uint16_t kProtocolMajor = 5;
+inline constexpr uint16_t kProtocolMinor = 0;
+inline constexpr uint32_t kControlPageSize = 4096;
 inline constexpr char kUserControlDirPrefix[] = "/dev/shm/filibuster-";  // + uid
+inline constexpr char kApplicationFile[] = "filibuster.json";  // marks the directory of one
+
+// Of a slot whose session has ended: who followed it looks at the head of the page again.
+inline constexpr uint64_t kSessionEnded = 1;
+
+struct SessionSlot {
+  // Of its session; 0: never used, kSessionEnded: free again. Never reused within a boot (from
+  // CLOCK_BOOTTIME).
+  std::atomic<uint64_t> generation;
+  uint32_t daemon_pid;
+  char socket_path[108];  // the daemon's Unix SOCK_SEQPACKET socket
+  char application[112];  // its name, for people; cut where it is longer
+};
 
 struct ControlPage {
+  static constexpr uint32_t kSlots = 16;
+
   uint64_t magic;
   uint16_t major;
   uint16_t minor;
   uint32_t daemon_pid;
-  // 0: no session. Changes whenever a session begins or its daemon is replaced: an agent that
-  // registered under another generation registers anew. Never reused within a boot (from
-  // CLOCK_BOOTTIME).
+  // 0: no session. Changes whenever a session begins or ends, and is no session's generation.
   std::atomic<uint64_t> generation;
-  char socket_path[112];  // the daemon's Unix SOCK_SEQPACKET socket, valid while generation != 0
+  // Of the session that was announced last: where an agent of another protocol says Hello, so that
+  // it is named.
+  char socket_path[112];
+  SessionSlot slots[kSlots];
 };
-static_assert(sizeof(ControlPage) <= 4096);
+static_assert(sizeof(ControlPage) <= kControlPageSize);
+
+// A directory with and without a '/' at its end is one application.
+inline std::string_view application_name(std::string_view text) {
+  while (text.size() > 1 && text.ends_with('/')) text.remove_suffix(1);
+  return text;
+}
+
+// The name of a page in the user's directory; `application` is empty where there is none.
+class ControlPageName {
+ public:
+  explicit ControlPageName(std::string_view application) {
+    constexpr std::string_view kName = "control";
+    std::memcpy(text_, kName.data(), kName.size());
+    size_t size = kName.size();
+    if (!application.empty()) {
+      text_[size++] = '-';
+      to_hex(hash_text(application_name(application)), text_ + size);
+      size += 32;
+    }
+    text_[size] = '\0';
+  }
+  const char* c_str() const { return text_; }
+  static constexpr size_t kRoom = 48;
+
+ private:
+  char text_[kRoom];
+};
 
 }  // namespace filibuster

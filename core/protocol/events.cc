@@ -116,7 +116,7 @@ bool in_range(const E& e) {
   } else if constexpr (kIs<RpcFinished, E>) {
     return e.outcome >= RpcOutcome::kAnswered && e.outcome <= RpcOutcome::kGarbled;
   } else if constexpr (kIs<FaultFired, E>) {
-    return e.how <= static_cast<uint8_t>(FaultHow::kLeaseExpired);
+    return e.how <= static_cast<uint8_t>(FaultHow::kRefusedAfterAll);
   } else if constexpr (kIs<RpcFields, E>) {
     return e.form <= static_cast<uint8_t>(BodyForm::kMessage);
   } else if constexpr (kIs<NotInterposed, E>) {

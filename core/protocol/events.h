@@ -87,7 +87,7 @@ inline constexpr uint8_t kNoGrpcStatus = 0xff;
 struct RpcFinished {
   uint64_t rpc = 0;
   RpcOutcome outcome = RpcOutcome::kAnswered;
-  uint8_t injected = 0;  // 1: this outcome was made by us
+  uint8_t injected = 0;  // 1: this outcome was made by us; 2: a silence that was over at once
   uint16_t status = 0;
   uint8_t grpc_status = kNoGrpcStatus;  // grpc::Code, as the client reads it
   uint32_t error = 0;  // errno; of kReset on an HTTP/2 stream 0, and `stream_error` is set
@@ -115,6 +115,12 @@ enum class FaultHow : uint8_t {
   kResetInsteadOfRefused = 1,  // the connection was open already
   kNotInjected = 2,            // detail says why: the execution is 'plan not met'
   kLeaseExpired = 3,
+  // A connection was ended for it, and another RPC (the event's) used that: 'plan not met' although
+  // it may be injected.
+  kHitAnother = 4,
+  // Said first to be kResetInsteadOfRefused: then its client tried again by itself, and that connect
+  // was refused. Its caller sees a refusal.
+  kRefusedAfterAll = 5,
 };
 
 struct Listen {

@@ -26,14 +26,20 @@ enum class LaneState : uint32_t {
   kExecuting = 1,  // between the start of the test and quiescence
 };
 
-// One planned fault. The RPC with index `index` gets it; `connect_key` (zero: unknown) names the
-// connection that this RPC opens, so that the fault can be injected at connect.
+// One planned fault. The RPC with index `index` gets it. A refusal is injected at connect where it is
+// known which RPC that is for: it is made at `connect_key`, and the RPC is the next one by what was
+// counted at `place` and at `service_place`, as far as its numbers there are known (0: not known, what
+// runs concurrently has no order). A refused connect counts like the request that it is in the place
+// of.
 struct PlanEntry {
   Hash128 index;
-  Hash128 connect_key;
+  Hash128 connect_key;           // call_place
+  Hash128 place, service_place;  // call_place with and without the call stack
   Hash128 signature;  // invocation signature r: its counter advances when the connect is refused
   Hash128 parent_path;
-  uint32_t count;  // k of that RPC
+  uint32_t number, service_number;  // of both none known: never injected at connect
+  uint32_t count;   // k of that RPC
+  uint8_t reset_expected;  // a refusal that was a reset when what follows it was planned
   uint8_t kind;    // FaultKind
   uint8_t after_effect;
   uint16_t status;
@@ -50,34 +56,42 @@ enum TargetFlags : uint32_t {
   kTargetIgnored = 1u << 3,        // configured as not interposed (a database port, ...)
 };
 
-// address -> service. Loopback addresses (127.0.0.0/8, ::1, ::ffff:127.x, and wildcard listeners)
-// are all written as kind kLoopback with the port only.
+// address -> service. Loopback addresses (127.0.0.0/8, ::ffff:127.x; ::1 is 127.0.0.1) are of kind
+// kLoopback, with the address. So are wildcard listeners and services without a `host`, with zeros:
+// they are what is found at any loopback address for which there is no row of its own.
 enum class TargetKind : uint8_t { kEmpty = 0, kLoopback = 1, kIpv4 = 2, kIpv6 = 3, kUnix = 4 };
 struct Target128 {
   TargetKind kind;
   uint8_t service_size;
   uint16_t port;        // host byte order
   uint32_t flags;       // TargetFlags
-  uint8_t address[16];  // kIpv4: first 4; kUnix: hash of the path (Hash128)
+  uint8_t address[16];  // kIpv4, kLoopback: first 4; kUnix: hash of the path (Hash128)
   char service[104];    // not terminated; service_size bytes
 };
 static_assert(sizeof(Target128) == 128);
 
 // Invocation counters, open addressing, linear probing. `key` 0 = free. Keys are folded from
-// counter_key(); claimed by compare-and-swap, then `count` is fetch_add'ed. Cleared by the daemon
-// between executions only.
+// counter_key(); claimed by compare-and-swap, then counted. Cleared by the daemon between executions
+// only, each time under another epoch: an agent of an execution that is over, which found its slot
+// before and counts now, must not count in a slot that has become another one's. Nobody counts while
+// the epoch is odd.
 struct CounterSlot {
   std::atomic<uint64_t> key;
-  std::atomic<uint32_t> count;
-  uint32_t reserved;
+  std::atomic<uint64_t> count;  // epoch << 32 | how often
 };
 
-// What a call site was ever seen doing in this session (restriction of 'only-active').
-enum SiteFlags : uint32_t { kSiteSeenWithNone = 1, kSiteSeenWithSeveral = 2 };
+// What a call site was seen doing (restriction of 'only-active').
+// Of a pair of services: that the one uses kept connections to the other without looking whether they
+// were ended.
+enum SiteFlags : uint32_t {
+  kSiteSeenWithNone = 1,
+  kSiteSeenWithSeveral = 2,
+  kSiteUsesEndedConnections = 4,
+};
 struct SiteSlot {
   std::atomic<uint64_t> key;
-  std::atomic<uint32_t> flags;
-  uint32_t reserved;
+  std::atomic<uint32_t> flags;    // in this session
+  std::atomic<uint32_t> passing;  // in one execution only: its number << 2 | SiteFlags
 };
 
 enum LaneOptions : uint32_t {
@@ -119,7 +133,10 @@ struct LaneMemory {
   std::atomic<uint32_t> damaged_fields;
   // Counters that agents claimed since the daemon cleared the table.
   std::atomic<uint32_t> counters_used;
-  uint32_t reserved[5];
+  std::atomic<uint32_t> counter_epoch;
+  // Entries of the plan that may be injected at connect: what is made at each place is counted then.
+  std::atomic<uint32_t> connects_planned;
+  uint32_t reserved[4];
 
   PlanEntry plan[kMaxPlanEntries];
   Target128 targets[kMaxTargets];

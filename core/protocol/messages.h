@@ -4,6 +4,8 @@
 //
 //   agent -> daemon  Hello                     once, at registration
 //   daemon -> agent  Welcome  + 2 descriptors  [lane memory, ring]; or refused != 0 and none
+//   agent -> daemon  GivenUp                   it cannot use the registration, or waited too long for
+//                    it: its process goes on as without us
 //   agent -> daemon  HandOff  + 1 or 2 descriptors: [held end of the pair, (the real connection)];
 //                    of kind kRelay a RelayState and its table follow in the same datagram
 //                    a connection on which a fault fired is finished by the daemon, so that no
@@ -18,6 +20,7 @@ namespace filibuster {
 
 inline constexpr uint32_t kHelloMagic = 0x4f4c4c48;    // "HLLO"
 inline constexpr uint32_t kWelcomeMagic = 0x4d434c57;  // "WLCM"
+inline constexpr uint32_t kGivenUpMagic = 0x50555647;  // "GVUP"
 inline constexpr uint32_t kHandOffMagic = 0x46464f48;  // "HOFF"
 
 struct Hello {
@@ -31,9 +34,12 @@ struct Hello {
   char service[104] = {};   // FILIBUSTER_SERVICE, else the base name of the executable
   char executable[256] = {};
   char notes[256] = {};  // "cpython 3.11; no libunwind", for `doctor` and the report
+  // Sessions that this process could follow. Of several it follows none: it says so to each of them,
+  // and waits for no answer.
+  uint32_t sessions = 1;
 };
 
-enum class Refusal : uint32_t { kNone = 0, kVersion = 1, kNoSession = 2, kLane = 3 };
+enum class Refusal : uint32_t { kNone = 0, kVersion = 1, kNoSession = 2, kLane = 3, kUndecided = 4 };
 
 struct Welcome {
   uint32_t magic = kWelcomeMagic;
@@ -42,6 +48,10 @@ struct Welcome {
   uint32_t refused = 0;  // Refusal
   uint32_t agent = 0;    // agent id: upper half of RPC ids; from 1
   uint64_t generation = 0;
+};
+
+struct GivenUp {
+  uint32_t magic = kGivenUpMagic;
 };
 
 enum class HandOffKind : uint32_t {

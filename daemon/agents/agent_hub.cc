@@ -17,6 +17,7 @@
 #include "daemon/agents/control_pages.h"
 #include "daemon/agents/hand_offs.h"
 #include "daemon/agents/lane.h"
+#include "daemon/agents/pulse.h"
 #include "daemon/agents/recorder.h"
 #include "daemon/agents/registration.h"
 #include "daemon/agents/symbolize.h"
@@ -26,7 +27,6 @@ namespace filibuster {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 // What epoll data names, in its upper byte; the lower 56 bits are a number of theirs.
 constexpr uint64_t kTagWake = 1ull << 56;
@@ -37,8 +37,7 @@ constexpr uint64_t kTagMask = 0xffull << 56;
 
 // Rings hold about 3,000 events; an agent that writes one every microsecond is read in time.
 constexpr int kDrainMs = 2;
-// Below kLeaseNs / 10 (the lease is renewed in every turn), also for names reported while idle.
-constexpr int kIdleMs = 50;
+constexpr int kIdleMs = 50;  // for names that are reported while idle
 constexpr auto kQuiescenceStep = std::chrono::microseconds(500);
 // How long the streams of relayed connections may take to end when the session does.
 constexpr uint64_t kRetirementNs = 3'000'000'000;
@@ -59,9 +58,13 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   bool wait_quiescent(milliseconds timeout) override;
   ExecutionRecord end_execution() override;
   ExecutionRecord snapshot(StackLines lines) override;
+  std::vector<OtherSession> others() const override { return pages_.others(); }
   std::vector<AgentRecord> agents() const override;
   bool has_agent(uint32_t pid) const override;
   void set_hang_limit(milliseconds limit) override;
+  std::chrono::nanoseconds patient_now() const override {
+    return std::chrono::nanoseconds(pulse_.patient_ns());
+  }
 
  private:
   void run();
@@ -92,6 +95,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   bool stopping_ = false;
 
   std::thread thread_;
+  Pulse pulse_;  // ends before what it renews
 };
 
 Result<void> Hub::open() {
@@ -99,7 +103,14 @@ Result<void> Hub::open() {
   const std::string user_directory =
       options_.user_directory.empty() ? kUserControlDirPrefix + std::to_string(::geteuid())
                                       : options_.user_directory;
-  if (auto opened = pages_.open(options_.directory, user_directory, &note); !opened) return opened;
+  if (auto opened = pages_.open({.directory = options_.directory,
+                                 .user_directory = user_directory,
+                                 .application = options_.application,
+                                 .takes_anyone = options_.takes_anyone},
+                                &note);
+      !opened) {
+    return opened;
+  }
   if (!note.empty()) recorder_.note(note);
 
   socket_path_ = options_.directory + "/agent.sock";
@@ -119,6 +130,7 @@ Result<void> Hub::open() {
                                                 .lane_number = options_.lane,
                                                 .lane = lane_.get(),
                                                 .pages = &pages_,
+                                                .application = &options_.application,
                                                 .recorder = &recorder_,
                                                 .host = this});
   epoll_event wake{};
@@ -127,17 +139,22 @@ Result<void> Hub::open() {
   if (!agents_->start() || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &wake) != 0) {
     return system_error("epoll_ctl");
   }
-  hand_offs_.emplace(epoll_.get(), kTagFinisher, kTagRelay, &recorder_, options_.hang_limit);
+  hand_offs_.emplace(epoll_.get(), kTagFinisher, kTagRelay, &recorder_, options_.hang_limit,
+                     [this] { return pulse_.slowdown(); });
 
   // Signals of the daemon are for its main thread.
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   thread_ = std::thread([this] { run(); });
+  pulse_.start([this](uint64_t now_ns) { lane_->renew_lease(now_ns); });
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_setname_np(thread_.native_handle(), "agents");
 
-  pages_.publish(socket_path_);
+  note.clear();
+  pages_.publish(socket_path_, &note);
+  const std::lock_guard lock(mutex_);
+  if (!note.empty()) recorder_.note(note);
   return {};
 }
 
@@ -169,8 +186,6 @@ void Hub::run() {
   for (;;) {
     epoll_event events[64];
     const int count = ::epoll_wait(epoll_.get(), events, 64, timeout);
-    // Without the lock: a caller that holds it long must not let a fault expire.
-    lane_->renew_lease(clock_ns());
     const std::lock_guard lock(mutex_);
     if (stopping_) {
       retire_relays();
@@ -291,7 +306,7 @@ Result<void> Hub::begin_execution(uint32_t execution, const std::vector<PlannedR
 }
 
 bool Hub::wait_quiescent(milliseconds timeout) {
-  const auto deadline = steady_clock::now() + timeout;
+  const auto began = patient_now();
   std::unique_lock lock(mutex_);
   int calm = 0;
   for (;;) {
@@ -301,7 +316,7 @@ bool Hub::wait_quiescent(milliseconds timeout) {
     calm = quiet ? calm + 1 : 0;
     if (calm >= 2) return true;
     if (quiet) continue;  // look again at once
-    if (steady_clock::now() >= deadline) return false;
+    if (patient_now() - began >= timeout) return false;
     if (drained.events == 0) {
       changed_.wait_for(lock, kQuiescenceStep);
     } else {

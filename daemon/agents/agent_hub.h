@@ -13,6 +13,7 @@
 #include "core/index/frame_rules.h"
 #include "core/index/masks.h"
 #include "core/result.h"
+#include "daemon/agents/control_pages.h"
 #include "daemon/agents/execution_record.h"
 
 namespace filibuster {
@@ -20,10 +21,13 @@ namespace filibuster {
 struct PlannedRpcFault {
   Hash128 index;
   FaultSpec fault;
-  // From the execution in which the RPC was seen last: lets 'refused' be injected at connect.
-  bool opens_connection = false;
-  Hash128 connect_key, signature, parent;
+  Hash128 signature, parent;
   uint32_t count = 0;
+  // These let 'refused' be injected at connect (core/protocol/lane_memory.h PlanEntry).
+  Hash128 connect_key, stack;
+  std::string service;
+  uint32_t number = 0, service_number = 0;  // as RpcRecord has them; 0: not known
+  bool reset_expected = false;
 };
 
 struct TargetRow {          // an address with a service name
@@ -42,9 +46,13 @@ struct HubOptions {
   FrameTable frames{};       // which frames of call stacks count
   bool fast_timeouts = true;
   std::chrono::milliseconds hang_limit{5000};
-  // Of the per-user control page; empty: kUserControlDirPrefix + uid. Tests set it, so that they do
-  // not take the page away from a daemon of the same user.
+  // Of the control pages that the user's sessions share; empty: kUserControlDirPrefix + uid. Tests
+  // set it, so that no process of the same user meets them.
   std::string user_directory;
+  // Processes that were started by hand join by the name of their application...
+  std::string application;
+  // ... and if they have none, where the session waits for such processes and is the only one.
+  bool takes_anyone = true;
 };
 
 enum class StackLines : uint8_t { kOfAll, kOfInjected };
@@ -71,7 +79,7 @@ class AgentHub {
   virtual Result<void> begin_execution(uint32_t execution,
                                        const std::vector<PlannedRpcFault>& plan) = 0;
   // True when no incoming request and no RPC of the execution is open and every ring is read to its
-  // published end. Waits at most `timeout`.
+  // published end. Waits at most `timeout`, of the patient clock.
   virtual bool wait_quiescent(std::chrono::milliseconds timeout) = 0;
   // Ends the execution (lane idle) and returns what was seen. Handed-off connections of it are reset.
   virtual ExecutionRecord end_execution() = 0;
@@ -79,8 +87,12 @@ class AgentHub {
   // have the lines of their call stacks; the others have them as agents send them.
   virtual ExecutionRecord snapshot(StackLines lines) = 0;
 
+  // Sessions that processes which are started by hand could follow as well as this one.
+  virtual std::vector<OtherSession> others() const = 0;
   virtual std::vector<AgentRecord> agents() const = 0;
   virtual bool has_agent(uint32_t pid) const = 0;
+  // A clock for limits: it slows down while the machine has more to do than processors.
+  virtual std::chrono::nanoseconds patient_now() const = 0;
   // Sets the silence limit after the reference execution's time is known.
   virtual void set_hang_limit(std::chrono::milliseconds limit) = 0;
 };

@@ -1,14 +1,17 @@
 #include "daemon/agents/connected_agents.h"
 
-#include <signal.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <utility>
+
+#include "daemon/base/fail_point.h"
 
 namespace filibuster {
 namespace {
@@ -94,8 +97,13 @@ void ConnectedAgents::read(uint32_t id) {
           agents_.erase(place);
           return;
         }
+        if (agent.state == Agent::State::kDropped) return;
         break;
       case Agent::State::kRegistered:
+        if (is_given_up(message)) {
+          if (!goes_on_unheard(id, &agent, "could not use its registration")) end(id);
+          return;
+        }
         if (!hub_.host->take_hand_off(agent.source, &message)) {
           drop(&agent, "sent a message that makes no sense");
         }
@@ -117,6 +125,10 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   Welcome welcome;
   welcome.generation = hub_.pages->generation();
   welcome.refused = static_cast<uint32_t>(greeting.refusal);
+  if (greeting.refusal == Refusal::kUndecided) {
+    hub_.recorder->problem(undecided(who, greeting.service));
+    return false;
+  }
   if (greeting.refusal != Refusal::kNone) {
     send_welcome(agent->socket.get(), welcome, -1, -1);
     hub_.recorder->note(
@@ -139,12 +151,10 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   if (!send_welcome(agent->socket.get(), welcome, hub_.lane->descriptor(),
                     agent->ring->descriptor())) {
     // It waits a second, then goes on as without us for the rest of the session.
-    if (::kill(pid, 0) == 0) {
-      hub_.recorder->note(who + " no longer waited for its registration: not interposed");
-      hub_.recorder->lost(1);
-    }
-    return false;
+    agent->source = {id, agent->record.pid, executable_of(pid)};
+    return goes_on_unheard(id, agent, "no longer waited for its registration");
   }
+  fail_point("registered");
   agent->ring->close_descriptor();
   agent->state = Agent::State::kRegistered;
   agent->record.start_time = greeting.hello.start_time;
@@ -155,12 +165,46 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   return true;
 }
 
+// A process that was started by hand and could follow several sessions.
+std::string ConnectedAgents::undecided(const std::string& who, const std::string& service) const {
+  const std::vector<OtherSession> others = hub_.pages->others();
+  const bool same = std::any_of(others.begin(), others.end(), [&](const OtherSession& other) {
+    return other.application == *hub_.application;
+  });
+  return service + ", " + who + ", could follow this session (application " + *hub_.application +
+         ") or another one" + (others.empty() ? "" : " (" + to_text(others) + ")") +
+         ", so it follows none and is not interposed. " +
+         (same ? "Give this session and its services a name of their own: FILIBUSTER_APPLICATION in "
+                 "the environment of both"
+               : "Start it with FILIBUSTER_APPLICATION=" + *hub_.application +
+                     " if it belongs to this one");
+}
+
+bool ConnectedAgents::goes_on_unheard(uint32_t id, Agent* agent, const std::string& why) {
+  const auto pid = static_cast<pid_t>(agent->record.pid);
+  UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  pollfd ended{process.get(), POLLIN, 0};
+  if (!process.valid() || ::poll(&ended, 1, 0) != 0 ||
+      !watch(process.get(), id, EPOLLIN, EPOLL_CTL_ADD)) {
+    return false;
+  }
+  // Its end is waited for once, however often it registers in vain.
+  std::erase_if(agents_, [&](const auto& row) {
+    return row.first != id && row.second.unheard && row.second.record.pid == agent->record.pid;
+  });
+  agent->socket = std::move(process);
+  agent->unheard = true;
+  agent->record.alive = false;
+  drop(agent, why);
+  return true;
+}
+
 void ConnectedAgents::drop(Agent* agent, const std::string& why) {
   if (agent->state == Agent::State::kDropped) return;
   agent->state = Agent::State::kDropped;
-  hub_.recorder->note(agent->source.name() + ": its agent " + why +
-                      "; not read any more, its executions are incomplete");
-  hub_.recorder->lost(1);
+  agent->why = agent->source.name() + ": its agent " + why +
+               "; not read any more, its executions are incomplete";
+  hub_.recorder->lost(agent->why);
   hub_.recorder->agent_ended(agent->source, clock_ns());
 }
 
@@ -174,8 +218,15 @@ void ConnectedAgents::end(uint32_t id) {
       last = drain(&agent);
     } while (last.events > 0 && agent.state == Agent::State::kRegistered);
     if (last.pending) {
-      hub_.recorder->note(agent.source.name() + ": process ended while it wrote an event");
-      hub_.recorder->lost(1);
+      hub_.recorder->lost(agent.source.name() + ": process ended while it wrote an event");
+    }
+    // Its socket is not its life: a program may close it behind our back. A process that ends, or
+    // that executes another program, has the ring no more by then.
+    if (agent.state == Agent::State::kRegistered &&
+        agent.ring->is_mapped_by(static_cast<pid_t>(agent.record.pid)) &&
+        goes_on_unheard(id, &agent, "has left, and its process goes on (its program closed the agent's "
+                                    "socket, or another session has it)")) {
+      return;
     }
     hub_.recorder->agent_ended(agent.source, clock_ns());
   }
@@ -230,8 +281,9 @@ void ConnectedAgents::listens(const Agent& agent, std::span<const uint8_t> paylo
 void ConnectedAgents::note_dropped() {
   for (const auto& [id, agent] : agents_) {
     if (agent.state != Agent::State::kDropped) continue;
-    hub_.recorder->note(agent.source.name() + ": its agent is not read any more");
-    hub_.recorder->lost(1);
+    pollfd ended{agent.socket.get(), POLLIN, 0};
+    if (agent.unheard && ::poll(&ended, 1, 0) != 0) continue;
+    hub_.recorder->lost(agent.why);
   }
 }
 

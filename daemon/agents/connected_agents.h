@@ -45,6 +45,7 @@ class ConnectedAgents {
     uint32_t lane_number = 0;
     const Lane* lane = nullptr;
     const ControlPages* pages = nullptr;
+    const std::string* application = nullptr;
     Recorder* recorder = nullptr;
     Host* host = nullptr;
   };
@@ -77,10 +78,14 @@ class ConnectedAgents {
     enum class State : uint8_t {
       kConnected,  // has not said Hello yet
       kRegistered,
-      kDropped,  // misbehaved: not read any more, its executions are incomplete
+      // Misbehaved, or its process goes on without it: not read any more, its executions are
+      // incomplete.
+      kDropped,
     };
     UniqueFd socket;
+    bool unheard = false;  // its process goes on without it: `socket` is that process (pidfd)
     State state = State::kConnected;
+    std::string why;  // it is dropped
     AgentRecord record;
     EventSource source;
     std::optional<RingReader> ring;
@@ -91,7 +96,10 @@ class ConnectedAgents {
   void read(uint32_t id);
   // False: the connection is to be closed.
   bool greet(uint32_t id, Agent* agent, const Message& message);
+  std::string undecided(const std::string& who, const std::string& service) const;
   void drop(Agent* agent, const std::string& why);
+  // Its process lives on, and nothing more is heard of it. False: it has ended.
+  bool goes_on_unheard(uint32_t id, Agent* agent, const std::string& why);
   void end(uint32_t id);
   Drained drain(Agent* agent);
   void listens(const Agent& agent, std::span<const uint8_t> payload);

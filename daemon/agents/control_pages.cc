@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,10 +12,10 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/protocol/control_segment.h"
+
 namespace filibuster {
 namespace {
-
-constexpr off_t kPageSize = 4096;
 
 // A directory that only this user can enter: made if missing, made private if it is ours.
 Result<UniqueFd> private_directory(const std::string& path) {
@@ -33,83 +34,218 @@ Result<UniqueFd> private_directory(const std::string& path) {
   return directory;
 }
 
-Result<UniqueFd> page_file(const std::string& directory_path) {
-  Result<UniqueFd> directory = private_directory(directory_path);
-  if (!directory) return directory.error();
-  const std::string path = directory_path + "/control";
-  UniqueFd file(::openat(directory->get(), "control", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-                         0600));
-  if (!file.valid()) return system_error("open " + path);
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return system_error("fstat " + path);
-  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) {
-    return Error{path + " is not a regular file of this user; remove it"};
-  }
-  if ((status.st_mode & 077) != 0 && ::fchmod(file.get(), 0600) != 0) {
-    return system_error("chmod 0600 " + path);
-  }
-  // Never truncated to less: agents have it mapped.
-  if (status.st_size < kPageSize && ::ftruncate(file.get(), kPageSize) != 0) {
-    return system_error("ftruncate " + path);
-  }
+Result<void> open_page(const UniqueFd& directory, const std::string& path, ControlPageName name,
+                       AttachedPage* out) {
+  out->reset(ControlSegment(SystemCall(), directory.get(), name, /*writable=*/true).open());
+  if (out->get() != nullptr) return {};
+  return Error{"cannot make the control page of " + path +
+               ": the system's limits of shared memory segments (ipcs -m -l) are reached, or " +
+               path + "/" + name.c_str() + " is in its way; remove it"};
+}
+
+Result<UniqueFd> lock_file(const UniqueFd& directory, const std::string& path,
+                           const std::string& name) {
+  UniqueFd file(
+      ::openat(directory.get(), name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.valid()) return system_error("open " + path + "/" + name);
   return file;
 }
 
-void announce(ControlPage* page, const std::string& socket_path, uint64_t generation) {
-  // An agent that reads in between sees no session rather than a mixture of two.
-  page->generation.store(0, std::memory_order_release);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  page->magic = kControlMagic;
-  page->major = kProtocolMajor;
-  page->minor = kProtocolMinor;
-  page->daemon_pid = static_cast<uint32_t>(::getpid());
-  std::memset(page->socket_path, 0, sizeof page->socket_path);
-  std::memcpy(page->socket_path, socket_path.data(),
-              std::min(socket_path.size(), sizeof page->socket_path - 1));
-  page->generation.store(generation, std::memory_order_release);
+// Sessions lock the byte of their slot for their life; whoever changes the page, the byte after
+// those of all slots. A lock ends with its process, however that ends.
+struct flock byte_lock(int byte, short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  return lock;
 }
 
-void clear_if_ours(ControlPage* page, uint64_t generation) {
-  if (page == nullptr || generation == 0) return;
-  uint64_t expected = generation;
-  page->generation.compare_exchange_strong(expected, 0, std::memory_order_acq_rel);
+bool lock_byte(int fd, int byte, int operation) {
+  struct flock lock = byte_lock(byte, F_WRLCK);
+  int result = 0;
+  do {
+    result = ::fcntl(fd, operation, &lock);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+void unlock_byte(int fd, int byte) {
+  struct flock lock = byte_lock(byte, F_UNLCK);
+  ::fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+// By another session: one that was killed has its slot still, but no lock.
+bool is_locked(int fd, int byte) {
+  struct flock lock = byte_lock(byte, F_WRLCK);
+  return ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+// Nothing where the page is one session's alone (no descriptor).
+class PageLock {
+ public:
+  explicit PageLock(const UniqueFd& locks) : fd_(locks.get()) {
+    if (fd_ >= 0) lock_byte(fd_, ControlPage::kSlots, F_OFD_SETLKW);
+  }
+  ~PageLock() {
+    if (fd_ >= 0) unlock_byte(fd_, ControlPage::kSlots);
+  }
+  PageLock(const PageLock&) = delete;
+
+ private:
+  int fd_;
+};
+
+bool is_announced(const SessionSlot& slot) {
+  const uint64_t generation = slot.generation.load(std::memory_order_acquire);
+  return generation != 0 && generation != kSessionEnded;
+}
+
+template <size_t kSize>
+void set_text(char (&to)[kSize], const std::string& text) {
+  std::memset(to, 0, kSize);
+  std::memcpy(to, text.data(), std::min(text.size(), kSize - 1));
+}
+
+// What unregistered agents look at changes, so that they look at the slots.
+void change_head(ControlPage* page) {
+  const bool any = std::any_of(std::begin(page->slots), std::end(page->slots), is_announced);
+  const uint64_t before = page->generation.load(std::memory_order_relaxed);
+  const uint64_t next = std::max(clock_ns(CLOCK_BOOTTIME), before + 1);
+  page->generation.store(any ? next : 0, std::memory_order_release);
 }
 
 }  // namespace
 
-Result<void> ControlPages::open(const std::string& directory, const std::string& user_directory,
-                                std::string* note) {
-  std::error_code ignored;  // private_directory says what is wrong
-  std::filesystem::create_directories(std::filesystem::path(directory).parent_path(), ignored);
-  Result<UniqueFd> own = page_file(directory);
-  if (!own) return own.error();
-  own_file_ = std::move(own).value();
-  if (::flock(own_file_.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Error{"another daemon uses " + directory + "; stop it or choose another directory"};
+std::string to_text(const std::vector<OtherSession>& others) {
+  std::string out;
+  for (const OtherSession& other : others) {
+    out += (out.empty() ? "pid " : "; pid ") + std::to_string(other.daemon_pid) + ", application " +
+           other.application;
   }
-  if (!own_.map(own_file_.get())) return system_error("mmap " + directory + "/control");
+  return out;
+}
 
-  Result<UniqueFd> user = page_file(user_directory);
-  if (!user) {
-    *note = "programs without FILIBUSTER_DAEMON cannot join: " + user.error().message;
-  } else if (!user_.map(user->get())) {
-    *note = "programs without FILIBUSTER_DAEMON cannot join: mmap of the user's control page failed";
+void AttachedPage::reset(ControlPage* page) {
+  if (page_ != nullptr) ::shmdt(page_);
+  page_ = page;
+}
+
+Result<void> ControlPages::open_shared(const std::string& directory, ControlPageName name,
+                                       Page* page) {
+  Result<UniqueFd> opened = private_directory(directory);
+  if (!opened) return opened.error();
+  Result<UniqueFd> locks =
+      lock_file(opened.value(), directory, std::string(name.c_str()) + ".lock");
+  if (!locks) return locks.error();
+  page->locks = std::move(locks).value();
+  return open_page(opened.value(), directory, name, &page->memory);
+}
+
+Result<void> ControlPages::open(const Place& place, std::string* note) {
+  application_ = place.application;
+  std::error_code ignored;  // private_directory says what is wrong
+  std::filesystem::create_directories(std::filesystem::path(place.directory).parent_path(),
+                                      ignored);
+  Result<UniqueFd> own = private_directory(place.directory);
+  if (!own) return own.error();
+  // Not the directory's own lock: agents take that one to make a page.
+  Result<UniqueFd> lock = lock_file(own.value(), place.directory, "lock");
+  if (!lock) return lock.error();
+  lock_ = std::move(lock).value();
+  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Error{"another daemon uses " + place.directory +
+                 "; stop it or choose another directory"};
+  }
+  Page& page = pages_.emplace_back();
+  if (auto opened = open_page(own.value(), place.directory, ControlPageName({}), &page.memory);
+      !opened) {
+    return opened;
+  }
+
+  std::vector<ControlPageName> names;
+  if (!place.application.empty()) names.emplace_back(place.application);
+  if (place.takes_anyone) names.emplace_back("");
+  for (const ControlPageName& name : names) {
+    const auto opened = open_shared(place.user_directory, name, &pages_.emplace_back());
+    if (opened.ok()) continue;
+    *note = "programs without FILIBUSTER_DAEMON cannot join: " + opened.error().message;
+    pages_.pop_back();
   }
   return {};
 }
 
-uint64_t ControlPages::publish(const std::string& socket_path) {
+bool ControlPages::announce(Page* page, const std::string& socket_path) {
+  ControlPage* memory = page->memory.get();
+  const int locks = page->locks.get();
+  const PageLock lock(page->locks);
+  for (int i = 0; i < static_cast<int>(ControlPage::kSlots); ++i) {
+    SessionSlot& slot = memory->slots[i];
+    if (locks >= 0 && !lock_byte(locks, i, F_OFD_SETLK)) continue;
+    // Its daemon was killed.
+    if (is_announced(slot)) slot.generation.store(kSessionEnded, std::memory_order_release);
+    if (page->slot < 0) {
+      page->slot = i;
+    } else if (locks >= 0) {
+      unlock_byte(locks, i);
+    }
+  }
+  if (page->slot < 0) return false;
+  SessionSlot& slot = memory->slots[page->slot];
+  // An agent that reads in between sees no session rather than a mixture of two.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  slot.daemon_pid = static_cast<uint32_t>(::getpid());
+  set_text(slot.socket_path, socket_path);
+  set_text(slot.application, application_);
+  memory->magic = kControlMagic;
+  memory->major = kProtocolMajor;
+  memory->minor = kProtocolMinor;
+  memory->daemon_pid = slot.daemon_pid;
+  set_text(memory->socket_path, socket_path);
+  slot.generation.store(generation_, std::memory_order_release);
+  change_head(memory);
+  return true;
+}
+
+void ControlPages::withdraw(Page* page) {
+  if (page->slot < 0) return;
+  const PageLock lock(page->locks);
+  page->memory.get()->slots[page->slot].generation.store(kSessionEnded, std::memory_order_release);
+  if (page->locks.valid()) unlock_byte(page->locks.get(), page->slot);
+  page->slot = -1;
+  change_head(page->memory.get());
+}
+
+uint64_t ControlPages::publish(const std::string& socket_path, std::string* note) {
   // Grows within a boot, so that no generation is ever used twice.
-  generation_ = std::max<uint64_t>(clock_ns(CLOCK_BOOTTIME), 1);
-  announce(own_.get(), socket_path, generation_);
-  if (user_.get() != nullptr) announce(user_.get(), socket_path, generation_);
+  generation_ = std::max<uint64_t>(clock_ns(CLOCK_BOOTTIME), kSessionEnded + 1);
+  for (Page& page : pages_) {
+    if (announce(&page, socket_path)) continue;
+    *note =
+        "programs without FILIBUSTER_DAEMON cannot join: " + std::to_string(ControlPage::kSlots) +
+        " sessions run already that they could follow";
+  }
   return generation_;
 }
 
 void ControlPages::retract() {
-  clear_if_ours(own_.get(), generation_);
-  clear_if_ours(user_.get(), generation_);
+  for (Page& page : pages_) withdraw(&page);
   generation_ = 0;
+}
+
+std::vector<OtherSession> ControlPages::others() const {
+  std::vector<OtherSession> out;
+  for (const Page& page : pages_) {
+    for (int i = 0; i < static_cast<int>(ControlPage::kSlots); ++i) {
+      const SessionSlot& slot = page.memory.get()->slots[i];
+      if (i == page.slot || !is_announced(slot) || !is_locked(page.locks.get(), i)) continue;
+      OtherSession other{slot.daemon_pid,
+                         {slot.application, ::strnlen(slot.application, sizeof slot.application)}};
+      if (std::find(out.begin(), out.end(), other) == out.end()) out.push_back(std::move(other));
+    }
+  }
+  return out;
 }
 
 }  // namespace filibuster

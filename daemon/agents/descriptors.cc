@@ -11,10 +11,19 @@ Error system_error(const std::string& what) {
   return Error{what + ": " + std::strerror(errno)};
 }
 
-Result<UniqueFd> sealed_memory(const char* name, size_t size) {
+bool memory_may_run_out_later() {
+  UniqueFd setting(::open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC));
+  char mode = '2';
+  return !setting.valid() || ::read(setting.get(), &mode, 1) != 1 || mode == '2';
+}
+
+Result<UniqueFd> sealed_memory(const char* name, size_t size, bool at_once) {
   UniqueFd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return system_error("memfd_create");
-  if (::ftruncate(fd.get(), static_cast<off_t>(size)) != 0) return system_error("ftruncate");
+  const auto end = static_cast<off_t>(size);
+  if (at_once ? ::fallocate(fd.get(), 0, 0, end) != 0 : ::ftruncate(fd.get(), end) != 0) {
+    return system_error("shared memory of " + std::to_string(size) + " bytes");
+  }
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return system_error("sealing shared memory");
   }

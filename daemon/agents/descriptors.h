@@ -4,10 +4,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "core/result.h"
@@ -70,9 +72,36 @@ class SharedMapping {
 // "what: strerror(errno)".
 Error system_error(const std::string& what);
 
+// Does the system account memory so strictly that a page of a memfd, which is accounted when it is
+// first touched, may then be refused by SIGBUS?
+bool memory_may_run_out_later();
+
 // A memfd of `size` zero bytes whose size nobody can change any more: a process that shrank it would
-// kill this one by SIGBUS.
-Result<UniqueFd> sealed_memory(const char* name, size_t size);
+// kill all that have it mapped by SIGBUS. `at_once`: each of its pages is there when this returns,
+// which takes a tenth of a millisecond for a ring.
+Result<UniqueFd> sealed_memory(const char* name, size_t size,
+                               bool at_once = memory_may_run_out_later());
+
+// A system call of raw convention: the result, or -errno.
+struct SystemCall {
+  template <typename... Arguments>
+  long operator()(long number, Arguments... arguments) const {
+    const long result = ::syscall(number, word(arguments)...);
+    return result == -1 ? -errno : result;
+  }
+
+ private:
+  template <typename T>
+  static long word(T value) {
+    if constexpr (std::is_pointer_v<T>) {
+      return reinterpret_cast<long>(value);
+    } else if constexpr (std::is_null_pointer_v<T>) {
+      return 0;
+    } else {
+      return static_cast<long>(value);
+    }
+  }
+};
 
 // Nanoseconds of a clock (CLOCK_MONOTONIC for all times in events).
 inline uint64_t clock_ns(clockid_t clock = CLOCK_MONOTONIC) {

@@ -36,6 +36,9 @@ struct RpcRecord {
   Hash128 parent;        // final index of the causing RPC; zero: [] or unknown
   Hash128 signature, payload, stack, connect_key;
   uint32_t count = 0;
+  // In order of issue, from 1: among the RPCs that the same one caused, to this service from this call
+  // stack; and from any.
+  uint32_t number = 0, service_number = 0;
   Cause cause = Cause::kNone;
   uint16_t flags = 0;    // RpcFlags
   uint32_t pid = 0, thread = 0;
@@ -57,15 +60,26 @@ struct RpcRecord {
   uint32_t error = 0;
   uint32_t stream_error = 0;  // of an HTTP/2 stream that was reset (RFC 9113 §7)
   std::string grpc_message;
-  Hash128 response;      // digest of the response body
+  // Digest of the response body; of a gRPC call that failed, with what its status says besides.
+  Hash128 response;
   uint64_t response_size = 0;
   std::string response_sample;
   BodyFields request_fields, response_fields;
   bool injected = false;     // a fault of ours was injected
+  bool elapsed = false;      // it was a silence, and the wait for it was over at once
   FaultSpec fault;           // what was injected
   std::string fault_detail;  // "reset instead of refused: the connection was open"
 
   bool is_grpc() const { return (flags & kRpcGrpc) != 0; }
+  // It was answered, and the answer is a failure.
+  bool failed() const {
+    return outcome == RpcOutcome::kAnswered && !open &&
+           (status >= 400 || (is_grpc() && grpc_status != 0));
+  }
+  // Planned as a refusal, but its connection was open: its caller saw a reset.
+  bool refused_as_reset() const {
+    return injected && fault.kind == FaultKind::kRefused && outcome != RpcOutcome::kRefused;
+  }
 };
 
 struct NotInterposedRecord {
@@ -101,6 +115,7 @@ struct ExecutionRecord {
                                         // execution that was over, or is answered already
   std::vector<std::string> still_open;  // filled when not quiescent
   uint64_t lost_events = 0;
+  std::string lost_why;  // of one of them, where it is known
   uint64_t damaged_fields = 0;  // header fields that were not of this session: ignored, overruled
   bool quiescent = true;
   bool names_changed = false;   // the service table grew during it: indexes are not final

@@ -27,19 +27,15 @@ void set_nonblocking(int fd) {
   if (flags >= 0) ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
-// Notes that one whole response went by.
+// Notes that one whole response went by. (Interim ones are not reported.)
 class AnswerEnd final : public http1::Handler {
  public:
-  void on_head(const http1::MessageHead& head, size_t) override { status_ = head.status; }
+  void on_head(const http1::MessageHead&, size_t) override {}
   void on_body(const char*, size_t) override {}
-  void on_complete(size_t, Hash128, uint64_t) override {
-    // Interim answers (100, 103) announce another one; 101 ends HTTP.
-    if (status_ >= 200 || status_ == 101) done_ = true;
-  }
+  void on_complete(size_t, Hash128, uint64_t) override { done_ = true; }
   bool done() const { return done_; }
 
  private:
-  uint16_t status_ = 0;
   bool done_ = false;
 };
 

@@ -4,12 +4,15 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/base/fail_point.h"
+
 namespace filibuster {
 
 HandOffs::HandOffs(int epoll_fd, uint64_t finisher_tag, uint64_t relay_tag, Recorder* recorder,
-                   std::chrono::milliseconds hang_limit)
+                   std::chrono::milliseconds hang_limit, std::function<double()> slowdown)
     : recorder_(recorder),
       hang_limit_(hang_limit),
+      slowdown_(std::move(slowdown)),
       finisher_(epoll_fd, finisher_tag,
                 [this](uint32_t execution, uint64_t rpc, const std::string& text) {
                   report(execution, rpc, text);
@@ -30,6 +33,7 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
       return false;
     }
     relays_.take(state, table, half_read, std::move(held), std::move(real));
+    fail_point("relayed");
     return true;
   }
   if (hand_off.execution != recorder_->execution()) {
@@ -48,7 +52,8 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
     answer = render_http_response(*fault, hand_off.head_request != 0);
   }
   finisher_.take(hand_off, std::move(held), std::move(real), std::move(answer), hang_limit_ns(),
-                 now_ns);
+                 now_ns + patience_ns());
+  fail_point("handed-off");
   return true;
 }
 
@@ -84,6 +89,12 @@ const FaultSpec* HandOffs::fault_of(const StreamOrder& order) {
 
 uint64_t HandOffs::hang_limit_ns() const {
   return static_cast<uint64_t>(std::chrono::nanoseconds(hang_limit_).count());
+}
+
+// A caller's timer fires in time also on a busy machine; what it does then takes longer.
+uint64_t HandOffs::patience_ns() const {
+  constexpr double kReactionNs = 1e9;
+  return static_cast<uint64_t>((slowdown_() - 1) * kReactionNs);
 }
 
 void HandOffs::report(uint32_t execution, uint64_t rpc, const std::string& text) {

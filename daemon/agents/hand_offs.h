@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "daemon/agents/finisher.h"
@@ -20,7 +21,7 @@ class HandOffs final : RelayHost {
   // Watched descriptors carry one of the tags as epoll data, and a number in the low 56 bits.
   // `recorder` outlives this.
   HandOffs(int epoll_fd, uint64_t finisher_tag, uint64_t relay_tag, Recorder* recorder,
-           std::chrono::milliseconds hang_limit);
+           std::chrono::milliseconds hang_limit, std::function<double()> slowdown);
 
   void set_hang_limit(std::chrono::milliseconds limit) { hang_limit_ = limit; }
 
@@ -42,12 +43,14 @@ class HandOffs final : RelayHost {
  private:
   const FaultSpec* fault_of(const StreamOrder& order) override;
   uint64_t hang_limit_ns() const override;
+  uint64_t patience_ns() const override;
   void report(uint32_t execution, uint64_t rpc, const std::string& text) override;
   void unmet(const StreamOrder& order, const std::string& why) override;
   void note(const std::string& text, bool harmed) override;
 
   Recorder* const recorder_;
   std::chrono::milliseconds hang_limit_;
+  const std::function<double()> slowdown_;  // of the machine, from 1
   Finisher finisher_;
   Relays relays_;
 };

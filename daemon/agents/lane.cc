@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/index/execution_index.h"
 #include "core/protocol/control_page.h"
 
 namespace filibuster {
@@ -69,10 +70,23 @@ Result<void> Lane::write_plan(std::span<const PlannedRpcFault> rows) {
   std::string blob;
   std::vector<PlanEntry> entries;
   entries.reserve(rows.size());
+  uint32_t at_connect = 0;
   for (const PlannedRpcFault& row : rows) {
     PlanEntry entry{};
     entry.index = row.index;
-    if (row.opens_connection) entry.connect_key = row.connect_key;
+    if (row.fault.kind == FaultKind::kRefused) {
+      const bool by_stack = (memory_->index_parts & kIndexStack) != 0;
+      const Hash128 service = hash_text(row.service);
+      entry.place = call_place(row.parent, service, by_stack ? row.stack : Hash128{});
+      entry.service_place = call_place(row.parent, service, Hash128{});
+      const bool elsewhere = !row.connect_key.is_zero() && row.connect_key != entry.place;
+      entry.connect_key = elsewhere ? row.connect_key : entry.place;
+      // Of a connect that is made elsewhere than its request only the service is the same.
+      if (!elsewhere && entry.place != entry.service_place) entry.number = row.number;
+      entry.service_number = row.service_number;
+      entry.reset_expected = row.reset_expected ? 1 : 0;
+      if (entry.number != 0 || entry.service_number != 0) ++at_connect;
+    }
     entry.signature = row.signature;
     entry.parent_path = row.parent;
     entry.count = row.count;
@@ -99,6 +113,7 @@ Result<void> Lane::write_plan(std::span<const PlannedRpcFault> rows) {
   std::copy(entries.begin(), entries.end(), memory_->plan);
   std::copy(blob.begin(), blob.end(), memory_->blob);
   memory_->plan_count = static_cast<uint32_t>(entries.size());
+  memory_->connects_planned.store(at_connect, std::memory_order_relaxed);
   return {};
 }
 
@@ -126,14 +141,23 @@ void Lane::write_targets(std::span<const Target128> targets) {
   memory_->target_count = static_cast<uint32_t>(count);
 }
 
+// A thread that was stopped in the middle of an execution that is over may count meanwhile.
+void Lane::clear_counters() {
+  memory_->counters_used.store(0, std::memory_order_relaxed);
+  const uint32_t epoch = memory_->counter_epoch.load(std::memory_order_relaxed) + 2;
+  memory_->counter_epoch.store(epoch - 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (CounterSlot& slot : memory_->counters) {
+    slot.count.store(uint64_t{epoch} << 32, std::memory_order_relaxed);
+    slot.key.store(0, std::memory_order_release);
+  }
+  memory_->counter_epoch.store(epoch, std::memory_order_release);
+}
+
 void Lane::begin(uint32_t execution) {
   // Keys name their execution, so earlier ones only take room. Clearing the table (1 MiB) each time
-  // would cost more than the rest of this. No agent counts while the lane is idle; all-zero is the
-  // free slot.
-  if (memory_->counters_used.load(std::memory_order_relaxed) > kCounterSlots / 4) {
-    std::memset(static_cast<void*>(memory_->counters), 0, sizeof memory_->counters);
-    memory_->counters_used.store(0, std::memory_order_relaxed);
-  }
+  // would cost more than the rest of this.
+  if (memory_->counters_used.load(std::memory_order_relaxed) > kCounterSlots / 4) clear_counters();
   memory_->counters_lost.store(0, std::memory_order_relaxed);
   memory_->damaged_fields.store(0, std::memory_order_relaxed);
   memory_->execution.store(execution, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
 // The writer of one lane's shared memory (core/protocol/lane_memory.h). Not thread-safe but for
-// renew_lease().
+// renew_lease(), which the daemon's pulse calls.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +49,7 @@ class Lane {
 
  private:
   Lane() = default;
+  void clear_counters();
   void set_field_option(FieldOptions option, bool on);
   LaneState state() const {
     return static_cast<LaneState>(memory_->state.load(std::memory_order_relaxed));

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "core/index/execution_index.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/registration.h"
+#include "daemon/agents/unmet_plan.h"
 
 namespace filibuster {
 namespace {
@@ -63,6 +65,12 @@ void take_body(RpcRecord* rpc, std::string_view sample) {
 // RPCs that a record can list but whose end no caller reports: the incoming side ends them.
 bool formed_on_arrival(const RpcRecord& rpc) { return (rpc.flags & kRpcEntry) != 0; }
 
+template <typename Event>
+constexpr bool kOfItsIssuer =
+    std::is_same_v<Event, RpcIssued> || std::is_same_v<Event, RpcFinished> ||
+    std::is_same_v<Event, FaultFired> || std::is_same_v<Event, RpcFinalized> ||
+    std::is_same_v<Event, RpcFields> || std::is_same_v<Event, RpcBody>;
+
 }  // namespace
 
 void Recorder::begin(uint32_t execution, const std::vector<PlannedRpcFault>& plan,
@@ -85,6 +93,10 @@ bool Recorder::take(const EventSource& source, const EventHead& head,
                     std::span<const uint8_t> payload) {
   Event event;
   if (!decode(payload.data(), payload.size(), &event)) return false;
+  // Only its own agent speaks of an RPC, but for who received it (an agent's id is the upper half).
+  if constexpr (kOfItsIssuer<Event>) {
+    if (event.rpc >> 32 != source.agent) return false;
+  }
   on(source, head, event);
   return true;
 }
@@ -137,7 +149,14 @@ Recorder::Entry* Recorder::entry(const EventSource& source, const EventHead& hea
 }
 
 void Recorder::late(std::string text) { add_text(&draft_.late, std::move(text)); }
+void Recorder::lost(const std::string& why) {
+  note(why);
+  lost(1);
+  if (draft_.lost_why.empty()) draft_.lost_why = why;
+}
+
 void Recorder::note(std::string text) { add_text(&draft_.notes, std::move(text)); }
+void Recorder::problem(std::string text) { add_text(&draft_.runtime_problems, std::move(text)); }
 
 void Recorder::finish(Entry* entry, uint64_t now_ns) {
   entry->finished = true;
@@ -235,6 +254,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcFin
   rpc.response_size = event.body_size;
   rpc.response_sample = event.body_sample;
   if (event.injected != 0) rpc.injected = true;
+  rpc.elapsed = event.injected == 2;
 }
 
 void Recorder::close_entry_call(Entry* entry, uint64_t now_ns) {
@@ -283,6 +303,15 @@ void Recorder::on(const EventSource& source, const EventHead& head, const FaultF
     }
     // Planned under its preliminary name: what it is for is known.
     if (event.plan_entry >= plan_.size()) entry->planned_index = plan_[number].index;
+    return;
+  }
+  if (how == FaultHow::kRefusedAfterAll) {
+    entry->record.outcome = RpcOutcome::kRefused;
+    entry->record.fault_detail = detail;
+    return;
+  }
+  if (how == FaultHow::kHitAnother) {
+    planned.unmet = detail + " (" + rpc_text(entry->record) + ")";
     return;
   }
   planned.reason = !detail.empty()                    ? detail
@@ -355,7 +384,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const Unseen
 void Recorder::on(const EventSource& source, const EventHead&, const Note& event) {
   // Every process of a service says the same of its runtime: once is enough.
   if (event.kind == NoteKind::kRuntime) {
-    add_text(&draft_.runtime_problems, source.service + ": " + printable(event.text));
+    problem(source.service + ": " + printable(event.text));
   } else {
     note(source.name() + ": " + printable(event.text));
   }
@@ -394,6 +423,21 @@ void Recorder::unmet(uint32_t execution, uint64_t rpc, uint32_t plan_entry,
   if (!running_ || execution != draft_.execution || plan_entry >= expanded_.planned.size()) return;
   unmet_.insert(rpc);
   planned_[expanded_.planned[plan_entry]].unmet = why;
+}
+
+// Counts as the agents do, who do not know final indexes.
+void Recorder::number(const std::vector<const Entry*>& order,
+                      std::unordered_map<uint64_t, RpcRecord>* finals) const {
+  const bool by_stack = (index_parts_ & kIndexStack) != 0;
+  std::unordered_map<Hash128, uint32_t, Hash128Hasher> counted;
+  for (const Entry* e : order) {
+    RpcRecord& rpc = finals->at(e->record.rpc);
+    const Hash128 service = hash_text(rpc.service);
+    rpc.service_number = ++counted[call_place(e->wire_parent, service, Hash128{})];
+    rpc.number = !by_stack || rpc.stack.is_zero()
+                     ? rpc.service_number
+                     : ++counted[call_place(e->wire_parent, service, rpc.stack)];
+  }
 }
 
 std::vector<const Recorder::Entry*> Recorder::resolve(
@@ -459,6 +503,7 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
       (*finals)[rpc.rpc] = std::move(rpc);
     }
   }
+  number(order, finals);
   return order;
 }
 
@@ -509,6 +554,10 @@ void Recorder::explain_plan(ExecutionRecord* out) const {
       reason = "its request was sent before its body was known, by which it is told apart";
     } else if (issued) {
       reason = "its RPC was issued and no agent reported the fault";
+    } else if (const auto expected = memory_.expected(plan_[i].index)) {
+      reason = why_not_issued(*out, plan_[i], *expected, [&](const Hash128& index) {
+        return memory_.is_newer(index, plan_[i].index);
+      });
     }
     out->not_injected.push_back(to_text(plan_[i].fault) + " at " +
                                 memory_.describe(plan_[i].index) + ": " + reason);
@@ -521,6 +570,7 @@ ExecutionRecord Recorder::end(uint64_t now_ns) {
   ExecutionRecord out = build();
   out.ended_ns = now_ns;
   explain_plan(&out);
+  memory_.next_execution();
   for (const RpcRecord& rpc : out.rpcs) {
     const Entry& entry = entries_.at(rpc.rpc);
     const bool before_body = entry.finalized || (rpc.flags & kRpcPreliminary) != 0;

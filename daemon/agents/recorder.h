@@ -54,7 +54,10 @@ class Recorder {
   // All that this agent has open ends now.
   void agent_ended(const EventSource& source, uint64_t now_ns);
   void note(std::string text);
+  void problem(std::string text);  // told at once, and once
   void lost(uint64_t events) { draft_.lost_events += events; }
+  // Something that nobody heard, and why: said as a note too.
+  void lost(const std::string& why);
   void names_changed() { draft_.names_changed = true; }
   // A silence of ours reached the hang limit (or another end worth telling).
   void fault_detail(uint32_t execution, uint64_t rpc, const std::string& text);
@@ -108,6 +111,8 @@ class Recorder {
   // Final indexes and parents (facts.md "Streams": every index that contains a preliminary one is
   // rewritten), ordered by time, then agent.
   std::vector<const Entry*> resolve(std::unordered_map<uint64_t, RpcRecord>* finals) const;
+  void number(const std::vector<const Entry*>& order,
+              std::unordered_map<uint64_t, RpcRecord>* finals) const;
   ExecutionRecord build() const;
   void explain_plan(ExecutionRecord* out) const;
 

@@ -138,7 +138,15 @@ Greeting read_greeting(const Message& message, uint32_t lane) {
   greeting.executable = fixed_text(greeting.hello.executable, sizeof greeting.hello.executable);
   greeting.notes = fixed_text(greeting.hello.notes, sizeof greeting.hello.notes);
   if (greeting.hello.lane != lane) greeting.refusal = Refusal::kLane;
+  if (greeting.hello.sessions > 1) greeting.refusal = Refusal::kUndecided;
   return greeting;
+}
+
+bool is_given_up(const Message& message) {
+  GivenUp given_up;
+  if (message.state != Message::State::kWhole || message.size < sizeof given_up) return false;
+  std::memcpy(&given_up, message.bytes.data(), sizeof given_up);
+  return given_up.magic == kGivenUpMagic;
 }
 
 bool read_hand_off(const Message& message, HandOff* hand_off) {

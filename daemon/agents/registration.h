@@ -48,6 +48,8 @@ struct Greeting {
 };
 Greeting read_greeting(const Message& message, uint32_t lane);
 
+// Its process goes on as without us.
+bool is_given_up(const Message& message);
 // kBad content: false.
 bool read_hand_off(const Message& message, HandOff* hand_off);
 // What follows a hand-off of kind kRelay; `table` and `half_read` are within `message`. kBad content:

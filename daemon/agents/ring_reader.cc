@@ -1,23 +1,51 @@
 #include "daemon/agents/ring_reader.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
+#include <string>
 
 #include "core/protocol/control_page.h"
 #include "core/protocol/events.h"
 
 namespace filibuster {
 
+namespace {
+
+constexpr char kRingName[] = "filibuster-ring";
+
+}  // namespace
+
 Result<RingReader> RingReader::create() {
   RingReader reader;
-  Result<UniqueFd> file = sealed_memory("filibuster-ring", sizeof(RingMemory));
+  Result<UniqueFd> file = sealed_memory(kRingName, sizeof(RingMemory));
   if (!file) return file.error();
   reader.file_ = std::move(file).value();
-  if (!reader.ring_.map(reader.file_.get())) return system_error("mmap of an event ring");
+  struct stat status {};
+  if (!reader.ring_.map(reader.file_.get()) || ::fstat(reader.file_.get(), &status) != 0) {
+    return system_error("mmap of an event ring");
+  }
+  reader.inode_ = status.st_ino;
   reader.ring_->magic = kRingMagic;
   reader.ring_->major = kProtocolMajor;
   reader.ring_->minor = kProtocolMinor;
   reader.ring_->size = kRingBytes;
   return reader;
+}
+
+bool RingReader::is_mapped_by(pid_t pid) const {
+  if (pid == ::getpid()) return false;
+  // address permissions offset device inode name
+  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+  const std::string inode = " " + std::to_string(inode_) + " ";
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(kRingName) != std::string::npos && line.find(inode) != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
 }
 
 RingReader::State RingReader::drain(const Sink& sink, uint64_t* events) {

@@ -2,6 +2,8 @@
 // with it: core's reader checks every position and size, this one copies before anything is decoded.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -36,6 +38,9 @@ class RingReader {
   // Records dropped since the last call.
   uint64_t take_dropped();
 
+  // Has that process it mapped, other than the calling one?
+  bool is_mapped_by(pid_t pid) const;
+
   int descriptor() const { return file_.get(); }
   // The agent has its own copy.
   void close_descriptor() { file_.reset(); }
@@ -43,6 +48,7 @@ class RingReader {
  private:
   UniqueFd file_;
   SharedMapping<RingMemory> ring_;
+  ino_t inode_ = 0;  // of `file_`
   uint64_t tail_ = 0;  // ours; the one in the ring must agree
   uint64_t dropped_ = 0;
   std::vector<uint8_t> scratch_;

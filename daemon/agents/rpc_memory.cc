@@ -31,6 +31,7 @@ void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
   if (added) seen.site = site_of(rpc);
   if (!wire.before_body) with_body_.insert(seen.site);
   if (!added) return;
+  seen.first = executions_;
   seen.caller = rpc.caller;
   seen.service = rpc.service;
   seen.method = rpc.method;
@@ -76,6 +77,19 @@ std::string RpcMemory::describe(const Hash128& index) const {
          std::to_string(seen.count);
 }
 
+std::optional<ExpectedRpc> RpcMemory::expected(const Hash128& index) const {
+  const auto place = seen_.find(index);
+  if (place == seen_.end()) return std::nullopt;
+  const Seen& seen = place->second;
+  return ExpectedRpc{seen.caller, seen.service, seen.method, seen.target};
+}
+
+bool RpcMemory::is_newer(const Hash128& index, const Hash128& other) const {
+  const auto place = seen_.find(index);
+  const auto older = seen_.find(other);
+  return place == seen_.end() || (older != seen_.end() && place->second.first > older->second.first);
+}
+
 bool RpcMemory::merely_late(const Seen& seen) const {
   constexpr int kDeepest = 64;
   const Seen* at = &seen;
@@ -114,7 +128,7 @@ RpcMemory::Plan RpcMemory::expand(const std::vector<PlannedRpcFault>& plan) cons
     out.rows.push_back(std::move(row));
     out.planned.push_back(i);
     // At connect the agent counts under wire names: the first row must not be found there.
-    out.rows[i].opens_connection = false;
+    out.rows[i].number = out.rows[i].service_number = 0;
   }
   return out;
 }

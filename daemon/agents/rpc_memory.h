@@ -12,6 +12,7 @@
 
 #include "daemon/agents/agent_hub.h"
 #include "daemon/agents/execution_record.h"
+#include "daemon/agents/unmet_plan.h"
 
 namespace filibuster {
 
@@ -31,6 +32,13 @@ class RpcMemory {
   void complete_body(RpcRecord* rpc) const;
   // "users -> bookings GET /bookings/1 #2", or the index where it was never seen.
   std::string describe(const Hash128& index) const;
+
+  // nullopt: it was never seen.
+  std::optional<ExpectedRpc> expected(const Hash128& index) const;
+  // What is remembered from now on is of a later execution than what was before.
+  void next_execution() { ++executions_; }
+  // Was `index` first seen in a later execution than `other`, or never?
+  bool is_newer(const Hash128& index, const Hash128& other) const;
 
   struct Plan {
     std::vector<PlannedRpcFault> rows;  // as it goes to lane memory
@@ -52,6 +60,7 @@ class RpcMemory {
     WireNames wire;
     Hash128 site;
     bool long_body = false;
+    uint32_t first = 0;  // execution, counted from the session's first
   };
   // Its body, or that of an RPC that it is caused by, came too late for its head once: others of that
   // call site are issued with theirs, and it is short. The next time that may be another one's.
@@ -62,6 +71,7 @@ class RpcMemory {
   std::unordered_map<Hash128, Hash128, Hash128Hasher> finals_;
   // Call sites, with what is called there, of RPCs that were issued with their bodies.
   std::unordered_set<Hash128, Hash128Hasher> with_body_;
+  uint32_t executions_ = 0;
 };
 
 }  // namespace filibuster

@@ -14,23 +14,22 @@ constexpr Bytes16 kAny{};
 constexpr Bytes16 kLoopback6{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
 constexpr uint8_t kMappedPrefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
+constexpr uint8_t kLocalhost[4] = {127, 0, 0, 1};
+
 // Loopback and wildcard addresses are one kind, IPv4 in IPv6 is IPv4 (lane_memory.h).
 void set_ip4(Target128* target, const uint8_t* bytes) {
   const bool any = std::all_of(bytes, bytes + 4, [](uint8_t b) { return b == 0; });
-  if (any || bytes[0] == 127) {
-    target->kind = TargetKind::kLoopback;
-    return;
-  }
-  target->kind = TargetKind::kIpv4;
+  target->kind = any || bytes[0] == 127 ? TargetKind::kLoopback : TargetKind::kIpv4;
   std::memcpy(target->address, bytes, 4);
 }
 
 void set_ip6(Target128* target, const uint8_t* bytes) {
   if (std::memcmp(bytes, kMappedPrefix, sizeof kMappedPrefix) == 0) {
     set_ip4(target, bytes + 12);
-  } else if (std::memcmp(bytes, kAny.data(), 16) == 0 ||
-             std::memcmp(bytes, kLoopback6.data(), 16) == 0) {
+  } else if (std::memcmp(bytes, kAny.data(), 16) == 0) {
     target->kind = TargetKind::kLoopback;
+  } else if (std::memcmp(bytes, kLoopback6.data(), 16) == 0) {
+    set_ip4(target, kLocalhost);
   } else {
     target->kind = TargetKind::kIpv6;
     std::memcpy(target->address, bytes, 16);
@@ -46,8 +45,10 @@ void set_unix(Target128* target, std::string_view path) {
 
 bool set_host(Target128* target, const std::string& host) {
   uint8_t bytes[16];
-  if (host.empty() || host == "localhost") {
-    target->kind = TargetKind::kLoopback;
+  if (host.empty()) {
+    target->kind = TargetKind::kLoopback;  // at any of them
+  } else if (host == "localhost") {
+    set_ip4(target, kLocalhost);
   } else if (::inet_pton(AF_INET, host.c_str(), bytes) == 1) {
     set_ip4(target, bytes);
   } else if (::inet_pton(AF_INET6, host.c_str(), bytes) == 1) {
@@ -75,8 +76,18 @@ bool same_address(const Target128& a, const Target128& b) {
 }
 
 std::string address_text(const Target128& target) {
-  return target.kind == TargetKind::kUnix ? "a unix socket"
-                                          : "port " + std::to_string(target.port);
+  if (target.kind == TargetKind::kUnix) return "a unix socket";
+  const std::string port = "port " + std::to_string(target.port);
+  if (std::memcmp(target.address, kAny.data(), 16) == 0) return port;
+  char text[INET6_ADDRSTRLEN];
+  const int family = target.kind == TargetKind::kIpv6 ? AF_INET6 : AF_INET;
+  return port + " of " + ::inet_ntop(family, target.address, text, sizeof text);
+}
+
+// 127.0.0.1, which is meant where a service has no `host`.
+bool is_localhost(const Target128& target) {
+  return target.kind == TargetKind::kLoopback &&
+         std::memcmp(target.address, kLocalhost, sizeof kLocalhost) == 0;
 }
 
 }  // namespace
@@ -141,8 +152,6 @@ bool TargetTable::report(const Listen& listen, uint32_t agent, const std::string
   target.port = listen.port;
   switch (static_cast<TargetKind>(listen.kind)) {
     case TargetKind::kLoopback:
-      target.kind = TargetKind::kLoopback;
-      break;
     case TargetKind::kIpv4:
       set_ip4(&target, listen.address);
       break;
@@ -162,7 +171,14 @@ bool TargetTable::report(const Listen& listen, uint32_t agent, const std::string
       *note = service + ": a listening socket of unknown kind was reported";
       return false;
   }
-  if (Row* known = find(target)) {
+  Row* known = find(target);
+  if (known == nullptr && is_localhost(target)) {
+    Target128 anywhere = target;
+    std::memset(anywhere.address, 0, sizeof anywhere.address);
+    known = find(anywhere);
+    if (known != nullptr && !known->configured) known = nullptr;
+  }
+  if (known != nullptr) {
     if (known->configured) {
       const bool named_differently = service_of(known->target) != service_of(target);
       if (named_differently) {

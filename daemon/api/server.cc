@@ -4,7 +4,10 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cctype>
 #include <charconv>
+#include <chrono>
 #include <mutex>
 #include <thread>
 
@@ -12,6 +15,7 @@
 #include "daemon/agents/call_name.h"
 #include "daemon/api/session_request.h"
 #include "daemon/config/grpc_name.h"
+#include "daemon/report/redact.h"
 
 namespace filibuster {
 namespace {
@@ -42,7 +46,36 @@ bool same_secret(const std::string& a, const std::string& b) {
   return difference == 0;
 }
 
-void answer(httplib::Response& response, int status, const Json& json) {
+// "127.0.0.1:8000": a name that can only mean this machine, and nothing but a port behind it. A
+// page whose own name was bound to 127.0.0.1 after it was loaded sends that name.
+bool is_loopback_host(std::string host) {
+  std::transform(host.begin(), host.end(), host.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const std::string_view name : {"127.0.0.1", "localhost", "[::1]"}) {
+    if (!host.starts_with(name)) continue;
+    const std::string_view rest = std::string_view(host).substr(name.size());
+    return rest.empty() || (rest.size() > 1 && rest.size() <= 6 && rest[0] == ':' &&
+                            rest.find_first_not_of("0123456789", 1) == std::string_view::npos);
+  }
+  return false;
+}
+
+// Why the request cannot be a program's of this machine; "": it can. Browsers say from which page a
+// request comes.
+std::string foreign(const httplib::Request& request) {
+  const std::string host = request.get_header_value("Host");
+  if (request.get_header_value_count("Host") != 1 || !is_loopback_host(host))
+    return "its Host is not this machine: expected 127.0.0.1 or localhost";
+  if (request.has_header("Origin") && request.get_header_value("Origin") != "http://" + host)
+    return "it comes from a page of another origin";
+  const std::string site = request.get_header_value("Sec-Fetch-Site");
+  if (!site.empty() && site != "same-origin" && site != "none")
+    return "it comes from a page of another site";
+  return "";
+}
+
+void answer(httplib::Response& response, int status, Json json) {
+  redact_texts(&json);
   response.status = status;
   response.set_content(dump_json(json), "application/json");
 }
@@ -63,10 +96,10 @@ Json to_json_row(const RpcRecord& rpc) {
   return {{"index", to_hex(rpc.index)},     {"parent", to_hex(rpc.parent)},
           {"caller", rpc.caller},           {"service", rpc.service},
           {"received_by", rpc.received_by}, {"method", rpc.method},
-          {"path", redact(rpc.target)},     {"count", rpc.count},
-          {"grpc", rpc.is_grpc() ? redact(call_name(rpc, rpc.target)) : ""},
+          {"path", rpc.target},             {"count", rpc.count},
+          {"grpc", rpc.is_grpc() ? call_name(rpc, rpc.target) : ""},
           {"grpc_status", grpc_status_name(rpc)},
-          {"grpc_message", redact(rpc.grpc_message)},
+          {"grpc_message", rpc.grpc_message},
           {"arguments", Json::parse(redact_object(rpc.arguments))},
           {"cause", cause_name(rpc.cause)}, {"outcome", outcome_text(rpc)},
           {"injected", rpc.injected},       {"stack", rpc.stack_text}};
@@ -99,6 +132,7 @@ struct ApiServer::State {
   Shutdown shutdown;
   httplib::Server server;
   std::thread thread;
+  std::atomic<bool> ended{false};  // the thread serves no more
   std::mutex mutex;
   std::shared_ptr<Session> session;  // the running one, or the last
 
@@ -150,6 +184,10 @@ void ApiServer::State::routes() {
   server.set_tcp_nodelay(true);      // head and body are two writes
   server.set_keep_alive_timeout(1);  // seconds; stopping waits for idle connections this long
   server.set_pre_routing_handler([this](const Request& request, Response& response) {
+    if (const std::string why = foreign(request); !why.empty()) {
+      answer_error(response, 403, "the request is refused: " + why);
+      return httplib::Server::HandlerResponse::Handled;
+    }
     if (same_secret(request.get_header_value("Authorization"), "Bearer " + context.token)) {
       return httplib::Server::HandlerResponse::Unhandled;
     }
@@ -251,7 +289,14 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(DaemonContext context, Shutd
   if (port <= 0) return Error{"cannot listen on a port of 127.0.0.1"};
   state->context.api_port = static_cast<uint16_t>(port);
   state->context.api_url = "http://127.0.0.1:" + std::to_string(port);
-  state->thread = std::thread([raw = state.get()] { raw->server.listen_after_bind(); });
+  state->thread = std::thread([raw = state.get()] {
+    raw->server.listen_after_bind();
+    raw->ended = true;
+  });
+  // The library forgets a stop() that comes before it listens.
+  while (!state->server.is_running() && !state->ended) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
   return std::unique_ptr<ApiServer>(new ApiServer(std::move(state)));
 }
 

@@ -2,6 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+
+#include "core/text/json_depth.h"
+#include "daemon/api/replayed_commands.h"
+#include "daemon/report/config_secrets.h"
+#include "daemon/session/application.h"
+#include "daemon/session/session_lane.h"
 
 namespace filibuster {
 namespace {
@@ -45,8 +52,17 @@ void override_faults(const std::vector<std::string>& faults, ParsedRequest* out)
 }
 
 // Bounds of 0 are 'not given'.
-void apply_overrides(const Json& overrides, Config* config) {
-  config->reduce = overrides.value("reduce", config->reduce);
+void apply_overrides(const Json& overrides, ParsedRequest* out) {
+  Config* config = &out->request.config;
+  if (const Json reduce = overrides.value("reduce", Json()); !reduce.is_null()) {
+    const std::string name =
+        reduce.is_boolean() ? (reduce.get<bool>() ? "sound" : "off") : reduce.get<std::string>();
+    if (const auto known = parse_reduction(name)) {
+      config->reduce = *known;
+    } else {
+      out->errors.push_back({"", 0, 0, "--reduce " + name + ": expected " + reduction_names()});
+    }
+  }
   config->fast_timeouts = overrides.value("fast_timeouts", config->fast_timeouts);
   BoundsConfig& bounds = config->bounds;
   bounds.stop_at_first = overrides.value("stop_at_first", false) || bounds.stop_at_first;
@@ -132,12 +148,57 @@ void choose_tests(const std::vector<std::string>& names, ParsedRequest* out) {
   }
 }
 
+// What a counterexample leaves out stands in the configuration's file. False: not all of it.
+bool restore_secrets(const std::string& config_path, const std::string& directory,
+                     std::string* text, ParsedRequest* out) {
+  // It was named where its exploration was started, which need not be its own folder.
+  const auto name = std::filesystem::path(config_path).filename();
+  const std::string file = (std::filesystem::path(directory) / name).string();
+  const auto now = config_path.empty() ? Result<std::string>("") : read_file(file);
+  RestoredConfig restored = restore_config(*text, now.ok() ? now.value() : "");
+  *text = std::move(restored.text);
+  for (const std::string& what : restored.missing) {
+    const std::string why =
+        config_path.empty() ? std::string("and its exploration had no configuration file to take it from: "
+                              "write one, or name a variable of the environment there ($TOKEN)")
+        : now.ok() ? "and in " + file + " there is none that it could be: put it there" +
+                         std::string(what.starts_with("variable") ? ", or into the environment of the replay" : "")
+                   : "and to take it from, " + file + " cannot be read: put it back";
+    out->errors.push_back(
+        {"", 0, 0, "the counterexample leaves out " + what + ", which holds a secret, " + why});
+  }
+  return restored.missing.empty();
+}
+
+// A counterexample that did not come from this ROOT executes nothing that the user's configuration
+// does not name.
+bool is_allowed(const Json& request, const std::string& text, const std::string& test,
+                ParsedRequest* out) {
+  if (request.value("trusted", false)) return true;
+  const std::string file = request.value("own_config", "");
+  const auto own = file.empty() ? Result<std::string>("") : read_file(file);
+  const auto unnamed = unnamed_commands(text, test, own.ok() ? own.value() : "");
+  if (unnamed.empty()) return true;
+  std::string message =
+      file.empty() ? "it does not lie in this root, and no filibuster.json of yours, at or around "
+                     "this directory, names what it executes"
+                   : "it does not lie in this root, and executes what " + file + " does not name";
+  message += ". Read it, and add --trust if it may:";
+  for (const std::string& what : unnamed) message += "\n  " + what;
+  out->errors.push_back({"", 0, 0, message});
+  return false;
+}
+
 }  // namespace
 
 ParsedRequest parse_session_request(const std::string& body) {
   using Mode = SessionRequest::Mode;
   ParsedRequest out;
   SessionRequest& request = out.request;
+  if (is_nested_too_deep(body)) {
+    out.errors.push_back({"", 0, 0, "the request is not valid: it is nested too deep"});
+    return out;
+  }
   try {
     const Json json = Json::parse(body);
     const std::string mode = json.value("mode", "run");
@@ -165,6 +226,12 @@ ParsedRequest parse_session_request(const std::string& body) {
       if (text.empty()) text = example.config_text;
       if (path.empty()) path = example.config_path;
       if (directory.empty()) directory = example.directory;
+      if (is_nested_too_deep(text)) {
+        out.errors.push_back({"", 0, 0, "counterexample: its config_text is nested too deep"});
+        return out;
+      }
+      if (!restore_secrets(path, directory, &text, &out)) return out;
+      if (!is_allowed(json, text, example.test, &out)) return out;
       tests = {example.test};
       index_parts = example.index_parts;
       request.learnt_descriptors = example.descriptors;
@@ -184,6 +251,9 @@ ParsedRequest parse_session_request(const std::string& body) {
       return out;
     }
     request.config = std::move(parsed.config);
+    request.config.application = application_name(json.value("application", ""));
+    if (request.config.application.empty())
+      request.config.application = application_of(request.config.directory);
     load_descriptors(&out);
     if (request.mode == Mode::kReplay) {
       request.config.index_parts = index_parts;
@@ -192,6 +262,7 @@ ParsedRequest parse_session_request(const std::string& body) {
     request.config_text = text;
     request.restart = json.value("restart", false);
     request.coverage = json.value("coverage", false);
+    request.allow_untested = json.value("allow_untested", false);
     if (request.coverage && request.mode != Mode::kRun) {
       out.errors.push_back({"", 0, 0, "coverage is measured by a run only"});
     }
@@ -205,7 +276,7 @@ ParsedRequest parse_session_request(const std::string& body) {
     request.client_pid = json.value("client_pid", 0);
     request.client_start_time = json.value("client_start_time", uint64_t{0});
     const Json overrides = json.value("overrides", Json::object());
-    apply_overrides(overrides, &request.config);
+    apply_overrides(overrides, &out);
     override_faults(overrides.value("faults", std::vector<std::string>()), &out);
     if (request.mode == Mode::kLint) read_lint_options(json.value("lint", Json::object()), &out);
     choose_tests(tests, &out);

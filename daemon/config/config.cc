@@ -150,6 +150,16 @@ void read_switch(Reader& reader, const SourceNode& node, Draft* out) {
   if (const auto on = reader.flag(node, "'" + node.key + "'")) out->config.*member = *on;
 }
 
+constexpr std::string_view kReductions[] = {"sound", "published", "off"};  // by Reduction
+
+void read_reduce(Reader& reader, const SourceNode& node, Draft* out) {
+  if (node.kind == Kind::kBool) {  // as before there were several
+    out->config.reduce = node.flag ? Reduction::kSound : Reduction::kOff;
+  } else if (const auto at = reader.word(node, "'reduce'", kReductions)) {
+    out->config.reduce = static_cast<Reduction>(*at);
+  }
+}
+
 constexpr Key<Draft> kKeys[] = {
     {"version", true,
      [](Reader& reader, const SourceNode& node, Draft*) {
@@ -177,7 +187,7 @@ constexpr Key<Draft> kKeys[] = {
      [](Reader& reader, const SourceNode& node, Draft* out) {
        read_object<Draft>(reader, node, "'index'", kIndexKeys, out);
      }},
-    {"reduce", false, read_switch<&Config::reduce>},
+    {"reduce", false, read_reduce},
     {"fast_timeouts", false, read_switch<&Config::fast_timeouts>},
     // For editors: names the schema, docs/filibuster.schema.json.
     {"$schema", false, [](Reader&, const SourceNode&, Draft*) {}},
@@ -203,6 +213,21 @@ void check_port_uses(Reader& reader, const Draft& draft) {
 
 }  // namespace
 }  // namespace config
+
+std::string_view reduction_name(Reduction reduction) {
+  return config::kReductions[static_cast<size_t>(reduction)];
+}
+
+std::string reduction_names() {
+  return config::list_of(config::kReductions);
+}
+
+std::optional<Reduction> parse_reduction(std::string_view name) {
+  const auto* found =
+      std::find(std::begin(config::kReductions), std::end(config::kReductions), name);
+  if (found == std::end(config::kReductions)) return std::nullopt;
+  return static_cast<Reduction>(found - std::begin(config::kReductions));
+}
 
 ParsedConfig parse_config(const std::string& text, const std::string& path,
                           const std::string& directory) {

@@ -45,7 +45,7 @@ struct ServiceConfig {
   std::string directory;                      // relative to the configuration file
   std::map<std::string, uint16_t> ports;      // name -> fixed port, 0: any free one. A service always
                                               // has the port named like itself unless it names others
-  std::string host;                           // third party by host name, for rules by name
+  std::string host;                           // name or address; "": any loopback address
   ReadyCheck ready;
   bool third_party = false;                   // carries no agent, never gets our header
   bool ignored = false;                       // "interpose": false (a database)
@@ -107,10 +107,22 @@ struct BoundsConfig {
   uint32_t reference_executions = 2;  // compared with each other; 1: nothing is compared
 };
 
+// What is not executed because it would show nothing new (daemon/search/search.h).
+enum class Reduction : uint8_t {
+  kSound,      // what is equal to what was seen, answers by status and body; single faults never
+  kPublished,  // answers by status alone, single faults too: the dissertation's counts
+  kOff,        // nothing
+};
+std::string_view reduction_name(Reduction reduction);
+// "'sound', 'published' or 'off'"
+std::string reduction_names();
+std::optional<Reduction> parse_reduction(std::string_view name);
+
 struct Config {
   int version = 1;
   std::string path;       // "" for a configuration made from the command line
   std::string directory;  // absolute; commands run here
+  std::string application;  // whom services follow that somebody else starts; not in the file
   std::vector<ServiceConfig> services;
   std::vector<TestConfig> tests;
   std::vector<FaultRule> faults;   // the first rule that matches an RPC decides; none: default set
@@ -123,7 +135,7 @@ struct Config {
   HooksConfig hooks;
   BoundsConfig bounds;
   uint32_t index_parts = kIndexAll;
-  bool reduce = true;
+  Reduction reduce = Reduction::kSound;
   bool fast_timeouts = true;
 };
 

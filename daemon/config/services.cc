@@ -225,11 +225,29 @@ void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
   }
 }
 
+// Services are told apart by address and port: where two have the same, one of them would have the
+// name of the other.
+void check_addresses(Reader& reader, const SourceNode& node, const ServiceConfig& service,
+                     std::map<std::string, std::string>* owners) {
+  const bool here = service.host.empty() || service.host == "localhost" ||
+                    service.host == "127.0.0.1" || service.host == "::1";
+  const std::string host = here ? "localhost" : service.host;
+  for (const auto& [name, number] : service.ports) {
+    if (number == 0) continue;
+    const std::string address = host + " port " + std::to_string(number);
+    const auto [owner, added] = owners->emplace(address, service.name);
+    if (added || owner->second == service.name) continue;
+    reader.error(node.offset, "services '" + owner->second + "' and '" + service.name +
+                                  "' both have " + address +
+                                  "; give them other ports, or each the `host` where it listens");
+  }
+}
+
 }  // namespace
 
 void read_services(Reader& reader, const SourceNode& node, Draft* draft) {
   if (!reader.expect(node, Kind::kArray, "'services'")) return;
-  std::map<std::string, std::string> port_owner;
+  std::map<std::string, std::string> port_owner, address_owner;
   for (const SourceNode& child : node.children) {
     ServiceDraft service{.draft = draft, .service = {}};
     if (!read_object<ServiceDraft>(reader, child, "a service", kServiceKeys, &service)) continue;
@@ -248,6 +266,7 @@ void read_services(Reader& reader, const SourceNode& node, Draft* draft) {
                                        "' both have a port named '" + port + "'");
       }
     }
+    check_addresses(reader, child, service.service, &address_owner);
     draft->config.services.push_back(std::move(service.service));
   }
 }

@@ -79,13 +79,6 @@ const char* folder_of(Phase phase) {
   return phase == Phase::kWithoutFaults ? "without-faults" : "under-faults";
 }
 
-Result<void> make_folder(const std::string& path) {
-  std::error_code failed;
-  fs::create_directories(path, failed);
-  if (failed) return Error{"cannot make " + path + ": " + failed.message()};
-  return {};
-}
-
 // Files below a folder whose names end so; in order.
 std::vector<std::string> files_below(const std::string& folder, std::string_view suffix) {
   std::vector<std::string> out;
@@ -130,7 +123,7 @@ Result<std::unique_ptr<Collector>> Collector::create(const Config& config, const
   out->continued_ = !out->options_.restart && known.ok() && known.value() == out->options_.key;
   std::error_code failed;
   if (!out->continued_) fs::remove_all(out->root_, failed);
-  if (auto made = make_folder(out->root_); !made) return made.error();
+  if (auto made = make_private_folder(out->root_); !made) return made.error();
   if (auto found = out->find_services(); !found) return found.error();
   if (auto there = out->need_tools(); !there) return there.error();
   if (auto written = write_file(out->root_ + "/interrupted", out->options_.key); !written) {
@@ -248,7 +241,7 @@ Result<void> Collector::begin(Phase phase) {
   phase_ = phase;
   for (const Service& service : services_) {
     for (const Language language : service.program.languages) {
-      if (auto made = make_folder(folder(service, phase) + "/" + row_of(language).folder); !made) {
+      if (auto made = make_private_folder(folder(service, phase) + "/" + row_of(language).folder); !made) {
         return made;
       }
     }

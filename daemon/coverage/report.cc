@@ -4,6 +4,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "daemon/report/redact.h"
+
 namespace filibuster::coverage {
 namespace {
 
@@ -162,12 +164,13 @@ std::vector<FileReport> compare(const Files& without, const Files& under,
 std::string to_json(const Report& report) {
   Json services = Json::array();
   for (const ServiceReport& service : report.services) services.push_back(row(service));
-  const Json json{{"version", kVersion},
-                  {"session", report.session},
-                  {"config", report.config_path},
-                  {"counts", row(report.counts())},
-                  {"services", std::move(services)},
-                  {"notes", report.notes}};
+  Json json{{"version", kVersion},
+            {"session", report.session},
+            {"config", report.config_path},
+            {"counts", row(report.counts())},
+            {"services", std::move(services)},
+            {"notes", report.notes}};
+  redact_texts(&json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

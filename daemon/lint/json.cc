@@ -4,7 +4,7 @@
 #include "core/index/execution_index.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/lint/lint.h"
-#include "daemon/report/finding.h"
+#include "daemon/report/redact.h"
 
 namespace filibuster::lint {
 namespace {
@@ -15,7 +15,7 @@ constexpr int kLintVersion = 1;
 
 // "shop.CartService/GetCart"; "" of what is no gRPC call.
 std::string grpc_name(const Call& call) {
-  return call.grpc ? redact(call_name(call.method, call.target, true)) : std::string();
+  return call.grpc ? call_name(call.method, call.target, true) : std::string();
 }
 
 Json row(const Call& call) {
@@ -23,7 +23,7 @@ Json row(const Call& call) {
   return {{"caller", call.caller},
           {"service", call.service},
           {"method", call.method},
-          {"path", redact(call.target)},
+          {"path", call.target},
           {"grpc", grpc_name(call)},
           {"call_site", call.place()},
           {"file", place.file},
@@ -45,7 +45,7 @@ Json row(const Finding& finding) {
   for (const Call& call : finding.calls) calls.push_back(row(call));
   return {{"lint", row_of(finding.lint).name},
           {"severity", severity_name(finding.severity)},
-          {"text", redact(finding.text)},
+          {"text", finding.text},
           {"rpcs", std::move(calls)},
           {"replay", finding.replay}};
 }
@@ -60,12 +60,12 @@ Json row(const TestLint& test) {
                           {"caller", skipped.call.caller},
                           {"service", skipped.call.service},
                           {"method", skipped.call.method},
-                          {"path", redact(skipped.call.target)},
+                          {"path", skipped.call.target},
                           {"grpc", grpc_name(skipped.call)},
                           {"what", skipped.what},
-                          {"reason", redact(skipped.reason)}});
+                          {"reason", skipped.reason}});
   }
-  for (const std::string& note : test.notes) notes.push_back(redact(note));
+  for (const std::string& note : test.notes) notes.push_back(note);
   return {{"test", test.test},
           {"finished", test.finished},
           {"rpcs", test.rpcs},
@@ -91,6 +91,7 @@ std::string to_json(const Report& report) {
                      {"help", lint.help}});
   }
   for (const TestLint& test : report.tests) tests.push_back(row(test));
+  redact_texts(&tests);
   const Json json = {{"version", kLintVersion},       {"session", report.session},
                      {"config", report.config_path},  {"directory", report.directory},
                      {"exit_code", report.exit_code}, {"lints", std::move(known)},

@@ -6,7 +6,7 @@
 #include "core/grpc/call.h"
 #include "core/index/execution_index.h"
 #include "daemon/agents/call_name.h"
-#include "daemon/report/finding.h"
+#include "daemon/report/redact.h"
 
 namespace filibuster::lint {
 

@@ -8,7 +8,7 @@
 #include "core/hash.h"
 #include "core/version.h"
 #include "daemon/lint/record_view.h"
-#include "daemon/report/finding.h"
+#include "daemon/report/redact.h"
 
 namespace filibuster::lint {
 namespace {
@@ -84,7 +84,7 @@ Json result(const TestLint& test, const Finding& finding, const std::string& dir
   Json out = {{"ruleId", lint.name},
               {"ruleIndex", &lint - lints().data()},
               {"level", severity_name(finding.severity)},
-              {"message", {{"text", redact(finding.text)}}}};
+              {"message", {{"text", finding.text}}}};
   Json related = Json::array();
   for (size_t i = 0; i < finding.calls.size(); ++i) {
     Json place = location(finding.calls[i], directory);
@@ -128,10 +128,12 @@ std::string to_sarif(const Report& report) {
           {{"level", "note"},
            {"message",
             {{"text", "not probed (" + skipped.what + "): " + call_text(skipped.call, " ") + ": " +
-                          redact(skipped.reason)}}},
+                          skipped.reason}}},
            {"locations", Json::array({location(skipped.call, report.directory)})}});
     }
   }
+  redact_texts(&results);
+  redact_texts(&notifications);
   Json run = {
       {"tool",
        {{"driver", {{"name", "filibuster"}, {"semanticVersion", kVersion}, {"rules", rules()}}}}},

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "daemon/lint/record_view.h"
-#include "daemon/report/finding.h"
+#include "daemon/report/redact.h"
 #include "daemon/report/shell_word.h"
 
 namespace filibuster::lint {

@@ -57,6 +57,8 @@ class RelayHost {
   // The planned fault; nullptr: of no execution that runs, or unknown (the host has noted it).
   virtual const FaultSpec* fault_of(const StreamOrder& order) = 0;
   virtual uint64_t hang_limit_ns() const = 0;
+  // What is added to it while the machine is busy.
+  virtual uint64_t patience_ns() const { return 0; }
   // Something to say about the fault of one RPC.
   virtual void report(uint32_t execution, uint64_t rpc, const std::string& text) = 0;
   // The planned fault did not come about, though the stream had it.

@@ -11,6 +11,10 @@
 #include "core/result.h"
 #include "daemon/agents/execution_record.h"
 #include "daemon/report/observed.h"
+#include "daemon/report/refusals.h"
+#include "daemon/report/tested.h"
+#include "daemon/report/timeouts.h"
+#include "daemon/report/unexplained.h"
 #include "daemon/search/search.h"
 
 namespace filibuster {
@@ -41,9 +45,11 @@ struct InjectedFault {        // one fault of one execution, for a person and fo
   std::vector<std::string> stack;
   std::vector<std::string> service_path;  // ["test", "users", "bookings"]
   uint32_t count = 0;
-  // replay needs these to inject at connect:
+  bool as_reset = false;      // RpcRecord::refused_as_reset of the execution that this is of
+  // replay needs these to inject at connect (PlannedRpcFault):
   bool opens_connection = false;
-  Hash128 connect_key, signature, parent;
+  Hash128 connect_key, signature, parent, stack_hash;
+  uint32_t number = 0, service_number = 0;
 
   void set_fault(const FaultSpec& spec);
   // Equal for equal faults at one RPC.
@@ -52,7 +58,7 @@ struct InjectedFault {        // one fault of one execution, for a person and fo
 // "users -> movies  GET /movies/1", "gateway -> cart  shop.CartService/GetCart"; credentials
 // redacted. `between`: of the caller's and the called service's side.
 std::string call_text(const InjectedFault& fault, std::string_view between = "  ");
-// `grpc:UNAVAILABLE "no stock"`
+// `grpc:UNAVAILABLE "no stock"`, "refused (as a reset)"
 std::string fault_text(const InjectedFault& fault);
 
 struct Execution {            // one executed abstract execution with its result
@@ -79,18 +85,23 @@ struct Finding {
 // to the smaller one; sets are equal when index and fault are. Order of first appearance.
 std::vector<Finding> group_failures(const std::vector<Execution>& failures);
 
-struct Skipped {
-  std::string what;    // "execution {users -> bookings: refused}"
-  std::string reason;
-};
-
-// What varied between the reference executions of a test.
+// What varied between executions of a test with the same faults: the reference executions, or later.
 struct Variation {
   std::string rpc;     // "users -> orders POST /orders/*"
   std::string what;    // "path segment 2", "JSON /id", "the order of ..."
   std::string effect;  // "masked", "not faulted", ...
   std::string reason;
+  std::string under;   // the faults under which it varied, "{a -> b GET /: 503}"; "": none
   bool operator==(const Variation&) const = default;
+};
+
+// A fault that was not executed because an answer was taken for one with the same status and
+// another body (`reduce`: published).
+struct PrunedUnlike {
+  std::vector<InjectedFault> faults;  // of the smallest execution left out so; it is the last
+  uint64_t executions = 1;            // left out so
+  std::string rpc;                    // whose answer was taken for another: "front -> a GET /"
+  std::vector<InjectedFault> like;    // the faults under which it was that one
 };
 
 struct TestReport {
@@ -103,21 +114,27 @@ struct TestReport {
   std::vector<std::string> fault_configuration;  // one line per rule as used, for a person
   std::vector<Finding> findings;
   std::vector<Skipped> skipped;
+  std::vector<Unexplained> unexplained;     // the inconclusive ones of `skipped`, by cause
+  std::vector<PrunedUnlike> pruned_unlike;
   std::vector<NotInterposedRecord> dependencies_not_tested;
   std::vector<std::string> without_cause;   // RPCs listed, never guessed
   uint32_t reference_executions = 1;
-  std::vector<Variation> variations;        // in what the reference executions differed
+  std::vector<Variation> variations;        // in what equal executions differed
   std::string proposed_masks;               // value of `nondeterminism`; empty: nothing to propose
   uint64_t damaged_fields = 0;              // header fields that were not of this session
   std::vector<std::string> notes;
   std::vector<RpcRecord> reference;         // the tree of the reference execution
   std::vector<ObservedAnswer> observed;     // errors of the services' own
+  TestedRpcs rpcs;
+  std::vector<Timeouts> timeouts;           // how injected silences ended
+  std::vector<Refusals> refusals;           // how 'refused' reached each client
 };
 
 struct SessionReport {
   std::string session;
   std::string config_path;
   std::vector<TestReport> tests;
+  bool allow_untested = false;
   int exit_code = 0;
 };
 
@@ -125,6 +142,8 @@ struct SessionReport {
 std::string to_json(const SessionReport& report);
 // What stands on the terminal at the end.
 std::string to_text(const SessionReport& report);
+// The last line: which RPCs were tested, over all tests. "" where none was explored.
+std::string tested_text(const SessionReport& report);
 // One finding for a person: faults, call sites, service path, output, replay command.
 std::string to_text(const Finding& finding);
 // The same in one line: "the test fails (exit status 1) under users -> bookings GET /x: refused".
@@ -135,11 +154,6 @@ std::string limits_text(const TestReport& test);
 std::string damaged_fields_text(uint64_t requests);
 // The tree of RPCs with their indexes, for `filibuster trace`.
 std::string tree_text(const std::vector<RpcRecord>& rpcs);
-
-// Authorization, Cookie, Set-Cookie, tokens in query strings and JSON fields -> "[redacted]".
-std::string redact(std::string_view text);
-// The same of the text of a JSON object, which stays one; "null" of what is none.
-std::string redact_object(const std::string& text);
 
 // Counterexample files (version 1): configuration, test, faults, what was seen.
 struct Counterexample {

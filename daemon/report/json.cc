@@ -3,8 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text/base64.h"
+#include "core/text/json_depth.h"
 #include "daemon/agents/call_name.h"
+#include "daemon/report/config_secrets.h"
 #include "daemon/report/finding.h"
+#include "daemon/report/redact.h"
 #include "daemon/report/representation.h"
 
 namespace filibuster {
@@ -37,25 +40,38 @@ std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Json hash(Hash128 value) {
-  return value.is_zero() ? Json("") : Json(to_hex(value));
+// The path of a rule may have to be one in which a secret stands: '*' fits there, too.
+Json redacted_masks(const std::string& text) {
+  Json masks = Json::parse(text, nullptr, false);
+  if (!masks.is_array()) return Json::array();
+  for (Json& mask : masks) {
+    if (!mask.is_object() || !mask.contains("on") || !mask["on"].is_object()) continue;
+    const auto path = mask["on"].find("path");
+    if (path == mask["on"].end() || !path->is_string()) continue;
+    std::string shown = redact(path->get<std::string>());
+    for (size_t at; (at = shown.find(kRedacted)) != std::string::npos;) {
+      const size_t begin = shown.rfind('/', at) + 1;  // 0 of none
+      shown.replace(begin, std::min(shown.find('/', at), shown.size()) - begin, "*");
+    }
+    *path = std::move(shown);
+  }
+  return masks;
 }
 
-Json redacted(const std::vector<std::string>& texts) {
-  Json out = Json::array();
-  for (const std::string& text : texts) out.push_back(redact(text));
-  return out;
+Json hash(Hash128 value) {
+  return value.is_zero() ? Json("") : Json(to_hex(value));
 }
 
 Json row(const InjectedFault& fault) {
   return {{"fault", fault.fault},
           {"key", fault.key},
-          {"message", redact(fault.message)},
+          {"message", fault.message},
+          {"delivered_as", fault.as_reset ? "reset" : ""},
           {"caller", fault.caller},
           {"service", fault.service},
           {"method", fault.method},
-          {"path", redact(fault.path)},
-          {"grpc", fault.grpc ? redact(call_name(fault.method, fault.path, true)) : ""},
+          {"path", fault.path},
+          {"grpc", fault.grpc ? call_name(fault.method, fault.path, true) : ""},
           {"arguments", Json::parse(redact_object(fault.arguments))},
           {"count", fault.count},
           {"call_site", fault.call_site},
@@ -65,7 +81,10 @@ Json row(const InjectedFault& fault) {
           {"parent", hash(fault.parent)},
           {"signature", hash(fault.signature)},
           {"connect_key", hash(fault.connect_key)},
-          {"opens_connection", fault.opens_connection}};
+          {"opens_connection", fault.opens_connection},
+          {"stack_hash", hash(fault.stack_hash)},
+          {"number", fault.number},
+          {"service_number", fault.service_number}};
 }
 
 Json rows(const std::vector<InjectedFault>& faults) {
@@ -78,8 +97,8 @@ Json row(const Execution& execution) {
   return {{"execution", execution.number},
           {"id", execution.id},
           {"verdict", verdict_name(execution.verdict)},
-          {"detail", redact(execution.detail)},
-          {"output", redact(execution.output)},
+          {"detail", execution.detail},
+          {"output", execution.output},
           {"seconds", execution.seconds},
           {"faults", rows(execution.faults)}};
 }
@@ -92,6 +111,13 @@ Json row(const Finding& finding) {
           {"first", row(finding.first)}};
 }
 
+Json row(const PrunedUnlike& pruned) {
+  return {{"faults", rows(pruned.faults)},
+          {"executions", pruned.executions},
+          {"rpc", redact(pruned.rpc)},
+          {"like", rows(pruned.like)}};
+}
+
 Json row(const NotInterposedRecord& record) {
   return {{"service", record.service},
           {"peer", record.peer},
@@ -102,25 +128,26 @@ Json row(const NotInterposedRecord& record) {
 }
 
 Json row(const RpcRecord& rpc) {
-  const std::string sample = rpc.response_sample.substr(0, kMaxSample);
+  // Before it is cut: a part of a secret has not its form.
+  const std::string sample = redact(rpc.response_sample).substr(0, kMaxSample);
   return {
       {"index", hash(rpc.index)},       {"parent", hash(rpc.parent)},
       {"caller", rpc.caller},           {"service", rpc.service},
       {"received_by", rpc.received_by}, {"method", rpc.method},
-      {"path", redact(rpc.target)},     {"grpc", rpc.is_grpc() ? redact(call_name(rpc, rpc.target)) : ""},
+      {"path", rpc.target},             {"grpc", rpc.is_grpc() ? call_name(rpc, rpc.target) : ""},
       {"arguments", Json::parse(redact_object(rpc.arguments))},
       {"count", rpc.count},
       {"cause", cause_name(rpc.cause)}, {"outcome", rpc.open ? "open" : outcome_name(rpc.outcome)},
       {"status", rpc.status},           {"grpc_status", grpc_status_name(rpc)},
-      {"grpc_message", redact(rpc.grpc_message)},
+      {"grpc_message", rpc.grpc_message},
       {"stream_error", stream_error_name(rpc)},
       {"response_size", rpc.response_size},
-      {"response", redact(sample)},     {"stack", rpc.stack_text},
+      {"response", sample},             {"stack", rpc.stack_text},
       {"tags", tags_of(rpc)}};
 }
 
 std::string call_of(const std::string& method, const std::string& path, bool grpc) {
-  return grpc ? redact(call_name(method, path, true)) : "";
+  return grpc ? call_name(method, path, true) : "";
 }
 
 Json row(const ObservedAnswer& answer) {
@@ -128,16 +155,43 @@ Json row(const ObservedAnswer& answer) {
   for (const FailedCall& call : answer.under) {
     under.push_back({{"service", call.service},
                      {"method", call.method},
-                     {"path", redact(call.path)},
-                     {"what", redact(call.what)},
+                     {"path", call.path},
+                     {"what", call.what},
                      {"injected", call.injected}});
   }
   return {{"service", answer.service},
           {"method", answer.method},
-          {"path", redact(answer.path)},
+          {"path", answer.path},
           {"grpc", call_of(answer.method, answer.path, answer.grpc)},
           {"answer", answer.answer},
           {"under", std::move(under)}};
+}
+
+Json row(const TestedRpcs& rpcs) {
+  Json untested = Json::array();
+  for (const auto& [rpc, reason] : rpcs.untested)
+    untested.push_back({{"rpc", rpc}, {"reason", reason}});
+  return {{"tested", rpcs.tested},
+          {"untested", std::move(untested)},
+          {"by_configuration", rpcs.by_configuration}};
+}
+
+Json row(const Timeouts& client) {
+  return {{"caller", client.caller},
+          {"service", client.service},
+          {"elapsed", client.elapsed},
+          {"waited", client.waited},
+          {"hang_limit", client.hang_limit},
+          {"longest", client.longest}};
+}
+
+Json row(const Refusals& client) {
+  return {{"caller", client.caller},
+          {"service", client.service},
+          {"protocol", client.protocol},
+          {"refused", client.refused},
+          {"reset", client.reset},
+          {"never_refused", client.never_refused}};
 }
 
 Json row(const search::SearchCounts& counts) {
@@ -150,31 +204,42 @@ Json row(const search::SearchCounts& counts) {
 Json nondeterminism(const TestReport& test) {
   Json varied = Json::array();
   for (const Variation& variation : test.variations) {
-    varied.push_back({{"rpc", redact(variation.rpc)},
+    varied.push_back({{"rpc", variation.rpc},
                       {"what", variation.what},
                       {"effect", variation.effect},
-                      {"reason", redact(variation.reason)}});
+                      {"reason", variation.reason},
+                      {"under", variation.under}});
   }
-  const Json masks = Json::parse(test.proposed_masks, nullptr, false);
   return {{"reference_executions", test.reference_executions},
           {"varied", std::move(varied)},
-          {"proposed", masks.is_array() ? masks : Json::array()}};
+          {"proposed", redacted_masks(test.proposed_masks)}};
 }
 
 Json row(const TestReport& test) {
   Json findings = Json::array(), skipped = Json::array(), dependencies = Json::array(),
-       reference = Json::array(), observed = Json::array();
+       reference = Json::array(), observed = Json::array(), unexplained = Json::array(),
+       pruned = Json::array(), refusals = Json::array();
   for (const Finding& finding : test.findings) {
     Json out = row(finding);
     out["number"] = finding.number;
     findings.push_back(std::move(out));
   }
   for (const Skipped& skip : test.skipped) {
-    skipped.push_back({{"what", redact(skip.what)}, {"reason", redact(skip.reason)}});
+    skipped.push_back({{"what", skip.what}, {"reason", skip.reason}});
   }
+  for (const Unexplained& group : test.unexplained) {
+    unexplained.push_back({{"cause", group.cause},
+                           {"executions", group.executions},
+                           {"advice", group.advice},
+                           {"example", group.example}});
+  }
+  for (const PrunedUnlike& fault : test.pruned_unlike) pruned.push_back(row(fault));
   for (const auto& record : test.dependencies_not_tested) dependencies.push_back(row(record));
   for (const RpcRecord& rpc : test.reference) reference.push_back(row(rpc));
   for (const ObservedAnswer& answer : test.observed) observed.push_back(row(answer));
+  Json timeouts = Json::array();
+  for (const Timeouts& client : test.timeouts) timeouts.push_back(row(client));
+  for (const Refusals& client : test.refusals) refusals.push_back(row(client));
   return {{"test", test.test},
           {"finished", test.finished},
           {"counts", row(test.counts)},
@@ -186,16 +251,21 @@ Json row(const TestReport& test) {
            {{"scheduling", test.search_seconds.scheduling},
             {"reduction", test.search_seconds.reduction},
             {"store", test.store_seconds}}},
-          {"fault_configuration", redacted(test.fault_configuration)},
+          {"fault_configuration", test.fault_configuration},
           {"findings", std::move(findings)},
           {"skipped", std::move(skipped)},
+          {"unexplained", std::move(unexplained)},
+          {"pruned_unlike", std::move(pruned)},
           {"dependencies_not_tested", std::move(dependencies)},
-          {"without_cause", redacted(test.without_cause)},
+          {"without_cause", test.without_cause},
           {"nondeterminism", nondeterminism(test)},
           {"damaged_fields", test.damaged_fields},
-          {"notes", redacted(test.notes)},
+          {"notes", test.notes},
           {"reference", std::move(reference)},
-          {"observed", std::move(observed)}};
+          {"observed", std::move(observed)},
+          {"rpcs", row(test.rpcs)},
+          {"timeouts", std::move(timeouts)},
+          {"refusals", std::move(refusals)}};
 }
 
 // --- reading ---
@@ -264,6 +334,9 @@ std::string read_fault(const Json& json, InjectedFault* out) {
   reader.text("path", &out->path);
   reader.later_text("key", &out->key);
   reader.later_text("message", &out->message);
+  std::string delivered_as;
+  reader.later_text("delivered_as", &delivered_as);
+  out->as_reset = delivered_as == "reset";
   std::string grpc;
   reader.later_text("grpc", &grpc);
   out->grpc = !grpc.empty();
@@ -278,6 +351,11 @@ std::string read_fault(const Json& json, InjectedFault* out) {
   reader.hash("signature", &out->signature);
   reader.hash("connect_key", &out->connect_key);
   reader.flag("opens_connection", &out->opens_connection);
+  if (json.contains("stack_hash")) {  // an older file has none: never refused at connect
+    reader.hash("stack_hash", &out->stack_hash);
+    reader.number("number", &out->number);
+    reader.number("service_number", &out->service_number);
+  }
   if (reader.problem.empty() && out->index.is_zero()) reader.fail("index", "an index");
   return reader.problem;
 }
@@ -291,6 +369,7 @@ Error invalid(const std::string& problem) {
 std::string to_json(const SessionReport& report) {
   Json tests = Json::array();
   for (const TestReport& test : report.tests) tests.push_back(row(test));
+  redact_texts(&tests);
   return dump({{"version", kVersion},
                {"session", report.session},
                {"config", report.config_path},
@@ -299,7 +378,8 @@ std::string to_json(const SessionReport& report) {
 }
 
 std::string to_json(const Counterexample& counterexample) {
-  const Json masks = Json::parse(counterexample.nondeterminism, nullptr, false);
+  Json faults = rows(counterexample.faults);
+  redact_texts(&faults);
   return dump({{"version", kVersion},
                {"test", counterexample.test},
                {"config_path", counterexample.config_path},
@@ -307,16 +387,17 @@ std::string to_json(const Counterexample& counterexample) {
                {"verdict", counterexample.verdict},
                {"detail", redact(counterexample.detail)},
                {"index_parts", part_names(counterexample.index_parts)},
-               {"nondeterminism", masks.is_array() ? masks : Json::array()},
+               {"nondeterminism", redacted_masks(counterexample.nondeterminism)},
                {"descriptors", to_base64(counterexample.descriptors)},
                {"ports", counterexample.ports},
-               {"faults", rows(counterexample.faults)},
+               {"faults", std::move(faults)},
                {"output", redact(counterexample.output)},
-               // As it is: a replay needs the configuration that was explored.
-               {"config_text", counterexample.config_text}});
+               // A replay takes what is redacted of it from its file.
+               {"config_text", redact_config(counterexample.config_text)}});
 }
 
 Result<Counterexample> parse_counterexample(std::string_view text) {
+  if (is_nested_too_deep(text)) return invalid("it is nested too deep");
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return invalid("it is not valid JSON");
   if (!json.is_object()) return invalid("expected an object");

@@ -4,14 +4,16 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/agents/call_name.h"
+#include "daemon/report/redact.h"
 
 namespace filibuster {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+// What is kept of it stands in the store, too.
 std::string path_of(const RpcRecord& rpc) {
-  return rpc.target.substr(0, rpc.target.find('?'));
+  return redact(rpc.target.substr(0, rpc.target.find('?')));
 }
 
 bool is_error_of_grpc(const RpcRecord& rpc) {
@@ -52,7 +54,7 @@ bool ObservedAnswers::see(const ExecutionRecord& record) {
     for (const RpcRecord& asked : record.rpcs) {
       if (rpc.index.is_zero() || asked.parent != rpc.index || !failed(asked)) continue;
       FailedCall call{asked.service, asked.method, path_of(asked),
-                      asked.injected ? to_text(asked.fault) : ending_name(asked), asked.injected};
+                      asked.injected ? to_text(asked.fault) : redact(ending_name(asked)), asked.injected};
       std::vector<FailedCall>& under = place->second.under;
       constexpr size_t kMaxCalls = 8;
       if (under.size() < kMaxCalls && std::find(under.begin(), under.end(), call) == under.end())

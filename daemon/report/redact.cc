@@ -1,22 +1,35 @@
-// What must not leave: values of credentials in headers, query strings, JSON and the like, found by
-// the name before them. Text that is no credential stays byte for byte.
+// Secrets that are known by the name before them.
+#include "daemon/report/redact.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <nlohmann/json.hpp>
-
-#include "daemon/report/finding.h"
+#include <vector>
 
 namespace filibuster {
 namespace {
 
-constexpr std::string_view kRedacted = "[redacted]";
 // The value of a header reaches to the end of its line or of its quotes.
 constexpr std::array<std::string_view, 5> kHeaders = {"authorization", "proxyauthorization",
                                                       "cookie", "setcookie", "xapikey"};
 // A name that contains one of these has a secret value: access_token, client-secret, apiKey.
-constexpr std::array<std::string_view, 6> kSecrets = {"token",  "password", "passwd",
-                                                      "secret", "apikey",   "credential"};
+constexpr std::array<std::string_view, 13> kSecrets = {
+    "token",     "password",   "passwd",    "secret", "apikey",    "credential", "passphrase",
+    "passcode",  "privatekey", "accesskey", "sessid", "sessionid", "signingkey"};
+// These are words of prose, and names of services, too: they count between quotes, as in JSON, and
+// directly before '='.
+constexpr std::array<std::string_view, 13> kWords = {"auth", "session", "sid", "sig", "signature",
+                                                     "jwt",  "pwd",     "pin", "otp", "cvv",
+                                                     "cvc",  "pass",    "ssn"};
+// And these of answers: they count in a query or a form.
+constexpr std::array<std::string_view, 2> kArguments = {"key", "code"};
+// Of environment variables: STRIPE_KEY, DB_PASS; but not of those that say where something is.
+constexpr std::array<std::string_view, 14> kVariableWords = {
+    "key",  "auth", "pass", "pwd", "pin",   "session", "cookie", "sig", "signature",
+    "salt", "jwt",  "dsn",  "creds", "signing"};
+constexpr std::array<std::string_view, 12> kPlaces = {"url",  "uri",  "host",   "port",
+                                                      "addr", "address", "endpoint", "ttl",
+                                                      "timeout", "enabled", "name", "file"};
 
 bool is_name_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
@@ -25,7 +38,12 @@ bool is_quote(char c) {
   return c == '"' || c == '\'';
 }
 
-enum class Kind { kPlain, kHeader, kSecret };
+enum class Kind { kPlain, kHeader, kSecret, kWord, kArgument };
+
+template <size_t size>
+bool is_one_of(const std::array<std::string_view, size>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 // Case, '-' and '_' do not matter.
 Kind kind_of(std::string_view name) {
@@ -35,11 +53,21 @@ Kind kind_of(std::string_view name) {
       plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
   }
-  if (std::find(kHeaders.begin(), kHeaders.end(), plain) != kHeaders.end()) return Kind::kHeader;
+  if (is_one_of(kHeaders, plain)) return Kind::kHeader;
   for (std::string_view secret : kSecrets) {
     if (plain.find(secret) != std::string::npos) return Kind::kSecret;
   }
-  return Kind::kPlain;
+  if (is_one_of(kWords, plain) || plain.ends_with("signature")) return Kind::kWord;
+  return is_one_of(kArguments, plain) ? Kind::kArgument : Kind::kPlain;
+}
+
+// "$TOKEN", "${TOKEN}", "$(cat token)": says where the secret is, and holds none.
+bool is_reference(std::string_view value) {
+  if (value.size() < 2 || value[0] != '$') return false;
+  return value[1] == '{' || value[1] == '(' ||
+         std::all_of(value.begin() + 1, value.end(), [](char c) {
+           return std::isupper(static_cast<unsigned char>(c)) != 0 || c == '_';
+         });
 }
 
 size_t skip(std::string_view text, size_t at, char c) {
@@ -83,11 +111,40 @@ std::pair<size_t, size_t> password_in_url(std::string_view text, size_t at) {
   return {at + 3 + colon + 1, at + 3 + host};
 }
 
+// "a -> token: timeout", "POST /token: status:503": the name of a service and a path, and no name of a value.
+bool is_of_a_call(std::string_view text, size_t begin) {
+  const std::string_view before = text.substr(0, begin);
+  return before.ends_with('/') || before.ends_with("-> ");
+}
+
+// Does a name of this kind, which ends at `end`, have a secret value here?
+bool counts_here(Kind kind, std::string_view text, size_t begin, size_t end, bool quoted) {
+  const char before = begin == 0 ? '\0' : text[begin - 1];
+  const bool assigned = end < text.size() && text[end] == '=';
+  switch (kind) {
+    case Kind::kPlain:
+      return false;
+    case Kind::kHeader:
+    case Kind::kSecret:
+      return true;
+    case Kind::kWord:
+      return assigned || (quoted && is_quote(before));
+    case Kind::kArgument:
+      break;
+  }
+  // The first field of a form stands at the beginning of its text, and others follow.
+  const size_t next = text.find_first_of("& \t\r\n\"'", end);
+  const bool form = (before == '\0' || before == '\n' || is_quote(before)) &&
+                    next != std::string_view::npos && text[next] == '&';
+  return assigned && (before == '?' || before == '&' || before == ';' || form);
+}
+
 void redact_values(nlohmann::ordered_json* json) {
   for (const auto& [name, value] : json->items()) {
+    const Kind kind = json->is_object() ? kind_of(name) : Kind::kPlain;
     if (value.is_structured()) {
       redact_values(&value);
-    } else if (json->is_object() && kind_of(name) != Kind::kPlain) {
+    } else if (kind != Kind::kPlain && kind != Kind::kArgument) {
       value = kRedacted;
     } else if (value.is_string()) {
       value = redact(value.get<std::string>());
@@ -95,16 +152,7 @@ void redact_values(nlohmann::ordered_json* json) {
   }
 }
 
-}  // namespace
-
-std::string redact_object(const std::string& text) {
-  auto json = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (!json.is_object()) return "null";
-  redact_values(&json);
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-std::string redact(std::string_view text) {
+std::string redact_named(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   size_t at = 0;
@@ -121,11 +169,12 @@ std::string redact(std::string_view text) {
     const size_t begin = at;
     while (at < text.size() && is_name_char(text[at])) ++at;
     out.append(text.substr(begin, at - begin));
-    const Kind kind = kind_of(text.substr(begin, at - begin));
-    if (kind == Kind::kPlain) continue;
-    size_t value = at + quote_at(text, at).size();
-    value = skip(text, value, ' ');
+    const size_t name_quote = quote_at(text, at).size();
+    size_t value = skip(text, at + name_quote, ' ');
     if (value == text.size() || (text[value] != ':' && text[value] != '=')) continue;
+    if (text[value] == ':' && is_of_a_call(text, begin)) continue;
+    const Kind kind = kind_of(text.substr(begin, at - begin));
+    if (!counts_here(kind, text, begin, at, name_quote > 0)) continue;
     value = skip(text, value + 1, ' ');
     const std::string_view quote = quote_at(text, value);
     value += quote.size();
@@ -134,11 +183,95 @@ std::string redact(std::string_view text) {
     // An object or a list: what is in it is looked at by its own names.
     const bool nested =
         quote.empty() && value < text.size() && (text[value] == '{' || text[value] == '[');
-    if (end <= value || nested) continue;
+    if (end <= value || nested || is_reference(text.substr(value, end - value))) continue;
     out.append(text.substr(at, value - at)).append(kRedacted);
     at = end;
   }
   return out;
+}
+
+// The words of STRIPE_SECRET_KEY, stripe.secret-key, stripeSecretKey; in small letters.
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> out(1);
+  bool small_before = false;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool small = std::islower(byte) != 0 || std::isdigit(byte) != 0;
+    if (std::isalnum(byte) == 0 || (small_before && !small)) out.emplace_back();
+    if (std::isalnum(byte) != 0) out.back() += static_cast<char>(std::tolower(byte));
+    small_before = small;
+  }
+  return out;
+}
+
+}  // namespace
+
+bool is_secret_name(std::string_view name) {
+  const Kind kind = kind_of(name);
+  return kind != Kind::kPlain && kind != Kind::kArgument;
+}
+
+namespace {
+
+// Is what an option or a variable of this name has a secret? More words say so than elsewhere.
+bool has_secret_value(std::string_view name) {
+  const std::vector<std::string> words = words_of(name);
+  if (is_one_of(kPlaces, words.back())) return false;
+  return is_secret_name(name) ||
+         std::any_of(words.begin(), words.end(), [](const std::string& word) {
+           return is_one_of(kVariableWords, word) || word.ends_with("pass") || word.ends_with("pwd");
+         });
+}
+
+// "--token VALUE", "--token 'VALUE'"; with '=' between, too. `is_secret` is asked about the name.
+template <class IsSecret>
+std::string redact_values_of_options(std::string_view text, const IsSecret& is_secret) {
+  std::string out;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t next = std::min(text.find("--", at), text.size());
+    out.append(text.substr(at, next - at));
+    at = next;
+    while (at < text.size() && is_name_char(text[at])) ++at;
+    const std::string_view name = text.substr(next, at - next);
+    out.append(name);
+    const bool option = next == 0 || !is_name_char(text[next - 1]);
+    if (!option || at == text.size() || (text[at] != ' ' && text[at] != '=') || !is_secret(name)) continue;
+    const size_t between = at;
+    at = skip(text, at + 1, ' ');
+    const std::string_view quote = quote_at(text, at);
+    const size_t begin = at + quote.size();
+    const size_t last = quote.empty() ? std::min(text.find_first_of(" \t\r\n\"';|&)", begin), text.size())
+                                      : end_of_quoted(text, begin, quote);
+    const std::string_view value = text.substr(begin, last - begin);
+    const bool none = value.empty() || value.starts_with('-') || is_reference(value) || value == kRedacted;
+    out.append(text.substr(between, begin - between)).append(none ? value : kRedacted);
+    at = last;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string redact_object(const std::string& text) {
+  auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (!json.is_object()) return "null";
+  redact_values(&json);
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string redact(std::string_view text) {
+  const auto is_secret = [](std::string_view name) { return kind_of(name) == Kind::kSecret; };
+  return redact_named(redact_values_of_options(redact_forms(text), is_secret));
+}
+
+std::string redact_command(std::string_view text) {
+  return redact(redact_values_of_options(text, has_secret_value));
+}
+
+std::string redact_variable(std::string_view name, std::string_view value) {
+  if (!has_secret_value(name) || value.empty() || is_reference(value)) return redact_command(value);
+  return std::string(kRedacted);
 }
 
 }  // namespace filibuster

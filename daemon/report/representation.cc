@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "daemon/report/finding.h"
+#include "daemon/report/redact.h"
 
 namespace filibuster {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "daemon/agents/call_name.h"
 #include "daemon/report/finding.h"
+#include "daemon/report/redact.h"
 #include "daemon/report/shell_word.h"
 
 namespace filibuster {
@@ -114,7 +115,9 @@ std::string joined(const std::vector<std::string>& texts, const char* between) {
 std::string fault_lines(const InjectedFault& fault, const std::string& indent) {
   std::string out = indent + counted_call(fault) + "\n";
   out += indent + "  fault         " + fault_text(fault);
-  const std::string words = fault_in_words(fault.fault);
+  const std::string words = fault.as_reset
+                                ? "its connection was open, so it was reset: no refusal was tried"
+                                : fault_in_words(fault.fault);
   if (words != fault.fault) out += ": " + words;
   if (!fault.arguments.empty()) {
     out += "\n" + indent + "  arguments     " + cut(redact_object(fault.arguments), kMaxArguments);
@@ -195,23 +198,17 @@ std::string dependencies_text(const TestReport& test) {
   return list_text("dependencies that were not tested (connections not interposed):", lines);
 }
 
-// All of a few; of many with the same reason the first, and their number.
-std::vector<std::string> skipped_lines(const std::vector<Skipped>& skipped) {
+// What allows no conclusion by its cause. Of the rest all of a few; of many with the same reason the
+// first, and their number.
+std::vector<std::string> skipped_lines(const TestReport& test) {
   constexpr size_t kShown = 3;
-  // "plan not met: refused at 12ab...: its RPC was not issued": the RPC is in `what` already.
-  const auto kind = [](const std::string& reason) {
-    const size_t at = reason.find(" at ");
-    const size_t end = at == std::string::npos ? at : reason.find(": ", at);
-    const size_t begin = reason.find(": ");
-    return end == std::string::npos || begin > at ? reason
-                                                  : reason.substr(0, begin + 2) + reason.substr(end + 2);
-  };
   std::map<std::string, size_t> times;
   std::vector<std::string> lines, order;
-  for (const Skipped& row : skipped) {
-    const std::string reason = kind(row.reason);
-    const size_t seen = ++times[reason];
-    if (seen == 1) order.push_back(reason);
+  for (const Unexplained& group : test.unexplained) lines.push_back(to_line(group));
+  for (const Skipped& row : test.skipped) {
+    if (row.inconclusive) continue;
+    const size_t seen = ++times[row.reason];
+    if (seen == 1) order.push_back(row.reason);
     if (seen <= kShown) lines.push_back(row.what + ": " + row.reason);
   }
   for (const std::string& reason : order) {
@@ -251,6 +248,19 @@ std::vector<std::string> alike_once(const std::vector<std::string>& lines) {
   return out;
 }
 
+// "front -> a GET /: status:500 (2 executions): taken as seen under ..."
+std::string pruned_line(const PrunedUnlike& pruned) {
+  std::string like;
+  for (const InjectedFault& fault : pruned.like)
+    like += (like.empty() ? "under " : " + ") + call_text(fault, " ") + ": " + fault_text(fault);
+  const std::string fault = pruned.faults.empty() ? pruned.rpc
+                                                  : call_text(pruned.faults.back(), " ") + ": " +
+                                                        fault_text(pruned.faults.back());
+  return fault + " (" + counted(pruned.executions, "execution", "executions") +
+         "): taken as seen " + (like.empty() ? "without faults" : like) + ", where " + pruned.rpc +
+         " was answered with another body";
+}
+
 std::string test_text(const TestReport& test) {
   const search::SearchCounts& counts = test.counts;
   std::string out = "test \"" + test.test +
@@ -262,7 +272,11 @@ std::string test_text(const TestReport& test) {
                          : std::string()) +
                     (test.finished ? "" : ", NOT FINISHED");
   out += test.findings.empty()
-             ? (test.finished ? ": no failure found\n" : ": no failure found so far\n")
+             ? (test.finished ? ": no failure found" : ": no failure found so far") +
+                   (test.rpcs.untested.empty()
+                        ? std::string()
+                        : ", " + counted(test.rpcs.untested.size(), "RPC", "RPCs") + " NOT TESTED") +
+                   "\n"
              : ": " + counted(test.findings.size(), "finding", "findings") + "\n";
   if (test.median_execution_seconds > 0) {
     out += "  an execution takes " + seconds_text(test.median_execution_seconds) +
@@ -274,23 +288,41 @@ std::string test_text(const TestReport& test) {
   }
   if (!test.findings.empty()) out += "\n";
   out += list_text("faults that were injected:", test.fault_configuration);
-  std::vector<std::string> lines = skipped_lines(test.skipped);
+  std::vector<std::string> lines = skipped_lines(test);
   // beyond_bound contains the open ones when a bound ended the search.
   if (!test.finished && counts.open > 0 && counts.beyond_bound < counts.open) {
     lines.push_back(counted(counts.open, "scheduled execution", "scheduled executions") +
                     ": the exploration was stopped; run it again to continue");
   }
   out += list_text("not explored:", lines);
+  lines.clear();
+  for (const PrunedUnlike& pruned : test.pruned_unlike) lines.push_back(pruned_line(pruned));
+  out += list_text(
+      "not executed, because answers counted by their status alone (--reduce sound "
+      "executes it):",
+      lines);
   out += dependencies_text(test);
   out += list_text("RPCs that were never faulted:", alike_once(test.without_cause));
   lines.clear();
+  for (const Timeouts& client : test.timeouts) lines.push_back(to_line(client));
+  out += list_text("timeouts that were injected:", lines);
+  lines.clear();
+  std::vector<std::string> under_faults;
   for (const Variation& variation : test.variations) {
-    lines.push_back(variation.rpc + ": " + variation.what + ", " + variation.effect +
-                    (variation.reason.empty() ? "" : " (" + variation.reason + ")"));
+    const std::string line = variation.rpc + ": " + variation.what + ", " + variation.effect +
+                             (variation.reason.empty() || variation.reason == variation.what
+                                  ? ""
+                                  : " (" + variation.reason + ")");
+    if (variation.under.empty()) {
+      lines.push_back(line);
+    } else {
+      under_faults.push_back(line + ", under " + variation.under);
+    }
   }
   out += list_text("what varied between " + std::to_string(test.reference_executions) +
                        " executions without faults:",
                    lines);
+  out += list_text("what varied between executions with the same faults:", under_faults);
   if (!test.proposed_masks.empty()) {
     out += "  masked for this run; to have it so from the start, write into the configuration:\n"
            "\"nondeterminism\": " + test.proposed_masks + "\n";
@@ -352,7 +384,8 @@ std::string call_text(const InjectedFault& fault, std::string_view between) {
 }
 
 std::string fault_text(const InjectedFault& fault) {
-  return fault.fault + (fault.message.empty() ? "" : " \"" + redact(fault.message) + "\"");
+  return fault.fault + (fault.message.empty() ? "" : " \"" + redact(fault.message) + "\"") +
+         (fault.as_reset ? " (as a reset)" : "");
 }
 
 std::string to_text(const Finding& finding) {
@@ -383,6 +416,18 @@ std::string to_text(const SessionReport& report) {
            counted(findings, "finding", "findings") + (finished ? "" : ", not finished") + "\n";
   }
   return out;
+}
+
+std::string tested_text(const SessionReport& report) {
+  TestedRpcs all;
+  for (const TestReport& test : report.tests) all.add(test.rpcs);
+  if (all.tested.empty() && all.untested.empty() && all.by_configuration.empty()) return "";
+  // What an interrupted exploration has not come to is not accepted: it goes on with it.
+  const bool may_be_accepted =
+      std::any_of(all.untested.begin(), all.untested.end(),
+                  [](const auto& row) { return row.second != kInterruptedBefore; });
+  return to_line(all) +
+         (may_be_accepted && !report.allow_untested ? "; --allow-untested accepts that" : "") + "\n";
 }
 
 std::string limits_text(const TestReport& test) {

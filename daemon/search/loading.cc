@@ -1,6 +1,16 @@
+#include <charconv>
+
 #include "daemon/search/state.h"
 
 namespace filibuster::search {
+namespace {
+
+Error damaged() {
+  return Error{
+      "search store: its tables contradict each other; move the file away to start from nothing"};
+}
+
+}  // namespace
 
 Result<void> Search::State::load() {
   if (store == nullptr) return {};
@@ -65,11 +75,21 @@ Result<void> Search::State::load() {
     for (const Item& item : list) contexts.insert(in_context(item.context, item.after), {});
   });
   if (!concretes) return concretes;
-  if (!whole) {
-    return Error{
-        "search store: its tables contradict each other; move the file away to start from "
-        "nothing"};
+  if (!whole) return damaged();
+  // As prune() wrote them.
+  auto reasons = store->reasons(AbstractState::kRedundant);
+  if (!reasons) return reasons.error();
+  for (const auto& [id, reason] : reasons.value()) {
+    Unlike row{id, 0, {}};
+    const auto [end, error] =
+        std::from_chars(reason.data(), reason.data() + reason.size(), row.like);
+    const std::string_view hex =
+        std::string_view(reason).substr(static_cast<size_t>(end - reason.data()));
+    whole = whole && error == std::errc() && row.like < abstracts.size() && hex.size() > 1 &&
+            from_hex(hex.substr(1), &row.rpc);
+    unlike.push_back(row);
   }
+  if (!whole) return damaged();
   auto counters = store->counters();
   if (!counters) return counters.error();
   counts.duplicate = counters.value().first;

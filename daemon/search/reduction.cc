@@ -30,7 +30,7 @@ bool Search::State::redundant(const RpcList& list, uint32_t position, OutcomeId 
   OutcomeId outcome = fault;
   for (;;) {
     const Item& item = list[at];
-    const Hash128 group = group_with(item.before, item.rpc, outcome);
+    const Hash128 group = group_with(item.before, item.rpc, taken_as(outcome));
     const Group* seen = groups.find(group);
     if (seen == nullptr) return false;
     levels.push_back({at, outcome, group, seen->execution});
@@ -40,6 +40,27 @@ bool Search::State::redundant(const RpcList& list, uint32_t position, OutcomeId 
     outcome = list[at].injected ? list[at].outcome : seen->parent_outcome;
     if (outcome == 0) return false;
   }
+}
+
+// Of a redundant execution, after redundant(): whether one of its groups was shown with an outcome
+// that is only taken as the same.
+std::optional<Unlike> Search::State::unlike_of(AbstractId id, const RpcList& list) {
+  if (!taken_as.merges()) return std::nullopt;
+  for (const Level& level : levels) {
+    const auto witness = list_of(level.witness);
+    if (witness == nullptr) return std::nullopt;
+    const uint32_t parent = list[level.at].parent;
+    auto shown = witness->begin();
+    for (uint32_t at = 0; at <= level.at; ++at) {
+      if (list[at].parent != parent) continue;
+      while (shown != witness->end() && shown->parent != parent) ++shown;
+      if (shown == witness->end()) break;
+      const OutcomeId outcome = at == level.at ? level.outcome : list[at].outcome;
+      if (shown->outcome != outcome) return Unlike{id, level.witness, index_of[list[at].rpc]};
+      ++shown;
+    }
+  }
+  return std::nullopt;
 }
 
 // Appends what `source` shows in the subtree of `parent` after the group stood at `group`.
@@ -86,6 +107,18 @@ void Search::State::foresee(AbstractId id, const RpcList& list) {
   const uint64_t before = counts.scheduled;
   expand(id, foreseen);
   if (counts.scheduled != before) keep(id, true, *foreseen);
+}
+
+// Decides a redundant execution, after redundant().
+void Search::State::prune(AbstractId id, const RpcList& list) {
+  std::string reason;
+  if (const auto found = unlike_of(id, list)) {
+    unlike.push_back(*found);
+    reason = std::to_string(found->like) + " " + to_hex(found->rpc);
+  }
+  foresee(id, list);
+  ++counts.redundant;
+  decide(id, AbstractState::kRedundant, reason);
 }
 
 }  // namespace filibuster::search

@@ -26,7 +26,7 @@ void GroupHasher::link(RpcList& list, uint32_t numbers, size_t from) {
     if (at >= from) {
       const bool first = parent.group_in != call_;
       item.before = first ? combine(kEmptyGroup, item.parent) : list[parent.last].after;
-      item.after = group_with(item.before, item.rpc, item.outcome);
+      item.after = group_with(item.before, item.rpc, taken_as_(item.outcome));
       const bool known = item.parent != 0 && parent.seen_in == call_;
       item.parent_at = known ? parent.at : kNowhere;
       item.context = item.parent == 0 ? kRootContext : kUnknownContext;

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/hash.h"
@@ -35,13 +37,39 @@ struct Item {
 
 using RpcList = std::vector<Item>;
 
-// Hash of a group that ends with this RPC and outcome.
+// SearchOptions::taken_as, which is asked once for each outcome.
+class TakenAs {
+ public:
+  explicit TakenAs(std::function<OutcomeId(OutcomeId)> rule) : rule_(std::move(rule)) {}
+
+  OutcomeId operator()(OutcomeId outcome) { return rule_ ? known(outcome) : outcome; }
+  // Some outcome was taken as another.
+  bool merges() const { return merges_; }
+
+ private:
+  OutcomeId known(OutcomeId outcome) {
+    if (outcome >= known_.size()) known_.resize(2 * size_t{outcome} + 1, kUnknown);
+    OutcomeId& as = known_[outcome];
+    if (as == kUnknown) {
+      as = rule_(outcome);
+      merges_ = merges_ || as != outcome;
+    }
+    return as;
+  }
+  static constexpr OutcomeId kUnknown = UINT32_MAX;
+  std::function<OutcomeId(OutcomeId)> rule_;
+  std::vector<OutcomeId> known_;
+  bool merges_ = false;
+};
+
+// Hash of a group that ends with this RPC and outcome, which is what it is taken as.
 Hash128 group_with(Hash128 before, uint32_t rpc, OutcomeId outcome);
 // Hash of such a group in its context.
 Hash128 in_context(Hash128 context, Hash128 group);
 
 class GroupHasher {
  public:
+  explicit GroupHasher(TakenAs* taken_as) : taken_as_(*taken_as) {}
   // Fills the derived members of every item from `from` on; those before it are filled already.
   // `numbers`: numbers of indexes given so far.
   void link(RpcList& list, uint32_t numbers, size_t from = 0);
@@ -53,6 +81,7 @@ class GroupHasher {
     uint32_t at = 0;        // place of the RPC
     uint32_t last = 0;      // place of its last child so far
   };
+  TakenAs& taken_as_;
   std::vector<Slot> slots_;  // by number
   uint64_t call_ = 0;
 };

@@ -75,14 +75,12 @@ std::optional<AbstractExecution> Search::next() {
     } else {
       s.open.pop_back();
     }
-    if (s.options.reduce) {
+    if (s.may_be_redundant(id)) {
       const Abstract& abstract = s.abstracts[id];
       const auto list = s.list_of(abstract.parent);
       if (list == nullptr || abstract.position >= list->size()) break;
       if (s.redundant(*list, abstract.position, abstract.fault)) {
-        s.foresee(id, *list);
-        ++s.counts.redundant;
-        s.decide(id, AbstractState::kRedundant, {});
+        s.prune(id, *list);
         continue;
       }
     }
@@ -109,6 +107,45 @@ AbstractExecution Search::describe(AbstractId id) const {
   return execution;
 }
 
+std::vector<ObservedRpc> Search::observed(AbstractId id) const {
+  State& s = *state_;
+  std::vector<ObservedRpc> out;
+  const auto list = s.list_of(id);
+  if (list == nullptr) return out;
+  out.reserve(list->size());
+  for (const Item& item : *list) {
+    out.push_back({s.index_of[item.rpc], s.index_of[item.parent], item.outcome,
+                   item.injected ? item.outcome : 0, s.fault_lists[item.faults]});
+  }
+  return out;
+}
+
+std::vector<ObservedRpc> Search::prefix(AbstractId id) const {
+  State& s = *state_;
+  std::vector<ObservedRpc> out;
+  if (id == kReference || id >= s.abstracts.size()) return out;
+  const auto list = s.list_of(s.abstracts[id].parent);
+  if (list == nullptr || s.abstracts[id].position >= list->size()) return out;
+  for (uint32_t at = 0; at <= s.abstracts[id].position; ++at) {
+    const Item& item = (*list)[at];
+    out.push_back({s.index_of[item.rpc], s.index_of[item.parent], item.outcome,
+                   item.injected ? item.outcome : 0, {}});
+  }
+  return out;
+}
+
+std::vector<AbstractId> Search::concluded() const {
+  std::vector<AbstractId> out;
+  for (AbstractId id = 0; id < state_->abstracts.size(); ++id) {
+    if (state_->abstracts[id].state == AbstractState::kExecuted) out.push_back(id);
+  }
+  return out;
+}
+
+const std::vector<Unlike>& Search::unlike() const {
+  return state_->unlike;
+}
+
 SearchSeconds Search::seconds() const {
   return state_->seconds;
 }
@@ -131,6 +168,7 @@ std::vector<AbstractId> Search::redundant_because(AbstractId id) const {
   const Abstract& abstract = s.abstracts[id];
   if (abstract.state != AbstractState::kOpen && abstract.state != AbstractState::kRedundant)
     return {};
+  if (!s.may_be_redundant(id)) return {};
   const auto list = s.list_of(abstract.parent);
   if (list == nullptr || !s.redundant(*list, abstract.position, abstract.fault)) return {};
   std::vector<AbstractId> because{

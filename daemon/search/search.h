@@ -24,12 +24,19 @@
 // prefix has no fault after it, exactly like the scheduled one. This needs determinism (facts.md):
 // an RPC that answers differently makes another group, which costs an execution.
 //
+// What is equal. Outcomes are equal when the caller cannot tell them apart, so far as an agent can:
+// an answer is its status and its body. The published reduction compares statuses alone
+// (SearchOptions::taken_as): then a fault counts as the organic failure with the same status,
+// whatever that one says, and a bug in a caller that reads it is missed. What is redundant for that
+// reason only is told by unlike(). And because fields of an answer's head are no part of an
+// outcome, an execution with a single fault can be exempted altogether (execute_single_faults).
+//
 // Concurrency. Concurrent RPCs change places from execution to execution, and what one of them
 // causes comes between what another one does. Taken as seen, neither of the two arguments above
-// would hold: a planned fault could stand after the newest one, and an RPC of the prefix could still
-// be open at the newest fault without being its ancestor. So every execution is first brought into
-// the order that it would have without concurrency, which is one that it could have had: every RPC
-// is followed by what it caused; in a group those of the prefix come first, in the order of the
+// would hold: a planned fault could stand after the newest one, and an RPC of the prefix could
+// still be open at the newest fault without being its ancestor. So every execution is first brought
+// into the order that it would have without concurrency, which is one that it could have had: every
+// RPC is followed by what it caused; in a group those of the prefix come first, in the order of the
 // parent execution, then the others in order of issue.
 //
 // Expansion. The dissertation does not expand what it prunes; that loses executions when a
@@ -58,7 +65,8 @@ namespace filibuster::search {
 
 // Interned outcome of one RPC as its caller sees it: a fault specification's text ("status:503",
 // "refused") or an organic result; equal texts are equal outcomes, so that an organic 503 equals an
-// injected one. 0 is reserved: no result was seen (the caller went on, the execution ended).
+// injected one, if their bodies are equal. 0 is reserved: no result was seen (the caller went on,
+// the execution ended).
 using OutcomeId = uint32_t;
 
 // What one execution saw of one RPC, in order of issue.
@@ -89,6 +97,10 @@ struct AbstractExecution {
 
 struct SearchOptions {
   bool reduce = true;           // ESR
+  bool execute_single_faults = false;  // an execution with one fault is never redundant
+  // What an outcome is taken as where executions are compared; null: as itself. Asked once for
+  // each.
+  std::function<OutcomeId(OutcomeId)> taken_as = {};
   uint64_t max_executions = 0;  // 0: no bound
   uint32_t max_faults = 0;      // faults in one execution; 0: no bound (1: single faults only)
   // How the published prototype counts where several RPCs of an execution share an index
@@ -108,6 +120,13 @@ struct SearchCounts {
   uint64_t beyond_bound = 0;  // not scheduled or not executed because of a bound
   uint64_t open = 0;          // scheduled and not yet decided
   uint64_t abandoned = 0;     // executed without a conclusion
+};
+
+// An execution that is redundant only because an outcome was taken as another one.
+struct Unlike {
+  AbstractId id;
+  AbstractId like;  // the execution that showed the other outcome
+  Hash128 rpc;      // whose outcome it is
 };
 
 // Seconds on a processor of this process (a resumed search begins at 0), without the store's writes.
@@ -137,7 +156,17 @@ class Search {
   // The next one that is not redundant; nullopt: the space is explored.
   std::optional<AbstractExecution> next();
   AbstractExecution describe(AbstractId id) const;
+  // What `id` showed, in the order in which it was compared. It was executed, or others were
+  // scheduled from it.
+  std::vector<ObservedRpc> observed(AbstractId id) const;
+  // Those that were executed, in order of id.
+  std::vector<AbstractId> concluded() const;
+  // What an execution handed out is to show up to its newest fault, that one included: as its parent
+  // did, or as it is foreseen. Index, parent and outcome; `injected` is not 0 where a fault of ours
+  // is. Empty: the store failed.
+  std::vector<ObservedRpc> prefix(AbstractId id) const;
   SearchCounts counts() const;
+  const std::vector<Unlike>& unlike() const;
   SearchSeconds seconds() const;
   // The first failure of the store. next() then returns nullopt although the space is not explored:
   // look here before saying so.

@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -80,7 +81,9 @@ struct Search::State {
   std::unordered_map<AbstractId, OpenParent> open_parents;
   std::unordered_map<AbstractId, std::string> packed_lists;  // only without a store
   std::vector<std::pair<AbstractId, std::shared_ptr<const RpcList>>> cache{kCachedLists};
-  GroupHasher hasher;
+  TakenAs taken_as;
+  GroupHasher hasher{&taken_as};
+  std::vector<Unlike> unlike;
   SearchCounts counts;
   SearchSeconds seconds;
   uint64_t abandoned = 0;
@@ -92,7 +95,9 @@ struct Search::State {
   std::vector<Level> levels;         // scratch
   std::vector<Hash128> open_rpcs;    // scratch
 
-  State(const SearchOptions& o, SearchStore* s) : options(o), store(s) { index_of.push_back({}); }
+  State(const SearchOptions& o, SearchStore* s) : options(o), store(s), taken_as(o.taken_as) {
+    index_of.push_back({});
+  }
 
   bool note(const Result<void>& done) {
     if (!done.ok() && !failed) {
@@ -126,7 +131,13 @@ struct Search::State {
   uint32_t schedule(AbstractId from, uint32_t rpc, uint32_t at, OutcomeId fault, Hash128 known_as);
   void expanded(AbstractId id, uint32_t children, const std::shared_ptr<const RpcList>& list);
   void decide(AbstractId id, AbstractState state, std::string_view reason);
+  // False: it is executed, whatever was seen.
+  bool may_be_redundant(AbstractId id) const {
+    return options.reduce && !(options.execute_single_faults && abstracts[id].parent == kReference);
+  }
   bool redundant(const RpcList& list, uint32_t position, OutcomeId fault);
+  std::optional<Unlike> unlike_of(AbstractId id, const RpcList& list);
+  void prune(AbstractId id, const RpcList& list);
   void foresee(AbstractId id, const RpcList& list);
   void append_rest(const RpcList& source, uint32_t parent, Hash128 group, RpcList* out) const;
   Result<void> load();

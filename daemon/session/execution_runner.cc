@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "daemon/base/fail_point.h"
 #include "daemon/session/preflight.h"
 
 namespace filibuster {
@@ -123,8 +124,7 @@ Result<std::vector<ServiceEnd>> ExecutionRunner::ended_by_hand(
       // The connection to us ends a little before the process that crashed.
       if (wait_for_end(static_cast<pid_t>(agent.pid), agent.start_time, kLeavingLimit)) continue;
       return Error{"service '" + name + "' (pid " + std::to_string(agent.pid) +
-                   ", started by hand) left this session and goes on: services that are started by "
-                   "hand follow the session of their user that began last. End the other one; the "
+                   ", started by hand) left this session and goes on without it: start it again; the "
                    "same command then goes on where this one stopped"};
     }
     out.push_back({name, {}, "", true});
@@ -161,6 +161,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   }
   set_variable(&spawn_.environment, "FILIBUSTER_EXECUTION", std::to_string(number));
   if (auto begun = hub_->begin_execution(number, plan); !begun) return begun.error();
+  fail_point("planned");
 
   ExecutionResult result;
   result.ended_before = std::move(ready).value();
@@ -172,7 +173,13 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
     return Error{"test '" + test_->name + "' does not start: " + process.error().message};
   }
   owned_->add("test", process.value());
-  result.exit = process->wait(limit, lane_->wake_fd);
+  fail_point("executing");
+  result.limit_seconds = std::chrono::duration<double>(limit).count();
+  const auto began = hub_->patient_now();
+  for (auto left = limit; left > milliseconds(0) && !result.exit && !is_woken(lane_->wake_fd);) {
+    result.exit = process->wait(left, lane_->wake_fd);
+    left = std::chrono::ceil<milliseconds>(limit - (hub_->patient_now() - began));
+  }
   result.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   if (!result.exit) {
     result.stopped = is_woken(lane_->wake_fd);
@@ -180,6 +187,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
     process->kill_group(SIGKILL);
     process->wait(kKillLimit);
   }
+  fail_point("executed");
   const bool quiescent =
       hub_->wait_quiescent(result.stopped ? milliseconds(0) : config_->bounds.quiesce_timeout);
   result.record = hub_->end_execution();

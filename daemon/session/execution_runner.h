@@ -22,6 +22,7 @@ struct ExecutionResult {
   std::vector<ServiceEnd> ended;         // services that ended during it
   std::vector<ServiceEnd> ended_before;  // between the execution before and this one
   double seconds = 0;                    // of the test process, start to end
+  double limit_seconds = 0;              // of its limit, by the patient clock
 };
 
 class ExecutionRunner {

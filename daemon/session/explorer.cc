@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "daemon/base/fail_point.h"
+#include "daemon/session/program_files.h"
+
 namespace filibuster {
 namespace {
 
@@ -39,7 +42,7 @@ std::string with_service_logs(std::string output, const ExecutionResult& result)
 std::string session_digest(const Config& config, const std::string& config_text,
                            const std::string& test) {
   std::string all = test + '\0' + config_text + '\0' + config.directory + '\0';
-  all += std::to_string(config.index_parts) + (config.reduce ? "r" : "-") +
+  all += std::to_string(config.index_parts) + std::string(reduction_name(config.reduce)) +
          (config.fast_timeouts ? "f" : "-") + std::to_string(config.bounds.max_faults);
   for (const std::string& rule : describe_faults(config)) all += '\0' + rule;
   return to_hex(hash_text(all)).substr(0, 16);
@@ -57,14 +60,30 @@ milliseconds Explorer::test_limit() const {
   return std::max(kLeastTestLimit, in_milliseconds(10 * reference));
 }
 
+search::SearchOptions Explorer::search_options() const {
+  search::SearchOptions options;
+  options.reduce = context_.config.reduce != Reduction::kOff;
+  options.execute_single_faults = context_.config.reduce == Reduction::kSound;
+  if (context_.config.reduce == Reduction::kPublished) {
+    options.taken_as = [store = store_.get()](search::OutcomeId outcome) {
+      const auto as = store->outcome(status_alone(store->outcome_text(outcome)));
+      return as ? as.value() : outcome;  // a failure of the store is told by its health()
+    };
+  }
+  options.max_executions = context_.config.bounds.max_executions;
+  options.max_faults = context_.config.bounds.max_faults;
+  options.explore_first_scheduled_first = getenv("FILIBUSTER_BREAK_SEARCH_ORDER") != nullptr;
+  options.tell_apart_by_place = getenv("FILIBUSTER_TELL_APART_BY_PLACE") != nullptr;
+  return options;
+}
+
 Result<void> Explorer::open_store() {
   const std::string folder =
       context_.lane.root + "/sessions/" +
       session_digest(context_.config, context_.config_text, context_.test.name);
   const std::string path = folder + "/search.db";
+  if (auto made = make_private_folder(folder); !made) return made;
   std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (failed) return Error{"cannot make " + folder + ": " + failed.message()};
   const auto open = [&]() -> Result<void> {
     auto store = search::SearchStore::open(path);
     if (!store) return store.error();
@@ -74,8 +93,17 @@ Result<void> Explorer::open_store() {
   if (auto opened = open(); !opened) return opened;
   auto state = store_->meta("state");
   if (!state) return state.error();
-  // Only an interrupted session is continued; a finished one begins anew.
-  if (context_.restart || (state.value() && *state.value() != "interrupted")) {
+  // Only an interrupted session is continued, of the same programs; a finished one begins anew.
+  files_ = program_files(context_.config, context_.lane, context_.test);
+  bool anew = context_.restart || (state.value() && *state.value() != "interrupted");
+  if (!anew && state.value()) {
+    auto why = files_changed();
+    if (!why) return why.error();
+    anew = !why.value().empty();
+    if (anew) tell_why_anew(why.value());
+  }
+  if (!state.value() && !context_.restart) tell_if_configured_otherwise(folder);
+  if (anew) {
     store_.reset();
     for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
       fs::remove(path + suffix, failed);
@@ -84,14 +112,9 @@ Result<void> Explorer::open_store() {
   }
   if (auto set = store_->set_meta("state", "interrupted"); !set) return set;
   if (auto set = store_->set_meta("test", context_.test.name); !set) return set;
+  if (auto kept = keep_files(); !kept) return kept;
 
-  search::SearchOptions options;
-  options.reduce = context_.config.reduce;
-  options.max_executions = context_.config.bounds.max_executions;
-  options.max_faults = context_.config.bounds.max_faults;
-  options.explore_first_scheduled_first = getenv("FILIBUSTER_BREAK_SEARCH_ORDER") != nullptr;
-  options.tell_apart_by_place = getenv("FILIBUSTER_TELL_APART_BY_PLACE") != nullptr;
-  auto resumed = search::Search::resume(options, store_.get());
+  auto resumed = search::Search::resume(search_options(), store_.get());
   if (!resumed) return resumed.error();
   search_.emplace(std::move(resumed).value());
   outcomes_.emplace(store_.get());
@@ -142,21 +165,10 @@ void Explorer::add_notes(const ExecutionResult& result) {
   }
 }
 
-void Explorer::note_left_out(const Observation& seen) {
-  // A fault may cut a request that the reference execution shows whole, and which gets its faults.
-  const auto cut_here = [&](const std::string& rpc) {
-    const std::vector<RpcRecord>& reference = exploration_.report.reference;
-    return std::any_of(reference.begin(), reference.end(), [&](const RpcRecord& known) {
-      return (known.flags & kRpcPreliminary) == 0 && describe_rpc(known) == rpc;
-    });
-  };
-  for (const auto& [rpc, reason] : seen.left_out) {
-    if (reason != kStayedPreliminary || !cut_here(rpc)) left_out_.emplace(rpc, reason);
-  }
-  not_applicable_.insert(seen.not_applicable.begin(), seen.not_applicable.end());
-}
-
 Result<void> Explorer::note_answers(const ExecutionRecord& record) {
+  if (refusals_.see(record)) {
+    if (auto set = store_->set_meta("refusals", refusals_.to_json()); !set) return set;
+  }
   if (!observed_.see(record)) return {};
   return store_->set_meta("observed", observed_.to_json());
 }
@@ -188,10 +200,10 @@ Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& 
   return last;
 }
 
-Result<std::vector<InjectedFault>> Explorer::describe(
-    const std::vector<search::PlannedFault>& faults) {
+Result<std::vector<InjectedFault>> Explorer::describe(const search::AbstractExecution& execution) {
   std::vector<InjectedFault> out;
-  for (const search::PlannedFault& planned : faults) {
+  std::vector<search::ObservedRpc> prefix;
+  for (const search::PlannedFault& planned : execution.faults) {
     const InjectedFault* rpc = known_->find(planned.index);
     const FaultSpec* fault = outcomes_->fault(planned.fault);
     if (rpc == nullptr || fault == nullptr) {
@@ -200,6 +212,15 @@ Result<std::vector<InjectedFault>> Explorer::describe(
     }
     out.push_back(*rpc);
     out.back().set_fault(*fault);
+    if (fault->kind != FaultKind::kRefused) continue;
+    if (prefix.empty()) prefix = search_->prefix(execution.id);
+    known_->number(prefix, &out.back());
+    // The newest one has no outcome yet.
+    const auto seen = std::find_if(prefix.begin(), prefix.end(), [&](const auto& one) {
+      return one.index == planned.index && one.injected != 0;
+    });
+    out.back().as_reset = seen != prefix.end() && planned.index != execution.faults.back().index &&
+                          seen->outcome != planned.fault;
   }
   return out;
 }
@@ -224,7 +245,10 @@ Result<bool> Explorer::run_search() {
       if (auto healthy = search_->health(); !healthy) return healthy.error();
       return true;
     }
-    auto faults = describe(next->faults);
+    auto taken = take_over(*next);
+    if (!taken) return taken.error();
+    if (taken.value()) continue;
+    auto faults = describe(*next);
     if (!faults) return faults.error();
     std::vector<PlannedRpcFault> plan;
     for (size_t i = 0; i < next->faults.size(); ++i) {
@@ -233,10 +257,30 @@ Result<bool> Explorer::run_search() {
     auto tried = attempt(plan);
     if (!tried) return tried.error();
     if (tried->result.stopped) return false;
+    if (tried->judgement.verdict == Verdict::kPlanNotMet) {
+      auto learned = learn(*next, faults.value(), plan, &tried.value());
+      if (!learned) return learned.error();
+      if (exploration_.stopped) return false;
+      if (learned.value()) continue;
+    }
+    bool seen_twice = false;
+    if (is_by_time(tried->judgement.verdict) && !belongs_to_earlier(faults.value())) {
+      auto again = attempt(plan);
+      if (!again) return again.error();
+      if (again->result.stopped) return false;
+      seen_twice = is_by_time(again->judgement.verdict);
+      if (!seen_twice) {
+        const std::string text = "execution " + to_line(faults.value()) + " did not come to its end in time once (" +
+                                 tried->judgement.detail + "), and did when it was run again";
+        notes_.insert(text);
+        warn(text);
+      }
+      tried = std::move(again);
+    }
     if (auto done = conclude(*next, faults.value(), tried.value()); !done) return done.error();
     const auto failure = failures_.find(next->id);
     if (failure != failures_.end()) {
-      if (auto told = found(failure->second, plan); !told) return told.error();
+      if (auto told = found(failure->second, plan, seen_twice); !told) return told.error();
     }
     if (ended_by_hand_.empty()) continue;
     return Error{"service '" + ended_by_hand_ + "', which was started by hand, ended in execution " +
@@ -252,6 +296,7 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
   execution.id = next.id;
   execution.number = attempt.result.record.execution;
   execution.faults = faults;
+  note_delivery(attempt.result.record, &execution.faults);
   execution.verdict = attempt.judgement.verdict;
   execution.detail = attempt.judgement.detail;
   execution.seconds = attempt.result.seconds;
@@ -263,7 +308,8 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
     const Skipped skipped{"execution " + to_line(faults),
                           inconclusive ? execution.detail
                                        : "it ran, but did not become quiet in time "
-                                         "(bounds.quiesce_timeout): " + execution.detail};
+                                         "(bounds.quiesce_timeout): " + execution.detail,
+                          inconclusive};
     row["skipped"] = skipped.what;
     row["reason"] = skipped.reason;
     exploration_.report.skipped.push_back(skipped);
@@ -272,7 +318,7 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
     execution.output = with_service_logs(runner_->output(), attempt.result);
     Counterexample failure;
     failure.test = execution.test;
-    failure.faults = faults;
+    failure.faults = execution.faults;
     failure.verdict = std::string(verdict_name(execution.verdict));
     failure.detail = execution.detail;
     failure.output = execution.output;
@@ -282,14 +328,15 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
   // The result first: if the daemon dies between the two, the execution is run again and its newer
   // result replaces this one; the other order could lose a failure.
   if (auto put = store_->put_result(execution.number, dump_json(row)); !put) return put;
+  fail_point("recorded");
   seconds_.push_back(static_cast<float>(execution.seconds));
   if (!attempt.judgement.plan_met || inconclusive) {
     if (auto done = search_->abandoned(next.id, execution.detail); !done) return done;
   } else {
-    if (auto learned = known_->learn(attempt.result.record); !learned) return learned;
+    if (auto learned = known_->learn(attempt.result.record, unstable_); !learned) return learned;
     auto seen = observe(context_.config, attempt.result.record, &*outcomes_, unstable_);
     if (!seen) return seen.error();
-    note_left_out(seen.value());
+    if (auto noted = note_tested(seen.value(), attempt.result.record); !noted) return noted;
     if (auto noted = note_answers(attempt.result.record); !noted) return noted;
     if (auto done = search_->executed(next.id, seen->rpcs); !done) return done;
   }
@@ -440,6 +487,8 @@ Exploration Explorer::run_once(const std::vector<InjectedFault>& faults) {
     execution.test = context_.test.name;
     execution.number = tried->result.record.execution;
     execution.faults = faults;
+    note_delivery(tried->result.record, &execution.faults);
+    if (tried->judgement.plan_met) refusals_.see(tried->result.record);
     execution.verdict = tried->judgement.verdict;
     execution.detail = tried->judgement.detail;
     execution.seconds = tried->result.seconds;

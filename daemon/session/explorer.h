@@ -16,6 +16,7 @@
 #include "daemon/session/execution_runner.h"
 #include "daemon/session/judgement.h"
 #include "daemon/session/observation.h"
+#include "daemon/session/rpc_matching.h"
 #include "daemon/session/rule_use.h"
 #include "daemon/session/service_descriptors.h"
 #include "daemon/store/store.h"
@@ -69,6 +70,17 @@ class Explorer {
 
   Result<void> open_store();
   Result<void> load_results();
+  // explorer_resume.cc; "" where nothing differs
+  Result<std::string> files_changed();
+  Result<std::string> reference_changed(const ExecutionRecord& record);
+  Result<void> keep_reference(const ExecutionRecord& record, const Observation& seen);
+  Result<std::map<std::string, std::string>> reference_texts(const ExecutionRecord& record,
+                                                             const Observation& seen);
+  std::map<std::string, std::string> files_by_hand() const;
+  Result<void> keep_files();
+  void tell_why_anew(const std::string& why);
+  void tell_if_configured_otherwise(const std::string& folder);
+  Result<void> begin_anew(const std::string& why);
   // explorer_reference.cc
   Result<bool> run_reference();  // false: stopped
   Result<bool> begin_faults();   // false: stopped
@@ -80,23 +92,52 @@ class Explorer {
   Result<bool> take_reference(const ExecutionResult& result);
   Result<void> mask(const std::vector<NondeterminismRule>& rules);
   Result<void> load_masks();
+  Result<void> store_masks();
+  // explorer_learning.cc
+  struct Lesson {  // what varied between executions of one plan
+    std::vector<NondeterminismRule> rules;
+    UnstableRpcs unstable;
+    std::vector<Variation> variations;
+  };
+  FieldNames field_names() const;
+  Result<std::optional<ExecutionResult>> run_to_compare(const std::vector<PlannedRpcFault>& plan);
+  std::string merges_in_reference(const NondeterminismRule& rule) const;
+  Result<Lesson> compare(const std::vector<PlannedRpcFault>& plan,
+                         const std::vector<InjectedFault>& faults, const InjectedFault& planned,
+                         bool* comes_again);
+  // The plan of `attempt` was not met. True: that taught something, and the search began anew.
+  Result<bool> learn(const search::AbstractExecution& next, const std::vector<InjectedFault>& faults,
+                     const std::vector<PlannedRpcFault>& plan, Attempt* attempt);
+  Result<void> begin_anew_with(const Lesson& lesson);
+  // False: it was not executed before the search began anew.
+  Result<bool> take_over(const search::AbstractExecution& next);
+  search::SearchOptions search_options() const;
   Result<bool> run_search();     // false: stopped
   // Repeats an inconclusive execution once.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan);
   Result<void> conclude(const search::AbstractExecution& next,
                         const std::vector<InjectedFault>& faults, const Attempt& attempt);
-  Result<void> found(const Execution& execution, const std::vector<PlannedRpcFault>& plan);
+  // `seen_twice`: there is no need to replay it.
+  Result<void> found(const Execution& execution, const std::vector<PlannedRpcFault>& plan,
+                     bool seen_twice = false);
+  // A failing execution had some of these faults, and no others.
+  bool belongs_to_earlier(const std::vector<InjectedFault>& faults) const;
+  void forget_finding(const std::vector<InjectedFault>& faults);
   Result<bool> replays(const std::vector<PlannedRpcFault>& plan);
-  Result<std::vector<InjectedFault>> describe(const std::vector<search::PlannedFault>& faults);
+  Result<std::vector<InjectedFault>> describe(const search::AbstractExecution& planned);
   Result<std::vector<PlannedRpcFault>> plan_for(const std::vector<InjectedFault>& faults) const;
   // By number: the key of the faults, "" where it is another test's.
   std::map<uint32_t, std::string> counterexamples() const;
   void note_earlier_counterexamples();
   std::string write_counterexample(const Execution& execution, uint32_t* number);
-  void note_left_out(const Observation& seen);
+  // explorer_tested.cc
+  Result<void> load_tested();
+  Result<void> note_tested(const Observation& seen, const ExecutionRecord& record);
+  TestedRpcs tested_rpcs();
   Result<void> note_answers(const ExecutionRecord& record);
   void tell_execution(const Execution& execution);
   void add_notes(const ExecutionResult& result);
+  void note_pruned_unlike();
   void finish_report();
   std::chrono::milliseconds test_limit() const;
   std::string no_rpc_hint() const;
@@ -123,10 +164,28 @@ class Explorer {
   std::set<std::string> late_calls_;  // as in ExecutionRecord
   std::set<std::string> notes_;
   ObservedAnswers observed_;
+  RpcLedger ledger_;
+  TimeoutCounts timeouts_;
+  RefusalCounts refusals_;
   std::vector<NondeterminismRule> masks_;  // those that the agents use now
+  std::vector<NondeterminismRule> proposed_;  // of these, what was found here
+  struct Comparison {  // RPCs of one kind that did not come when a fault was planned for them
+    uint32_t times = 0;
+    bool comes_again = false;  // without that fault
+  };
+  std::map<std::string, Comparison> compared_;
+  size_t lessons_ = 0;
+  struct Kept {  // an execution that stands although the search began anew
+    uint32_t number = 0;
+    std::string row;  // in the store
+    std::vector<search::ObservedRpc> rpcs;
+    std::optional<Execution> failure;
+  };
+  std::map<std::vector<std::pair<Hash128, search::OutcomeId>>, Kept> kept_;
   UnstableRpcs unstable_;
   std::map<std::string, NotInterposedRecord> dependencies_;
   KeptConnections kept_connections_;
+  std::map<std::string, std::string> files_;  // of the programs, with their digests
   bool resumed_ = false;
   bool calls_without_end_noted_ = false;
   std::string ended_by_hand_;  // a service that nobody but the user can start again
@@ -136,6 +195,8 @@ class Explorer {
   uint64_t scheduled_at_start_ = 0, decided_at_start_ = 0;
 };
 
+// "gateway -> telemetry POST /report: JSON field /at varies, masked"
+std::string to_line(const Variation& variation);
 // The last lines of a test, for the end of an error.
 std::string quoted_output(const std::string& output);
 

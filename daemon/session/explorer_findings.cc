@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "daemon/base/fail_point.h"
 #include "daemon/session/explorer.h"
 
 namespace filibuster {
@@ -52,6 +53,10 @@ Result<void> Explorer::load_results() {
   auto observed = store_->meta("observed");
   if (!observed) return observed.error();
   if (observed.value()) observed_.add_json(*observed.value());
+  if (auto loaded = load_tested(); !loaded) return loaded;
+  auto refusals = store_->meta("refusals");
+  if (!refusals) return refusals.error();
+  if (refusals.value()) refusals_.add_json(*refusals.value());
   auto rows = store_->results();
   if (!rows) return rows.error();
   for (const auto& [number, text] : rows.value()) {
@@ -60,7 +65,9 @@ Result<void> Explorer::load_results() {
     if (!json.is_object()) continue;
     seconds_.push_back(json.value("seconds", 0.0f));
     if (json.contains("skipped")) {
-      exploration_.report.skipped.push_back({json.value("skipped", ""), json.value("reason", "")});
+      exploration_.report.skipped.push_back(
+          {json.value("skipped", ""), json.value("reason", ""),
+           is_inconclusive(static_cast<Verdict>(json.value("verdict", 0)))});
     }
     if (!json.contains("failure")) continue;
     const auto failure = parse_counterexample(json.value("failure", ""));
@@ -95,22 +102,30 @@ Result<bool> Explorer::replays(const std::vector<PlannedRpcFault>& plan) {
   return is_failure(again->judgement.verdict);
 }
 
-Result<void> Explorer::found(const Execution& execution, const std::vector<PlannedRpcFault>& plan) {
-  const std::set<std::string> set = fault_set(execution.faults);
-  const bool belongs_to_earlier = std::any_of(
+bool Explorer::belongs_to_earlier(const std::vector<InjectedFault>& faults) const {
+  const std::set<std::string> set = fault_set(faults);
+  return std::any_of(
       failing_sets_.begin(), failing_sets_.end(), [&](const std::set<std::string>& earlier) {
         return std::includes(set.begin(), set.end(), earlier.begin(), earlier.end());
       });
-  failing_sets_.push_back(set);
-  if (belongs_to_earlier) return {};
+}
+
+Result<void> Explorer::found(const Execution& execution, const std::vector<PlannedRpcFault>& plan,
+                             bool seen_twice) {
+  const bool known_cause = belongs_to_earlier(execution.faults);
+  failing_sets_.push_back(fault_set(execution.faults));
+  const std::string key = set_key(execution.faults);
+  if (known_cause || findings_.contains(key)) return {};
   Known known;
-  if (ended_by_hand_.empty()) {  // else there is nothing to replay it on
+  if (seen_twice) {
+    known.reproduced = true;
+  } else if (ended_by_hand_.empty()) {  // else there is nothing to replay it on
     auto reproduced = replays(plan);
     if (!reproduced) return reproduced.error();
     known.reproduced = reproduced.value();
   }
+  fail_point("finding");
   known.counterexample = write_counterexample(execution, &known.number);
-  const std::string key = set_key(execution.faults);
   findings_[key] = known;
   const nlohmann::json row{{"number", known.number},
                            {"reproduced", known.reproduced ? nlohmann::json(*known.reproduced)
@@ -132,10 +147,21 @@ Result<void> Explorer::found(const Execution& execution, const std::vector<Plann
   return {};
 }
 
+// Its execution is run again, with other indexes.
+void Explorer::forget_finding(const std::vector<InjectedFault>& faults) {
+  const auto known = findings_.find(set_key(faults));
+  if (known == findings_.end()) return;
+  std::error_code failed;
+  if (!known->second.counterexample.empty()) fs::remove(known->second.counterexample, failed);
+  findings_.erase(known);
+}
+
 std::string Explorer::write_counterexample(const Execution& execution, uint32_t* number) {
   const std::string folder = context_.lane.root + "/counterexamples";
-  std::error_code failed;
-  fs::create_directories(folder, failed);
+  if (auto made = make_private_folder(folder); !made) {
+    warn(made.error().message);
+    return "";
+  }
   const std::map<uint32_t, std::string> numbers = counterexamples();
   const std::string key = set_key(execution.faults);
   const auto same = std::find_if(numbers.begin(), numbers.end(),
@@ -176,6 +202,33 @@ void Explorer::note_earlier_counterexamples() {
   notes_.insert("counterexamples of earlier runs of this test, which this run did not find: " +
                 earlier + " in " + context_.lane.root +
                 "/counterexamples; `filibuster replay` says whether they still fail");
+}
+
+// One row for each fault that was left out so, however many executions that are.
+void Explorer::note_pruned_unlike() {
+  std::map<std::pair<Hash128, search::OutcomeId>, size_t> rows;
+  std::vector<PrunedUnlike>& out = exploration_.report.pruned_unlike;
+  for (const search::Unlike& unlike : search_->unlike()) {
+    const search::AbstractExecution pruned = search_->describe(unlike.id);
+    if (pruned.faults.empty()) continue;
+    const search::PlannedFault& newest = pruned.faults.back();
+    const auto [row, added] = rows.emplace(std::pair(newest.index, newest.fault), out.size());
+    if (!added) ++out[row->second].executions;
+    if (!added && out[row->second].faults.size() <= pruned.faults.size()) continue;
+    const auto faults = describe(pruned);
+    const auto like = describe(search_->describe(unlike.like));
+    const InjectedFault* rpc = known_->find(unlike.rpc);
+    PrunedUnlike told;
+    if (faults) told.faults = faults.value();
+    if (like) told.like = like.value();
+    if (rpc != nullptr) told.rpc = call_text(*rpc, " ");
+    if (!added) told.executions = out[row->second].executions;
+    if (added) {
+      out.push_back(std::move(told));
+    } else {
+      out[row->second] = std::move(told);
+    }
+  }
 }
 
 void Explorer::finish_report() {
@@ -224,7 +277,14 @@ void Explorer::finish_report() {
       report.without_cause.push_back(call + ": " + std::string(kLateCall));
     }
   }
+  if (search_) report.rpcs = tested_rpcs();
+  report.timeouts = timeouts_.all();
+  report.unexplained = group_by_cause(report.skipped);
   report.observed = observed_.all();
+  report.refusals = refusals_.all();
+  for (const Refusals& client : report.refusals) {
+    if (!client.never_refused.empty()) notes_.insert(to_note(client));
+  }
   if (observed_.full()) {
     notes_.insert("services answered with errors in more than " +
                   std::to_string(ObservedAnswers::kMax) + " ways: 'observed' has the first ones");
@@ -239,7 +299,7 @@ void Explorer::finish_report() {
       })) {
     report.notes.push_back(
         "answers that vary as a whole count by their status alone: the reduction does not see what "
-        "their callers make of other answers with that status (--no-reduction does)");
+        "their callers make of other answers with that status (--reduce off does)");
   }
   if (std::any_of(report.variations.begin(), report.variations.end(), [](const Variation& v) {
         return v.what.starts_with("appears in ");
@@ -249,10 +309,8 @@ void Explorer::finish_report() {
         "`\"restart\": \"each\"` gives it a fresh start, a `before_execution` hook empties its store");
   }
   if (report.damaged_fields > 0) report.notes.push_back(damaged_fields_text(report.damaged_fields));
-  for (std::string& advice : advice_on_abandoned(report.counts.abandoned, report.skipped)) {
-    report.notes.push_back(std::move(advice));
-  }
-  if (!context_.config.reduce) report.notes.push_back("reduction (ESR) was off");
+  if (context_.config.reduce == Reduction::kOff) report.notes.push_back("reduction (ESR) was off");
+  if (search_) note_pruned_unlike();
   if (!seconds_.empty()) {
     const auto middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);
     std::nth_element(seconds_.begin(), middle, seconds_.end());

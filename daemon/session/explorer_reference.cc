@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "daemon/report/redact.h"
+#include "daemon/session/application.h"
 #include "daemon/session/explorer.h"
 #include "daemon/session/nondeterminism.h"
 
@@ -20,16 +22,10 @@ constexpr size_t kTold = 20;  // variations that are told at once; all are in th
 // Above 5 s, which many clients have as their own limit: theirs must fire first.
 constexpr milliseconds kLeastHangLimit{6000};
 
-std::string to_line(const Variation& variation) {
-  const bool some_runs_only = variation.what.starts_with("appears in ");
-  const bool said = variation.reason.empty() || variation.reason == variation.what;
-  return variation.rpc + ": " + variation.what + (some_runs_only ? ", " : " varies, ") +
-         variation.effect + (said ? "" : " (" + variation.reason + ")");
-}
-
 std::string to_json(const std::vector<Variation>& variations) {
   Json out = Json::array();
-  for (const Variation& v : variations) out.push_back({v.rpc, v.what, v.effect, v.reason});
+  for (const Variation& v : variations) out.push_back({v.rpc, v.what, v.effect, v.reason, v.under});
+  redact_texts(&out);
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -38,14 +34,22 @@ std::vector<Variation> variations_from(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_array()) return out;
   for (const Json& row : json) {
-    if (!row.is_array() || row.size() != 4) continue;
+    if (!row.is_array() || row.size() != 5) continue;
     const auto at = [&](size_t i) { return row[i].is_string() ? row[i].get<std::string>() : ""; };
-    out.push_back({at(0), at(1), at(2), at(3)});
+    out.push_back({at(0), at(1), at(2), at(3), at(4)});
   }
   return out;
 }
 
 }  // namespace
+
+std::string to_line(const Variation& variation) {
+  const bool some_runs_only = variation.what.starts_with("appears in ");
+  const bool said = variation.reason.empty() || variation.reason == variation.what;
+  return variation.rpc + ": " + variation.what + (some_runs_only ? ", " : " varies, ") +
+         variation.effect + (said ? "" : " (" + variation.reason + ")") +
+         (variation.under.empty() ? "" : " under " + variation.under);
+}
 
 std::string quoted_output(const std::string& output) {
   return output.empty() ? "\n(it wrote nothing)" : "\nits last lines:\n" + output;
@@ -80,6 +84,11 @@ Result<void> Explorer::load_masks() {
   }
   exploration_.report.variations = variations_from(variations.value().value_or(""));
   exploration_.report.proposed_masks = proposed.value().value_or("");
+  if (!exploration_.report.proposed_masks.empty()) {
+    auto found = parse_nondeterminism(exploration_.report.proposed_masks);
+    if (!found) return found.error();
+    proposed_ = std::move(found).value();
+  }
   if (!masks.value()) return mask(context_.config.nondeterminism);
   auto rules = parse_nondeterminism(*masks.value());
   if (!rules) return rules.error();
@@ -144,16 +153,11 @@ Result<bool> Explorer::repeat_reference(size_t count, std::vector<ExecutionResul
 // Compares the runs, masks what varies, runs them again, until nothing new varies. False: stopped.
 Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs) {
   TestReport& report = exploration_.report;
-  std::vector<NondeterminismRule> proposed;
   for (int round = 0;; ++round) {
     std::vector<const ExecutionRecord*> records;
     for (const ExecutionResult& run : *runs) records.push_back(&run.record);
-    const std::shared_ptr<const DescriptorSet> descriptors = context_.descriptors->get();
-    Nondeterminism found = find_nondeterminism(
-        records, masks_, context_.config.index_parts,
-        [&](const RpcRecord& rpc, const std::string& pointer, bool answer) {
-          return descriptors->field_names(rpc.target, pointer, answer);
-        });
+    Nondeterminism found =
+        find_nondeterminism(records, masks_, context_.config.index_parts, field_names());
     if (!found.too_broad.empty()) {
       std::string text = "a mask is too broad; nothing is explored with it:";
       for (const std::string& why : found.too_broad) text += "\n  - " + why;
@@ -173,16 +177,15 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
       // What goes on to differ under ever more masks is not masked further.
       for (const NondeterminismRule& rule : found.proposed) {
         UnstableKind kind{rule.caller, rule.service, rule.method,
-                          rule.path,   {},           "other fields of it vary in every comparison",
-                          false,       false};
+                          rule.path,   {},           "other fields of it vary in every comparison"};
         report.variations.push_back(
             {rule.caller + " -> " + rule.service + " " + rule.method + " " + rule.path,
-             "other fields in every comparison", "not faulted", ""});
+             "other fields in every comparison", "not faulted", "", ""});
         unstable_.add(std::move(kind));
       }
       break;
     }
-    proposed.insert(proposed.end(), found.proposed.begin(), found.proposed.end());
+    proposed_.insert(proposed_.end(), found.proposed.begin(), found.proposed.end());
     std::vector<NondeterminismRule> rules = masks_;
     rules.insert(rules.end(), found.proposed.begin(), found.proposed.end());
     if (auto masked = mask(rules); !masked) return masked.error();
@@ -190,25 +193,31 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
     auto again = repeat_reference(context_.config.bounds.reference_executions, runs);
     if (!again || !again.value()) return again;
   }
-  if (!proposed.empty()) report.proposed_masks = to_config_text(proposed);
   for (size_t i = 0; i < report.variations.size() && i < kTold; ++i)
     warn(to_line(report.variations[i]));
   if (report.variations.size() > kTold) {
     warn(std::to_string(report.variations.size() - kTold) +
          " more things vary between executions without faults: see the report");
   }
+  if (auto stored = store_masks(); !stored) return stored.error();
+  return true;
+}
+
+Result<void> Explorer::store_masks() {
+  TestReport& report = exploration_.report;
+  if (!proposed_.empty()) report.proposed_masks = to_config_text(proposed_);
   for (const auto& [key, value] :
        {std::pair<const char*, std::string>{"masks", to_config_text(masks_)},
         {"unstable", unstable_.to_json()},
         {"variations", to_json(report.variations)},
         {"proposed_masks", report.proposed_masks}}) {
-    if (auto set = store_->set_meta(key, value); !set) return set.error();
+    if (auto set = store_->set_meta(key, value); !set) return set;
   }
-  return true;
+  return {};
 }
 
 Result<bool> Explorer::run_reference() {
-  // A resumed search has its reference; this one only shows that the application still passes.
+  // A resumed search has its reference; this one shows that the application is still the same.
   const bool resumed = search_->counts().executed > 0;
   const uint32_t count = resumed ? 1 : context_.config.bounds.reference_executions;
   if (resumed) {
@@ -226,6 +235,20 @@ Result<bool> Explorer::run_reference() {
   }
   context_.hub->report_fields(false);
   if (!done || !done.value()) return done;
+  if (resumed) {
+    auto why = reference_changed(runs.back().record);
+    if (!why) return why.error();
+    // Something that varies by itself, and was not seen to? Then it was as it is now at least once.
+    if (!why.value().empty()) {
+      if (done = repeat_reference(2, &runs); !done || !done.value()) return done;
+      why = reference_changed(runs.back().record);
+      if (!why) return why.error();
+    }
+    if (!why.value().empty()) {
+      if (auto begun = begin_anew(why.value()); !begun) return begun.error();
+      return run_reference();
+    }
+  }
   exploration_.report.reference_executions = count;
   return take_reference(runs.front());
 }
@@ -244,7 +267,12 @@ Result<bool> Explorer::begin_faults() {
 }
 
 void Explorer::warn_of_services_without_agent(const ExecutionRecord& record) {
-  for (const auto& [service, text] : services_without_agent(context_.config, record)) {
+  const auto found = services_without_agent(context_.config, record);
+  if (const std::string text = beside_others(context_.config, context_.hub->others());
+      !found.empty() && !text.empty() && notes_.insert(text).second) {
+    warn(text);
+  }
+  for (const auto& [service, text] : found) {
     const bool said = std::any_of(context_.preflight.begin(), context_.preflight.end(),
                                   [&](const std::string& known) {
                                     return known.find("'" + service + "'") != std::string::npos;
@@ -271,7 +299,7 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   if (auto learned = known_->learn(result.record); !learned) return learned.error();
   auto seen = observe(context_.config, result.record, &*outcomes_, unstable_);
   if (!seen) return seen.error();
-  note_left_out(seen.value());
+  if (auto noted = note_tested(seen.value(), result.record); !noted) return noted.error();
   if (auto noted = note_answers(result.record); !noted) return noted.error();
   if (std::none_of(seen->rpcs.begin(), seen->rpcs.end(),
                    [](const search::ObservedRpc& rpc) { return !rpc.faults.empty(); })) {
@@ -297,6 +325,7 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   context_.hub->set_hang_limit(hang);
   if (search_->counts().executed > 0) return true;
   seconds_.push_back(static_cast<float>(seconds));
+  if (auto kept = keep_reference(result.record, seen.value()); !kept) return kept.error();
   if (auto done = search_->executed(search::kReference, seen->rpcs); !done) return done.error();
   return true;
 }

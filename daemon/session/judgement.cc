@@ -61,6 +61,10 @@ void KeptConnections::leave_out(ExecutionRecord* record) const {
   });
 }
 
+bool is_by_time(Verdict verdict) {
+  return verdict == Verdict::kTestTimeout || verdict == Verdict::kNoTimeout;
+}
+
 bool is_inconclusive(Verdict verdict) {
   return verdict == Verdict::kPlanNotMet || verdict == Verdict::kIncomplete;
 }
@@ -96,33 +100,12 @@ std::string calls_without_end(const ExecutionRecord& record) {
          (rpc.stack_text.empty() ? "a call site that is not known" : rpc.stack_text.front());
 }
 
-std::vector<std::string> advice_on_abandoned(uint64_t abandoned,
-                                             const std::vector<Skipped>& skipped) {
-  const auto beyond =
-      static_cast<uint64_t>(std::count_if(skipped.begin(), skipped.end(), [](const Skipped& row) {
-        return row.reason.starts_with(kNotMet) &&
-               row.reason.find(": " + std::string(kAnswerEndedAfter)) != std::string::npos;
-      }));
-  std::vector<std::string> out;
-  if (beyond > 0) {
-    out.push_back(
-        "faults at a message of the answer (`@3`) that the answer does not have stayed without a "
-        "conclusion: 'not explored' says after how many messages it ended (that of a unary call "
-        "has one); name an earlier message, or only calls whose answers have as many");
-  }
-  if (abandoned > beyond) {
-    out.push_back(
-        "executions stayed without a conclusion although they were run twice: does a service keep "
-        "state between executions (a cache, a circuit breaker, rows)? `\"restart\": \"each\"` gives "
-        "it a fresh start, a `before_execution` hook empties its store");
-  }
-  return out;
-}
-
 Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault>& plan) {
   const ExecutionRecord& record = result.record;
   if (record.lost_events > 0) {
-    return {Verdict::kIncomplete, std::to_string(record.lost_events) + " events were lost"};
+    return {Verdict::kIncomplete,
+            record.lost_why.empty() ? std::to_string(record.lost_events) + " events were lost"
+                                    : record.lost_why};
   }
   if (record.names_changed) {
     return {Verdict::kIncomplete, "a service got its name during the execution"};
@@ -150,8 +133,11 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
     return {Verdict::kPlanNotMet, std::string(kNotMet) + join(missing), false};
   }
   if (result.timed_out) {
-    return {Verdict::kTestTimeout, "the test did not end within " +
-                                       std::to_string(static_cast<int>(result.seconds)) + " s"};
+    const auto text = [](double seconds) { return std::to_string(static_cast<int>(seconds)) + " s"; };
+    const bool busy = result.seconds > 2 * result.limit_seconds;
+    return {Verdict::kTestTimeout,
+            "the test did not end within " + text(result.limit_seconds) +
+                (busy ? " (" + text(result.seconds) + " on this busy machine)" : std::string())};
   }
   if (result.exit && !result.exit->success()) return {Verdict::kFailed, to_text(*result.exit)};
   for (const RpcRecord& rpc : record.rpcs) {

@@ -38,15 +38,14 @@ class KeptConnections {
   std::set<std::pair<std::string, std::string>> kept_;  // service, peer
 };
 
+// True of a failure that is one by its time: on a busy machine it may have been a slow success.
+bool is_by_time(Verdict verdict);
+
 // True when nothing may be concluded from the execution (it is repeated once, then abandoned).
 bool is_inconclusive(Verdict verdict);
 
 // "service 'front' seems to call itself without end: front -> front GET / is 312 levels deep, at
 // front.py:9 (get)"; "": none does. By way of a few other services, too.
 std::string calls_without_end(const ExecutionRecord& record);
-
-// What to do about the `abandoned` executions of a report, of which `skipped` has the reasons.
-std::vector<std::string> advice_on_abandoned(uint64_t abandoned,
-                                             const std::vector<Skipped>& skipped);
 
 }  // namespace filibuster

@@ -363,8 +363,10 @@ Result<void> Linter::probe_silence(size_t number) {
 
 std::string Linter::write_replay(const Faults& faults, const std::string& detail) {
   const std::string folder = context_.lane.root + "/lint";
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
+  if (auto made = make_private_folder(folder); !made) {
+    context_.sink({{"type", "warning"}, {"text", made.error().message}});
+    return "";
+  }
   Counterexample out;
   out.test = context_.test.name;
   out.config_path = config_.path;

@@ -119,12 +119,13 @@ class Finder {
     if (seen.varied.beyond.contains("the number of segments of its path")) kind.path.clear();
     kind.reason = std::move(reason);
     kind.answer = answer;
+    kind.failed = answer && seen.rpc->failed();
     out_.unstable.add(std::move(kind));
   }
 
   void tell(const Seen& seen, const std::string& what, const std::string& effect,
             const std::string& reason) {
-    Variation variation{call_of(*seen.rpc, pattern_of(seen)), what, effect, reason};
+    Variation variation{call_of(*seen.rpc, pattern_of(seen)), what, effect, reason, ""};
     if (told_.insert(variation.rpc + "\n" + what + "\n" + effect + "\n" + reason).second)
       out_.variations.push_back(std::move(variation));
   }
@@ -383,7 +384,7 @@ class Finder {
                                : call_of(*cause->second.rpc, request_path_of(*cause->second.rpc));
       out_.variations.push_back({who, "the order of the concurrent RPCs that it causes", "none",
                                  "indexes do not depend on the order of RPCs that differ; the "
-                                 "reduction may execute more"});
+                                 "reduction may execute more", ""});
     }
     // Told apart by their count alone although they say different things, at the same time.
     for (const auto& [parent, children] : trees_[0].all()) {
@@ -414,7 +415,7 @@ class Finder {
     const std::string what = "appears in " + std::to_string(times) + " of " +
                              std::to_string(runs_.size()) + " reference executions";
     out_.variations.push_back({call_of(rpc, request_path_of(rpc)), what, "not faulted",
-                               "it may not come when its fault is planned"});
+                               "it may not come when its fault is planned", ""});
     out_.unstable.add_index(rpc.index, what);
     // Where all of its kind come and go, so will others of it with another path.
     const auto kin = [&](const auto& entry) {

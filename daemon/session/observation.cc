@@ -1,9 +1,11 @@
 #include "daemon/session/observation.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <unordered_set>
 
+#include "core/index/execution_index.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
 
@@ -14,9 +16,19 @@ std::string path_of(const RpcRecord& rpc) {
   return std::string(split_target(rpc.target).path);
 }
 
-// Where a connect cannot tell RPCs apart: one call site under one path, to one service.
-Hash128 site_of(const RpcRecord& rpc) {
-  return combine(combine(rpc.parent, rpc.stack), hash_text(rpc.service));
+// Where connects and requests are counted: one call site under one path, to one service; and all call
+// sites of that path.
+std::array<Hash128, 2> places_of(Hash128 parent, const std::string& service, Hash128 stack) {
+  const Hash128 name = hash_text(service);
+  return {call_place(parent, name, stack), call_place(parent, name, Hash128{})};
+}
+
+constexpr char kBesides = '=';
+
+// What the answer of a failure says besides its status; "" if that is nothing.
+std::string said_besides(const RpcRecord& rpc, bool varies) {
+  if (rpc.response.is_zero() || rpc.response == hash_text("")) return "";
+  return kBesides + (varies ? "varies" : to_hex(rpc.response));
 }
 
 // True when the cause of the RPC, and of the RPC that caused it, and so on, is known.
@@ -77,25 +89,32 @@ class StableNames {
 
 }  // namespace
 
+std::string_view status_alone(std::string_view outcome) {
+  return outcome.substr(0, outcome.find(kBesides));
+}
+
 std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
-  if (rpc.injected) return fault_key(rpc.fault);
+  if (rpc.injected && !rpc.refused_as_reset()) return fault_key(rpc.fault);
   if (rpc.open) return "";
   switch (rpc.outcome) {
     case RpcOutcome::kAnswered:
       if (rpc.is_grpc() && rpc.status == 200 && rpc.grpc_status != 0) {
         // Without a status the trailers are missing; clients make different codes of that.
         const std::string_view code = grpc_status_name(rpc);
-        return code.empty() ? "no grpc-status" : "grpc:" + std::string(code);
+        return (code.empty() ? "no grpc-status" : "grpc:" + std::string(code)) +
+               said_besides(rpc, answer_varies);
       }
-      if (rpc.status >= 400) return "status:" + std::to_string(rpc.status);
+      if (rpc.status >= 400)
+        return "status:" + std::to_string(rpc.status) + said_besides(rpc, answer_varies);
       // A degraded 200 is not the same success: what it says counts, or the reduction would miss
       // what its caller does with it.
       return "ok:" + std::to_string(rpc.status) +
              (answer_varies ? "" : ":" + to_hex(rpc.response));
     case RpcOutcome::kRefused:
       return "refused";
-    case RpcOutcome::kReset:
-    case RpcOutcome::kClosed: {
+    case RpcOutcome::kClosed:
+      return std::string("reset") + kBesides + "closed";
+    case RpcOutcome::kReset: {
       const std::string error = stream_error_name(rpc);
       return error.empty() ? "reset" : "reset:" + error;
     }
@@ -173,11 +192,15 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
   Observation out;
   const RpcsById rpcs = rpcs_by_id(record);
   StableNames names(unstable);
+  std::map<uint64_t, std::map<Hash128, std::string>> below;  // by RPC: outcomes by index
+  std::vector<std::pair<size_t, const RpcRecord*>> unseen;   // answers, by place in `out`
   for (const RpcRecord& rpc : record.rpcs) {
     if ((rpc.flags & kRpcLate) != 0) continue;  // belongs to an older execution
     const bool known = root_is_known(rpcs, rpc);
     const FaultChoice choice = choose_faults(config, rpc, known);
     if (!choice.left_out.empty()) out.left_out.emplace(describe_rpc(rpc), choice.left_out);
+    const bool configured = !choice.faults.empty() || !choice.left_out.empty();
+    if (!configured && !is_test_call(rpc)) out.by_configuration.insert(describe_rpc(rpc));
     for (const FaultSpec& fault : choice.not_applicable) {
       out.not_applicable.emplace(describe_fault(fault) + " at " + describe_rpc(rpc),
                                  needs(fault) == FaultNeeds::kHttp2
@@ -190,22 +213,37 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
       continue;
     }
     const StableNames::Name name = names.of(rpc);
-    if (!name.left_out.empty()) out.left_out.emplace(name.what, name.left_out);
+    if (!name.left_out.empty()) {
+      out.left_out.emplace(name.what, name.left_out);
+      if (!configured) out.by_configuration.insert(name.what);
+    }
     if (name.dropped) continue;
     search::ObservedRpc seen;
     seen.index = name.index;
     seen.parent = name.parent;
-    auto outcome = outcomes->id(outcome_text(rpc, unstable.answer_varies(rpc)));
+    const std::string text = outcome_text(rpc, unstable.answer_varies(rpc));
+    below[rpc.parent_rpc].emplace(seen.index, text);
+    if ((rpc.flags & kRpcEntry) != 0 && !rpc.open) unseen.emplace_back(out.rpcs.size(), &rpc);
+    auto outcome = outcomes->id(text);
     if (!outcome) return outcome.error();
     seen.outcome = outcome.value();
     if (rpc.injected) seen.injected = seen.outcome;
     const bool faulted = name.left_out.empty();
+    if (faulted && !choice.faults.empty()) out.faulted.insert(describe_rpc(rpc));
     for (const FaultSpec& fault : faulted ? choice.faults : std::vector<FaultSpec>()) {
       auto id = outcomes->id(fault);
       if (!id) return id.error();
       seen.faults.push_back(id.value());
     }
     out.rpcs.push_back(std::move(seen));
+  }
+  for (const auto& [place, rpc] : unseen) {
+    Hash128 made_of;
+    for (const auto& [index, text] : below[rpc->rpc])
+      made_of = combine(made_of, combine(index, hash_text(text)));
+    auto outcome = outcomes->id(outcome_text(*rpc) + kBesides + to_hex(made_of));
+    if (!outcome) return outcome.error();
+    out.rpcs[place].outcome = outcome.value();
   }
   return out;
 }
@@ -232,6 +270,9 @@ InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
   out.connect_key = rpc.connect_key;
   out.signature = rpc.signature;
   out.parent = rpc.parent;
+  out.stack_hash = rpc.stack;
+  out.number = rpc.number;
+  out.service_number = rpc.service_number;
   out.service_path = {rpc.service};
   const RpcRecord* at = &rpc;
   for (size_t steps = 0; at != nullptr && steps <= rpcs.size(); ++steps) {
@@ -243,17 +284,26 @@ InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
   return out;
 }
 
+void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* faults) {
+  for (InjectedFault& fault : *faults) {
+    fault.as_reset = std::any_of(
+        record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
+          return rpc.index == fault.index && rpc.refused_as_reset();
+        });
+  }
+}
+
 std::map<std::string, std::string> services_without_agent(const Config& config,
                                                           const ExecutionRecord& record) {
   std::map<std::string, std::string> found;
   for (const RpcRecord& rpc : record.rpcs) {
     if (rpc.injected || rpc.outcome != RpcOutcome::kAnswered || rpc.received_by == rpc.service)
       continue;
-    const bool ours = std::any_of(
-        config.services.begin(), config.services.end(), [&](const ServiceConfig& service) {
-          return service.name == rpc.service && !service.third_party && !service.ignored;
+    const auto service = std::find_if(
+        config.services.begin(), config.services.end(), [&](const ServiceConfig& each) {
+          return each.name == rpc.service && !each.third_party && !each.ignored;
         });
-    if (!ours) continue;
+    if (service == config.services.end()) continue;
     found.emplace(
         rpc.service,
         "service '" + rpc.service + "' answered " + describe_rpc(rpc) +
@@ -262,56 +312,90 @@ std::map<std::string, std::string> services_without_agent(const Config& config,
                  ? ""
                  : " (what it forwarded was received by '" + rpc.received_by + "')") +
             ": its own calls are not seen. Does it run as another user than this session, "
-            "without LD_PRELOAD, or without libc's sockets?");
+            "without LD_PRELOAD, or without libc's sockets?" +
+            (service->command.empty() && !config.application.empty()
+                 ? " Or does it belong to another application? It follows this one with "
+                   "FILIBUSTER_APPLICATION=" +
+                       config.application +
+                       (config.application.starts_with('/') ? " or where it is started below it"
+                                                            : "")
+                 : ""));
   }
   return found;
 }
 
-Result<void> KnownRpcs::learn_concurrent_sites(const ExecutionRecord& record) {
-  std::unordered_map<Hash128, std::vector<const RpcRecord*>, Hash128Hasher> sites;
-  for (const RpcRecord& rpc : record.rpcs) sites[site_of(rpc)].push_back(&rpc);
-  for (const auto& [site, rpcs] : sites) {
-    // In order of issue: with one of the neighbours it would be concurrent, if with any.
-    bool concurrent = false;
-    for (size_t i = 1; i < rpcs.size() && !concurrent; ++i) {
-      concurrent = rpcs[i]->thread != rpcs[i - 1]->thread ||
-                   rpcs[i - 1]->finished_ns == 0 || rpcs[i]->issued_ns < rpcs[i - 1]->finished_ns;
+Result<void> KnownRpcs::note_unordered(Hash128 place) {
+  if (!unordered_.insert(place).second) return {};
+  return store_->set_meta("unordered:" + to_hex(place), "1");
+}
+
+bool KnownRpcs::is_unordered(Hash128 place) {
+  if (unordered_.contains(place)) return true;
+  if (!ordered_.insert(place).second) return false;
+  const auto stored = store_->meta("unordered:" + to_hex(place));  // by an earlier part of a session
+  if (!stored.ok() || !stored.value().has_value()) return false;
+  unordered_.insert(place);
+  return true;
+}
+
+Result<void> KnownRpcs::learn_order(const ExecutionRecord& record, const UnstableRpcs& unstable) {
+  std::unordered_map<Hash128, const RpcRecord*, Hash128Hasher> before;
+  for (const RpcRecord& rpc : record.rpcs) {
+    const bool comes_when_it_likes = unstable.find(rpc) != nullptr;
+    for (const Hash128 place : places_of(rpc.parent, rpc.service, rpc.stack)) {
+      const RpcRecord*& last = before[place];
+      // In order of issue: with its neighbour it would be concurrent, if with any. Requests of HTTP/2 are
+      // written by any thread of their library.
+      const bool other_thread = rpc.thread != (last != nullptr ? last->thread : rpc.thread) &&
+                                (rpc.flags & kRpcHttp2) == 0;
+      const bool concurrent = last != nullptr && last != &rpc &&
+                              (other_thread || last->finished_ns == 0 ||
+                               rpc.issued_ns < last->finished_ns);
+      last = &rpc;
+      if (!concurrent && !comes_when_it_likes) continue;
+      if (auto noted = note_unordered(place); !noted) return noted;
     }
-    if (!concurrent || !concurrent_sites_.insert(site).second) continue;
-    if (auto put = store_->set_meta("concurrent:" + to_hex(site), "1"); !put) return put;
   }
   return {};
 }
 
-Result<void> KnownRpcs::learn(const ExecutionRecord& record) {
-  if (auto learned = learn_concurrent_sites(record); !learned) return learned;
+Result<void> KnownRpcs::learn(const ExecutionRecord& record, const UnstableRpcs& unstable) {
+  if (auto learned = learn_order(record, unstable); !learned) return learned;
   const RpcsById rpcs = rpcs_by_id(record);
   for (const RpcRecord& rpc : record.rpcs) {
     const auto found = rpcs_.find(rpc.index);
-    bool concurrent = concurrent_sites_.contains(site_of(rpc));
-    if (!concurrent && found == rpcs_.end()) {  // a resumed session may have noted it
-      const auto stored = store_->meta("concurrent:" + to_hex(site_of(rpc)));
-      concurrent = stored.ok() && stored.value().has_value();
-      if (concurrent) concurrent_sites_.insert(site_of(rpc));
-    }
-    const bool opens = !concurrent && (rpc.flags & kRpcOpensConnection) != 0;
-    if (found != rpcs_.end() && concurrent) {
-      if (!found->second.opens_connection) continue;
-    } else if (found != rpcs_.end()) {
-      // An RPC that a connect of ours refused never had a connection: what is known stands.
-      if (rpc.injected || (found->second.opens_connection == opens &&
-                           found->second.connect_key == rpc.connect_key)) {
-        continue;
-      }
-    }
+    // An RPC that a fault of ours kept from its server tells nothing of its connection, and one that
+    // went over an open one nothing of where another is opened.
+    const bool opens = (rpc.flags & kRpcOpensConnection) != 0;
+    if (found != rpcs_.end() &&
+        (rpc.injected || !opens || found->second.connect_key == rpc.connect_key))
+      continue;
     InjectedFault known = describe_for_report(rpcs, rpc);
-    known.opens_connection = opens;
+    known.as_reset = false;
     Counterexample row;
     row.faults = {known};
     if (auto put = store_->set_meta("rpc:" + to_hex(rpc.index), to_json(row)); !put) return put;
     rpcs_.insert_or_assign(rpc.index, std::move(known));
   }
   return {};
+}
+
+void KnownRpcs::number(std::span<const search::ObservedRpc> prefix, InjectedFault* fault) {
+  fault->number = fault->service_number = 0;
+  const auto places = places_of(fault->parent, fault->service, fault->stack_hash);
+  uint32_t number = 0, service_number = 0;
+  for (const search::ObservedRpc& seen : prefix) {
+    if (seen.parent != fault->parent) continue;
+    const InjectedFault* rpc = find(seen.index);
+    if (rpc == nullptr) return;
+    if (rpc->service != fault->service) continue;
+    ++service_number;
+    if (rpc->stack_hash == fault->stack_hash) ++number;
+    if (seen.index != fault->index) continue;
+    if (!is_unordered(places[0])) fault->number = number;
+    if (!is_unordered(places[1])) fault->service_number = service_number;
+    return;
+  }
 }
 
 const InjectedFault* KnownRpcs::find(Hash128 index) {
@@ -328,11 +412,15 @@ PlannedRpcFault plan_fault(const InjectedFault& rpc, const FaultSpec& fault) {
   PlannedRpcFault out;
   out.index = rpc.index;
   out.fault = fault;
-  out.opens_connection = rpc.opens_connection;
-  out.connect_key = rpc.connect_key;
   out.signature = rpc.signature;
   out.parent = rpc.parent;
   out.count = rpc.count;
+  out.connect_key = rpc.connect_key;
+  out.stack = rpc.stack_hash;
+  out.service = rpc.service;
+  out.number = rpc.number;
+  out.service_number = rpc.service_number;
+  out.reset_expected = rpc.as_reset;
   return out;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,13 +20,20 @@
 
 namespace filibuster {
 
-// What its caller saw of an RPC: the injected fault's key; else "refused", "reset", "timeout",
+// What its caller saw of an RPC: the injected fault's key (of a refusal that was a reset: "reset",
+// "reset:REFUSED_STREAM"); else "refused", "reset", "timeout",
 // "garbled", "status:503" (400 and above), "ok:200:BODY-DIGEST"; "" while it is open. Equal texts
 // are equal outcomes for ESR, so that an organic 503 equals an injected one. A gRPC call that
-// failed says so in its status, "grpc:UNAVAILABLE", whatever its message; a stream that was reset
-// is "reset:REFUSED_STREAM": clients make different things of different error codes.
-// An answer that varies by itself (`answer_varies`) counts by its status alone: "ok:200".
+// failed says so in its status, "grpc:UNAVAILABLE"; a stream that was reset is
+// "reset:REFUSED_STREAM": clients make different things of different error codes.
+// Behind '=' stands what the published reduction leaves out: the digest of what a failure says
+// besides its status ("status:503=DIGEST"; an injected one says nothing, or has a key of its own),
+// and that a connection ended instead of being reset ("reset=closed").
+// An answer that varies by itself (`answer_varies`) counts by its status alone: "ok:200",
+// "status:503=varies", which is not the same as one that says nothing.
 std::string outcome_text(const RpcRecord& rpc, bool answer_varies = false);
+// As the published reduction takes it.
+std::string_view status_alone(std::string_view outcome);
 
 // "users -> bookings GET /bookings/1"
 std::string describe_rpc(const RpcRecord& rpc);
@@ -62,10 +71,14 @@ struct Observation {
   std::vector<search::ObservedRpc> rpcs;
   std::map<std::string, std::string> left_out;        // RPC -> why it is never faulted
   std::map<std::string, std::string> not_applicable;  // "FAULT at RPC" -> why it is not injected
+  std::set<std::string> faulted;           // RPCs that may get faults
+  std::set<std::string> by_configuration;  // RPCs, but the test's own, for which none is configured
 };
 // RPCs that `unstable` knows, and all that they cause, get no fault. They stay in the search under
 // a name that does not vary, so that what their callers saw of them counts; but those that come
 // only sometimes do not.
+// Of a call whose caller carries no agent nobody saw the answer's body: it counts as what the
+// service made of the outcomes of its own calls.
 Result<Observation> observe(const Config& config, const ExecutionRecord& record,
                             OutcomeTable* outcomes, const UnstableRpcs& unstable = {});
 
@@ -74,18 +87,25 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
 class KnownRpcs {
  public:
   explicit KnownRpcs(search::SearchStore* store) : store_(store) {}
-  Result<void> learn(const ExecutionRecord& record);
+  // `unstable`: RPCs that come and go by themselves.
+  Result<void> learn(const ExecutionRecord& record, const UnstableRpcs& unstable = {});
   // nullptr: never seen.
   const InjectedFault* find(Hash128 index);
+  // Which of the RPCs of its call site `fault` is in an execution with this prefix (Search::prefix):
+  // its numbers, 0 where what runs concurrently, or comes when it likes, leaves them open.
+  void number(std::span<const search::ObservedRpc> prefix, InjectedFault* fault);
 
  private:
-  // Notes the call sites whose RPCs run concurrently: which of them connects first is the
-  // scheduler's choice, so that a connect says nothing about which RPC it is for.
-  Result<void> learn_concurrent_sites(const ExecutionRecord& record);
+  // Notes where RPCs run concurrently: which of them connects first is the scheduler's choice, so
+  // that a connect says nothing about which RPC it is for.
+  Result<void> learn_order(const ExecutionRecord& record, const UnstableRpcs& unstable);
+  Result<void> note_unordered(Hash128 place);
+  bool is_unordered(Hash128 place);
 
   search::SearchStore* store_;
   std::unordered_map<Hash128, InjectedFault, Hash128Hasher> rpcs_;
-  std::unordered_set<Hash128, Hash128Hasher> concurrent_sites_;
+  // Places (core/index call_place): known to have no order; the store was asked.
+  std::unordered_set<Hash128, Hash128Hasher> unordered_, ordered_;
 };
 
 // Reads a record backwards: from an RPC to the services that led to it (["test", "users"]).
@@ -98,6 +118,8 @@ InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc);
 // the worst bug.
 std::map<std::string, std::string> services_without_agent(const Config& config,
                                                           const ExecutionRecord& record);
+// Says of each fault whether the execution delivered it as what it is called (InjectedFault::as_reset).
+void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* faults);
 PlannedRpcFault plan_fault(const InjectedFault& rpc, const FaultSpec& fault);
 // "users -> bookings GET /bookings/1: refused"
 std::string to_line(const InjectedFault& fault);

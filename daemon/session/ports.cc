@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -91,8 +92,24 @@ std::string command_line(const std::string& pid) {
 
 }  // namespace
 
-bool port_is_taken(uint16_t port) {
-  return !is_free(port, true);
+bool port_is_taken(uint16_t port, const std::string& host) {
+  if (host.empty()) return !is_free(port, true);
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return false;
+  bool taken = false;
+  for (const addrinfo* at = found; at != nullptr && !taken; at = at->ai_next) {
+    const int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) continue;
+    const int one = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    // An address of another machine is not ours to judge.
+    taken = bind(fd, at->ai_addr, at->ai_addrlen) != 0 && errno == EADDRINUSE;
+    close(fd);
+  }
+  freeaddrinfo(found);
+  return taken;
 }
 
 bool PortClaims::claim(uint16_t port) {

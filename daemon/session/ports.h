@@ -66,8 +66,9 @@ std::string port_variable(std::string_view name);
 // "PORT_<NAME>=<number>" for all.
 std::vector<std::string> port_environment(const PortMap& ports);
 
-// True when something listens on (or is bound to) `port` on loopback or a wildcard address.
-bool port_is_taken(uint16_t port);
+// True when something listens on (or is bound to) `port` on loopback or a wildcard address; with a
+// host, at one of its addresses.
+bool port_is_taken(uint16_t port, const std::string& host = "");
 
 struct PortHolder {
   pid_t pid = 0;        // 0: not visible to this user

@@ -1,7 +1,6 @@
 #include "daemon/session/services.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -12,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "daemon/base/fail_point.h"
 #include "daemon/session/preflight.h"
 
 namespace filibuster {
@@ -28,31 +28,38 @@ constexpr milliseconds kProbeLimit{2000};   // for one HTTP probe
 constexpr milliseconds kSuspectGrace{100};  // a core dump or a slow exit after the connection broke
 constexpr int kLogLines = 20;
 
-// A connected socket to loopback, IPv4 first; -1: nobody accepts.
-int connect_loopback(uint16_t port) {
-  sockaddr_in v4{};
-  v4.sin_family = AF_INET;
-  v4.sin_port = htons(port);
-  v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (connect(fd, reinterpret_cast<sockaddr*>(&v4), sizeof v4) == 0) return fd;
-  if (fd >= 0) close(fd);
-  sockaddr_in6 v6{};
-  v6.sin6_family = AF_INET6;
-  v6.sin6_port = htons(port);
-  v6.sin6_addr = in6addr_loopback;
-  fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&v6), sizeof v6) == 0) return fd;
-  if (fd >= 0) close(fd);
-  return -1;
+// A connected socket to one of its addresses; -1: nobody accepts.
+int connect_to(const std::string& host, uint16_t port) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return -1;
+  int fd = -1;
+  for (const addrinfo* at = found; at != nullptr && fd < 0; at = at->ai_next) {
+    fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) == 0) break;
+    if (fd >= 0) close(fd);
+    fd = -1;
+  }
+  freeaddrinfo(found);
+  return fd;
+}
+
+// At its host; without one at loopback, IPv4 first.
+int connect_service(const ServiceConfig& service, uint16_t port) {
+  if (!service.host.empty()) return connect_to(service.host, port);
+  const int fd = connect_to("127.0.0.1", port);
+  return fd >= 0 ? fd : connect_to("::1", port);
 }
 
 // Any answer below 500. Only the status line is read.
-bool answers_http(uint16_t port, const std::string& path) {
-  const int fd = connect_loopback(port);
+bool answers_http(const ServiceConfig& service, uint16_t port, const std::string& path) {
+  const int fd = connect_service(service, port);
   if (fd < 0) return false;
-  const std::string request = "GET " + path +
-                              " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port) +
+  std::string host = service.host.empty() ? "127.0.0.1" : service.host;
+  if (host.find(':') != std::string::npos) host = "[" + host + "]";
+  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: " + host + ":" +
+                              std::to_string(port) +
                               "\r\nConnection: close\r\n\r\n";
   std::string answer;
   const auto deadline = Clock::now() + kProbeLimit;
@@ -150,7 +157,18 @@ Result<void> Services::start_all() {
   for (Running& service : services_) {
     for (const auto& [name, fixed] : service.config->ports) {
       const auto found = lane_.ports.find(name);
-      if (found == lane_.ports.end() || !port_is_taken(found->second)) continue;
+      if (found == lane_.ports.end() || !port_is_taken(found->second, service.config->host)) continue;
+      for (const Running& other : services_) {
+        const auto& ports = other.config->ports;
+        const bool same = std::any_of(ports.begin(), ports.end(), [&](const auto& port) {
+          const auto number = lane_.ports.find(port.first);
+          return number != lane_.ports.end() && number->second == found->second;
+        });
+        if (&other == &service || !same) continue;
+        return Error{"services '" + other.config->name + "' and '" + service.config->name +
+                     "' have one port, " + std::to_string(found->second) +
+                     ": where they listen at addresses of their own, each needs its \"host\""};
+      }
       const auto holder = port_holder(found->second);
       std::string who;
       if (holder && holder->pid != 0) {
@@ -199,6 +217,7 @@ Result<void> Services::start(Running* service) {
   service->process.emplace(std::move(process).value());
   service->ended = false;
   owned_->add(config.name, *service->process);
+  fail_point("starting");
   tell(*service, "starting", "");
   if (auto ready = wait_ready(service); !ready) return ready;
   tell(*service, "ready", "");
@@ -212,9 +231,9 @@ bool Services::is_ready(const Running& service, const ReadyCheck& ready, uint16_
     case ReadyCheck::Kind::kLog:
       return file_contains(lane_.log_path(service.config->name), ready.log_pattern);
     case ReadyCheck::Kind::kHttp:
-      return answers_http(port, ready.http_path.empty() ? "/" : ready.http_path);
+      return answers_http(*service.config, port, ready.http_path.empty() ? "/" : ready.http_path);
     case ReadyCheck::Kind::kTcp: {
-      const int fd = connect_loopback(port);
+      const int fd = connect_service(*service.config, port);
       if (fd >= 0) close(fd);
       return fd >= 0;
     }

@@ -10,10 +10,14 @@
 #include <filesystem>
 #include <random>
 
+#include "daemon/base/fail_point.h"
 #include "daemon/coverage/collector.h"
+#include "daemon/report/redact.h"
+#include "daemon/session/application.h"
 #include "daemon/session/lane_ports.h"
 #include "daemon/session/linter.h"
 #include "daemon/session/pidfd.h"
+#include "daemon/session/program_files.h"
 #include "daemon/session/services.h"
 
 namespace filibuster {
@@ -56,10 +60,7 @@ struct HubDirectory {
     path = root + "/agents";
     if (path.size() + strlen("/agent.sock") <= kLongestSocketPath &&
         path.find_first_of(" :") == std::string::npos) {
-      std::error_code failed;
-      fs::create_directories(path, failed);
-      if (failed || chmod(path.c_str(), 0700) != 0) return Error{"cannot make " + path};
-      return {};
+      return make_private_folder(path);
     }
     char name[] = "/tmp/filibuster-XXXXXX";
     if (mkdtemp(name) == nullptr) return Error{std::string("cannot make ") + name};
@@ -135,6 +136,7 @@ void Session::watch_client() {
 }
 
 void Session::tell(nlohmann::json event) {
+  redact_texts(&event);
   const std::lock_guard lock(mutex_);
   event["n"] = first_event_ + events_.size();
   events_.push_back(std::move(event));
@@ -256,9 +258,11 @@ std::string Session::coverage_helpers() const {
 }
 
 // Data of an interrupted run belong to this one if it explores the same.
-std::string Session::coverage_key() const {
+std::string Session::coverage_key(const SessionLane& lane) const {
   std::string key;
   for (const TestConfig& test : request_.tests) {
+    for (const auto& [path, digest] : program_files(request_.config, lane, test))
+      key += path + " " + digest + "\n";
     key += session_digest(request_.config, request_.config_text, test.name) + "\n";
   }
   return key;
@@ -282,14 +286,14 @@ Result<void> Session::work(SessionReport* report) {
   const Config& config = request_.config;
   const EventSink sink = [this](nlohmann::json event) { tell(std::move(event)); };
   for (const char* folder : {"logs", "counterexamples", "sessions"}) {
-    std::error_code failed;
-    fs::create_directories(context_.root + "/" + folder, failed);
-    if (failed) return Error{"cannot make " + context_.root + "/" + folder};
+    if (auto made = make_private_folder(context_.root + "/" + folder); !made) return made;
   }
   OwnedProcesses owned(context_.root);
   for (const std::string& ended : owned.end_leftovers()) {
     tell({{"type", "warning"}, {"text", "ended " + ended + ", left behind by an earlier daemon"}});
   }
+
+  fail_point("session");
 
   HubDirectory directory;
   if (auto made = directory.make(context_.root); !made) return made;
@@ -300,6 +304,8 @@ Result<void> Session::work(SessionReport* report) {
   options.frames = compile_frames(config.frames);
   options.fast_timeouts = config.fast_timeouts;
   if (config.bounds.hang_limit) options.hang_limit = *config.bounds.hang_limit;
+  options.application = config.application;
+  options.takes_anyone = waits_for_services_by_hand(config);
   auto started = AgentHub::start(options);
   if (!started) return started.error();
   const std::shared_ptr<AgentHub> hub = std::move(started).value();
@@ -319,7 +325,9 @@ Result<void> Session::work(SessionReport* report) {
   if (auto taken = ports.take(); !taken) return taken;
   ports_moved_ = ports.moved();
   for (const std::string& text : lane.port_notes) tell({{"type", "warning"}, {"text", text}});
-  hub->add_targets(lane_targets(config, lane));
+  auto targets = lane_targets(config, lane);
+  if (!targets) return targets.error();
+  hub->add_targets(targets.value());
   const auto descriptors = std::make_shared<ServiceDescriptors>(
       config, lane.ports, request_.descriptors, request_.learnt_descriptors);
   auto masks = compile_masks(config.nondeterminism);
@@ -334,7 +342,7 @@ Result<void> Session::work(SessionReport* report) {
   std::unique_ptr<coverage::Collector> collector;
   if (request_.coverage) {
     auto made = coverage::Collector::create(
-        config, lane, {coverage_helpers(), coverage_key(), request_.restart});
+        config, lane, {coverage_helpers(), coverage_key(lane), request_.restart});
     if (!made) return made.error();
     collector = std::move(made).value();
   }
@@ -347,6 +355,7 @@ Result<void> Session::work(SessionReport* report) {
   std::string not_explored;
   const auto explore = [&]() -> Result<void> {
     if (auto up = services.start_all(); !up) return up;
+    fail_point("services");
     if (request_.mode != SessionRequest::Mode::kReplay) {
       const bool run = request_.mode == SessionRequest::Mode::kRun;
       const auto which = run ? LanePorts::Keep::kAll : LanePorts::Keep::kNewNames;
@@ -419,7 +428,9 @@ Result<void> Session::work(SessionReport* report) {
     const std::lock_guard lock(mutex_);
     hub_.reset();
   }
+  fail_point("ended");
   services.stop_all();
+  make_root_private(context_.root);  // services may have written what they measured
   const bool executed =
       std::any_of(report->tests.begin(), report->tests.end(),
                   [](const TestReport& test) { return test.counts.executed > 0; });
@@ -443,6 +454,7 @@ std::string Session::summary(const SessionReport& report) const {
     case SessionRequest::Mode::kRun:
       out = to_text(report);
       if (coverage_) out += "\n" + coverage::to_text(*coverage_);
+      if (const std::string tested = tested_text(report); !tested.empty()) out += "\n" + tested;
       break;
     case SessionRequest::Mode::kLint:
       out = lint::to_text(lint_);
@@ -516,8 +528,12 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
                                    : ""));
     }
   }
-  // Nor is 'nothing found' true of what was tried in vain.
-  for (const TestReport& test : report.tests) no_conclusion |= test.counts.abandoned > 0;
+  // Nor is 'nothing found' true of what was tried in vain, or of what could not be tried.
+  report.allow_untested = request_.allow_untested;
+  for (const TestReport& test : report.tests) {
+    no_conclusion |= test.counts.abandoned > 0;
+    no_conclusion |= !request_.allow_untested && !test.rpcs.untested.empty();
+  }
   // What was found stands, whatever ended the session.
   report.exit_code = failures                             ? kExitFailures
                      : error || stopped_ || no_conclusion ? kExitEnvironment
@@ -531,6 +547,7 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const std::string text = linting ? lint::to_json(lint_) : to_json(report);
   const std::string sarif = linting ? lint::to_sarif(lint_) : "";
   const std::string coverage_path = context_.root + "/coverage.json";
+  fail_point("reporting");
   if (coverage_) {
     if (auto written = write_file(coverage_path, coverage::to_json(*coverage_)); !written) {
       tell({{"type", "warning"}, {"text", written.error().message}});

@@ -32,6 +32,7 @@ struct SessionRequest {
   std::vector<TestConfig> tests;  // those to explore
   bool restart = false;
   bool coverage = false;  // of the services' statements; kRun
+  bool allow_untested = false;  // RPCs that could not be tested leave the exit code as it is; kRun
   Representation representation = Representation::kCompact;  // of what `trace` prints
   pid_t client_pid = 0;  // 0: nobody to watch
   uint64_t client_start_time = 0;
@@ -87,7 +88,7 @@ class Session {
   Result<void> work(SessionReport* report);
   Result<std::string> prepare_root();
   std::string coverage_helpers() const;
-  std::string coverage_key() const;
+  std::string coverage_key(const SessionLane& lane) const;
   Result<std::string> usable_preload(const std::string& hub_directory) const;
   void tell(nlohmann::json event);
   void finish(SessionReport report, const std::optional<Error>& error);

@@ -1,8 +1,10 @@
 #include "daemon/session/session_lane.h"
 
 #include <fcntl.h>
+#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,12 +14,15 @@
 #include <fstream>
 
 #include "core/protocol/lane_memory.h"
+#include "daemon/base/fail_point.h"
 #include "daemon/session/pidfd.h"
 
 extern char** environ;
 
 namespace filibuster {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int kLeftoverGraceMs = 2000;  // between SIGTERM and SIGKILL
 
@@ -126,7 +131,22 @@ std::string lane_directory(const Config& config, const std::string& directory) {
   return (std::filesystem::path(config.directory) / directory).lexically_normal().string();
 }
 
-std::vector<TargetRow> lane_targets(const Config& config, const SessionLane& lane) {
+// The numeric addresses of a host; none: it is not known.
+std::vector<std::string> addresses_of(const std::string& host) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  std::vector<std::string> out;
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return out;
+  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+    char text[NI_MAXHOST];
+    if (getnameinfo(at->ai_addr, at->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
+      out.emplace_back(text);
+  }
+  freeaddrinfo(found);
+  return out;
+}
+
+Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionLane& lane) {
   std::vector<TargetRow> rows;
   if (lane.api_port != 0) {
     TargetRow api;
@@ -138,21 +158,32 @@ std::vector<TargetRow> lane_targets(const Config& config, const SessionLane& lan
   }
   for (const ServiceConfig& service : config.services) {
     TargetRow row;
-    row.host = service.host.empty() ? "127.0.0.1" : service.host;
     row.service = service.name;
     row.flags = service.ignored       ? kTargetIgnored
                 : service.third_party ? kTargetThirdParty
                                       : kTargetInApplication;
-    for (const auto& [name, number] : service.ports) {
-      const auto found = lane.ports.find(name);
-      row.port = found == lane.ports.end() ? number : found->second;
-      // A third party by host name alone: the port of plain HTTP.
-      if (!service.host.empty() && number == 0) row.port = 80;
-      if (row.port != 0) rows.push_back(row);
+    // A third party that has a name is known by that: its addresses change.
+    std::vector<std::string> hosts{service.host};
+    if (!service.host.empty() && !service.third_party) {
+      hosts = addresses_of(service.host);
+      if (hosts.empty() && !service.ignored) {
+        return Error{"service '" + service.name + "': its host '" + service.host +
+                     "' has no address here; write the address, or enter the name in /etc/hosts"};
+      }
     }
-    if (service.ports.empty() && !service.host.empty()) {
-      row.port = 80;
-      rows.push_back(row);
+    for (const std::string& host : hosts) {
+      row.host = host;
+      for (const auto& [name, number] : service.ports) {
+        const auto found = lane.ports.find(name);
+        row.port = found == lane.ports.end() ? number : found->second;
+        // A third party by host name alone: the port of plain HTTP.
+        if (!service.host.empty() && row.port == 0) row.port = 80;
+        if (row.port != 0) rows.push_back(row);
+      }
+      if (service.ports.empty() && !service.host.empty()) {
+        row.port = 80;
+        rows.push_back(row);
+      }
     }
   }
   return rows;
@@ -216,9 +247,50 @@ std::vector<std::string> OwnedProcesses::end_leftovers() {
   return ended;
 }
 
+Result<void> make_private_folder(const std::string& path) {
+  const fs::path folder = fs::path(path).lexically_normal();
+  for (fs::path at; const fs::path& part : folder) {
+    at /= part;
+    if (part.empty() || mkdir(at.c_str(), 0700) == 0 || errno == EEXIST) continue;
+    if (std::error_code ignored; fs::is_directory(at, ignored)) continue;  // of a read-only system
+    return Error{"cannot make " + path + ": " + strerror(errno)};
+  }
+  if (chmod(folder.c_str(), 0700) != 0)
+    return Error{"cannot make " + path + " private: " + strerror(errno)};
+  return {};
+}
+
+void make_root_private(const std::string& root) {
+  constexpr const char* kOurs[] = {"agents",     "counterexamples", "coverage", "lint",
+                                   "logs",       "sessions",        "coverage.json",
+                                   "lint.json",  "report.json",     "ports.json",
+                                   "daemon.log", "daemon.lock",     "processes.json"};
+  const auto close_to_others = [](const fs::path& path) {
+    std::error_code failed;
+    const fs::file_status status = fs::symlink_status(path, failed);
+    if (failed || (!fs::is_directory(status) && !fs::is_regular_file(status))) return;
+    constexpr fs::perms kOthers = fs::perms::group_all | fs::perms::others_all;
+    if ((status.permissions() & kOthers) == fs::perms::none) return;
+    fs::permissions(path, kOthers, fs::perm_options::remove, failed);
+  };
+  if (fs::path(root).filename() == ".filibuster") close_to_others(root);
+  for (const char* name : kOurs) {
+    const fs::path path = fs::path(root) / name;
+    close_to_others(path);
+    std::error_code failed;
+    for (auto at = fs::recursive_directory_iterator(path, failed);
+         !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
+      close_to_others(at->path());
+    }
+  }
+}
+
 Result<void> write_file(const std::string& path, const std::string& text) {
   const std::string temporary = path + ".new";
-  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  // What another user put there, where the folder is not ours alone, is not written through.
+  constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  unlink(temporary.c_str());
+  const int fd = open(temporary.c_str(), kNew, 0600);
   bool good = fd >= 0;
   for (size_t done = 0; good && done < text.size();) {
     const ssize_t size = ::write(fd, text.data() + done, text.size() - done);
@@ -227,6 +299,7 @@ Result<void> write_file(const std::string& path, const std::string& text) {
     done += good ? static_cast<size_t>(size) : 0;
   }
   if (fd >= 0) good = close(fd) == 0 && good;
+  fail_point("written");
   if (!good || rename(temporary.c_str(), path.c_str()) != 0) {
     return Error{"cannot write " + path + ": " + strerror(errno)};
   }

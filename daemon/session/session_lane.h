@@ -59,7 +59,8 @@ Result<std::vector<std::string>> lane_command(const SessionLane& lane, const Com
 std::string lane_directory(const Config& config, const std::string& directory);
 
 // The addresses with a service name that the configuration knows, the daemon's own API included.
-std::vector<TargetRow> lane_targets(const Config& config, const SessionLane& lane);
+// Error: the host of a service is not known.
+Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionLane& lane);
 
 // Processes started by this daemon and not seen to end, by pid and start time, in
 // ROOT/processes.json: a later daemon ends exactly those if this one is killed.
@@ -86,6 +87,12 @@ class OwnedProcesses {
   size_t written_ = 0;  // bytes of the file; above a page: not known, or too long to write in place
 };
 
+// Makes a folder and those above it that are missing, each 0700; one that is there becomes so.
+Result<void> make_private_folder(const std::string& path);
+// What an earlier version, or a program that wrote into a folder of ours, left readable for others
+// under ROOT becomes 0600, and folders 0700. ROOT itself keeps what its user gave it, unless it is
+// the `.filibuster` that we made.
+void make_root_private(const std::string& root);
 // Writes a file in one step: a reader sees the old text or the new one. 0600.
 Result<void> write_file(const std::string& path, const std::string& text);
 Result<std::string> read_file(const std::string& path);

@@ -47,9 +47,26 @@ const UnstableKind* UnstableRpcs::find(const RpcRecord& rpc) const {
   return nullptr;
 }
 
+UnstableRpcs UnstableRpcs::lasting() const {
+  UnstableRpcs out;
+  for (const UnstableKind& kind : kinds_) {
+    if (!kind.sometimes) out.add(kind);
+  }
+  if (!out.kinds_.empty()) out.stable_ = stable_;
+  return out;
+}
+
+bool UnstableRpcs::concerns(const RpcRecord& rpc) const {
+  return std::any_of(kinds_.begin(), kinds_.end(), [&](UnstableKind kind) {
+    kind.stack = Hash128{};
+    return is_kind(kind, rpc);
+  });
+}
+
 bool UnstableRpcs::answer_varies(const RpcRecord& rpc) const {
-  return std::any_of(kinds_.begin(), kinds_.end(),
-                     [&](const UnstableKind& kind) { return kind.answer && is_kind(kind, rpc); });
+  return std::any_of(kinds_.begin(), kinds_.end(), [&](const UnstableKind& kind) {
+    return kind.answer && kind.failed == rpc.failed() && is_kind(kind, rpc);
+  });
 }
 
 std::string UnstableRpcs::to_json() const {
@@ -62,6 +79,7 @@ std::string UnstableRpcs::to_json() const {
                      {"stack", filibuster::to_hex(kind.stack)},
                      {"reason", kind.reason},
                      {"answer", kind.answer},
+                     {"failed", kind.failed},
                      {"sometimes", kind.sometimes}});
   }
   for (const auto& [index, kind] : by_index_) indexes[filibuster::to_hex(index)] = kind.reason;
@@ -83,6 +101,7 @@ Result<UnstableRpcs> UnstableRpcs::from_json(const std::string& text) {
       kind.path = row.at("path");
       kind.reason = row.at("reason");
       kind.answer = row.at("answer");
+      kind.failed = row.at("failed");
       kind.sometimes = row.at("sometimes");
       if (!from_hex(row.at("stack").get<std::string>(), &kind.stack))
         return Error{"the store's list of unstable RPCs is damaged"};

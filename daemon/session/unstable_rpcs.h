@@ -18,6 +18,7 @@ struct UnstableKind {
   Hash128 stack;        // zero: any
   std::string reason;   // "path segment 2 varies, and ..."
   bool answer = false;  // only its answer varies: it is faulted, its outcome is its status alone
+  bool failed = false;  // of such an answer: it is that of a failure; others are compared
   // It comes in some executions only: no place can be kept for it in the search.
   bool sometimes = false;
   bool operator==(const UnstableKind&) const = default;
@@ -35,6 +36,10 @@ class UnstableRpcs {
   const UnstableKind* find(const RpcRecord& rpc) const;
   bool answer_varies(const RpcRecord& rpc) const;
   bool empty() const { return kinds_.empty() && by_index_.empty(); }
+  // Without those that come in some executions only.
+  UnstableRpcs lasting() const;
+  // RPCs like this one, wherever they are called, are of a kind that is here.
+  bool concerns(const RpcRecord& rpc) const;
 
   // Kept with the session, so that a resumed one knows them.
   std::string to_json() const;

@@ -1,12 +1,16 @@
 #include "daemon/store/store.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <cstdlib>
 #include <unordered_map>
 
+#include "daemon/base/fail_point.h"
 #include "daemon/search/processor_time.h"
 
 namespace filibuster::search {
@@ -15,6 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxRows = 1 << 16;  // of abstract executions that wait for a commit
+constexpr std::string_view kInMemory = ":memory:";  // a name of SQLite: no file
 
 // One row per prepared statement.
 enum Sql : size_t {
@@ -261,6 +266,14 @@ SearchStore::~SearchStore() {
 Result<std::unique_ptr<SearchStore>> SearchStore::open(const std::string& path) {
   auto state = std::make_unique<State>();
   state->path = path;
+  // SQLite makes files that everybody may read, and gives its log the mode of the file.
+  if (path != kInMemory) {
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file >= 0) {
+      ::fchmod(file, 0600);
+      ::close(file);
+    }
+  }
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   if (const int code = sqlite3_open_v2(path.c_str(), &state->db, flags, nullptr);
       code != SQLITE_OK) {
@@ -291,6 +304,7 @@ Result<void> SearchStore::flush() {
   if (!s.open_transaction) return {};
   const State::Measured measured(&s);
   if (auto written = s.write_rows(); !written) return written;
+  fail_point("committing");
   if (auto committed = s.run(kCommit); !committed) return s.fail(committed.error());
   s.open_transaction = false;
   return {};
@@ -313,16 +327,24 @@ Result<void> SearchStore::commit_if_older(int milliseconds) {
 }
 
 Result<void> SearchStore::clear() {
+  if (auto done = forget_search(); !done) return done;
+  if (auto done = state_->execute("DELETE FROM outcome"); !done) return done;
+  return state_->load_outcomes();
+}
+
+Result<void> SearchStore::forget_search() {
   if (auto done = flush(); !done) return done;
   auto done = state_->execute(
-      "BEGIN IMMEDIATE; DELETE FROM outcome; DELETE FROM rpc; DELETE FROM fault_list;"
+      "BEGIN IMMEDIATE; DELETE FROM rpc; DELETE FROM fault_list;"
       "DELETE FROM abstract; DELETE FROM concrete; DELETE FROM result;"
       "DELETE FROM meta WHERE key IN ('duplicate', 'beyond_bound'); COMMIT");
   if (!done) {
     (void)state_->execute("ROLLBACK");
     return done;
   }
-  return state_->load_outcomes();
+  state_->duplicate = state_->beyond_bound = 0;
+  state_->counters_changed = false;
+  return {};
 }
 
 Result<std::optional<std::string>> SearchStore::meta(std::string_view key) {
@@ -506,13 +528,14 @@ Result<void> SearchStore::each_concrete(
                       });
 }
 
-Result<std::vector<std::pair<AbstractId, std::string>>> SearchStore::abandoned() {
+Result<std::vector<std::pair<AbstractId, std::string>>> SearchStore::reasons(AbstractState state) {
   if (auto written = state_->write_rows(); !written) return written.error();
   std::vector<std::pair<AbstractId, std::string>> rows;
-  auto read = state_->each(
-      "SELECT id, reason FROM abstract WHERE state = 3 ORDER BY id", [&](sqlite3_stmt* at) {
-        rows.emplace_back(static_cast<AbstractId>(sqlite3_column_int64(at, 0)), column_view(at, 1));
-      });
+  const std::string sql = "SELECT id, reason FROM abstract WHERE reason IS NOT NULL AND state = " +
+                          std::to_string(static_cast<int>(state)) + " ORDER BY id";
+  auto read = state_->each(sql.c_str(), [&](sqlite3_stmt* at) {
+    rows.emplace_back(static_cast<AbstractId>(sqlite3_column_int64(at, 0)), column_view(at, 1));
+  });
   if (!read) return read.error();
   return rows;
 }

@@ -62,6 +62,8 @@ class SearchStore {
   double seconds() const;
   // Forgets the search, its outcomes and its results (a restart from nothing); meta is kept.
   Result<void> clear();
+  // The same, but outcomes keep their ids: the search begins anew, and some of what it saw stands.
+  Result<void> forget_search();
 
   // --- for the session layer ---
   // Free texts by key ("session", "configuration", ...). "version" is the store's own.
@@ -95,8 +97,8 @@ class SearchStore {
   Result<void> each_abstract(const std::function<void(const AbstractRow&)>& row);
   Result<void> each_concrete(
       const std::function<void(AbstractId, bool predicted, std::string_view)>& row);
-  // Abandoned executions and why.
-  Result<std::vector<std::pair<AbstractId, std::string>>> abandoned();
+  // The executions in this state that were decided with a reason.
+  Result<std::vector<std::pair<AbstractId, std::string>>> reasons(AbstractState state);
 
  private:
   struct State;

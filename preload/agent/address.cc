@@ -38,6 +38,8 @@ bool is_loopback_or_wildcard(const uint8_t* v4) {
   return v4[0] == 127 || (v4[0] == 0 && v4[1] == 0 && v4[2] == 0 && v4[3] == 0);
 }
 
+constexpr uint8_t kLocalhost[4] = {127, 0, 0, 1};
+
 constexpr uint8_t kMappedPrefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 // The address in its shortest kind: an IPv4 one mapped into IPv6 is that IPv4 one.
@@ -96,18 +98,16 @@ Target128 canonical_address(const sockaddr* address, socklen_t size) {
   if (ip.valid) {
     target.port = ip.port;
     if (!ip.v6) {
-      if (is_loopback_or_wildcard(ip.bytes)) {
-        target.kind = TargetKind::kLoopback;
-      } else {
-        target.kind = TargetKind::kIpv4;
-        std::memcpy(target.address, ip.bytes, 4);
-      }
+      target.kind =
+          is_loopback_or_wildcard(ip.bytes) ? TargetKind::kLoopback : TargetKind::kIpv4;
+      std::memcpy(target.address, ip.bytes, 4);
       return target;
     }
     bool zeros = true;
     for (int i = 0; i < 15; ++i) zeros = zeros && ip.bytes[i] == 0;
     if (zeros && ip.bytes[15] <= 1) {
       target.kind = TargetKind::kLoopback;
+      if (ip.bytes[15] == 1) std::memcpy(target.address, kLocalhost, sizeof kLocalhost);
     } else {
       target.kind = TargetKind::kIpv6;
       std::memcpy(target.address, ip.bytes, 16);

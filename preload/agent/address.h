@@ -11,8 +11,9 @@
 
 namespace filibuster::preload {
 
-// Kind, port and address of a row of the name table, canonical: 127.0.0.0/8, ::1, their mapped
-// forms and the wildcard addresses are all kLoopback with the port only. kEmpty for other families.
+// Kind, port and address of a row of the name table, canonical: of 127.0.0.0/8 and its mapped forms
+// kLoopback with the address, of ::1 with 127.0.0.1, of the wildcard addresses with zeros. kEmpty for
+// other families.
 Target128 canonical_address(const sockaddr* address, socklen_t size);
 
 // Same machine address, port left out: what tells the tries of one connect apart. For loopback the

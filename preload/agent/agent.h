@@ -27,16 +27,24 @@ namespace filibuster::preload {
 
 // --- session ---------------------------------------------------------------------------------
 
-// Mapped at the first stream socket of the process (note_stream_socket), never unmapped.
-extern std::atomic<ControlPage*> g_control_page;
+// What says whether there is a session: the generation of the session that this process follows, else
+// that of the head of its control page. nullptr until the first stream socket of the process
+// (note_stream_socket); what it points to is never unmapped.
+extern std::atomic<const std::atomic<uint64_t>*> g_session;
 
 // To be called by the hooks of socket/accept/connect/listen: maps the control page the first time.
 void note_stream_socket();
 
+// Of the session that this process follows; of a process that follows none, a number that is no
+// session's. 0: there is no session.
+inline uint64_t session_generation() {
+  const std::atomic<uint64_t>* session = g_session.load(std::memory_order_relaxed);
+  return session == nullptr ? 0 : session->load(std::memory_order_relaxed);
+}
+
 // The fast path: false with one relaxed load where there is no session.
 inline bool session_present() {
-  ControlPage* page = g_control_page.load(std::memory_order_relaxed);
-  return page != nullptr && page->generation.load(std::memory_order_relaxed) != 0;
+  return session_generation() != 0;
 }
 
 // Registered with the session's daemon (registers now if need be: one bounded round trip, at most
@@ -113,6 +121,8 @@ void incoming_body_piece(Incoming* incoming, const char* data, size_t size);
 void incoming_body_unseen(Incoming* incoming);
 // The whole request body of an entry without header is known: finalises its index.
 void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t size);
+// The path of what it causes. nullptr: false.
+bool incoming_path(const Incoming* incoming, Hash128* path, uint32_t* execution);
 void incoming_end(Incoming* incoming, uint16_t status, uint8_t grpc_status = kNoGrpcStatus);
 
 // Event-loop detection, fed by the hooks: this thread waits on an epoll set / poll set that holds
@@ -123,12 +133,20 @@ bool thread_is_multiplexing();
 // --- outgoing RPCs ---------------------------------------------------------------------------
 
 struct RequestFields;  // preload/agent/fields.h
+// Where a request was made, and what caused it: as of the moment its head was written.
+struct RequestOrigin;
 
 // The name of this process in its calls.
 std::string_view own_service();
 // The name that an RPC's target has in its signature: by the table, else as the request says.
 std::string_view target_service(const TargetInfo& target, const RequestHead& head,
                                 std::string_view peer);
+
+// A connect, as connect_begin names it.
+struct ConnectName {
+  Hash128 key;         // call_place of the connect; zero: its cause is not known
+  uint64_t group = 0;  // of this process; 0: none
+};
 
 struct OutgoingInfo {
   const RequestHead* head;
@@ -139,7 +157,8 @@ struct OutgoingInfo {
   const RequestFields* fields = nullptr;  // of which nothing is masked: none
   std::string_view body_sample;  // first bytes of the body
   bool opens_connection;         // first request on this connection
-  Hash128 connect_key;           // from connect_begin; zero if unknown
+  ConnectName connect;           // from connect_begin, where it opens the connection
+  const RequestOrigin* origin = nullptr;  // of a request that was held; else it is made just now
 };
 
 struct OutgoingCall {
@@ -160,6 +179,11 @@ struct OutgoingCall {
   bool faulted = false;               // plan holds the fault to inject, the lease is fresh
   PlanEntry plan;                     // a copy; `blob` texts by plan_blob()
 };
+// For a request that is to be held until its body is there, by whatever thread or task that comes:
+// who makes it. nullptr in `origin`: its head says all that is to be known, or nobody asks. False:
+// no room to keep it, so it must not be held. (Of `info` what belongs to the head.)
+bool note_origin(const OutgoingInfo& info, const RequestOrigin** origin);
+void drop_origin(const RequestOrigin* origin);  // nullptr is allowed
 // Forms the index: finds the parent, captures the stack, counts, emits RpcIssued, consults the
 // plan. `call->active` false: pass through.
 void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call);
@@ -170,6 +194,8 @@ void outgoing_body_complete(OutgoingCall* call, Hash128 body);
 void outgoing_body_sample(const OutgoingCall& call, std::string_view sample, bool truncated);
 // Emits RpcFinished and closes the call.
 void outgoing_end(OutgoingCall* call, const RpcFinished& finished);
+// The fault of `call` is a refusal, injected as a reset: before report_fault.
+void outgoing_refused_as_reset(const OutgoingCall& call);
 // Emits FaultFired.
 void report_fault(const OutgoingCall& call, FaultHow how, std::string_view detail);
 // The rendered HTTP response of a kStatus entry, copied out of lane memory into `out`; its size.
@@ -178,7 +204,7 @@ size_t plan_blob(const PlanEntry& entry, bool head_request, char* out, size_t ca
 // --- connects --------------------------------------------------------------------------------
 
 struct ConnectDecision {
-  Hash128 key;          // names this connection under the current cause; zero: cause unknown
+  ConnectName name;
   bool refuse = false;  // redirect to the refusing port; RpcIssued, FaultFired and RpcFinished
                         // (kRpcRefusedAtConnect) have been emitted
   PlanEntry plan;
@@ -191,6 +217,15 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size);
 // itself only through the note "connect refused: <peer>".
 void connect_result(const ConnectDecision& decision, const sockaddr* address, socklen_t size,
                     int error);
+
+// Is the next RPC that the request with this path causes, at some place, to be refused at connect?
+// One relaxed load where no refusal is planned.
+bool refusal_follows(Hash128 parent_path, uint32_t execution, PlanEntry* entry);
+// Does this process use a connection to `service` again without looking whether it was ended?
+bool uses_ended_connections(std::string_view service);
+// It did, with an RPC that is not the one of the plan entry for which it was ended in `execution`.
+void report_ended_connection_used(const OutgoingCall& call, std::string_view service,
+                                  uint32_t plan_entry, uint32_t execution);
 
 // --- reports ---------------------------------------------------------------------------------
 

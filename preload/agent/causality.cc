@@ -92,6 +92,7 @@ bool IncomingTable::copy(uint32_t slot, uint32_t use, CauseOf* cause) const {
   cause->rpc = from.rpc;
   cause->execution = from.execution;
   cause->path = from.paths[from.path_version.load(std::memory_order_acquire) & 1];
+  cause->counted_path = from.paths[0];
   std::atomic_thread_fence(std::memory_order_acquire);
   return from.use.load(std::memory_order_relaxed) == use;
 }
@@ -105,13 +106,13 @@ bool IncomingTable::is_open(uint64_t rpc) const {
   return false;
 }
 
-bool IncomingTable::only_active(CauseOf* cause) const {
-  const uint64_t active = active_.load(std::memory_order_acquire);
-  if (active >> 32 != 1) return false;
-  const auto slot = static_cast<uint32_t>(active);
+bool IncomingTable::only_active(uint64_t activity, CauseOf* cause) const {
+  if (number_of(activity) != 1) return false;
+  const auto slot = static_cast<uint32_t>(activity);
   if (slot >= kSlots) return false;
+  // What is in the slot now may be another one, among others.
   return copy(slot, slots_[slot].use.load(std::memory_order_acquire), cause) &&
-         active_.load(std::memory_order_acquire) == active;
+         this->activity() == activity;
 }
 
 bool IncomingTable::of_thread(ThreadRequests* thread, CauseOf* cause) const {
@@ -175,14 +176,18 @@ CauseOf find_cause(const IncomingTable& table, const CauseQuery& query) {
     cause.cause = Cause::kEntry;
     return cause;
   }
-  // Only for call sites never seen with none or several open: a heartbeat is not caused by the
+  // Only for call sites not seen with none or several open: a heartbeat is not caused by the
   // request that happens to be there. What is seen is written down at every consultation.
-  const uint32_t active = table.active();
-  uint32_t seen = 0;
-  if (active == 0) seen = kSiteSeenWithNone;
-  if (active > 1) seen = kSiteSeenWithSeveral;
+  const uint64_t activity = table.activity();
+  const uint32_t active = IncomingTable::number_of(activity);
+  // Under a fault callers give up, and come again beside the request that they gave up: that is no
+  // property of the site.
+  const bool faults = query.lane->plan_count != 0;
+  Sighting seen{0, query.execution, faults};
+  if (active == 0) seen = {kSiteSeenWithNone, query.execution, faults && query.given_up};
+  if (active > 1) seen.flags = kSiteSeenWithSeveral;
   const uint32_t known = note_site(query.lane, fold_key(query.site), seen);
-  if (known == 0 && active == 1 && !query.requests_lost && table.only_active(&cause)) {
+  if (known == 0 && active == 1 && !query.requests_lost && table.only_active(activity, &cause)) {
     cause.cause = Cause::kOnlyActive;
     return cause;
   }

@@ -41,6 +41,7 @@ struct CauseOf {
   Cause cause = Cause::kNone;
   uint64_t rpc = 0;
   Hash128 path;
+  Hash128 counted_path;  // under which its calls are counted: the first one that `path` was
   uint32_t execution = 0;
 };
 
@@ -78,11 +79,12 @@ class IncomingTable {
   // Is the request of that id open? (Looks at every slot in use.)
   bool is_open(uint64_t rpc) const;
   // Number of active requests of this process.
-  uint32_t active() const {
-    return static_cast<uint32_t>(active_.load(std::memory_order_acquire) >> 32);
-  }
-  // The only active one, copied; false: none, several, or it ended meanwhile.
-  bool only_active(CauseOf* cause) const;
+  uint32_t active() const { return number_of(activity()); }
+  // The active requests at one moment, as a value that is another one when they are others.
+  uint64_t activity() const { return active_.load(std::memory_order_acquire); }
+  static uint32_t number_of(uint64_t activity) { return static_cast<uint32_t>(activity >> 32); }
+  // The only active one of that moment, copied; false: none, several, or it is not that any more.
+  bool only_active(uint64_t activity, CauseOf* cause) const;
   // The one that `thread` read, if it is the only one of it still open and proves something.
   bool of_thread(ThreadRequests* thread, CauseOf* cause) const;
 
@@ -110,6 +112,8 @@ struct CauseQuery {
   bool requests_lost = false;  // an incoming request is not in the table: 'only-active' is void
   LaneMemory* lane = nullptr;  // call sites
   Hash128 site;                // what issues the RPC: its stack and signature
+  uint32_t execution = 0;
+  bool given_up = false;  // an incoming request ended here without its answer: its work may go on
 };
 
 // The rules after 'the request carries our header', in their order: thread, (entry), only-active,

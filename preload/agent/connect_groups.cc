@@ -41,7 +41,7 @@ ConnectGroup* ConnectGroups::join(const ConnectTry& attempt) {
   return best;
 }
 
-ConnectGroup* ConnectGroups::add(const ConnectTry& attempt, Hash128 key) {
+ConnectGroup* ConnectGroups::add(const ConnectTry& attempt) {
   ConnectGroup* slot = &groups_[0];
   for (ConnectGroup& g : groups_) {
     if (g.used_at < slot->used_at) slot = &g;
@@ -55,28 +55,15 @@ ConnectGroup* ConnectGroups::add(const ConnectTry& attempt, Hash128 key) {
   slot->port = attempt.port;
   slot->tried[0] = attempt.address;
   slot->tries = 1;
-  slot->key = key;
+  slot->id = slot->used_at;
   return slot;
 }
 
-ConnectGroup* ConnectGroups::find(Hash128 key) {
-  // Keys are the same in every execution: the youngest is meant.
-  ConnectGroup* found = nullptr;
+ConnectGroup* ConnectGroups::find(uint64_t id) {
   for (ConnectGroup& g : groups_) {
-    if (g.used_at != 0 && g.key == key && (found == nullptr || g.used_at > found->used_at))
-      found = &g;
+    if (id != 0 && g.used_at != 0 && g.id == id) return &g;
   }
-  return key.is_zero() ? nullptr : found;
-}
-
-Hash128 connect_base(Hash128 parent_path, Hash128 target, Hash128 stack) {
-  static constexpr uint64_t kDomain = 0x636f6e6e656374;  // "connect": never an RPC's counter
-  return combine(combine(combine(parent_path, target), stack), kDomain);
-}
-
-Hash128 connect_key(Hash128 base, uint32_t count) {
-  const Hash128 key = combine(base, static_cast<uint64_t>(count));
-  return key.is_zero() ? Hash128{0, 1} : key;
+  return nullptr;
 }
 
 }  // namespace filibuster::preload

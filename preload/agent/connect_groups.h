@@ -40,7 +40,8 @@ struct ConnectGroup {
   bool refused_by_us = false;
   uint8_t tries = 0;
   Hash128 tried[kMaxTries];
-  Hash128 key;       // ConnectDecision::key
+  uint64_t id = 0;     // ConnectName::group
+  Hash128 place;       // ConnectName::key
   PlanEntry plan{};  // where refused_by_us
 };
 
@@ -63,9 +64,9 @@ class ConnectGroups {
   // The group that this try joins (the address is added to it), or nullptr: a new logical connect.
   ConnectGroup* join(const ConnectTry& attempt);
   // A new group with this try in it; the oldest is given up if there is no room.
-  ConnectGroup* add(const ConnectTry& attempt, Hash128 key);
-  // By ConnectDecision::key; nullptr: given up meanwhile.
-  ConnectGroup* find(Hash128 key);
+  ConnectGroup* add(const ConnectTry& attempt);
+  // By ConnectName::group; nullptr: given up meanwhile.
+  ConnectGroup* find(uint64_t id);
 
   void after_fork() { locked_.store(false, std::memory_order_relaxed); }
 
@@ -75,9 +76,5 @@ class ConnectGroups {
   uint64_t clock_ = 0;
   ConnectGroup groups_[kGroups];
 };
-
-// The key of a connect: the count-th under this cause to this target from this call site.
-Hash128 connect_base(Hash128 parent_path, Hash128 target, Hash128 stack);
-Hash128 connect_key(Hash128 base, uint32_t count);
 
 }  // namespace filibuster::preload

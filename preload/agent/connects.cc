@@ -54,12 +54,16 @@ void emit_refused(Attachment* a, uint32_t execution, const CauseOf& cause, const
 // Would the RPC of `entry` be the next of its signature under its parent? If not, this connection
 // belongs to another RPC than the planned one, and nothing is refused here; a fault of that RPC is
 // then injected when its request comes.
-bool is_next_of_its_kind(Attachment* a, uint32_t execution, const PlanEntry& entry) {
+bool is_next_of_its_kind(Attachment* a, uint32_t execution, const CauseOf& cause,
+                         const PlanEntry& entry) {
   const uint32_t parts = a->lane->index_parts;
   const uint64_t key =
-      execution_key(counter_key(entry.parent_path, entry.signature, parts), execution);
+      execution_key(counter_key(cause.counted_path, entry.signature, parts), execution);
   if ((parts & kIndexCount) != 0 && counted_so_far(a->lane, key) + 1 != entry.count) return false;
-  return count_invocation(a->lane, key) != 0;
+  if (count_invocation(a->lane, key) == 0) return false;
+  count_call(a, execution, entry.place, entry.service_place);
+  if (entry.reset_expected != 0) stop_counting(a, execution, entry);
+  return true;
 }
 
 bool is_refusal(int error) {
@@ -73,11 +77,21 @@ void connects_after_fork() {
   g_groups.after_fork();
 }
 
-void connect_carries_request(Hash128 key) {
-  if (key.is_zero()) return;
+void count_call(Attachment* a, uint32_t execution, Hash128 place, Hash128 service_place) {
+  count_invocation(a->lane, execution_key(place, execution));
+  if (service_place != place) count_invocation(a->lane, execution_key(service_place, execution));
+}
+
+void stop_counting(Attachment* a, uint32_t execution, const PlanEntry& entry) {
+  count_beyond(a->lane, execution_key(entry.place, execution));
+  count_beyond(a->lane, execution_key(entry.service_place, execution));
+}
+
+void connect_carries_request(uint64_t group) {
+  if (group == 0) return;
   ConnectGroups::Lock lock(&g_groups);
   if (!lock) return;
-  if (ConnectGroup* group = g_groups.find(key)) group->carried_request = true;
+  if (ConnectGroup* found = g_groups.find(group)) found->carried_request = true;
 }
 
 ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
@@ -106,7 +120,7 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
   attempt.address = address_identity(address, size);
   attempt.port = canonical.port;
 
-  Scratch scratch;
+  Scratch scratch(Scratch::Patience::kBounded);
   const CapturedStack stack =
       scratch ? stack_of(t_state.task.site, reinterpret_cast<char*>(scratch.data()),
                          Scratch::kSize / 2)
@@ -117,26 +131,36 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
   if (cause.cause != Cause::kEntry && cause.execution != execution) return decision;
   attempt.parent_path = cause.path;
 
+  PlanEntry second;
+  const bool again =
+      refuse_second_attempt(a, execution, cause.path, attempt.target, &second);
   {
     ConnectGroups::Lock lock(&g_groups);
+    if (again && !lock) {
+      decision.refuse = true;
+      decision.plan = second;
+    }
     if (!lock) return decision;
     if (const ConnectGroup* group = g_groups.join(attempt)) {
-      decision.key = group->key;
+      decision.name = {group->place, group->id};
       decision.refuse = group->refused_by_us;
       if (decision.refuse) decision.plan = group->plan;
       return decision;
     }
     const bool by_stack = (a->lane->index_parts & kIndexStack) != 0;
-    const Hash128 base =
-        connect_base(cause.path, attempt.target, by_stack ? stack.hash : Hash128{});
-    const uint32_t count = count_invocation(a->lane, execution_key(base, execution));
-    if (count == 0) return decision;
-    decision.key = connect_key(base, count);
-    ConnectGroup* group = g_groups.add(attempt, decision.key);
+    ConnectGroup* group = g_groups.add(attempt);
+    group->place = call_place(cause.path, attempt.target, by_stack ? stack.hash : Hash128{});
+    decision.name = {group->place, group->id};
+    if (again) {
+      group->refused_by_us = decision.refuse = true;
+      group->outcome = ConnectGroup::Outcome::kRefused;
+      group->plan = decision.plan = second;
+      return decision;
+    }
     PlanEntry entry;
-    if (a->lane->plan_count == 0 ||
-        find_planned_connect(a->lane, decision.key, &entry) != PlanLookup::kPlanned ||
-        !lease_fresh(a->lane, now_ns()) || !is_next_of_its_kind(a, execution, entry))
+    if (a->lane->connects_planned.load(std::memory_order_relaxed) == 0 ||
+        find_planned_connect(a->lane, group->place, execution, &entry) != PlanLookup::kPlanned ||
+        !lease_fresh(a->lane, now_ns()) || !is_next_of_its_kind(a, execution, cause, entry))
       return decision;
     group->refused_by_us = decision.refuse = true;
     group->outcome = ConnectGroup::Outcome::kRefused;
@@ -154,9 +178,9 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
 void connect_result(const ConnectDecision& decision, const sockaddr* address, socklen_t size,
                     int error) {
   if (decision.refuse) return;
-  if (!decision.key.is_zero()) {
+  if (decision.name.group != 0) {
     ConnectGroups::Lock lock(&g_groups);
-    ConnectGroup* group = lock ? g_groups.find(decision.key) : nullptr;
+    ConnectGroup* group = lock ? g_groups.find(decision.name.group) : nullptr;
     if (group != nullptr && is_refusal(error)) group->outcome = ConnectGroup::Outcome::kRefused;
     if (group != nullptr && error == 0) group->outcome = ConnectGroup::Outcome::kConnected;
   }

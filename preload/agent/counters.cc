@@ -1,10 +1,17 @@
 #include "preload/agent/counters.h"
 
+#include "preload/agent/bounded_wait.h"
+
 namespace filibuster::preload {
 namespace {
 
 // Bounds the time in a hook when a table is nearly full: 65536 slots at 90 % have runs far shorter.
 constexpr uint32_t kMaxProbes = 1024;
+// The daemon clears the table between executions, if at all: one that meets several belongs to none
+// that still matters.
+constexpr int kMaxClearings = 4;
+constexpr uint64_t kMostClearingNs = 100'000'000;  // it takes some ten microseconds
+constexpr uint64_t kBeyond = 1u << 24;  // more than any table counts
 
 // The slot of `key`, claimed if `claim`; nullptr: not there, or no room. `used` counts the claims.
 template <typename Slot, uint32_t kSlots>
@@ -27,6 +34,31 @@ Slot* find_slot(Slot (&slots)[kSlots], uint64_t key, bool claim,
   return nullptr;
 }
 
+// Returns the new count. 0: not there, and not to be claimed; or it is lost, which the lane is told.
+template <typename Change>
+uint32_t change_count(LaneMemory* lane, uint64_t key, bool claim, const Change& change) {
+  for (int turn = 0; turn < kMaxClearings; ++turn) {
+    uint64_t epoch = 0;
+    const auto cleared = [&] {
+      epoch = lane->counter_epoch.load(std::memory_order_acquire);
+      return epoch % 2 == 0;
+    };
+    if (!wait_until(cleared, kMostClearingNs)) break;
+    CounterSlot* slot = find_slot(lane->counters, key, claim, &lane->counters_used);
+    if (slot == nullptr && !claim) return 0;
+    if (slot == nullptr) break;
+    uint64_t count = slot->count.load(std::memory_order_acquire);
+    // Another epoch: the table was cleared since, and the slot may be another key's.
+    while (count >> 32 == epoch) {
+      const uint64_t next = change(count);
+      if (slot->count.compare_exchange_weak(count, next, std::memory_order_acq_rel))
+        return static_cast<uint32_t>(next);
+    }
+  }
+  lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
+  return 0;
+}
+
 }  // namespace
 
 uint64_t fold_key(Hash128 key) {
@@ -39,24 +71,36 @@ uint64_t execution_key(Hash128 counted, uint32_t execution) {
 }
 
 uint32_t count_invocation(LaneMemory* lane, uint64_t key) {
-  CounterSlot* slot = find_slot(lane->counters, key, true, &lane->counters_used);
-  if (slot == nullptr) {
-    lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
-    return 0;
-  }
-  return slot->count.fetch_add(1, std::memory_order_acq_rel) + 1;
+  return change_count(lane, key, true, [](uint64_t count) { return count + 1; });
+}
+
+void count_on(LaneMemory* lane, uint64_t key) {
+  change_count(lane, key, false, [](uint64_t count) { return count & ~kBeyond; });
+}
+
+void count_beyond(LaneMemory* lane, uint64_t key) {
+  change_count(lane, key, true, [](uint64_t count) { return count | kBeyond; });
 }
 
 uint32_t counted_so_far(const LaneMemory* lane, uint64_t key) {
   const CounterSlot* slot = find_slot(const_cast<LaneMemory*>(lane)->counters, key, false);
-  return slot != nullptr ? slot->count.load(std::memory_order_acquire) : 0;
+  return slot != nullptr ? static_cast<uint32_t>(slot->count.load(std::memory_order_acquire)) : 0;
 }
 
-uint32_t note_site(LaneMemory* lane, uint64_t key, uint32_t flags) {
+uint32_t note_site(LaneMemory* lane, uint64_t key, const Sighting& seen) {
+  constexpr uint32_t kFlags = kSiteSeenWithNone | kSiteSeenWithSeveral;
   SiteSlot* slot = find_slot(lane->sites, key, true);
-  if (slot == nullptr) return kSiteSeenWithNone | kSiteSeenWithSeveral;
-  if (flags == 0) return slot->flags.load(std::memory_order_acquire);
-  return slot->flags.fetch_or(flags, std::memory_order_acq_rel) | flags;
+  if (slot == nullptr) return kFlags;
+  const uint32_t now = seen.passing ? seen.flags : 0;
+  uint32_t lasting = slot->flags.load(std::memory_order_acquire);
+  if (seen.flags != now) lasting = slot->flags.fetch_or(seen.flags, std::memory_order_acq_rel);
+  uint32_t passing = slot->passing.load(std::memory_order_acquire);
+  const auto of_this_one = [&] { return passing >> 2 == seen.execution ? passing & kFlags : 0; };
+  while (now != 0 &&
+         !slot->passing.compare_exchange_weak(passing, seen.execution << 2 | of_this_one() | now,
+                                              std::memory_order_acq_rel)) {
+  }
+  return (lasting | of_this_one() | seen.flags) & (kFlags | kSiteUsesEndedConnections);
 }
 
 }  // namespace filibuster::preload

@@ -1,5 +1,5 @@
 // Tables in lane memory that all threads of all processes of a lane share: invocation counters, and
-// what a call site was ever seen doing. Open addressing with linear probing; a slot is claimed by
+// what a call site was seen doing. Open addressing with linear probing; a slot is claimed by
 // compare-and-swap and never given back while an execution runs. No globals: testable over plain
 // memory.
 #pragma once
@@ -22,11 +22,23 @@ uint64_t execution_key(Hash128 counted, uint32_t execution);
 // that the execution is reported as incomplete).
 uint32_t count_invocation(LaneMemory* lane, uint64_t key);
 
+// Counts so many that no number of a plan is met there any more.
+void count_beyond(LaneMemory* lane, uint64_t key);
+// As if that had not been.
+void count_on(LaneMemory* lane, uint64_t key);
+
 // What was counted so far, without counting.
 uint32_t counted_so_far(const LaneMemory* lane, uint64_t key);
 
-// Adds `flags` (SiteFlags) to what is known of a call site and returns all that is known of it. A
-// full table answers that everything was seen: then nothing is concluded from the site.
-uint32_t note_site(LaneMemory* lane, uint64_t key, uint32_t flags);
+// What a call site is seen doing (SiteFlags; 0: nothing of note). `passing`: a fault may have
+// brought it about, so that it says nothing of other executions.
+struct Sighting {
+  uint32_t flags = 0;
+  uint32_t execution = 0;
+  bool passing = false;
+};
+// Adds it to what is known of the call site, and returns all that is known of it in that execution.
+// A full table answers that everything was seen: then nothing is concluded from the site.
+uint32_t note_site(LaneMemory* lane, uint64_t key, const Sighting& seen);
 
 }  // namespace filibuster::preload

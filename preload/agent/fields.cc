@@ -109,7 +109,7 @@ void report(uint64_t rpc, uint64_t generation, uint32_t execution, const Request
   event.size = body.size;
   event.plain = body.plain;
   event.leaves = {body.leaves->bytes, body.leaves->size};
-  Scratch scratch;
+  Scratch scratch(Scratch::Patience::kBounded);
   const size_t size = scratch ? encode(event, scratch.data(), Scratch::kSize) : 0;
   if (size != 0) {
     write_event(a, EventType::kRpcFields, execution, now_ns(), scratch.data(), size);
@@ -133,7 +133,7 @@ RequestFields* begin_fields(std::string_view caller, std::string_view service,
   a = attach_executing(&execution, &now);
   if (a == nullptr) return nullptr;
 
-  Scratch scratch;
+  Scratch scratch(Scratch::Patience::kBounded);
   if (!scratch) {
     lost(a, "no buffer was left to read the fields of a request");
     return nullptr;

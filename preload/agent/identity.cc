@@ -29,6 +29,7 @@ void copy_text(char (&to)[kSize], const char* from) {
 void read_identity() {
   Identity id{};
   copy_text(id.daemon, std::getenv("FILIBUSTER_DAEMON"));
+  copy_text(id.application, std::getenv("FILIBUSTER_APPLICATION"));
   const long size = raw_syscall(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe",
                                 id.executable, sizeof id.executable - 1);
   id.executable[size > 0 ? size : 0] = '\0';

@@ -12,6 +12,7 @@ namespace filibuster::preload {
 
 constinit IncomingTable g_incoming;
 constinit std::atomic<uint32_t> g_incoming_lost_in{0};
+constinit std::atomic<bool> g_incoming_given_up{false};
 
 namespace {
 
@@ -142,6 +143,13 @@ Incoming* incoming_begin(const IncomingInfo& info) {
   return incoming;
 }
 
+bool incoming_path(const Incoming* incoming, Hash128* path, uint32_t* execution) {
+  if (incoming == nullptr) return false;
+  *path = incoming->paths[incoming->path_version.load(std::memory_order_acquire)];
+  *execution = incoming->execution;
+  return true;
+}
+
 bool incoming_needs_body(const Incoming* incoming) {
   return incoming != nullptr && incoming->entry && incoming->preliminary;
 }
@@ -182,6 +190,7 @@ void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t size) {
 
 void incoming_end(Incoming* incoming, uint16_t status, uint8_t grpc_status) {
   if (incoming == nullptr) return;
+  if (status == 0) g_incoming_given_up.store(true, std::memory_order_release);
   drop_pending_fields(incoming);
   Attachment* a = g_attachment.load(std::memory_order_acquire);
   // A forked child closes its copies of the connections; the request is its parent's to end.

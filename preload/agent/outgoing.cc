@@ -9,12 +9,36 @@
 #include "preload/agent/fields.h"
 #include "preload/agent/plan.h"
 #include "preload/agent/state.h"
+#include "preload/memory/pool.h"
 #include "preload/stack/stack.h"
 
 namespace filibuster::preload {
 namespace {
 
 enum class Carried : uint8_t { kNothing, kOurs, kSiteOnly, kDamaged };
+
+constexpr size_t kStackText = Scratch::kSize / 2;
+
+}  // namespace
+
+struct RequestOrigin {
+  uint32_t execution = 0;  // 0: none ran
+  uint32_t thread = 0;
+  CauseOf cause;
+  Carried carried = Carried::kNothing;
+  Hash128 http_signature;  // (m, f, a)
+  Hash128 stack;
+  size_t text_size = 0;
+  const char* text = nullptr;
+};
+
+namespace {
+
+struct KeptOrigin {
+  RequestOrigin origin;
+  char text[kStackText];
+};
+Pool<KeptOrigin, 4, 4096> g_origins;
 
 // Of this lane of this session, and of no execution to come.
 bool is_ours(const Attachment* a, uint32_t current, const RpcContext& context) {
@@ -27,7 +51,7 @@ CauseOf caused_by(const RpcContext& context, Cause how) {
   cause.cause = how;
   cause.rpc = context.rpc;
   cause.execution = context.execution;
-  cause.path = context.path;
+  cause.path = cause.counted_path = context.path;
   return cause;
 }
 
@@ -69,6 +93,8 @@ CauseOf cause_by_rules(Attachment* a, uint32_t execution, Hash128 site, ThreadRe
   query.requests_lost = g_incoming_lost_in.load(std::memory_order_acquire) == execution;
   query.lane = a->lane;
   query.site = site;
+  query.execution = execution;
+  query.given_up = g_incoming_given_up.load(std::memory_order_acquire);
   return find_cause(g_incoming, query);
 }
 
@@ -85,7 +111,8 @@ void consult_plan(Attachment* a, OutgoingCall* call) {
     case PlanLookup::kPlanned:
       break;
   }
-  // The plan belongs to the execution that runs now.
+  // The plan belongs to the execution that runs now: it is not for what is late, nor for what began
+  // in the one before.
   if (lane->execution.load(std::memory_order_acquire) != call->execution ||
       lane->state.load(std::memory_order_acquire) != static_cast<uint32_t>(LaneState::kExecuting))
     return;
@@ -105,9 +132,12 @@ void note_idle_site(Attachment* a, const RequestHead& head) {
   if (!scratch || g_incoming.active() != 0) return;
   CapturedStack stack{{}, "", 0, true};
   char* text = reinterpret_cast<char*>(scratch.data());
-  if (!site_stack(site, text, Scratch::kSize / 2, &stack))
-    stack = capture_stack(text, Scratch::kSize / 2);
-  if (!stack.hash.is_zero()) note_site(a->lane, fold_key(stack.hash), kSiteSeenWithNone);
+  if (!site_stack(site, text, kStackText, &stack)) stack = capture_stack(text, kStackText);
+  if (stack.hash.is_zero()) return;
+  const uint32_t last = a->lane->execution.load(std::memory_order_acquire);
+  const bool passing =
+      a->lane->plan_count != 0 && g_incoming_given_up.load(std::memory_order_acquire);
+  note_site(a->lane, fold_key(stack.hash), {kSiteSeenWithNone, last, passing});
 }
 
 // Between executions: it may arrive when the next one has begun, and is not of that one.
@@ -151,40 +181,109 @@ void lane_is_incomplete(Attachment* a) {
   a->lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
 }
 
+namespace {
+
+// Who makes this request now. `text` has room for kStackText bytes; nullptr: no stack is read.
+void find_origin(Attachment* a, uint32_t current, const OutgoingInfo& info, char* text,
+                 RequestOrigin* origin) {
+  const RequestHead& head = *info.head;
+  origin->execution = current;
+  origin->thread = thread_id();
+  uint64_t site = 0;
+  origin->carried = carried_cause(a, current, head.filibuster, &origin->cause, &site);
+  CapturedStack stack{{}, "", 0, true};
+  if (text != nullptr && !site_stack(site, text, kStackText, &stack))
+    stack = capture_stack(text, kStackText);
+  if (text == nullptr) {
+    // Without its stack this RPC has another index than in other executions.
+    report_note("too many threads were in the middle of a request: one has no call stack");
+    lane_is_incomplete(a);
+  }
+  if (stack.incomplete) report_note("a call stack could not be read whole");
+  origin->stack = stack.hash;
+  origin->text = stack.text;
+  origin->text_size = stack.text_size;
+  origin->http_signature =
+      info.fields != nullptr
+          ? masked_signature(*info.fields)
+          : http_signature_hash(target_service(info.target, head, info.peer), head.method,
+                                head.target);
+  // The site is the stack: a background caller may never use the same path twice.
+  const Hash128 call_site = stack.hash.is_zero() ? origin->http_signature : stack.hash;
+  if (origin->carried == Carried::kSiteOnly) {
+    // Made on another thread than this one, which proves nothing then.
+    ThreadRequests none{};
+    origin->cause = cause_by_rules(a, current, call_site, &none);
+  } else if (origin->carried != Carried::kOurs) {
+    origin->cause = cause_of_thread(a, current, call_site);
+  }
+}
+
+bool is_left_alone(const OutgoingInfo& info) {
+  return (info.target.flags & (kTargetNever | kTargetIgnored)) != 0;
+}
+
+}  // namespace
+
+bool note_origin(const OutgoingInfo& info, const RequestOrigin** origin) {
+  *origin = nullptr;
+  if (is_left_alone(info) || attach() == nullptr) return true;
+  // A runtime's helper has said both, the one in the field and the other under its number.
+  RuntimeField field;
+  if (decode_runtime_value(info.head->filibuster, &field) && field.cause_known && field.site != 0)
+    return true;
+  KeptOrigin* kept = g_origins.take();
+  if (kept == nullptr) return false;
+  kept->origin = {};
+  *origin = &kept->origin;
+  uint32_t current = 0;
+  uint64_t now = 0;
+  Attachment* a = attach_executing(&current, &now);
+  if (a != nullptr) find_origin(a, current, info, kept->text, &kept->origin);
+  return true;
+}
+
+void drop_origin(const RequestOrigin* origin) {
+  // The first member of what was taken.
+  if (origin != nullptr)
+    g_origins.give(reinterpret_cast<KeptOrigin*>(const_cast<RequestOrigin*>(origin)));
+}
+
 void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   // All else is set below, or read only behind one of these (the whole of it is half a kilobyte).
   call->active = call->insert_header = call->overwrite_header = call->faulted = false;
   call->flags = 0;
-  if ((info.target.flags & (kTargetNever | kTargetIgnored)) != 0) return;
+  if (is_left_alone(info)) return;
   uint32_t current = 0;
   uint64_t now = 0;
   Attachment* a = attach_executing(&current, &now);
-  if (a == nullptr) return mark_as_outside(info, call);
+  if (a == nullptr || (info.origin != nullptr && info.origin->execution == 0))
+    return mark_as_outside(info, call);
+  forget_last_reset();
   LaneMemory* lane = a->lane;
   const uint32_t parts = lane->index_parts;
   const RequestHead& head = *info.head;
 
-  CauseOf cause;
-  uint64_t site = 0;
-  const Carried carried = carried_cause(a, current, head.filibuster, &cause, &site);
-  Scratch scratch;
-  CapturedStack stack{{}, "", 0, true};
-  if (scratch) {
-    char* text = reinterpret_cast<char*>(scratch.data());
-    if (!site_stack(site, text, Scratch::kSize / 2, &stack))
-      stack = capture_stack(text, Scratch::kSize / 2);
+  Scratch scratch(Scratch::Patience::kBounded);
+  char* const text = reinterpret_cast<char*>(scratch.data());
+  RequestOrigin origin;
+  if (info.origin != nullptr) {
+    origin = *info.origin;
+  } else {
+    find_origin(a, current, info, text, &origin);
   }
-  if (stack.incomplete) report_note("a call stack could not be read whole");
+  const Carried carried = origin.carried;
+  const CauseOf& cause = origin.cause;
 
   RpcIssued event;
   event.service = target_service(info.target, head, info.peer);
   event.method = head.method;
   event.target = head.target;
   event.peer = info.peer;
-  event.stack = stack.hash;
-  event.stack_text = {stack.text, stack.text_size};
+  event.stack = origin.stack;
+  event.stack_text = {origin.text, origin.text_size};
   event.body = info.body_sample.substr(0, lane->payload_sample);
-  event.thread = thread_id();
+  event.thread = origin.thread;
   if (event.body.size() < info.body_sample.size() || head.body_size > event.body.size() ||
       head.target_truncated)
     event.flags |= kRpcPayloadTruncated;
@@ -193,29 +292,15 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   if (head.grpc) event.flags |= kRpcGrpc;
   if (info.opens_connection) {
     event.flags |= kRpcOpensConnection;
-    event.connect_key = info.connect_key;
-    connect_carries_request(info.connect_key);
+    event.connect_key = info.connect.key;
+    connect_carries_request(info.connect.group);
   }
-  if (info.fields != nullptr) {
-    call->http_signature = masked_signature(*info.fields);
-    call->query = masked_query(*info.fields);
-  } else {
-    call->http_signature = http_signature_hash(event.service, head.method, head.target);
-    call->query = hash_text(split_target(head.target).query);
-  }
-
-  // The site is the stack: a background caller may never use the same path twice.
-  const Hash128 call_site = stack.hash.is_zero() ? call->http_signature : stack.hash;
-  if (carried == Carried::kSiteOnly) {
-    // Made on another thread than this one, which proves nothing then.
-    ThreadRequests none{};
-    cause = cause_by_rules(a, current, call_site, &none);
-  } else if (carried != Carried::kOurs) {
-    cause = cause_of_thread(a, current, call_site);
-  }
+  call->http_signature = origin.http_signature;
+  call->query = info.fields != nullptr ? masked_query(*info.fields)
+                                       : hash_text(split_target(head.target).query);
   const bool has_parent = cause.cause != Cause::kNone && cause.cause != Cause::kEntry;
   // An RPC belongs to the execution of its cause.
-  call->execution = has_parent ? cause.execution : current;
+  call->execution = has_parent ? cause.execution : origin.execution;
   const bool late = call->execution != current;
   if (late) event.flags |= kRpcLate;
 
@@ -224,13 +309,19 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   event.parent_rpc = cause.rpc;
   event.parent_path = cause.path;
   const bool masked = info.fields != nullptr && stack_is_masked(*info.fields);
-  call->stack = masked ? Hash128{} : stack.hash;
+  call->stack = masked ? Hash128{} : origin.stack;
   event.signature = invocation_signature(call->http_signature, event.payload, call->stack, parts);
-  event.count = count_invocation(
-      lane, execution_key(counter_key(cause.path, event.signature, parts), call->execution));
+  const Hash128 counter = counter_key(cause.counted_path, event.signature, parts);
+  event.count = count_invocation(lane, execution_key(counter, call->execution));
   if (event.count == 0) {
     report_note("the table of invocation counters is full: requests passed unseen");
     return;
+  }
+  if (lane->connects_planned.load(std::memory_order_relaxed) != 0) {
+    const Hash128 service = hash_text(event.service);
+    const Hash128 from = (parts & kIndexStack) != 0 ? origin.stack : Hash128{};
+    count_call(a, call->execution, call_place(cause.path, service, from),
+               call_place(cause.path, service, Hash128{}));
   }
   event.index = extend_path(cause.path, event.signature, event.count, parts);
   event.rpc = a->next_rpc();
@@ -264,9 +355,10 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   encode_header_line(context, call->header_line);
 
   std::span<uint8_t> left;
-  if (scratch) left = {scratch.data() + stack.text_size, Scratch::kSize - stack.text_size};
+  const size_t used = info.origin != nullptr ? 0 : origin.text_size;
+  if (scratch) left = {scratch.data() + used, Scratch::kSize - used};
   emit_issued(a, call->execution, now, event, left);
-  if (!late) consult_plan(a, call);
+  consult_plan(a, call);
 }
 
 void outgoing_body_complete(OutgoingCall* call, Hash128 body) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/fault/fault.h"
+#include "preload/agent/counters.h"
 
 namespace filibuster::preload {
 namespace {
@@ -52,10 +53,31 @@ PlanLookup find_planned(const LaneMemory* lane, Hash128 index, PlanEntry* entry)
   return find_entry(lane, entry, [&](const PlanEntry& e) { return e.index == index; });
 }
 
-PlanLookup find_planned_connect(const LaneMemory* lane, Hash128 connect_key, PlanEntry* entry) {
+namespace {
+// A refusal at connect: as many were counted as stand before its RPC.
+bool is_next(const LaneMemory* lane, const PlanEntry& e, uint32_t execution) {
   constexpr auto kRefused = static_cast<uint8_t>(FaultKind::kRefused);
+  if (e.kind != kRefused || (e.number == 0 && e.service_number == 0)) return false;
+  const auto next_at = [&](Hash128 place) {
+    return counted_so_far(lane, execution_key(place, execution)) + 1;
+  };
+  return (e.number == 0 || next_at(e.place) == e.number) &&
+         (e.service_number == 0 || next_at(e.service_place) == e.service_number);
+}
+}  // namespace
+
+PlanLookup find_refusal_to_come(const LaneMemory* lane, Hash128 parent_path, uint32_t execution,
+                                PlanEntry* entry) {
   return find_entry(lane, entry, [&](const PlanEntry& e) {
-    return e.kind == kRefused && e.connect_key == connect_key;
+    // Without an order among the call sites another RPC may come first.
+    return e.parent_path == parent_path && e.service_number != 0 && is_next(lane, e, execution);
+  });
+}
+
+PlanLookup find_planned_connect(const LaneMemory* lane, Hash128 connect_key, uint32_t execution,
+                                PlanEntry* entry) {
+  return find_entry(lane, entry, [&](const PlanEntry& e) {
+    return e.connect_key == connect_key && is_next(lane, e, execution);
   });
 }
 
@@ -89,18 +111,25 @@ bool find_masks(const LaneMemory* lane, std::string_view caller, std::string_vie
 }
 
 bool find_target(const LaneMemory* lane, const Target128& wanted, Target128* row) {
+  // Without a row of its own, a loopback address is who listens at all of them; and who connects to
+  // a wildcard address meets who listens at 127.0.0.1.
+  constexpr uint8_t kAny[16] = {}, kLocalhost[16] = {127, 0, 0, 1};
+  const bool any = std::memcmp(wanted.address, kAny, sizeof kAny) == 0;
+  const uint8_t* instead =
+      wanted.kind != TargetKind::kLoopback ? wanted.address : any ? kLocalhost : kAny;
   bool found = false;
   const bool read = read_consistently(lane->target_version, [&] {
     found = false;
     uint32_t count = lane->target_count;
     if (count > kMaxTargets) count = kMaxTargets;
-    for (uint32_t i = 0; i < count && !found; ++i) {
+    for (uint32_t i = 0; i < count; ++i) {
       const Target128& t = lane->targets[i];
-      if (t.kind != wanted.kind || t.port != wanted.port ||
-          std::memcmp(t.address, wanted.address, sizeof t.address) != 0)
-        continue;
+      if (t.kind != wanted.kind || t.port != wanted.port) continue;
+      const bool same = std::memcmp(t.address, wanted.address, sizeof t.address) == 0;
+      if (!same && (found || std::memcmp(t.address, instead, sizeof t.address) != 0)) continue;
       *row = t;
       found = true;
+      if (same) break;
     }
   });
   if (!read || !found) return false;

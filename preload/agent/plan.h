@@ -18,8 +18,13 @@ enum class PlanLookup : uint8_t {
 
 // By the index of an RPC.
 PlanLookup find_planned(const LaneMemory* lane, Hash128 index, PlanEntry* entry);
-// By the connection it opens: kRefused entries only. `connect_key` is not zero.
-PlanLookup find_planned_connect(const LaneMemory* lane, Hash128 connect_key, PlanEntry* entry);
+// The refusal of the RPC that a connect at this place is for, by what was counted in `execution`.
+PlanLookup find_planned_connect(const LaneMemory* lane, Hash128 connect_key, uint32_t execution,
+                                PlanEntry* entry);
+
+// A refusal at connect whose turn has come at its place, of an RPC that this path causes.
+PlanLookup find_refusal_to_come(const LaneMemory* lane, Hash128 parent_path, uint32_t execution,
+                                PlanEntry* entry);
 
 // A fault fires only under a fresh lease: a daemon that died never leaves faults behind.
 bool lease_fresh(const LaneMemory* lane, uint64_t now_ns);

@@ -39,7 +39,11 @@ constexpr uint64_t kReuseNs = 10'000'000'000;
 Attachment g_attachments[kAttachments];  // under g_registering
 
 constinit std::atomic<bool> g_registering{false};
-constinit std::atomic<uint64_t> g_failed_generation{0};  // inert until it changes
+// The value of g_session with which no session could be joined: inert until it changes.
+constinit std::atomic<uint64_t> g_failed_generation{0};
+// Generation of the session that this process follows, or followed last. A forked child follows its
+// parent's.
+constinit std::atomic<uint64_t> g_followed{0};
 
 void nap(uint64_t ns) {
   const timespec time{0, static_cast<long>(ns)};
@@ -60,11 +64,11 @@ bool wait_for(int fd, short events, uint64_t deadline) {
   }
 }
 
-bool connect_daemon(int fd, const ControlPage* page, uint64_t deadline) {
+bool connect_daemon(int fd, const char* path, uint64_t deadline) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  static_assert(sizeof page->socket_path >= sizeof address.sun_path);
-  std::memcpy(address.sun_path, page->socket_path, sizeof address.sun_path - 1);
+  static_assert(sizeof(SessionSlot::socket_path) >= sizeof address.sun_path);
+  std::memcpy(address.sun_path, path, sizeof address.sun_path - 1);
   for (;;) {
     const long result = raw_syscall(SYS_connect, fd, &address, sizeof address);
     if (result == 0) return true;
@@ -96,16 +100,35 @@ uint64_t start_time() {
   return value;
 }
 
-void say_hello(Hello* hello) {
+// A socket of ours that is connected to the daemon there; -1: there is none.
+int reach(const char* path, uint64_t deadline) {
+  const long fd =
+      raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -1;
+  const int socket = adopt_descriptor(static_cast<int>(fd));
+  if (socket < 0) {
+    raw_syscall(SYS_close, fd);
+    return -1;
+  }
+  if (connect_daemon(socket, path, deadline)) return socket;
+  release_descriptor(socket);
+  return -1;
+}
+
+bool say_hello(int socket, uint32_t sessions) {
+  Hello hello;
+  hello.sessions = sessions;
   const Identity& id = identity();
-  hello->pid = static_cast<uint32_t>(raw_syscall(SYS_getpid));
-  hello->parent_pid = static_cast<uint32_t>(raw_syscall(SYS_getppid));
-  hello->lane = id.lane;
-  hello->start_time = start_time();
-  std::memcpy(hello->service, id.service, sizeof hello->service);
-  std::memcpy(hello->executable, id.executable, sizeof hello->executable);
-  const size_t size = describe_runtimes(hello->notes, sizeof hello->notes - 1);
-  hello->notes[size < sizeof hello->notes ? size : 0] = '\0';
+  hello.pid = static_cast<uint32_t>(raw_syscall(SYS_getpid));
+  hello.parent_pid = static_cast<uint32_t>(raw_syscall(SYS_getppid));
+  hello.lane = id.lane;
+  hello.start_time = start_time();
+  std::memcpy(hello.service, id.service, sizeof hello.service);
+  std::memcpy(hello.executable, id.executable, sizeof hello.executable);
+  const size_t size = describe_runtimes(hello.notes, sizeof hello.notes - 1);
+  hello.notes[size < sizeof hello.notes ? size : 0] = '\0';
+  return raw_syscall(SYS_sendto, socket, &hello, sizeof hello, MSG_NOSIGNAL, nullptr, 0) ==
+         static_cast<long>(sizeof hello);
 }
 
 // Receives the welcome; the descriptors that came with it (-1: none).
@@ -175,31 +198,26 @@ Attachment* take_slot(uint64_t now) {
   return out;
 }
 
-Attachment* exchange(const ControlPage* page, uint64_t generation) {
-  const uint64_t deadline = now_ns() + kDeadlineNs;
+// Where a session is to be joined.
+struct Choice {
+  const std::atomic<uint64_t>* session = nullptr;  // its own word of the page; nullptr: none
+  uint64_t generation = 0;
+  int socket = -1;  // connected to its daemon, and ours
+};
+
+// Registers over `choice.socket`, which it takes.
+Attachment* exchange(const Choice& choice, uint64_t deadline) {
   Attachment* a = take_slot(now_ns());
-  if (a == nullptr) return nullptr;
-  const long fd =
-      raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return nullptr;
-  const int socket = adopt_descriptor(static_cast<int>(fd));
-  if (socket < 0) {
-    raw_syscall(SYS_close, fd);
+  if (a == nullptr) {
+    release_descriptor(choice.socket);
     return nullptr;
   }
-
-  Hello hello;
   Welcome welcome;
   int descriptors[2] = {-1, -1};
-  bool done = false;
-  if (connect_daemon(socket, page, deadline)) {
-    say_hello(&hello);
-    done = raw_syscall(SYS_sendto, socket, &hello, sizeof hello, MSG_NOSIGNAL, nullptr, 0) ==
-               static_cast<long>(sizeof hello) &&
-           wait_for(socket, POLLIN, deadline) && receive_welcome(socket, &welcome, descriptors) &&
-           welcome.refused == 0 && welcome.major == kProtocolMajor &&
-           welcome.generation == generation && welcome.agent != 0;
-  }
+  bool done = say_hello(choice.socket, 1) && wait_for(choice.socket, POLLIN, deadline) &&
+              receive_welcome(choice.socket, &welcome, descriptors) && welcome.refused == 0 &&
+              welcome.major == kProtocolMajor && welcome.generation == choice.generation &&
+              welcome.agent != 0;
   if (done) {
     a->lane = map_memory<LaneMemory>(descriptors[0], kLaneMagic);
     a->ring = map_memory<RingMemory>(descriptors[1], kRingMagic);
@@ -210,23 +228,96 @@ Attachment* exchange(const ControlPage* page, uint64_t generation) {
     if (received >= 0) raw_syscall(SYS_close, received);
   }
   if (!done) {
-    release_descriptor(socket);
+    const GivenUp message;
+    raw_syscall(SYS_sendto, choice.socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT,
+                nullptr, 0);
+    release_descriptor(choice.socket);
     unmap(a);
     return nullptr;
   }
-  a->generation = generation;
+  a->generation = choice.generation;
   a->agent = welcome.agent;
-  a->socket.store(socket, std::memory_order_relaxed);
+  a->socket.store(choice.socket, std::memory_order_relaxed);
   a->last_rpc.store(0, std::memory_order_relaxed);
   return a;
 }
 
-Attachment* current(uint64_t generation) {
-  Attachment* a = g_attachment.load(std::memory_order_acquire);
-  return a != nullptr && a->generation == generation ? a : nullptr;
+// The session of the page that this process is to follow. Daemons that were killed are still on it:
+// nobody answers there.
+Choice choose(const ControlPage* page, uint64_t deadline) {
+  const std::atomic<uint64_t>* const followed = g_session.load(std::memory_order_acquire);
+  const uint64_t of_parent = g_followed.load(std::memory_order_acquire);
+  Choice found[ControlPage::kSlots];
+  uint32_t count = 0;
+  for (const SessionSlot& slot : page->slots) {
+    const uint64_t generation = slot.generation.load(std::memory_order_acquire);
+    if (generation == 0 || generation == kSessionEnded) continue;
+    const bool only = followed == &slot.generation && generation == of_parent;
+    if (only) {
+      for (; count > 0; --count) release_descriptor(found[count - 1].socket);
+    }
+    const int socket = reach(slot.socket_path, deadline);
+    if (socket >= 0) found[count++] = {&slot.generation, generation, socket};
+    if (only) break;
+  }
+  if (count == 1) return found[0];
+  for (uint32_t i = 0; i < count; ++i) {
+    say_hello(found[i].socket, count);
+    release_descriptor(found[i].socket);
+  }
+  return {};
 }
 
-Attachment* register_with(const ControlPage* page, uint64_t generation) {
+Attachment* current() {
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  return a != nullptr && a->generation == session_generation() ? a : nullptr;
+}
+
+// Where another daemon announces itself in another way: it names us.
+void say_hello_to_another_protocol(const ControlPage* page, uint64_t deadline) {
+  const int socket = reach(page->socket_path, deadline);
+  if (socket < 0) return;
+  say_hello(socket, 1);
+  release_descriptor(socket);
+}
+
+Attachment* join(const ControlPage* page) {
+  // A session that has ended leaves its followers to what the page says now.
+  const std::atomic<uint64_t>* session = g_session.load(std::memory_order_acquire);
+  uint64_t generation = session->load(std::memory_order_acquire);
+  if (session != &page->generation && generation != g_followed.load(std::memory_order_relaxed)) {
+    session = &page->generation;
+    g_session.store(session, std::memory_order_release);
+    generation = session->load(std::memory_order_acquire);
+  }
+  if (generation == 0 || g_failed_generation.load(std::memory_order_acquire) == generation)
+    return nullptr;
+  const uint64_t deadline = now_ns() + kDeadlineNs;
+  Attachment* a = nullptr;
+  if (page->magic == kControlMagic && page->major != kProtocolMajor) {
+    say_hello_to_another_protocol(page, deadline);
+  } else if (page->magic == kControlMagic) {
+    const Choice choice = choose(page, deadline);
+    if (choice.session != nullptr) a = exchange(choice, deadline);
+    if (a != nullptr) {
+      set_frame_rules(a->lane->frames);
+      Attachment* old = g_attachment.exchange(a, std::memory_order_acq_rel);
+      g_followed.store(choice.generation, std::memory_order_release);
+      g_session.store(choice.session, std::memory_order_release);
+      if (old != nullptr) {
+        old->retired_ns = now_ns();
+        const int socket = old->socket.exchange(-1);
+        if (socket >= 0) release_descriptor(socket);
+      }
+      return a;
+    }
+  }
+  if (session->load(std::memory_order_acquire) == generation)
+    g_failed_generation.store(generation, std::memory_order_release);
+  return nullptr;
+}
+
+Attachment* register_anew(uint64_t generation) {
   if (g_failed_generation.load(std::memory_order_acquire) == generation) return nullptr;
   // In a signal handler that came while this thread registers; in a vfork child.
   if (t_state.registering || !own_process()) return nullptr;
@@ -234,43 +325,32 @@ Attachment* register_with(const ControlPage* page, uint64_t generation) {
   if (g_registering.exchange(true, std::memory_order_acq_rel)) {
     // Another thread registers. Nothing may leave before the plan is here, so wait for it.
     wait_until([] { return !g_registering.load(std::memory_order_acquire); }, kDeadlineNs);
-    return current(generation);
+    return current();
   }
   t_state.registering = true;
-  bool fresh = false;
-  Attachment* a = current(generation);
-  if (a == nullptr && g_failed_generation.load(std::memory_order_acquire) != generation) {
-    a = page->magic == kControlMagic ? exchange(page, generation) : nullptr;
-    if (a != nullptr) {
-      set_frame_rules(a->lane->frames);
-      Attachment* old = g_attachment.exchange(a, std::memory_order_acq_rel);
-      if (old != nullptr) {
-        old->retired_ns = now_ns();
-        const int socket = old->socket.exchange(-1);
-        if (socket >= 0) release_descriptor(socket);
-      }
-      reset_reports();
-      report_listening_sockets(a);
-      fresh = true;
-    } else if (page->generation.load(std::memory_order_acquire) == generation) {
-      g_failed_generation.store(generation, std::memory_order_release);
-    }
+  Attachment* a = current();
+  const bool fresh = a == nullptr;
+  if (fresh) a = join(control_page());
+  if (fresh && a != nullptr) {
+    reset_reports();
+    report_listening_sockets(a);
   }
   t_state.registering = false;
   g_registering.store(false, std::memory_order_release);
-  if (fresh) install_runtimes();  // runs code of the host's runtime: no lock of ours is held
+  // Runs code of the host's runtime: no lock of ours is held.
+  if (fresh && a != nullptr) install_runtimes();
   return a;
 }
 
 }  // namespace
 
 Attachment* attach() {
-  const ControlPage* page = g_control_page.load(std::memory_order_acquire);
-  if (page == nullptr) return nullptr;
-  const uint64_t generation = page->generation.load(std::memory_order_acquire);
+  const std::atomic<uint64_t>* session = g_session.load(std::memory_order_acquire);
+  if (session == nullptr) return nullptr;
+  const uint64_t generation = session->load(std::memory_order_acquire);
   if (generation == 0) return nullptr;
-  Attachment* a = current(generation);
-  if (a == nullptr) return register_with(page, generation);
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || a->generation != generation) return register_anew(generation);
   if (g_runtimes_postponed.load(std::memory_order_relaxed) && !t_state.registering &&
       own_process() && g_runtimes_postponed.exchange(false, std::memory_order_relaxed)) {
     install_runtimes();

@@ -8,6 +8,7 @@
 
 #include "core/protocol/messages.h"
 #include "preload/agent/agent.h"
+#include "preload/agent/bounded_wait.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/agent/state.h"
 
@@ -23,6 +24,8 @@ constexpr size_t kNoteSize = 512;
 constexpr uint32_t kScratchCount = 64;
 static_assert(kScratchCount == 64, "one bit each");
 constinit std::atomic<uint64_t> g_scratch_used{0};
+// A buffer is held for microseconds, but by threads that may lose their processor meanwhile.
+constexpr uint64_t kMostWaitNs = 1'000'000'000;
 alignas(64) uint8_t g_scratch[kScratchCount][Scratch::kSize];
 
 bool first_time(std::string_view text) {
@@ -44,7 +47,12 @@ std::string_view cut(std::string_view text, size_t most) {
 
 }  // namespace
 
-Scratch::Scratch() : data_(nullptr) {
+Scratch::Scratch(Patience patience) : data_(nullptr) {
+  const auto taken = [this] { return take(); };
+  if (!take() && patience == Patience::kBounded) wait_until(taken, kMostWaitNs);
+}
+
+bool Scratch::take() {
   uint64_t used = g_scratch_used.load(std::memory_order_relaxed);
   while (~used != 0) {
     const auto slot = static_cast<uint32_t>(__builtin_ctzll(~used));
@@ -52,9 +60,10 @@ Scratch::Scratch() : data_(nullptr) {
                                              std::memory_order_acquire)) {
       slot_ = slot;
       data_ = g_scratch[slot];
-      return;
+      return true;
     }
   }
+  return false;
 }
 Scratch::~Scratch() {
   if (data_ != nullptr)

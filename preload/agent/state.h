@@ -54,6 +54,7 @@ struct Identity {
   char service[104];  // FILIBUSTER_SERVICE, else the base name of the executable
   char executable[256];
   char directory[1024];  // it was started in; empty: not known, or too long
+  char application[1024];  // FILIBUSTER_APPLICATION, empty if unset
   uint32_t lane;  // FILIBUSTER_LANE
   bool is_test;   // the service `test`
   std::string_view service_name() const { return service; }
@@ -73,9 +74,11 @@ uint32_t thread_id();
 
 uint64_t now_ns();  // CLOCK_MONOTONIC
 
-// Open incoming requests of this process, and the execution in which one did not fit in.
+// Open incoming requests of this process; the execution in which one did not fit in; whether one
+// ever ended without its answer.
 extern IncomingTable g_incoming;
 extern std::atomic<uint32_t> g_incoming_lost_in;
+extern std::atomic<bool> g_incoming_given_up;
 
 // --- events ----------------------------------------------------------------------------------
 
@@ -83,7 +86,11 @@ extern std::atomic<uint32_t> g_incoming_lost_in;
 class Scratch {
  public:
   static constexpr size_t kSize = 32 * 1024;
-  Scratch();
+  enum class Patience : uint8_t {
+    kNone,
+    kBounded,  // for what an index is made of: until another thread gives one back, 1 s at most
+  };
+  explicit Scratch(Patience patience = Patience::kNone);
   ~Scratch();
   Scratch(const Scratch&) = delete;
   uint8_t* data() const { return data_; }
@@ -91,6 +98,8 @@ class Scratch {
   static void after_fork_in_child();
 
  private:
+  bool take();
+
   uint8_t* data_;
   uint32_t slot_ = 0;
 };
@@ -123,6 +132,7 @@ void report_listening_sockets(Attachment* attachment);  // those open already
 void connects_after_fork();
 void registration_after_fork();
 void control_page_after_fork();
+const ControlPage* control_page();  // nullptr until note_stream_socket
 void forget_agent_socket(int from, int to);  // relocate_own_descriptor moved it
 
 }  // namespace filibuster::preload

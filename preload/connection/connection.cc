@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "preload/agent/fields.h"
 #include "preload/agent/raw_syscall.h"
 #include "preload/connection/http2/http2.h"
 #include "preload/connection/http2/retirement.h"
+#include "preload/connection/kept.h"
 #include "preload/connection/request_writer.h"
 #include "preload/connection/server_side.h"
 #include "preload/memory/pool.h"
@@ -75,7 +77,7 @@ Connection* make_connection() {
   if (memory == nullptr) return nullptr;
   Connection* c = new (memory) Connection();
   c->serial = g_serial.fetch_add(1, std::memory_order_relaxed) + 1;
-  c->generation = g_control_page.load(std::memory_order_relaxed)->generation.load();
+  c->generation = session_generation();
   c->fork_epoch = g_fork_epoch.load(std::memory_order_relaxed);
   c->pins.store(1, std::memory_order_release);
   return c;
@@ -124,7 +126,7 @@ void settle(Connection& c) {
   if (!c.given_up.load() && !c.closing.load()) return;
   if (c.settled.load(std::memory_order_relaxed)) return;
   // Whoever is inside comes here after it released its flow.
-  if (!c.request_flow.acquire()) return;
+  if (!enter_requests(c)) return;
   if (!c.response_flow.acquire()) {
     c.request_flow.release();
     if (!c.response_flow.acquire()) return;
@@ -232,7 +234,8 @@ void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t c
   Flow& flow = requests ? c.request_flow : c.response_flow;
   if (c.given_up.load(std::memory_order_relaxed)) return;
   if (!flow.acquire()) {
-    give_up(c, NotInterposedReason::kMidStream);
+    // What a fault answers is read before the thread that injects it is done: nothing is missed.
+    if (!c.faulting.load()) give_up(c, NotInterposedReason::kMidStream);
     return;
   }
   http1::MessageParser& parser = requests ? c.requests : c.responses;
@@ -271,8 +274,10 @@ void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t c
     }
     after_feed(c, fd, requests, state);
   }
+  const uint32_t answered_in = requests ? 0 : std::exchange(c.answered_in, 0);
   flow.release();
   settle(c);
+  if (answered_in != 0) end_kept_before_refusal(c.answered_path, answered_in);
 }
 
 void observe_unseen(Connection& c, bool requests, size_t size, uint32_t sequence) {
@@ -386,6 +391,10 @@ void ResponseEvents::on_complete(size_t end, Hash128 body, uint64_t size) {
   x->finished.status = status_;
   x->finished.body = x->fields != nullptr ? response_whole(x->fields, body, size) : body;
   x->finished.body_size = size;
+  if (connection_->role == Role::kClient && x->call.active) {
+    connection_->answered_path = x->call.parent_path;
+    connection_->answered_in = x->call.execution;
+  }
   finish_half(*connection_, x, kResponseHalf);
 }
 

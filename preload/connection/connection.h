@@ -103,6 +103,7 @@ struct RequestWriter {
   char sample[kBodySample];
   uint16_t sample_size = 0;
   RequestFields* fields = nullptr;  // of the message in progress: owned until it is decided
+  const RequestOrigin* origin = nullptr;  // of the same, if it is held: owned
   Exchange* current = nullptr;      // decided, its request not complete
   Exchange* fault = nullptr;     // complete or not; its fault is still to be injected
   Exchange* silenced = nullptr;  // its fault is a silence: open until the application gives up
@@ -116,6 +117,7 @@ struct RequestWriter {
   // The first bytes that were parsed ahead: the application must come back with the same.
   char ahead[16];
   uint8_t ahead_size = 0;
+  uint64_t stopped_at = 0;  // how far it might have gone when the socket took no more
 };
 
 enum class ConnectState : uint8_t { kNone, kPending, kDone };
@@ -132,10 +134,17 @@ struct alignas(64) Connection {
   std::atomic<bool> given_up{false};  // not followed any more; there may be a debt
   std::atomic<bool> closing{false};   // the last descriptor is gone
   std::atomic<bool> settled{false};   // open exchanges were ended
+  std::atomic<bool> faulting{false};  // it is about to become that: another thread may read the answer
   std::atomic<bool> replaced{false};  // its descriptor is an end of a pair (inject.h)
+  std::atomic<bool> elapsed{false};   // a wait on its silence was taken for over
   std::atomic<bool> debt{false};      // bytes are held, or an insertion is half on the wire
   std::atomic<int> deferred_error{
       0};  // a flush of ours took the socket's error: the next receive tells
+  // What is held (holds.h): how often, by which thread, still, and is it looked after?
+  std::atomic<uint32_t> holds{0};
+  std::atomic<uint32_t> holder{0};
+  std::atomic<bool> holding{false};
+  std::atomic<bool> watched{false};
   Role role = Role::kJoining;
   bool seen_from_start = false;
   // Of a connection that was seen from its start; others are joined as HTTP/1.
@@ -164,11 +173,20 @@ struct alignas(64) Connection {
   std::atomic<ConnectState> connect_state{ConnectState::kNone};
   int last_error = 0;  // of a receive or send: ECONNRESET, EPIPE, ...
   bool end_of_stream = false;
+  // kept.h: ended by us for the refusal of this entry of the plan (+ 1; 0: not) of an execution.
+  std::atomic<uint32_t> ended_for{0};
+  uint32_t ended_in = 0;
+  // An RPC of this path was answered just now, in this execution (0: none was).
+  Hash128 answered_path;
+  uint32_t answered_in = 0;
   size_t upgraded_at = 0;  // byte of the current feed of responses where HTTP/2 begins
 
   ExchangeQueue exchanges;
   Flow request_flow;
   Flow response_flow;
+  // The thread that waits in the kernel until the socket takes its bytes, and owns the request flow
+  // meanwhile; 0: none. (It may never come back: see enter_requests.)
+  std::atomic<uint32_t> sending{0};
   RequestEvents request_events{this};
   ResponseEvents response_events{this};
   http1::MessageParser requests{http1::Direction::kRequests, &request_events};

@@ -196,6 +196,7 @@ Pinned classify(int fd, Http2Client client) {
 // parent's; a server's requests go on (a child may answer them).
 void adopt_in_child(Connection& c) {
   c.fork_epoch = g_fork_epoch.load(std::memory_order_relaxed);
+  c.watched.store(false);
   const bool held = c.debt.load();
   if (held) {
     forget_holds(c);
@@ -225,11 +226,6 @@ void adopt_in_child(Connection& c) {
 }
 
 }  // namespace
-
-uint64_t session_generation() {
-  const ControlPage* page = g_control_page.load(std::memory_order_relaxed);
-  return page == nullptr ? 0 : page->generation.load(std::memory_order_relaxed);
-}
 
 Mark mark_of(int fd) {
   const Entry* entry = entry_of(fd, false);
@@ -355,6 +351,18 @@ Pinned connecting(int fd, const sockaddr* address, socklen_t size) {
   c->target = lookup_target(address, size);
   apply_target(*c);
   return enter(fd, c);
+}
+
+void each_connection(void (*visit)(int fd, Connection& connection, const void* context),
+                     const void* context) {
+  for (size_t page = 0; page < kPages; ++page) {
+    const Entry* entries = g_pages[page].load(std::memory_order_acquire);
+    for (size_t i = 0; entries != nullptr && i < kPageEntries; ++i) {
+      if (is_mark(entries[i].load(std::memory_order_relaxed))) continue;
+      Pinned c = pin_entry(entries[i]);
+      if (c) visit(static_cast<int>(page * kPageEntries + i), *c, context);
+    }
+  }
 }
 
 void report_datagram(const sockaddr* address, socklen_t size) {

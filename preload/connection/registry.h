@@ -47,11 +47,12 @@ void share(int fd, int copy);
 void accepted(int listener, int fd);
 Pinned connecting(int fd, const sockaddr* address, socklen_t size);
 
+// Every descriptor that names a connection, with the connection pinned.
+void each_connection(void (*visit)(int fd, Connection& connection, const void* context),
+                     const void* context);
+
 // Reports a datagram socket's peer once.
 void report_datagram(const sockaddr* address, socklen_t size);
-
-// Of the session that is present; 0: none.
-uint64_t session_generation();
 
 // Was anything ever entered? (closes need not look otherwise)
 extern std::atomic<bool> g_registry_used;

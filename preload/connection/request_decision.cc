@@ -4,6 +4,7 @@
 
 #include "preload/agent/fields.h"
 #include "preload/connection/http2/http2.h"
+#include "preload/connection/kept.h"
 #include "preload/connection/request_steps.h"
 #include "preload/connection/request_writer.h"
 
@@ -51,6 +52,30 @@ void find_target_of(Connection& c) {
 void drop_fields(Connection& c) {
   end_fields(c.writer.fields);
   c.writer.fields = nullptr;
+  drop_origin(c.writer.origin);
+  c.writer.origin = nullptr;
+}
+
+namespace {
+
+// `request` is its head, and outlives the result.
+OutgoingInfo what_its_head_says(Connection& c, const RequestHead& request) {
+  find_target_of(c);
+  OutgoingInfo info;
+  info.head = &request;
+  info.target = c.target;
+  info.peer = c.peer_name();
+  info.fields = c.writer.fields;
+  return info;
+}
+
+}  // namespace
+
+bool note_maker(Connection& c) {
+  RequestWriter& w = c.writer;
+  if (w.origin != nullptr) return true;
+  const RequestHead request = request_head(w.head);
+  return note_origin(what_its_head_says(c, request), &w.origin);
 }
 
 void decide(Connection& c, bool body_complete, Hash128 body) {
@@ -71,23 +96,22 @@ void decide(Connection& c, bool body_complete, Hash128 body) {
   std::memcpy(x->method, w.head.method.data(), x->method_size);
   x->head_request = w.head.method == "HEAD";
   x->request_start = w.message_start;
-  find_target_of(c);
   const RequestHead request = request_head(w.head);
-  OutgoingInfo info;
-  info.head = &request;
-  info.target = c.target;
-  info.peer = c.peer_name();
+  OutgoingInfo info = what_its_head_says(c, request);
   info.body_complete = body_complete;
   info.body = body;
-  info.fields = w.fields;
+  info.origin = w.origin;
   info.body_sample = {w.sample, w.sample_size};
   info.opens_connection = c.seen_from_start && w.requests == 0;
-  info.connect_key = info.opens_connection ? c.connect.key : Hash128{};
+  if (info.opens_connection) info.connect = c.connect.name;
   outgoing_begin(info, &x->call);
+  drop_origin(w.origin);
+  w.origin = nullptr;
   ++w.requests;
   w.current = x;
   c.exchanges.push(x);
   add_edits(c, x);
+  if (c.ended_for.load(std::memory_order_relaxed) != 0) note_request_on_ended(c, x->call);
   if (!x->call.active || !x->call.faulted) return;
   if (w.fault == nullptr) {
     w.fault = x;

@@ -1,6 +1,7 @@
 // Faults that fire when a request is sent (inject.h does the injection): when one can, and what a
 // connection is afterwards.
 #include "core/fault/fault.h"
+#include "preload/connection/kept.h"
 #include "preload/connection/request_steps.h"
 #include "preload/connection/request_writer.h"
 #include "preload/connection/transmit.h"
@@ -35,9 +36,11 @@ bool inject(Connection& c, int fd, bool after) {
     return false;
   }
   c.exchanges.pop();
+  c.faulting.store(true);
   const bool done = after ? inject_after_effect(fd, &x->call, x->head_request)
                           : inject_before_effect(fd, &x->call, x->head_request);
   if (!done) {
+    c.faulting.store(false);
     c.exchanges.push(x);
     c.response_flow.release();
     settle_fault(c, x);  // reported by the injection
@@ -45,6 +48,8 @@ bool inject(Connection& c, int fd, bool after) {
   }
   w.fault = nullptr;
   w.current = nullptr;
+  const Hash128 parent_path = x->call.parent_path;
+  const uint32_t execution = x->call.execution;
   // A silence leaves its call open until the application gives up (inject.h).
   const bool silent =
       x->call.active && static_cast<FaultKind>(x->call.plan.kind) == FaultKind::kTimeout;
@@ -62,6 +67,7 @@ bool inject(Connection& c, int fd, bool after) {
   w.wire.reset();
   release_hold(w);
   update_debt(c);
+  end_kept_before_refusal(parent_path, execution);
   return true;
 }
 
@@ -101,7 +107,7 @@ void end_silence(Connection& c) {
   if (Exchange* x = w.silenced) {
     w.silenced = nullptr;
     x->finished.outcome = RpcOutcome::kTimedOut;
-    x->finished.injected = 1;
+    x->finished.injected = c.elapsed.load(std::memory_order_relaxed) ? 2 : 1;
     x->sample_size = 0;
     finish_half(c, x, kResponseHalf);
   }

@@ -9,7 +9,9 @@ namespace filibuster::preload {
 // request_decision.cc: the request's head is complete. Forms the RPC (outgoing_begin), enters its
 // exchange, and plans the edits that mark it.
 void decide(Connection& connection, bool body_complete, Hash128 body);
-// The fields of a request that is not decided, and will not be.
+// It is to be held, undecided: who makes it is known now. False: no room, decide it.
+bool note_maker(Connection& connection);
+// What is kept of a request that is not decided, and will not be.
 void drop_fields(Connection& connection);
 
 // request_faults.cc. Before anything of the message is sent. True: fired; the application's bytes

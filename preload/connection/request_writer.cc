@@ -1,5 +1,6 @@
 #include "preload/connection/request_writer.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -8,8 +9,11 @@
 
 #include "preload/agent/fields.h"
 #include "preload/agent/raw_syscall.h"
+#include "preload/agent/state.h"
+#include "preload/connection/holds.h"
 #include "preload/connection/http2/http2.h"
 #include "preload/connection/http2/retirement.h"
+#include "preload/connection/registry.h"
 #include "preload/connection/request_steps.h"
 #include "preload/connection/server_side.h"
 #include "preload/connection/transmit.h"
@@ -17,10 +21,10 @@
 
 namespace filibuster::preload {
 
-constinit thread_local uint32_t t_holds __attribute__((tls_model("initial-exec"))) = 0;
-
 void update_debt(Connection& c) {
   const RequestWriter& w = c.writer;
+  if (c.holding.load(std::memory_order_relaxed) != (w.held_size != 0))
+    c.holding.store(w.held_size != 0);
   const bool owes = w.held_size != 0 || w.wire.has_edits() || must_be_rewritten(c) || owes_retirement(c);
   // Written by the owner of the request flow, or by the last one to close.
   if (c.debt.load(std::memory_order_relaxed) != owes && c.debt.exchange(owes) != owes) {
@@ -37,18 +41,6 @@ void update_debt(Connection& c) {
 
 namespace {
 
-constexpr uint64_t kPatienceNs = 20'000'000;
-constinit thread_local uint64_t t_patient_until __attribute__((tls_model("initial-exec"))) = 0;
-
-// What this thread holds. A thread that holds more than this flushes the oldest first.
-constexpr uint32_t kMaxHolds = 8;
-struct Hold {
-  Connection* connection;
-  uint64_t serial;
-  int fd;
-};
-thread_local Hold t_held[kMaxHolds] __attribute__((tls_model("initial-exec")));
-
 bool undecided(const Connection& c) {
   if (c.given_up.load(std::memory_order_relaxed)) return false;
   if (c.preface_kept != 0 && !c.is_recognized()) return true;
@@ -58,14 +50,6 @@ bool undecided(const Connection& c) {
 }
 
 }  // namespace
-
-void remember_hold(Connection& c, int fd) {
-  for (uint32_t i = 0; i < t_holds; ++i) {
-    if (t_held[i].connection == &c && t_held[i].serial == c.serial) return;
-  }
-  if (t_holds == kMaxHolds) flush_holds_of_thread();
-  t_held[t_holds++] = {&c, c.serial, fd};
-}
 
 // --- parsing -----------------------------------------------------------------------------------
 
@@ -141,7 +125,7 @@ void parse(Connection& c, const iovec* pieces, size_t count, size_t offered) {
 // HTTP/2 it is always ours: a program that writes frames writes them one after the other.)
 enum class Entry : uint8_t { kOwned, kOvertake, kBusy };
 Entry acquire_to_send(Connection& c) {
-  if (c.request_flow.acquire()) return Entry::kOwned;
+  if (enter_requests(c)) return Entry::kOwned;
   const uint64_t deadline = monotonic_ns() + kFlushWaitNs;
   for (;;) {
     const bool ours = c.debt.load() || c.http2.load(std::memory_order_acquire) != nullptr;
@@ -152,6 +136,10 @@ Entry acquire_to_send(Connection& c) {
   }
   give_up(c, NotInterposedReason::kMidStream);
   return Entry::kOvertake;
+}
+
+bool may_hold(Connection& c, int fd) {
+  return (c.requests.state() != http1::ParseState::kBody || note_maker(c)) && watch_hold(c, fd);
 }
 
 ssize_t send_owned(Connection& c, int fd, const iovec* pieces, size_t count, size_t offered,
@@ -176,9 +164,10 @@ ssize_t send_owned(Connection& c, int fd, const iovec* pieces, size_t count, siz
   int stopped = transmit(c, fd, pieces, count, base, limit, flags);
   if (stopped == 0 && w.wire.position() >= limit && limit < end) {
     const uint64_t from = std::max(limit, base);
-    if (hold(w, pieces, count, base, from, end)) {
+    if (may_hold(c, fd) && hold(w, pieces, count, base, from, end)) {
       w.accepted = end;
       remember_hold(c, fd);
+      hold_patiently();
       update_debt(c);
       return static_cast<ssize_t>(offered);
     }
@@ -228,21 +217,91 @@ ssize_t send_requests(Connection& c, int fd, const iovec* pieces, size_t count, 
   return result;
 }
 
+bool enter_requests(Connection& c) {
+  if (c.request_flow.acquire()) return true;
+  uint32_t thread = c.sending.load();
+  if (thread == 0) return false;
+  const bool gone = raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), thread, 0) == -ESRCH;
+  if ((!gone && thread != thread_id()) || !c.sending.compare_exchange_strong(thread, 0)) return false;
+  RequestWriter& w = c.writer;
+  release_hold(w);
+  w.wire.reset();
+  w.fed = w.accepted;
+  give_up(c, NotInterposedReason::kMidStream);
+  return true;
+}
+
+WaitingSend begin_waiting_send(Connection& c, const iovec* pieces, size_t count, OnTheWire* out) {
+  if (!enter_requests(c)) return WaitingSend::kBusy;
+  RequestWriter& w = c.writer;
+  lay_out(w, pieces, count, w.accepted, std::min(w.stopped_at, w.accepted + total(pieces, count)),
+          out);
+  if (out->bytes == 0 || c.replaced.load()) {
+    c.request_flow.release();
+    return WaitingSend::kNothing;
+  }
+  c.sending.store(thread_id());
+  return WaitingSend::kReady;
+}
+
+size_t end_waiting_send(Connection& c, int fd, const iovec* pieces, size_t count, ssize_t sent) {
+  uint32_t self = thread_id();
+  const size_t bytes = sent < 0 ? 0 : static_cast<size_t>(sent);
+  // A signal handler sent on this connection, too, and took the flow for abandoned.
+  if (!c.sending.compare_exchange_strong(self, 0)) return std::min(bytes, total(pieces, count));
+  RequestWriter& w = c.writer;
+  note_sent(w, bytes);
+  const uint64_t before = w.accepted;
+  w.accepted = std::max(before, w.wire.position());
+  const auto taken = static_cast<size_t>(w.accepted - before);
+  if (w.fed > w.accepted) {
+    w.ahead_size = static_cast<uint8_t>(std::min(total(pieces, count) - taken, sizeof w.ahead));
+    gather(pieces, count, taken, w.ahead, w.ahead_size);
+  }
+  if (c.http2.load(std::memory_order_acquire) == nullptr) try_fault_after(c, fd);
+  update_debt(c);
+  c.request_flow.release();
+  settle(c);
+  return taken;
+}
+
+namespace {
+
+// The request that is held is decided with what is known of it.
+void decide_held(Connection& c) {
+  if (c.http2.load(std::memory_order_acquire) == nullptr && undecided(c) &&
+      c.requests.state() == http1::ParseState::kBody)
+    decide(c, false, Hash128{});
+}
+
+// `stopped`: the errno that ended the connection, or 0.
+void after_flush(Connection& c, int stopped) {
+  RequestWriter& w = c.writer;
+  if (stopped != 0) {
+    c.deferred_error.store(stopped);
+    c.last_error = stopped;
+    release_hold(w);
+    w.wire.reset();
+    give_up_silently(c);
+  }
+  w.flushed_to = w.wire.position();
+}
+
+}  // namespace
+
 bool flush(Connection& c, int fd, bool closing) {
   RequestWriter& w = c.writer;
   if (!c.debt.load()) return true;
-  if (!c.request_flow.acquire()) return false;  // its owner sends it
+  if (!enter_requests(c)) return false;  // its owner sends it
   bool clean = true;
   if (w.held_size != 0) {
     const bool http2 = c.http2.load(std::memory_order_acquire) != nullptr;
-    if (!http2 && undecided(c) && c.requests.state() == http1::ParseState::kBody) {
-      decide(c, false, Hash128{});
-    }
+    decide_held(c);
     if (http2 || !try_fault_before(c, fd)) {
       const uint64_t deadline = monotonic_ns() + kFlushWaitNs;
       int stopped;
       for (;;) {
-        stopped = http2 ? flush_http2(c, fd, closing)
+        stopped = http2 ? flush_http2(c, fd, closing ? Http2Flush::kAll : Http2Flush::kWholeFrames)
                         : transmit(c, fd, nullptr, 0, w.accepted, w.accepted,
                                    MSG_DONTWAIT | MSG_NOSIGNAL);
         if (stopped == EINTR) continue;
@@ -251,14 +310,7 @@ bool flush(Connection& c, int fd, bool closing) {
         if (is_nonblocking(fd) && monotonic_ns() > deadline) break;
         wait_writable(fd, 100);
       }
-      if (stopped != 0 && stopped != EAGAIN) {
-        c.deferred_error.store(stopped);
-        c.last_error = stopped;
-        release_hold(w);
-        w.wire.reset();
-        give_up_silently(c);
-      }
-      w.flushed_to = w.wire.position();
+      after_flush(c, stopped == EAGAIN ? 0 : stopped);
       if (!http2) try_fault_after(c, fd);
       clean = w.held_size == 0;
     }
@@ -269,30 +321,48 @@ bool flush(Connection& c, int fd, bool closing) {
   return clean;
 }
 
-void hold_patiently() {
-  if (t_patient_until == 0) t_patient_until = monotonic_ns() + kPatienceNs;
-}
+namespace {
 
-int patience_ms() {
-  if (t_patient_until == 0) return 0;
-  const uint64_t now = monotonic_ns();
-  if (now >= t_patient_until) return 0;
-  return static_cast<int>((t_patient_until - now) / 1'000'000) + 1;
-}
-
-void flush_holds_of_thread(int but) {
-  const uint32_t count = t_holds;
-  t_holds = 0;
-  t_patient_until = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    const Hold h = t_held[i];
-    if (!pin(h.connection)) continue;
-    if (h.connection->serial == h.serial && !h.connection->closing.load() &&
-        (h.fd == but || !flush(*h.connection, h.fd))) {
-      remember_hold(*h.connection, h.fd);
-    }
-    unpin(h.connection);
+// By a copy of the descriptor: the application may close it meanwhile, and its number be given anew.
+bool send_held_by_copy(Connection& c, int fd) {
+  RequestWriter& w = c.writer;
+  const long made = raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+  const int copy = made < 0 ? -1 : adopt_descriptor(static_cast<int>(made));
+  if (copy < 0) {
+    if (made >= 0) raw_syscall(SYS_close, made);
+    return made == -EBADF;
   }
+  int stopped = 0;
+  bool done = true;
+  if (socket_cookie(copy) == c.cookie) {
+    const bool http2 = c.http2.load(std::memory_order_acquire) != nullptr;
+    stopped = http2 ? flush_http2(c, copy, Http2Flush::kUnfaulted)
+                    : transmit(c, copy, nullptr, 0, w.accepted, w.accepted,
+                               MSG_DONTWAIT | MSG_NOSIGNAL);
+    done = stopped != EAGAIN && stopped != EINTR;
+    after_flush(c, done ? stopped : 0);
+  }
+  release_descriptor(copy);
+  return done;
+}
+
+}  // namespace
+
+bool send_held(Connection& c, int fd) {
+  if (!enter_requests(c)) return false;
+  RequestWriter& w = c.writer;
+  bool done = true;
+  if (w.held_size != 0 && !c.replaced.load()) {
+    // Of a session that is over there is nothing to decide.
+    if (c.generation != session_generation()) give_up_silently(c);
+    decide_held(c);
+    const bool faulted = w.fault != nullptr && w.fault->call.plan.after_effect == 0;
+    if (!faulted) done = send_held_by_copy(c, fd);
+  }
+  update_debt(c);
+  c.request_flow.release();
+  settle(c);
+  return done;
 }
 
 void skip_request_body(Connection& c, uint64_t size) {

@@ -7,31 +7,40 @@
 #include <sys/uio.h>
 
 #include "preload/connection/connection.h"
+#include "preload/connection/transmit.h"
 
 namespace filibuster::preload {
 
 inline constexpr ssize_t kNotHandled = -2;
 
-// Sends for the application; returns what its call returns, with *error for -1. kNotHandled: the
-// caller sends by the original.
+// Sends for the application, as far as the socket takes it now; returns what a call that does not wait
+// returns, with *error for -1. kNotHandled: the caller sends by the original.
 ssize_t send_requests(Connection& connection, int fd, const iovec* pieces, size_t count, int flags,
                       int* error);
+
+// Where the application would wait: after the above said EAGAIN for the same `pieces`, gives what the
+// caller sends by one call that waits, with no scope and nothing of ours held but the request flow. kBusy:
+// another thread is inside. Then ended with what the call gave; returns how many of the application's bytes
+// that were.
+enum class WaitingSend : uint8_t { kReady, kBusy, kNothing };
+WaitingSend begin_waiting_send(Connection& connection, const iovec* pieces, size_t count, OnTheWire* out);
+size_t end_waiting_send(Connection& connection, int fd, const iovec* pieces, size_t count,
+                        ssize_t sent);
+
+// Owner of the request flow from now on, unless another thread is inside. One that waited in the kernel
+// and did not come back (a jump out of a signal handler, a cancelled thread) is not: what it was about to
+// send is unknown, and the connection given up.
+bool enter_requests(Connection& connection);
 
 // Sends what is held. Called before anything that may wait for the peer. True: nothing is owed.
 // `closing`: nothing comes after it. Otherwise a part of a frame of HTTP/2, of which the peer could
 // make nothing, stays.
 bool flush(Connection& connection, int fd, bool closing = false);
 
-// What this thread holds, before it waits. `but`: a descriptor that it waits for only to send more
-// on (CPython polls for POLLOUT before every send of a socket with a timeout).
-void flush_holds_of_thread(int but = -1);
-extern constinit thread_local uint32_t t_holds __attribute__((tls_model("initial-exec")));
-
-// What this thread holds waits for bytes that another thread will have it write, and stays while it
-// waits for that: for a moment (20 ms), unless it waits for one descriptor only.
-void hold_patiently();
-// What is left of that moment, in milliseconds.
-int patience_ms();
+// Sends what is held, by a thread that is not the application's: never waits, and takes no descriptor
+// away. A fault that keeps the request from its server waits for its own thread, which waits for a server
+// that has not seen it. True: there is no more to be done.
+bool send_held(Connection& connection, int fd);
 
 // `size` bytes of the request's body are about to go, or went, by another way (sendfile).
 void skip_request_body(Connection& connection, uint64_t size);

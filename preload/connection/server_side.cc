@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "preload/connection/http2/http2.h"
+#include "preload/connection/kept.h"
 #include "preload/connection/request_steps.h"
 
 namespace filibuster::preload {
@@ -46,6 +47,7 @@ void server_request_head(Connection& c, const http1::MessageHead& head) {
   std::memcpy(x->method, head.method.data(), x->method_size);
   const RequestHead request = request_head(head);
   x->incoming = incoming_begin({&request, read_by_event_loop(c)});
+  end_kept_before_refusal(x->incoming);
   c.writer.current = x;
   if (!c.exchanges.push(x)) {
     finish_half(c, x, kResponseHalf);

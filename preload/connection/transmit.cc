@@ -88,33 +88,41 @@ ssize_t send_pieces(int fd, iovec* pieces, size_t count, size_t bytes, int flags
 
 }  // namespace
 
+void lay_out(const RequestWriter& w, const iovec* pieces, size_t count, uint64_t base, uint64_t limit,
+             OnTheWire* out) {
+  uint64_t from = w.wire.position();
+  if (w.held != nullptr) {
+    const iovec held{w.held->bytes, w.held_size};
+    const uint64_t end = std::min(limit, w.held_base + w.held_size);
+    out->count =
+        w.wire.layout(w.held_base, &held, 1, from, end, out->vectors, kVectors, &out->bytes);
+    from = end;
+  }
+  if (from < limit && from >= base) {
+    size_t more = 0;
+    out->count += w.wire.layout(base, pieces, count, from, limit, out->vectors + out->count,
+                                kVectors - out->count, &more);
+    out->bytes += more;
+  }
+}
+
+void note_sent(RequestWriter& w, size_t bytes) {
+  w.wire.advance(bytes);
+  drop_sent_hold(w);
+}
+
 int transmit(Connection& c, int fd, const iovec* pieces, size_t count, uint64_t base,
              uint64_t limit, int flags) {
-  constexpr size_t kVectors = 64;
   RequestWriter& w = c.writer;
+  w.stopped_at = limit;
   while (w.wire.position() < limit) {
-    iovec out[kVectors];
-    size_t vectors = 0;
-    size_t bytes = 0;
-    uint64_t from = w.wire.position();
-    if (w.held != nullptr) {
-      const iovec held{w.held->bytes, w.held_size};
-      const uint64_t end = std::min(limit, w.held_base + w.held_size);
-      vectors = w.wire.layout(w.held_base, &held, 1, from, end, out, kVectors, &bytes);
-      from = end;
-    }
-    if (from < limit && from >= base) {
-      size_t more = 0;
-      vectors +=
-          w.wire.layout(base, pieces, count, from, limit, out + vectors, kVectors - vectors, &more);
-      bytes += more;
-    }
-    if (bytes == 0) return 0;
-    const ssize_t sent = send_pieces(fd, out, vectors, bytes, flags);
+    OnTheWire out;
+    lay_out(w, pieces, count, base, limit, &out);
+    if (out.bytes == 0) return 0;
+    const ssize_t sent = send_pieces(fd, out.vectors, out.count, out.bytes, flags | MSG_DONTWAIT);
     if (sent < 0) return errno;
-    w.wire.advance(static_cast<uint64_t>(sent));
-    drop_sent_hold(w);
-    if (static_cast<size_t>(sent) < bytes && w.wire.position() > base) return 0;
+    note_sent(w, static_cast<size_t>(sent));
+    if (static_cast<size_t>(sent) < out.bytes && w.wire.position() > base) return 0;
   }
   return 0;
 }

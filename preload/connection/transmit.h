@@ -23,9 +23,21 @@ size_t total(const iovec* pieces, size_t count);
 // Copies `size` bytes from byte `offset` of the pieces.
 void gather(const iovec* pieces, size_t count, size_t offset, char* out, size_t size);
 
-// Writes the held bytes and then `pieces` (from position `base`) up to application position
-// `limit`. Returns 0 or the errno that stopped it; a short write after bytes of `pieces` went out
-// stops with 0.
+// What goes out next, of the held bytes and then of `pieces` (from position `base`), up to application
+// position `limit`.
+inline constexpr size_t kVectors = 64;
+struct OnTheWire {
+  iovec vectors[kVectors];
+  size_t count = 0;
+  size_t bytes = 0;
+};
+void lay_out(const RequestWriter& w, const iovec* pieces, size_t count, uint64_t base, uint64_t limit,
+             OnTheWire* out);
+// That many bytes of it went out.
+void note_sent(RequestWriter& w, size_t bytes);
+
+// Sends that, without waiting. Returns 0 or the errno that stopped it; a short write after bytes of
+// `pieces` went out stops with 0.
 int transmit(Connection& c, int fd, const iovec* pieces, size_t count, uint64_t base,
              uint64_t limit, int flags);
 
@@ -34,8 +46,5 @@ int transmit(Connection& c, int fd, const iovec* pieces, size_t count, uint64_t 
 bool hold(RequestWriter& w, const iovec* pieces, size_t count, uint64_t base, uint64_t from,
           uint64_t end);
 void release_hold(RequestWriter& writer);
-
-// This thread has to flush `c` before it waits.
-void remember_hold(Connection& c, int fd);
 
 }  // namespace filibuster::preload

@@ -22,7 +22,7 @@ namespace {
 
 // Nothing of ours can be open, and nothing is entered, in a process that never had a stream socket.
 bool never_active() {
-  return g_control_page.load(std::memory_order_relaxed) == nullptr &&
+  return g_session.load(std::memory_order_relaxed) == nullptr &&
          !g_registry_used.load(std::memory_order_relaxed);
 }
 

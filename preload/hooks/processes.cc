@@ -11,7 +11,7 @@
 
 #include "preload/agent/agent.h"
 #include "preload/connection/connection.h"
-#include "preload/connection/request_writer.h"
+#include "preload/connection/holds.h"
 #include "preload/inject/registrations.h"
 #include "preload/interpose.h"
 #include "preload/stack/stack.h"
@@ -38,7 +38,7 @@ void in_child() {
   HookScope scope;
   resume_captures_after_fork(true);
   g_fork_epoch.fetch_add(1, std::memory_order_relaxed);
-  t_holds = 0;
+  forget_watches();
   forget_registration_changes();
   after_fork_in_child();
 }
@@ -53,6 +53,7 @@ __attribute__((constructor(101))) void start() {
 __attribute__((destructor)) void finish() {
   HookScope scope;
   flush_holds_of_thread();
+  if (own_process()) flush_all_holds();
 }
 
 // grpcio makes its channels before its first socket, and they last: its helper must be there first.

@@ -1,8 +1,10 @@
 #include "preload/hooks/transfer.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "preload/agent/raw_syscall.h"
+#include "preload/connection/holds.h"
 #include "preload/connection/http2/http2.h"
 #include "preload/connection/http2/retirement.h"
 #include "preload/connection/registry.h"
@@ -10,6 +12,8 @@
 #include "preload/connection/server_side.h"
 #include "preload/connection/transmit.h"
 #include "preload/inject/inject.h"
+
+FILIBUSTER_REAL(ssize_t, sendmsg, (int, const msghdr*, int))
 
 namespace filibuster::preload {
 
@@ -52,6 +56,24 @@ bool is_another(const Connection& c, int fd, const iovec* pieces, size_t count) 
       *static_cast<const char*>(pieces[0].iov_base) == '\0')
     return false;
   return socket_cookie(fd) != c.cookie;
+}
+
+// The application's call would wait now, where ours did not.
+bool would_wait(int fd, int flags, ssize_t sent, int error, size_t offered) {
+  const bool stopped = sent < 0 ? sent == -1 && error == EAGAIN : static_cast<size_t>(sent) < offered;
+  return stopped && (flags & MSG_DONTWAIT) == 0 && !is_nonblocking(fd);
+}
+
+// The pieces without their first `taken` bytes, as many as there is room for.
+size_t skip(const iovec* pieces, size_t count, size_t taken, iovec (&rest)[kVectors]) {
+  size_t used = 0;
+  for (size_t i = 0; i < count && used < kVectors; ++i) {
+    const size_t past = std::min(taken, pieces[i].iov_len);
+    taken -= past;
+    if (past == pieces[i].iov_len) continue;
+    rest[used++] = {static_cast<char*>(pieces[i].iov_base) + past, pieces[i].iov_len - past};
+  }
+  return used;
 }
 
 }  // namespace
@@ -107,11 +129,68 @@ Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool 
       int error = 0;
       t.result = send_requests(*c, fd, pieces, count, flags, &error);
       t.handled = t.result != kNotHandled;
+      if (would_wait(fd, flags, t.result, error, total(pieces, count))) {
+        t.waits = true;
+        t.result = std::max<ssize_t>(t.result, 0);
+      }
       if (t.handled && t.result < 0) scope.set_errno(error);
     }
   }
   t.connection.drop();
   return t;
+}
+
+ssize_t send_waiting(int fd, const iovec* pieces, size_t count, int flags, size_t taken) {
+  const size_t offered = total(pieces, count);
+  while (taken < offered) {
+    iovec rest[kVectors];
+    const size_t rest_count = skip(pieces, count, taken, rest);
+    Pinned connection;
+    OnTheWire out;
+    ssize_t sent = kNotHandled;
+    int error = 0;
+    {
+      HookScope scope;
+      connection = follow(fd);
+      if (connection && connection->role == Role::kClient)
+        sent = send_requests(*connection, fd, rest, rest_count, flags, &error);
+      if (sent == -1 && error == EAGAIN) {
+        switch (begin_waiting_send(*connection, rest, rest_count, &out)) {
+          case WaitingSend::kReady:
+            error = 0;
+            break;
+          case WaitingSend::kBusy:
+            wait_writable(fd, 10);
+            continue;
+          case WaitingSend::kNothing:
+            break;
+        }
+      }
+    }
+    if (sent > 0) {
+      taken += static_cast<size_t>(sent);
+      continue;
+    }
+    if (sent == -1 && error != 0) {
+      errno = error;
+      return taken != 0 ? static_cast<ssize_t>(taken) : -1;
+    }
+    msghdr message{};
+    message.msg_iov = sent == -1 ? out.vectors : rest;
+    message.msg_iovlen = sent == -1 ? out.count : rest_count;
+    const ssize_t waited = REAL(sendmsg)(fd, &message, flags);
+    if (sent == -1) {
+      HookScope scope;
+      taken += end_waiting_send(*connection, fd, rest, rest_count, waited);
+    } else if (waited > 0) {
+      taken += static_cast<size_t>(waited);
+    }
+    if (waited < 0) return taken != 0 ? static_cast<ssize_t>(taken) : -1;
+    // A signal or SO_SNDTIMEO ended the wait in the middle: so ends the application's call.
+    const bool cut_short = static_cast<size_t>(waited) < total(message.msg_iov, message.msg_iovlen);
+    if (cut_short && taken != 0) return static_cast<ssize_t>(taken);
+  }
+  return static_cast<ssize_t>(taken);
 }
 
 void after_send(const Transfer& t, int fd, const iovec* pieces, size_t count, size_t size) {
@@ -147,6 +226,7 @@ Transfer before_receive(int fd) {
   HookScope scope;
   if (scope.pass_through()) return t;
   t.connection = follow(fd);
+  flush_holds_before_read(fd);
   if (!t.connection) return t;
   Connection& c = *t.connection;
   if (c.role == Role::kClient) {
@@ -159,6 +239,7 @@ Transfer before_receive(int fd) {
       t.handled = true;
       t.result = -1;
     } else if (c.replaced.load() && elapse_receive(fd)) {
+      c.elapsed.store(true, std::memory_order_relaxed);
       scope.set_errno(EAGAIN);
       t.handled = true;
       t.result = -1;

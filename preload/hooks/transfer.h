@@ -31,6 +31,7 @@ struct Transfer {
   uint32_t response_sequence = 0;
   uint32_t replacements = 0;
   bool may_be_replaced = true;  // by a fault, while the original waits
+  bool waits = false;  // the original would wait for the socket to take more than `result` bytes
   Receiving receiving;
   bool handled = false;  // the original must not be called; `result` and errno are the call's
   ssize_t result = 0;
@@ -38,6 +39,8 @@ struct Transfer {
 
 // `plain`: neither an address nor control data goes with the bytes.
 Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool plain);
+// The same where the call waits, for all but the first `taken` bytes.
+ssize_t send_waiting(int fd, const iovec* pieces, size_t count, int flags, size_t taken);
 void after_send(const Transfer& transfer, int fd, const iovec* pieces, size_t count, size_t size);
 // Bytes that will go by unseen.
 Transfer before_unseen_send(int fd);
@@ -68,6 +71,8 @@ ssize_t send_through(int fd, const iovec* pieces, size_t count, int flags, bool 
     return size;
   }
   const Transfer transfer = before_send(fd, pieces, count, flags, plain);
+  if (transfer.waits)
+    return send_waiting(fd, pieces, count, flags, static_cast<size_t>(transfer.result));
   if (transfer.handled) return transfer.result;
   const ssize_t size = original();
   if (transfer.connection && size > 0) {

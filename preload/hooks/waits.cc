@@ -10,8 +10,8 @@
 #include <climits>
 #include <cstring>
 
+#include "preload/connection/holds.h"
 #include "preload/connection/registry.h"
-#include "preload/connection/request_writer.h"
 #include "preload/connection/server_side.h"
 #include "preload/inject/inject.h"
 #include "preload/inject/registrations.h"
@@ -39,6 +39,16 @@ int milliseconds(const timeval* t) {
   return static_cast<int>(std::min<int64_t>(ms, INT_MAX));
 }
 
+int64_t clock_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+timespec of_milliseconds(int ms) {
+  return {ms / 1000, ms % 1000 * 1'000'000};
+}
+
 // One descriptor of a set with several: an accepted connection makes this thread an event loop.
 void note_wait_with_others(int fd) {
   Pinned c = find(fd);
@@ -57,13 +67,17 @@ Wait before_poll(const pollfd* fds, nfds_t count, int timeout_ms) {
   HookScope scope;
   if (scope.pass_through() || !own_process()) return wait;
   const bool to_send_more = fds != nullptr && count == 1 && (fds[0].events & ~kWriting) == 0;
-  flush_holds_of_thread(to_send_more ? fds[0].fd : -1);
+  // One that does not wait is a loop on its way round, with more to write.
+  if (timeout_ms != 0) flush_holds_of_thread(to_send_more ? fds[0].fd : -1);
   wait.replacements = replacements();
   if (fds == nullptr) return wait;
   if (count > 1) {
     for (nfds_t i = 0; i < count; ++i) note_wait_with_others(fds[i].fd);
   }
   wait.elapsed = elapse_wait(fds, count, timeout_ms);
+  for (nfds_t i = 0; wait.elapsed && i < count; ++i) {
+    if (Pinned c = find(fds[i].fd)) c->elapsed.store(true, std::memory_order_relaxed);
+  }
   return wait;
 }
 
@@ -78,18 +92,23 @@ bool must_wait_again(Wait* wait, const pollfd* fds, nfds_t count) {
   return false;
 }
 
-template <typename Original>
-int poll_through(pollfd* fds, nfds_t count, int timeout_ms, const Original& original) {
+// `rest`: the same wait, with so many milliseconds left.
+template <typename Original, typename Rest>
+int poll_through(pollfd* fds, nfds_t count, int timeout_ms, const Original& original,
+                 const Rest& rest) {
   if (wait_is_plain()) return original();
   Wait wait = before_poll(fds, count, timeout_ms);
   if (wait.elapsed) {
     for (nfds_t i = 0; i < count; ++i) fds[i].revents = 0;
     return 0;
   }
-  int result;
-  do {
-    result = original();
-  } while (fds != nullptr && must_wait_again(&wait, fds, count));
+  const int64_t end = timeout_ms > 0 ? clock_ms() + timeout_ms : 0;
+  int result = original();
+  while (fds != nullptr && must_wait_again(&wait, fds, count)) {
+    // Until the same end, not for as long again.
+    result = timeout_ms > 0 ? rest(static_cast<int>(std::max<int64_t>(end - clock_ms(), 0)))
+                            : original();
+  }
   return result;
 }
 
@@ -149,7 +168,7 @@ int epoll_through(int set, int timeout_ms, const Original& original) {
     if (ready != 0 || first == timeout_ms) return ready;
     if (timeout_ms > 0) timeout_ms -= first;
   }
-  before_epoll_wait(set, true);
+  before_epoll_wait(set, timeout_ms != 0);
   return original(timeout_ms);
 }
 
@@ -157,29 +176,37 @@ int epoll_through(int set, int timeout_ms, const Original& original) {
 }  // namespace filibuster::preload
 
 FILIBUSTER_HOOK(int, poll, (pollfd * fds, nfds_t count, int timeout)) {
-  return filibuster::preload::poll_through(fds, count, timeout,
-                                           [&] { return REAL(poll)(fds, count, timeout); });
+  const auto wait = [&](int ms) { return REAL(poll)(fds, count, ms); };
+  return filibuster::preload::poll_through(fds, count, timeout, [&] { return wait(timeout); }, wait);
 }
 
 FILIBUSTER_HOOK(int, __poll_chk, (pollfd * fds, nfds_t count, int timeout, size_t room)) {
-  return filibuster::preload::poll_through(
-      fds, count, timeout, [&] { return REAL(__poll_chk)(fds, count, timeout, room); });
+  const auto wait = [&](int ms) { return REAL(__poll_chk)(fds, count, ms, room); };
+  return filibuster::preload::poll_through(fds, count, timeout, [&] { return wait(timeout); }, wait);
 }
 
 FILIBUSTER_HOOK(int, ppoll,
                 (pollfd * fds, nfds_t count, const timespec* timeout, const sigset_t* mask)) {
-  using filibuster::preload::milliseconds;
-  return filibuster::preload::poll_through(fds, count, milliseconds(timeout),
-                                           [&] { return REAL(ppoll)(fds, count, timeout, mask); });
+  using namespace filibuster::preload;
+  return poll_through(
+      fds, count, milliseconds(timeout), [&] { return REAL(ppoll)(fds, count, timeout, mask); },
+      [&](int ms) {
+        const timespec left = of_milliseconds(ms);
+        return REAL(ppoll)(fds, count, &left, mask);
+      });
 }
 
 FILIBUSTER_HOOK(int, __ppoll_chk,
                 (pollfd * fds, nfds_t count, const timespec* timeout, const sigset_t* mask,
                  size_t room)) {
-  using filibuster::preload::milliseconds;
-  return filibuster::preload::poll_through(fds, count, milliseconds(timeout), [&] {
-    return REAL(__ppoll_chk)(fds, count, timeout, mask, room);
-  });
+  using namespace filibuster::preload;
+  return poll_through(
+      fds, count, milliseconds(timeout),
+      [&] { return REAL(__ppoll_chk)(fds, count, timeout, mask, room); },
+      [&](int ms) {
+        const timespec left = of_milliseconds(ms);
+        return REAL(__ppoll_chk)(fds, count, &left, mask, room);
+      });
 }
 
 FILIBUSTER_HOOK(int, select,
@@ -235,6 +262,7 @@ FILIBUSTER_HOOK(int, epoll_pwait,
 FILIBUSTER_HOOK(int, epoll_pwait2,
                 (int set, epoll_event* events, int room, const timespec* timeout,
                  const sigset_t* mask)) {
-  if (!filibuster::preload::wait_is_plain()) filibuster::preload::before_epoll_wait(set, true);
+  if (!filibuster::preload::wait_is_plain())
+    filibuster::preload::before_epoll_wait(set, filibuster::preload::milliseconds(timeout) != 0);
   return REAL(epoll_pwait2)(set, events, room, timeout, mask);
 }

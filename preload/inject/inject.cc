@@ -226,6 +226,7 @@ bool reset_before(Replacement* plan, OutgoingCall* call) {
   replace(plan, 0, 0, 0);
   close_original(plan);
   const bool refused = static_cast<FaultKind>(call->plan.kind) == FaultKind::kRefused;
+  if (refused) outgoing_refused_as_reset(*call);
   finish_with_reset(
       call, refused ? FaultHow::kResetInsteadOfRefused : FaultHow::kInjected,
       refused ? "the connection was open: reset before it was sent" : "reset before it was sent");

@@ -225,6 +225,26 @@ bool called_by_program(int skip) {
   return false;
 }
 
+bool java_client_tries_again() {
+  constexpr std::string_view kReads = " sun.net.www.http.HttpClient.parseHTTP";  // ...Header, too
+  constexpr jint kNear = 48;  // from connect(2) to it: 15 frames in JDK 17
+  JNIEnv* env = jvm::of_thread();
+  jvmtiEnv* tools = jvm::tools();
+  jvmtiFrameInfo frames[kNear];
+  jint count = 0;
+  if (env == nullptr || tools == nullptr ||
+      tools->GetStackTrace(nullptr, 0, kNear, frames, &count) != JVMTI_ERROR_NONE) {
+    return false;
+  }
+  Frame room;
+  for (jint i = 0; i < count; ++i) {
+    const Frame* frame = find_frame(env, tools, frames[i], &room);
+    if (std::string_view(frame->text, frame->size).find(kReads) != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
 constinit const StackReader kJvmReader{prepare, read};
 
 }  // namespace filibuster::preload

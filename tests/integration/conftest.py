@@ -5,6 +5,7 @@ Every process is started by the test itself on free loopback ports and ended by 
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -78,6 +79,12 @@ class Run:
     @property
     def executed(self):
         return self.test["counts"]["executed"]
+
+    @property
+    def repeated(self):
+        """Numbers of the executions that allowed no conclusion and were run again."""
+        return {int(number) for note in self.test["notes"]
+                for number in re.findall(r"^execution (\d+) was inconclusive and was run again", note)}
 
     @property
     def counterexamples(self):

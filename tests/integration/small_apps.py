@@ -1,6 +1,8 @@
 """Applications of small Python services (apps/relay.py), as configurations: services start in a tenth
 of a second, so that a test can afford to explore one."""
+import json
 import pathlib
+import re
 
 from conftest import PYTHON
 
@@ -30,6 +32,23 @@ def held(test, execution):
     is not too late."""
     wait = f"[ $FILIBUSTER_EXECUTION -lt {execution} ] || while [ -e hold ]; do sleep 0.01; done; "
     return {**test, "command": wait + test["command"]}
+
+
+def printing(command, end="exit 0"):
+    """`command`, which succeeds if `end` says so, and of which `printed` tells what it prints in each execution."""
+    return f"echo ======== $FILIBUSTER_EXECUTION >> seen; {{ {command}\n}} >> seen 2>&1; {end}"
+
+
+def printed(run):
+    """What the test's command printed in each execution that allowed a conclusion, in their order."""
+    _, *parts = re.split(r"^======== (\d+)\n", (run.root.parent / "seen").read_text(), flags=re.M)
+    return [text for number, text in zip(parts[::2], parts[1::2], strict=True) if int(number) not in run.repeated]
+
+
+def rows_of(run):
+    """What apps/record.py or apps/compare.py wrote to `seen` in each of the same executions."""
+    rows = [json.loads(line) for line in (run.root.parent / "seen").read_text().splitlines()]
+    return [row for row in rows if int(row["execution"]) not in run.repeated]
 
 
 def pair(options="", expected="200,503", **members):

@@ -30,7 +30,7 @@ def holds(port):
 
 
 def test_an_interrupted_exploration_comes_to_the_same_count(project):
-    project.write("filibuster.json", in_place(CORPUS / "audible" / "filibuster.json"))
+    project.write("filibuster.json", in_place(CORPUS / "audible" / "filibuster.json") | {"reduce": "published"})
     process = project.start("run", "--json")
     for event in events(process):
         if event["type"] == "execution" and event["executed"] >= 9 and process.poll() is None:

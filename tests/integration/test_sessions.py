@@ -11,6 +11,7 @@ import urllib.request
 import pytest
 
 from conftest import CORPUS, FILIBUSTER, PRELOAD, PYTHON, Project, REPOSITORY, accepts, free_port, wait_until
+from by_hand import ByHand
 from small_apps import APPS, config, pair, probe, relay, url
 
 
@@ -75,44 +76,11 @@ def test_a_second_run_of_the_same_root_is_refused_and_the_first_goes_on(project)
 
 # --- by hand ------------------------------------------------------------------------------------
 
-class ByHand:
-    """front -> back, started by the test itself under the preload."""
-
-    def __init__(self, directory):
-        self.ports = {"back": free_port(), "front": free_port()}
-        self.processes = [self.start(directory, "back"),
-                          self.start(directory, "front", f"http://127.0.0.1:{self.ports['back']}/")]
-        for port in self.ports.values():
-            wait_until(lambda: accepts(port), "the service accepts")
-
-    def start(self, directory, name, *calls):
-        arguments = [argument for call in calls for argument in ("--call", call)]
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("FILIBUSTER_")}
-        return subprocess.Popen(
-            [PYTHON, APPS / "relay.py", str(self.ports[name]), *arguments], cwd=directory,
-            env={**environment, "LD_PRELOAD": str(PRELOAD), "FILIBUSTER_SERVICE": name})
-
-    def get(self):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.ports['front']}/", timeout=30) as response:
-            return json.load(response)
-
-    def end(self):
-        for process in self.processes:
-            process.kill()
-            process.wait()
-
-
 @pytest.fixture
 def by_hand(tmp_path):
     made = ByHand(tmp_path)
     yield made
     made.end()
-
-
-def of_services_by_hand(by_hand, before=""):
-    test = probe(url("front"), expected="200,503")
-    test["command"] = before + test["command"]
-    return config([{"name": name, "ports": {name: port}} for name, port in by_hand.ports.items()], [test])
 
 
 @pytest.mark.alone
@@ -122,7 +90,7 @@ def test_services_started_by_hand_join_a_daemon_and_are_plain_programs_without_o
     project.start("daemon")
     wait_until(lambda: (project.root / "daemon.json").exists(), "the daemon serves")
     address = (project.root / "daemon.json").read_text()
-    project.write("filibuster.json", of_services_by_hand(by_hand))
+    project.write("filibuster.json", by_hand.configuration())
     run = project.filibuster("run")
     assert run.exit_code == 0 and run.executed == 6, run
     assert {rpc["received_by"] for rpc in run.test["reference"]} == {"front", "back"}, run.test["reference"]
@@ -138,28 +106,8 @@ def test_services_started_by_hand_join_a_daemon_and_are_plain_programs_without_o
 
 
 @pytest.mark.alone
-def test_a_session_that_loses_services_by_hand_to_another_ends_and_the_same_command_goes_on(project, by_hand, tmp_path):
-    wait = "if [ $FILIBUSTER_EXECUTION -ge 4 ]; then touch started; until [ -e go ]; do sleep 0.01; done; fi; "
-    project.write("filibuster.json", of_services_by_hand(by_hand, wait))
-    first = project.start("run")
-    wait_until(lambda: (project.directory / "started").exists(), "an execution waits")
-    other = Project(tmp_path / "other")
-    try:
-        other.write("filibuster.json", of_services_by_hand(by_hand))
-        taken = other.filibuster("trace")
-        assert taken.exit_code == 0 and "front -> back" in taken.output, taken
-        project.write("go", "")
-        errors = first.communicate(timeout=60)[1]
-        assert first.returncode == 3 and "left this session and goes on" in errors, errors
-        on = project.filibuster("run")
-        assert on.exit_code == 0 and on.executed == 6 and on.test["findings"] == [], on
-    finally:
-        other.end()
-
-
-@pytest.mark.alone
 def test_services_by_hand_follow_sessions_that_come_in_quick_succession(project, by_hand):
-    project.write("filibuster.json", of_services_by_hand(by_hand))
+    project.write("filibuster.json", by_hand.configuration())
     for number in range(12):
         trace = project.filibuster("trace")
         assert trace.exit_code == 0 and "front -> back" in trace.output, (number, trace)
@@ -220,7 +168,7 @@ def test_a_replay_whose_rpc_no_longer_exists_draws_no_conclusion(project):
     changed = json.loads(counterexample.read_text())
     changed["config_text"] = json.dumps(config([relay("back"), relay("front", url("back", "/moved"))],
                                                [probe(url("front"))], faults=[{"inject": "503"}]))
-    replay = project.filibuster("replay", project.write("moved.json", changed))
+    replay = project.filibuster("replay", "--trust", project.write("moved.json", changed))
     assert replay.exit_code == 3, replay
     assert "no conclusion" in replay.output and "plan not met" in replay.output, replay
 

@@ -35,11 +35,12 @@ def test_state_that_outlives_an_execution_is_no_pass_and_a_fresh_start_helps(pro
     assert run.test["counts"]["executed"] == 2 and run.test["counts"]["abandoned"] == 1, run
     (skipped,) = run.test["skipped"]
     assert "its RPC was not issued" in skipped["reason"], run
-    assert any("keep state between executions" in note and '"restart": "each"' in note for note in run.test["notes"]), run
+    (group,) = run.test["unexplained"]
+    assert group["cause"] == "state in a service" and '"restart": "each"' in group["advice"], run
 
     run = explore(project, [relay("back"), unruly("front", "breaker", url("back"), restart="each")], test)
     assert run.exit_code == 0 and run.test["finished"] and run.executed == 1 + 2, run
-    assert not any("keep state" in note for note in run.test["notes"]), run
+    assert run.test["unexplained"] == [], run
 
 
 def test_what_is_answered_after_the_test_ended_belongs_to_its_execution(project):
@@ -63,7 +64,7 @@ def test_a_call_after_the_answer_is_named_and_its_cause_not_guessed(project):
 def test_a_call_that_comes_when_its_execution_is_over_is_named(project):
     front = {"name": "front", "command": f"exec node {APPS}/node/overdue.js ${{port:front}} {url('back', '')}"}
     run = explore(project, [relay("back"), front], probe(url("front"), expected="200,503"))
-    assert run.exit_code == 0 and run.executed == 1 + 2, run
+    assert run.exit_code == 3 and run.executed == 1 + 2, run
     assert run.test["without_cause"] == ["front -> back GET /left: made when its execution was over, so it got no fault; let the "
                                          "test wait for what it causes"], run
 
@@ -136,3 +137,25 @@ def test_threads_whose_first_sockets_come_together_are_all_seen(project):
     rpcs = {rpc["path"]: rpc for rpc in run.test["reference"]}
     assert sorted(rpcs) == ["/first", "/second"], run
     assert all(rpc["stack"] and "formed on arrival" not in rpc["tags"] for rpc in rpcs.values()), rpcs
+
+
+def test_many_threads_at_one_call_site_have_one_call_stack(project):
+    """More of them than there is room for at once: they wait for it."""
+    number = 400
+    project.write("filibuster.json", config(
+        [{"name": "back", "command": f"exec {PROGRAMS}/http_echo_server threads ${{port:back}}"}],
+        [{"name": "crowd", "command": f"exec {PROGRAMS}/crowd ${{port:back}} {number}"}]))
+    run = project.filibuster("run")
+    stacks = [tuple(rpc["stack"]) for rpc in run.test["reference"]]
+    assert len(stacks) == number, run
+    assert len(set(stacks)) == 1 and stacks[0], set(stacks)
+
+
+@pytest.mark.parametrize("mode,why", [("closes", "its process goes on"), ("cannot-map", "could not use its registration")])
+def test_a_process_that_lives_on_unheard_makes_executions_incomplete(project, mode, why):
+    """Its calls are in no report: what was not seen is never passed."""
+    loner = {"name": "loner", "command": f"exec {PROGRAMS}/lives_on {mode} ${{port:back}}", "ready": {"log": "alone"}}
+    project.write("filibuster.json", config([relay("back"), relay("front", "back"), loner], [probe(url("front"), expected="200,503")]))
+    run = project.filibuster("run")
+    assert run.exit_code == 3, run
+    assert f"loner (pid" in run.output + run.errors and why in run.output + run.errors, run

@@ -36,11 +36,11 @@ std::string get(int port, const std::string& path) {
   return path + " " + answer.substr(9, 3);
 }
 
-// Of the calling thread alone: each openat waits for an answer on the descriptor that it returns.
-int hold_openat() {
+// Of the calling thread alone: each readlinkat waits for an answer on the descriptor that it returns.
+int hold_readlinkat() {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_readlinkat, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   const int port = atoi(argv[1]);
   std::promise<int> filter;
   auto first = std::async(std::launch::async, [&] {
-    filter.set_value(hold_openat());
+    filter.set_value(hold_readlinkat());
     return get(port, "/first");
   });
   const int held = filter.get_future().get();
@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
     ioctl(held, SECCOMP_IOCTL_NOTIF_SEND, &answer);
   }
   if (!second.valid()) {
-    fprintf(stderr, "first_sockets: the control page was not opened\n");
+    fprintf(stderr, "first_sockets: the control page was not looked for\n");
     return 1;
   }
   printf("%s\n%s\n", first.get().c_str(), second.get().c_str());

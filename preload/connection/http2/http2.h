@@ -44,8 +44,10 @@ void observe_http2_unseen(Connection& c, http2::Direction direction, size_t size
 // request_writer.h send_requests and flush.
 ssize_t send_http2(Connection& c, int fd, const iovec* pieces, size_t count, size_t offered,
                    int flags, int* error);
+// kAll: parts of frames, too. kUnfaulted: up to the first request whose fault is still to be placed.
+enum class Http2Flush : uint8_t { kWholeFrames, kAll, kUnfaulted };
 // 0 or the errno that stopped it.
-int flush_http2(Connection& c, int fd, bool closing);
+int flush_http2(Connection& c, int fd, Http2Flush how);
 void skip_http2_body(Connection& c, size_t size);
 // Has every block to be written anew, so that the connection cannot be left alone?
 bool must_be_rewritten(const Connection& c);

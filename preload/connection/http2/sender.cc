@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/fault/fault.h"
 #include "core/protocol/relay.h"
 #include "preload/agent/fields.h"
+#include "preload/connection/holds.h"
 #include "preload/connection/http2/http2.h"
 #include "preload/connection/http2/http2_connection.h"
 #include "preload/connection/registry.h"
@@ -31,19 +33,27 @@ struct Offer {
 // --- decisions
 // ------------------------------------------------------------------------------------
 
-void decide_stream(Connection& c, Http2Connection& h, StreamCall* x) {
-  x->head.body_size = std::max(x->head.body_size, x->body_size);
+OutgoingInfo what_its_head_says(const Connection& c, const StreamCall& x) {
   OutgoingInfo info;
-  info.head = &x->head;
+  info.head = &x.head;
   info.target = c.target;
   info.peer = c.peer_name();
+  info.fields = x.fields;
+  return info;
+}
+
+void decide_stream(Connection& c, Http2Connection& h, StreamCall* x) {
+  x->head.body_size = std::max(x->head.body_size, x->body_size);
+  OutgoingInfo info = what_its_head_says(c, *x);
   info.body_complete = x->body_complete;
   info.body = x->body;
-  info.fields = x->fields;
+  info.origin = x->origin;
   info.body_sample = request_sample(*x);
   info.opens_connection = c.writer.requests == 0;
-  info.connect_key = info.opens_connection ? c.connect.key : Hash128{};
+  if (info.opens_connection) info.connect = c.connect.name;
   outgoing_begin(info, &x->call);
+  drop_origin(x->origin);
+  x->origin = nullptr;
   ++c.writer.requests;
   // The relay of an earlier session has ended it, of which its client has not heard yet: it will try
   // again.
@@ -65,6 +75,16 @@ void decide_streams(Connection& c, Http2Connection& h, bool all) {
     StreamCall* x = h.block(i).call;
     if (x == nullptr || x->decided) continue;
     if (all || x->ready || !x->waits_for_body) decide_stream(c, h, x);
+  }
+}
+
+// What is not decided yet is to be held: who makes it is known now. Where there is no room for that, it
+// is decided.
+void note_makers(Connection& c, Http2Connection& h) {
+  for (uint64_t i = h.first_block; i != h.end_block; ++i) {
+    StreamCall* x = h.block(i).call;
+    if (x == nullptr || x->decided || x->origin != nullptr) continue;
+    if (!note_origin(what_its_head_says(c, *x), &x->origin)) decide_stream(c, h, x);
   }
 }
 
@@ -156,6 +176,8 @@ Edited rewrite(Connection& c, Http2Connection& h, const KeptBlock& kept) {
   }
   if (faulted && x->call.active) {
     x->ordered = !x->ended;
+    if (x->ordered && static_cast<FaultKind>(x->call.plan.kind) == FaultKind::kRefused)
+      outgoing_refused_as_reset(x->call);
     report_fault(
         x->call, x->ordered ? FaultHow::kInjected : FaultHow::kNotInjected,
         x->ordered ? "in a stream of an HTTP/2 connection" : "given up by its caller first");
@@ -231,9 +253,9 @@ Released release_blocks(Connection& c, Http2Connection& h, const Offer& offer) {
 }
 
 // Sends what may leave. Returns 0 or the errno that stopped it; `*limit` is where it may go no
-// further.
+// further. `faulting`: faults are placed.
 int push(Connection& c, Http2Connection& h, int fd, const Offer& offer, int flags,
-         uint64_t* limit) {
+         uint64_t* limit, bool faulting = true) {
   for (;;) {
     const Released released = release_blocks(c, h, offer);
     *limit = released.limit;
@@ -241,7 +263,9 @@ int push(Connection& c, Http2Connection& h, int fd, const Offer& offer, int flag
         transmit(c, fd, offer.pieces, offer.count, offer.base, released.limit, flags);
     if (stopped != 0 || c.writer.wire.position() < released.limit) return stopped;
     if (released.then == Released::Then::kHold) return 0;
-    if (released.then == Released::Then::kFault) begin_fault(c, h, fd);
+    if (released.then != Released::Then::kFault) continue;
+    if (!faulting) return 0;
+    begin_fault(c, h, fd);
   }
 }
 
@@ -260,6 +284,7 @@ void parse(Connection& c, Http2Connection& h, const Offer& offer) {
   feed_http2(c, h, Direction::kRequests, offer.pieces, offer.count,
              static_cast<size_t>(from - offer.base), static_cast<size_t>(offer.end - from));
   decide_streams(c, h, false);
+  note_makers(c, h);
 }
 
 }  // namespace
@@ -282,7 +307,8 @@ ssize_t send_http2(Connection& c, int fd, const iovec* pieces, size_t count, siz
   uint64_t limit = 0;
   int stopped = push(c, h, fd, offer, flags, &limit);
   for (int tries = 0; stopped == 0 && w.wire.position() >= limit && limit < offer.end; ++tries) {
-    if (hold(w, pieces, count, offer.base, std::max(limit, offer.base), offer.end)) {
+    if (watch_hold(c, fd) &&
+        hold(w, pieces, count, offer.base, std::max(limit, offer.base), offer.end)) {
       w.accepted = offer.end;
       remember_hold(c, fd);
       if (waits_for_another_thread(h)) hold_patiently();
@@ -314,15 +340,16 @@ ssize_t send_http2(Connection& c, int fd, const iovec* pieces, size_t count, siz
   return -1;
 }
 
-int flush_http2(Connection& c, int fd, bool closing) {
+int flush_http2(Connection& c, int fd, Http2Flush how) {
   RequestWriter& w = c.writer;
   Http2Connection& h = *c.http2.load(std::memory_order_acquire);
   decide_streams(c, h, true);
   const Offer nothing{nullptr, 0, w.accepted, w.accepted};
   uint64_t limit = 0;
-  const int stopped = push(c, h, fd, nothing, MSG_DONTWAIT | MSG_NOSIGNAL, &limit);
+  const int stopped = push(c, h, fd, nothing, MSG_DONTWAIT | MSG_NOSIGNAL, &limit,
+                           how != Http2Flush::kUnfaulted);
   // The peer makes nothing of a part of a frame: it stays with us as long as the rest may come.
-  if (stopped != 0 || !closing) return stopped;
+  if (stopped != 0 || how != Http2Flush::kAll) return stopped;
   return transmit(c, fd, nullptr, 0, w.accepted, w.accepted, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

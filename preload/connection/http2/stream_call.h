@@ -31,6 +31,7 @@ struct RequestPart {
 struct AnswerPart {
   static constexpr size_t kMaxGrpcText = 256;  // of grpc-message in an event
   HashStream hash;
+  Hash128 grpc_words;  // MessageHead
   uint16_t sample_size = 0;
   uint16_t grpc_text_size = 0;
   char sample[kBodySample];
@@ -58,6 +59,7 @@ struct StreamCall {
   Hash128 body;
   uint64_t body_size = 0;
   uint64_t list_size = 0;  // http2::MessageHead
+  const RequestOrigin* origin = nullptr;  // until it is decided: owned
   OutgoingCall call;
   RequestFields* fields = nullptr;  // owned
   RpcFinished finished;             // texts are set when it is reported

@@ -10,6 +10,7 @@
 #include "preload/agent/fields.h"
 #include "preload/connection/http2/http2.h"
 #include "preload/connection/http2/http2_connection.h"
+#include "preload/connection/kept.h"
 #include "preload/memory/pool.h"
 
 namespace filibuster::preload {
@@ -106,6 +107,7 @@ void take_grpc_status(StreamCall* x, const MessageHead& head) {
   x->has_grpc_status = true;
   x->grpc_status = static_cast<uint8_t>(grpc::parse_status(head.grpc_status));
   if (x->answer == nullptr) return;
+  x->answer->grpc_words = head.grpc_words;
   x->answer->grpc_text_size = static_cast<uint16_t>(
       grpc::decode_message(head.grpc_message, x->answer->grpc_text, sizeof x->answer->grpc_text));
 }
@@ -219,6 +221,8 @@ void report_end(StreamCall* x) {
   if (x->answer != nullptr) {
     f.grpc_message = {x->answer->grpc_text, x->answer->grpc_text_size};
     f.body_sample = {x->answer->sample, x->answer->sample_size};
+    const bool failed = f.grpc_status != kNoGrpcStatus && f.grpc_status != 0;
+    if (failed && !x->answer->grpc_words.is_zero()) f.body = combine(f.body, x->answer->grpc_words);
   }
   if (x->fields != nullptr && x->answered)
     report_response_fields(x->call.rpc, x->call.generation, x->call.execution, *x->fields);
@@ -228,6 +232,7 @@ void report_end(StreamCall* x) {
 void free_if_done(StreamCall* x) {
   if (!x->ended || !x->released) return;
   end_fields(x->fields);
+  drop_origin(x->origin);
   drop_request_part(x);
   if (x->answer != nullptr) g_answer_parts.give(x->answer);
   g_stream_calls.give(x);
@@ -354,6 +359,7 @@ void Http2Connection::on_request(Stream& stream, const MessageHead& head,
   // Requests of several callers come in one read, and are answered by whatever thread.
   const RequestHead seen = request_head(head, header_block.end_stream);
   x->incoming = incoming_begin({&seen, true});
+  end_kept_before_refusal(x->incoming);
   if (!incoming_needs_body(x->incoming)) return;
   x->request = make_request_part();
   if (x->request == nullptr) on_untracked(stream.id);  // its index stays preliminary

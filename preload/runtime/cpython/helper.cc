@@ -37,6 +37,8 @@ using cpython::Object;
 struct Loop {
   Object* running = nullptr;       // () -> the loop that runs on this thread, or None
   Object* current_task = nullptr;  // (loop) -> its task, or None
+  Object* is_instance = nullptr;   // isinstance
+  Object* own = nullptr;           // the class of asyncio's own loops
 };
 constinit Loop g_loop{};
 constinit Object* g_request = nullptr;     // ContextVar
@@ -197,13 +199,13 @@ Object* note(Object*, Object* text) {
 }
 
 Object* ready(Object*, Object* arguments) {
-  Object* given[3];
-  for (intptr_t i = 0; i < 3; ++i) {
+  Object* given[5];
+  for (intptr_t i = 0; i < 5; ++i) {
     given[i] = api().tuple_item(arguments, i);
     if (given[i] == nullptr) return nullptr;
     api().increase_reference(given[i]);
   }
-  g_loop = {given[0], given[1]};
+  g_loop = {given[0], given[1], given[3], given[4]};
   cpython::set_loop_code(given[2]);
   g_ready.store(true, std::memory_order_release);
   return none();
@@ -325,6 +327,19 @@ bool runs_task(Object* loop) {
   return any;
 }
 
+// Does it call what it calls in a context of the connection's? Others (uvloop) read in the context that
+// they were started in: what is said there would be said of all that they serve.
+bool has_contexts(Object* loop) {
+  Object* answer = api().call(g_loop.is_instance, loop, g_loop.own, static_cast<Object*>(nullptr));
+  if (answer == nullptr) {
+    api().error_clear();
+    return false;
+  }
+  const bool own = api().long_as(answer) == 1;
+  api().decrease_reference(answer);
+  return own;
+}
+
 // Of the running context, as a new reference; nullptr: not set, or None.
 Object* value_of(Object* variable) {
   Object* value = nullptr;
@@ -412,6 +427,7 @@ void incoming(const RpcContext& request, bool multiplexed) {
   const cpython::Scope scope;
   loop = running_loop();
   if (loop == nullptr) return read_by_thread();
+  if (!has_contexts(loop)) return api().decrease_reference(loop);
   TaskContext task;
   task.state = TaskContext::State::kRequest;
   task.cause = request;

@@ -95,7 +95,7 @@ def patch_base_events(module):
             unbind(token)
 
     loop.create_task, loop.call_at = create_task_for_request, call_at_for_request
-    ready(module.events._get_running_loop, current, module.events.Handle._run.__code__)
+    ready(module.events._get_running_loop, current, module.events.Handle._run.__code__, isinstance, loop)
 
 
 def patch_selector_events(module):

@@ -169,11 +169,30 @@ constexpr Edit kEdits[] = {
 #define GRPC "io/grpc/internal/"
 #define METADATA "Lio/grpc/Metadata;"
 #define SHADED "io/grpc/netty/shaded/"
+#define JETTY "org/eclipse/jetty/"
+#define TOMCAT "org/apache/tomcat/util/"
+
+constexpr std::string_view kServerHelper = JUC "FilibusterServer";
+
+// The call of `called` of the receiver's own, through the helper of that name.
+constexpr Edit serve(Method in, Method called) {
+  return {in,     Edit::Kind::kCall,
+          false,  0,
+          called, {kServerHelper, called.name, "(Ljava/lang/Object;)V"}};
+}
+constexpr Edit given(std::string_view pool) {
+  return {{pool, "execute", "(" RUNNABLE ")V"},
+          Edit::Kind::kArgument,
+          false,
+          1,
+          {},
+          {kServerHelper, "given", "(" RUNNABLE ")" RUNNABLE}};
+}
 
 constexpr std::string_view kNetty = "io/grpc/netty/Utils";
 constexpr std::string_view kShadedNetty = SHADED "io/grpc/netty/Utils";
 
-// grpc-java (seen: 1.41). What differs between versions is left open.
+// grpc-java (seen: 1.41), Jetty (9.4), Tomcat (9.0). What differs between versions is left open.
 constexpr Edit kLibraryEdits[] = {
     // Calls that are made: at once, or when their channel is ready.
     see_with_this({GRPC "ClientCallImpl", "start", "(Lio/grpc/ClientCall$Listener;" METADATA ")V"},
@@ -209,6 +228,16 @@ constexpr Edit kLibraryEdits[] = {
      0,
      {GRPC "ContextRunnable", "runInContext", "()V"},
      {kGrpcHelper, "run", "(Ljava/lang/Object;)V"}},
+
+    // Servers of servlets.
+    serve({JETTY "io/AbstractConnection$ReadCallback", "succeeded", "()V"},
+          {JETTY "io/AbstractConnection", "onFillable", "()V"}),
+    serve({JETTY "server/HttpConnection", "run", "()V"},
+          {JETTY "server/HttpConnection", "onFillable", "()V"}),
+    given(JETTY "util/thread/QueuedThreadPool"),
+    serve({TOMCAT "net/SocketProcessorBase", "run", "()V"},
+          {TOMCAT "net/SocketProcessorBase", "doRun", "()V"}),
+    given(TOMCAT "threads/ThreadPoolExecutor"),
 };
 
 }  // namespace

@@ -13,8 +13,36 @@ namespace filibuster::preload::jvm {
 namespace {
 
 constexpr size_t kMaxAtOnce = 32;
-constexpr std::string_view kRefused =
-    "a class of grpc-java differs from those that are known: its calls are attributed in part";
+
+// What is edited, and what is said where a class differs from those that are known.
+struct Library {
+  std::string_view packages, differs;
+};
+constexpr std::string_view kAnyDiffers =
+    "a class of a library differs from those that are known: its calls are attributed in part";
+constexpr Library kLibraries[] = {
+    {"io/grpc/",
+     "a class of grpc-java differs from those that are known: its calls are attributed in part"},
+    {"org/eclipse/jetty/",
+     "a class of Jetty differs from those that are known: calls of its servlets are attributed in "
+     "part"},
+    {"org/apache/tomcat/",
+     "a class of Tomcat differs from those that are known: calls of its servlets are attributed in "
+     "part"},
+};
+
+// Of a class "io/grpc/Context"; nullptr: none of them.
+const Library* library_of(std::string_view name) {
+  for (const Library& library : kLibraries) {
+    if (name.starts_with(library.packages)) return &library;
+  }
+  return nullptr;
+}
+
+void report_difference(std::string_view name) {
+  const Library* library = library_of(name);
+  report_note(library != nullptr ? library->differs : kAnyDiffers, NoteKind::kRuntime);
+}
 
 constinit jclass g_helper = nullptr;  // java.util.concurrent.FilibusterGrpc; global
 constinit jmethodID g_ready = nullptr;
@@ -28,7 +56,7 @@ std::span<const Edit> edits_of_class(jvmtiEnv* tools, jclass type) {
   if (tools->GetClassSignature(type, &signature, nullptr) != JVMTI_ERROR_NONE) return {};
   std::string_view name = signature;
   std::span<const Edit> edits;
-  if (name.starts_with("Lio/grpc/"))
+  if (name.starts_with('L') && library_of(name.substr(1)) != nullptr)
     edits = edits_of(library_edits(), name.substr(1, name.size() - 2));
   if (name == kOtherTransport) {
     leave_grpc_calls();
@@ -51,7 +79,7 @@ void JNICALL class_file_load(jvmtiEnv* tools, JNIEnv*, jclass redefined, jobject
   const uint32_t done =
       edit_loaded_class(tools, edits, {data, static_cast<size_t>(size)}, new_size, new_data);
   if (done != (1u << edits.size()) - 1) {
-    report_note(kRefused, NoteKind::kRuntime);
+    report_difference(name);
   } else if (is_transport(edits.front().in)) {
     mark_grpc_calls();
   }
@@ -83,7 +111,7 @@ class LoadEvent {
 void retransform(jvmtiEnv* tools, const jclass* types, jint count) {
   const LoadEvent event(tools);
   if (tools->RetransformClasses(count, types) != JVMTI_ERROR_NONE)
-    report_note(kRefused, NoteKind::kRuntime);
+    report_note(kAnyDiffers, NoteKind::kRuntime);
 }
 
 // May the helper ask the class for what it needs? Runs Java code.
@@ -96,13 +124,14 @@ bool is_ready(JNIEnv* env, jclass type) {
 
 // Before any of its code runs.
 void JNICALL class_prepared(jvmtiEnv* tools, JNIEnv* env, jthread, jclass type) {
-  if (edits_of_class(tools, type).empty()) return;
+  const std::span<const Edit> edits = edits_of_class(tools, type);
+  if (edits.empty()) return;
   HookScope scope;
   const ExceptionsAside aside(env);
   if (is_ready(env, type)) {
     retransform(tools, &type, 1);
   } else {
-    report_note(kRefused, NoteKind::kRuntime);
+    report_difference(edits.front().in.type);
   }
 }
 
@@ -134,9 +163,9 @@ void edit_loaded(JNIEnv* env, jvmtiEnv* tools) {
 
 std::string_view edit_libraries(JNIEnv* env) {
   constexpr std::string_view kProblem =
-      "the JVM does not let classes of libraries be changed: calls of grpc-java are attributed "
-      "only "
-      "while one request is open";
+      "the JVM does not let classes of libraries be changed: calls of grpc-java and of servlets "
+      "are "
+      "attributed only while one request is open";
   const jclass helper = env->FindClass("java/util/concurrent/FilibusterGrpc");
   if (helper == nullptr) return kProblem;
   g_ready = env->GetStaticMethodID(helper, "ready", "(Ljava/lang/Class;)Z");

@@ -47,8 +47,14 @@ jint give(JNIEnv* env, const TaskContext& task, jlongArray out) {
   return kKnown;
 }
 
-// Between the beginning of an exchange of the JDK's HTTP server and the next task of this thread.
-constinit thread_local bool t_serving __attribute__((tls_model("initial-exec"))) = false;
+// What this thread works for the requests that it reads.
+enum class Serving : uint8_t {
+  kNothing,
+  kExchange,    // from the beginning of one of the JDK's HTTP server until its next task
+  kConnection,  // of Jetty or Tomcat, for the time of a call
+};
+constinit thread_local Serving t_serving __attribute__((tls_model("initial-exec"))) =
+    Serving::kNothing;
 
 jint JNICALL capture(JNIEnv* env, jclass, jlongArray out) {
   HookScope scope;
@@ -78,19 +84,36 @@ void JNICALL swap(JNIEnv* env, jclass, jlongArray next, jlongArray previous) {
 }
 
 void JNICALL forget(JNIEnv*, jclass) {
-  t_serving = false;
+  t_serving = Serving::kNothing;
   t_state.task = {};
   t_state.requests.size = 0;
   t_state.requests.overflowed = false;
 }
 
 void JNICALL serve_others(JNIEnv*, jclass) {
-  t_state.task = {};
+  // A servlet that waits for a queue waits for itself.
+  if (t_serving != Serving::kConnection) t_state.task = {};
 }
 
 void JNICALL serve_exchange(JNIEnv* env, jclass helper) {
   forget(env, helper);
-  t_serving = true;
+  t_serving = Serving::kExchange;
+}
+
+// A request that is dispatched again is served without being read: its context came with the task.
+void JNICALL serve(JNIEnv* env, jclass helper, jlongArray before) {
+  const TaskContext task = t_state.task;
+  jlong words[kWords];
+  to_words(task, words);
+  env->SetLongArrayRegion(before, 0, kWords, words);
+  forget(env, helper);
+  t_state.task = task;
+  t_serving = Serving::kConnection;
+}
+
+void JNICALL served(JNIEnv* env, jclass helper, jlongArray before) {
+  forget(env, helper);
+  swap(env, helper, before, nullptr);
 }
 
 // --- threads -----------------------------------------------------------------------------------
@@ -218,6 +241,8 @@ bool bind_natives(JNIEnv* env, jclass natives) {
       NATIVE("starting", "(Ljava/lang/Thread;)V", starting),
       NATIVE("serveOthers", "()V", serve_others),
       NATIVE("serveExchange", "()V", serve_exchange),
+      NATIVE("serve", "([J)V", serve),
+      NATIVE("served", "([J)V", served),
       NATIVE("field", "(Ljava/lang/String;)Ljava/lang/String;", field),
       NATIVE("grpcField", "(Ljava/lang/String;)Ljava/lang/String;", grpc_field),
       NATIVE("received", "(Ljava/lang/String;[J)I", received),
@@ -253,7 +278,10 @@ void JNICALL thread_started(jvmtiEnv*, JNIEnv* env, jthread thread) {
 void request_read(const RpcContext& request) {
   // What the thread inherited says nothing of a request that it reads itself.
   t_state.task = {};
-  if (t_serving) t_state.task = {TaskContext::State::kRequest, request};
+  // Read together with one that is still open: who is served first is not known.
+  const bool alone = t_state.requests.size == 1 && !t_state.requests.overflowed;
+  if (t_serving != Serving::kNothing && alone)
+    t_state.task = {TaskContext::State::kRequest, request};
 }
 
 }  // namespace filibuster::preload::jvm

@@ -3,12 +3,16 @@
 relay.py PORT [--call URL]... what failing calls lead to: [--on-failure answer503|answer500|ignore|abort|segv|exit]
 [--tolerate N failing calls] [--timeout S, 0: none] [--again: a failed call is made a second time]
 [--lingers: it closes its connections first, and does not set SO_REUSEADDR]
+[--reads-failures: it reads the JSON of an answer that is a failure, and answers 500 where it is none]
+[--dated: its answers to failures say when]
 """
 import argparse
 import http.client
 import http.server
+import json
 import os
 import signal
+import time
 import urllib.parse
 
 parser = argparse.ArgumentParser()
@@ -19,6 +23,8 @@ parser.add_argument("--tolerate", type=int, default=0)
 parser.add_argument("--timeout", type=float, default=1.0)
 parser.add_argument("--again", action="store_true")
 parser.add_argument("--lingers", action="store_true")
+parser.add_argument("--reads-failures", action="store_true")
+parser.add_argument("--dated", action="store_true")
 parser.add_argument("--heartbeat", help="URL that is called from a thread of its own, all the time")
 options = parser.parse_args()
 
@@ -30,7 +36,9 @@ def call(url):
     try:
         connection.request("GET", parts.path + ("?" + parts.query if parts.query else ""))
         response = connection.getresponse()
-        response.read()
+        body = response.read()
+        if options.reads_failures and response.status >= 400:
+            json.loads(body)["failed"]
         return response.status < 400
     except (OSError, http.client.HTTPException):
         return False
@@ -54,14 +62,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
     wbufsize = -1  # head and body in one write
 
     def do_GET(self):
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
         failed = 0
-        for url in options.call:
-            good = call(url)
-            if not good and options.again:
+        try:
+            for url in options.call:
                 good = call(url)
-            failed += not good
-        status = fail() if failed > options.tolerate else 200
-        body = b'{"failed": %d}\n' % failed
+                if not good and options.again:
+                    good = call(url)
+                failed += not good
+            status = fail() if failed > options.tolerate else 200
+        except ValueError:
+            status = 500
+        said = {"failed": failed} | ({"when": time.time()} if options.dated and status != 200 else {})
+        body = json.dumps(said).encode() + b"\n"
         self.send_response(status)
         if options.lingers:  # only the end of the connection ends the answer
             self.send_header("Connection", "close")
@@ -81,7 +94,6 @@ http.server.ThreadingHTTPServer.allow_reuse_address = not options.lingers
 server = http.server.ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
 if options.heartbeat:
     import threading
-    import time
 
     def beat():
         while True:

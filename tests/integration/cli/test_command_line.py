@@ -72,7 +72,7 @@ def test_a_session_made_of_options_shows_findings_and_leaves_with_the_daemons_co
     request = cli.session()
     assert request["mode"] == "run"
     assert request["directory"] == str(cli.directory)
-    assert request["overrides"] == {"reduce": False, "max_faults": 2, "index": {"stack": False}}
+    assert request["overrides"] == {"reduce": "off", "max_faults": 2, "index": {"stack": False}}
     assert json.loads(request["config_text"]) == {
         "version": 1,
         "services": [{"name": "users", "command": "./users --port ${port:users}"}, {"name": "mail"},
@@ -177,11 +177,11 @@ def test_a_running_daemon_is_joined_and_left_running(cli):
 def test_a_daemon_in_the_foreground_says_where_it_is_and_how_to_join(cli):
     daemon = cli.start("daemon")
     try:
-        lines = [daemon.stdout.readline() for _ in range(4)]
+        lines = [daemon.stdout.readline() for _ in range(5)]
         root = cli.directory / ".filibuster"
         assert lines[0] == f"daemon at {cli.address()['url']} (pid {daemon.pid}), root {root}\n"
-        assert "LD_PRELOAD=" in lines[2] and "libfilibuster.so FILIBUSTER_SERVICE=users" in lines[2]
-        assert f"filibuster run --root {root} --service users -- " in lines[3]
+        assert "LD_PRELOAD=" in lines[3] and "libfilibuster.so FILIBUSTER_SERVICE=users" in lines[3]
+        assert f"filibuster run --root {root} --service users -- " in lines[4]
     finally:
         daemon.kill()
         daemon.communicate()

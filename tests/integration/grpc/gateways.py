@@ -6,7 +6,7 @@ import sys
 
 from conftest import BUILD, PYTHON, REPOSITORY
 from rpc_tree import observe
-from small_apps import config, relay
+from small_apps import config, printed, printing, relay
 
 HERE = pathlib.Path(__file__).resolve().parent
 # What stands there for tests of other kinds.
@@ -87,11 +87,9 @@ def observe_matrix(project, gateway, *commands):
 def explore(project, gateway, command, injected=(), method=None, **members):
     """What the test printed in each execution with a fault at one call of the gateway; the first one had none."""
     on = {"caller": "gateway", **({"grpc": f"calls.Calls/{method}"} if method else {"grpc": "calls.Calls"})}
-    test = {"name": "client", "command": f"echo ======== >> seen; {command} >> seen 2>&1; exit 0"}
     project.write("filibuster.json", config(
-        [server(name="back"), relay("pages"), gateway], [test],
+        [server(name="back"), relay("pages"), gateway], [{"name": "client", "command": printing(command)}],
         **{"bounds": {"reference_executions": 1, "max_faults": 1}, "default_faults": False,
            "faults": [{"on": on, "inject": list(injected)}], **members}))
     run = project.filibuster("run")
-    seen = (project.directory / "seen").read_text().split("========\n")[1:]
-    return run, seen
+    return run, printed(run)

@@ -52,7 +52,7 @@ def test_a_grpc_call_is_shown_as_one(explored):
     for rpc in reference.values():
         assert (rpc["status"], rpc["grpc_status"], rpc["grpc_message"], rpc["stream_error"]) == (200, "OK", "", "")
         assert {"HTTP/2", "gRPC"} <= set(rpc["tags"])
-    assert reference["shop.CartService/GetCart"]["arguments"] == {"session_id": "s1"}
+    assert reference["shop.CartService/GetCart"]["arguments"] == {"session_id": "[redacted]"}
 
 
 def test_the_counterexample_replays(explored):
@@ -110,7 +110,7 @@ def test_trace_shows_methods_arguments_and_statuses(stubs, project):
     project.write("filibuster.json", shop(stubs))
     run = project.filibuster("trace")
     assert run.exit_code == 0, run
-    assert 'test -> gateway  shop.Gateway/Checkout {"session_id":"s1"} -> OK' in run.output, run
+    assert 'test -> gateway  shop.Gateway/Checkout {"session_id":"[redacted]"} -> OK' in run.output, run
     assert '`- gateway -> pricing  shop.PricingService/GetPrice {"cart_id":"cart of s1","code":"DAILY"} -> OK' in run.output
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from calls import CALLS, KINDS, client, server
 from conftest import FILIBUSTER, PYTHON, REPOSITORY
-from small_apps import config
+from small_apps import config, printed, printing
 from test_http2 import nginx
 
 LANGUAGES = ["cpp", "python"]
@@ -31,13 +31,12 @@ def asked_in_each_execution(project, services, command, method, value, **members
     with another: (['sum 0 [] 15'], 'no no')."""
     ask = f"{FILIBUSTER} was-fault-injected --grpc calls.Calls/{method} --argument value="
     told = "case $? in 0) echo yes;; 1) echo no;; *) echo error;; esac"
-    test = {"name": "client", "command": f"{{ echo ========; {command}; {ask}{value}; {told}; {ask}77; {told}\n}} >> seen 2>&1; exit 0"}
+    test = {"name": "client", "command": printing(f"{command}; {ask}{value}; {told}; {ask}77; {told}")}
     project.write("filibuster.json", config(services, [test], bounds={"reference_executions": 1, "max_faults": 1}, **members))
     run = project.filibuster("run")
     assert "plan not met" not in run.output, run
-    executions = (project.directory / "seen").read_text().split("========\n")[1:]
-    lines = [printed.splitlines() for printed in executions]
-    return run, [(printed[:-2], " ".join(printed[-2:])) for printed in lines]
+    lines = [text.splitlines() for text in printed(run)]
+    return run, [(of_client[:-2], " ".join(of_client[-2:])) for of_client in lines]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -6,7 +6,7 @@ import pytest
 
 from calls import KINDS, client, server
 from conftest import REPOSITORY
-from small_apps import config
+from small_apps import config, printed, printing
 from test_http2 import curl, web
 
 # Fault and gRPC status of the call that gets it.
@@ -16,20 +16,18 @@ STATUSES = {"grpc:UNAVAILABLE": 14, "grpc:PERMISSION_DENIED": 7, "grpc:INTERNAL:
 
 def explore(project, services, command, injected, **members):
     """What the test printed in each execution; the first one had no fault."""
-    test = {"name": "client", "command": f"echo ======== >> seen; {{ {command}\n}} >> seen 2>&1; exit 0"}
     project.write("filibuster.json", config(
-        services, [test], **{"bounds": {"reference_executions": 1, "max_faults": 1}, "default_faults": False,
+        services, [{"name": "client", "command": printing(command)}], **{"bounds": {"reference_executions": 1, "max_faults": 1}, "default_faults": False,
                              "faults": [{"on": {"caller": "test"}, "inject": list(injected)}],
                              "index": {"stack": False}, **members}))
     run = project.filibuster("run")
-    seen = (project.directory / "seen").read_text().split("========\n")[1:]
     assert "plan not met" not in run.output, run
     assert run.test["dependencies_not_tested"] == [], run
-    return run, seen
+    return run, printed(run)
 
 
-def statuses(printed):
-    return [int(code) for code in re.findall(r"^\w+ (\d+) \[", printed, re.M)]
+def statuses(text):
+    return [int(code) for code in re.findall(r"^\w+ (\d+) \[", text, re.M)]
 
 
 @pytest.mark.parametrize("language", ["cpp", "python"])
@@ -50,7 +48,7 @@ def test_each_fault_gives_its_status_to_one_call_of_each_kind(project, language)
         following = row[at + 1:at + 2] if row[at:at + 2] != [14, 14] else usual[at + 1:at + 2]
         return [*row[:at + 1], *following, *row[at + 2:]]
 
-    assert sorted(first_change(statuses(printed)) for printed in seen[1:]) == sorted(wanted), seen
+    assert sorted(first_change(statuses(text)) for text in seen[1:]) == sorted(wanted), seen
     assert run.executed == 1 + len(wanted)
 
 
@@ -58,14 +56,15 @@ def test_a_connection_is_refused_to_the_first_call_on_it(project):
     run, seen = explore(project, [server()], client("kinds"), ["refused"])
     # A channel that was refused tries again after a while, and fails meanwhile; later on the
     # connection is open, and is reset.
-    assert sum("Connection refused" in printed for printed in seen) >= 1, seen
-    assert all(14 in statuses(printed) for printed in seen[1:]) and len(seen) == 6, seen
+    assert sum("Connection refused" in text for text in seen) >= 1, seen
+    assert all(14 in statuses(text) for text in seen[1:]) and len(seen) == 6, seen
 
 
 def test_a_silence_ends_with_the_deadline_of_its_call_alone(project):
-    run, seen = explore(project, [server()], client("silent"), ["timeout", "timeout:after"])
+    run, seen = explore(project, [server()], client("silent"), ["timeout", "timeout:after"],
+                        bounds={"reference_executions": 1, "max_faults": 1, "hang_limit": "2s"})
     assert seen[0] == "double 0 [] 2\ndouble 0 [] 4\n"
-    first = [statuses(printed) for printed in seen[1:]]
+    first = [statuses(text) for text in seen[1:]]
     assert first.count([4, 0]) == 2, seen
     assert run.executed >= 5
 
@@ -75,7 +74,7 @@ def test_curl_and_nghttp_see_statuses_and_resets_of_streams(project):
     run, seen = explore(project, [web(project.directory)], command,
                         ["status:404", "status:503:after", "reset", "reset:after", "refused"])
     assert seen[0] == "200 \n"
-    codes = sorted(printed.split()[0] for printed in seen[1:])
+    codes = sorted(text.split()[0] for text in seen[1:])
     assert codes == ["000", "000", "000", "404", "503"], seen
 
 
@@ -84,5 +83,5 @@ def test_node_sees_a_fault_in_one_stream_of_its_session(project):
     run, seen = explore(project, [web(project.directory)], node, ["status:503", "reset"])
     assert seen[0].split() == ["200"] * 6
     assert run.executed == 1 + 2 * 6
-    assert sorted(sorted(printed.split()) for printed in seen[1:]) == sorted(
+    assert sorted(sorted(text.split()) for text in seen[1:]) == sorted(
         sorted(["200"] * 5 + [fault]) for fault in ["503", "ERR_HTTP2_STREAM_ERROR"] * 6), seen

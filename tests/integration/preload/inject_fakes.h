@@ -31,6 +31,7 @@ inline void close_held() {
 }  // namespace fake
 
 namespace filibuster::preload {
+void outgoing_refused_as_reset(const OutgoingCall&) {}
 int adopt_descriptor(int fd) {
   const int high = fcntl(fd, F_DUPFD_CLOEXEC, 500);
   if (high < 0) return -1;

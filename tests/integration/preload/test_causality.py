@@ -173,6 +173,50 @@ def test_a_heartbeat_is_never_caused_by_a_request(project, number):
     assert [rpc["cause"] for rpc in others] == ["thread"] * number
 
 
+# A thread beside an event loop calls before anything is served, and once while each request is open.
+BESIDE = """
+import http.client, select, socket, sys, threading
+port, target = map(int, sys.argv[1:3])
+wanted, beaten = threading.Semaphore(0), threading.Semaphore(0)
+def beat():
+    while True:
+        own = http.client.HTTPConnection("127.0.0.1", target, timeout=20)
+        own.request("GET", "/heartbeat")
+        own.getresponse().read()
+        own.close()
+        beaten.release()
+        wanted.acquire()
+threading.Thread(target=beat, daemon=True).start()
+beaten.acquire()
+listener = socket.create_server(("127.0.0.1", port))
+events = select.epoll()
+events.register(listener, select.EPOLLIN)
+connections = {}
+while True:
+    for fd, _ in events.poll():
+        if fd == listener.fileno():
+            connection, _ = listener.accept()
+            connections[connection.fileno()] = connection
+            events.register(connection, select.EPOLLIN)
+            continue
+        connection = connections.pop(fd)
+        if connection.recv(65536):
+            wanted.release()
+            beaten.acquire()
+            connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n")
+        events.unregister(fd)
+        connection.close()
+"""
+
+
+def test_a_call_site_that_was_seen_before_the_execution_is_not_the_only_open_requests(project):
+    project.write("beside.py", BESIDE)
+    web = {"name": "web", "command": f"exec {PYTHON} beside.py ${{port:web}} ${{port:back}}"}
+    run = observe(project, [relay("back"), web], many(1), complete=False)
+    (beat,) = [rpc for rpc in run.test["reference"] if rpc["path"] == "/heartbeat"]
+    assert (beat["cause"], beat["parent"]) == ("none", "")
+
+
 # An event loop that copies the headers of a request into the one that it forwards, as proxies do.
 FORWARD = """
 import asyncio, sys

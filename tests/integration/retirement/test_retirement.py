@@ -97,7 +97,7 @@ class Services:
         self.project, self.kind, self.under = project, kind, dict(under)
         project.write("filibuster.json", config([], [{"name": "nothing", "command": "true"}]))
         project.filibuster("run")
-        assert (project.root / "agents" / "control").exists()
+        assert (project.root / "agents" / "control").is_symlink()
         self.ports = {"back": free_port(), "front": free_port()}
         self.processes = [self.start("back", *kind.back, self.ports["back"]),
                           self.start("front", *kind.front, self.ports["front"], self.ports["back"])]

@@ -1,6 +1,7 @@
 """Which request caused an RPC: the share that is attributed rightly, wrongly, not at all.
 
-A service under test answers GET /n by calls of BACK/n/..., and of itself at /n/self, which calls BACK/n/self/...:
+A service under test answers GET /n by calls of BACK/n/..., and of itself at /n/self, which calls BACK/n/self/... (GETs, and
+POSTs in one write and in two):
 the id that each downstream call repeats says what truly caused it. A background caller of the same process
 (BACK/background/...) is caused by nothing.
 
@@ -10,10 +11,11 @@ Every RPC of the service is judged: right: its parent is the request it belongs 
 wrong: another; none: not known, and listed as such.
 """
 import dataclasses
+import glob
 import pathlib
 import re
 
-from conftest import PROGRAMS, PYTHON
+from conftest import BUILD, PROGRAMS, PYTHON
 from rpc_tree import observe
 from small_apps import relay, url
 
@@ -86,6 +88,15 @@ def run(project, server_command, concurrency, rounds=1, env=None, **members):
 
 def python_server(server, client):
     return f"exec {PYTHON} {HERE}/server.py {server} {client} ${{port:web}} {url('back', '')}"
+
+
+def node_server(client):
+    return f"exec node {HERE}/server.js {client} ${{port:web}} {url('back', '')}"
+
+
+def java_server(client):
+    java = next(iter(sorted(glob.glob("/usr/lib/jvm/java-17-openjdk-*/bin/java"))), "java")
+    return f"exec {java} -cp {BUILD}/tests/java Matrix {client} ${{port:web}} {url('back', '')}"
 
 
 def gunicorn_server(client, options):

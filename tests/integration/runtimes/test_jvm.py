@@ -13,7 +13,7 @@ import pytest
 
 from conftest import BUILD, PRELOAD, REPOSITORY, Project, PYTHON
 from rpc_tree import observe
-from small_apps import APPS, config, url
+from small_apps import APPS, config, printed, printing, url
 
 SOURCE = (REPOSITORY / "tests/programs/java/Users.java").read_text().splitlines()
 JAVA = next(iter(sorted(glob.glob("/usr/lib/jvm/java-17-openjdk-*/bin/java"))), "java")
@@ -167,12 +167,12 @@ def test_a_newer_machine_has_call_sites_and_says_what_is_missing(project):
 @pytest.mark.parametrize("kind", ["send", "async", "pool"])
 def test_a_fault_at_one_of_eight_concurrent_requests_hits_that_one(project, kind):
     project.write("filibuster.json", config([users(background="100")],
-        [{"name": "eight", "command": f"({rounds([kind], [8])[5:]}; echo) >> seen"}], default_faults=False,
+        [{"name": "eight", "command": printing(rounds([kind], [8])[5:])}], default_faults=False,
         faults=[{"on": {"service": "users", "path": f"/leaf/{kind}/{kind}-8-3"}, "inject": ["status:503"]}],
         bounds={"reference_executions": 1}))
     run = project.filibuster("run")
     assert run.exit_code == 0 and run.executed == 2 and "plan not met" not in run.output, run
-    executions = [block.splitlines() for block in (project.directory / "seen").read_text().strip().split("\n\n")]
+    executions = [text.splitlines() for text in printed(run)]
     good = [f"200 /{kind}/{kind}-8-{n}" for n in range(8)]
     assert executions == [good, good[:3] + [f"503 /{kind}/{kind}-8-3"] + good[4:]]
 
@@ -186,12 +186,12 @@ def test_a_refusal_and_a_reset_hit_the_request_that_they_are_meant_for(project, 
     path = f"/leaf/{kind}/{kind}-{number}-{meant}"
     # Each execution opens its own connections: what is kept from the last one could not be refused.
     project.write("filibuster.json", config([users(flags="-Djdk.httpclient.disableRetryConnect", background="0", restart="each")],
-        [{"name": "some", "command": f"({rounds([kind], [number])[5:]}; echo) >> seen"}], default_faults=False,
+        [{"name": "some", "command": printing(rounds([kind], [number])[5:])}], default_faults=False,
         faults=[{"on": {"service": "users", "path": path}, "inject": ["refused", "reset"]}],
         bounds={"reference_executions": 1, "max_faults": 1}))
     run = project.filibuster("run")
     assert run.exit_code == 0 and run.executed >= 3 and "plan not met" not in run.output, run
-    executions = [block.splitlines() for block in (project.directory / "seen").read_text().strip().split("\n\n")]
+    executions = [text.splitlines() for text in printed(run)]
     assert len(executions) == run.executed
     good = [f"200 /{kind}/{kind}-{number}-{n}" for n in range(number)]
     for lines in executions:

@@ -21,7 +21,8 @@ SERVERS = {
 # C++: sync, async (completion queue). Python: grpc (threads), grpc.aio.
 GRPC = {"sync": ["blocking", "queue"], "async": ["blocking", "queue", "chained"],
         "grpc": ["blocking", "future", "stream", "http"], "grpc.aio": ["aio", "aio-stream", "aio-gather"]}
-WHOLE = [(server, client, number) for server, clients in {**SERVERS, **GRPC}.items() for client in clients
+OTHERS = {"node": ["request", "agent", "fetch"], "java": ["url", "send", "async"]}
+WHOLE = [(server, client, number) for server, clients in {**SERVERS, **GRPC, **OTHERS}.items() for client in clients
          for number in ((1, 2) if server == "gunicorn-sync" else (1, 2, 8))]
 PAIRWISE = [("werkzeug", "requests", 8), ("werkzeug", "pool", 2), ("gunicorn-gthread", "http.client", 8),
             ("gunicorn-gthread", "thread", 1), ("gunicorn-sync", "urllib3", 2),
@@ -29,22 +30,31 @@ PAIRWISE = [("werkzeug", "requests", 8), ("werkzeug", "pool", 2), ("gunicorn-gth
             ("uvicorn", "httpx", 8), ("uvicorn", "executor", 2), ("fastapi", "requests", 8),
             ("sync", "blocking", 8), ("sync", "queue", 2), ("async", "blocking", 1), ("async", "queue", 2),
             ("async", "chained", 8), ("grpc", "blocking", 8), ("grpc", "future", 2), ("grpc", "stream", 1),
-            ("grpc", "http", 8), ("grpc.aio", "aio", 8), ("grpc.aio", "aio-stream", 2), ("grpc.aio", "aio-gather", 1)]
+            ("grpc", "http", 8), ("node", "request", 8), ("node", "agent", 2), ("node", "fetch", 8), ("java", "url", 8),
+            ("java", "send", 8), ("java", "async", 2), ("grpc.aio", "aio", 8), ("grpc.aio", "aio-stream", 2), ("grpc.aio", "aio-gather", 1)]
+
+
+def rounds(number):
+    """Where requests overlap, 64 of them."""
+    return 8 if number == 8 else 2
 
 
 def measure(project, server, client, number):
     if server in GRPC or server == "callback":
-        return matrix.run_grpc(project, server, client, number, 2)
+        return matrix.run_grpc(project, server, client, number, rounds(number))
+    if server in OTHERS:
+        command = matrix.node_server(client) if server == "node" else matrix.java_server(client)
+        return matrix.run(project, command, number, rounds(number))
     if server in GUNICORN:
         command, env = matrix.gunicorn_server(client, GUNICORN[server])
-        return matrix.run(project, command, number, 2, env=env)
-    return matrix.run(project, matrix.python_server(server, client), number, 2)
+        return matrix.run(project, command, number, rounds(number), env=env)
+    return matrix.run(project, matrix.python_server(server, client), number, rounds(number))
 
 
 def check(shares, number, server):
     # The sync worker serves one request at a time: its call of itself is served by another worker.
     assert shares.wrong == [], shares.wrong
-    assert shares.total == number * 2 * 4, "every request made its calls"
+    assert shares.total == number * rounds(number) * 4, "every request made its calls"
     assert len(shares.right) >= 0.99 * shares.total, shares.none
     assert shares.background > 0, "and the background caller was at work"
 
@@ -56,12 +66,13 @@ def test_rpcs_are_attributed_to_the_request_that_causes_them(project, server, cl
     check(shares, number, server)
 
 
+@pytest.mark.parametrize("server, client", [("callback", "blocking"), ("uvloop", "aiohttp"), ("uvloop", "httpx"), ("uvloop", "streams")])
 @pytest.mark.parametrize("number", [1, 8])
-def test_what_nothing_tells_is_not_guessed(project, number):
-    """Which request a callback server of gRPC works for, on a thread of its own."""
-    shares = measure(project, "callback", "blocking", number)
-    print(f"callback          blocking     {number} {shares.row()}")
-    assert shares.wrong == [] and shares.total == number * 2 * 4, shares
+def test_what_nothing_tells_is_not_guessed(project, server, client, number):
+    """Which request a callback server of gRPC works for, on a thread of its own; which task made uvloop write."""
+    shares = measure(project, server, client, number)
+    print(f"{server:17} {client:12} {number} {shares.row()}")
+    assert shares.wrong == [] and shares.total == number * rounds(number) * 4, shares
 
 
 @pytest.mark.long
@@ -87,8 +98,9 @@ def test_the_whole_matrix(tmp_path, capsys):
 
 
 def test_the_pairs_name_every_server_and_every_client():
-    assert {server for server, _, _ in PAIRWISE} == {*SERVERS, *GRPC}
-    assert {client for _, client, _ in PAIRWISE} == {*BLOCKING, *ASYNCHRONOUS, *itertools.chain(*GRPC.values())}
+    assert {server for server, _, _ in PAIRWISE} == {*SERVERS, *GRPC, *OTHERS}
+    assert {client for _, client, _ in PAIRWISE} == {*BLOCKING, *ASYNCHRONOUS,
+                                                     *itertools.chain(*GRPC.values(), *OTHERS.values())}
     assert {number for _, _, number in PAIRWISE} == {1, 2, 8}
     assert all((server, client, number) in WHOLE for server, client, number in PAIRWISE)
     assert len(WHOLE) == len(set(WHOLE))

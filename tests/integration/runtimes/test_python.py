@@ -212,6 +212,21 @@ def test_a_refused_connection_in_a_task_hits_its_request(project, client):
     assert run.test["counts"].get("plan_not_met", 0) == 0, run.test["counts"]
 
 
+@pytest.mark.parametrize("client", ["streams", "aiohttp", "httpx"])
+def test_a_request_whose_body_comes_a_turn_later_gets_its_faults(project, client):
+    """Four of them, two and two at the same time; none is left out, and each fault hits the one it is meant for."""
+    project.write("filibuster.json", {
+        "version": 1, "default_faults": False, "faults": [{"on": {"service": "back"}, "inject": [404]}],
+        "services": [relay("back"), {"name": "web", "command": f"exec {PYTHON} {matrix.HERE}/plain.py ${{port:web}} "
+                                                                f"{client} {url('back', '')} two"}],
+        "tests": [probe(url("web", "/a"), url("web", "/b"), expected="200,503")]})
+    run = project.filibuster("run", "--no-reduction")
+    assert run.exit_code == 0, run
+    assert run.test["without_cause"] == [] and run.test["counts"].get("plan_not_met", 0) == 0, run.test["counts"]
+    assert run.executed == 2 ** 4, run
+    assert all(rpc["method"] == "POST" for rpc in run.test["reference"] if rpc["caller"] == "web")
+
+
 # --- threads ------------------------------------------------------------------------------------------------
 
 LAZY = """

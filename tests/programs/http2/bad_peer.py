@@ -67,6 +67,8 @@ def pieces(what, many, first):
             yield frame(CONTINUATION, 0, first, literal(b"name%d" % (n % 1000), b"v" * 90))
         elif what == "streams":
             yield frame(HEADERS, END_HEADERS, first + 2 * n, get(b"/bad"))
+        elif what == "resets":
+            yield frame(HEADERS, END_HEADERS, first + 2 * n, get(b"/bad")) + frame(RST_STREAM, 0, first + 2 * n, bytes(4))
         elif what == "data":
             yield frame(DATA, 0, first, b"d" * 16384)
         elif what == "push":

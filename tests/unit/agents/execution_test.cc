@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/index/execution_index.h"
 #include "tests/unit/agents/fake_agent.h"
 
 namespace filibuster::test {
@@ -47,8 +48,10 @@ TEST_F(Execution, ThePlanIsInLaneMemoryWhenItBegins) {
   FakeAgent agent(hub_->address(), "users");
   ASSERT_TRUE(agent.registered());
   PlannedRpcFault refused = planned(key(1), "refused");
-  refused.opens_connection = true;
   refused.connect_key = key(50);
+  refused.service = "movies";
+  refused.number = 4;
+  refused.service_number = 7;
   refused.signature = key(51);
   refused.parent = key(52);
   refused.count = 3;
@@ -66,6 +69,10 @@ TEST_F(Execution, ThePlanIsInLaneMemoryWhenItBegins) {
   EXPECT_EQ(lane->plan[0].index, key(1));
   EXPECT_EQ(lane->plan[0].connect_key, key(50));
   EXPECT_EQ(lane->plan[0].parent_path, key(52));
+  EXPECT_EQ(lane->plan[0].service_place, call_place(key(52), hash_text("movies"), Hash128{}));
+  EXPECT_EQ(lane->plan[0].number, 0u) << "its connect is made elsewhere than its request";
+  EXPECT_EQ(lane->plan[0].service_number, 7u);
+  EXPECT_EQ(lane->connects_planned.load(), 1u);
   EXPECT_EQ(lane->plan[0].count, 3u);
   EXPECT_EQ(lane->plan[0].kind, static_cast<uint8_t>(FaultKind::kRefused));
   EXPECT_EQ(lane->plan[1].id, 1u);
@@ -92,7 +99,7 @@ TEST_F(Execution, CountersOfEarlierOnesAreClearedWhenTheyTakeTooMuchRoom) {
   lane->counters_used.fetch_add(1);
   ASSERT_TRUE(hub_->begin_execution(2, {}).ok());
   EXPECT_EQ(lane->counters[5].key.load(), 0u);
-  EXPECT_EQ(lane->counters[5].count.load(), 0u);
+  EXPECT_EQ(static_cast<uint32_t>(lane->counters[5].count.load()), 0u);
   EXPECT_EQ(lane->counters_used.load(), 0u);
   EXPECT_EQ(lane->sites[5].key.load(), 98u) << "call sites are of the session";
 }
@@ -117,10 +124,30 @@ TEST_F(Execution, TheLeaseIsRenewed) {
   EXPECT_TRUE(eventually([&] { return agent.lane()->lease_ns.load() > lease; }));
 }
 
+// Somebody holds the hub's lock for longer than a lease: no fault must expire by that.
+TEST_F(Execution, TheLeaseIsRenewedWhileTheHubIsBusy) {
+  FakeAgent agent(hub_->address(), "users");
+  ASSERT_TRUE(agent.registered());
+  std::vector<TargetRow> rows;
+  for (uint16_t port = 1; port <= kMaxTargets; ++port)
+    rows.push_back({"127.0.0.1", port, "", "users", kTargetInApplication});
+  hub_->add_targets(rows);
+  rows = {rows.back(), rows.back()};
+  rows.back().flags = kTargetThirdParty;  // each of them changes the table
+  for (uint64_t took = 0; took < 2 * kLeaseNs;) {
+    const uint64_t began = clock_ns();
+    hub_->add_targets(rows);
+    const uint64_t ended = clock_ns(), lease = agent.lane()->lease_ns.load();
+    took = ended - began;
+    EXPECT_LT(lease < ended ? ended - lease : 0, kLeaseNs);
+    for (size_t count = rows.size(), i = 0; i < count; ++i) rows.push_back(rows[i]);
+  }
+}
+
 TEST_F(Execution, ListeningSocketsAndConfiguredRowsBecomeTargets) {
   FakeAgent agent(hub_->address(), "users");
   ASSERT_TRUE(agent.registered());
-  hub_->add_targets({{"127.0.0.1", 6000, "", "daemon", kTargetNever}});
+  hub_->add_targets({{"", 6000, "", "daemon", kTargetNever}});
   agent.listen(5000, "users");
   agent.listen(6000, "users");  // configured otherwise: the configuration wins
   hub_->freeze_names();

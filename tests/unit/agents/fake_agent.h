@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -168,10 +169,13 @@ class FakeAgent {
   // `tail`: what follows in the same datagram.
   bool hand_off(const HandOff& message, const std::vector<int>& descriptors,
                 const std::string& tail = {}) {
-    std::string copy(reinterpret_cast<const char*>(&message), sizeof message);
-    copy += tail;
+    return send_with(std::string(reinterpret_cast<const char*>(&message), sizeof message) + tail,
+                     descriptors);
+  }
+  // At most four descriptors.
+  bool send_with(std::string copy, const std::vector<int>& descriptors) {
     iovec part{copy.data(), copy.size()};
-    alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+    alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
     msghdr header{};
     header.msg_iov = &part;
     header.msg_iovlen = 1;
@@ -181,7 +185,7 @@ class FakeAgent {
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
     c->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
-    std::memcpy(CMSG_DATA(c), descriptors.data(), descriptors.size() * sizeof(int));
+    std::copy(descriptors.begin(), descriptors.end(), reinterpret_cast<int*>(CMSG_DATA(c)));
     return ::sendmsg(socket_.get(), &header, MSG_NOSIGNAL) == static_cast<ssize_t>(copy.size());
   }
 

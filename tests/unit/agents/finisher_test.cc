@@ -121,6 +121,50 @@ TEST_F(HandOffTest, TheRealAnswerIsReadAwayThenThePlannedOneIsSent) {
   EXPECT_EQ(read_to_end(server_.other.get()), "") << "the real connection is closed";
 }
 
+TEST_F(HandOffTest, WhateverTheServerAnswersThePlannedAnswerFollows) {
+  const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string answers[] = {
+      "",
+      "\r\n",
+      "no HTTP at all",
+      std::string(5'000, '\0'),
+      "HTTP/1.1",
+      "HTTP/1.1 20 OK\r\n\r\n",
+      "HTTP/1.1 2000 OK\r\n\r\n",
+      "HTTP/1.1 200 OK\r\n",
+      "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nv: " + std::string(200'000, 'v') + "\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999\r\n\r\nx",
+      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc",
+      "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort",
+      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nmore than that",
+      "HTTP/1.1 200 OK\r\n\r\nuntil the end",
+      "HTTP/1.1 100 Continue\r\n\r\n",
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nanything",
+      "HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\n",
+      chunked + "FFFFFFFFFFFFFFFFFFFF\r\nx",
+      chunked + "-1\r\nx",
+      chunked + "1\r\nxyz\r\n0\r\n\r\n",
+      chunked + "1\r\nx\r\n0\r\n" + std::string(200'000, 't'),
+  };
+  for (const std::string& text : answers) {
+    for (const bool resets : {false, true}) {
+      app_ = tcp_pair();
+      server_ = tcp_pair();
+      hand_off(HandOffKind::kDrainThenAnswer);
+      const int server = server_.other.get();
+      // It may be closed before all has come.
+      for (const std::string& half : {text.substr(0, text.size() / 2), text.substr(text.size() / 2)})
+        ::send(server, half.data(), half.size(), MSG_NOSIGNAL);
+      const linger now{1, 0};
+      if (resets) ::setsockopt(server, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+      server_.other.reset();
+      EXPECT_EQ(read_to_end(app_.one.get()), answer_) << text.substr(0, 80);
+    }
+  }
+}
+
 TEST_F(HandOffTest, InputThatNobodyReadsDoesNotTakeTheAnswerAway) {
   send_all(app_.one.get(), "GET /pipelined HTTP/1.1\r\n\r\n");
   hand_off(HandOffKind::kDrainThenAnswer);

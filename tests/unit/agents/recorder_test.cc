@@ -60,8 +60,10 @@ class RecorderTest : public ::testing::Test {
     event.injected = injected ? 1 : 0;
     emit(source, EventType::kRpcFinished, event);
   }
-  void fire(const EventSource& source, uint64_t rpc_id, uint32_t entry) {
+  void fire(const EventSource& source, uint64_t rpc_id, uint32_t entry,
+            FaultHow how = FaultHow::kInjected) {
     FaultFired event;
+    event.how = static_cast<uint8_t>(how);
     event.rpc = rpc_id;
     event.plan_entry = entry;
     emit(source, EventType::kFaultFired, event);
@@ -162,7 +164,7 @@ TEST_F(RecorderTest, WhatARequestSentAfterItsHeadIsKnownWhileItIsOpenAndWhatever
   longer.truncated = 1;
   emit(kTest, EventType::kRpcIssued, stream);
   emit(kTest, EventType::kRpcBody, body);
-  emit(kUsers, EventType::kRpcBody, longer);
+  emit(kTest, EventType::kRpcBody, longer);
   emit(kTest, EventType::kRpcIssued, other);
   const ExecutionRecord record = recorder_.snapshot();
   ASSERT_EQ(record.rpcs.size(), 2u);
@@ -255,14 +257,14 @@ TEST_F(RecorderTest, APlannedFaultUnderARewrittenIndexIsPlannedUnderItsWireIndex
 
   PlannedRpcFault fault;
   fault.index = wanted;
-  fault.opens_connection = true;
+  fault.number = 2;
   fault.fault = parse_fault("reset").value();
   const RpcMemory::Plan expanded = recorder_.expand({fault});
   ASSERT_EQ(expanded.rows.size(), 2u);
   EXPECT_EQ(expanded.rows[1].index, inner.index);
   EXPECT_EQ(expanded.rows[1].parent, outer.index);
-  EXPECT_FALSE(expanded.rows[0].opens_connection);
-  EXPECT_TRUE(expanded.rows[1].opens_connection);
+  EXPECT_EQ(expanded.rows[0].number, 0u);
+  EXPECT_EQ(expanded.rows[1].number, 2u);
   begin(2, {fault});
   emit(kTest, EventType::kRpcIssued, outer);
   emit(kUsers, EventType::kRpcIssued, inner);
@@ -541,6 +543,151 @@ TEST_F(RecorderTest, ACircleOfParentsEnds) {
   emit(kTest, EventType::kRpcIssued, rpc(id(kTest, 2), id(kTest, 1), key(2), 6, "b", "/"));
   emit(kTest, EventType::kRpcIssued, rpc(id(kTest, 3), id(kTest, 3), key(3), 7, "c", "/"));
   EXPECT_EQ(recorder_.end(1).rpcs.size(), 3u);
+}
+
+// What came in the place of a planned RPC that was not there.
+class NotIssued : public RecorderTest {
+ protected:
+  // Two calls of users under one request; both are known afterwards.
+  void see_both() {
+    begin(1);
+    emit(kTest, EventType::kRpcIssued, rpc(id(kTest, 1), 0, {}, 1, "users", "/"));
+    emit(kUsers, EventType::kRpcIssued, call(2, 2, "/movies/1"));
+    emit(kUsers, EventType::kRpcIssued, call(3, 3, "/movies/2"));
+    recorder_.end(9);
+  }
+  RpcIssued call(uint32_t number, uint64_t signature, std::string_view target) {
+    RpcIssued out = rpc(id(kUsers, number), id(kTest, 1), entry().index, signature, "movies", target);
+    out.cause = Cause::kThread;
+    out.payload = hash_text(target);
+    return out;
+  }
+  RpcIssued entry() { return rpc(id(kTest, 1), 0, {}, 1, "users", "/"); }
+  // Why a fault planned at the second call did not come about.
+  std::string reason(const std::vector<RpcIssued>& calls, const char* first_fault = "") {
+    PlannedRpcFault planned;
+    planned.index = call(3, 3, "/movies/2").index;
+    planned.parent = entry().index;
+    planned.fault = parse_fault("status:503").value();
+    std::vector<PlannedRpcFault> plan = {planned};
+    if (*first_fault != '\0') {
+      plan.push_back(planned);
+      plan.back().index = call(2, 2, "/movies/1").index;
+      plan.back().fault = parse_fault(first_fault).value();
+    }
+    begin(2, plan);
+    emit(kTest, EventType::kRpcIssued, entry());
+    for (const RpcIssued& event : calls) {
+      emit(kUsers, EventType::kRpcIssued, event);
+      if (plan.size() < 2 || event.index != plan[1].index) continue;
+      FaultFired fired;
+      fired.rpc = event.rpc;
+      fired.plan_entry = 1;
+      emit(kUsers, EventType::kFaultFired, fired);
+    }
+    const ExecutionRecord record = recorder_.end(99);
+    std::string all;
+    for (const std::string& text : record.not_injected) all += text + "\n";
+    return all;
+  }
+};
+
+TEST_F(NotIssued, IsSaidWhereNothingLikeItCame) {
+  see_both();
+  EXPECT_TRUE(reason({call(2, 2, "/movies/1")}).ends_with("#1: its RPC was not issued\n"));
+}
+
+TEST_F(NotIssued, TellsOneWithoutACause) {
+  see_both();
+  RpcIssued lost = call(3, 3, "/movies/2");
+  lost.parent_rpc = 0;
+  lost.cause = Cause::kNone;
+  lost.index = key(77);
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
+                      "one like it was issued without a known cause, at users.py:31",
+                      reason({lost}));
+}
+
+TEST_F(NotIssued, TellsOneOfAnotherPlace) {
+  see_both();
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
+                      "one like it was issued elsewhere: at users.py:31",
+                      reason({call(3, 4, "/movies/2")}));
+  RpcIssued other = call(3, 3, "/movies/2");
+  other.parent_rpc = 0;
+  other.parent_path = key(5);
+  other.index = key(78);
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
+                      "one like it was issued elsewhere: for another request, at",
+                      reason({other}));
+}
+
+TEST_F(NotIssued, TellsTheClientsSecondAttempt) {
+  // Both calls ask for the same; the library makes the first one again, from a place of its own.
+  begin(1);
+  emit(kTest, EventType::kRpcIssued, entry());
+  emit(kUsers, EventType::kRpcIssued, call(2, 2, "/movies/1"));
+  emit(kUsers, EventType::kRpcIssued, call(3, 3, "/movies/1"));
+  recorder_.end(9);
+  const std::vector<RpcIssued> calls = {call(2, 2, "/movies/1"), call(3, 9, "/movies/1")};
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
+                      "the client made the call again at which reset was injected",
+                      reason(calls, "reset"));
+  // After an answer no library does.
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
+                      "elsewhere",
+                      reason(calls, "status:500"));
+}
+
+TEST_F(RecorderTest, ARefusalMayComeWithTheSecondAttemptOfItsClient) {
+  RpcIssued call = rpc(id(kUsers, 1), 0, {}, 5, "movies", "/m");
+  PlannedRpcFault fault;
+  fault.index = call.index;
+  fault.fault = parse_fault("refused").value();
+  begin(1, {fault});
+  emit(kUsers, EventType::kRpcIssued, call);
+  fire(kUsers, call.rpc, 0, FaultHow::kResetInsteadOfRefused);
+  RpcFinished reset;
+  reset.rpc = call.rpc;
+  reset.outcome = RpcOutcome::kReset;
+  reset.injected = 1;
+  emit(kUsers, EventType::kRpcFinished, reset);
+  EXPECT_TRUE(recorder_.snapshot().rpcs[0].refused_as_reset());
+  fire(kUsers, call.rpc, 0, FaultHow::kRefusedAfterAll);
+  const ExecutionRecord record = recorder_.end(1);
+  EXPECT_TRUE(record.not_injected.empty());
+  EXPECT_EQ(record.rpcs[0].outcome, RpcOutcome::kRefused);
+  EXPECT_FALSE(record.rpcs[0].refused_as_reset());
+}
+
+TEST_F(RecorderTest, AnotherRpcThatWasHitLeavesThePlanUnmetEvenIfTheFaultFired) {
+  RpcIssued other = rpc(id(kUsers, 1), 0, {}, 5, "movies", "/other");
+  RpcIssued call = rpc(id(kUsers, 2), 0, {}, 6, "movies", "/m");
+  PlannedRpcFault fault;
+  fault.index = call.index;
+  fault.fault = parse_fault("refused").value();
+  begin(1, {fault});
+  emit(kUsers, EventType::kRpcIssued, other);
+  fire(kUsers, other.rpc, 0, FaultHow::kHitAnother);
+  emit(kUsers, EventType::kRpcIssued, call);
+  fire(kUsers, call.rpc, 0);
+  finish(kUsers, call.rpc, true);
+  const ExecutionRecord record = recorder_.end(1);
+  EXPECT_TRUE(any_contains(record.not_injected, "/other"));
+  EXPECT_FALSE(record.rpcs[0].injected);
+}
+
+TEST_F(RecorderTest, RpcsAreNumberedAtTheirCallSiteAndForTheirService) {
+  begin(1);
+  for (uint64_t i = 1; i <= 4; ++i) {
+    RpcIssued call = rpc(id(kUsers, i), 0, {}, 10 + i, i == 3 ? "bookings" : "movies", "/m");
+    call.stack = key(i == 2 ? 40 : 41);
+    emit(kUsers, EventType::kRpcIssued, call);
+  }
+  const ExecutionRecord record = recorder_.end(1);
+  std::vector<std::pair<uint32_t, uint32_t>> numbers;
+  for (const RpcRecord& rpc : record.rpcs) numbers.emplace_back(rpc.number, rpc.service_number);
+  EXPECT_EQ(numbers, (std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {1, 2}, {1, 1}, {2, 3}}));
 }
 
 }  // namespace

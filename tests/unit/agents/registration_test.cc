@@ -1,12 +1,15 @@
+#include "daemon/agents/registration.h"
+
 #include <fcntl.h>
-#include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <thread>
 
-#include "daemon/agents/registration.h"
+#include "core/protocol/control_segment.h"
 #include "tests/unit/agents/fake_agent.h"
 
 namespace filibuster::test {
@@ -18,12 +21,13 @@ std::unique_ptr<AgentHub> start(const HubOptions& options) {
   return hub.ok() ? std::move(hub).value() : nullptr;
 }
 
-SharedMapping<ControlPage> control_page(const std::string& path) {
-  SharedMapping<ControlPage> page;
-  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  EXPECT_TRUE(fd.valid()) << path;
-  EXPECT_TRUE(page.map(fd.get()));
-  return page;
+// The page that programs of an application find in this directory; attached for as long as the test
+// runs.
+ControlPage* control_page(const std::string& directory, const std::string& application = "",
+                          bool writable = false) {
+  const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  EXPECT_TRUE(fd.valid()) << directory;
+  return ControlSegment(SystemCall(), fd.get(), ControlPageName(application), writable).open();
 }
 
 mode_t mode_of(const std::string& path) {
@@ -105,6 +109,69 @@ TEST(Registration, AnAgentThatNoLongerWaitsIsNamedAndItsExecutionIncomplete) {
   EXPECT_FALSE(hub->has_agent(static_cast<uint32_t>(::getpid())));
 }
 
+// The hub hears nothing more of a process that lives on: its executions are incomplete until it ends.
+void expect_incomplete(AgentHub* hub, uint32_t execution, const std::string& why) {
+  if (execution > 1) {
+    ASSERT_TRUE(hub->begin_execution(execution, {}).ok());
+  }
+  const ExecutionRecord record = hub->end_execution();
+  EXPECT_GT(record.lost_events, 0u) << execution;
+  EXPECT_TRUE(any_contains(record.notes, why)) << execution;
+}
+
+TEST(Registration, AnAgentThatGivesUpAfterTheWelcomeMakesExecutionsIncomplete) {
+  Scratch scratch;
+  auto hub = start(hub_options(scratch));
+  ASSERT_TRUE(hub->begin_execution(1, {}).ok());
+  FakeAgent agent(hub->address(), "users");
+  ASSERT_TRUE(agent.registered());
+  const GivenUp message;
+  ASSERT_TRUE(agent.send_bytes(&message, sizeof message));
+  agent.leave();
+  ASSERT_TRUE(eventually([&] {
+    return any_contains(hub->snapshot(StackLines::kOfAll).notes, "could not use its registration");
+  }));
+  expect_incomplete(hub.get(), 1, "users");
+  expect_incomplete(hub.get(), 2, "not read any more");
+}
+
+TEST(Registration, AProcessThatLosesItsSocketAndLivesOnMakesExecutionsIncomplete) {
+  Scratch scratch;
+  auto hub = start(hub_options(scratch));
+  ASSERT_TRUE(hub->begin_execution(1, {}).ok());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    FakeAgent agent(hub->address(), "users");
+    agent.leave();
+    for (;;) ::pause();
+  }
+  EXPECT_TRUE(eventually([&] {
+    return any_contains(hub->snapshot(StackLines::kOfAll).notes, "its process goes on");
+  }));
+  expect_incomplete(hub.get(), 1, "users");
+  expect_incomplete(hub.get(), 2, "not read any more");
+  ::kill(child, SIGKILL);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  ASSERT_TRUE(hub->begin_execution(3, {}).ok());
+  EXPECT_EQ(hub->end_execution().lost_events, 0u);
+}
+
+TEST(Registration, AProcessThatEndsLosesNothing) {
+  Scratch scratch;
+  auto hub = start(hub_options(scratch));
+  ASSERT_TRUE(hub->begin_execution(1, {}).ok());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    FakeAgent agent(hub->address(), "users");
+    _exit(agent.registered() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(eventually([&] { return !hub->agents().empty() && !hub->agents()[0].alive; }));
+  EXPECT_EQ(hub->end_execution().lost_events, 0u);
+}
+
 TEST(Registration, GarbageEndsTheConnectionAndNothingElse) {
   Scratch scratch;
   auto hub = start(hub_options(scratch));
@@ -127,46 +194,128 @@ TEST(Registration, SharedMemoryCannotBeShrunkByAnAgent) {
   EXPECT_NE(::ftruncate(agent.ring_fd(), 0), 0);
 }
 
+TEST(SharedMemory, ThatIsThereAtOnceHasEachOfItsPages) {
+  constexpr size_t kSize = 1u << 20;
+  const auto memory = sealed_memory("test", kSize, /*at_once=*/true);
+  ASSERT_TRUE(memory.ok());
+  struct stat status {};
+  ASSERT_EQ(::fstat(memory.value().get(), &status), 0);
+  EXPECT_EQ(status.st_size, static_cast<off_t>(kSize));
+  EXPECT_EQ(status.st_blocks * 512, static_cast<off_t>(kSize));
+  EXPECT_NE(::ftruncate(memory.value().get(), 0), 0);
+}
+
+// Where sessions are announced on it.
+std::vector<std::string> sockets_of(const ControlPage& page) {
+  std::vector<std::string> out;
+  for (const SessionSlot& slot : page.slots) {
+    if (slot.generation.load() > kSessionEnded) out.emplace_back(slot.socket_path);
+  }
+  return out;
+}
+
 TEST(ControlPages, ArePrivateAndNameTheSocketUntilTheEnd) {
   Scratch scratch;
-  const HubOptions options = hub_options(scratch);
+  HubOptions options = hub_options(scratch);
+  options.application = "shop";
   auto hub = start(options);
   EXPECT_EQ(hub->address(), "unix:" + options.directory + "/agent.sock");
   EXPECT_EQ(mode_of(options.directory), 0700u);
-  EXPECT_EQ(mode_of(options.directory + "/control"), 0600u);
   EXPECT_EQ(mode_of(options.directory + "/agent.sock"), 0600u);
   EXPECT_EQ(mode_of(options.user_directory), 0700u);
-  const auto own = control_page(options.directory + "/control");
-  const auto user = control_page(options.user_directory + "/control");
-  for (const auto* page : {own.get(), user.get()}) {
-    EXPECT_EQ(page->magic, kControlMagic);
-    EXPECT_EQ(page->major, kProtocolMajor);
-    EXPECT_EQ(page->daemon_pid, static_cast<uint32_t>(::getpid()));
-    EXPECT_NE(page->generation.load(), 0u);
-    EXPECT_STREQ(page->socket_path, (options.directory + "/agent.sock").c_str());
+  const ControlPage* const pages[] = {control_page(options.directory),
+                                      control_page(options.user_directory),
+                                      control_page(options.user_directory, "shop")};
+  for (const ControlPage* each : pages) {
+    ASSERT_NE(each, nullptr);
+    const ControlPage& page = *each;
+    EXPECT_EQ(page.magic, kControlMagic);
+    EXPECT_EQ(page.major, kProtocolMajor);
+    EXPECT_EQ(page.daemon_pid, static_cast<uint32_t>(::getpid()));
+    EXPECT_NE(page.generation.load(), 0u);
+    EXPECT_EQ(page.socket_path, options.directory + "/agent.sock");
+    EXPECT_EQ(sockets_of(page), std::vector<std::string>{options.directory + "/agent.sock"});
+    EXPECT_STREQ(page.slots[0].application, "shop");
   }
   hub.reset();
-  EXPECT_EQ(own->generation.load(), 0u);
-  EXPECT_EQ(user->generation.load(), 0u);
+  for (const ControlPage* page : pages) {
+    EXPECT_EQ(page->generation.load(), 0u);
+    EXPECT_TRUE(sockets_of(*page).empty());
+  }
   EXPECT_NE(::access((options.directory + "/agent.sock").c_str(), F_OK), 0);
 }
 
-TEST(ControlPages, TheUsersPageBelongsToTheHubThatWroteItLast) {
+TEST(ControlPages, OfSeveralSessionsEachHasAPlaceAndItsOwnGeneration) {
   Scratch scratch;
   HubOptions options = hub_options(scratch);
+  options.application = "shop";
   auto first = start(options);
-  const auto user = control_page(options.user_directory + "/control");
-  const uint64_t before = user->generation.load();
+  ControlPage* user = control_page(options.user_directory, "", /*writable=*/true);
+  const uint64_t head = user->generation.load(), generation = user->slots[0].generation.load();
+  EXPECT_TRUE(first->others().empty());
   HubOptions second_options = options;
   second_options.directory = scratch.path() + "/second";
+  second_options.application = "cart";
   auto second = start(second_options);
-  EXPECT_NE(user->generation.load(), before);
-  EXPECT_STREQ(user->socket_path, (second_options.directory + "/agent.sock").c_str());
-  const uint64_t taken = user->generation.load();
+  EXPECT_NE(user->generation.load(), head);
+  EXPECT_EQ(user->slots[0].generation.load(), generation);  // who follows it goes on
+  EXPECT_EQ(sockets_of(*user).size(), 2u);
+  EXPECT_EQ(to_text(first->others()), "pid " + std::to_string(::getpid()) + ", application cart");
+  EXPECT_EQ(to_text(second->others()), "pid " + std::to_string(::getpid()) + ", application shop");
+  const ControlPage* of_shop = control_page(options.user_directory, "shop");
+  EXPECT_EQ(sockets_of(*of_shop).size(), 1u);
   first.reset();
-  EXPECT_EQ(user->generation.load(), taken);
+  EXPECT_EQ(sockets_of(*user), std::vector<std::string>{second_options.directory + "/agent.sock"});
+  EXPECT_NE(user->generation.load(), 0u);
+  EXPECT_EQ(of_shop->generation.load(), 0u);
   second.reset();
   EXPECT_EQ(user->generation.load(), 0u);
+}
+
+TEST(ControlPages, ASessionThatStartsItsServicesIsThereForItsApplicationOnly) {
+  Scratch scratch;
+  HubOptions options = hub_options(scratch);
+  options.application = "shop";
+  options.takes_anyone = false;
+  auto hub = start(options);
+  EXPECT_EQ(sockets_of(*control_page(options.user_directory, "shop")).size(), 1u);
+  EXPECT_EQ(control_page(options.user_directory)->generation.load(), 0u);
+}
+
+TEST(ControlPages, ThePlaceOfASessionThatWasKilledIsFree) {
+  Scratch scratch;
+  const HubOptions options = hub_options(scratch);
+  start(options).reset();
+  ControlPage* user = control_page(options.user_directory, "", /*writable=*/true);
+  user->slots[0].generation.store(77);
+  user->slots[3].generation.store(78);
+  auto hub = start(options);
+  EXPECT_EQ(sockets_of(*user).size(), 1u);
+  EXPECT_TRUE(hub->others().empty());
+}
+
+TEST(Registration, AProcessThatCouldFollowSeveralSessionsIsToldOfAndNotTaken) {
+  Scratch scratch;
+  HubOptions options = hub_options(scratch);
+  options.application = "shop";
+  auto hub = start(options);
+  HubOptions other_options = options;
+  other_options.directory = scratch.path() + "/other";
+  other_options.application = "cart";
+  auto other = start(other_options);
+  FakeAgent agent(hub->address());
+  Hello hello;
+  hello.sessions = 2;
+  hello.pid = static_cast<uint32_t>(::getpid());
+  std::memcpy(hello.service, "users", 5);
+  EXPECT_FALSE(agent.say_hello(hello));
+  EXPECT_TRUE(agent.at_end());
+  ASSERT_TRUE(hub->begin_execution(1, {}).ok());
+  const auto problems = hub->end_execution().runtime_problems;
+  EXPECT_TRUE(any_contains(problems, "users, pid " + std::to_string(::getpid())));
+  EXPECT_TRUE(any_contains(problems, "application cart"));
+  EXPECT_TRUE(any_contains(problems, "FILIBUSTER_APPLICATION=shop"));
+  EXPECT_FALSE(hub->has_agent(static_cast<uint32_t>(::getpid())));
 }
 
 TEST(ControlPages, TwoHubsNeverShareADirectory) {
@@ -179,19 +328,83 @@ TEST(ControlPages, TwoHubsNeverShareADirectory) {
   EXPECT_TRUE(agent.registered());
 }
 
-TEST(ControlPages, ALinkInPlaceOfTheUsersPageIsNotFollowed) {
+TEST(ControlPages, AnotherLinkInPlaceOfTheUsersPageIsNotFollowed) {
   Scratch scratch;
   const HubOptions options = hub_options(scratch);
   const std::string victim = scratch.path() + "/victim";
   ASSERT_EQ(::mkdir(options.user_directory.c_str(), 0700), 0);
   ASSERT_TRUE(UniqueFd(::open(victim.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600)).valid());
   ASSERT_EQ(::symlink(victim.c_str(), (options.user_directory + "/control").c_str()), 0);
-  auto hub = start(options);  // works with its own page
+  auto hub = start(options);
   struct stat status {};
   ASSERT_EQ(::stat(victim.c_str(), &status), 0);
   EXPECT_EQ(status.st_size, 0);
+  EXPECT_NE(control_page(options.user_directory)->generation.load(), 0u);
+}
+
+TEST(ControlPages, AUsersPageThatCannotBeMadeIsSaid) {
+  Scratch scratch;
+  const HubOptions options = hub_options(scratch);
+  ASSERT_EQ(::mkdir(options.user_directory.c_str(), 0700), 0);
+  ASSERT_EQ(::mkdir((options.user_directory + "/control").c_str(), 0700), 0);
+  auto hub = start(options);  // works with its own page
   ASSERT_TRUE(hub->begin_execution(1, {}).ok());
   EXPECT_TRUE(any_contains(hub->end_execution().notes, "FILIBUSTER_DAEMON"));
+}
+
+// The link in a directory, and the segment that it names.
+std::string link_of(const std::string& directory) {
+  char target[64];
+  const ssize_t size = ::readlink((directory + "/control").c_str(), target, sizeof target);
+  return size <= 0 ? "" : std::string(target, static_cast<size_t>(size));
+}
+
+bool segment_exists(const std::string& link) {
+  shmid_ds about{};
+  return ::shmctl(std::atoi(link.c_str() + std::strlen("shm:")), IPC_STAT, &about) == 0;
+}
+
+TEST(ControlPages, AreGoneWithTheLastProcessThatHasThem) {
+  Scratch scratch;
+  const HubOptions options = hub_options(scratch);
+  auto hub = start(options);
+  const std::string before = link_of(options.directory);
+  ASSERT_TRUE(segment_exists(before)) << before;
+  hub.reset();
+  EXPECT_FALSE(segment_exists(before)) << before;
+}
+
+TEST(ControlPages, AProgramThatWasThereFirstIsFoundByADaemonAndByTheNextOne) {
+  Scratch scratch;
+  const HubOptions options = hub_options(scratch);
+  ASSERT_EQ(::mkdir(options.directory.c_str(), 0700), 0);
+  const ControlPage* program = control_page(options.directory);
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(program->generation.load(), 0u);
+  for (int daemon = 0; daemon < 2; ++daemon) {
+    auto hub = start(options);
+    EXPECT_NE(program->generation.load(), 0u);
+    hub.reset();
+    EXPECT_EQ(program->generation.load(), 0u);
+  }
+}
+
+TEST(ControlPages, ASegmentOfAnotherPurposeIsNotFollowed) {
+  Scratch scratch;
+  const HubOptions options = hub_options(scratch);
+  ASSERT_EQ(::mkdir(options.directory.c_str(), 0700), 0);
+  const int other = ::shmget(IPC_PRIVATE, kControlPageSize, 0600);
+  ASSERT_GE(other, 0);
+  auto* words = static_cast<uint64_t*>(::shmat(other, nullptr, 0));
+  ::shmctl(other, IPC_RMID, nullptr);
+  words[0] = 7;
+  const std::string link = "shm:" + std::to_string(other);
+  ASSERT_EQ(::symlink(link.c_str(), (options.directory + "/control").c_str()), 0);
+  auto hub = start(options);
+  EXPECT_NE(link_of(options.directory), link);
+  EXPECT_EQ(words[0], 7u);
+  EXPECT_EQ(words[1], 0u);
+  ::shmdt(words);
 }
 
 TEST(ControlPages, ADirectoryTooDeepForASocketIsSaid) {

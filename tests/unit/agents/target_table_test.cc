@@ -63,11 +63,32 @@ TEST(TargetTable, TheConfigurationWinsWhateverComesFirst) {
   TargetTable table;
   std::string note;
   EXPECT_TRUE(table.report(listener(TargetKind::kLoopback, 80), 1, "python3", &note));
-  EXPECT_TRUE(table.configure({"127.0.0.1", 80, "", "users", kTargetInApplication}, &note));
+  EXPECT_TRUE(table.configure({"", 80, "", "users", kTargetInApplication}, &note));
   EXPECT_FALSE(table.report(listener(TargetKind::kLoopback, 80), 1, "python3", &note));
   EXPECT_NE(note, "");
+  note.clear();
+  EXPECT_FALSE(table.report(listener(TargetKind::kIpv4, 80, "127.0.0.1"), 1, "python3", &note));
+  EXPECT_NE(note.find("port 80 of 127.0.0.1 is configured as users"), std::string::npos) << note;
   ASSERT_EQ(table.rows().size(), 1u);
   EXPECT_EQ(name_of(table.rows()[0]), "users");
+}
+
+TEST(TargetTable, LoopbackAddressesAreToldApart) {
+  TargetTable table;
+  std::string note;
+  EXPECT_TRUE(table.report(listener(TargetKind::kIpv4, 80, "127.0.0.21"), 1, "users", &note));
+  EXPECT_TRUE(table.report(listener(TargetKind::kIpv4, 80, "127.0.0.22"), 2, "movies", &note));
+  EXPECT_TRUE(table.report(listener(TargetKind::kIpv4, 80, "0.0.0.0"), 3, "all", &note));
+  EXPECT_TRUE(table.report(listener(TargetKind::kIpv6, 80, "::1"), 4, "localhost", &note));
+  EXPECT_FALSE(table.report(listener(TargetKind::kIpv4, 80, "127.0.0.1"), 4, "localhost", &note))
+      << "the same";
+  EXPECT_EQ(note, "");
+  ASSERT_EQ(table.rows().size(), 4u);
+  EXPECT_EQ(table.rows()[0].address[3], 21);
+  // A service without a host stands for 127.0.0.1, not for what listens elsewhere.
+  EXPECT_TRUE(table.configure({"", 80, "", "configured", kTargetInApplication}, &note));
+  EXPECT_FALSE(table.report(listener(TargetKind::kIpv4, 80, "127.0.0.22"), 2, "movies", &note));
+  EXPECT_EQ(note, "");
 }
 
 TEST(TargetTable, OfTwoServicesAtOneAddressTheLastIsUsedAndSaid) {

@@ -11,7 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const Client kClient{.pid = 12, .start_time = 345, .directory = "/work"};
+const Client kClient{
+    .pid = 12, .start_time = 345, .directory = "/work", .application = "shop"};
 
 SessionOptions with_command(std::vector<std::string> command) {
   SessionOptions options;
@@ -28,6 +29,7 @@ TEST(SessionRequest, ACommandAloneIsAConfigurationOfOneTest) {
   EXPECT_EQ(json["client_pid"], 12);
   EXPECT_EQ(json["client_start_time"], 345);
   EXPECT_EQ(json["directory"], "/work");
+  EXPECT_EQ(json["application"], "shop");
   EXPECT_EQ(json["config_path"], "");
   EXPECT_EQ(json["tests"], Json::array());
   EXPECT_EQ(json["restart"], false);
@@ -39,7 +41,8 @@ TEST(SessionRequest, ACommandAloneIsAConfigurationOfOneTest) {
 
 TEST(SessionRequest, OnlyWhatIsGivenOverridesTheConfiguration) {
   SessionOptions options = with_command({"t"});
-  options.no_reduction = options.stop_at_first = options.real_timeouts = options.restart = true;
+  options.stop_at_first = options.real_timeouts = options.restart = true;
+  options.reduce = "off";
   options.max_executions = 9;
   options.max_faults = 2;
   options.index_without = {"payload", "path"};
@@ -48,7 +51,7 @@ TEST(SessionRequest, OnlyWhatIsGivenOverridesTheConfiguration) {
   ASSERT_TRUE(request.ok());
   EXPECT_EQ(
       request.value()["overrides"],
-      Json::parse(R"({"reduce": false, "max_executions": 9, "max_faults": 2, "stop_at_first": true,
+      Json::parse(R"({"reduce": "off", "max_executions": 9, "max_faults": 2, "stop_at_first": true,
                 "fast_timeouts": false, "index": {"payload": false, "path": false}})"));
   EXPECT_EQ(request.value()["restart"], true);
   EXPECT_EQ(request.value()["tests"], Json::array({"t"}));

@@ -107,10 +107,12 @@ TEST(ConfigErrors, WrongTypesSayWhatWasExpectedAndFound) {
   expect_error(with_service(R"(, "command": ["a", 5])"), "2:49",
                "expected a string, found a number");
   expect_error(with_service(R"(, "env": {"A": 1})"), "2:45", "variable 'A': expected a string");
-  expect_error(with(R"("reduce": "no")"), "2:11", "expected true or false, found a string");
+  expect_error(with(R"("reduce": "no")"), "2:11",
+               "'reduce': expected 'sound', 'published' or 'off'");
+  expect_error(with(R"("reflection": "no")"), "2:15", "expected true or false, found a string");
   expect_error(with(R"("bounds": {"max_faults": 1.5})"), "2:26", "whole number");
   expect_error(with(R"("bounds": {"max_executions": -1})"), "2:30", "whole number");
-  expect_error(with(R"("reduce": null)"), "2:11", "found null");
+  expect_error(with(R"("reflection": null)"), "2:15", "found null");
 }
 
 TEST(ConfigErrors, VersionsOtherThanOneAreRefused) {

@@ -108,7 +108,7 @@ TEST(Config, ReadsEveryMember) {
   EXPECT_EQ(config.bounds.test_timeout, milliseconds(60'000));
   EXPECT_TRUE(config.bounds.stop_at_first);
   EXPECT_EQ(config.index_parts, kIndexStack | kIndexCount | kIndexPath);
-  EXPECT_FALSE(config.reduce);
+  EXPECT_EQ(config.reduce, Reduction::kOff);
   EXPECT_FALSE(config.fast_timeouts);
 }
 

@@ -220,7 +220,7 @@ TEST(Events, ValuesOutsideOfTheirEnumerationAreRefused) {
   EXPECT_TRUE(refused(finished));
   FaultFired fired;
   EXPECT_FALSE(refused(fired));
-  fired.how = 4;
+  fired.how = 6;
   EXPECT_TRUE(refused(fired));
   NotInterposed other;
   EXPECT_FALSE(refused(other));

@@ -100,5 +100,13 @@ TEST(Path, IsTheSameInEveryBuild) {
   EXPECT_EQ(to_hex(extend_path({}, r, 1, kIndexAll)), "4fba9d05af657976f5cea5e7be76ad4b");
 }
 
+TEST(CallPlace, TellsPathServiceAndStackApart) {
+  const Hash128 place = call_place({1, 1}, {2, 2}, {3, 3});
+  EXPECT_NE(place, call_place({1, 2}, {2, 2}, {3, 3}));
+  EXPECT_NE(place, call_place({1, 1}, {2, 3}, {3, 3}));
+  EXPECT_NE(place, call_place({1, 1}, {2, 2}, {3, 4}));
+  EXPECT_NE(place, counter_key({1, 1}, {2, 2}, kIndexAll));
+}
+
 }  // namespace
 }  // namespace filibuster

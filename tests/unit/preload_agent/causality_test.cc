@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/agents/lane.h"
 #include "preload/agent/counters.h"
 
 namespace filibuster::preload {
@@ -109,6 +110,61 @@ TEST_F(Causality, ASiteSeenAmongSeveralIsNotTrustedAfterwards) {
   EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone);
   table_->close(second);
   EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone);
+}
+
+TEST_F(Causality, WhatASiteIsSeenDoingWithoutFaultsHoldsForTheSession) {
+  query_.execution = 1;
+  open(7, &other_);
+  Incoming* second = open(8, &other_);
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone);
+  table_->close(second);
+  query_.execution = 2;
+  lane_->plan_count = 1;
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone);
+}
+
+TEST_F(Causality, ConcurrencyThatAFaultBroughtAboutIsOfItsExecutionOnly) {
+  query_.execution = 2;
+  lane_->plan_count = 1;
+  open(7, &other_);
+  Incoming* again = open(8, &other_);
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone);
+  table_->close(again);
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone) << "of this execution";
+  query_.execution = 3;
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kOnlyActive);
+  again = open(8, &other_);
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone);
+  table_->close(again);
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone) << "and it is learned anew";
+  query_.execution = 4;
+  lane_->plan_count = 0;
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kOnlyActive);
+}
+
+TEST_F(Causality, AHeartbeatSeenUnderAFaultStaysOneUnlessARequestWasGivenUp) {
+  query_.execution = 2;
+  lane_->plan_count = 1;
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone);
+  query_.given_up = true;  // 6 may be what goes on with it
+  EXPECT_EQ(cause(&mine_, 6).cause, Cause::kNone);
+  query_.given_up = false;
+  open(7, &other_);
+  EXPECT_EQ(cause(&mine_, 6).cause, Cause::kNone) << "of this execution";
+  query_.execution = 3;
+  EXPECT_EQ(cause(&mine_, 5).cause, Cause::kNone);
+  EXPECT_EQ(cause(&mine_, 6).cause, Cause::kOnlyActive);
+}
+
+TEST_F(Causality, AnActiveRequestThatCameInThePlaceOfTheOnlyOneIsNotTakenForIt) {
+  Incoming* alone = open(7, &other_);
+  const uint64_t activity = table_->activity();
+  CauseOf found;
+  EXPECT_TRUE(table_->only_active(activity, &found));
+  table_->close(alone);
+  ASSERT_EQ(open(8, &other_), alone) << "in the same slot";
+  open(9, &other_);
+  EXPECT_FALSE(table_->only_active(activity, &found)) << "one of two";
 }
 
 TEST_F(Causality, WithALostRequestTheOnlyActiveOneIsNotKnown) {
@@ -214,10 +270,51 @@ TEST(Counters, AFullTableIsCountedAsLost) {
   EXPECT_EQ(lane->counters_lost.load(), 1u);
 }
 
+TEST(Counters, ACallOfAnExecutionThatIsOverCountsInNoSlotOfTheNext) {
+  auto lane = Lane::create(HubOptions{});
+  ASSERT_TRUE(lane.ok());
+  SharedMapping<LaneMemory> memory;
+  ASSERT_TRUE(memory.map(lane.value()->descriptor()));
+  std::atomic<bool> done{false};
+  std::vector<std::thread> late;
+  for (uint64_t slot = 0; slot < kCounterSlots; slot += kCounterSlots / 16) {
+    late.emplace_back([&, slot] {
+      while (!done) count_invocation(memory.get(), slot + kCounterSlots);
+    });
+  }
+  uint64_t key = uint64_t{1} << 40;
+  uint32_t wrong = 0;
+  for (uint32_t execution = 1; execution <= 200; ++execution) {
+    lane.value()->begin(execution);  // the one before has filled so much that all are cleared
+    const uint64_t first = key;
+    for (uint32_t count = 1; count <= 2; ++count) {
+      for (key = first; key <= first + kCounterSlots / 4; ++key) {
+        if (count_invocation(memory.get(), key) != count) ++wrong;
+      }
+    }
+    lane.value()->end();
+  }
+  done = true;
+  for (std::thread& thread : late) thread.join();
+  EXPECT_EQ(wrong, 0u);
+}
+
 TEST(Sites, AFullTableProvesNothing) {
   auto lane = std::make_unique<LaneMemory>();
   for (auto& slot : lane->sites) slot.key.store(999999);
-  EXPECT_EQ(note_site(lane.get(), 5, 0), kSiteSeenWithNone | kSiteSeenWithSeveral);
+  EXPECT_EQ(note_site(lane.get(), 5, {}), kSiteSeenWithNone | kSiteSeenWithSeveral);
+}
+
+TEST(Sites, ThreadsThatSeeDifferentThingsLoseNone) {
+  auto lane = std::make_unique<LaneMemory>();
+  for (uint32_t execution = 1; execution < 2000; ++execution) {
+    std::thread other([&] { note_site(lane.get(), 5, {kSiteSeenWithNone, execution, true}); });
+    note_site(lane.get(), 5, {kSiteSeenWithSeveral, execution, true});
+    other.join();
+    ASSERT_EQ(note_site(lane.get(), 5, {0, execution, true}),
+              kSiteSeenWithNone | kSiteSeenWithSeveral);
+  }
+  EXPECT_EQ(note_site(lane.get(), 5, {0, 2000, true}), 0u);
 }
 
 }  // namespace

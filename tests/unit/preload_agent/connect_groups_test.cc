@@ -22,21 +22,19 @@ class LogicalConnects : public ::testing::Test {
     out.port = 80;
     return out;
   }
-  ConnectGroup* begin(uint64_t address, uint64_t key) {
-    return groups_->add(attempt(address), {key, key});
-  }
+  ConnectGroup* begin(uint64_t address) { return groups_->add(attempt(address)); }
   std::unique_ptr<ConnectGroups> groups_ = std::make_unique<ConnectGroups>();
 };
 
 TEST_F(LogicalConnects, TheNextAddressAfterARefusalJoins) {
-  ConnectGroup* group = begin(6, 1);
+  ConnectGroup* group = begin(6);
   group->outcome = Outcome::kRefused;
   EXPECT_EQ(groups_->join(attempt(4)), group);
   EXPECT_EQ(group->outcome, Outcome::kUnknown) << "of this try";
 }
 
 TEST_F(LogicalConnects, ARefusalOfOursHoldsForEveryFurtherAddress) {
-  ConnectGroup* group = begin(6, 1);
+  ConnectGroup* group = begin(6);
   group->outcome = Outcome::kRefused;
   group->refused_by_us = true;
   EXPECT_EQ(groups_->join(attempt(4)), group);
@@ -45,24 +43,24 @@ TEST_F(LogicalConnects, ARefusalOfOursHoldsForEveryFurtherAddress) {
 }
 
 TEST_F(LogicalConnects, ASecondTryOfOneAddressIsARetry) {
-  begin(6, 1)->outcome = Outcome::kRefused;
+  begin(6)->outcome = Outcome::kRefused;
   EXPECT_EQ(groups_->join(attempt(6)), nullptr);
 }
 
 TEST_F(LogicalConnects, AnUnknownOutcomeJoinsUntilARequestWentOut) {
-  ConnectGroup* group = begin(6, 1);
+  ConnectGroup* group = begin(6);
   EXPECT_EQ(groups_->join(attempt(4)), group);
   group->carried_request = true;
   EXPECT_EQ(groups_->join(attempt(5)), nullptr);
 }
 
 TEST_F(LogicalConnects, AConnectionThatStandsHasNoAlternatives) {
-  begin(6, 1)->outcome = Outcome::kConnected;
+  begin(6)->outcome = Outcome::kConnected;
   EXPECT_EQ(groups_->join(attempt(4)), nullptr);
 }
 
 TEST_F(LogicalConnects, NothingIsSharedAcrossCauseTargetPortThreadOrExecution) {
-  begin(6, 1)->outcome = Outcome::kRefused;
+  begin(6)->outcome = Outcome::kRefused;
   ConnectTry other = attempt(4);
   other.parent_path = {9, 9};
   EXPECT_EQ(groups_->join(other), nullptr);
@@ -81,19 +79,21 @@ TEST_F(LogicalConnects, NothingIsSharedAcrossCauseTargetPortThreadOrExecution) {
 }
 
 TEST_F(LogicalConnects, AKnownRefusalExplainsATryBetterThanAYoungerUnknown) {
-  ConnectGroup* refused = begin(6, 1);
+  ConnectGroup* refused = begin(6);
   refused->outcome = Outcome::kRefused;
-  begin(6, 2);
+  begin(6);
   EXPECT_EQ(groups_->join(attempt(4)), refused);
 }
 
-TEST_F(LogicalConnects, TheYoungestIsFoundByKeyAndTheOldestGivesWay) {
-  begin(6, 1);
-  ConnectGroup* again = begin(6, 1);
-  EXPECT_EQ(groups_->find({1, 1}), again);
-  for (uint64_t i = 0; i < 64; ++i) begin(6, 100 + i);
-  EXPECT_EQ(groups_->find({1, 1}), nullptr);
-  EXPECT_EQ(groups_->find(Hash128{}), nullptr);
+TEST_F(LogicalConnects, EachIsFoundUntilItGivesWay) {
+  const uint64_t first = begin(6)->id;
+  const uint64_t again = begin(6)->id;
+  EXPECT_NE(groups_->find(first), groups_->find(again));
+  EXPECT_EQ(groups_->find(again)->id, again);
+  for (uint64_t i = 0; i < 63; ++i) begin(6);
+  EXPECT_EQ(groups_->find(first), nullptr);
+  EXPECT_NE(groups_->find(again), nullptr);
+  EXPECT_EQ(groups_->find(0), nullptr);
 }
 
 TEST_F(LogicalConnects, ALockThatCannotBeHadIsNotWaitedFor) {
@@ -101,14 +101,6 @@ TEST_F(LogicalConnects, ALockThatCannotBeHadIsNotWaitedFor) {
   ASSERT_TRUE(held);
   ConnectGroups::Lock second(groups_.get());
   EXPECT_FALSE(second);
-}
-
-TEST(ConnectKeys, TellCauseTargetSiteAndCountApart) {
-  const Hash128 base = connect_base({1, 1}, {2, 2}, {3, 3});
-  EXPECT_NE(base, connect_base({1, 2}, {2, 2}, {3, 3}));
-  EXPECT_NE(base, connect_base({1, 1}, {2, 3}, {3, 3}));
-  EXPECT_NE(base, connect_base({1, 1}, {2, 2}, {3, 4}));
-  EXPECT_NE(connect_key(base, 1), connect_key(base, 2));
 }
 
 }  // namespace

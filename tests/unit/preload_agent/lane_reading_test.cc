@@ -10,6 +10,7 @@
 
 #include "core/fault/fault.h"
 #include "preload/agent/address.h"
+#include "preload/agent/counters.h"
 #include "preload/agent/plan.h"
 #include "preload/stack/frame_filter.h"
 
@@ -35,14 +36,52 @@ TEST(Plan, IsFoundByIndex) {
   EXPECT_EQ(find_planned(lane.get(), {3, 3}, &found), PlanLookup::kAbsent);
 }
 
-TEST(Plan, OnlyRefusalsAreFoundByConnection) {
+TEST(Plan, ARefusalIsFoundByThePlaceOfItsConnectWhenItsTurnHasCome) {
   auto lane = std::make_unique<LaneMemory>();
-  lane->plan[0] = entry(1, FaultKind::kReset, 7);
-  lane->plan[1] = entry(2, FaultKind::kRefused, 8);
-  lane->plan_count = 2;
-  PlanEntry found;
-  EXPECT_EQ(find_planned_connect(lane.get(), {7, 7}, &found), PlanLookup::kAbsent);
-  EXPECT_EQ(find_planned_connect(lane.get(), {8, 8}, &found), PlanLookup::kPlanned);
+  const Hash128 place{20, 20}, service_place{21, 21};
+  const auto at = [&](uint64_t index, FaultKind kind, uint64_t connect, uint32_t number) {
+    PlanEntry out = entry(index, kind, connect);
+    out.place = place;
+    out.service_place = service_place;
+    out.number = number;
+    return out;
+  };
+  lane->plan[0] = at(1, FaultKind::kReset, 7, 1);
+  lane->plan[1] = at(2, FaultKind::kRefused, 8, 2);
+  lane->plan[2] = at(3, FaultKind::kRefused, 8, 3);
+  lane->plan[3] = at(4, FaultKind::kRefused, 9, 1);
+  lane->plan[3].number = 0;
+  lane->plan[3].service_number = 1;
+  lane->plan[4] = at(5, FaultKind::kRefused, 10, 0);
+  lane->plan_count = 5;
+  const auto found_at = [&](uint64_t connect) {
+    PlanEntry found;
+    return find_planned_connect(lane.get(), {connect, connect}, 4, &found) == PlanLookup::kPlanned
+               ? found.index.lo
+               : 0;
+  };
+  EXPECT_EQ(found_at(7), 0u) << "a reset comes with its request";
+  EXPECT_EQ(found_at(8), 0u) << "the first connect is for another RPC";
+  EXPECT_EQ(found_at(9), 4u);
+  EXPECT_EQ(found_at(10), 0u) << "its number is not known";
+  count_invocation(lane.get(), execution_key(place, 3));
+  EXPECT_EQ(found_at(8), 0u) << "of another execution";
+  count_invocation(lane.get(), execution_key(place, 4));
+  EXPECT_EQ(found_at(8), 2u);
+  count_invocation(lane.get(), execution_key(place, 4));
+  EXPECT_EQ(found_at(8), 3u);
+  count_invocation(lane.get(), execution_key(service_place, 4));
+  EXPECT_EQ(found_at(9), 0u);
+  count_beyond(lane.get(), execution_key(Hash128{22, 22}, 4));
+  lane->plan[4].place = {22, 22};
+  lane->plan[4].number = 1;
+  EXPECT_EQ(found_at(10), 0u) << "nothing is counted there any more";
+  lane->plan[4].place = {23, 23};
+  EXPECT_EQ(found_at(10), 5u);
+  lane->plan[4].service_number = 3;
+  EXPECT_EQ(found_at(10), 0u) << "of another call site of the path one more is to come";
+  count_invocation(lane.get(), execution_key(service_place, 4));
+  EXPECT_EQ(found_at(10), 5u);
 }
 
 TEST(Plan, ThatIsBeingWrittenIsNotGuessed) {
@@ -136,7 +175,42 @@ TEST(Addresses, AreWrittenAsPeopleWriteThem) {
   EXPECT_EQ(written(un), "unix:/run/x.sock");
 }
 
-TEST(Addresses, LoopbackInEveryFormIsOneTarget) {
+// What the lane of these rows calls the address; "": nothing.
+std::string service_at(const std::vector<std::pair<sockaddr_in, std::string>>& rows,
+                       const sockaddr* address, socklen_t size) {
+  auto lane = std::make_unique<LaneMemory>();
+  for (const auto& [listener, name] : rows) {
+    Target128 row = canonical_address(generic(listener), sizeof listener);
+    row.service_size = static_cast<uint8_t>(name.size());
+    std::memcpy(row.service, name.data(), name.size());
+    lane->targets[lane->target_count++] = row;
+  }
+  Target128 found;
+  if (!find_target(lane.get(), canonical_address(address, size), &found)) return "";
+  return {found.service, found.service_size};
+}
+template <typename Address>
+std::string service_at(const std::vector<std::pair<sockaddr_in, std::string>>& rows,
+                       const Address& address) {
+  return service_at(rows, generic(address), sizeof address);
+}
+
+TEST(Addresses, ALoopbackAddressIsItsListenersElseThatOfAll) {
+  const std::vector<std::pair<sockaddr_in, std::string>> rows = {
+      {ip4("0.0.0.0", 80), "all"},         {ip4("127.0.0.21", 80), "users"},
+      {ip4("127.0.0.22", 80), "movies"},   {ip4("127.0.0.1", 81), "localhost"},
+      {ip4("127.0.0.22", 82), "elsewhere"}};
+  EXPECT_EQ(service_at(rows, ip4("127.0.0.21", 80)), "users");
+  EXPECT_EQ(service_at(rows, ip6("::ffff:127.0.0.22", 80)), "movies");
+  EXPECT_EQ(service_at(rows, ip4("127.0.0.23", 80)), "all");
+  EXPECT_EQ(service_at(rows, ip6("::1", 80)), "all");
+  EXPECT_EQ(service_at(rows, ip6("::1", 81)), "localhost");
+  EXPECT_EQ(service_at(rows, ip4("0.0.0.0", 81)), "localhost") << "there one arrives";
+  EXPECT_EQ(service_at(rows, ip4("127.0.0.1", 82)), "");
+  EXPECT_EQ(service_at(rows, ip4("10.0.0.1", 80)), "");
+}
+
+TEST(Addresses, LoopbackInEveryFormIsOneKindOfTarget) {
   for (const char* text : {"127.0.0.1", "127.9.9.9", "0.0.0.0"})
     EXPECT_EQ(kind_of(ip4(text, 1)), TargetKind::kLoopback) << text;
   for (const char* text : {"::1", "::", "::ffff:127.0.0.1"})

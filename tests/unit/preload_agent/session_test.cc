@@ -7,16 +7,23 @@
 #include <netinet/in.h>
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <algorithm>
 #include <fstream>
 #include <map>
+#include <memory>
+#include <optional>
+#include <thread>
 
+#include "core/protocol/control_segment.h"
 #include "preload/agent/agent.h"
 #include "preload/agent/causality.h"
+#include "preload/agent/state.h"
 #include "tests/unit/agents/fake_agent.h"
 
 extern char** environ;
@@ -60,7 +67,7 @@ pl::Incoming* receive(const pl::RequestHead& head, bool multiplexed = false) {
   return pl::incoming_begin({&head, multiplexed});
 }
 
-pl::OutgoingCall call_movies(std::string_view target, Hash128 connect_key = {},
+pl::OutgoingCall call_movies(std::string_view target, pl::ConnectName connect = {},
                              std::string_view field = {}) {
   const pl::RequestHead head = get(target, field);
   const sockaddr_in to = address_of(kMoviesPort);
@@ -70,8 +77,8 @@ pl::OutgoingCall call_movies(std::string_view target, Hash128 connect_key = {},
   info.peer = "127.0.0.1:5001";
   info.body_complete = true;
   info.body = hash_text("");
-  info.opens_connection = !connect_key.is_zero();
-  info.connect_key = connect_key;
+  info.opens_connection = !connect.key.is_zero();
+  info.connect = connect;
   pl::OutgoingCall call;
   pl::outgoing_begin(info, &call);
   return call;
@@ -91,6 +98,17 @@ int wait_child(pid_t pid) {
   int status = 0;
   check(waitpid(pid, &status, 0) == pid && WIFEXITED(status), "the child exits");
   return WEXITSTATUS(status);
+}
+
+// Until that thread of this process sleeps in the kernel.
+void wait_until_sleeping(pid_t thread) {
+  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
+  for (;;) {
+    std::ifstream stat(path);
+    std::string text((std::istreambuf_iterator<char>(stat)), {});
+    if (text.substr(text.rfind(')') + 2, 1) == "S") return;
+    std::this_thread::yield();
+  }
 }
 
 // --- scenarios ----------------------------------------------------------------------------------
@@ -146,10 +164,10 @@ void connects_then_calls() {
   const sockaddr_in to = address_of(kMoviesPort);
   for (int i = 0; i < 2; ++i) {
     const pl::ConnectDecision decision = pl::connect_begin(generic(to), sizeof to);
-    check(!decision.key.is_zero(), "the connect has a name");
+    check(!decision.name.key.is_zero(), "the connect has a name");
     if (decision.refuse) continue;
     pl::connect_result(decision, generic(to), sizeof to, 0);
-    pl::OutgoingCall call = call_movies("/movies/1", decision.key);
+    pl::OutgoingCall call = call_movies("/movies/1", decision.name);
     answer(&call);
     break;
   }
@@ -164,7 +182,7 @@ void tries_two_addresses() {
   const sockaddr_in second = address_of(kMoviesPort, INADDR_LOOPBACK + 1);
   const pl::ConnectDecision one = pl::connect_begin(generic(first), sizeof first);
   const pl::ConnectDecision two = pl::connect_begin(generic(second), sizeof second);
-  check(one.key == two.key && one.refuse == two.refuse, "both tries are one connect");
+  check(one.name.group == two.name.group && one.refuse == two.refuse, "both tries are one connect");
   pl::incoming_end(incoming, 200);
 }
 
@@ -231,11 +249,108 @@ void moves_its_descriptors() {
   check(fcntl(pair[0], F_GETFD) == -1, "and ours is closed");
 }
 
+// What one process leaves for another one, or for the test.
+const char* carrier() {
+  return std::getenv("FILIBUSTER_TEST_CARRIER");
+}
+
+std::string field_of(const RpcContext& context) {
+  std::string field(kHeaderValueSize, '\0');
+  encode_header_value(context, field.data());
+  return field;
+}
+
+// A context as this process's own RPCs carry it, of another path.
+RpcContext own_context() {
+  pl::OutgoingCall call = call_movies("/movies/0");
+  RpcContext context;
+  check(decode_header_value(header_value(call), &context), "a field");
+  answer(&call);
+  context.path = {7, 7};
+  return context;
+}
+
+void meets_fields_of_others() {
+  const RpcContext own = own_context();
+  check(call_movies("/movies/1", {}, field_of(own)).parent_path == own.path, "a control");
+  RpcContext others[3] = {own, own, own};
+  ++others[0].session;
+  ++others[1].lane;
+  ++others[2].execution;  // one to come
+  for (const RpcContext& other : others) {
+    const std::string field = field_of(other);
+    const pl::RequestHead head = get("/bookings/1", field);
+    pl::Incoming* incoming = receive(head);
+    check(incoming != nullptr && incoming->entry, "served as a request without a field");
+    pl::incoming_end(incoming, 200);
+    RuntimeField of_helper;
+    of_helper.cause_known = of_helper.has_cause = true;
+    of_helper.cause = other;
+    std::string carried(kRuntimeValueSize, '\0');
+    encode_runtime_value(of_helper, carried.data());
+    for (const std::string& forwarded : {field, carried}) {
+      pl::OutgoingCall call = call_movies("/movies/2", {}, forwarded);
+      check(call.active && call.parent_path != other.path, "no proof of a cause");
+      check(call.overwrite_header, "overruled");
+      answer(&call);
+    }
+  }
+}
+
+// Of the execution before, or of this one; planned or not.
+void serves_what_is_late() {
+  const bool late = std::getenv("FILIBUSTER_TEST_LATE") != nullptr;
+  RpcContext context = own_context();
+  if (late) --context.execution;
+  const std::string field = field_of(context);
+  const pl::RequestHead head = get("/bookings/1", field);
+  pl::Incoming* incoming = receive(head);
+  check(incoming != nullptr && incoming->late == late, "it says of which execution it is");
+  const sockaddr_in to = address_of(kMoviesPort);
+  const pl::ConnectDecision decision = pl::connect_begin(generic(to), sizeof to);
+  check(decision.name.key.is_zero() == late, "nor is a refusal planned for it");
+  pl::OutgoingCall call = call_movies("/movies/1");
+  check(call.parent_path == context.path, "its cause");
+  if (call.faulted) pl::report_fault(call, FaultHow::kInjected, "");
+  std::ofstream(carrier()) << (call.faulted ? "faulted " : "passed ") << to_hex(call.index);
+  answer(&call);
+  pl::incoming_end(incoming, 200);
+}
+
+// Twice from one place; a connection is opened before the one of that number.
+void opens_a_connection_for_one_of_two() {
+  const int opens = std::atoi(std::getenv("FILIBUSTER_TEST_OPEN"));
+  const pl::RequestHead head = get("/bookings/1");
+  pl::Incoming* incoming = receive(head);
+  const sockaddr_in to = address_of(kMoviesPort);
+  for (int n = 1; n <= 2; ++n) {
+    pl::ConnectDecision decision;
+    if (n == opens) decision = pl::connect_begin(generic(to), sizeof to);
+    if (decision.refuse) continue;
+    pl::OutgoingCall call = call_movies("/movies/1", decision.name);
+    if (call.faulted) pl::report_fault(call, FaultHow::kInjected, "");
+    answer(&call);
+  }
+  pl::incoming_end(incoming, 200);
+}
+
 void forged_fields_are_ignored() {
   const pl::RequestHead head = get("/bookings/1", "1-damaged");
   pl::Incoming* incoming = receive(head);
   check(incoming != nullptr, "it is served as a request without a field");
   pl::incoming_end(incoming, 200);
+}
+
+// As many as the environment says, by an event loop; then one call.
+void calls_while_some_are_open() {
+  std::vector<pl::Incoming*> open;
+  const pl::RequestHead head = get("/bookings/1");
+  const int number = std::atoi(std::getenv("FILIBUSTER_TEST_OPEN"));
+  check(pl::attached(), "a session");
+  while (open.size() < static_cast<size_t>(number)) open.push_back(receive(head, true));
+  pl::OutgoingCall call = call_movies("/movies/1");
+  answer(&call);
+  for (pl::Incoming* incoming : open) pl::incoming_end(incoming, 200);
 }
 
 void forwards_the_field() {
@@ -248,11 +363,6 @@ void forwards_the_field() {
   answer(&second);
   answer(&first);
   pl::incoming_end(incoming, 200);
-}
-
-// What one process sends between executions, another one receives in the next.
-const char* carrier() {
-  return std::getenv("FILIBUSTER_TEST_CARRIER");
 }
 
 void calls_between_executions() {
@@ -296,6 +406,70 @@ void body_comes_later() {
   pl::incoming_end(incoming, 201);
 }
 
+void calls_before_and_after_its_body() {
+  pl::RequestHead head = get("/bookings");
+  head.method = "POST";
+  head.has_body = true;
+  head.body_size = 5;
+  pl::Incoming* incoming = receive(head);
+  for (const bool body_is_there : {false, true}) {
+    if (body_is_there) pl::incoming_body_complete(incoming, hash_text("hello"), 5);
+    pl::OutgoingCall call = call_movies("/movies/1");
+    check(call.active && call.count == (body_is_there ? 2 : 1), "counted under one request");
+    answer(&call);
+  }
+  pl::incoming_end(incoming, 201);
+}
+
+// Every buffer for a call stack is with other threads of this process.
+struct AllBuffersTaken {
+  std::vector<std::unique_ptr<pl::Scratch>> taken;
+  AllBuffersTaken() {
+    for (;;) {
+      auto one = std::make_unique<pl::Scratch>();
+      if (!*one) break;
+      taken.push_back(std::move(one));
+    }
+    check(!taken.empty(), "there were some");
+  }
+};
+
+void waits_for_a_buffer() {
+  const pl::RequestHead head = get("/bookings");
+  pl::Incoming* incoming = receive(head);
+  Hash128 stacks[2];
+  for (const bool crowded : {false, true}) {
+    std::thread other;
+    std::optional<AllBuffersTaken> all;
+    if (crowded) {
+      all.emplace();
+      // Given back once this thread is in the middle of its call: it looks for a buffer, and naps.
+      other = std::thread([&, waiting = gettid()] {
+        wait_until_sleeping(waiting);
+        all.reset();
+      });
+    }
+    pl::OutgoingCall call = call_movies("/movies/1");
+    stacks[crowded] = call.stack;
+    if (crowded) other.join();
+    answer(&call);
+  }
+  check(!stacks[0].is_zero() && stacks[0] == stacks[1], "the call stack is there, and the same");
+  pl::incoming_end(incoming, 200);
+}
+
+void finds_no_buffer() {
+  const pl::RequestHead head = get("/bookings");
+  pl::Incoming* incoming = receive(head);
+  {
+    const AllBuffersTaken all;
+    pl::OutgoingCall call = call_movies("/movies/1");
+    check(call.active && call.stack.is_zero(), "the RPC is open, without a stack");
+    answer(&call);
+  }
+  pl::incoming_end(incoming, 200);
+}
+
 void has_no_session() {
   check(!pl::session_present() && !pl::attached() && !pl::executing(), "no session");
   check(receive(get("/")) == nullptr && !call_movies("/").active, "everything passes");
@@ -322,10 +496,17 @@ const std::map<std::string, void (*)()>& scenarios() {
       {"reports_its_listeners", reports_its_listeners},
       {"moves_its_descriptors", moves_its_descriptors},
       {"forged_fields_are_ignored", forged_fields_are_ignored},
+      {"meets_fields_of_others", meets_fields_of_others},
+      {"serves_what_is_late", serves_what_is_late},
+      {"opens_a_connection_for_one_of_two", opens_a_connection_for_one_of_two},
       {"forwards_the_field", forwards_the_field},
+      {"calls_while_some_are_open", calls_while_some_are_open},
       {"calls_between_executions", calls_between_executions},
       {"receives_what_was_sent_before", receives_what_was_sent_before},
       {"body_comes_later", body_comes_later},
+      {"calls_before_and_after_its_body", calls_before_and_after_its_body},
+      {"waits_for_a_buffer", waits_for_a_buffer},
+      {"finds_no_buffer", finds_no_buffer},
       {"has_no_session", has_no_session},
       {"meets_a_mute_daemon", meets_a_mute_daemon},
   };
@@ -349,8 +530,7 @@ class Session : public ::testing::Test {
     auto started = AgentHub::start(hub_options(scratch_));
     ASSERT_TRUE(started.ok()) << started.error().message;
     hub_ = std::move(started).value();
-    TargetRow movies;
-    movies.host = "127.0.0.1";
+    TargetRow movies;  // without a host: at any loopback address
     movies.port = kMoviesPort;
     movies.service = "movies";
     movies.flags = kTargetInApplication;
@@ -459,8 +639,11 @@ PlannedRpcFault refusal_of(const RpcRecord& rpc) {
   PlannedRpcFault planned;
   planned.index = rpc.index;
   planned.fault = parse_fault("refused").value();
-  planned.opens_connection = true;
   planned.connect_key = rpc.connect_key;
+  planned.stack = rpc.stack;
+  planned.service = rpc.service;
+  planned.number = rpc.number;
+  planned.service_number = rpc.service_number;
   planned.signature = rpc.signature;
   planned.parent = rpc.parent;
   planned.count = rpc.count;
@@ -482,6 +665,32 @@ TEST_F(Session, ARefusalIsInjectedAtTheConnectAndTheRetryIsTheNextInvocation) {
   EXPECT_EQ(refused.parent, call->parent);
   EXPECT_EQ(record.rpcs[2].count, 2u);
   EXPECT_NE(record.rpcs[2].index, call->index);
+}
+
+TEST_F(Session, AConnectIsRefusedOnlyWhereThePlannedRpcIsTheNextOfItsKind) {
+  const auto refused_at_connect = [](const ExecutionRecord& record) {
+    std::vector<uint32_t> counts;
+    for (const RpcRecord& rpc : record.rpcs) {
+      if ((rpc.flags & kRpcRefusedAtConnect) != 0) counts.push_back(rpc.count);
+    }
+    return counts;
+  };
+  ::setenv("FILIBUSTER_TEST_OPEN", "2", 1);
+  const ExecutionRecord reference = execute("opens_a_connection_for_one_of_two");
+  ASSERT_EQ(reference.rpcs.size(), 3u);
+  const RpcRecord& second = reference.rpcs[2];
+  ASSERT_EQ(second.count, 2u);
+  ASSERT_FALSE(second.connect_key.is_zero());
+  const std::vector<PlannedRpcFault> plan{refusal_of(second)};
+  EXPECT_EQ(refused_at_connect(execute("opens_a_connection_for_one_of_two", plan)),
+            (std::vector<uint32_t>{2}));
+  // A pool that is cold this time: the same connect is the first one's.
+  ::setenv("FILIBUSTER_TEST_OPEN", "1", 1);
+  const ExecutionRecord other = execute("opens_a_connection_for_one_of_two", plan);
+  EXPECT_TRUE(refused_at_connect(other).empty());
+  ASSERT_EQ(other.rpcs.size(), 3u);
+  EXPECT_FALSE(other.rpcs[1].injected);
+  EXPECT_TRUE(other.rpcs[2].injected) << "with its request then";
 }
 
 TEST_F(Session, AddressesOfOneNameAreOneConnect) {
@@ -521,6 +730,34 @@ TEST_F(Session, ADamagedFieldIsSaidAndIgnored) {
   EXPECT_EQ(execute("reports_its_listeners").damaged_fields, 0u) << "of the execution before";
 }
 
+TEST_F(Session, AFieldOfAnotherSessionOrLaneOrOfAnExecutionToComeIsDamaged) {
+  const ExecutionRecord record = execute("meets_fields_of_others");
+  EXPECT_EQ(record.damaged_fields, 9u);
+}
+
+TEST_F(Session, ThePlanIsNotForWhatIsLate) {
+  const std::string file = scratch_.path() + "/carrier";
+  ASSERT_EQ(::setenv("FILIBUSTER_TEST_CARRIER", file.c_str(), 1), 0);
+  const auto outcome = [&](const std::vector<PlannedRpcFault>& plan) {
+    execute("serves_what_is_late", plan);
+    std::string line;
+    std::getline(std::ifstream(file), line);
+    return line;
+  };
+  const ExecutionRecord reference = execute("serves_what_is_late");
+  const RpcRecord* call = find(reference, "/movies/1");
+  ASSERT_NE(call, nullptr);
+  PlannedRpcFault planned;
+  planned.index = call->index;
+  planned.fault = parse_fault("status:503").value();
+  const std::string met = outcome({planned});
+  ASSERT_TRUE(met.starts_with("faulted ")) << met;
+  execute("reports_its_listeners");  // in which nothing was counted
+  ASSERT_EQ(::setenv("FILIBUSTER_TEST_LATE", "1", 1), 0);
+  EXPECT_EQ(outcome({planned}), "passed " + met.substr(8)) << "the same one, of the one before";
+  ::unsetenv("FILIBUSTER_TEST_LATE");
+}
+
 TEST_F(Session, AForwardedFieldProvesTheCause) {
   const ExecutionRecord record = execute("forwards_the_field");
   const RpcRecord* first = find(record, "/movies/1");
@@ -529,6 +766,24 @@ TEST_F(Session, AForwardedFieldProvesTheCause) {
   EXPECT_EQ(first->cause, Cause::kOnlyActive) << "an event loop: the thread proves nothing";
   EXPECT_EQ(second->cause, Cause::kHeader);
   EXPECT_EQ(second->parent_rpc, first->rpc);
+}
+
+TEST_F(Session, ConcurrencyUnderAFaultDoesNotBarACallSiteForTheSession) {
+  const auto cause_with = [this](const char* open, bool faults) {
+    PlannedRpcFault elsewhere;
+    elsewhere.index = key(1);
+    elsewhere.fault = parse_fault("status:503").value();
+    ::setenv("FILIBUSTER_TEST_OPEN", open, 1);
+    const ExecutionRecord record =
+        execute("calls_while_some_are_open", std::vector<PlannedRpcFault>(faults ? 1 : 0, elsewhere));
+    const RpcRecord* call = find(record, "/movies/1");
+    return call == nullptr ? Cause::kHeader : call->cause;
+  };
+  EXPECT_EQ(cause_with("1", false), Cause::kOnlyActive);
+  EXPECT_EQ(cause_with("2", true), Cause::kNone);
+  EXPECT_EQ(cause_with("1", true), Cause::kOnlyActive);
+  EXPECT_EQ(cause_with("2", false), Cause::kNone);
+  EXPECT_EQ(cause_with("1", true), Cause::kNone) << "seen so without a fault";
 }
 
 TEST_F(Session, WhatWasSentBetweenExecutionsIsOfNone) {
@@ -552,13 +807,35 @@ TEST_F(Session, APreliminaryIndexIsFinalised) {
   EXPECT_EQ(record.rpcs[1].parent, record.rpcs[0].index);
 }
 
+TEST_F(Session, CallsBeforeAndAfterTheBodyOfAnEntryHaveIndexesOfTheirOwn) {
+  const ExecutionRecord record = execute("calls_before_and_after_its_body");
+  ASSERT_EQ(record.rpcs.size(), 3u);
+  EXPECT_EQ(record.rpcs[1].parent, record.rpcs[0].index);
+  EXPECT_EQ(record.rpcs[2].parent, record.rpcs[0].index);
+  EXPECT_NE(record.rpcs[1].index, record.rpcs[2].index);
+}
+
+TEST_F(Session, ACallThatFindsEveryBufferTakenWaitsForItsCallStack) {
+  execute("waits_for_a_buffer");
+}
+
+TEST_F(Session, ACallWithoutItsCallStackMakesTheExecutionIncomplete) {
+  EXPECT_TRUE(hub_->begin_execution(1, {}).ok());
+  EXPECT_EQ(run("finds_no_buffer", hub_->address(), "users"), 0);
+  const ExecutionRecord record = hub_->end_execution();
+  EXPECT_GT(record.lost_events, 0u);
+  EXPECT_TRUE(std::any_of(record.notes.begin(), record.notes.end(), [](const std::string& note) {
+    return note.find("has no call stack") != std::string::npos;
+  }));
+}
+
 TEST_F(Session, WithoutADaemonEverythingPasses) {
   EXPECT_EQ(run("has_no_session", "unix:/nonexistent/agent.sock", "users"), 0);
 }
 
 TEST_F(Session, ADaemonThatDoesNotAnswerIsWaitedForOnce) {
   const std::string directory = scratch_.path() + "/mute";
-  std::filesystem::create_directory(directory);
+  ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
   const std::string path = directory + "/agent.sock";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -566,15 +843,15 @@ TEST_F(Session, ADaemonThatDoesNotAnswerIsWaitedForOnce) {
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   ASSERT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   ASSERT_EQ(::listen(socket.get(), 4), 0);
-  ControlPage page{};
-  page.magic = kControlMagic;
-  page.major = kProtocolMajor;
-  page.generation.store(1);
-  std::memcpy(page.socket_path, path.data(), path.size());
-  UniqueFd file(::open((directory + "/control").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  ASSERT_EQ(::pwrite(file.get(), &page, sizeof page, 0), static_cast<ssize_t>(sizeof page));
-  ASSERT_EQ(::ftruncate(file.get(), 4096), 0);
+  UniqueFd opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ControlPage* page = ControlSegment(SystemCall(), opened.get(), ControlPageName(""), true).open();
+  ASSERT_NE(page, nullptr);
+  page->major = kProtocolMajor;
+  std::memcpy(page->slots[0].socket_path, path.data(), path.size());
+  page->slots[0].generation.store(2);
+  page->generation.store(3);
   EXPECT_EQ(run("meets_a_mute_daemon", "unix:" + path, "users"), 0);
+  ::shmdt(page);
 }
 
 TEST_F(Session, WithADeadDaemonEverythingPasses) {

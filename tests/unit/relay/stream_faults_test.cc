@@ -167,25 +167,39 @@ TEST(StreamFaults, WhatDidNotComeAboutIsSaid) {
   EXPECT_EQ(r.said.back(), "unmet: 1003 the answer is not made of gRPC messages");
 }
 
-TEST(StreamFaults, TrailersOnlyLoseTheirStatusAndNothingElse) {
-  Relayed r;
-  r.answer = [&](int32_t id) {
-    FieldList fields = kHead;
-    fields.insert(fields.end(), {{"grpc-status", "5"}, {"grpc-message", "gone"}});
-    std::vector<nghttp2_nv> nva;
-    for (auto& [name, value] : fields) {
-      nva.push_back({reinterpret_cast<uint8_t*>(name.data()),
-                     reinterpret_cast<uint8_t*>(value.data()), name.size(), value.size(), 0});
-    }
-    nghttp2_submit_response(r.server.session, id, nva.data(), nva.size(), nullptr);
-  };
-  r.start();
-  const int32_t id = r.faulted(kCall, fault_of("no-trailers"));
-  r.run();
-  EXPECT_EQ(r.client.streams[id].head, kHead);
-  EXPECT_TRUE(r.client.streams[id].ended);
+std::vector<nghttp2_nv> names_and_values(const FieldList& fields) {
+  std::vector<nghttp2_nv> all;
+  for (const auto& [name, value] : fields) {
+    all.push_back({reinterpret_cast<uint8_t*>(const_cast<char*>(name.data())),
+                   reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(),
+                   value.size(), 0});
+  }
+  return all;
 }
 
+// Also after an interim answer, which is not yet the head of theirs.
+TEST(StreamFaults, TrailersOnlyLoseTheirStatusAndNothingElse) {
+  for (const bool interim : {false, true}) {
+    Relayed r;
+    r.answer = [&](int32_t id) {
+      const FieldList hint = {{":status", "103"}};
+      FieldList fields = kHead;
+      fields.insert(fields.end(), {{"grpc-status", "5"}, {"grpc-message", "gone"}});
+      if (interim) {
+        nghttp2_submit_headers(r.server.session, 0, id, nullptr, names_and_values(hint).data(), 1,
+                               nullptr);
+      }
+      nghttp2_submit_response(r.server.session, id, names_and_values(fields).data(), fields.size(),
+                              nullptr);
+    };
+    r.start();
+    const int32_t id = r.faulted(kCall, fault_of("no-trailers"));
+    r.run();
+    EXPECT_EQ(r.client.streams[id].blocks, 1);
+    EXPECT_EQ(r.client.streams[id].head, kHead);
+    EXPECT_TRUE(r.client.streams[id].ended);
+  }
+}
 // What does not reach the client comes back to the server's windows, again and again.
 TEST(StreamFaults, WindowsStayRightWhereMessagesShrinkOrWait) {
   Relayed r;

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/report/finding.h"
+#include "daemon/report/redact.h"
 
 namespace filibuster {
 namespace {
@@ -34,16 +34,30 @@ TEST(Redact, ReplacesValuesOfCredentials) {
       {"{\"token\": {\"password\": \"x\"}}", "{\"token\": {\"password\": \"[redacted]\"}}"},
       {"postgres://app:pa:ss@db:5432/x", "postgres://app:[redacted]@db:5432/x"},
       {"token=", "token="},
+      {"/x?key=abc&code=1&sig=2;session=3#f", "/x?key=[redacted]&code=[redacted]&sig=[redacted];session=[redacted]#f"},
+      {"/x?auth=abc&X-Amz-Signature=1", "/x?auth=[redacted]&X-Amz-Signature=[redacted]"},
+      {"code=abc&grant=1", "code=[redacted]&grant=1"},
+      {"{\"session\": \"abc\", 'pin': 1234, \"code\": 404}",
+       "{\"session\": \"[redacted]\", 'pin': [redacted], \"code\": 404}"},
+      {"PHPSESSID=abc; x", "PHPSESSID=[redacted]; x"},
+      {"./users --token abc --port 1", "./users --token [redacted] --port 1"},
+      {"./users --db-password 'a b' -v", "./users --db-password '[redacted]' -v"},
       {"token=\"unclosed", "token=\"[redacted]"},
   };
-  for (const Row& row : rows) EXPECT_EQ(redact(row.text), row.redacted) << row.text;
+  for (const Row& row : rows) {
+    EXPECT_EQ(redact(row.text), row.redacted) << row.text;
+    EXPECT_EQ(redact(row.redacted), row.redacted) << "not twice the same";
+  }
 }
 
 TEST(Redact, LeavesEverythingElseAsItIs) {
   for (const char* text :
        {"", "plain text", "AssertionError: 500 != 200", "GET /users/chris_rivers?page=2",
         "Unexpected token < in JSON at position 0", "the password is wrong", "Host: users:5000",
-        "http://users:5000/a@b", "{\"user\": \"x\"}", "\"\\\\\"", "a: 'b'"}) {
+        "http://users:5000/a@b", "auth: caller has no timeout", "session 3: over", "exit code=1",
+        "a key: b", "--token=$TOKEN", "--token $TOKEN", "--token --verbose", "--token",
+        "a -> token GET /auth/token: timeout", "{b -> c POST /reset-password: status:503; x}",
+        "a -> token: 2 over at once", "--key file", "password=${PASSWORD}", "{\"user\": \"x\"}", "\"\\\\\"", "a: 'b'"}) {
     EXPECT_EQ(redact(text), text);
   }
   const std::string bytes("\x00\xff token\x00", 9);

@@ -64,7 +64,7 @@ SessionReport report() {
   rpc.target = "/users/x?password=p";
   rpc.response_sample = "{\"access_token\": \"abc\"}";
   test.reference = {rpc};
-  return {"s1", "filibuster.json", {test}, 1};
+  return {"s1", "filibuster.json", {test}, false, 1};
 }
 
 TEST(Findings, AFailingSetBelongsToTheSmallerOneThatItContains) {
@@ -319,7 +319,7 @@ TEST(Counterexamples, AreReadAsTheyWereWritten) {
   Counterexample out;
   out.test = "bookings";
   out.config_path = "filibuster.json";
-  out.config_text = "{\"version\": 1, \"token\": \"kept\"}";
+  out.config_text = "{\"version\": 1, \"tests\": []}";
   out.directory = "/app";
   out.faults = {fault(1, "status:503"), fault(2, "refused")};
   out.verdict = "failed";

@@ -8,8 +8,8 @@ namespace filibuster::search {
 namespace {
 
 const std::string kRefused = "refused";
-constexpr SearchOptions kAll{.reduce = false};
-constexpr SearchOptions kAllByPlace{.reduce = false, .tell_apart_by_place = true};
+const SearchOptions kAll{.reduce = false};
+const SearchOptions kAllByPlace{.reduce = false, .tell_apart_by_place = true};
 
 // Run, concluded or not: a fault whose RPC does not come is an execution too.
 uint64_t executions(SimulatedApplication app, const SearchOptions& options) {

@@ -27,6 +27,28 @@ TEST(Search, HandsOutTheLastScheduledFirst) {
   EXPECT_EQ(search.counts().open, 3u);  // handed out, not reported
 }
 
+TEST(Search, SaysWhatStandsBeforeTheNewestFault) {
+  Search search({.reduce = false}, nullptr);
+  const std::vector<ObservedRpc> rpcs = {rpc(1, 9, {1}), rpc(2, 9, {}, 1), rpc(3, 9, {2}), rpc(4, 9, {})};
+  ASSERT_TRUE(search.executed(kReference, rpcs).ok());
+  EXPECT_TRUE(search.prefix(kReference).empty());
+  const auto prefix = search.prefix(search.next()->id);
+  ASSERT_EQ(prefix.size(), 3u);
+  EXPECT_EQ(prefix[1].index, (Hash128{7, 2}));
+  EXPECT_EQ(prefix[1].parent, (Hash128{7, 1}));
+  EXPECT_EQ(prefix[2].index, (Hash128{7, 3}));
+  const auto first = search.next();
+  auto seen = rpcs;
+  seen[0].outcome = 5;  // delivered as something else than it is called
+  seen[0].injected = 5;
+  ASSERT_TRUE(search.executed(first->id, seen).ok());
+  const auto both = search.prefix(search.next()->id);
+  ASSERT_EQ(both.size(), 3u);
+  EXPECT_EQ(both[0].outcome, 5u);
+  EXPECT_EQ(both[0].injected, 5u);
+  EXPECT_EQ(both[2].injected, 0u);
+}
+
 TEST(Search, SchedulesASetOfFaultsOnceWhenConcurrentRpcsChangePlaces) {
   SearchOptions options;
   options.reduce = false;
@@ -123,6 +145,127 @@ TEST(Search, AFaultAfterEffectDecidesItsOutcomeWhateverHappensBelow) {
   // {bookings: 5, movies: 6}: users sees 5 in both, and movies: 6 was seen under bookings.
   EXPECT_FALSE(search.next().has_value());
   EXPECT_EQ(search.counts().redundant, 1u);
+}
+
+// What a service answers while its answer is lost is not seen by anybody, so a group that was first
+// shown then says nothing of it: b answers 6 where c fails with 8, and not where it fails with 5.
+TEST(Search, TheOutcomeOfAnInjectedParentIsNotWhatItsGroupMakesOfIt) {
+  SearchOptions options;
+  options.execute_single_faults = true;
+  Search search(options, nullptr);
+  const std::vector<ObservedRpc> reference{rpc(1, 9, {5}), rpc(2, 9, {6}), rpc(3, 9, {5, 8}, 2)};
+  const Hash128 a = reference[0].index, c = reference[2].index;
+  ASSERT_TRUE(search.executed(kReference, reference).ok());
+  std::vector<std::vector<PlannedFault>> executed;
+  while (const auto next = search.next()) {
+    executed.push_back(next->faults);
+    // So that the group of b is first shown where b is faulted after effect.
+    if (next->faults == std::vector<PlannedFault>{{c, 5}}) {
+      ASSERT_TRUE(search.abandoned(next->id, "plan not met").ok());
+      continue;
+    }
+    std::vector<ObservedRpc> rpcs = reference;
+    for (const PlannedFault& fault : next->faults) {
+      ObservedRpc& faulted = rpcs[fault.index.lo - 1];
+      faulted.outcome = faulted.injected = fault.fault;
+    }
+    if (rpcs[1].injected == 0 && rpcs[2].injected == 8) rpcs[1].outcome = 6;
+    if (rpcs[1].injected == 0 && rpcs[2].injected == 5) rpcs[1].outcome = 7;
+    ASSERT_TRUE(search.executed(next->id, rpcs).ok());
+  }
+  const std::vector<PlannedFault> both{{a, 5}, {c, 5}};
+  EXPECT_EQ(std::count(executed.begin(), executed.end(), both), 1);
+}
+
+// b does not answer before its caller goes on, whichever way c fails; what it would have answered
+// is not known, and may differ.
+TEST(Search, AnOutcomeThatNobodySawIsNotForeseen) {
+  SimulatedApplication app;
+  app.faults("a", {"refused"});
+  app.faults("c", {"refused", "timeout"});
+  app.service("b", [](Caller& c) { return c.call("c") == kOk ? kOk : ""; });
+  app.test([](Caller& c) {
+    c.call("a");
+    return c.call("b");
+  });
+  const Exploration seen = explore(app);
+  EXPECT_EQ(seen.counts.executed, 1u + 1 + 2 + 1 * 2);
+  EXPECT_EQ(seen.counts.redundant, 0u);
+}
+
+// Users reads what bookings says of its failure, which an injected one does not say.
+SimulatedApplication telling_application() {
+  SimulatedApplication app;
+  app.faults("bookings", {"status:500"});
+  app.faults("movies", {"status:503"});
+  app.service("bookings",
+              [](Caller& c) { return c.call("movies") == kOk ? kOk : "status:500=json"; });
+  app.service("users", [](Caller& c) { return c.call("bookings"); });
+  app.test([](Caller& c) { return c.call("users"); });
+  return app;
+}
+
+SearchOptions by_status_alone(SimulatedApplication& app) {
+  SearchOptions options;
+  options.taken_as = [&app](OutcomeId outcome) {
+    const std::string text = app.text(outcome);
+    return app.outcome(text.substr(0, text.find('=')));
+  };
+  return options;
+}
+
+TEST(Search, AFailureWithAnotherBodyIsAnotherOutcome) {
+  SimulatedApplication app = telling_application();
+  Search search({}, nullptr);
+  Exploration seen;
+  explore(app, search, &seen);
+  EXPECT_EQ(seen.counts.redundant, 0u);
+  EXPECT_EQ(seen.counts.executed, 3u);
+  EXPECT_TRUE(search.unlike().empty());
+}
+
+TEST(Search, ByStatusAloneItIsRedundantAndTold) {
+  SimulatedApplication app = telling_application();
+  auto store = SearchStore::open(":memory:");
+  const Hash128 bookings = app.run({}).rpcs[1].index;
+  const auto expect_told = [&](const Search& search) {
+    EXPECT_EQ(search.counts().redundant, 1u);
+    ASSERT_EQ(search.unlike().size(), 1u);
+    EXPECT_EQ(search.unlike()[0].id, 1u);
+    EXPECT_EQ(search.unlike()[0].like, 2u);
+    EXPECT_EQ(search.unlike()[0].rpc, bookings);
+  };
+  auto search = Search::resume(by_status_alone(app), store.value().get());
+  Exploration seen;
+  explore(app, search.value(), &seen);
+  EXPECT_EQ(seen.counts.executed, 2u);
+  expect_told(search.value());
+  auto resumed = Search::resume(by_status_alone(app), store.value().get());
+  ASSERT_TRUE(resumed.ok()) << resumed.error().message;
+  expect_told(resumed.value());
+}
+
+TEST(Search, ASingleFaultIsExecutedWhateverWasSeen) {
+  SimulatedApplication app;
+  app.faults("a", {"status:500"});
+  app.faults("b", {"status:500"});
+  app.faults("c", {"status:500"});
+  app.service("a", [](Caller& c) { return c.call("b"); });
+  app.test([](Caller& c) {
+    c.call("c");
+    return c.call("a");
+  });
+  EXPECT_EQ(explore(app).counts.redundant, 2u);  // {a} and {c, a}
+  SearchOptions options;
+  options.execute_single_faults = true;
+  Search search(options, nullptr);
+  Exploration seen;
+  explore(app, search, &seen);
+  EXPECT_EQ(seen.counts.redundant, 1u);
+  EXPECT_EQ(seen.counts.executed, 1u + 3 + 1);
+  const auto a = search.describe(2);
+  ASSERT_EQ(a.faults, (std::vector<PlannedFault>{{app.run({}).rpcs[1].index, 1}}));
+  EXPECT_TRUE(search.redundant_because(a.id).empty());
 }
 
 TEST(Search, AnExecutionIsReportedOnce) {

@@ -1,6 +1,7 @@
 // An application in one process, without sockets: services are functions that issue RPCs and map
 // their outcomes to their own answer. Runs under a plan of faults and says what the agents would
-// have seen.
+// have seen. A fault whose text ends in ":after" takes the answer away: the service has answered by
+// then. A service that answers "" is not waited for: its caller goes on without an outcome.
 //
 //   SimulatedApplication app;
 //   app.faults("movies", {"status:503"});
@@ -73,6 +74,7 @@ class SimulatedApplication {
   void leave_out_count() { count_in_index_ = false; }
 
   OutcomeId outcome(const std::string& text) {
+    if (text.empty()) return 0;
     const auto next = static_cast<OutcomeId>(texts_.size());
     const auto [at, added] = outcomes_.emplace(text, next);
     if (added) texts_.push_back(text);
@@ -104,15 +106,17 @@ inline std::string Caller::call(const std::string& service, const std::string& w
       combine(combine(path_, hash_text(signature)), app_.count_in_index_ ? count : 0);
   const size_t at = run_.rpcs.size();
   run_.rpcs.push_back({index, path_, 0, 0, app_.faults_[service]});
+  const auto fault = plan_.find(index);
+  const bool faulted = fault != plan_.end();
   OutcomeId outcome = 0;
-  if (const auto fault = plan_.find(index); fault != plan_.end()) {
+  if (!faulted || app_.text(fault->second).ends_with(":after")) {
+    Caller callee(app_, plan_, run_, index);
+    const auto handler = app_.handlers_.find(service);
+    outcome = app_.outcome(handler == app_.handlers_.end() ? kOk : handler->second(callee));
+  }
+  if (faulted) {
     outcome = run_.rpcs[at].injected = fault->second;
     ++run_.faults_met;
-  } else if (const auto handler = app_.handlers_.find(service); handler != app_.handlers_.end()) {
-    Caller callee(app_, plan_, run_, index);
-    outcome = app_.outcome(handler->second(callee));
-  } else {
-    outcome = app_.outcome(kOk);
   }
   run_.rpcs[at].outcome = outcome;
   seen_.push_back(app_.text(outcome));

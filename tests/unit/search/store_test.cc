@@ -98,6 +98,41 @@ TEST_F(Store, AnInterruptedSearchResumesAndExploresNothingTwice) {
   }
 }
 
+TEST_F(Store, CountsSurviveThatFollowFromNothingElse) {
+  SearchCounts before;
+  {
+    auto store = open();
+    SearchOptions options;
+    options.reduce = false;
+    options.max_faults = 3;
+    auto search = Search::resume(options, store.get());
+    std::vector<ObservedRpc> rpcs;
+    for (uint64_t n = 1; n <= 4; ++n) rpcs.push_back({{7, n}, {}, 9, 0, {1}});
+    ASSERT_TRUE(search.value().executed(kReference, rpcs).ok());
+    while (const auto next = search.value().next()) {
+      auto seen = rpcs;
+      for (const PlannedFault& fault : next->faults) {
+        ObservedRpc& rpc = seen[fault.index.lo - 1];
+        rpc.outcome = rpc.injected = fault.fault;
+      }
+      // The first one is missing where only the second one fails, and comes last when the third one
+      // does: the three of them follow from either side.
+      if (next->faults.front().index.lo == 2) {
+        if (next->faults.size() > 1) seen.push_back(seen.front());
+        seen.erase(seen.begin());
+      }
+      ASSERT_TRUE(search.value().executed(next->id, seen).ok());
+    }
+    before = search.value().counts();
+    EXPECT_GT(before.duplicate, 0u);
+    EXPECT_GT(before.beyond_bound, 0u);
+  }
+  auto store = open();
+  auto search = Search::resume({}, store.get());
+  EXPECT_EQ(search.value().counts().duplicate, before.duplicate);
+  EXPECT_EQ(search.value().counts().beyond_bound, before.beyond_bound);
+}
+
 TEST_F(Store, AnExecutionHandedOutAndNotReportedIsHandedOutAgain) {
   SimulatedApplication app = application();
   AbstractExecution handed_out;
@@ -126,7 +161,7 @@ TEST_F(Store, AnAbandonedExecutionKeepsItsReason) {
     EXPECT_FALSE(search.value().executed(next->id, {}).ok());
   }
   auto store = open();
-  auto rows = store->abandoned();
+  auto rows = store->reasons(AbstractState::kAbandoned);
   ASSERT_EQ(rows.value().size(), 1u);
   EXPECT_EQ(rows.value()[0].second, "plan not met: b");
 }

@@ -69,7 +69,9 @@ TEST(OutcomeText, SaysWhatTheCallerSaw) {
   EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kAnswered, 404)), "status:404");
   EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kRefused)), "refused");
   EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kReset)), "reset");
-  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kClosed)), "reset");
+  // Other clients tell an end from a reset than those that the published reduction is for.
+  EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kClosed)), "reset=closed");
+  EXPECT_EQ(status_alone("reset=closed"), "reset");
   EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kTimedOut)), "timeout");
   EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kGarbled)), "garbled");
   EXPECT_EQ(outcome_text(RpcRecord{}), "");
@@ -88,8 +90,9 @@ TEST(OutcomeText, OfAGrpcCallIsItsStatusWhateverHttpSays) {
   EXPECT_EQ(outcome_text(grpc_call(14)), "grpc:UNAVAILABLE");
   EXPECT_EQ(outcome_text(grpc_call(14)), fault_key(fault("grpc:14")));
   RpcRecord told = grpc_call(14);
-  told.grpc_message = "try later";
-  EXPECT_EQ(outcome_text(told), outcome_text(grpc_call(14)));
+  told.response = hash_text("try later");
+  EXPECT_EQ(outcome_text(told), "grpc:UNAVAILABLE=" + to_hex(hash_text("try later")));
+  EXPECT_EQ(status_alone(outcome_text(told)), outcome_text(grpc_call(14)));
   EXPECT_NE(outcome_text(grpc_call(13)), outcome_text(grpc_call(14)));
   EXPECT_EQ(outcome_text(grpc_call(0)), "ok:200:" + to_hex(Hash128{}));
   EXPECT_EQ(outcome_text(grpc_call(0), true), "ok:200");
@@ -123,6 +126,52 @@ TEST(OutcomeText, OrganicAndInjectedStatusesAreEqualUnlessTheBodyDiffers) {
   FaultSpec with_header = fault("status:503");
   with_header.headers = {{"Retry-After", "1"}};
   EXPECT_NE(fault_key(with_header), fault_key(with_body));
+  // Nothing of it is a part of its status, so the published reduction keeps it apart, too.
+  EXPECT_EQ(status_alone(fault_key(with_body)), fault_key(with_body));
+
+  RpcRecord empty = rpc_with(RpcOutcome::kAnswered, 503);
+  empty.response = hash_text("");
+  EXPECT_EQ(outcome_text(empty), "status:503");
+  RpcRecord told = empty;
+  told.response = hash_text("no stock");
+  EXPECT_EQ(outcome_text(told), "status:503=" + to_hex(hash_text("no stock")));
+  EXPECT_EQ(status_alone(outcome_text(told)), "status:503");
+  // What varies is unlike what says nothing.
+  EXPECT_EQ(outcome_text(told, true), "status:503=varies");
+  EXPECT_EQ(outcome_text(empty, true), "status:503");
+}
+
+TEST(OutcomeText, OfAnAnswerThatVariesSaysSoForFailuresOnlyWhereFailuresVaried) {
+  RpcRecord rpc = rpc_with(RpcOutcome::kAnswered, 500);
+  rpc.caller = "front";
+  rpc.service = "a";
+  rpc.response = hash_text("it failed");
+  UnstableRpcs unstable;
+  UnstableKind kind{"front", "a", rpc.method, "", {}, "the answer varies"};
+  kind.answer = true;
+  unstable.add(kind);
+  EXPECT_FALSE(unstable.answer_varies(rpc));
+  kind.failed = true;
+  unstable.add(kind);
+  EXPECT_TRUE(unstable.answer_varies(rpc));
+  const auto again = UnstableRpcs::from_json(unstable.to_json());
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE(again.value().answer_varies(rpc));
+}
+
+// Nobody saw the body of what it was answered: what the service had to make it of stands for that.
+TEST_F(ObservationTest, TheAnswerToACallerWithoutAnAgentCountsByWhatItWasMadeOf) {
+  ExecutionRecord record = cinema();
+  record.rpcs[0].flags |= kRpcEntry;
+  const search::OutcomeId whole = seen(record).rpcs[0].outcome;
+  EXPECT_EQ(seen(record).rpcs[0].outcome, whole);
+  std::swap(record.rpcs[1], record.rpcs[2]);  // they are concurrent
+  EXPECT_EQ(seen(record).rpcs[0].outcome, whole);
+  record.rpcs[1].response = hash_text("a part of it is missing");
+  const search::OutcomeId degraded = seen(record).rpcs[0].outcome;
+  EXPECT_NE(degraded, whole);
+  EXPECT_EQ(status_alone(store_->outcome_text(degraded)),
+            status_alone(store_->outcome_text(whole)));
 }
 
 TEST_F(ObservationTest, TheTestsOwnCallsAreNotFaulted) {
@@ -269,7 +318,7 @@ TEST_F(ObservationTest, KnownRpcsSurviveInTheStore) {
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->service, "bookings");
   const PlannedRpcFault planned = plan_fault(*found, fault("refused"));
-  EXPECT_TRUE(planned.opens_connection);
+  EXPECT_EQ(planned.service, "bookings");
   EXPECT_EQ(planned.connect_key, (Hash128{7, 8}));
   EXPECT_EQ(resumed.find(Hash128{9, 9}), nullptr);
 }
@@ -284,6 +333,72 @@ TEST_F(ObservationTest, ARefusedRpcKeepsTheConnectionItHadBefore) {
   record.rpcs[1].flags = 0;
   ASSERT_TRUE(known.learn(record).ok());
   EXPECT_TRUE(known.find(record.rpcs[1].index)->opens_connection);
+}
+
+// A loop over three items: GETs of one call site under one path.
+ExecutionRecord loop(KnownRpcs* known, std::vector<search::ObservedRpc>* prefix) {
+  ExecutionRecord record = cinema();
+  const RpcRecord first = record.rpcs[1];
+  record.rpcs = {first, first, first};
+  for (uint64_t i = 0; i < 3; ++i) {
+    RpcRecord& rpc = record.rpcs[i];
+    rpc.index = {70, i};
+    rpc.thread = 5;
+    rpc.issued_ns = 10 * i + 10;
+    rpc.finished_ns = 10 * i + 15;
+    prefix->push_back({rpc.index, rpc.parent, 1, 0, {}});
+  }
+  EXPECT_TRUE(known->learn(record).ok());
+  return record;
+}
+
+TEST_F(ObservationTest, AnRpcIsNumberedInTheExecutionThatIsPlanned) {
+  KnownRpcs known(store_.get());
+  std::vector<search::ObservedRpc> prefix;
+  const ExecutionRecord record = loop(&known, &prefix);
+  InjectedFault third = *known.find(Hash128{70, 2});
+  known.number(prefix, &third);
+  EXPECT_EQ(third.number, 3u);
+  // Where the first one failed, it is asked for again, and then the second one.
+  RpcRecord again = record.rpcs[0];
+  again.index = {70, 3};
+  ExecutionRecord other = record;
+  other.rpcs = {again};
+  ASSERT_TRUE(known.learn(other).ok());
+  prefix.insert(prefix.begin() + 1, {again.index, again.parent, 1, 0, {}});
+  known.number(prefix, &third);
+  EXPECT_EQ(third.number, 4u);
+  EXPECT_EQ(third.service_number, 4u);
+  prefix.insert(prefix.begin(), {Hash128{71, 1}, again.parent, 1, 0, {}});
+  known.number(prefix, &third);
+  EXPECT_EQ(third.number, 0u) << "an RPC that is not known may be of the same call site";
+}
+
+TEST_F(ObservationTest, WhereRpcsRunConcurrentlyNoneIsNumbered) {
+  KnownRpcs known(store_.get());
+  std::vector<search::ObservedRpc> prefix;
+  ExecutionRecord record = loop(&known, &prefix);
+  record.rpcs[1].finished_ns = record.rpcs[2].issued_ns + 1;
+  ASSERT_TRUE(known.learn(record).ok());
+  InjectedFault third = *known.find(Hash128{70, 2});
+  known.number(prefix, &third);
+  EXPECT_EQ(third.number, 0u);
+  EXPECT_EQ(third.service_number, 0u);
+  KnownRpcs resumed(store_.get());
+  third = *resumed.find(Hash128{70, 2});
+  resumed.number(prefix, &third);
+  EXPECT_EQ(third.number, 0u) << "the session knows it still";
+}
+
+TEST_F(ObservationTest, ARefusalThatWasAResetCountsAsWhatItsCallerSaw) {
+  RpcRecord rpc = cinema().rpcs[1];
+  rpc.open = false;
+  rpc.injected = true;
+  rpc.fault = fault("refused");
+  rpc.outcome = RpcOutcome::kRefused;
+  EXPECT_EQ(outcome_text(rpc), "refused");
+  rpc.outcome = RpcOutcome::kReset;
+  EXPECT_EQ(outcome_text(rpc), "reset");
 }
 
 ExecutionResult result_with_exit(int code) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/text/json_depth.h"
+#include "daemon/api/replayed_commands.h"
+
 namespace filibuster {
 namespace {
 
@@ -21,7 +24,7 @@ TEST(SessionRequestTest, TakesTheConfigurationAndAllItsTests) {
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
   EXPECT_EQ(parsed.request.tests.size(), 2u);
   EXPECT_TRUE(parsed.request.mode == SessionRequest::Mode::kRun);
-  EXPECT_TRUE(parsed.request.config.reduce);
+  EXPECT_EQ(parsed.request.config.reduce, Reduction::kSound);
 }
 
 TEST(SessionRequestTest, TakesOnlyTheNamedTests) {
@@ -47,11 +50,21 @@ TEST(SessionRequestTest, OverridesReplaceWhatTheyName) {
                        {"stop_at_first", true},
                        {"index", {{"stack", false}}}};
   const Config config = parse_session_request(json.dump()).request.config;
-  EXPECT_FALSE(config.reduce);
+  EXPECT_EQ(config.reduce, Reduction::kOff);
   EXPECT_EQ(config.bounds.max_executions, 7u);
   EXPECT_TRUE(config.bounds.stop_at_first);
   EXPECT_TRUE(config.fast_timeouts);
   EXPECT_EQ(config.index_parts, kIndexAll & ~kIndexStack);
+}
+
+TEST(SessionRequestTest, TheReductionIsNamed) {
+  Json json = request();
+  json["overrides"] = {{"reduce", "published"}};
+  EXPECT_EQ(parse_session_request(json.dump()).request.config.reduce, Reduction::kPublished);
+  json["overrides"] = {{"reduce", "some"}};
+  const auto parsed = parse_session_request(json.dump());
+  ASSERT_EQ(parsed.errors.size(), 1u);
+  EXPECT_EQ(parsed.errors[0].message, "--reduce some: expected 'sound', 'published' or 'off'");
 }
 
 TEST(SessionRequestTest, FaultsReplaceTheRulesOfTheFile) {
@@ -123,7 +136,8 @@ TEST(SessionRequestTest, AReplayTakesWhatItNeedsFromTheCounterexample) {
   example.faults = {fault};
   example.index_parts = kIndexAll & ~kIndexPayload;
   example.ports = {{"users", 21034}};
-  const Json json{{"mode", "replay"}, {"counterexample", Json::parse(to_json(example))}};
+  const Json json{
+      {"mode", "replay"}, {"trusted", true}, {"counterexample", Json::parse(to_json(example))}};
   const auto parsed = parse_session_request(json.dump());
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
   ASSERT_EQ(parsed.request.tests.size(), 1u);
@@ -134,13 +148,54 @@ TEST(SessionRequestTest, AReplayTakesWhatItNeedsFromTheCounterexample) {
   EXPECT_EQ(parsed.request.ports, (PortMap{{"users", 21034}}));
 }
 
+TEST(SessionRequestTest, AReplayOfACounterexampleFromElsewhereIsRefusedWithItsCommands) {
+  Counterexample example;
+  example.test = "two";
+  example.config_text = kConfig;
+  const Json json{{"mode", "replay"}, {"counterexample", Json::parse(to_json(example))}};
+  const auto parsed = parse_session_request(json.dump());
+  ASSERT_EQ(parsed.errors.size(), 1u);
+  EXPECT_NE(parsed.errors[0].message.find("./two"), std::string::npos);
+  EXPECT_EQ(parsed.errors[0].message.find("./one"), std::string::npos) << "that test does not run";
+  EXPECT_NE(parsed.errors[0].message.find("--trust"), std::string::npos);
+}
+
+TEST(UnnamedCommandsTest, WhatTheUsersConfigurationHasToo) {
+  const std::string own = R"({"services": [{"name": "a", "command": "./a"}],
+      "tests": [{"name": "t", "command": "./t"}, {"name": "u", "command": "./u"}],
+      "hooks": {"before_execution": "./reset"}})";
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(unnamed_commands(own, "t", own), Texts{});
+  const std::string turned = R"({"services": [{"command": "./a", "name": "a"}]})";
+  EXPECT_EQ(unnamed_commands(turned, "t", own), Texts{});
+  const std::string more = R"({"services": [{"name": "a", "command": "./a", "env": {}}]})";
+  EXPECT_EQ(unnamed_commands(more, "t", own),
+            Texts{R"(service: {"command":"./a","env":{},"name":"a"})"});
+  EXPECT_EQ(unnamed_commands(R"({"tests": [{"name": "u", "command": "x"}]})", "t", own), Texts{});
+  EXPECT_EQ(unnamed_commands(R"({"tests": [{"name": "t", "command": "\u001b[2J"}]})", "t", own),
+            Texts{R"(test: {"command":"\u001b[2J","name":"t"})"});
+  EXPECT_EQ(unnamed_commands(R"({"hooks": {}})", "t", own), Texts{"hooks: {}"});
+  EXPECT_EQ(unnamed_commands(own, "t", "").size(), 3u);
+  EXPECT_EQ(unnamed_commands("[", "t", own), Texts{});
+  EXPECT_EQ(unnamed_commands(R"({"services": 5, "tests": {}})", "t", own), Texts{});
+}
+
+TEST(JsonDepthTest, BracketsInTextsDoNotCount) {
+  const std::string open(kMaxJsonDepth, '['), close(kMaxJsonDepth, ']');
+  EXPECT_FALSE(is_nested_too_deep(open + close));
+  EXPECT_TRUE(is_nested_too_deep("{\"a\":" + open));
+  EXPECT_FALSE(is_nested_too_deep("[\"\\\"" + open + "\", {}]" + open.substr(1)));
+  EXPECT_FALSE(is_nested_too_deep("[\"\\"));
+}
+
 TEST(SessionRequestTest, PortsOfACounterexampleAreCheckedAndMayBeAbsent) {
   Counterexample example;
   example.test = "two";
   example.config_text = kConfig;
   Json written = Json::parse(to_json(example));
   const auto problems = [&] {
-    return parse_session_request(Json{{"mode", "replay"}, {"counterexample", written}}.dump())
+    return parse_session_request(
+               Json{{"mode", "replay"}, {"trusted", true}, {"counterexample", written}}.dump())
         .errors;
   };
   written.erase("ports");  // of an older program

@@ -18,6 +18,9 @@ public final class Natives {
     public static native void starting(Thread thread);
     public static native void serveOthers();
     public static native void serveExchange();
+    /** What this thread reads until {@code served} is what it works for; the context before into {@code before}. */
+    public static native void serve(long[] before);
+    public static native void served(long[] before);
     /** The field for a request that is made now, or null; `carried`: the application's own, or null. */
     public static native String field(String carried);
     /** The same for a call of grpc-java, whose transports are known. */

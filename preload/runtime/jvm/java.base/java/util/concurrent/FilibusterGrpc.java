@@ -30,6 +30,7 @@ public final class FilibusterGrpc {
     /** May classes of this one's module be asked for what is not public? Before it is edited. */
     public static boolean ready(Class<?> type) {
         try {
+            if (!type.getName().startsWith("io.grpc.")) return FilibusterServer.ready(type);
             if (!type.getModule().isOpen(type.getPackageName(), FilibusterGrpc.class.getModule())) return false;
             if (type.getSimpleName().equals("ContextRunnable")) CALLBACKS.get(type).check();
             return true;

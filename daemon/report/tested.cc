@@ -1,0 +1,131 @@
+#include "daemon/report/tested.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "daemon/report/redact.h"
+
+namespace filibuster {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string counted(size_t number) {
+  return std::to_string(number) + (number == 1 ? " RPC" : " RPCs");
+}
+
+// The first of them stand for all, where there are many.
+std::string reasons_text(const std::map<std::string, std::string>& untested) {
+  constexpr size_t kShown = 3;
+  std::map<std::string, size_t> times;
+  for (const auto& [rpc, reason] : untested) ++times[reason];
+  if (times.size() == 1) return times.begin()->first;
+  std::vector<std::pair<size_t, std::string>> most;
+  for (const auto& [reason, number] : times) most.emplace_back(number, reason);
+  std::stable_sort(most.begin(), most.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string out;
+  for (size_t i = 0; i < most.size() && i < kShown; ++i) {
+    out += (i == 0 ? "" : "; ") + std::to_string(most[i].first) + ": " + most[i].second;
+  }
+  return out + (most.size() > kShown ? "; and other reasons" : "");
+}
+
+}  // namespace
+
+void TestedRpcs::add(const TestedRpcs& other) {
+  tested.insert(other.tested.begin(), other.tested.end());
+  untested.insert(other.untested.begin(), other.untested.end());
+  by_configuration.insert(other.by_configuration.begin(), other.by_configuration.end());
+}
+
+std::string to_line(const TestedRpcs& rpcs) {
+  std::string out = counted(rpcs.tested.size()) + " tested";
+  if (!rpcs.untested.empty()) {
+    out += ", " + std::to_string(rpcs.untested.size()) + " not (" + reasons_text(rpcs.untested) + ")";
+  }
+  if (!rpcs.by_configuration.empty()) {
+    out += ", " + std::to_string(rpcs.by_configuration.size()) + " left out by the configuration";
+  }
+  return out;
+}
+
+bool RpcLedger::Names::add(const std::string& rpc, std::set<std::string>* to) {
+  return seen.insert(rpc).second && to->insert(redact(rpc)).second;
+}
+
+bool RpcLedger::see(const std::set<std::string>& faulted,
+                    const std::set<std::string>& by_configuration) {
+  bool any = false;
+  for (const std::string& rpc : faulted) any |= faulted_names_.add(rpc, &faulted_);
+  for (const std::string& rpc : by_configuration)
+    any |= configured_names_.add(rpc, &by_configuration_);
+  return any;
+}
+
+void RpcLedger::leave_out(const std::string& rpc, const std::string& reason) {
+  left_out_.emplace(redact(rpc), redact(reason));
+}
+
+bool RpcLedger::injected(const std::string& rpc) {
+  return injected_names_.add(rpc, &injected_);
+}
+
+bool RpcLedger::knows(const std::string& rpc) const {
+  const std::string name = redact(rpc);
+  return faulted_.contains(name) || left_out_.contains(name) || by_configuration_.contains(name);
+}
+
+TestedRpcs RpcLedger::result(Rest rest) const {
+  TestedRpcs out;
+  out.tested = injected_;
+  out.by_configuration = by_configuration_;
+  for (const std::string& rpc : faulted_) {
+    if (rest == Rest::kNone) {
+      out.tested.insert(rpc);
+    } else if (injected_.contains(rpc)) {
+      continue;
+    } else if (rest == Rest::kBound) {
+      out.by_configuration.insert(rpc);
+    } else if (rest == Rest::kInterrupted) {
+      out.untested.emplace(rpc, kInterruptedBefore);
+    } else {
+      out.untested.emplace(rpc, "no execution with a fault at it was concluded");
+    }
+  }
+  for (const auto& [rpc, reason] : left_out_) {
+    // Whatever else is the matter with it: no fault is wanted there.
+    if (!by_configuration_.contains(rpc)) out.untested.insert_or_assign(rpc, reason);
+  }
+  return out;
+}
+
+std::string RpcLedger::to_json() const {
+  return Json{{"faulted", faulted_},
+              {"injected", injected_},
+              {"by_configuration", by_configuration_},
+              {"left_out", left_out_}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void RpcLedger::add_json(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return;
+  const auto add = [&](const char* name, std::set<std::string>* out) {
+    const auto at = json.find(name);
+    if (at == json.end() || !at->is_array()) return;
+    for (const Json& rpc : *at) {
+      if (rpc.is_string()) out->insert(rpc.get<std::string>());
+    }
+  };
+  add("faulted", &faulted_);
+  add("injected", &injected_);
+  add("by_configuration", &by_configuration_);
+  const auto at = json.find("left_out");
+  if (at == json.end() || !at->is_object()) return;
+  for (const auto& [rpc, reason] : at->items()) {
+    if (reason.is_string()) left_out_.emplace(rpc, reason.get<std::string>());
+  }
+}
+
+}  // namespace filibuster

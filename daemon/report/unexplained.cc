@@ -1,0 +1,91 @@
+#include "daemon/report/unexplained.h"
+
+#include <algorithm>
+#include <array>
+
+#include "daemon/agents/execution_record.h"
+
+namespace filibuster {
+namespace {
+
+struct CauseRow {
+  std::string_view sign;  // in the reason
+  std::string_view name, advice;
+};
+// The first one whose sign is there.
+constexpr std::array kCauses = std::to_array<CauseRow>({
+    {kAnswerEndedAfter, "the answer has fewer messages",
+     "faults at a message of the answer (`@3`) that the answer does not have: the reason says after "
+     "how many it ended (that of a unary call has one); name an earlier message, or only calls whose "
+     "answers have as many"},
+    {"lease", "a busy machine",
+     "the daemon had no processor for a second: run it again with less beside it"},
+    {"events were lost", "lost events",
+     "a service made more RPCs than were read in time: run it again with less beside it"},
+    {"not read any more", "a process that is not heard",
+     "it goes on without its agent (the reason names it), so nobody knows what it calls: end it, or start "
+     "its service again, and run the same command; `\"restart\": \"each\"` where that comes again"},
+    {"HTTP/2 connections that were open before the session", "connections of before the session",
+     "their clients were told to open others: run it again, or start these services after the daemon"},
+    {kOtherValues, "values that vary",
+     "an RPC came with other values than when it was seen, and comparing executions did not show "
+     "which: name them in `nondeterminism` (docs/configuration.md)"},
+    {kNorWithoutFault, "state in a service",
+     "an RPC that was seen does not come again under the same faults, so a service remembers earlier "
+     "executions (a count, a cache, a circuit breaker, rows): `\"restart\": \"each\"` gives it a fresh "
+     "start, a `before_execution` hook empties its store"},
+    {kAfterReset, "retries by the library",
+     "the client made the failed call again by itself, so what was planned for the next one met "
+     "another: switch the library's retries off, or inject statuses there instead of resets and "
+     "refusals"},
+    {kAtConnect, "keep-alive",
+     "the client keeps its connections, so which call opens one changes from execution to execution: "
+     "inject statuses or `reset` there instead of `refused`, or switch keep-alive off for the test"},
+    {"the connection ended first", "keep-alive",
+     "the server ended a kept connection while the fault was on its way: inject statuses there, or "
+     "switch keep-alive off for the test"},
+    {"share", "RPCs that nothing tells apart",
+     "several have one execution index: leave fewer parts out of it (`index`, masks), or let them "
+     "differ in what they send"},
+    {"before its body was known", "a body that comes late",
+     "a request was sent before its body was known, by which it is told apart: leave the payload out "
+     "of the index (`\"index\": {\"payload\": false}`)"},
+});
+constexpr CauseRow kOther{"", "not known",
+                       "the same faults made another execution each time: the reasons are in "
+                       "report.json; are RPCs in a race with each other, or with the test's end?"};
+
+const CauseRow& cause_of(const std::string& reason) {
+  const auto found = std::find_if(kCauses.begin(), kCauses.end(), [&](const CauseRow& cause) {
+    return reason.find(cause.sign) != std::string::npos;
+  });
+  return found == kCauses.end() ? kOther : *found;
+}
+
+}  // namespace
+
+std::vector<Unexplained> group_by_cause(const std::vector<Skipped>& skipped) {
+  std::vector<Unexplained> out;
+  for (const Skipped& row : skipped) {
+    if (!row.inconclusive) continue;
+    const CauseRow& cause = cause_of(row.reason);
+    auto group = std::find_if(out.begin(), out.end(), [&](const Unexplained& other) {
+      return other.cause == cause.name && other.advice == cause.advice;
+    });
+    if (group == out.end()) {
+      group = out.insert(out.end(), {std::string(cause.name), std::string(cause.advice),
+                                     row.what + ": " + row.reason, 0});
+    }
+    ++group->executions;
+  }
+  return out;
+}
+
+std::string to_line(const Unexplained& group) {
+  return std::to_string(group.executions) +
+         (group.executions == 1 ? " execution" : " executions") +
+         " without a conclusion, although run twice: " + group.cause + ": " + group.advice +
+         "; for example " + group.example;
+}
+
+}  // namespace filibuster

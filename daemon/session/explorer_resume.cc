@@ -1,0 +1,203 @@
+// Whether an interrupted exploration may go on: only with the application that it explored. The
+// files of the programs are looked at, and the new reference execution is compared with the old
+// one.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "daemon/report/redact.h"
+#include "daemon/session/explorer.h"
+#include "daemon/session/program_files.h"
+
+namespace filibuster {
+namespace {
+
+using Json = nlohmann::json;
+using Texts = std::map<std::string, std::string>;
+
+// nullopt: it is not there.
+Result<std::optional<Texts>> texts_of(search::SearchStore* store, const char* key) {
+  auto text = store->meta(key);
+  if (!text) return text.error();
+  std::optional<Texts> out;
+  if (!text.value()) return out;
+  out.emplace();
+  const Json json = Json::parse(*text.value(), nullptr, false);
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_string()) out->emplace(name, value.get<std::string>());
+  }
+  return out;
+}
+
+// One RPC of a reference execution, as it is compared.
+struct Compared {
+  std::string what, outcome, faults;
+  std::string to_text() const { return dump_json(Json{what, outcome, faults}); }
+  static Compared from(const std::string& text) {
+    const Json json = Json::parse(text, nullptr, false);
+    const auto at = [&](size_t i) {
+      const bool there = json.is_array() && i < json.size() && json[i].is_string();
+      return there ? json[i].get<std::string>() : std::string();
+    };
+    return {at(0), at(1), at(2)};
+  }
+};
+
+std::string difference_of_rpcs(const Texts& before, const Texts& now) {
+  std::vector<std::string> gone, come, other;
+  for (const auto& [index, text] : before) {
+    const auto same = now.find(index);
+    if (same == now.end()) {
+      gone.push_back(Compared::from(text).what);
+      continue;
+    }
+    if (same->second == text) continue;
+    const Compared was = Compared::from(text), is = Compared::from(same->second);
+    other.push_back(was.faults != is.faults ? is.what + " gets other faults"
+                    : (was.outcome.starts_with("ok:") && is.outcome.starts_with("ok:")) ||
+                            status_alone(was.outcome) == status_alone(is.outcome)
+                        ? "the answer to " + is.what + " is another one"
+                        : is.what + " ends with " + is.outcome + ", not " + was.outcome);
+  }
+  for (const auto& [index, text] : now) {
+    if (!before.contains(index)) come.push_back(Compared::from(text).what);
+  }
+  for (const std::string& what : come) {
+    const auto place = std::find(gone.begin(), gone.end(), what);
+    other.push_back(place == gone.end() ? what + " is new"
+                                        : what + " has another call site, request or cause");
+    if (place != gone.end()) gone.erase(place);
+  }
+  for (const std::string& what : gone) other.push_back(what + " is made no longer");
+  if (other.empty()) return "";
+  return other.front() + (other.size() == 1
+                              ? ""
+                              : ", and " + std::to_string(other.size() - 1) + " more differences");
+}
+
+}  // namespace
+
+// Of what the processes run that somebody else started.
+Texts Explorer::files_by_hand() const {
+  namespace fs = std::filesystem;
+  ProgramFiles files(context_.lane.root);
+  for (const AgentRecord& agent : context_.hub->agents()) {
+    const bool by_hand =
+        std::any_of(context_.config.services.begin(), context_.config.services.end(),
+                    [&](const ServiceConfig& service) {
+                      return service.name == agent.service && service.command.empty();
+                    });
+    if (!agent.alive || !by_hand) continue;
+    const std::string process = "/proc/" + std::to_string(agent.pid);
+    std::vector<std::string> argv;
+    const auto line = read_file(process + "/cmdline");
+    std::error_code failed;
+    const std::string directory = fs::read_symlink(process + "/cwd", failed).string();
+    if (!line || failed) continue;
+    for (size_t at = 0; at < line.value().size(); at += argv.back().size() + 1)
+      argv.emplace_back(line.value().c_str() + at);
+    if (!argv.empty()) argv.front() = agent.executable;
+    files.add_command(argv, directory, "");
+    if (directory != "/") files.add_folder(directory);
+  }
+  return files.files();
+}
+
+Result<std::string> Explorer::files_changed() {
+  auto before = texts_of(store_.get(), "files");
+  if (!before) return before.error();
+  if (!before.value()) return std::string("it is not known which files its programs were");
+  return difference(*before.value(), files_);
+}
+
+Result<void> Explorer::keep_files() {
+  return store_->set_meta("files", dump_json(files_));
+}
+
+// RPCs by index.
+Result<Texts> Explorer::reference_texts(const ExecutionRecord& record, const Observation& seen) {
+  std::unordered_map<Hash128, std::string, Hash128Hasher> names;
+  for (const RpcRecord& rpc : record.rpcs) names.emplace(rpc.index, redact(describe_rpc(rpc)));
+  Texts out;
+  for (const search::ObservedRpc& rpc : seen.rpcs) {
+    Compared row;
+    const auto name = names.find(rpc.index);
+    row.what = name == names.end() ? "a call that varies" : name->second;
+    row.outcome = store_->outcome_text(rpc.outcome);
+    for (const search::OutcomeId fault : rpc.faults)
+      row.faults += std::string(store_->outcome_text(fault)) + " ";
+    std::string key = to_hex(rpc.index);
+    while (!out.emplace(key, row.to_text()).second) key += "+";
+  }
+  return out;
+}
+
+Result<void> Explorer::keep_reference(const ExecutionRecord& record, const Observation& seen) {
+  auto texts = reference_texts(record, seen);
+  if (!texts) return texts.error();
+  if (auto set = store_->set_meta("files_by_hand", dump_json(files_by_hand())); !set) return set;
+  return store_->set_meta("reference", dump_json(texts.value()));
+}
+
+Result<std::string> Explorer::reference_changed(const ExecutionRecord& record) {
+  auto seen = observe(context_.config, record, &*outcomes_, unstable_);
+  if (!seen) return seen.error();
+  auto now = reference_texts(record, seen.value());
+  if (!now) return now.error();
+  auto before = texts_of(store_.get(), "reference");
+  if (!before) return before.error();
+  auto by_hand = texts_of(store_.get(), "files_by_hand");
+  if (!by_hand) return by_hand.error();
+  if (!before.value() || !by_hand.value())
+    return std::string("it is not known how the test went without faults");
+  std::string why = difference(*by_hand.value(), files_by_hand());
+  return why.empty() ? difference_of_rpcs(*before.value(), now.value()) : why;
+}
+
+void Explorer::tell_why_anew(const std::string& why) {
+  warn("test '" + context_.test.name + "' was interrupted and begins anew: " + why);
+}
+
+// Another configuration is explored in another folder: what was interrupted stays there.
+void Explorer::tell_if_configured_otherwise(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(fs::path(folder).parent_path(), failed)) {
+    const fs::path path = entry.path() / "search.db";
+    if (entry.path() == folder || !fs::exists(path, failed)) continue;
+    const auto other = search::SearchStore::open(path.string());
+    if (!other) continue;
+    const auto test = other.value()->meta("test"), state = other.value()->meta("state");
+    if (!test || !state || test.value() != context_.test.name || state.value() != "interrupted") continue;
+    return tell_why_anew("its configuration is another one, or the options that decide what is explored");
+  }
+}
+
+Result<void> Explorer::begin_anew(const std::string& why) {
+  tell_why_anew(why);
+  search_.reset();
+  outcomes_.reset();
+  known_.reset();
+  store_.reset();
+  failures_.clear();
+  findings_.clear();
+  failing_sets_.clear();
+  left_out_.clear();
+  not_applicable_.clear();
+  observed_ = {};
+  ledger_ = {};
+  timeouts_ = {};
+  unstable_ = {};
+  seconds_.clear();
+  exploration_.report.skipped.clear();
+  exploration_.report.variations.clear();
+  exploration_.report.proposed_masks.clear();
+  proposed_.clear();
+  context_.restart = true;
+  if (auto opened = open_store(); !opened) return opened;
+  resumed_ = exploration_.resumed = false;
+  context_.sink({{"type", "session"}, {"test", context_.test.name}, {"resumed", false}});
+  return {};
+}
+
+}  // namespace filibuster

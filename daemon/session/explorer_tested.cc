@@ -1,0 +1,90 @@
+// What an exploration tested, and how: RPCs with and without faults, injected timeouts.
+#include <algorithm>
+#include <iterator>
+
+#include "daemon/agents/caller.h"
+#include "daemon/session/explorer.h"
+
+namespace filibuster {
+namespace {
+
+// Connections that carry RPCs, and which we could not follow. What speaks another protocol need not be
+// a service's RPC (a database's client).
+bool hides_rpcs(const NotInterposedRecord& row) {
+  constexpr NotInterposedReason kReasons[] = {
+      NotInterposedReason::kTls,         NotInterposedReason::kMidStream,
+      NotInterposedReason::kTableFull,   NotInterposedReason::kHttp2,
+      NotInterposedReason::kHttp2Before, NotInterposedReason::kForeignDescriptor};
+  return row.outgoing && row.service != kTestService &&
+         std::any_of(std::begin(kReasons), std::end(kReasons),
+                     [&](NotInterposedReason reason) { return row.reason == reason_name(reason); });
+}
+
+}  // namespace
+
+Result<void> Explorer::load_tested() {
+  auto rpcs = store_->meta("rpcs");
+  if (!rpcs) return rpcs.error();
+  if (rpcs.value()) ledger_.add_json(*rpcs.value());
+  auto timeouts = store_->meta("timeouts");
+  if (!timeouts) return timeouts.error();
+  if (timeouts.value()) timeouts_.add_json(*timeouts.value());
+  return {};
+}
+
+// Of an execution that came as planned.
+Result<void> Explorer::note_tested(const Observation& seen, const ExecutionRecord& record) {
+  // A fault may cut a request that the reference execution shows whole, and which gets its faults.
+  const auto cut_here = [&](const std::string& rpc) {
+    const std::vector<RpcRecord>& reference = exploration_.report.reference;
+    return std::any_of(reference.begin(), reference.end(), [&](const RpcRecord& known) {
+      return (known.flags & kRpcPreliminary) == 0 && describe_rpc(known) == rpc;
+    });
+  };
+  bool any_new = ledger_.see(seen.faulted, seen.by_configuration);
+  for (const auto& [rpc, reason] : seen.left_out) {
+    if (reason == kStayedPreliminary && cut_here(rpc)) continue;
+    if (!left_out_.emplace(rpc, reason).second) continue;
+    ledger_.leave_out(rpc, reason);
+    any_new = true;
+  }
+  not_applicable_.insert(seen.not_applicable.begin(), seen.not_applicable.end());
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (rpc.injected) any_new = ledger_.injected(describe_rpc(rpc)) || any_new;
+  }
+  if (any_new) {
+    if (auto set = store_->set_meta("rpcs", ledger_.to_json()); !set) return set;
+  }
+  if (!timeouts_.see(record)) return {};
+  return store_->set_meta("timeouts", timeouts_.to_json());
+}
+
+TestedRpcs Explorer::tested_rpcs() {
+  const TestReport& report = exploration_.report;
+  const BoundsConfig& bounds = context_.config.bounds;
+  const bool bounded = report.counts.beyond_bound > 0 || bounds.stop_at_first;
+  const bool decided = report.counts.open == 0 && report.counts.abandoned == 0;
+  using Rest = RpcLedger::Rest;
+  const Rest rest = decided && report.counts.beyond_bound == 0 ? Rest::kNone
+                    : exploration_.stopped                    ? Rest::kInterrupted
+                    : bounded                                 ? Rest::kBound
+                                                              : Rest::kNoConclusion;
+  // An RPC that is called late in some executions only has been seen in time in others.
+  for (const std::string& call : late_calls_) {
+    if (!ledger_.knows(call)) ledger_.leave_out(call, std::string(kLateCall));
+  }
+  for (const auto& [key, row] : dependencies_) {
+    const auto target = std::find_if(
+        context_.config.services.begin(), context_.config.services.end(),
+        [&](const ServiceConfig& service) { return service.name == row.target_service; });
+    if (target == context_.config.services.end() || target->third_party || target->ignored ||
+        !hides_rpcs(row)) {
+      continue;
+    }
+    ledger_.leave_out(row.service + " -> " + row.target_service + " (all of a connection)",
+                      "not interposed: " + row.reason);
+  }
+  return ledger_.result(rest);
+}
+
+}  // namespace filibuster

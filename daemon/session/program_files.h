@@ -1,0 +1,49 @@
+// What a program is made of, so that an interrupted exploration does not go on with another version
+// of it: the files that its command names, and the sources that are interpreted beneath where it
+// runs.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/session/session_lane.h"
+
+namespace filibuster {
+
+class ProgramFiles {
+ public:
+  // `ignored`: a folder that is not looked into (what a session writes itself).
+  explicit ProgramFiles(std::string ignored) : ignored_(std::move(ignored)) {}
+
+  // The program (by PATH where it has no slash), and every word of the command, also of a shell's
+  // text, that is a program or a file of code, or a folder of them, seen from `directory`.
+  void add_command(const std::vector<std::string>& argv, const std::string& directory,
+                   std::string_view path_variable);
+  // Files beneath it that a runtime reads as code. What is hidden is left out, and the packages of
+  // others (node_modules, virtual environments).
+  void add_folder(const std::string& folder);
+
+  // Path -> digest of what is in it.
+  const std::map<std::string, std::string>& files() const { return files_; }
+
+ private:
+  void add_file(const std::string& path);
+  void add_word(std::string_view word, const std::string& directory);
+  void add_words(std::string_view text, const std::string& directory);
+
+  std::string ignored_;
+  std::map<std::string, std::string> files_;
+  size_t looked_at_ = 0;
+};
+
+// Of what the session starts: the services that have commands, and the test.
+std::map<std::string, std::string> program_files(const Config& config, const SessionLane& lane,
+                                                 const TestConfig& test);
+
+// "users.py has changed", "users.py is new, and 2 more files differ"; "" where nothing differs.
+std::string difference(const std::map<std::string, std::string>& before,
+                       const std::map<std::string, std::string>& now);
+
+}  // namespace filibuster

@@ -1,0 +1,252 @@
+#include "preload/connection/holds.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "preload/agent/raw_syscall.h"
+#include "preload/agent/state.h"
+#include "preload/connection/request_writer.h"
+#include "preload/connection/transmit.h"
+#include "preload/interpose.h"
+
+// Not linked: their versions in glibc 2.34 and later are not those of older ones.
+FILIBUSTER_REAL(int, pthread_create,
+                (pthread_t*, const pthread_attr_t*, void* (*)(void*), void*))
+FILIBUSTER_REAL(int, pthread_attr_setstacksize, (pthread_attr_t*, size_t))
+
+namespace filibuster::preload {
+
+constinit thread_local uint32_t t_holds __attribute__((tls_model("initial-exec"))) = 0;
+
+namespace {
+
+constexpr uint64_t kPatienceNs = 20'000'000;
+constinit thread_local uint64_t t_patient_until __attribute__((tls_model("initial-exec"))) = 0;
+
+// What this thread holds. A thread that holds more than this flushes the oldest first.
+constexpr uint32_t kMaxHolds = 8;
+struct Hold {
+  Connection* connection;
+  uint64_t serial;
+  int fd;
+};
+thread_local Hold t_held[kMaxHolds] __attribute__((tls_model("initial-exec")));
+
+// --- who sends it where its thread does not ----------------------------------------------------
+
+// Looks at what is held are so far apart. What was held at one and still is at the next goes out if
+// its thread sleeps; while that runs, or waits for a processor, its next call may be the one that brings
+// the rest, and it has this many looks.
+constexpr long kLookNs = 40'000'000;
+constexpr uint32_t kLooksAtRunning = 25;
+constexpr size_t kStack = 256 * 1024;
+
+struct Watch {
+  std::atomic<Connection*> connection;  // nullptr: free
+  uint64_t serial;
+  int fd;
+  uint32_t seen;   // of Connection::holds, at the last look
+  uint32_t looks;  // since then
+};
+constexpr uint32_t kWatches = 1024;
+constinit Watch g_watches[kWatches] = {};
+constinit std::atomic<uint32_t> g_watched{0};
+constinit std::atomic<bool> g_watching{false};
+
+// Of a watch that is being filled in.
+Connection* taken() {
+  return reinterpret_cast<Connection*>(1);
+}
+
+void free_watch(Watch& w) {
+  w.connection.store(nullptr, std::memory_order_release);
+  g_watched.fetch_sub(1);
+}
+
+bool take_watch(Connection& c, int fd) {
+  for (Watch& w : g_watches) {
+    Connection* expected = nullptr;
+    if (w.connection.load(std::memory_order_relaxed) != nullptr ||
+        !w.connection.compare_exchange_strong(expected, taken()))
+      continue;
+    g_watched.fetch_add(1);
+    w.serial = c.serial;
+    w.fd = fd;
+    w.seen = w.looks = 0;
+    w.connection.store(&c, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+// Does the thread run, or would it if there were a processor for it?
+bool runs(uint32_t thread) {
+  char path[48] = "/proc/self/task/";
+  size_t size = sizeof "/proc/self/task/" - 1;
+  char digits[10];
+  int n = 0;
+  do {
+    digits[n++] = static_cast<char>('0' + thread % 10);
+    thread /= 10;
+  } while (thread != 0);
+  while (n > 0) path[size++] = digits[--n];
+  for (const char c : std::string_view("/stat")) path[size++] = c;
+  path[size] = '\0';
+  char text[128];
+  const long fd = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const long got = raw_syscall(SYS_read, fd, text, sizeof text);
+  raw_syscall(SYS_close, fd);
+  // The name in parentheses is of 15 bytes at most, and may hold anything.
+  const std::string_view stat(text, got > 0 ? static_cast<size_t>(got) : 0);
+  const size_t end = stat.rfind(") ");
+  return end != std::string_view::npos && end + 2 < stat.size() && stat[end + 2] == 'R';
+}
+
+// Nothing is held there since the last look: the watch ends, unless a hold comes just now.
+void end_watch(Watch& w, Connection& c) {
+  c.watched.store(false);
+  if (c.holds.load() == w.seen || c.watched.exchange(true)) free_watch(w);
+}
+
+void look_at(Watch& w, Connection& c) {
+  const uint32_t holds = c.holds.load();
+  if (holds != w.seen) {
+    w.seen = holds;
+    w.looks = 0;
+    return;
+  }
+  if (!c.holding.load()) return end_watch(w, c);
+  if (++w.looks < kLooksAtRunning && runs(c.holder.load(std::memory_order_relaxed))) return;
+  if (send_held(c, w.fd)) end_watch(w, c);
+}
+
+void* watch(void*) {
+  const HookScope scope;  // whatever this calls is none of the application's
+  raw_syscall(SYS_prctl, PR_SET_NAME, "filibuster");
+  for (;;) {
+    const timespec time{0, kLookNs};
+    raw_syscall(SYS_nanosleep, &time, nullptr);
+    for (Watch& w : g_watches) {
+      Connection* c = w.connection.load(std::memory_order_acquire);
+      if (c == nullptr || c == taken()) continue;
+      if (!pin(c)) {
+        free_watch(w);
+        continue;
+      }
+      if (c->serial == w.serial && !c->closing.load()) {
+        look_at(w, *c);
+      } else {
+        free_watch(w);
+      }
+      unpin(c);
+    }
+    if (g_watched.load() != 0) continue;
+    g_watching.store(false);
+    if (g_watched.load() == 0 || g_watching.exchange(true)) return nullptr;
+  }
+}
+
+bool start_watching() {
+  if (REAL(pthread_create) == nullptr || REAL(pthread_attr_setstacksize) == nullptr) return false;
+  pthread_attr_t attributes;
+  pthread_t thread;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  REAL(pthread_attr_setstacksize)(&attributes, kStack);
+  // The host's signals are for its own threads; 32 and 33 are libc's, which waits for every thread
+  // to answer them (setuid).
+  const uint64_t all = ~uint64_t{0} & ~(uint64_t{3} << 31);
+  uint64_t before = 0;
+  raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
+  const bool started = REAL(pthread_create)(&thread, &attributes, watch, nullptr) == 0;
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, sizeof before);
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+bool ensure_watching() {
+  if (g_watching.load() || g_watching.exchange(true) || start_watching()) return true;
+  g_watching.store(false);
+  return false;
+}
+
+}  // namespace
+
+bool watch_hold(Connection& c, int fd) {
+  c.holder.store(thread_id(), std::memory_order_relaxed);
+  c.holds.fetch_add(1);
+  const bool was_watched = c.watched.exchange(true);
+  if (!was_watched && !take_watch(c, fd)) {
+    c.watched.store(false);
+    return false;
+  }
+  return ensure_watching();  // if not, the watch stays for whoever can
+}
+
+void flush_all_holds() {
+  for (Watch& w : g_watches) {
+    Connection* c = w.connection.load(std::memory_order_acquire);
+    if (c == nullptr || c == taken() || !pin(c)) continue;
+    if (c->serial == w.serial && !c->closing.load()) send_held(*c, w.fd);
+    unpin(c);
+  }
+}
+
+void forget_watches() {
+  t_holds = 0;
+  for (Watch& w : g_watches) w.connection.store(nullptr, std::memory_order_relaxed);
+  g_watched.store(0);
+  g_watching.store(false);
+}
+
+// --- its own thread ----------------------------------------------------------------------------
+
+void remember_hold(Connection& c, int fd) {
+  for (uint32_t i = 0; i < t_holds; ++i) {
+    if (t_held[i].connection == &c && t_held[i].serial == c.serial) return;
+  }
+  if (t_holds == kMaxHolds) flush_holds_of_thread();
+  t_held[t_holds++] = {&c, c.serial, fd};
+}
+
+void hold_patiently() {
+  const uint64_t now = monotonic_ns();
+  if (t_patient_until <= now) t_patient_until = now + kPatienceNs;
+}
+
+int patience_ms() {
+  if (t_patient_until == 0) return 0;
+  const uint64_t now = monotonic_ns();
+  if (now >= t_patient_until) return 0;
+  return static_cast<int>((t_patient_until - now) / 1'000'000) + 1;
+}
+
+void flush_holds_of_thread(int but) {
+  const uint32_t count = t_holds;
+  t_holds = 0;
+  t_patient_until = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const Hold h = t_held[i];
+    if (!pin(h.connection)) continue;
+    if (h.connection->serial == h.serial && !h.connection->closing.load() &&
+        (h.fd == but || !flush(*h.connection, h.fd))) {
+      remember_hold(*h.connection, h.fd);
+    }
+    unpin(h.connection);
+  }
+}
+
+void flush_holds_before_read(int fd) {
+  if (t_holds == 0 || is_nonblocking(fd)) return;
+  // The body may be in a file.
+  struct stat status;
+  if (raw_syscall(SYS_fstat, fd, &status) == 0 && S_ISREG(status.st_mode)) return;
+  flush_holds_of_thread();
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,80 @@
+#include "daemon/report/tested.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/report/timeouts.h"
+
+namespace filibuster {
+namespace {
+
+using Rest = RpcLedger::Rest;
+
+TEST(TestedRpcs, AreCountedWithTheirReasons) {
+  EXPECT_EQ(to_line({{"a", "b", "c"}, {}, {}}), "3 RPCs tested");
+  EXPECT_EQ(to_line({{"a"}, {{"b", "its cause is not known"}}, {}}),
+            "1 RPC tested, 1 not (its cause is not known)");
+  EXPECT_EQ(to_line({{}, {{"a", "x"}, {"b", "y"}, {"c", "y"}}, {"d"}}),
+            "0 RPCs tested, 3 not (2: y; 1: x), 1 left out by the configuration");
+}
+
+TEST(RpcLedger, TellsWhatTheConfigurationLeavesOut) {
+  RpcLedger ledger;
+  EXPECT_TRUE(ledger.see({"a", "b"}, {"c"}));
+  EXPECT_FALSE(ledger.see({"a"}, {}));
+  ledger.leave_out("c", "its cause is not known");  // and no fault is wanted
+  ledger.leave_out("d", "its cause is not known");
+  EXPECT_TRUE(ledger.injected("a"));
+  const TestedRpcs all = ledger.result(Rest::kNone);
+  EXPECT_EQ(all.tested, (std::set<std::string>{"a", "b"}));
+  EXPECT_EQ(all.untested, (std::map<std::string, std::string>{{"d", "its cause is not known"}}));
+  EXPECT_EQ(all.by_configuration, std::set<std::string>{"c"});
+  // What was not come to, by a bound or without one.
+  EXPECT_EQ(ledger.result(Rest::kBound).by_configuration, (std::set<std::string>{"b", "c"}));
+  EXPECT_EQ(ledger.result(Rest::kNoConclusion).untested.count("b"), 1u);
+  EXPECT_EQ(ledger.result(Rest::kNoConclusion).tested, std::set<std::string>{"a"});
+  EXPECT_EQ(ledger.result(Rest::kInterrupted).untested.at("b"), kInterruptedBefore);
+}
+
+TEST(RpcLedger, IsReadAsItWasWrittenWithoutSecrets) {
+  RpcLedger ledger, read;
+  ledger.see({"front -> back GET /x;token=abc"}, {"b"});
+  ledger.leave_out("c", "why");
+  ledger.injected("front -> back GET /x;token=abc");
+  const std::string text = ledger.to_json();
+  EXPECT_EQ(text.find("abc"), std::string::npos);
+  read.add_json(text);
+  EXPECT_EQ(read.to_json(), text);
+  EXPECT_FALSE(read.see({"front -> back GET /x;token=abc"}, {"b"}));
+  EXPECT_TRUE(read.knows("front -> back GET /x;token=abc"));
+  read.add_json("no JSON");
+  EXPECT_EQ(read.to_json(), text);
+}
+
+TEST(TimeoutCounts, TellWaitsThatWereOverAtOnceFromReal) {
+  const auto silence = [](bool elapsed, double seconds, const char* detail) {
+    RpcRecord rpc;
+    rpc.caller = "front";
+    rpc.service = "back";
+    rpc.injected = true;
+    rpc.open = false;
+    rpc.fault.kind = FaultKind::kTimeout;
+    rpc.elapsed = elapsed;
+    rpc.issued_ns = 1;
+    rpc.finished_ns = 1 + static_cast<uint64_t>(seconds * 1e9);
+    rpc.fault_detail = detail;
+    return rpc;
+  };
+  ExecutionRecord record;
+  record.rpcs = {silence(true, 0, ""), silence(false, 1, ""),
+                 silence(false, 6, "caller has no timeout within 6 s")};
+  TimeoutCounts counts, read;
+  EXPECT_TRUE(counts.see(record));
+  EXPECT_FALSE(counts.see({}));
+  read.add_json(counts.to_json());
+  ASSERT_EQ(read.all().size(), 1u);
+  EXPECT_EQ(to_line(read.all()[0]),
+            "front -> back: 1 over at once, 2 waited for (at most 6.0 s), 1 of them until the hang limit");
+}
+
+}  // namespace
+}  // namespace filibuster
