@@ -5,6 +5,7 @@ Every process is started by the test itself on free loopback ports and ended by 
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -45,10 +46,20 @@ def wait_until(condition, what, timeout=30.0):
     return result
 
 
+# Below those that the kernel gives to clients (32768 to 60999) and those that the daemon gives to services (20000 to 31999):
+# no connection of another test takes one between its choice and its use.
+PORTS = range(10000, 20000)
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    for port in random.sample(PORTS, len(PORTS)):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("no port is free")
 
 
 def accepts(port):

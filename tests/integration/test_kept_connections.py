@@ -81,6 +81,19 @@ def test_attempts_of_the_program_itself_are_rpcs_of_their_own(project, options):
     assert run.test["counts"]["abandoned"] == 0, run
 
 
+@pytest.mark.parametrize("processes, options", [(1, "--skip"), (3, "--skip"), (1, "--skip --fresh")])
+def test_an_rpc_that_comes_earlier_than_without_faults_is_refused(project, processes, options):
+    """A plan counts the RPCs of a call site as they come under its own faults: without /2, /3 is the second."""
+    run, rows = explore(project, forked(processes, options), 5, ["refused"])
+    assert run.test["finished"] and run.test["counts"]["abandoned"] == 0, run
+    seen = sorted(tuple(row["saw"].values()) for row in rows)
+    refused, skipped = "refused", "skipped"
+    # Without faults twice: the reference executions.
+    assert seen == sorted([("200", "200", "200")] * 2 + [(refused, skipped, "200"), ("200", refused, skipped),
+                                                        ("200", "200", refused), (refused, skipped, refused)]), seen
+    assert all(row["said"][item] == ([refused] if saw == refused else []) for row in rows for item, saw in row["saw"].items()), rows
+
+
 def java(name):
     """HttpURLConnection in the JDK's own server with 1 or 3 threads, or in a servlet."""
     machine = next(iter(sorted(glob.glob("/usr/lib/jvm/java-17-openjdk-*/bin/java"))), "java")

@@ -2,8 +2,9 @@
 request, one after the other, and answers what it saw of each, {"1": "200", "2": "refused", "3": "reset"}. Which process serves
 a request, and whether its pool has a connection, is the kernel's choice.
 
-forked.py PORT ITEMS-URL PROCESSES [--again: a failed item is asked for a second time] [--plain: no library looks whether a
-kept connection has ended before it is used again]
+forked.py PORT ITEMS-URL PROCESSES [--again: a failed item is asked for a second time] [--skip: the item after a failed one is
+not asked for] [--plain: no library looks whether a kept connection has ended before it is used again] [--fresh: no connection
+is kept]
 forked.py PORT: the other service, which keeps its connections.
 """
 import argparse
@@ -21,6 +22,8 @@ parser.add_argument("port", type=int)
 parser.add_argument("items", nargs="?")
 parser.add_argument("processes", type=int, nargs="?", default=1)
 parser.add_argument("--again", action="store_true")
+parser.add_argument("--skip", action="store_true")
+parser.add_argument("--fresh", action="store_true")
 parser.add_argument("--plain", action="store_true")
 options = parser.parse_args()
 SECONDS = 0.5
@@ -31,6 +34,8 @@ class Pooled:
         import requests
         self.session = requests.Session()
         self.session.trust_env = False
+        if options.fresh:
+            self.session.headers["Connection"] = "close"
 
     def get(self, url):
         return self.session.get(url, timeout=SECONDS).status_code
@@ -76,6 +81,9 @@ class Items(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         answers = {}
         for item in "123":
+            if options.skip and any(answer not in ("200", "skipped") for answer in list(answers.values())[-1:]):
+                answers[item] = "skipped"
+                continue
             answers[item] = seen(self.client, f"{options.items}/{item}")
             if options.again and answers[item] != "200":
                 answers[item] += "," + seen(self.client, f"{options.items}/{item}")

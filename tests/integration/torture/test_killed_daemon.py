@@ -86,7 +86,7 @@ def killed(project, point):
     seen = list(events(process))
     errors = process.stderr.read()
     assert process.wait(timeout=60) == 3, (point, seen[-3:], errors)
-    assert "daemon ended (pid " in errors and "run the same command again to continue" in errors, errors
+    assert "daemon ended (pid " in errors and "run the same command again to continue" in errors, (errors, seen[-5:])
     return owned(project)
 
 
