@@ -5,9 +5,10 @@
 // has it mapped. A segment has its memory accounted when it is made, and nobody can shrink it. It is
 // marked for removal as soon as it is made: it goes with the last process that has it attached.
 //
-// The name is a symbolic link DIRECTORY/NAME -> "shm:ID": read and replaced in one step, and
+// The name is a symbolic link DIRECTORY/NAME -> "shm:ID:NAMESPACE": read and replaced in one step, and
 // without a block of the file system. It is stale once the segment is gone; whoever finds it so makes
-// a new one, under a lock of the directory.
+// a new one, under a lock of the directory. A segment can be attached in its own IPC namespace only; an
+// agent of another one leaves the link to those that it is for.
 //
 // `call` is a system call of raw convention: call(number, arguments...) is the result or -errno.
 #pragma once
@@ -46,6 +47,8 @@ class ControlSegment {
     if ((status.st_mode & 077) != 0 || call_(SYS_geteuid) != static_cast<long>(owner_)) {
       return nullptr;
     }
+    // Everybody else is on the page that the daemon sees.
+    if (foreign_ && !writable_) return nullptr;
     for (int turn = 0; turn < kTurns; ++turn) {
       if (call_(SYS_flock, directory_, LOCK_EX | LOCK_NB) == 0) {
         ControlPage* page = linked();  // another one was first
@@ -70,15 +73,34 @@ class ControlSegment {
   static bool failed(long result) { return result < 0 && result > -4096; }
 
   ControlPage* linked() {
-    char text[32];
+    char text[48];
     const long size = call_(SYS_readlinkat, directory_, name_.c_str(), text, sizeof text);
     if (size <= 0 || size >= static_cast<long>(sizeof text)) return nullptr;
     const std::string_view target(text, static_cast<size_t>(size));
     if (!target.starts_with(kScheme)) return nullptr;
     int id = -1;
+    uint64_t space = 0;
     const char* end = target.data() + target.size();
-    const auto parsed = std::from_chars(target.data() + kScheme.size(), end, id);
-    return parsed.ec == std::errc() && parsed.ptr == end ? attach(id) : nullptr;
+    auto parsed = std::from_chars(target.data() + kScheme.size(), end, id);
+    if (parsed.ec != std::errc() || parsed.ptr == end || *parsed.ptr != ':') return nullptr;
+    parsed = std::from_chars(parsed.ptr + 1, end, space);
+    if (parsed.ec != std::errc() || parsed.ptr != end) return nullptr;
+    foreign_ = space != ipc_namespace();
+    return foreign_ ? nullptr : attach(id);
+  }
+
+  // Numbers of segments mean something in their namespace only. 0: there is no /proc.
+  uint64_t ipc_namespace() {
+    constexpr std::string_view kBegin = "ipc:[";
+    char text[48];
+    const long size =
+        call_(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/ipc", text, sizeof text);
+    if (size <= 0) return 0;
+    const std::string_view name(text, static_cast<size_t>(size));
+    uint64_t space = 0;
+    if (name.starts_with(kBegin))
+      std::from_chars(name.data() + kBegin.size(), name.data() + name.size(), space);
+    return space;
   }
 
   // The number of a segment that is gone may be given to another one: what we follow decides where
@@ -106,9 +128,11 @@ class ControlSegment {
     if (failed(at)) return nullptr;
     auto* page = reinterpret_cast<ControlPage*>(at);
     page->magic = kControlMagic;
-    char text[32];
+    char text[48];
     kScheme.copy(text, kScheme.size());
     char* end = std::to_chars(text + kScheme.size(), text + sizeof text - 1, id).ptr;
+    *end++ = ':';
+    end = std::to_chars(end, text + sizeof text - 1, ipc_namespace()).ptr;
     *end = '\0';
     call_(SYS_unlinkat, directory_, kNewName, 0);
     if (call_(SYS_symlinkat, text, directory_, kNewName) == 0 &&
@@ -125,6 +149,7 @@ class ControlSegment {
   ControlPageName name_;
   bool writable_;
   uid_t owner_ = 0;
+  bool foreign_ = false;  // the page is of another IPC namespace
 };
 
 }  // namespace filibuster

@@ -82,6 +82,8 @@ bool is_own_descriptor(int fd);
 bool relocate_own_descriptor(int fd);
 // Moves `fd` to a high number with CLOEXEC and remembers it as ours; returns the new number or -1.
 int adopt_descriptor(int fd);
+// A second number for `fd`, high and ours, or -errno: release_descriptor() ends it.
+long duplicate_high(int fd);
 void release_descriptor(int fd);  // close one of ours
 
 // --- targets ---------------------------------------------------------------------------------
@@ -218,11 +220,16 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size);
 void connect_result(const ConnectDecision& decision, const sockaddr* address, socklen_t size,
                     int error);
 
+// The application read an answer that a fault was just about to replace.
+void report_read_before_fault();
+
 // Is the next RPC that the request with this path causes, at some place, to be refused at connect?
 // One relaxed load where no refusal is planned.
 bool refusal_follows(Hash128 parent_path, uint32_t execution, PlanEntry* entry);
 // Does this process use a connection to `service` again without looking whether it was ended?
 bool uses_ended_connections(std::string_view service);
+// It did, between executions.
+void report_ended_connection_used(std::string_view service);
 // It did, with an RPC that is not the one of the plan entry for which it was ended in `execution`.
 void report_ended_connection_used(const OutgoingCall& call, std::string_view service,
                                   uint32_t plan_entry, uint32_t execution);

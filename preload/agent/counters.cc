@@ -11,7 +11,12 @@ constexpr uint32_t kMaxProbes = 1024;
 // that still matters.
 constexpr int kMaxClearings = 4;
 constexpr uint64_t kMostClearingNs = 100'000'000;  // it takes some ten microseconds
-constexpr uint64_t kBeyond = 1u << 24;  // more than any table counts
+// More than any table counts. So often in a count as calls stopped it and did not go on.
+constexpr uint64_t kBeyond = 1u << 24;
+constexpr uint64_t kMostBeyond = 0xff;
+uint64_t times_beyond(uint64_t count) {
+  return (count & 0xffff'ffff) / kBeyond;
+}
 
 // The slot of `key`, claimed if `claim`; nullptr: not there, or no room. `used` counts the claims.
 template <typename Slot, uint32_t kSlots>
@@ -75,11 +80,16 @@ uint32_t count_invocation(LaneMemory* lane, uint64_t key) {
 }
 
 void count_on(LaneMemory* lane, uint64_t key) {
-  change_count(lane, key, false, [](uint64_t count) { return count & ~kBeyond; });
+  change_count(lane, key, false, [](uint64_t count) {
+    const uint64_t times = times_beyond(count);
+    return times == 0 || times == kMostBeyond ? count : count - kBeyond;
+  });
 }
 
 void count_beyond(LaneMemory* lane, uint64_t key) {
-  change_count(lane, key, true, [](uint64_t count) { return count | kBeyond; });
+  change_count(lane, key, true, [](uint64_t count) {
+    return times_beyond(count) == kMostBeyond ? count : count + kBeyond;
+  });
 }
 
 uint32_t counted_so_far(const LaneMemory* lane, uint64_t key) {
@@ -90,7 +100,7 @@ uint32_t counted_so_far(const LaneMemory* lane, uint64_t key) {
 uint32_t note_site(LaneMemory* lane, uint64_t key, const Sighting& seen) {
   constexpr uint32_t kFlags = kSiteSeenWithNone | kSiteSeenWithSeveral;
   SiteSlot* slot = find_slot(lane->sites, key, true);
-  if (slot == nullptr) return kFlags;
+  if (slot == nullptr) return kFlags | kSiteUsesEndedConnections;
   const uint32_t now = seen.passing ? seen.flags : 0;
   uint32_t lasting = slot->flags.load(std::memory_order_acquire);
   if (seen.flags != now) lasting = slot->flags.fetch_or(seen.flags, std::memory_order_acq_rel);

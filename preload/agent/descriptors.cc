@@ -34,7 +34,8 @@ int base() {
   return limit.rlim_cur > 32 ? static_cast<int>(limit.rlim_cur) - 32 : 3;
 }
 
-// A second number for `fd`, high and ours; -errno.
+}  // namespace
+
 long duplicate_high(int fd) {
   long high = raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, base());
   // Full above: any number is better than none.
@@ -46,8 +47,6 @@ long duplicate_high(int fd) {
   if (high >= 0) word_of(static_cast<int>(high)).fetch_or(bit_of(static_cast<int>(high)));
   return high;
 }
-
-}  // namespace
 
 bool is_own_descriptor(int fd) {
   if (fd < 0 || fd >= kMaxDescriptor) return false;

@@ -181,6 +181,13 @@ void lane_is_incomplete(Attachment* a) {
   a->lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
 }
 
+void report_read_before_fault() {
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || !own_process()) return;
+  report_note("an answer was read before the fault that was to replace it was injected");
+  lane_is_incomplete(a);
+}
+
 namespace {
 
 // Who makes this request now. `text` has room for kStackText bytes; nullptr: no stack is read.

@@ -57,6 +57,14 @@ void report_ended_connection_used(const OutgoingCall& call, std::string_view ser
   emit(a, EventType::kFaultFired, call.execution, now_ns(), event);
 }
 
+void report_ended_connection_used(std::string_view service) {
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || !own_process()) return;
+  note_site(a->lane, client_key(service), {kSiteUsesEndedConnections, 0, false});
+  report_note("a connection that was ended for a refusal was used between executions");
+  lane_is_incomplete(a);
+}
+
 void outgoing_refused_as_reset(const OutgoingCall& call) {
   Attachment* a = g_attachment.load(std::memory_order_acquire);
   if (a == nullptr || !a->issued(call.rpc, call.generation)) return;

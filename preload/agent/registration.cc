@@ -52,15 +52,15 @@ void nap(uint64_t ns) {
 
 bool wait_for(int fd, short events, uint64_t deadline) {
   for (;;) {
+    // Looked at once after the deadline, too: this thread may have lost its processor before it looked.
     const uint64_t now = now_ns();
-    if (now >= deadline) return false;
-    const uint64_t left = deadline - now;
+    const uint64_t left = deadline > now ? deadline - now : 0;
     timespec time{static_cast<time_t>(left / 1'000'000'000),
                   static_cast<long>(left % 1'000'000'000)};
     pollfd wait{fd, events, 0};
     const long n = raw_syscall(SYS_ppoll, &wait, 1, &time, nullptr, 8);
     if (n > 0) return true;
-    if (n != -EINTR && n != 0) return false;
+    if ((n != -EINTR && n != 0) || left == 0) return false;
   }
 }
 

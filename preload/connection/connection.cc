@@ -124,7 +124,7 @@ void give_up(Connection& c, NotInterposedReason reason) {
 
 void settle(Connection& c) {
   if (!c.given_up.load() && !c.closing.load()) return;
-  if (c.settled.load(std::memory_order_relaxed)) return;
+  if (c.settled.load(std::memory_order_relaxed) && !(c.closing.load() && c.debt.load())) return;
   // Whoever is inside comes here after it released its flow.
   if (!enter_requests(c)) return;
   if (!c.response_flow.acquire()) {
@@ -146,6 +146,7 @@ void settle(Connection& c) {
     c.settled.store(true);
     if (!c.debt.load() && !c.replaced.load()) c.passing.store(true, std::memory_order_relaxed);
   }
+  if (c.closing.load()) forget_holds(c);
   c.response_flow.release();
   c.request_flow.release();
 }
@@ -234,7 +235,8 @@ void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t c
   Flow& flow = requests ? c.request_flow : c.response_flow;
   if (c.given_up.load(std::memory_order_relaxed)) return;
   if (!flow.acquire()) {
-    // What a fault answers is read before the thread that injects it is done: nothing is missed.
+    // What a fault answers is read before the thread that injects it is done.
+    c.missed.store(true);
     if (!c.faulting.load()) give_up(c, NotInterposedReason::kMidStream);
     return;
   }

@@ -118,6 +118,9 @@ struct RequestWriter {
   char ahead[16];
   uint8_t ahead_size = 0;
   uint64_t stopped_at = 0;  // how far it might have gone when the socket took no more
+  uint32_t stopped_by = 0;  // the thread that sent then
+  // Of a call that waits in the kernel with it, below a signal handler that took its place.
+  std::atomic<HoldBuffer*> abandoned{nullptr};
 };
 
 enum class ConnectState : uint8_t { kNone, kPending, kDone };
@@ -135,6 +138,7 @@ struct alignas(64) Connection {
   std::atomic<bool> closing{false};   // the last descriptor is gone
   std::atomic<bool> settled{false};   // open exchanges were ended
   std::atomic<bool> faulting{false};  // it is about to become that: another thread may read the answer
+  std::atomic<bool> missed{false};    // bytes that were read meanwhile were not followed
   std::atomic<bool> replaced{false};  // its descriptor is an end of a pair (inject.h)
   std::atomic<bool> elapsed{false};   // a wait on its silence was taken for over
   std::atomic<bool> debt{false};      // bytes are held, or an insertion is half on the wire
@@ -175,6 +179,7 @@ struct alignas(64) Connection {
   bool end_of_stream = false;
   // kept.h: ended by us for the refusal of this entry of the plan (+ 1; 0: not) of an execution.
   std::atomic<uint32_t> ended_for{0};
+  std::atomic<bool> ending{false};  // a thread of ours is at it
   uint32_t ended_in = 0;
   // An RPC of this path was answered just now, in this execution (0: none was).
   Hash128 answered_path;

@@ -39,10 +39,14 @@ thread_local Hold t_held[kMaxHolds] __attribute__((tls_model("initial-exec")));
 // --- who sends it where its thread does not ----------------------------------------------------
 
 // Looks at what is held are so far apart. What was held at one and still is at the next goes out if
-// its thread sleeps; while that runs, or waits for a processor, its next call may be the one that brings
-// the rest, and it has this many looks.
+// its thread sleeps; while that runs, its next call may be the one that brings the rest, and it has
+// this many looks.
 constexpr long kLookNs = 40'000'000;
 constexpr uint32_t kLooksAtRunning = 25;
+// A thread that used less than this of its processor between two looks, and again until the next one,
+// sleeps. One that waits for a processor gets a turn in that time; one that naps and looks uses less.
+constexpr uint64_t kRunningNs = 500'000;
+constexpr uint32_t kIdleLooks = 2;
 constexpr size_t kStack = 256 * 1024;
 
 struct Watch {
@@ -51,6 +55,8 @@ struct Watch {
   int fd;
   uint32_t seen;   // of Connection::holds, at the last look
   uint32_t looks;  // since then
+  uint32_t idle;   // of these, one after the other, at which its thread had not run
+  uint64_t processor_ns;  // that its thread had used at the last look
 };
 constexpr uint32_t kWatches = 1024;
 constinit Watch g_watches[kWatches] = {};
@@ -76,35 +82,28 @@ bool take_watch(Connection& c, int fd) {
     g_watched.fetch_add(1);
     w.serial = c.serial;
     w.fd = fd;
-    w.seen = w.looks = 0;
+    w.seen = w.looks = w.idle = 0;
     w.connection.store(&c, std::memory_order_release);
     return true;
   }
   return false;
 }
 
-// Does the thread run, or would it if there were a processor for it?
-bool runs(uint32_t thread) {
-  char path[48] = "/proc/self/task/";
-  size_t size = sizeof "/proc/self/task/" - 1;
-  char digits[10];
-  int n = 0;
-  do {
-    digits[n++] = static_cast<char>('0' + thread % 10);
-    thread /= 10;
-  } while (thread != 0);
-  while (n > 0) path[size++] = digits[--n];
-  for (const char c : std::string_view("/stat")) path[size++] = c;
-  path[size] = '\0';
-  char text[128];
-  const long fd = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return false;
-  const long got = raw_syscall(SYS_read, fd, text, sizeof text);
-  raw_syscall(SYS_close, fd);
-  // The name in parentheses is of 15 bytes at most, and may hold anything.
-  const std::string_view stat(text, got > 0 ? static_cast<size_t>(got) : 0);
-  const size_t end = stat.rfind(") ");
-  return end != std::string_view::npos && end + 2 < stat.size() && stat[end + 2] == 'R';
+// Of a thread of this process; 0: it has ended. (Its state in /proc would say more, but a file takes
+// the lowest number, which is the application's to give.)
+uint64_t processor_ns(uint32_t thread) {
+  constexpr uint32_t kScheduledTimeOfThread = 6;  // clock_getcpuclockid(3)
+  const auto clock = static_cast<clockid_t>(~thread << 3 | kScheduledTimeOfThread);
+  timespec t{};
+  if (raw_syscall(SYS_clock_gettime, clock, &t) != 0) return 0;
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+}
+
+bool runs(Watch& w, uint32_t thread) {
+  const uint64_t before = w.processor_ns;
+  w.processor_ns = processor_ns(thread);
+  w.idle = w.processor_ns - before < kRunningNs ? w.idle + 1 : 0;
+  return w.processor_ns != 0 && w.idle < kIdleLooks;
 }
 
 // Nothing is held there since the last look: the watch ends, unless a hold comes just now.
@@ -117,11 +116,12 @@ void look_at(Watch& w, Connection& c) {
   const uint32_t holds = c.holds.load();
   if (holds != w.seen) {
     w.seen = holds;
-    w.looks = 0;
+    w.looks = w.idle = 0;
+    w.processor_ns = processor_ns(c.holder.load(std::memory_order_relaxed));
     return;
   }
   if (!c.holding.load()) return end_watch(w, c);
-  if (++w.looks < kLooksAtRunning && runs(c.holder.load(std::memory_order_relaxed))) return;
+  if (++w.looks < kLooksAtRunning && runs(w, c.holder.load(std::memory_order_relaxed))) return;
   if (send_held(c, w.fd)) end_watch(w, c);
 }
 

@@ -25,16 +25,23 @@ void end_if_kept(int fd, Connection& c, const PlanEntry& refusal) {
   if (call_place(refusal.parent_path, service, Hash128{}) != refusal.service_place ||
       uses_ended_connections(c.target.name()))
     return;
-  if (!c.request_flow.acquire()) return;
-  if (c.response_flow.acquire()) {
-    if (is_idle(c) && socket_cookie(fd) == c.cookie) {
-      c.ended_for.store(refusal.id + 1);
-      c.ended_in = current_execution();
-      raw_syscall(SYS_shutdown, fd, SHUT_RD);
+  c.ending.store(true);
+  if (c.request_flow.acquire()) {
+    if (c.response_flow.acquire()) {
+      // By a copy: its number may be closed meanwhile, and given anew.
+      const long copy = is_idle(c) ? duplicate_high(fd) : -1;
+      if (copy >= 0 && socket_cookie(static_cast<int>(copy)) == c.cookie) {
+        c.ended_for.store(refusal.id + 1);
+        c.ended_in = current_execution();
+        raw_syscall(SYS_shutdown, copy, SHUT_RD);
+      }
+      if (copy >= 0) release_descriptor(static_cast<int>(copy));
+      c.response_flow.release();
     }
-    c.response_flow.release();
+    c.request_flow.release();
+    settle(c);
   }
-  c.request_flow.release();
+  c.ending.store(false);
 }
 
 }  // namespace
@@ -55,7 +62,8 @@ void end_kept_before_refusal(const Incoming* incoming) {
 
 void note_request_on_ended(Connection& c, const OutgoingCall& call) {
   const uint32_t ended_for = c.ended_for.exchange(0);
-  if (ended_for == 0 || !call.active) return;
+  if (ended_for == 0) return;
+  if (!call.active) return report_ended_connection_used(c.target.name());
   const bool meant = call.faulted && call.plan.id + 1 == ended_for &&
                      static_cast<FaultKind>(call.plan.kind) == FaultKind::kRefused;
   if (!meant) report_ended_connection_used(call, c.target.name(), ended_for - 1, c.ended_in);

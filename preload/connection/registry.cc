@@ -59,10 +59,8 @@ void drop_descriptor(Connection* c) {
       c->closing.store(true);
       end_silence(*c);
       settle(*c);
-    }
-    if (c->debt.load()) {
+    } else {
       forget_holds(*c);
-      g_debts.fetch_sub(1, std::memory_order_relaxed);
     }
   }
   unpin(c);
@@ -198,10 +196,7 @@ void adopt_in_child(Connection& c) {
   c.fork_epoch = g_fork_epoch.load(std::memory_order_relaxed);
   c.watched.store(false);
   const bool held = c.debt.load();
-  if (held) {
-    forget_holds(c);
-    g_debts.fetch_sub(1, std::memory_order_relaxed);
-  }
+  if (held) forget_holds(c);
   const bool busy = !c.request_flow.acquire();
   if (!busy) c.request_flow.release();
   const bool receiving = !c.response_flow.acquire();

@@ -41,6 +41,7 @@ bool inject(Connection& c, int fd, bool after) {
                           : inject_before_effect(fd, &x->call, x->head_request);
   if (!done) {
     c.faulting.store(false);
+    if (c.missed.exchange(false)) give_up(c, NotInterposedReason::kMidStream);
     c.exchanges.push(x);
     c.response_flow.release();
     settle_fault(c, x);  // reported by the injection

@@ -128,7 +128,8 @@ Entry acquire_to_send(Connection& c) {
   if (enter_requests(c)) return Entry::kOwned;
   const uint64_t deadline = monotonic_ns() + kFlushWaitNs;
   for (;;) {
-    const bool ours = c.debt.load() || c.http2.load(std::memory_order_acquire) != nullptr;
+    const bool ours = c.debt.load() || c.ending.load() ||
+                      c.http2.load(std::memory_order_acquire) != nullptr;
     raw_syscall(SYS_sched_yield);
     if (c.request_flow.acquire()) return Entry::kOwned;
     if (!ours) break;
@@ -224,6 +225,11 @@ bool enter_requests(Connection& c) {
   const bool gone = raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), thread, 0) == -ESRCH;
   if ((!gone && thread != thread_id()) || !c.sending.compare_exchange_strong(thread, 0)) return false;
   RequestWriter& w = c.writer;
+  // Its call goes on with what is held when the signal handler, which this is, has returned.
+  if (!gone) {
+    w.abandoned.store(w.held);
+    w.held = nullptr;
+  }
   release_hold(w);
   w.wire.reset();
   w.fed = w.accepted;
@@ -234,9 +240,13 @@ bool enter_requests(Connection& c) {
 WaitingSend begin_waiting_send(Connection& c, const iovec* pieces, size_t count, OnTheWire* out) {
   if (!enter_requests(c)) return WaitingSend::kBusy;
   RequestWriter& w = c.writer;
-  lay_out(w, pieces, count, w.accepted, std::min(w.stopped_at, w.accepted + total(pieces, count)),
-          out);
-  if (out->bytes == 0 || c.replaced.load()) {
+  // Where another thread sent meanwhile, what may go out is no longer known.
+  const bool still = w.stopped_by == thread_id() && !c.replaced.load();
+  if (still) {
+    lay_out(w, pieces, count, w.accepted, std::min(w.stopped_at, w.accepted + total(pieces, count)),
+            out);
+  }
+  if (!still || out->bytes == 0) {
     c.request_flow.release();
     return WaitingSend::kNothing;
   }
@@ -244,12 +254,36 @@ WaitingSend begin_waiting_send(Connection& c, const iovec* pieces, size_t count,
   return WaitingSend::kReady;
 }
 
-size_t end_waiting_send(Connection& c, int fd, const iovec* pieces, size_t count, ssize_t sent) {
+namespace {
+
+// How many bytes of what went out are the application's, and neither held nor ours.
+size_t of_the_application(const OnTheWire& out, size_t sent, const iovec* pieces, size_t count) {
+  size_t taken = 0;
+  for (size_t i = 0; i < out.count && sent != 0; ++i) {
+    const size_t size = std::min(sent, out.vectors[i].iov_len);
+    const auto* at = static_cast<const char*>(out.vectors[i].iov_base);
+    taken += std::any_of(pieces, pieces + count, [&](const iovec& piece) {
+      const auto* from = static_cast<const char*>(piece.iov_base);
+      return at >= from && at < from + piece.iov_len;
+    }) ? size : 0;
+    sent -= size;
+  }
+  return taken;
+}
+
+}  // namespace
+
+size_t end_waiting_send(Connection& c, int fd, const iovec* pieces, size_t count, const OnTheWire& out,
+                        ssize_t sent, int error) {
   uint32_t self = thread_id();
   const size_t bytes = sent < 0 ? 0 : static_cast<size_t>(sent);
-  // A signal handler sent on this connection, too, and took the flow for abandoned.
-  if (!c.sending.compare_exchange_strong(self, 0)) return std::min(bytes, total(pieces, count));
   RequestWriter& w = c.writer;
+  if (!c.sending.compare_exchange_strong(self, 0)) {
+    // A signal handler sent on this connection, too, and took the flow for abandoned.
+    give_back(w.abandoned.exchange(nullptr));
+    return of_the_application(out, bytes, pieces, count);
+  }
+  if (sent < 0 && error != EAGAIN && error != EINTR) c.last_error = error;
   note_sent(w, bytes);
   const uint64_t before = w.accepted;
   w.accepted = std::max(before, w.wire.position());
@@ -326,12 +360,9 @@ namespace {
 // By a copy of the descriptor: the application may close it meanwhile, and its number be given anew.
 bool send_held_by_copy(Connection& c, int fd) {
   RequestWriter& w = c.writer;
-  const long made = raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
-  const int copy = made < 0 ? -1 : adopt_descriptor(static_cast<int>(made));
-  if (copy < 0) {
-    if (made >= 0) raw_syscall(SYS_close, made);
-    return made == -EBADF;
-  }
+  const long made = duplicate_high(fd);
+  if (made < 0) return made == -EBADF;
+  const int copy = static_cast<int>(made);
   int stopped = 0;
   bool done = true;
   if (socket_cookie(copy) == c.cookie) {
@@ -398,7 +429,7 @@ void skip_request_body(Connection& c, uint64_t size) {
 void forget_holds(Connection& c) {
   release_hold(c.writer);
   c.writer.wire.reset();
-  c.debt.store(false);
+  if (c.debt.exchange(false)) g_debts.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace filibuster::preload

@@ -20,12 +20,12 @@ ssize_t send_requests(Connection& connection, int fd, const iovec* pieces, size_
 
 // Where the application would wait: after the above said EAGAIN for the same `pieces`, gives what the
 // caller sends by one call that waits, with no scope and nothing of ours held but the request flow. kBusy:
-// another thread is inside. Then ended with what the call gave; returns how many of the application's bytes
-// that were.
+// another thread is inside; kNothing: one was, so that all is to be offered again. Then ended with what the
+// call gave (`error`: its errno); returns how many of the application's bytes that were.
 enum class WaitingSend : uint8_t { kReady, kBusy, kNothing };
 WaitingSend begin_waiting_send(Connection& connection, const iovec* pieces, size_t count, OnTheWire* out);
 size_t end_waiting_send(Connection& connection, int fd, const iovec* pieces, size_t count,
-                        ssize_t sent);
+                        const OnTheWire& out, ssize_t sent, int error);
 
 // Owner of the request flow from now on, unless another thread is inside. One that waited in the kernel
 // and did not come back (a jump out of a signal handler, a cancelled thread) is not: what it was about to

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "preload/agent/raw_syscall.h"
+#include "preload/agent/state.h"
 #include "preload/interpose.h"
 #include "preload/memory/pool.h"
 
@@ -22,8 +23,12 @@ namespace {
 Pool<HoldBuffer, 4, 4096> g_hold_buffers;
 }  // namespace
 
+void give_back(HoldBuffer* buffer) {
+  if (buffer != nullptr) g_hold_buffers.give(buffer);
+}
+
 void release_hold(RequestWriter& w) {
-  if (w.held != nullptr) g_hold_buffers.give(w.held);
+  give_back(w.held);
   w.held = nullptr;
   w.held_size = 0;
 }
@@ -115,6 +120,7 @@ int transmit(Connection& c, int fd, const iovec* pieces, size_t count, uint64_t 
              uint64_t limit, int flags) {
   RequestWriter& w = c.writer;
   w.stopped_at = limit;
+  w.stopped_by = thread_id();
   while (w.wire.position() < limit) {
     OnTheWire out;
     lay_out(w, pieces, count, base, limit, &out);

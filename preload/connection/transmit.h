@@ -46,5 +46,6 @@ int transmit(Connection& c, int fd, const iovec* pieces, size_t count, uint64_t 
 bool hold(RequestWriter& w, const iovec* pieces, size_t count, uint64_t base, uint64_t from,
           uint64_t end);
 void release_hold(RequestWriter& writer);
+void give_back(HoldBuffer* buffer);  // nullptr: nothing
 
 }  // namespace filibuster::preload

@@ -141,7 +141,9 @@ Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool 
 }
 
 ssize_t send_waiting(int fd, const iovec* pieces, size_t count, int flags, size_t taken) {
+  constexpr int kMostTurns = 5;  // of a second, for an owner of the flow that may have gone for good
   const size_t offered = total(pieces, count);
+  int turns = 0;
   while (taken < offered) {
     iovec rest[kVectors];
     const size_t rest_count = skip(pieces, count, taken, rest);
@@ -160,10 +162,13 @@ ssize_t send_waiting(int fd, const iovec* pieces, size_t count, int flags, size_
             error = 0;
             break;
           case WaitingSend::kBusy:
+            if (connection->sending.load() != 0) turns = 0;
+            if (++turns > kMostTurns) break;
             wait_writable(fd, 10);
             continue;
           case WaitingSend::kNothing:
-            break;
+            wait_writable(fd, 10);
+            continue;
         }
       }
     }
@@ -180,8 +185,9 @@ ssize_t send_waiting(int fd, const iovec* pieces, size_t count, int flags, size_
     message.msg_iovlen = sent == -1 ? out.count : rest_count;
     const ssize_t waited = REAL(sendmsg)(fd, &message, flags);
     if (sent == -1) {
+      const int why = errno;
       HookScope scope;
-      taken += end_waiting_send(*connection, fd, rest, rest_count, waited);
+      taken += end_waiting_send(*connection, fd, rest, rest_count, out, waited, why);
     } else if (waited > 0) {
       taken += static_cast<size_t>(waited);
     }
@@ -249,7 +255,7 @@ Transfer before_receive(int fd) {
       t.may_be_replaced = false;
     }
   }
-  if (c.replaced.load()) t.may_be_replaced = false;
+  if (c.replaced.load() || (c.faulting.load() && is_replaced(fd))) t.may_be_replaced = false;
   t.replacements = replacements();
   note_sequences(t);
   return t;
@@ -284,6 +290,8 @@ void after_receive(Transfer& t, int fd, const iovec* pieces, size_t count, int f
     note_sequences(t);
   }
   Connection& c = *t.connection;
+  if (size > 0 && t.may_be_replaced && c.role == Role::kClient && c.faulting.load())
+    report_read_before_fault();
   if (c.replaced.load()) {
     // The hang limit ends a silence with a reset.
     if ((size < 0 && ends_connection(error)) || (size == 0 && asked != 0)) end_silence(c);

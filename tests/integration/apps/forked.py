@@ -104,6 +104,8 @@ class Back(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
         self.send_header("Content-Length", "2")
+        if self.close_connection:
+            self.send_header("Connection", "close")  # or the client may use it again before it is closed
         self.end_headers()
         self.wfile.write(b"ok")
 

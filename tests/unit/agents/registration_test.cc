@@ -359,6 +359,14 @@ std::string link_of(const std::string& directory) {
   return size <= 0 ? "" : std::string(target, static_cast<size_t>(size));
 }
 
+std::string ipc_namespace() {
+  char name[64];
+  const ssize_t size = ::readlink("/proc/self/ns/ipc", name, sizeof name);
+  const std::string text(name, size <= 0 ? 0 : static_cast<size_t>(size));
+  const size_t begin = text.find('[');
+  return begin == std::string::npos ? "0" : text.substr(begin + 1, text.size() - begin - 2);
+}
+
 bool segment_exists(const std::string& link) {
   shmid_ds about{};
   return ::shmctl(std::atoi(link.c_str() + std::strlen("shm:")), IPC_STAT, &about) == 0;
@@ -398,13 +406,25 @@ TEST(ControlPages, ASegmentOfAnotherPurposeIsNotFollowed) {
   auto* words = static_cast<uint64_t*>(::shmat(other, nullptr, 0));
   ::shmctl(other, IPC_RMID, nullptr);
   words[0] = 7;
-  const std::string link = "shm:" + std::to_string(other);
+  const std::string link = "shm:" + std::to_string(other) + ":" + ipc_namespace();
   ASSERT_EQ(::symlink(link.c_str(), (options.directory + "/control").c_str()), 0);
   auto hub = start(options);
   EXPECT_NE(link_of(options.directory), link);
   EXPECT_EQ(words[0], 7u);
   EXPECT_EQ(words[1], 0u);
   ::shmdt(words);
+}
+
+TEST(ControlPages, ThatOfAnotherNamespaceIsLeftToItsOwnByAgentsAndReplacedByADaemon) {
+  Scratch scratch;
+  const HubOptions options = hub_options(scratch);
+  ASSERT_EQ(::mkdir(options.directory.c_str(), 0700), 0);
+  const std::string link = "shm:1:1";
+  ASSERT_EQ(::symlink(link.c_str(), (options.directory + "/control").c_str()), 0);
+  EXPECT_EQ(control_page(options.directory), nullptr);
+  EXPECT_EQ(link_of(options.directory), link);
+  auto hub = start(options);
+  EXPECT_NE(control_page(options.directory), nullptr);
 }
 
 TEST(ControlPages, ADirectoryTooDeepForASocketIsSaid) {
