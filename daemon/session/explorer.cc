@@ -189,6 +189,7 @@ Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& 
       if (end.by_hand) ended_by_hand_ = end.name;
     }
     last.judgement = judge(last.result, plan);
+    if (is_failure(last.judgement.verdict)) last.output = runner_->output();
     if (last.result.stopped || !is_inconclusive(last.judgement.verdict)) break;
     if (tries >= kAttempts && is_settled(last.result.record)) break;
     if (tries == 1) {
@@ -269,13 +270,15 @@ Result<bool> Explorer::run_search() {
       if (!again) return again.error();
       if (again->result.stopped) return false;
       seen_twice = is_by_time(again->judgement.verdict);
-      if (!seen_twice) {
+      // One that says nothing takes nothing back.
+      const bool conclusive = !is_inconclusive(again->judgement.verdict);
+      if (conclusive && !seen_twice) {
         const std::string text = "execution " + to_line(faults.value()) + " did not come to its end in time once (" +
                                  tried->judgement.detail + "), and did when it was run again";
         notes_.insert(text);
         warn(text);
       }
-      tried = std::move(again);
+      if (conclusive) tried = std::move(again);
     }
     if (auto done = conclude(*next, faults.value(), tried.value()); !done) return done.error();
     const auto failure = failures_.find(next->id);
@@ -315,7 +318,7 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
     exploration_.report.skipped.push_back(skipped);
   }
   if (is_failure(execution.verdict)) {
-    execution.output = with_service_logs(runner_->output(), attempt.result);
+    execution.output = with_service_logs(attempt.output, attempt.result);
     Counterexample failure;
     failure.test = execution.test;
     failure.faults = execution.faults;

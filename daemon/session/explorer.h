@@ -66,6 +66,7 @@ class Explorer {
   struct Attempt {
     ExecutionResult result;
     Judgement judgement;
+    std::string output;  // of the test, where it is a failure: the runner has that of the last one only
   };
 
   Result<void> open_store();

@@ -280,6 +280,20 @@ def test_a_test_that_is_late_once_is_no_finding(project):
                for note in run.test["notes"]), run
 
 
+def test_a_repetition_that_says_nothing_takes_no_failure_back(project):
+    project.write("filibuster.json", config(
+        [relay("back"), relay("front", "back")],
+        [{"name": "once", "timeout": "3s",
+          "command": f"[ -e late ] || {PYTHON} {APPS}/probe.py 200 {url('front')} || {{ touch late; sleep 300; }}"}],
+        faults=[{"inject": "503"}]))
+    run = project.filibuster("run")
+    assert run.exit_code == 1, run
+    (finding,) = run.test["findings"]
+    assert finding["first"]["verdict"] == "test-timeout" and finding["reproduced"] is False, finding
+    assert "expected one of" in json.dumps(finding), finding
+    assert not any("did when it was run again" in note for note in run.test["notes"]), run
+
+
 # --- what was not faulted -----------------------------------------------------------------------
 
 def test_an_rpc_without_a_known_cause_is_listed_and_not_faulted(project):
