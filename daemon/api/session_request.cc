@@ -14,6 +14,7 @@ namespace filibuster {
 namespace {
 
 using Json = nlohmann::json;
+namespace fs = std::filesystem;
 
 struct PartRow {
   const char* name;
@@ -25,6 +26,7 @@ constexpr PartRow kParts[] = {{"payload", kIndexPayload},
                               {"path", kIndexPath}};
 
 constexpr double kLongestSilence = 3600;  // seconds
+constexpr uintmax_t kLargestConfig = 16 << 20;  // bytes
 
 struct ModeRow {
   const char* name;
@@ -148,13 +150,23 @@ void choose_tests(const std::vector<std::string>& names, ParsedRequest* out) {
   }
 }
 
+// A configuration that a counterexample names. Whoever wrote it may have named a device or a pipe, which
+// is never read to its end.
+Result<std::string> read_named_config(const std::string& path) {
+  std::error_code failed;
+  if (!fs::is_regular_file(path, failed)) return Error{path + " is no file"};
+  const uintmax_t size = fs::file_size(path, failed);
+  if (failed || size == 0 || size > kLargestConfig) return Error{path + " is no configuration by its size"};
+  return read_file(path);
+}
+
 // What a counterexample leaves out stands in the configuration's file. False: not all of it.
 bool restore_secrets(const std::string& config_path, const std::string& directory,
                      std::string* text, ParsedRequest* out) {
   // It was named where its exploration was started, which need not be its own folder.
-  const auto name = std::filesystem::path(config_path).filename();
-  const std::string file = (std::filesystem::path(directory) / name).string();
-  const auto now = config_path.empty() ? Result<std::string>("") : read_file(file);
+  const auto name = fs::path(config_path).filename();
+  const std::string file = (fs::path(directory) / name).string();
+  const auto now = config_path.empty() ? Result<std::string>("") : read_named_config(file);
   RestoredConfig restored = restore_config(*text, now.ok() ? now.value() : "");
   *text = std::move(restored.text);
   for (const std::string& what : restored.missing) {

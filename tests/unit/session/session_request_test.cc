@@ -1,9 +1,11 @@
 #include "daemon/api/session_request.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "core/text/json_depth.h"
 #include "daemon/api/replayed_commands.h"
+#include "tests/unit/session/temporary_folder.h"
 
 namespace filibuster {
 namespace {
@@ -158,6 +160,31 @@ TEST(SessionRequestTest, AReplayOfACounterexampleFromElsewhereIsRefusedWithItsCo
   EXPECT_NE(parsed.errors[0].message.find("./two"), std::string::npos);
   EXPECT_EQ(parsed.errors[0].message.find("./one"), std::string::npos) << "that test does not run";
   EXPECT_NE(parsed.errors[0].message.find("--trust"), std::string::npos);
+}
+
+TEST(SessionRequestTest, AReplayReadsNoFileThatCannotBeAConfiguration) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& name) {
+    Counterexample example;
+    example.test = "one";
+    example.directory = folder.path();
+    example.config_path = name;
+    example.config_text = R"({"services": [{"name": "a", "env": {"DB_PASSWORD": "a secret"}}]})";
+    const Json json{{"mode", "replay"}, {"counterexample", Json::parse(to_json(example))}};
+    const auto parsed = parse_session_request(json.dump());
+    return parsed.errors.size() == 1 &&
+           parsed.errors[0].message.find(name + " cannot be read") != std::string::npos;
+  };
+  folder.write("empty", "");
+  EXPECT_TRUE(refused("empty"));
+  std::filesystem::resize_file(folder.write("large", "{}"), (16 << 20) + 1);
+  ASSERT_TRUE(refused("large"));
+  folder.write("small", "{}");
+  EXPECT_FALSE(refused("small"));
+  ASSERT_EQ(::mkfifo((folder.path() + "/pipe").c_str(), 0600), 0);
+  EXPECT_TRUE(refused("pipe"));
+  std::filesystem::create_symlink("/dev/zero", folder.path() + "/device");
+  EXPECT_TRUE(refused("device"));
 }
 
 TEST(UnnamedCommandsTest, WhatTheUsersConfigurationHasToo) {
