@@ -187,6 +187,7 @@ Result<void> Explorer::begin_anew(const std::string& why) {
   observed_ = {};
   ledger_ = {};
   timeouts_ = {};
+  refusals_ = {};
   unstable_ = {};
   seconds_.clear();
   exploration_.report.skipped.clear();
