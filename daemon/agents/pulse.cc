@@ -1,7 +1,6 @@
 #include "daemon/agents/pulse.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -19,10 +18,9 @@ namespace {
 constexpr int kAhead = -10;     // nice value of the pulse, where it may have it
 constexpr double kNewest = 0.2;  // weight of one tick in the slowdown
 
+// Of the machine, as the threads that are counted: not those that this process may use.
 unsigned processors() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+  return static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 // Threads of the machine that run or wait for a processor, but for the one that asks:
