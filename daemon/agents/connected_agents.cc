@@ -202,8 +202,7 @@ bool ConnectedAgents::goes_on_unheard(uint32_t id, Agent* agent, const std::stri
 void ConnectedAgents::drop(Agent* agent, const std::string& why) {
   if (agent->state == Agent::State::kDropped) return;
   agent->state = Agent::State::kDropped;
-  agent->why = agent->source.name() + ": its agent " + why +
-               "; not read any more, its executions are incomplete";
+  agent->why = agent->source.name() + ": its agent " + why + "; " + std::string(kNotHeard);
   hub_.recorder->lost(agent->why);
   hub_.recorder->agent_ended(agent->source, clock_ns());
 }

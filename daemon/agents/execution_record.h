@@ -19,6 +19,18 @@ inline constexpr std::string_view kCallerHasNoTimeout = "caller has no timeout";
 // Of a planned fault that had no effect: begins the reason where its "@3" is beyond the answer.
 inline constexpr std::string_view kAnswerEndedAfter = "the answer ended after ";
 
+// Sentences of reasons for which an execution allows no conclusion: report/unexplained.h tells the
+// cause by them. Names of RPCs stand beside them, so each is more than a word.
+inline constexpr std::string_view kLeaseIsOld = "the daemon's lease is older than 1 s";
+inline constexpr std::string_view kShareIndex = " RPCs that share the index";
+inline constexpr std::string_view kSharePreliminary = "several requests share its preliminary index";
+inline constexpr std::string_view kSentBeforeBody =
+    "its request was sent before its body was known, by which it is told apart";
+inline constexpr std::string_view kEventsLost = " events were lost";
+inline constexpr std::string_view kNotHeard = "not read any more, its executions are incomplete";
+inline constexpr std::string_view kOpenBefore =
+    "requests went over HTTP/2 connections that were open before the session";
+
 // The fields of one body, where the execution reported them (AgentHub::report_fields).
 struct BodyFields {
   bool known = false;  // the body was complete, and an agent reported it

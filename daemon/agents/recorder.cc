@@ -314,9 +314,9 @@ void Recorder::on(const EventSource& source, const EventHead& head, const FaultF
     planned.unmet = detail + " (" + rpc_text(entry->record) + ")";
     return;
   }
-  planned.reason = !detail.empty()                    ? detail
-                   : how == FaultHow::kLeaseExpired ? "lease expired"
-                                                    : "its agent could not inject it";
+  planned.reason = how == FaultHow::kLeaseExpired ? std::string(kLeaseIsOld)
+                   : !detail.empty()              ? detail
+                                                  : "its agent could not inject it";
 }
 
 void Recorder::on(const EventSource& source, const EventHead& head, const RpcFinalized& event) {
@@ -545,13 +545,13 @@ void Recorder::explain_plan(ExecutionRecord* out) const {
     if (!planned.unmet.empty()) {
       reason = planned.unmet;
     } else if (shared) {
-      reason = "it fired at " + std::to_string(planned.fired) + " RPCs that share the index";
+      reason = "it fired at " + std::to_string(planned.fired) + std::string(kShareIndex);
     } else if (!planned.reason.empty()) {
       reason = planned.reason;
     } else if (expanded_.ambiguous[i]) {
-      reason = "several requests share its preliminary index";
+      reason = kSharePreliminary;
     } else if (issued && entries_.at(rpc->rpc).wire_index != rpc->index) {
-      reason = "its request was sent before its body was known, by which it is told apart";
+      reason = kSentBeforeBody;
     } else if (issued) {
       reason = "its RPC was issued and no agent reported the fault";
     } else if (const auto expected = memory_.expected(plan_[i].index)) {

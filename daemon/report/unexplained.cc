@@ -9,23 +9,26 @@ namespace filibuster {
 namespace {
 
 struct CauseRow {
-  std::string_view sign;  // in the reason
+  std::string_view sign;  // in the reason, where names of RPCs stand too
   std::string_view name, advice;
 };
+constexpr std::string_view kTellApart =
+    "several have one execution index: leave fewer parts out of it (`index`, masks), or let them "
+    "differ in what they send";
 // The first one whose sign is there.
 constexpr std::array kCauses = std::to_array<CauseRow>({
     {kAnswerEndedAfter, "the answer has fewer messages",
      "faults at a message of the answer (`@3`) that the answer does not have: the reason says after "
      "how many it ended (that of a unary call has one); name an earlier message, or only calls whose "
      "answers have as many"},
-    {"lease", "a busy machine",
+    {kLeaseIsOld, "a busy machine",
      "the daemon had no processor for a second: run it again with less beside it"},
-    {"events were lost", "lost events",
+    {kEventsLost, "lost events",
      "a service made more RPCs than were read in time: run it again with less beside it"},
-    {"not read any more", "a process that is not heard",
+    {kNotHeard, "a process that is not heard",
      "it goes on without its agent (the reason names it), so nobody knows what it calls: end it, or start "
      "its service again, and run the same command; `\"restart\": \"each\"` where that comes again"},
-    {"HTTP/2 connections that were open before the session", "connections of before the session",
+    {kOpenBefore, "connections of before the session",
      "their clients were told to open others: run it again, or start these services after the daemon"},
     {kOtherValues, "values that vary",
      "an RPC came with other values than when it was seen, and comparing executions did not show "
@@ -44,10 +47,9 @@ constexpr std::array kCauses = std::to_array<CauseRow>({
     {"the connection ended first", "keep-alive",
      "the server ended a kept connection while the fault was on its way: inject statuses there, or "
      "switch keep-alive off for the test"},
-    {"share", "RPCs that nothing tells apart",
-     "several have one execution index: leave fewer parts out of it (`index`, masks), or let them "
-     "differ in what they send"},
-    {"before its body was known", "a body that comes late",
+    {kShareIndex, "RPCs that nothing tells apart", kTellApart},
+    {kSharePreliminary, "RPCs that nothing tells apart", kTellApart},
+    {kSentBeforeBody, "a body that comes late",
      "a request was sent before its body was known, by which it is told apart: leave the payload out "
      "of the index (`\"index\": {\"payload\": false}`)"},
 });

@@ -104,7 +104,7 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
   const ExecutionRecord& record = result.record;
   if (record.lost_events > 0) {
     return {Verdict::kIncomplete,
-            record.lost_why.empty() ? std::to_string(record.lost_events) + " events were lost"
+            record.lost_why.empty() ? std::to_string(record.lost_events) + std::string(kEventsLost)
                                     : record.lost_why};
   }
   if (record.names_changed) {
@@ -117,8 +117,7 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
                 " to " + (row.target_service.empty() ? row.peer : row.target_service);
     }
     return {Verdict::kIncomplete,
-            "requests went over HTTP/2 connections that were open before the session, and are being "
-            "retired: " + detail};
+            std::string(kOpenBefore) + ", and are being retired: " + detail};
   }
   const auto missing = missing_faults(record, plan);
   if (!result.ended.empty()) {

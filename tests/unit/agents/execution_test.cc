@@ -371,7 +371,7 @@ TEST_F(Execution, APlannedFaultThatDidNotFireSaysWhy) {
   test.finish(1, second);
   const ExecutionRecord record = hub_->end_execution();
   ASSERT_EQ(record.not_injected.size(), 2u);
-  EXPECT_TRUE(any_contains(record.not_injected, "lease expired"));
+  EXPECT_TRUE(any_contains(record.not_injected, std::string(kLeaseIsOld)));
   EXPECT_TRUE(any_contains(record.not_injected, "its RPC was not issued"));
   ASSERT_EQ(record.rpcs.size(), 2u);
   EXPECT_TRUE(record.rpcs[0].injected);

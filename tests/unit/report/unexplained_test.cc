@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/agents/execution_record.h"
+
 namespace filibuster {
 namespace {
 
@@ -39,6 +41,32 @@ TEST(Unexplained, TellsKeepAliveRetriesAndStateApart) {
             "keep-alive");
   EXPECT_EQ(cause_of(kNotMet + "; " + std::string(kOtherValues)), "values that vary");
   EXPECT_EQ(cause_of(kNotMet), "not known");
+}
+
+TEST(Unexplained, IsNotToldByTheNamesOfRpcs) {
+  for (const char* name : {"a -> lease-service GET /", "a -> b GET /releases/1", "a -> b GET /shared/x",
+                           "a -> b GET /share"}) {
+    const std::string at = std::string("plan not met: refused at ") + name + " #1: ";
+    EXPECT_EQ(cause_of(at + "its RPC was not issued"), "not known") << name;
+    EXPECT_EQ(cause_of(at + "the connection ended first"), "keep-alive") << name;
+    EXPECT_EQ(cause_of(at + std::string(kSentBeforeBody)), "a body that comes late") << name;
+    EXPECT_EQ(cause_of(at + "its RPC was not issued; " + std::string(kOtherValues)),
+              "values that vary") << name;
+  }
+}
+
+TEST(Unexplained, KnowsWhatIsSaidOfBusyMachinesUnheardProcessesAndSharedIndexes) {
+  const std::string at = "plan not met: refused at a -> b GET / #1: ";
+  EXPECT_EQ(cause_of(at + "the daemon's lease is older than 1 s"), "a busy machine");
+  EXPECT_EQ(cause_of("users (pid 7): its agent could not use its registration; not read any more, "
+                     "its executions are incomplete"),
+            "a process that is not heard");
+  EXPECT_EQ(cause_of(at + "it fired at 2 RPCs that share the index"), "RPCs that nothing tells apart");
+  EXPECT_EQ(cause_of(at + "several requests share its preliminary index"),
+            "RPCs that nothing tells apart");
+  EXPECT_EQ(cause_of("requests went over HTTP/2 connections that were open before the session, and "
+                     "are being retired: 2 of front to back"),
+            "connections of before the session");
 }
 
 TEST(Unexplained, NamesAFreshStartOnlyAgainstState) {
