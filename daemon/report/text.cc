@@ -422,10 +422,13 @@ std::string tested_text(const SessionReport& report) {
   TestedRpcs all;
   for (const TestReport& test : report.tests) all.add(test.rpcs);
   if (all.tested.empty() && all.untested.empty() && all.by_configuration.empty()) return "";
-  // What an interrupted exploration has not come to is not accepted: it goes on with it.
+  // What an interrupted exploration has not come to is not accepted: it goes on with it. Nor are
+  // executions without a conclusion.
   const bool may_be_accepted =
       std::any_of(all.untested.begin(), all.untested.end(),
-                  [](const auto& row) { return row.second != kInterruptedBefore; });
+                  [](const auto& row) { return row.second != kInterruptedBefore; }) &&
+      std::none_of(report.tests.begin(), report.tests.end(),
+                   [](const TestReport& test) { return test.counts.abandoned > 0; });
   return to_line(all) +
          (may_be_accepted && !report.allow_untested ? "; --allow-untested accepts that" : "") + "\n";
 }

@@ -128,6 +128,14 @@ TEST(Text, NamesAGrpcCallByItsMethodAndStatus) {
   EXPECT_EQ(text.find("POST"), std::string::npos) << text;
 }
 
+TEST(Text, NamesTheOptionThatAcceptsWhatIsUntestedOnlyWhereItDoes) {
+  SessionReport session = report();
+  session.tests[0].rpcs.untested = {{"a -> b GET /", "its cause is not known"}};
+  EXPECT_NE(tested_text(session).find("--allow-untested"), std::string::npos);
+  session.tests[0].counts.abandoned = 1;
+  EXPECT_EQ(tested_text(session).find("--allow-untested"), std::string::npos);
+}
+
 TEST(Text, RedactsTheMessageOfAStatus) {
   const auto finding = group_failures({execution(1, {grpc_fault("grpc:16", "token=s3cret")})})[0];
   EXPECT_EQ(to_text(finding).find("s3cret"), std::string::npos);
