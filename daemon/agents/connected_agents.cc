@@ -162,6 +162,8 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   agent->record.executable = greeting.executable;
   agent->record.notes = greeting.notes;
   agent->source = {id, agent->record.pid, greeting.service};
+  // A process that is heard again makes no execution incomplete.
+  forget_unheard(agent->record.pid);
   return true;
 }
 
@@ -189,9 +191,7 @@ bool ConnectedAgents::goes_on_unheard(uint32_t id, Agent* agent, const std::stri
     return false;
   }
   // Its end is waited for once, however often it registers in vain.
-  std::erase_if(agents_, [&](const auto& row) {
-    return row.first != id && row.second.unheard && row.second.record.pid == agent->record.pid;
-  });
+  forget_unheard(agent->record.pid);
   agent->socket = std::move(process);
   agent->unheard = true;
   agent->record.alive = false;
@@ -229,13 +229,26 @@ void ConnectedAgents::end(uint32_t id) {
     }
     hub_.recorder->agent_ended(agent.source, clock_ns());
   }
-  hub_.host->agent_ended(id);
+  forget(place);
+}
+
+void ConnectedAgents::forget(Agents::iterator place) {
+  Agent& agent = place->second;
+  hub_.host->agent_ended(place->first);
   if (agent.state != Agent::State::kConnected) {
     agent.record.alive = false;
     ended_.push_back(std::move(agent.record));
     if (ended_.size() > kMaxEnded) ended_.pop_front();
   }
   agents_.erase(place);
+}
+
+void ConnectedAgents::forget_unheard(uint32_t pid) {
+  for (auto place = agents_.begin(); place != agents_.end();) {
+    const auto next = std::next(place);
+    if (place->second.unheard && place->second.record.pid == pid) forget(place);
+    place = next;
+  }
 }
 
 ConnectedAgents::Drained ConnectedAgents::drain(Agent* agent) {

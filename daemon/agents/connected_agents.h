@@ -90,6 +90,7 @@ class ConnectedAgents {
     EventSource source;
     std::optional<RingReader> ring;
   };
+  using Agents = std::map<uint32_t, Agent>;  // by number
 
   bool watch(int fd, uint64_t number, uint32_t events, int operation);
   void accept();
@@ -101,11 +102,15 @@ class ConnectedAgents {
   // Its process lives on, and nothing more is heard of it. False: it has ended.
   bool goes_on_unheard(uint32_t id, Agent* agent, const std::string& why);
   void end(uint32_t id);
+  // Nothing more comes from it, and it is one of those that ended.
+  void forget(Agents::iterator place);
+  // The agents of a process that went on without them.
+  void forget_unheard(uint32_t pid);
   Drained drain(Agent* agent);
   void listens(const Agent& agent, std::span<const uint8_t> payload);
 
   const Surroundings hub_;
-  std::map<uint32_t, Agent> agents_;
+  Agents agents_;
   std::deque<AgentRecord> ended_;
   uint32_t next_agent_ = 1;
   bool accepting_ = true;

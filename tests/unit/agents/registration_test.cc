@@ -135,6 +135,29 @@ TEST(Registration, AnAgentThatGivesUpAfterTheWelcomeMakesExecutionsIncomplete) {
   expect_incomplete(hub.get(), 2, "not read any more");
 }
 
+TEST(Registration, AProcessThatIsHeardAgainMakesNoExecutionIncompleteAnyMore) {
+  Scratch scratch;
+  auto hub = start(hub_options(scratch));
+  const GivenUp message;
+  for (uint32_t times = 1; times <= 2; ++times) {
+    FakeAgent agent(hub->address(), "users");
+    ASSERT_TRUE(agent.registered());
+    ASSERT_TRUE(agent.send_bytes(&message, sizeof message));
+    agent.leave();
+    ASSERT_TRUE(eventually([&] {
+      return hub->agents().size() == times && !hub->has_agent(static_cast<uint32_t>(::getpid()));
+    }));
+    ASSERT_TRUE(hub->begin_execution(times, {}).ok());
+    EXPECT_GT(hub->end_execution().lost_events, 0u);
+  }
+  FakeAgent agent(hub->address(), "users");
+  ASSERT_TRUE(agent.registered());
+  ASSERT_TRUE(eventually([&] { return hub->has_agent(static_cast<uint32_t>(::getpid())); }));
+  ASSERT_TRUE(hub->begin_execution(3, {}).ok());
+  EXPECT_EQ(hub->end_execution().lost_events, 0u);
+  EXPECT_EQ(hub->agents().size(), 3u);
+}
+
 TEST(Registration, AProcessThatLosesItsSocketAndLivesOnMakesExecutionsIncomplete) {
   Scratch scratch;
   auto hub = start(hub_options(scratch));
