@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr uintmax_t kLargest = 256 << 20;  // of which the content is read
 constexpr size_t kPiece = 1 << 20;
-constexpr size_t kMostEntries = 20'000;  // that are looked at beneath folders
 constexpr int kDeepest = 12;
 
 // What is read as code at run time. Sources of compiled programs are not: the program is.
@@ -41,6 +40,12 @@ bool is_left_out(const fs::path& folder) {
   std::error_code ignored;
   return name.starts_with('.') || name == "node_modules" || name == "__pycache__" ||
          fs::exists(folder / "pyvenv.cfg", ignored);
+}
+
+// The same for "services/a" and "services/a/".
+std::string walked_name(const fs::path& folder) {
+  const fs::path normal = folder.lexically_normal();
+  return (normal.has_filename() ? normal : normal.parent_path()).string();
 }
 
 std::string digest_of(const std::string& path) {
@@ -108,18 +113,27 @@ void ProgramFiles::add_command(const std::vector<std::string>& argv, const std::
 }
 
 void ProgramFiles::add_folder(const std::string& folder) {
+  if (!walked_.insert(walked_name(folder)).second) return;
   std::error_code failed;
   fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied,
                                       failed);
   std::set<std::string> found;
+  size_t looked_at = 0;
   for (const fs::recursive_directory_iterator end; !failed && at != end; at.increment(failed)) {
-    if (++looked_at_ > kMostEntries) break;
     std::error_code ignored;
-    if (at->is_directory(ignored)) {
-      if (at.depth() >= kDeepest || is_left_out(at->path()) || at->path() == ignored_)
-        at.disable_recursion_pending();
-    } else if (is_code(at->path()) && at->is_regular_file(ignored)) {
+    const bool is_folder = at->is_directory(ignored);
+    // Data are not looked at, and may be many.
+    if (!is_folder && (!is_code(at->path()) || !at->is_regular_file(ignored))) continue;
+    if (++looked_at > most_entries_) {
+      files_[folder + ": more than " + std::to_string(most_entries_) +
+             " entries; what is beyond them is not compared"] = "";
+      break;
+    }
+    if (!is_folder) {
       found.insert(at->path().lexically_normal().string());
+    } else if (at.depth() >= kDeepest || is_left_out(at->path()) || at->path() == ignored_ ||
+               walked_.contains(walked_name(at->path()))) {
+      at.disable_recursion_pending();
     }
   }
   for (const std::string& path : found) add_file(path);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,11 @@ namespace filibuster {
 
 class ProgramFiles {
  public:
-  // `ignored`: a folder that is not looked into (what a session writes itself).
-  explicit ProgramFiles(std::string ignored) : ignored_(std::move(ignored)) {}
+  static constexpr size_t kMostEntries = 20'000;
+  // `ignored`: a folder that is not looked into (what a session writes itself). `most_entries`:
+  // directories and files of code that are looked at beneath one folder.
+  explicit ProgramFiles(std::string ignored, size_t most_entries = kMostEntries)
+      : ignored_(std::move(ignored)), most_entries_(most_entries) {}
 
   // The program (by PATH where it has no slash), and every word of the command, also of a shell's
   // text, that is a program or a file of code, or a folder of them, seen from `directory`.
@@ -25,7 +29,7 @@ class ProgramFiles {
   // others (node_modules, virtual environments).
   void add_folder(const std::string& folder);
 
-  // Path -> digest of what is in it.
+  // Path -> digest of what is in it. Where a folder has more than is looked at, a line says so.
   const std::map<std::string, std::string>& files() const { return files_; }
 
  private:
@@ -35,7 +39,8 @@ class ProgramFiles {
 
   std::string ignored_;
   std::map<std::string, std::string> files_;
-  size_t looked_at_ = 0;
+  const size_t most_entries_;
+  std::set<std::string> walked_;  // folders
 };
 
 // Of what the session starts: the services that have commands, and the test.

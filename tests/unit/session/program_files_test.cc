@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -56,6 +57,26 @@ TEST_F(Files, OfAFolderAreItsCode) {
   ProgramFiles files(folder_.path() + "/state");
   files.add_folder(folder_.path());
   EXPECT_EQ(names(files), (Names{"app.py", "deep/er/b.js"}));
+}
+
+TEST_F(Files, OfEachFolderAreLookedAtHoweverMuchDataAnotherOneHas) {
+  for (const char* name : {"a/1.dat", "a/2.dat", "a/3.dat", "a/4.dat", "a/5.dat", "a/x.py", "b/y.py"})
+    write(name, name);
+  ProgramFiles files("", 4);
+  for (const char* folder : {"/a", "/a/", "/b"}) files.add_folder(folder_.path() + folder);
+  EXPECT_EQ(names(files), (Names{"a/x.py", "b/y.py"}));
+  files.add_folder(folder_.path());
+  EXPECT_EQ(names(files), (Names{"a/x.py", "b/y.py"}));
+}
+
+TEST_F(Files, ThatAreMoreThanIsLookedAtAreSaidToBe) {
+  for (const char* name : {"a/1.py", "a/2.py", "a/3.py"}) write(name, name);
+  ProgramFiles files("", 2);
+  files.add_folder(folder_.path() + "/a");
+  const Names found = names(files);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(std::count(found.begin(), found.end(),
+                       "a: more than 2 entries; what is beyond them is not compared"), 1);
 }
 
 TEST_F(Files, AreComparedByWhatIsInThem) {
