@@ -74,9 +74,8 @@ class Explorer {
   // explorer_resume.cc; "" where nothing differs
   Result<std::string> files_changed();
   Result<std::string> reference_changed(const ExecutionRecord& record);
-  Result<void> keep_reference(const ExecutionRecord& record, const Observation& seen);
-  Result<std::map<std::string, std::string>> reference_texts(const ExecutionRecord& record,
-                                                             const Observation& seen);
+  Result<void> keep_reference(const ExecutionRecord& record);
+  Result<std::map<std::string, std::string>> reference_texts(const ExecutionRecord& whole);
   std::map<std::string, std::string> files_by_hand() const;
   Result<void> keep_files();
   void tell_why_anew(const std::string& why);

@@ -325,7 +325,7 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   context_.hub->set_hang_limit(hang);
   if (search_->counts().executed > 0) return true;
   seconds_.push_back(static_cast<float>(seconds));
-  if (auto kept = keep_reference(result.record, seen.value()); !kept) return kept.error();
+  if (auto kept = keep_reference(result.record); !kept) return kept.error();
   if (auto done = search_->executed(search::kReference, seen->rpcs); !done) return done.error();
   return true;
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "daemon/agents/caller.h"
 #include "daemon/report/redact.h"
 #include "daemon/session/explorer.h"
 #include "daemon/session/program_files.h"
@@ -42,6 +43,22 @@ struct Compared {
     return {at(0), at(1), at(2)};
   }
 };
+
+// Requests from outside (health checks, pollers) come as often as they like. Where the test's own calls
+// are seen, the test is what they bring about.
+ExecutionRecord of_the_test(const ExecutionRecord& record) {
+  const auto issued_by_test = [](const RpcRecord& rpc) {
+    return rpc.caller == kTestService && (rpc.flags & kRpcEntry) == 0;
+  };
+  ExecutionRecord out = record;
+  if (std::none_of(record.rpcs.begin(), record.rpcs.end(), issued_by_test)) return out;
+  const RpcsById rpcs = rpcs_by_id(record);
+  std::erase_if(out.rpcs, [&](const RpcRecord& rpc) {
+    const RpcRecord* root = root_of(rpcs, rpc);
+    return root == nullptr || !issued_by_test(*root);
+  });
+  return out;
+}
 
 std::string difference_of_rpcs(const Texts& before, const Texts& now) {
   std::vector<std::string> gone, come, other;
@@ -115,7 +132,11 @@ Result<void> Explorer::keep_files() {
 }
 
 // RPCs by index.
-Result<Texts> Explorer::reference_texts(const ExecutionRecord& record, const Observation& seen) {
+Result<Texts> Explorer::reference_texts(const ExecutionRecord& whole) {
+  const ExecutionRecord record = of_the_test(whole);
+  auto observed = observe(context_.config, record, &*outcomes_, unstable_);
+  if (!observed) return observed.error();
+  const Observation& seen = observed.value();
   std::unordered_map<Hash128, std::string, Hash128Hasher> names;
   for (const RpcRecord& rpc : record.rpcs) names.emplace(rpc.index, redact(describe_rpc(rpc)));
   Texts out;
@@ -132,17 +153,15 @@ Result<Texts> Explorer::reference_texts(const ExecutionRecord& record, const Obs
   return out;
 }
 
-Result<void> Explorer::keep_reference(const ExecutionRecord& record, const Observation& seen) {
-  auto texts = reference_texts(record, seen);
+Result<void> Explorer::keep_reference(const ExecutionRecord& record) {
+  auto texts = reference_texts(record);
   if (!texts) return texts.error();
   if (auto set = store_->set_meta("files_by_hand", dump_json(files_by_hand())); !set) return set;
   return store_->set_meta("reference", dump_json(texts.value()));
 }
 
 Result<std::string> Explorer::reference_changed(const ExecutionRecord& record) {
-  auto seen = observe(context_.config, record, &*outcomes_, unstable_);
-  if (!seen) return seen.error();
-  auto now = reference_texts(record, seen.value());
+  auto now = reference_texts(record);
   if (!now) return now.error();
   auto before = texts_of(store_.get(), "reference");
   if (!before) return before.error();

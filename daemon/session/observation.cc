@@ -254,6 +254,16 @@ RpcsById rpcs_by_id(const ExecutionRecord& record) {
   return out;
 }
 
+const RpcRecord* root_of(const RpcsById& rpcs, const RpcRecord& start) {
+  const RpcRecord* rpc = &start;
+  for (size_t steps = 0; steps <= rpcs.size(); ++steps) {
+    const auto parent = rpcs.find(rpc->parent_rpc);
+    if (rpc->parent_rpc == 0 || parent == rpcs.end()) return rpc;
+    rpc = parent->second;
+  }
+  return nullptr;
+}
+
 InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
   InjectedFault out;
   out.index = rpc.index;

@@ -111,6 +111,8 @@ class KnownRpcs {
 // Reads a record backwards: from an RPC to the services that led to it (["test", "users"]).
 using RpcsById = std::unordered_map<uint64_t, const RpcRecord*>;
 RpcsById rpcs_by_id(const ExecutionRecord& record);
+// The RPC that led to `start` and was caused by none of the record; nullptr: they form a circle.
+const RpcRecord* root_of(const RpcsById& rpcs, const RpcRecord& start);
 InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc);
 
 // Services of the application whose answers came from processes without an agent (workers that

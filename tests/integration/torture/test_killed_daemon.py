@@ -20,6 +20,7 @@ if not os.environ.get("TORTURE"):
 FAULTS = ["timeout", "503", "status:500:after"] if os.environ.get("TORTURE") else ["timeout", "503"]
 BEFORE_SERVICES = ("session", "starting", "registered", "written")  # not all of them, or none, run when the daemon dies
 AFTER_SERVICES = ("reporting",)
+AFTER_REFERENCE = ("handed-off", "recorded", "finding")
 ASKERS = 4
 
 
@@ -106,8 +107,10 @@ def test_a_daemon_killed_there_leaves_plain_programs_and_the_same_command_goes_o
             wait_until(lambda: get(front) == 200, "front answers without faults")
             with concurrent.futures.ThreadPoolExecutor(8) as pool:
                 assert set(pool.map(get, [front] * 100)) == {200}
-    project.started[0].wait()
-    run = project.filibuster("run")
+        project.started[0].wait()
+        run = project.filibuster("run")
+    if name in AFTER_REFERENCE:
+        assert "continuing 'probe'" in run.errors and "anew" not in run.errors, run
     assert result(run) == whole, run
     assert not any(alive(pid) for pid in pids.values()), "those of the killed daemon are ended"
     assert owned(project) == {}
