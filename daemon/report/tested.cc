@@ -51,7 +51,9 @@ std::string to_line(const TestedRpcs& rpcs) {
 }
 
 bool RpcLedger::Names::add(const std::string& rpc, std::set<std::string>* to) {
-  return seen.insert(rpc).second && to->insert(redact(rpc)).second;
+  if (to->size() >= kMaxRpcs || seen.contains(rpc)) return false;
+  if (seen.size() < kMaxRpcs) seen.insert(rpc);
+  return to->insert(redact(rpc)).second;
 }
 
 bool RpcLedger::see(const std::set<std::string>& faulted,
@@ -64,7 +66,12 @@ bool RpcLedger::see(const std::set<std::string>& faulted,
 }
 
 void RpcLedger::leave_out(const std::string& rpc, const std::string& reason) {
-  left_out_.emplace(redact(rpc), redact(reason));
+  if (left_out_.size() < kMaxRpcs) left_out_.emplace(redact(rpc), redact(reason));
+}
+
+bool RpcLedger::full() const {
+  return std::max({faulted_.size(), injected_.size(), by_configuration_.size(), left_out_.size()}) >=
+         kMaxRpcs;
 }
 
 bool RpcLedger::injected(const std::string& rpc) {

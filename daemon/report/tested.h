@@ -37,6 +37,8 @@ class RpcLedger {
   // An execution came as planned, with a fault at it.
   bool injected(const std::string& rpc);
   bool knows(const std::string& rpc) const;
+  static constexpr size_t kMaxRpcs = 10'000;  // of one kind; those beyond it are not named
+  bool full() const;
 
   // How the exploration ended that left something open.
   enum class Rest : uint8_t {
@@ -52,7 +54,7 @@ class RpcLedger {
   void add_json(std::string_view text);
 
  private:
-  // Adds `rpc` without secrets; most were seen before, as they were.
+  // Adds `rpc` without secrets, while there is room; most were seen before, as they were.
   struct Names {
     std::unordered_set<std::string> seen;
     bool add(const std::string& rpc, std::set<std::string>* to);

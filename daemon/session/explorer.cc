@@ -337,7 +337,7 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
     if (auto done = search_->abandoned(next.id, execution.detail); !done) return done;
   } else {
     if (auto learned = known_->learn(attempt.result.record, unstable_); !learned) return learned;
-    auto seen = observe(context_.config, attempt.result.record, &*outcomes_, unstable_);
+    auto seen = observe(context_.config, attempt.result.record, &*outcomes_, unstable_, masks_);
     if (!seen) return seen.error();
     if (auto noted = note_tested(seen.value(), attempt.result.record); !noted) return noted;
     if (auto noted = note_answers(attempt.result.record); !noted) return noted;

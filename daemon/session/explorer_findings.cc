@@ -289,6 +289,11 @@ void Explorer::finish_report() {
     notes_.insert("services answered with errors in more than " +
                   std::to_string(ObservedAnswers::kMax) + " ways: 'observed' has the first ones");
   }
+  if (ledger_.full()) {
+    notes_.insert("more than " + std::to_string(RpcLedger::kMaxRpcs) +
+                  " RPCs with names of their own: 'rpcs' has the first ones (masks of "
+                  "`nondeterminism` leave out of a path what varies)");
+  }
   for (const auto& [key, row] : dependencies_) report.dependencies_not_tested.push_back(row);
   report.notes = context_.preflight;
   const std::vector<std::string>& ports = context_.lane.port_notes;

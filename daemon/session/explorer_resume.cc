@@ -134,11 +134,11 @@ Result<void> Explorer::keep_files() {
 // RPCs by index.
 Result<Texts> Explorer::reference_texts(const ExecutionRecord& whole) {
   const ExecutionRecord record = of_the_test(whole);
-  auto observed = observe(context_.config, record, &*outcomes_, unstable_);
+  auto observed = observe(context_.config, record, &*outcomes_, unstable_, masks_);
   if (!observed) return observed.error();
   const Observation& seen = observed.value();
   std::unordered_map<Hash128, std::string, Hash128Hasher> names;
-  for (const RpcRecord& rpc : record.rpcs) names.emplace(rpc.index, redact(describe_rpc(rpc)));
+  for (const RpcRecord& rpc : record.rpcs) names.emplace(rpc.index, redact(describe_rpc(rpc, masks_)));
   Texts out;
   for (const search::ObservedRpc& rpc : seen.rpcs) {
     Compared row;

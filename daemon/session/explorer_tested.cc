@@ -38,19 +38,20 @@ Result<void> Explorer::note_tested(const Observation& seen, const ExecutionRecor
   const auto cut_here = [&](const std::string& rpc) {
     const std::vector<RpcRecord>& reference = exploration_.report.reference;
     return std::any_of(reference.begin(), reference.end(), [&](const RpcRecord& known) {
-      return (known.flags & kRpcPreliminary) == 0 && describe_rpc(known) == rpc;
+      return (known.flags & kRpcPreliminary) == 0 && describe_rpc(known, masks_) == rpc;
     });
   };
   bool any_new = ledger_.see(seen.faulted, seen.by_configuration);
   for (const auto& [rpc, reason] : seen.left_out) {
     if (reason == kStayedPreliminary && cut_here(rpc)) continue;
+    if (left_out_.size() >= RpcLedger::kMaxRpcs) break;
     if (!left_out_.emplace(rpc, reason).second) continue;
     ledger_.leave_out(rpc, reason);
     any_new = true;
   }
   not_applicable_.insert(seen.not_applicable.begin(), seen.not_applicable.end());
   for (const RpcRecord& rpc : record.rpcs) {
-    if (rpc.injected) any_new = ledger_.injected(describe_rpc(rpc)) || any_new;
+    if (rpc.injected) any_new = ledger_.injected(describe_rpc(rpc, masks_)) || any_new;
   }
   if (any_new) {
     if (auto set = store_->set_meta("rpcs", ledger_.to_json()); !set) return set;

@@ -4,10 +4,13 @@
 #include <array>
 #include <map>
 #include <unordered_set>
+#include <utility>
 
 #include "core/index/execution_index.h"
+#include "core/index/masks.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
+#include "daemon/session/rpc_matching.h"
 
 namespace filibuster {
 namespace {
@@ -126,8 +129,15 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
   return "";
 }
 
-std::string describe_rpc(const RpcRecord& rpc) {
-  return caller_of(rpc) + " -> " + rpc.service + " " + call_name(rpc, path_of(rpc));
+std::string describe_rpc(const RpcRecord& rpc, const std::vector<NondeterminismRule>& masks) {
+  std::string path = path_of(rpc);
+  if (const std::set<uint32_t> masked = masked_segments(masks, rpc); !masked.empty()) {
+    const std::string whole = std::exchange(path, "");
+    each_segment(whole, [&](uint32_t number, std::string_view text) {
+      path += "/" + (masked.contains(number) ? "*" : std::string(text));
+    });
+  }
+  return caller_of(rpc) + " -> " + rpc.service + " " + call_name(rpc, path);
 }
 
 FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_known) {
@@ -188,7 +198,8 @@ const FaultSpec* OutcomeTable::fault(search::OutcomeId id) const {
 }
 
 Result<Observation> observe(const Config& config, const ExecutionRecord& record,
-                            OutcomeTable* outcomes, const UnstableRpcs& unstable) {
+                            OutcomeTable* outcomes, const UnstableRpcs& unstable,
+                            const std::vector<NondeterminismRule>& masks) {
   Observation out;
   const RpcsById rpcs = rpcs_by_id(record);
   StableNames names(unstable);
@@ -198,18 +209,19 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     if ((rpc.flags & kRpcLate) != 0) continue;  // belongs to an older execution
     const bool known = root_is_known(rpcs, rpc);
     const FaultChoice choice = choose_faults(config, rpc, known);
-    if (!choice.left_out.empty()) out.left_out.emplace(describe_rpc(rpc), choice.left_out);
+    const std::string described = describe_rpc(rpc, masks);
+    if (!choice.left_out.empty()) out.left_out.emplace(described, choice.left_out);
     const bool configured = !choice.faults.empty() || !choice.left_out.empty();
-    if (!configured && !is_test_call(rpc)) out.by_configuration.insert(describe_rpc(rpc));
+    if (!configured && !is_test_call(rpc)) out.by_configuration.insert(described);
     for (const FaultSpec& fault : choice.not_applicable) {
-      out.not_applicable.emplace(describe_fault(fault) + " at " + describe_rpc(rpc),
+      out.not_applicable.emplace(describe_fault(fault) + " at " + described,
                                  needs(fault) == FaultNeeds::kHttp2
                                      ? "does not apply: it does not go over HTTP/2"
                                      : "does not apply: it is no gRPC call");
     }
     // A heartbeat comes when it likes: in a group of ESR it would make every execution differ.
     if (!known) {
-      out.left_out.emplace(describe_rpc(rpc), "its cause is not known");
+      out.left_out.emplace(described, "its cause is not known");
       continue;
     }
     const StableNames::Name name = names.of(rpc);
@@ -229,7 +241,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     seen.outcome = outcome.value();
     if (rpc.injected) seen.injected = seen.outcome;
     const bool faulted = name.left_out.empty();
-    if (faulted && !choice.faults.empty()) out.faulted.insert(describe_rpc(rpc));
+    if (faulted && !choice.faults.empty()) out.faulted.insert(described);
     for (const FaultSpec& fault : faulted ? choice.faults : std::vector<FaultSpec>()) {
       auto id = outcomes->id(fault);
       if (!id) return id.error();

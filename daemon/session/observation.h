@@ -35,8 +35,8 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies = false);
 // As the published reduction takes it.
 std::string_view status_alone(std::string_view outcome);
 
-// "users -> bookings GET /bookings/1"
-std::string describe_rpc(const RpcRecord& rpc);
+// "users -> bookings GET /bookings/1"; "... GET /bookings/*" where `masks` leave that segment out.
+std::string describe_rpc(const RpcRecord& rpc, const std::vector<NondeterminismRule>& masks = {});
 
 inline constexpr std::string_view kLateCall =
     "made when its execution was over, so it got no fault; let the test wait for what it causes";
@@ -77,10 +77,12 @@ struct Observation {
 // RPCs that `unstable` knows, and all that they cause, get no fault. They stay in the search under
 // a name that does not vary, so that what their callers saw of them counts; but those that come
 // only sometimes do not.
+// RPCs are named by what `masks` leave of them.
 // Of a call whose caller carries no agent nobody saw the answer's body: it counts as what the
 // service made of the outcomes of its own calls.
 Result<Observation> observe(const Config& config, const ExecutionRecord& record,
-                            OutcomeTable* outcomes, const UnstableRpcs& unstable = {});
+                            OutcomeTable* outcomes, const UnstableRpcs& unstable = {},
+                            const std::vector<NondeterminismRule>& masks = {});
 
 // Every RPC seen in a session by its index, as last seen, without a fault. What a plan needs beyond
 // the index, and what a report says about it. Kept in the store, so that a resumed session has it.

@@ -117,6 +117,17 @@ def test_files_that_were_only_touched_go_on(application):
     assert run.exit_code == 1 and run.test["finished"], run
 
 
+def test_a_path_that_a_mask_leaves_out_may_be_another_one(application):
+    application.write("calls.py", 'import os\nPATHS = [f"/orders/{os.getpid()}", "/two"]\nON_FAILURE = "answer500"\n')
+    made = json.loads((application.directory / "filibuster.json").read_text())
+    made["nondeterminism"] = [{"on": {"service": "back", "path": "/orders/*"}, "mask": {"path": [2]}}]
+    application.write("filibuster.json", made)
+    interrupt(application)
+    run = application.filibuster("run", "--no-reduction")
+    assert "continuing 'probe'" in run.errors and "anew" not in run.errors, run
+    assert "front -> back GET /orders/*" in run.test["rpcs"]["tested"], run.test["rpcs"]
+
+
 class FrontByHand(ByHand):
     """front is the program of this folder."""
 

@@ -50,6 +50,19 @@ TEST(RpcLedger, IsReadAsItWasWrittenWithoutSecrets) {
   EXPECT_EQ(read.to_json(), text);
 }
 
+TEST(RpcLedger, KeepsSoManyNamesAndNoMore) {
+  RpcLedger ledger;
+  for (size_t i = 0; i <= RpcLedger::kMaxRpcs; ++i) {
+    EXPECT_EQ(ledger.full(), i == RpcLedger::kMaxRpcs);
+    const std::string rpc = "a -> b GET /" + std::to_string(i);
+    EXPECT_EQ(ledger.injected(rpc), i < RpcLedger::kMaxRpcs);
+    ledger.leave_out(rpc, "why");
+  }
+  const TestedRpcs all = ledger.result(Rest::kNone);
+  EXPECT_EQ(all.tested.size(), RpcLedger::kMaxRpcs);
+  EXPECT_EQ(all.untested.size(), RpcLedger::kMaxRpcs);
+}
+
 TEST(TimeoutCounts, TellWaitsThatWereOverAtOnceFromReal) {
   const auto silence = [](bool elapsed, double seconds, const char* detail) {
     RpcRecord rpc;

@@ -61,6 +61,20 @@ class ObservationTest : public testing::Test {
   std::unique_ptr<OutcomeTable> outcomes_;
 };
 
+TEST_F(ObservationTest, NamesRpcsByWhatTheMasksLeave) {
+  ExecutionRecord record = cinema();
+  RpcRecord& rpc = record.rpcs[1];
+  rpc.target = "/orders/7f3a/items";
+  NondeterminismRule rule;
+  rule.path = "/orders/*/items";
+  rule.path_segments = {2};
+  EXPECT_EQ(describe_rpc(rpc), "users -> bookings GET /orders/7f3a/items");
+  EXPECT_EQ(describe_rpc(rpc, {rule}), "users -> bookings GET /orders/*/items");
+  const auto out = observe(config_, record, outcomes_.get(), {}, {rule});
+  ASSERT_TRUE(out.ok());
+  EXPECT_TRUE(out.value().faulted.contains("users -> bookings GET /orders/*/items"));
+}
+
 TEST(OutcomeText, SaysWhatTheCallerSaw) {
   EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kAnswered, 200)), "ok:200:" + to_hex(Hash128{}));
   RpcRecord degraded = rpc_with(RpcOutcome::kAnswered, 200);
