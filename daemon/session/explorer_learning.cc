@@ -219,7 +219,13 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
     if (row.is_object()) results[row.value("id", 0u)] = {number, text, {}, {}};
   }
   std::optional<Kept> reference;
-  kept_.clear();
+  // Of an earlier lesson, and not come to since.
+  std::erase_if(kept_, [&](const auto& entry) {
+    const Kept& kept = entry.second;
+    const bool gone = std::any_of(kept.rpcs.begin(), kept.rpcs.end(), touches);
+    if (gone && kept.failure) forget_finding(kept.failure->faults);
+    return gone;
+  });
   for (const search::AbstractId id : search_->concluded()) {
     std::vector<search::ObservedRpc> rpcs = search_->observed(id);
     if (std::any_of(rpcs.begin(), rpcs.end(), touches)) continue;
