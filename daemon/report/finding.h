@@ -47,7 +47,6 @@ struct InjectedFault {        // one fault of one execution, for a person and fo
   uint32_t count = 0;
   bool as_reset = false;      // RpcRecord::refused_as_reset of the execution that this is of
   // replay needs these to inject at connect (PlannedRpcFault):
-  bool opens_connection = false;
   Hash128 connect_key, signature, parent, stack_hash;
   uint32_t number = 0, service_number = 0;
 

@@ -81,7 +81,6 @@ Json row(const InjectedFault& fault) {
           {"parent", hash(fault.parent)},
           {"signature", hash(fault.signature)},
           {"connect_key", hash(fault.connect_key)},
-          {"opens_connection", fault.opens_connection},
           {"stack_hash", hash(fault.stack_hash)},
           {"number", fault.number},
           {"service_number", fault.service_number}};
@@ -317,11 +316,6 @@ struct Reader {
     if (at == object.end() || !at->is_number_unsigned()) return fail(name, "a number");
     *out = at->get<uint32_t>();
   }
-  void flag(const char* name, bool* out) {
-    const auto at = object.find(name);
-    if (at == object.end() || !at->is_boolean()) return fail(name, "true or false");
-    *out = at->get<bool>();
-  }
 };
 
 std::string read_fault(const Json& json, InjectedFault* out) {
@@ -350,7 +344,6 @@ std::string read_fault(const Json& json, InjectedFault* out) {
   reader.hash("parent", &out->parent);
   reader.hash("signature", &out->signature);
   reader.hash("connect_key", &out->connect_key);
-  reader.flag("opens_connection", &out->opens_connection);
   if (json.contains("stack_hash")) {  // an older file has none: never refused at connect
     reader.hash("stack_hash", &out->stack_hash);
     reader.number("number", &out->number);

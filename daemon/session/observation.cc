@@ -288,7 +288,6 @@ InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
   out.stack = rpc.stack_text;
   if (!rpc.stack_text.empty()) out.call_site = rpc.stack_text.front();
   out.count = rpc.count;
-  out.opens_connection = (rpc.flags & kRpcOpensConnection) != 0;
   out.connect_key = rpc.connect_key;
   out.signature = rpc.signature;
   out.parent = rpc.parent;

@@ -326,12 +326,6 @@ Result<void> SearchStore::commit_if_older(int milliseconds) {
   return flush();
 }
 
-Result<void> SearchStore::clear() {
-  if (auto done = forget_search(); !done) return done;
-  if (auto done = state_->execute("DELETE FROM outcome"); !done) return done;
-  return state_->load_outcomes();
-}
-
 Result<void> SearchStore::forget_search() {
   if (auto done = flush(); !done) return done;
   auto done = state_->execute(

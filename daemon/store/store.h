@@ -60,9 +60,8 @@ class SearchStore {
   Result<void> health() const;
   // What writing took of a processor, since it was opened.
   double seconds() const;
-  // Forgets the search, its outcomes and its results (a restart from nothing); meta is kept.
-  Result<void> clear();
-  // The same, but outcomes keep their ids: the search begins anew, and some of what it saw stands.
+  // Forgets the search and its results; outcomes keep their ids, and meta is kept: the search begins
+  // anew, and some of what it saw stands.
   Result<void> forget_search();
 
   // --- for the session layer ---

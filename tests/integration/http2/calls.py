@@ -49,7 +49,7 @@ def fault_where(project, services, command, chosen, fault, **members):
     rpcs = [rpc for rpc in run.test["reference"] if chosen(rpc)]
     example["faults"] = [
         {**found, "index": rpc["index"], "count": rpc["count"], "path": rpc["path"], "method": rpc["method"],
-         "signature": "", "connect_key": "", "opens_connection": False} for rpc in rpcs]
+         "signature": "", "connect_key": ""} for rpc in rpcs]
     replayed = project.filibuster("replay", project.write("chosen.json", example))
     return rpcs, replayed, (project.directory / "printed").read_text()
 

@@ -20,7 +20,6 @@ InjectedFault fault(uint64_t index, const std::string& text) {
   out.stack = {"users.py:31 (get_bookings)", "users.py:12 (main)"};
   out.service_path = {"test", "users", "bookings"};
   out.count = 2;
-  out.opens_connection = true;
   out.connect_key = Hash128{2, 2};
   out.signature = Hash128{3, 3};
   out.parent = Hash128{4, 4};
@@ -346,7 +345,6 @@ TEST(Counterexamples, AreReadAsTheyWereWritten) {
   EXPECT_EQ(in->faults[0].signature, out.faults[0].signature);
   EXPECT_EQ(in->faults[0].parent, out.faults[0].parent);
   EXPECT_EQ(in->faults[0].stack, out.faults[0].stack);
-  EXPECT_TRUE(in->faults[0].opens_connection);
   EXPECT_EQ(in->faults[0].count, 2u);
 }
 

@@ -188,7 +188,7 @@ TEST_F(Store, KeepsOutcomesMetaAndResults) {
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].second, "{\"a\":1}");
   EXPECT_EQ(results[1].second, "{\"b\":3}");
-  ASSERT_TRUE(store->clear().ok());
+  ASSERT_TRUE(store->forget_search().ok());
   EXPECT_TRUE(store->results().value().empty());
   EXPECT_EQ(store->meta("session").value(), "7");
 }

@@ -345,8 +345,9 @@ TEST_F(ObservationTest, ARefusedRpcKeepsTheConnectionItHadBefore) {
   ASSERT_TRUE(known.learn(record).ok());
   record.rpcs[1].injected = true;
   record.rpcs[1].flags = 0;
+  record.rpcs[1].connect_key = {};
   ASSERT_TRUE(known.learn(record).ok());
-  EXPECT_TRUE(known.find(record.rpcs[1].index)->opens_connection);
+  EXPECT_EQ(known.find(record.rpcs[1].index)->connect_key, (Hash128{7, 8}));
 }
 
 // A loop over three items: GETs of one call site under one path.
