@@ -89,6 +89,17 @@ def test_the_same_files_with_other_calls_begin_anew_too(application):
     assert run.test["finished"] and paths(run) == {"/one", "/two", "/three"}, run
 
 
+def test_what_was_counted_is_counted_anew(application):
+    made = json.loads((application.directory / "filibuster.json").read_text())
+    application.write("filibuster.json", {**made, "faults": [{"inject": ["500", "refused"]}]})
+    interrupt(application)
+    application.write("data", "/three")
+    run = application.filibuster("run", "--no-reduction")
+    assert begins_anew(run, "front -> back GET /three"), run
+    (row,) = run.test["refusals"]
+    assert row["refused"] + row["reset"] == 3 * 3 ** 2, row  # each of three RPCs, with all that the others may have
+
+
 def test_another_configuration_begins_anew_and_says_why(application):
     interrupt(application)
     changed = json.loads((application.directory / "filibuster.json").read_text())
