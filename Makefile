@@ -59,21 +59,21 @@ $(BUILD)/obj/preload/%.o: preload/%.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(PURE) -fno-threadsafe-statics -c $< -o $@
 # Contains the helper as it stands (.incbin).
-$(BUILD)/obj/preload/runtime/cpython/helper.o: preload/runtime/cpython/helper.py
-$(call objects,$(filter preload/runtime/jvm/% preload/stack/jvm.cc,$(PRELOAD_SRC))): CPPFLAGS += -isystem $(JDK)/include -isystem $(JDK)/include/linux
+$(BUILD)/obj/preload/runtimes/cpython/helper.o: preload/runtimes/cpython/helper.py
+$(call objects,$(filter preload/runtimes/jvm/%,$(PRELOAD_SRC))): CPPFLAGS += -isystem $(JDK)/include -isystem $(JDK)/include/linux
 # The helper inside a JVM: a class of no module, and parts of two modules of the JDK.
 JAVAC    := $(JDK)/bin/javac -nowarn -Xlint:-options -g:source,lines -source 17 -target 17
-patched   = --patch-module $(1)=preload/runtime/jvm/$(1) -d $(@D)/$(1) $(filter preload/runtime/jvm/$(1)/%,$(JVM_HELPER))
-JVM_HELPER := $(shell find preload/runtime/jvm -name '*.java' | LC_ALL=C sort)
+patched   = --patch-module $(1)=preload/runtimes/jvm/$(1) -d $(@D)/$(1) $(filter preload/runtimes/jvm/$(1)/%,$(JVM_HELPER))
+JVM_HELPER := $(shell find preload/runtimes/jvm -name '*.java' | LC_ALL=C sort)
 $(BUILD)/gen/jvm/classes.inc: $(JVM_HELPER)
 	@[ -x $(JDK)/bin/javac ] || { echo "no JDK 17: make deps, or apt-get install openjdk-17-jdk-headless, or JDK=its directory" >&2; exit 3; }
 	@rm -rf $(@D) && mkdir -p $(@D)
-	@$(JAVAC) -d $(@D)/boot $(filter preload/runtime/jvm/boot/%,$(JVM_HELPER)) \
+	@$(JAVAC) -d $(@D)/boot $(filter preload/runtimes/jvm/boot/%,$(JVM_HELPER)) \
 	  && $(JAVAC) --add-reads java.base=ALL-UNNAMED -cp $(@D)/boot $(call patched,java.base) \
 	  && $(JAVAC) --patch-module java.base=$(@D)/java.base --add-reads java.base=ALL-UNNAMED -cp $(@D)/boot $(call patched,java.net.http)
 	@find $(@D) -name '*.class' | LC_ALL=C sort | sed '/java.net.http/s/.*/FILIBUSTER_CLASS("&", 1);/; s/^[^F].*/FILIBUSTER_CLASS("&", 0);/' > $@
-$(BUILD)/obj/preload/runtime/jvm/classes.o: $(BUILD)/gen/jvm/classes.inc
-$(BUILD)/obj/preload/runtime/jvm/classes.o: CPPFLAGS += -I$(BUILD)/gen/jvm
+$(BUILD)/obj/preload/runtimes/jvm/classes.o: $(BUILD)/gen/jvm/classes.inc
+$(BUILD)/obj/preload/runtimes/jvm/classes.o: CPPFLAGS += -I$(BUILD)/gen/jvm
 $(BUILD)/obj/pic/%.o: core/%.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(PURE) -c $< -o $@
@@ -91,8 +91,8 @@ $(BUILD)/lib/libfilibuster.so: $(PRELOAD_OBJ) preload/exports.map
 	$(CXX) $(OPT) -shared -o $@ $(PRELOAD_OBJ) $(NGHTTP2) -static-libstdc++ -static-libgcc \
 	  -Wl,--version-script=preload/exports.map -Wl,-z,now -Wl,-z,nodelete -Wl,--no-undefined -Wl,-soname,libfilibuster.so -Wl,--gc-sections
 
-# Node's helper is found beside the library (preload/runtime/node/environment.cc).
-$(BUILD)/lib/filibuster/node.cjs: preload/runtime/node/helper.cjs
+# Node's helper is found beside the library (preload/runtimes/node/environment.cc).
+$(BUILD)/lib/filibuster/node.cjs: preload/runtimes/node/helper.cjs
 	@mkdir -p $(@D)
 	cp $< $@
 
@@ -127,8 +127,8 @@ $(BUILD)/bin/filibuster: $(call objects,cli/main.cc) $(BUILD)/lib/libcli.a $(BUI
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(CLI_LIBS)
 
 # One unit test program for each folder of tests/unit. What lives in other processes is linked into one of
-# them without its hooks (and without preload/memory/standard_library.cc, which traps operator new).
-UNIT_preload_agent := $(filter-out preload/hooks/% preload/memory/standard_library.cc,$(PRELOAD_SRC))
+# them without its hooks (and without preload/os/standard_library.cc, which traps operator new).
+UNIT_preload_agent := $(filter-out preload/hooks/% preload/os/standard_library.cc,$(PRELOAD_SRC))
 UNIT_DIRS := $(sort $(foreach f,$(UNIT_SRC),$(word 3,$(subst /, ,$(f)))))
 UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/tests/unit_%)
 define unit_rule

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "preload/agent/raw_syscall.h"
+#include "preload/os/raw_syscall.h"
 
 extern "C" {
 // Bounds of the section that FILIBUSTER_REAL fills.

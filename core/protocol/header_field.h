@@ -47,7 +47,7 @@ struct RuntimeField {
   bool cause_known = true;
   bool has_cause = false;  // known, and not nothing
   RpcContext cause;
-  uint64_t site = 0;  // runtime/task.h intern_site; 0: not known
+  uint64_t site = 0;  // preload/runtimes/task.h intern_site; 0: not known
   enum class Body : uint8_t {
     kNotSaid = 1,
     kFollows,   // it comes whole, but another thread than that which writes the head brings it

@@ -1,5 +1,5 @@
 // The data in requests and answers, as far as records keep it: the target, and the first bytes of
-// bodies (kBodySample of preload/connection). JSON is read, and forms, and short plain texts;
+// bodies (kBodySample of preload/protocols). JSON is read, and forms, and short plain texts;
 // compressed and other bodies hold no values.
 #pragma once
 

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstdarg>
 
-#include "preload/agent/raw_syscall.h"
-#include "preload/connection/registry.h"
 #include "preload/interpose.h"
+#include "preload/os/raw_syscall.h"
+#include "preload/stream/registry.h"
 
 #ifndef CLOSE_RANGE_CLOEXEC
 #define CLOSE_RANGE_CLOEXEC (1U << 2)

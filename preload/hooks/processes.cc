@@ -2,19 +2,19 @@
 //
 // fork: by pthread_atfork, which glibc runs for fork() of any caller; _Fork() runs no such handlers
 // and is hooked. vfork is never wrapped in C: the parent's frame would be gone when the child
-// returns (agent/own_process.cc has it, without a frame).
+// returns (os/own_process.cc has it, without a frame).
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <cstring>
 
-#include "preload/agent/agent.h"
-#include "preload/connection/connection.h"
-#include "preload/connection/holds.h"
 #include "preload/inject/registrations.h"
 #include "preload/interpose.h"
-#include "preload/stack/stack.h"
+#include "preload/rpc/agent.h"
+#include "preload/runtimes/stack.h"
+#include "preload/stream/connection.h"
+#include "preload/stream/holds.h"
 
 namespace filibuster::preload {
 

@@ -6,8 +6,8 @@
 
 #include <cstring>
 
-#include "preload/connection/registry.h"
 #include "preload/hooks/transfer.h"
+#include "preload/stream/registry.h"
 
 using filibuster::preload::nothing_to_do;
 using filibuster::preload::receive_through;

@@ -4,8 +4,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "preload/connection/registry.h"
 #include "preload/hooks/transfer.h"
+#include "preload/stream/registry.h"
 
 using filibuster::preload::may_be_preface;
 using filibuster::preload::note_datagram;

@@ -4,11 +4,11 @@
 
 #include <cerrno>
 
-#include "preload/agent/raw_syscall.h"
-#include "preload/connection/registry.h"
-#include "preload/connection/request_writer.h"
 #include "preload/inject/inject.h"
 #include "preload/interpose.h"
+#include "preload/os/raw_syscall.h"
+#include "preload/protocols/http1/request_writer.h"
+#include "preload/stream/registry.h"
 
 namespace filibuster::preload {
 namespace {

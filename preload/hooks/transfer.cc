@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "preload/agent/raw_syscall.h"
-#include "preload/connection/holds.h"
-#include "preload/connection/http2/http2.h"
-#include "preload/connection/http2/retirement.h"
-#include "preload/connection/registry.h"
-#include "preload/connection/request_writer.h"
-#include "preload/connection/server_side.h"
-#include "preload/connection/transmit.h"
 #include "preload/inject/inject.h"
+#include "preload/os/raw_syscall.h"
+#include "preload/protocols/http1/request_writer.h"
+#include "preload/protocols/http1/server_side.h"
+#include "preload/protocols/http2/http2.h"
+#include "preload/protocols/http2/retirement.h"
+#include "preload/stream/holds.h"
+#include "preload/stream/registry.h"
+#include "preload/stream/transmit.h"
 
 FILIBUSTER_REAL(ssize_t, sendmsg, (int, const msghdr*, int))
 

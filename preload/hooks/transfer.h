@@ -6,9 +6,9 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "preload/connection/connection.h"
-#include "preload/connection/http2/retirement.h"
 #include "preload/interpose.h"
+#include "preload/protocols/http2/retirement.h"
+#include "preload/stream/connection.h"
 
 namespace filibuster::preload {
 

@@ -10,12 +10,12 @@
 #include <climits>
 #include <cstring>
 
-#include "preload/connection/holds.h"
-#include "preload/connection/registry.h"
-#include "preload/connection/server_side.h"
 #include "preload/inject/inject.h"
 #include "preload/inject/registrations.h"
 #include "preload/interpose.h"
+#include "preload/protocols/http1/server_side.h"
+#include "preload/stream/holds.h"
+#include "preload/stream/registry.h"
 
 namespace filibuster::preload {
 namespace {

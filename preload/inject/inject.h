@@ -20,7 +20,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "preload/agent/agent.h"
+#include "preload/rpc/agent.h"
 
 namespace filibuster::preload {
 

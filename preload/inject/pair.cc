@@ -5,8 +5,8 @@
 
 #include <atomic>
 
-#include "preload/agent/agent.h"
 #include "preload/inject/raw.h"
+#include "preload/rpc/agent.h"
 
 namespace filibuster::preload {
 namespace {

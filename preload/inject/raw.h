@@ -1,4 +1,4 @@
-// The raw system calls of the injection by name (preload/agent/raw_syscall.h says why raw).
+// The raw system calls of the injection by name (preload/os/raw_syscall.h says why raw).
 // Every function returns what the kernel returned: a value >= 0, or -errno.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include <cstddef>
 
-#include "preload/agent/raw_syscall.h"
+#include "preload/os/raw_syscall.h"
 
 namespace filibuster::preload::raw {
 

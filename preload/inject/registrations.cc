@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "core/text/number.h"
-#include "preload/agent/agent.h"
-#include "preload/agent/open_descriptors.h"
 #include "preload/inject/raw.h"
+#include "preload/os/open_descriptors.h"
+#include "preload/rpc/agent.h"
 
 namespace filibuster::preload {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/index/execution_index.h"
-#include "preload/stack/stack.h"
+#include "preload/runtimes/stack.h"
 
 namespace {
 

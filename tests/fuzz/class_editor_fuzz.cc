@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "preload/runtime/jvm/class_editor.h"
+#include "preload/runtimes/jvm/class_editor.h"
 
 namespace {
 

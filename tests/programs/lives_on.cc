@@ -10,7 +10,7 @@
 
 #include <cstddef>
 
-#include "preload/agent/raw_syscall.h"
+#include "preload/os/raw_syscall.h"
 #include "tests/programs/http_text.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "preload/connection/exchange.h"
+#include "preload/protocols/http1/exchange.h"
 
 #include <gtest/gtest.h>
 

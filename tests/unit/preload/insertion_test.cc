@@ -1,4 +1,4 @@
-#include "preload/connection/insertion.h"
+#include "preload/stream/insertion.h"
 
 #include <gtest/gtest.h>
 

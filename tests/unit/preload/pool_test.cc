@@ -1,4 +1,4 @@
-#include "preload/memory/pool.h"
+#include "preload/os/pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which incoming request caused an RPC: the rules, over a table and plain memory.
-#include "preload/agent/causality.h"
+#include "preload/rpc/causality.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "daemon/agents/lane.h"
-#include "preload/agent/counters.h"
+#include "preload/rpc/counters.h"
 
 namespace filibuster::preload {
 namespace {

@@ -1,4 +1,4 @@
-#include "preload/runtime/jvm/class_editor.h"
+#include "preload/runtimes/jvm/class_editor.h"
 
 #include <gtest/gtest.h>
 

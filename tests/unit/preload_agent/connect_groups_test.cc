@@ -1,5 +1,5 @@
 // Which connects are one connect to the program.
-#include "preload/agent/connect_groups.h"
+#include "preload/rpc/connect_groups.h"
 
 #include <gtest/gtest.h>
 

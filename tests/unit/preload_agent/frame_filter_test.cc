@@ -1,4 +1,4 @@
-#include "preload/stack/frame_filter.h"
+#include "preload/runtimes/frame_filter.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "core/protocol/header_field.h"
-#include "preload/runtime/grpc/contexts.h"
-#include "preload/runtime/grpc/pointer_table.h"
+#include "preload/runtimes/grpc/contexts.h"
+#include "preload/runtimes/grpc/pointer_table.h"
 
 namespace filibuster::preload::grpc {
 namespace {

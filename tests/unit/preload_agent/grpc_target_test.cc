@@ -1,4 +1,4 @@
-#include "preload/runtime/grpc/target.h"
+#include "preload/runtimes/grpc/target.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "preload/connection/http2/plain_peers.h"
+#include "preload/protocols/http2/plain_peers.h"
 
 namespace filibuster::preload::grpc {
 namespace {

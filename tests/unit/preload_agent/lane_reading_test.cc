@@ -9,10 +9,10 @@
 #include <string>
 
 #include "core/fault/fault.h"
-#include "preload/agent/address.h"
-#include "preload/agent/counters.h"
-#include "preload/agent/plan.h"
-#include "preload/stack/frame_filter.h"
+#include "preload/os/address.h"
+#include "preload/rpc/counters.h"
+#include "preload/rpc/plan.h"
+#include "preload/runtimes/frame_filter.h"
 
 namespace filibuster::preload {
 namespace {

@@ -1,4 +1,4 @@
-#include "preload/agent/request_head.h"
+#include "preload/rpc/request_head.h"
 
 #include <gtest/gtest.h>
 

@@ -21,9 +21,9 @@
 #include <thread>
 
 #include "core/protocol/control_segment.h"
-#include "preload/agent/agent.h"
-#include "preload/agent/causality.h"
-#include "preload/agent/state.h"
+#include "preload/rpc/agent.h"
+#include "preload/rpc/causality.h"
+#include "preload/session/state.h"
 #include "tests/unit/agents/fake_agent.h"
 
 extern char** environ;

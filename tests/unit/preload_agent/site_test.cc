@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "preload/runtime/task.h"
-#include "preload/stack/frame_filter.h"
+#include "preload/runtimes/frame_filter.h"
+#include "preload/runtimes/task.h"
 
 namespace filibuster::preload {
 namespace {

@@ -1,0 +1,38 @@
+// Waiting, in a hook, for another thread of the host that does something once for all of them.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+#include "preload/os/raw_syscall.h"
+
+namespace filibuster::preload {
+
+// Until `done` says so; false: it did not within `most_ns`. What is waited for takes microseconds,
+// but the thread that does it may lose its processor in the middle: turns are no measure of that,
+// so this measures time. Bounded all the same: a signal handler that came in the middle of it on
+// that very thread must go on.
+template <typename Done>
+bool wait_until(Done done, uint64_t most_ns) {
+  constexpr int kYields = 100;
+  const auto now_ns = [] {
+    timespec t{};
+    raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+    return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+  };
+  if (done()) return true;
+  const uint64_t end = now_ns() + most_ns;
+  for (int turn = 0; !done(); ++turn) {
+    if (now_ns() >= end) return false;
+    if (turn < kYields) {
+      raw_syscall(SYS_sched_yield);
+    } else {
+      const timespec time{0, 50'000};
+      raw_syscall(SYS_nanosleep, &time, nullptr);
+    }
+  }
+  return true;
+}
+
+}  // namespace filibuster::preload

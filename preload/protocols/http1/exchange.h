@@ -1,0 +1,93 @@
+// One request and its response on one connection, and the queue of those that are open.
+//
+// The request is followed by one thread and the response perhaps by another: each marks its half
+// done, and the second of the two ends the exchange (connection.cc, finish_half).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/rpc/agent.h"
+#include "preload/rpc/causality.h"
+
+namespace filibuster::preload {
+
+inline constexpr size_t kBodySample = 256;       // bytes of a body that travel in events
+inline constexpr size_t kMaxOpenExchanges = 16;  // pipelined requests that are followed
+
+enum ExchangeHalf : uint8_t { kRequestHalf = 1, kResponseHalf = 2 };
+
+struct Exchange {
+  std::atomic<uint8_t> halves{0};  // ExchangeHalf: done
+  char method[16] = {};
+  uint8_t method_size = 0;
+  bool head_request = false;
+  uint64_t request_start = 0;    // positions in the application's stream (client)
+  uint64_t request_end = 0;      // 0: not known yet
+  OutgoingCall call;             // client
+  RequestFields* fields = nullptr;  // client: owned
+  RpcFinished finished;          // client; `body_sample` is set when it is reported
+  Incoming* incoming = nullptr;  // server
+  uint16_t status = 0;
+  uint16_t sample_size = 0;
+  char sample[kBodySample];
+};
+
+// Of a live request: this, and at its server an Incoming.
+static_assert(sizeof(Exchange) + sizeof(Incoming) <= 1024);
+
+// One producer (who follows the requests), one consumer (who follows the responses).
+class ExchangeQueue {
+ public:
+  bool push(Exchange* exchange) {
+    const uint32_t tail = tail_.load(std::memory_order_relaxed);
+    if (tail - head_.load(std::memory_order_acquire) == kMaxOpenExchanges) return false;
+    slots_[tail % kMaxOpenExchanges] = exchange;
+    tail_.store(tail + 1, std::memory_order_release);
+    return true;
+  }
+  uint32_t size() const {
+    return tail_.load(std::memory_order_acquire) - head_.load(std::memory_order_acquire);
+  }
+  bool empty() const { return size() == 0; }
+
+  // Consumer.
+  Exchange* front() const {
+    const uint32_t head = head_.load(std::memory_order_relaxed);
+    return head == tail_.load(std::memory_order_acquire) ? nullptr
+                                                         : slots_[head % kMaxOpenExchanges];
+  }
+  Exchange* pop() {
+    Exchange* exchange = front();
+    if (exchange != nullptr) {
+      head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    }
+    return exchange;
+  }
+  // The i-th of those that are open, oldest first, or nullptr.
+  Exchange* open_at(uint32_t i) const {
+    const uint32_t head = head_.load(std::memory_order_relaxed);
+    return i < tail_.load(std::memory_order_acquire) - head ? slots_[(head + i) % kMaxOpenExchanges]
+                                                            : nullptr;
+  }
+  // The next exchange that was not given out by this function, or nullptr.
+  Exchange* next_unannounced() {
+    const uint32_t head = head_.load(std::memory_order_relaxed);
+    if (static_cast<int32_t>(announced_ - head) < 0) announced_ = head;
+    if (announced_ == tail_.load(std::memory_order_acquire)) return nullptr;
+    return slots_[announced_++ % kMaxOpenExchanges];
+  }
+  // Both sides owned by the caller: the newest one was announced never and leaves again.
+  void unpush() {
+    tail_.store(tail_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+  }
+
+ private:
+  std::atomic<uint32_t> head_{0};
+  std::atomic<uint32_t> tail_{0};
+  uint32_t announced_ = 0;
+  Exchange* slots_[kMaxOpenExchanges] = {};
+};
+
+}  // namespace filibuster::preload

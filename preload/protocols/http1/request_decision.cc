@@ -1,0 +1,175 @@
+// When a request is known well enough: its RPC is formed, and our field planned into its bytes.
+#include <algorithm>
+#include <cstring>
+
+#include "preload/protocols/http1/kept.h"
+#include "preload/protocols/http1/request_steps.h"
+#include "preload/protocols/http1/request_writer.h"
+#include "preload/protocols/http2/http2.h"
+#include "preload/rpc/fields.h"
+
+namespace filibuster::preload {
+namespace {
+
+void add_edits(Connection& c, Exchange* x) {
+  RequestWriter& w = c.writer;
+  const OutgoingCall& call = x->call;
+  const uint64_t start = w.message_start;
+  const uint64_t sent = w.wire.position();
+  const size_t carried = w.head.filibuster.size();
+  if (call.overwrite_header || carried == kRuntimeValueSize) {
+    // What a runtime's helper said is for this library only: blanks, where no field may go.
+    char value[kRuntimeValueSize];
+    std::memset(value, ' ', sizeof value);
+    if (call.overwrite_header)
+      std::memcpy(value, call.header_line + kHeaderName.size() + 2, kHeaderValueSize);
+    if (carried > sizeof value || carried < kHeaderValueSize ||
+        !w.wire.replace(start + w.head.filibuster_offset, {value, carried})) {
+      report_note("a forwarded correlation field could not be replaced");
+    }
+    return;
+  }
+  if (!call.insert_header) return;
+  const std::string_view line(call.header_line, kHeaderLineSize);
+  uint64_t at = start + w.head.after_start_line;
+  // Part of the head went out before it was complete: the last field's place is before the empty
+  // line, where there is still one to put it.
+  // So is that of one which overrules another: the receiver takes the last.
+  if (sent > at || carried != 0) at = start + w.head.head_size - 2;
+  if (!w.wire.insert(at, line)) {
+    report_note("a request head went out in pieces before it was complete: not marked");
+  }
+}
+
+}  // namespace
+
+void find_target_of(Connection& c) {
+  if (c.target.known || c.address_size == 0) return;
+  c.target = lookup_target(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
+}
+
+// Only an undecided request's are nobody's else.
+void drop_fields(Connection& c) {
+  end_fields(c.writer.fields);
+  c.writer.fields = nullptr;
+  drop_origin(c.writer.origin);
+  c.writer.origin = nullptr;
+}
+
+namespace {
+
+// `request` is its head, and outlives the result.
+OutgoingInfo what_its_head_says(Connection& c, const RequestHead& request) {
+  find_target_of(c);
+  OutgoingInfo info;
+  info.head = &request;
+  info.target = c.target;
+  info.peer = c.peer_name();
+  info.fields = c.writer.fields;
+  return info;
+}
+
+}  // namespace
+
+bool note_maker(Connection& c) {
+  RequestWriter& w = c.writer;
+  if (w.origin != nullptr) return true;
+  const RequestHead request = request_head(w.head);
+  return note_origin(what_its_head_says(c, request), &w.origin);
+}
+
+void decide(Connection& c, bool body_complete, Hash128 body) {
+  RequestWriter& w = c.writer;
+  w.decided = true;
+  Exchange* x = make_exchange();
+  if (x == nullptr || c.exchanges.size() == kMaxOpenExchanges) {
+    if (x != nullptr) {
+      finish_half(c, x, kRequestHalf);
+      finish_half(c, x, kResponseHalf);
+    }
+    drop_fields(c);
+    give_up(c, NotInterposedReason::kTableFull);
+    return;
+  }
+  x->fields = w.fields;
+  x->method_size = static_cast<uint8_t>(std::min(w.head.method.size(), sizeof x->method));
+  std::memcpy(x->method, w.head.method.data(), x->method_size);
+  x->head_request = w.head.method == "HEAD";
+  x->request_start = w.message_start;
+  const RequestHead request = request_head(w.head);
+  OutgoingInfo info = what_its_head_says(c, request);
+  info.body_complete = body_complete;
+  info.body = body;
+  info.origin = w.origin;
+  info.body_sample = {w.sample, w.sample_size};
+  info.opens_connection = c.seen_from_start && w.requests == 0;
+  if (info.opens_connection) info.connect = c.connect.name;
+  outgoing_begin(info, &x->call);
+  drop_origin(w.origin);
+  w.origin = nullptr;
+  ++w.requests;
+  w.current = x;
+  c.exchanges.push(x);
+  add_edits(c, x);
+  if (c.ended_for.load(std::memory_order_relaxed) != 0) note_request_on_ended(c, x->call);
+  if (!x->call.active || !x->call.faulted) return;
+  if (w.fault == nullptr) {
+    w.fault = x;
+  } else {
+    report_fault(x->call, FaultHow::kNotInjected, "pipelined behind another faulted request");
+  }
+}
+
+void client_request_head(Connection& c, const http1::MessageHead& head, size_t end) {
+  RequestWriter& w = c.writer;
+  if (c.given_up.load(std::memory_order_relaxed)) return;
+  w.head = head;
+  note_upgrade(c, head);
+  w.message_start = w.feed_base + end - head.head_size;
+  w.sample_size = 0;
+  w.decided = false;
+  drop_fields(c);  // of one that never became whole
+  find_target_of(c);
+  if ((c.target.flags & (kTargetNever | kTargetIgnored)) == 0) {
+    const RequestHead request = request_head(head);
+    w.fields =
+        begin_fields(own_service(), target_service(c.target, request, c.peer_name()), request);
+  }
+  const bool holdable =
+      !head.expect_continue && !head.chunked &&
+      (!head.has_content_length || (head.content_length <= lane_settings().max_held_body &&
+                                    head.content_length + head.head_size <= kHoldCapacity));
+  if (!holdable) decide(c, false, Hash128{});
+}
+
+void client_request_body(Connection& c, const char* data, size_t size) {
+  RequestWriter& w = c.writer;
+  if (w.fields != nullptr) request_piece(w.fields, data, size);
+  if (w.sample_size == kBodySample) return;
+  const size_t take = std::min(size, kBodySample - w.sample_size);
+  std::memcpy(w.sample + w.sample_size, data, take);
+  w.sample_size = static_cast<uint16_t>(w.sample_size + take);
+}
+
+void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t size) {
+  RequestWriter& w = c.writer;
+  const bool was_decided = w.decided;
+  if (!was_decided && c.given_up.load(std::memory_order_relaxed)) return;
+  if (w.fields != nullptr) body = request_whole(w.fields, body, size);
+  if (!was_decided) decide(c, true, body);
+  Exchange* x = w.current;
+  w.fields = nullptr;  // the exchange's
+  w.current = nullptr;
+  w.decided = false;
+  w.message_start = w.feed_base + end;
+  w.flushed_to = 0;
+  if (x == nullptr) return;
+  x->request_end = w.feed_base + end;
+  if (was_decided && x->call.active) outgoing_body_complete(&x->call, body);
+  if (x->fields != nullptr && x->call.active)
+    report_request_fields(x->call.rpc, x->call.generation, x->call.execution, *x->fields);
+  // A fault keeps it: it is closed by the injection, or when that is known to be impossible.
+  if (x != w.fault) finish_half(c, x, kRequestHalf);
+}
+
+}  // namespace filibuster::preload

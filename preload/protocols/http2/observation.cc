@@ -1,0 +1,95 @@
+// Bytes of HTTP/2 that went by unchanged, and the end of following.
+#include <algorithm>
+
+#include "preload/protocols/http2/http2.h"
+#include "preload/protocols/http2/http2_connection.h"
+#include "preload/stream/transmit.h"
+
+namespace filibuster::preload {
+
+using http2::Direction;
+
+void give_up_http2(Connection& c, http2::Error error) {
+  if (c.given_up.load(std::memory_order_relaxed)) return;
+  // Not what the first bytes promised: it never was HTTP/2.
+  if (error == http2::Error::kBadPreface) {
+    give_up(c, NotInterposedReason::kUnknownProtocol);
+    return;
+  }
+  report_note({"HTTP/2 ", c.outgoing() ? "to " : "at ", c.peer_name(),
+               " is not followed any more: ", http2::describe(error)});
+  give_up(c, NotInterposedReason::kHttp2);
+}
+
+namespace {
+
+void feed_view(Http2Connection& h, Direction direction, const char* data, size_t size) {
+  // The relay that the connection may be handed to can begin at any byte.
+  if (direction == Direction::kResponses && h.client()) {
+    h.responses.feed(data, size, [&](const char* piece, size_t count) {
+      h.view.feed(direction, piece, count);
+    });
+  } else {
+    h.view.feed(direction, data, size);
+  }
+}
+
+}  // namespace
+
+bool feed_http2(Connection& c, Http2Connection& h, Direction direction, const iovec* pieces,
+                size_t count, size_t offset, size_t size) {
+  if (!h.lock.acquire()) {
+    report_note("the state of an HTTP/2 connection could not be had");
+    give_up(c, NotInterposedReason::kHttp2);
+    return false;
+  }
+  if (direction == Direction::kRequests && c.preface_kept != 0) {
+    feed_view(h, direction, http2::kClientPreface.data(), c.preface_kept);
+    c.preface_kept = 0;
+  } else if (direction == Direction::kResponses && c.settings_kept != 0) {
+    feed_view(h, direction, c.first_settings, c.settings_kept);
+    c.settings_kept = 0;
+  }
+  // gRPC writes a field in four pieces, and a message in two: put together they are read at once.
+  constexpr size_t kGathered = 2048;
+  if (count > 1 && size <= kGathered) {
+    char bytes[kGathered];
+    gather(pieces, count, offset, bytes, size);
+    feed_view(h, direction, bytes, size);
+    size = 0;
+  }
+  for (size_t i = 0; i < count && size != 0; ++i) {
+    if (offset >= pieces[i].iov_len) {
+      offset -= pieces[i].iov_len;
+      continue;
+    }
+    const size_t take = std::min(size, pieces[i].iov_len - offset);
+    feed_view(h, direction, static_cast<const char*>(pieces[i].iov_base) + offset, take);
+    offset = 0;
+    size -= take;
+  }
+  const http2::Error error = h.view.error();
+  h.lock.release();
+  if (error != http2::Error::kNone) give_up_http2(c, error);
+  return error == http2::Error::kNone;
+}
+
+void observe_http2(Connection& c, Direction direction, const iovec* pieces, size_t count,
+                   size_t offset, size_t size) {
+  feed_http2(c, *c.http2.load(std::memory_order_acquire), direction, pieces, count, offset, size);
+}
+
+void observe_http2_unseen(Connection& c, Direction direction, size_t size) {
+  Http2Connection& h = *c.http2.load(std::memory_order_acquire);
+  if (!h.lock.acquire()) {
+    give_up(c, NotInterposedReason::kSpliced);
+    return;
+  }
+  const bool cut = direction == Direction::kResponses && h.client();
+  const bool known = !cut || h.responses.skip(size);
+  const http2::Error error = h.view.skip_data(direction, size);
+  h.lock.release();
+  if (!known || error != http2::Error::kNone) give_up(c, NotInterposedReason::kSpliced);
+}
+
+}  // namespace filibuster::preload

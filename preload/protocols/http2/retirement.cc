@@ -1,0 +1,310 @@
+#include "preload/protocols/http2/retirement.h"
+
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+
+#include "preload/interpose.h"
+#include "preload/os/pool.h"
+#include "preload/os/raw_syscall.h"
+#include "preload/protocols/http1/request_steps.h"
+#include "preload/protocols/http1/request_writer.h"
+#include "preload/protocols/http2/plain_peers.h"
+#include "preload/stream/registry.h"
+#include "preload/stream/transmit.h"
+
+FILIBUSTER_REAL(ssize_t, send, (int, const void*, size_t, int))
+FILIBUSTER_REAL(ssize_t, sendmsg, (int, const msghdr*, int))
+
+namespace filibuster::preload {
+namespace {
+
+// As many as connections (connection.cc) would be; few are.
+Pool<Retirement, 16, 4096> g_retirements;
+
+// For a boundary among a client's writes, a server's answer to a PING, a client that has the GOAWAY:
+// who takes longer does not do it.
+constexpr uint64_t kPatienceNs = 5'000'000'000;
+// For the rest of the answer, where a part of it ended a read: it is on its way. A millisecond,
+// or a retransmission (tcp(7): 200 ms at least).
+constexpr uint64_t kRestNs = 1'000'000'000;
+constexpr long kLookAgainNs = 100'000;
+
+constexpr size_t kMostPieces = 64;
+
+using State = Retirement::State;
+
+// By its session, descriptor and time, should the kernel have no random number.
+uint64_t random_number(const Connection& c) {
+  uint64_t number = 0;
+  if (raw_syscall(SYS_getrandom, &number, sizeof number, GRND_NONBLOCK) == sizeof number) {
+    return number;
+  }
+  const uint64_t seed[] = {c.cookie, c.serial, monotonic_ns()};
+  return hash_bytes(reinterpret_cast<const char*>(seed), sizeof seed).lo;
+}
+
+Retirement* retirement_of(const Connection& c) {
+  return c.retirement.load(std::memory_order_acquire);
+}
+
+// Listed, as what was not tested.
+void list(Connection& c, Retirement& r, std::string_view why) {
+  r.given_up = true;
+  report_note({"HTTP/2 to ", c.peer_name(), " was open before the session and is not retired: ", why});
+  give_up(c, NotInterposedReason::kHttp2Before);
+}
+
+bool waited_long(Retirement& r) {
+  const uint64_t now = monotonic_ns();
+  if (r.since_ns == 0) r.since_ns = now;
+  return now - r.since_ns > kPatienceNs;
+}
+
+// --- a client's writes ---------------------------------------------------------------------------
+
+void count_requests(Connection& c, Retirement& r, uint64_t requests) {
+  if (r.given_up || requests == 0) return;
+  report_unseen_requests(requests, c.peer_name(), c.target.name());
+  if (!waited_long(r)) return;
+  switch (r.state.load()) {
+    case State::kOpen:
+      return list(c, r, "no gap between two frames of its client was found");
+    case State::kPinged:
+      return list(c, r, "its server does not answer a PING");
+    case State::kRetired:
+      return list(c, r, "its client goes on in spite of a GOAWAY");
+  }
+}
+
+// What was accepted.
+void note_sent(Connection& c, Retirement& r, const iovec* pieces, size_t count, size_t accepted,
+               size_t offered) {
+  const bool was_found = r.search.found();
+  const uint64_t requests = r.search.sent(pieces, count, accepted, offered);
+  if (r.state.load() != State::kRetired || r.search.found()) return count_requests(c, r, requests);
+  // It has been told: what it writes where nothing is known is hardly a request.
+  if (was_found && !r.given_up) list(c, r, "its client sent what is no frame");
+}
+
+// The rest of a PING, alone. False: it could not be sent; nothing else may be.
+bool send_rest(Retirement& r, int fd, int flags, int* error) {
+  while (r.ping_left != 0) {
+    const char* rest = r.swap.ping() + (http2::kPingSize - r.ping_left);
+    const ssize_t sent = REAL(send)(fd, rest, r.ping_left, flags & (MSG_DONTWAIT | MSG_NOSIGNAL));
+    *error = errno;
+    if (sent < 0) return false;
+    r.ping_left = static_cast<uint8_t>(r.ping_left - sent);
+  }
+  return true;
+}
+
+ssize_t send_owned(Connection& c, Retirement& r, int fd, const iovec* pieces, size_t count,
+                   size_t offered, int flags, bool plain, int* error) {
+  const bool as_it_is = !plain || (flags & (MSG_OOB | MSG_ZEROCOPY)) != 0;
+  if (r.ping_left != 0 && (as_it_is || count > kMostPieces) && !send_rest(r, fd, flags, error)) {
+    return -1;
+  }
+  if (as_it_is || (c.given_up.load(std::memory_order_relaxed) && r.ping_left == 0)) {
+    r.search.forget();
+    return kNotHandled;
+  }
+  bool placed = false;
+  if (r.state.load() == State::kOpen && !r.given_up) {
+    placed = r.search.opens_request(pieces, count, offered) && count <= kMostPieces;
+  }
+  if (placed) {
+    r.ping_left = http2::kPingSize;
+    r.since_ns = monotonic_ns();
+    r.state.store(State::kPinged, std::memory_order_release);
+    update_debt(c);
+  }
+  // Until a byte of the application's has left, or the kernel says that none can: only then does it
+  // say when there is room.
+  for (;;) {
+    iovec all[kMostPieces + 1];
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(pieces);
+    message.msg_iovlen = count;
+    if (r.ping_left != 0) {
+      all[0] = {const_cast<char*>(r.swap.ping()) + (http2::kPingSize - r.ping_left), r.ping_left};
+      std::copy(pieces, pieces + count, all + 1);
+      message.msg_iov = all;
+      message.msg_iovlen = count + 1;
+    }
+    const ssize_t sent = REAL(sendmsg)(fd, &message, flags);
+    if (sent < 0) {
+      *error = errno;
+      if (placed && r.ping_left == http2::kPingSize) {  // not a byte of it left
+        r.ping_left = 0;
+        r.state.store(State::kOpen);
+        update_debt(c);
+      }
+      return -1;
+    }
+    const size_t ours = std::min<size_t>(static_cast<size_t>(sent), r.ping_left);
+    r.ping_left = static_cast<uint8_t>(r.ping_left - ours);
+    const size_t theirs = static_cast<size_t>(sent) - ours;
+    note_sent(c, r, pieces, count, theirs, offered);
+    if (theirs != 0) return static_cast<ssize_t>(theirs);
+  }
+}
+
+bool acquire_requests(Connection& c) {
+  const uint64_t deadline = monotonic_ns() + kFlushWaitNs;
+  while (!c.request_flow.acquire()) {
+    if (monotonic_ns() > deadline) return false;
+    raw_syscall(SYS_sched_yield);
+  }
+  return true;
+}
+
+// --- what it reads -------------------------------------------------------------------------------
+
+size_t look_ahead(int fd, char* out, size_t size) {
+  const long got = raw_syscall(SYS_recvfrom, fd, out, size, MSG_PEEK | MSG_DONTWAIT, nullptr, nullptr);
+  return got > 0 ? static_cast<size_t>(got) : 0;
+}
+
+void pass_responses(Connection& c, Retirement& r, int fd, const iovec* pieces, size_t count,
+                    size_t size) {
+  using Seen = http2::PingToGoaway::Seen;
+  char ahead[http2::kPingSize];
+  size_t known = 0;
+  uint64_t deadline = 0;
+  for (;;) {
+    const bool last = deadline != 0 && monotonic_ns() > deadline;
+    const Seen seen = r.swap.pass(pieces, count, size, {ahead, known}, last);
+    if (seen == Seen::kNothing) return;
+    if (seen != Seen::kUndecided) {
+      State next = State::kRetired;
+      if (seen == Seen::kIgnored) {
+        r.swap = http2::PingToGoaway(random_number(c));
+        next = State::kOpen;
+      }
+      r.state.store(next, std::memory_order_release);
+      update_debt(c);
+      return;
+    }
+    if (deadline == 0) {
+      deadline = monotonic_ns() + kRestNs;
+    } else if (const timespec soon{0, kLookAgainNs}; true) {
+      raw_syscall(SYS_nanosleep, &soon, nullptr);
+    }
+    known = look_ahead(fd, ahead, sizeof ahead);
+  }
+}
+
+}  // namespace
+
+// --- recognition ---------------------------------------------------------------------------------
+
+Http2Client sniff_http2_client(const iovec* pieces, size_t count, size_t size) {
+  constexpr size_t kPreface = http2::kClientPreface.size();
+  // As many settings as any client sends.
+  char first[kPreface + 256];
+  const size_t have = std::min(size, sizeof first);
+  gather(pieces, count, 0, first, have);
+  const std::string_view bytes(first, have);
+  if (!bytes.starts_with(http2::kClientPreface)) return Http2Client::kNone;
+  return http2::fails_on_goaway(bytes.substr(kPreface)) ? Http2Client::kAbrupt
+                                                        : Http2Client::kGraceful;
+}
+
+void note_preface(int fd, const iovec* pieces, size_t count, size_t size) {
+  HookScope scope;
+  if (scope.pass_through() || !own_process() || mark_of(fd) != Mark::kUnknown || find(fd)) return;
+  const Http2Client client = sniff_http2_client(pieces, count, size);
+  if (client == Http2Client::kNone || socket_cookie(fd) == 0) return;
+  set_mark(fd, mark_for(client));
+  sockaddr_storage peer;
+  socklen_t length = sizeof peer;
+  if (raw_syscall(SYS_getpeername, fd, &peer, &length) == 0)
+    note_plain_peer(reinterpret_cast<sockaddr*>(&peer), length);
+}
+
+void begin_retirement(Connection& c, Http2Client client) {
+  c.role = Role::kClient;
+  c.http2_client = client;
+  if (c.given_up.load()) return;
+  Retirement* memory = client == Http2Client::kGraceful ? g_retirements.take() : nullptr;
+  if (memory != nullptr) {
+    c.retirement.store(new (memory) Retirement(random_number(c)), std::memory_order_release);
+    return;
+  }
+  if (client == Http2Client::kGraceful) {
+    give_up(c, NotInterposedReason::kTableFull);
+  } else {
+    report_note(
+        "a connection of HTTP/2 that was open before the session is not retired: its client is of a "
+        "kind that fails the requests in flight at a GOAWAY");
+    give_up(c, NotInterposedReason::kHttp2Before);
+  }
+  settle(c);
+}
+
+ssize_t send_retiring(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
+                      bool plain, int* error) {
+  Retirement& r = *retirement_of(c);
+  const size_t offered = total(pieces, count);
+  if (offered == 0) return kNotHandled;
+  if (!acquire_requests(c)) {
+    give_up(c, NotInterposedReason::kMidStream);
+    *error = EAGAIN;
+    return r.ping_left != 0 ? -1 : kNotHandled;
+  }
+  ssize_t result = kNotHandled;
+  if (r.state.load() == State::kOpen && socket_cookie(fd) != c.cookie) {
+    give_up_silently(c);  // closed behind our back and used anew
+  } else {
+    result = send_owned(c, r, fd, pieces, count, offered, flags, plain, error);
+  }
+  c.request_flow.release();
+  settle(c);
+  return result;
+}
+
+void receive_retiring(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
+                      size_t size) {
+  Retirement& r = *retirement_of(c);
+  if (!r.owes() || (flags & (MSG_OOB | MSG_ERRQUEUE)) != 0) return;
+  if (!c.response_flow.acquire()) return;
+  if ((flags & MSG_PEEK) != 0) {
+    r.swap.peek(pieces, count, size);
+  } else if ((flags & MSG_TRUNC) == 0) {
+    pass_responses(c, r, fd, pieces, count, size);
+  }
+  c.response_flow.release();
+}
+
+void skip_retiring(Connection& c) {
+  Retirement& r = *retirement_of(c);
+  if (!acquire_requests(c)) return;
+  r.search.forget();
+  c.request_flow.release();
+  settle(c);
+}
+
+bool owes_retirement(const Connection& c) {
+  const Retirement* r = retirement_of(c);
+  return r != nullptr && r->owes();
+}
+
+void abandon_retirement(Connection& c) {
+  Retirement* r = retirement_of(c);
+  if (r == nullptr) return;
+  r->ping_left = 0;
+  r->state.store(State::kRetired);
+  give_up_silently(c);
+}
+
+void free_retirement(Connection& c) {
+  Retirement* r = c.retirement.exchange(nullptr, std::memory_order_acq_rel);
+  if (r != nullptr) g_retirements.give(r);
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,48 @@
+// Upgrade: h2c (RFC 7540 §3.2): a connection that began with HTTP/1.1 goes on with HTTP/2 after a
+// 101, and the answer to the request that asked for it comes on stream 1.
+#include <cstring>
+
+#include "preload/protocols/http2/http2.h"
+#include "preload/protocols/http2/http2_connection.h"
+
+namespace filibuster::preload {
+namespace {
+
+// Both flows owned.
+bool begin_upgraded(Connection& c, Exchange* x) {
+  const RequestWriter& w = c.writer;
+  if (c.given_up.load() || !c.exchanges.empty() || w.fed != w.accepted || w.held_size != 0 ||
+      w.wire.has_edits() || (x->halves.load(std::memory_order_acquire) & kRequestHalf) == 0) {
+    return false;
+  }
+  // Of those that fail what is in flight at a GOAWAY, one begins this way (java.net.http).
+  c.http2_client = Http2Client::kAbrupt;
+  begin_http2(c);
+  Http2Connection* h = c.http2.load(std::memory_order_acquire);
+  if (h == nullptr || !h->lock.acquire()) return false;
+  h->origin = w.accepted;
+  http2::Stream* stream = h->view.begin_upgraded({w.upgrade_settings, w.upgrade_size});
+  if (stream != nullptr) adopt_exchange(*h, *stream, x);
+  h->lock.release();
+  if (stream == nullptr) give_up_http2(c, h->view.error());
+  return stream != nullptr;
+}
+
+}  // namespace
+
+void note_upgrade(Connection& c, const http1::MessageHead& head) {
+  RequestWriter& w = c.writer;
+  w.upgrade_size = 0;
+  if (!head.upgrade_h2c || head.http2_settings.size() > sizeof w.upgrade_settings) return;
+  std::memcpy(w.upgrade_settings, head.http2_settings.data(), head.http2_settings.size());
+  w.upgrade_size = static_cast<uint8_t>(head.http2_settings.size());
+}
+
+bool upgrade_to_http2(Connection& c, Exchange* x) {
+  if (c.writer.upgrade_size == 0 || !c.request_flow.acquire()) return false;
+  const bool upgraded = begin_upgraded(c, x);
+  c.request_flow.release();
+  return upgraded;
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,426 @@
+// Outgoing RPCs: parent, execution index, count, plan.
+#include <cstring>
+
+#include "core/index/execution_index.h"
+#include "preload/os/address.h"
+#include "preload/os/pool.h"
+#include "preload/rpc/agent.h"
+#include "preload/rpc/connects.h"
+#include "preload/rpc/counters.h"
+#include "preload/rpc/fields.h"
+#include "preload/rpc/plan.h"
+#include "preload/runtimes/stack.h"
+#include "preload/session/state.h"
+
+namespace filibuster::preload {
+namespace {
+
+enum class Carried : uint8_t { kNothing, kOurs, kSiteOnly, kDamaged };
+
+constexpr size_t kStackText = Scratch::kSize / 2;
+
+}  // namespace
+
+struct RequestOrigin {
+  uint32_t execution = 0;  // 0: none ran
+  uint32_t thread = 0;
+  CauseOf cause;
+  Carried carried = Carried::kNothing;
+  Hash128 http_signature;  // (m, f, a)
+  Hash128 stack;
+  size_t text_size = 0;
+  const char* text = nullptr;
+};
+
+namespace {
+
+struct KeptOrigin {
+  RequestOrigin origin;
+  char text[kStackText];
+};
+Pool<KeptOrigin, 4, 4096> g_origins;
+
+// Of this lane of this session, and of no execution to come.
+bool is_ours(const Attachment* a, uint32_t current, const RpcContext& context) {
+  return context.session == a->lane->session &&
+         context.lane == static_cast<uint16_t>(a->lane->lane) && context.execution <= current;
+}
+
+CauseOf caused_by(const RpcContext& context, Cause how) {
+  CauseOf cause;
+  cause.cause = how;
+  cause.rpc = context.rpc;
+  cause.execution = context.execution;
+  cause.path = cause.counted_path = context.path;
+  return cause;
+}
+
+CauseOf caused_by_nothing() {
+  CauseOf cause;
+  if (identity().is_test) cause.cause = Cause::kEntry;
+  return cause;
+}
+
+// The field that the request carries already: because the application or a proxy forwarded it, or
+// from the helper of this process's runtime, which then knows the call site, too.
+Carried carried_cause(const Attachment* a, uint32_t current, std::string_view value, CauseOf* cause,
+                      uint64_t* site) {
+  if (value.empty()) return Carried::kNothing;
+  RuntimeField field;
+  if (decode_runtime_value(value, &field) &&
+      (!field.has_cause || is_ours(a, current, field.cause))) {
+    *site = field.site;
+    if (!field.cause_known) return Carried::kSiteOnly;
+    *cause = field.has_cause ? caused_by(field.cause, Cause::kTask) : caused_by_nothing();
+    return Carried::kOurs;
+  }
+  RpcContext context;
+  if (!decode_header_value(value, &context) || !is_ours(a, current, context)) {
+    a->lane->damaged_fields.fetch_add(1, std::memory_order_relaxed);
+    report_note("a request forwarded a forged or damaged x-filibuster field: overruled");
+    return Carried::kDamaged;
+  }
+  *cause = caused_by(context, Cause::kHeader);
+  return Carried::kOurs;
+}
+
+// Of the requests that `thread` has read; then the rules that need no thread.
+CauseOf cause_by_rules(Attachment* a, uint32_t execution, Hash128 site, ThreadRequests* thread) {
+  CauseQuery query;
+  query.thread = thread;
+  query.multiplexing = t_state.multiplexing;
+  query.is_test = identity().is_test;
+  query.requests_lost = g_incoming_lost_in.load(std::memory_order_acquire) == execution;
+  query.lane = a->lane;
+  query.site = site;
+  query.execution = execution;
+  query.given_up = g_incoming_given_up.load(std::memory_order_acquire);
+  return find_cause(g_incoming, query);
+}
+
+void consult_plan(Attachment* a, OutgoingCall* call) {
+  const LaneMemory* lane = a->lane;
+  if (lane->plan_count == 0) return;
+  switch (find_planned(lane, call->index, &call->plan)) {
+    case PlanLookup::kAbsent:
+      return;
+    case PlanLookup::kUnreadable:
+      report_note("the plan could not be read: a fault may be missing");
+      lane_is_incomplete(a);
+      return;
+    case PlanLookup::kPlanned:
+      break;
+  }
+  // The plan belongs to the execution that runs now: it is not for what is late, nor for what began
+  // in the one before.
+  if (lane->execution.load(std::memory_order_acquire) != call->execution ||
+      lane->state.load(std::memory_order_acquire) != static_cast<uint32_t>(LaneState::kExecuting))
+    return;
+  if (!lease_fresh(lane, now_ns())) {
+    report_fault(*call, FaultHow::kLeaseExpired, "the daemon's lease is older than 1 s");
+    return;
+  }
+  call->faulted = true;
+}
+
+// A site that calls while no request is served is not caused by one that happens to be served later.
+void note_idle_site(Attachment* a, const RequestHead& head) {
+  RuntimeField field;
+  uint64_t site = 0;
+  if (decode_runtime_value(head.filibuster, &field)) site = field.site;
+  Scratch scratch;
+  if (!scratch || g_incoming.active() != 0) return;
+  CapturedStack stack{{}, "", 0, true};
+  char* text = reinterpret_cast<char*>(scratch.data());
+  if (!site_stack(site, text, kStackText, &stack)) stack = capture_stack(text, kStackText);
+  if (stack.hash.is_zero()) return;
+  const uint32_t last = a->lane->execution.load(std::memory_order_acquire);
+  const bool passing =
+      a->lane->plan_count != 0 && g_incoming_given_up.load(std::memory_order_acquire);
+  note_site(a->lane, fold_key(stack.hash), {kSiteSeenWithNone, last, passing});
+}
+
+// Between executions: it may arrive when the next one has begun, and is not of that one.
+void mark_as_outside(const OutgoingInfo& info, OutgoingCall* call) {
+  Attachment* a = attach();
+  if (a == nullptr || !own_process() || !lease_fresh(a->lane, now_ns())) return;
+  note_idle_site(a, *info.head);
+  if ((info.target.flags & kTargetInApplication) == 0 || !info.head->filibuster.empty()) return;
+  RpcContext context;
+  context.session = a->lane->session;
+  context.lane = static_cast<uint16_t>(a->lane->lane);
+  // The number may be of the one that is about to begin: the one before is over in any case.
+  const uint32_t last = a->lane->execution.load(std::memory_order_acquire);
+  context.execution = last == 0 ? 0 : last - 1;
+  context.rpc = a->next_rpc();
+  encode_header_line(context, call->header_line);
+  call->insert_header = true;
+}
+
+}  // namespace
+
+std::string_view own_service() {
+  return identity().service_name();
+}
+
+std::string_view target_service(const TargetInfo& target, const RequestHead& head,
+                                std::string_view peer) {
+  if (target.known && target.service_size > 0) return target.name();
+  return head.host.empty() ? without_port(peer) : head.host;
+}
+
+CauseOf cause_of_thread(Attachment* a, uint32_t execution, Hash128 site) {
+  const TaskContext task = current_task();
+  if (task.state == TaskContext::State::kNothing) return caused_by_nothing();
+  if (task.state == TaskContext::State::kRequest && is_ours(a, execution, task.cause))
+    return caused_by(task.cause, Cause::kTask);
+  return cause_by_rules(a, execution, site, &t_state.requests);
+}
+
+void lane_is_incomplete(Attachment* a) {
+  a->lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
+}
+
+void report_read_before_fault() {
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || !own_process()) return;
+  report_note("an answer was read before the fault that was to replace it was injected");
+  lane_is_incomplete(a);
+}
+
+namespace {
+
+// Who makes this request now. `text` has room for kStackText bytes; nullptr: no stack is read.
+void find_origin(Attachment* a, uint32_t current, const OutgoingInfo& info, char* text,
+                 RequestOrigin* origin) {
+  const RequestHead& head = *info.head;
+  origin->execution = current;
+  origin->thread = thread_id();
+  uint64_t site = 0;
+  origin->carried = carried_cause(a, current, head.filibuster, &origin->cause, &site);
+  CapturedStack stack{{}, "", 0, true};
+  if (text != nullptr && !site_stack(site, text, kStackText, &stack))
+    stack = capture_stack(text, kStackText);
+  if (text == nullptr) {
+    // Without its stack this RPC has another index than in other executions.
+    report_note("too many threads were in the middle of a request: one has no call stack");
+    lane_is_incomplete(a);
+  }
+  if (stack.incomplete) report_note("a call stack could not be read whole");
+  origin->stack = stack.hash;
+  origin->text = stack.text;
+  origin->text_size = stack.text_size;
+  origin->http_signature =
+      info.fields != nullptr
+          ? masked_signature(*info.fields)
+          : http_signature_hash(target_service(info.target, head, info.peer), head.method,
+                                head.target);
+  // The site is the stack: a background caller may never use the same path twice.
+  const Hash128 call_site = stack.hash.is_zero() ? origin->http_signature : stack.hash;
+  if (origin->carried == Carried::kSiteOnly) {
+    // Made on another thread than this one, which proves nothing then.
+    ThreadRequests none{};
+    origin->cause = cause_by_rules(a, current, call_site, &none);
+  } else if (origin->carried != Carried::kOurs) {
+    origin->cause = cause_of_thread(a, current, call_site);
+  }
+}
+
+bool is_left_alone(const OutgoingInfo& info) {
+  return (info.target.flags & (kTargetNever | kTargetIgnored)) != 0;
+}
+
+}  // namespace
+
+bool note_origin(const OutgoingInfo& info, const RequestOrigin** origin) {
+  *origin = nullptr;
+  if (is_left_alone(info) || attach() == nullptr) return true;
+  // A runtime's helper has said both, the one in the field and the other under its number.
+  RuntimeField field;
+  if (decode_runtime_value(info.head->filibuster, &field) && field.cause_known && field.site != 0)
+    return true;
+  KeptOrigin* kept = g_origins.take();
+  if (kept == nullptr) return false;
+  kept->origin = {};
+  *origin = &kept->origin;
+  uint32_t current = 0;
+  uint64_t now = 0;
+  Attachment* a = attach_executing(&current, &now);
+  if (a != nullptr) find_origin(a, current, info, kept->text, &kept->origin);
+  return true;
+}
+
+void drop_origin(const RequestOrigin* origin) {
+  // The first member of what was taken.
+  if (origin != nullptr)
+    g_origins.give(reinterpret_cast<KeptOrigin*>(const_cast<RequestOrigin*>(origin)));
+}
+
+void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
+  // All else is set below, or read only behind one of these (the whole of it is half a kilobyte).
+  call->active = call->insert_header = call->overwrite_header = call->faulted = false;
+  call->flags = 0;
+  if (is_left_alone(info)) return;
+  uint32_t current = 0;
+  uint64_t now = 0;
+  Attachment* a = attach_executing(&current, &now);
+  if (a == nullptr || (info.origin != nullptr && info.origin->execution == 0))
+    return mark_as_outside(info, call);
+  forget_last_reset();
+  LaneMemory* lane = a->lane;
+  const uint32_t parts = lane->index_parts;
+  const RequestHead& head = *info.head;
+
+  Scratch scratch(Scratch::Patience::kBounded);
+  char* const text = reinterpret_cast<char*>(scratch.data());
+  RequestOrigin origin;
+  if (info.origin != nullptr) {
+    origin = *info.origin;
+  } else {
+    find_origin(a, current, info, text, &origin);
+  }
+  const Carried carried = origin.carried;
+  const CauseOf& cause = origin.cause;
+
+  RpcIssued event;
+  event.service = target_service(info.target, head, info.peer);
+  event.method = head.method;
+  event.target = head.target;
+  event.peer = info.peer;
+  event.stack = origin.stack;
+  event.stack_text = {origin.text, origin.text_size};
+  event.body = info.body_sample.substr(0, lane->payload_sample);
+  event.thread = origin.thread;
+  if (event.body.size() < info.body_sample.size() || head.body_size > event.body.size() ||
+      head.target_truncated)
+    event.flags |= kRpcPayloadTruncated;
+  if (!info.body_complete) event.flags |= kRpcPreliminary;
+  if (head.http2) event.flags |= kRpcHttp2;
+  if (head.grpc) event.flags |= kRpcGrpc;
+  if (info.opens_connection) {
+    event.flags |= kRpcOpensConnection;
+    event.connect_key = info.connect.key;
+    connect_carries_request(info.connect.group);
+  }
+  call->http_signature = origin.http_signature;
+  call->query = info.fields != nullptr ? masked_query(*info.fields)
+                                       : hash_text(split_target(head.target).query);
+  const bool has_parent = cause.cause != Cause::kNone && cause.cause != Cause::kEntry;
+  // An RPC belongs to the execution of its cause.
+  call->execution = has_parent ? cause.execution : origin.execution;
+  const bool late = call->execution != current;
+  if (late) event.flags |= kRpcLate;
+
+  if (info.body_complete) event.payload = http_payload_hash(call->query, info.body);
+  event.cause = cause.cause;
+  event.parent_rpc = cause.rpc;
+  event.parent_path = cause.path;
+  const bool masked = info.fields != nullptr && stack_is_masked(*info.fields);
+  call->stack = masked ? Hash128{} : origin.stack;
+  event.signature = invocation_signature(call->http_signature, event.payload, call->stack, parts);
+  const Hash128 counter = counter_key(cause.counted_path, event.signature, parts);
+  event.count = count_invocation(lane, execution_key(counter, call->execution));
+  if (event.count == 0) {
+    report_note("the table of invocation counters is full: requests passed unseen");
+    return;
+  }
+  if (lane->connects_planned.load(std::memory_order_relaxed) != 0) {
+    const Hash128 service = hash_text(event.service);
+    const Hash128 from = (parts & kIndexStack) != 0 ? origin.stack : Hash128{};
+    count_call(a, call->execution, call_place(cause.path, service, from),
+               call_place(cause.path, service, Hash128{}));
+  }
+  event.index = extend_path(cause.path, event.signature, event.count, parts);
+  event.rpc = a->next_rpc();
+
+  call->active = true;
+  call->rpc = event.rpc;
+  call->generation = a->generation;
+  call->index = event.index;
+  call->parent_path = event.parent_path;
+  call->signature = event.signature;
+  call->count = event.count;
+  call->flags = event.flags;
+  // A field of other width cannot be replaced in place; two of them would contradict each other.
+  // HTTP/2: a second one is appended, which is the one that counts.
+  const bool replaceable = head.http2 || head.filibuster.size() == kHeaderValueSize ||
+                           head.filibuster.size() == kRuntimeValueSize;
+  if (carried != Carried::kNothing) {
+    call->overwrite_header = replaceable && (info.target.flags & kTargetThirdParty) == 0;
+  } else {
+    call->insert_header = (info.target.flags & kTargetInApplication) != 0;
+  }
+  // What cannot be replaced is overruled: the receiver takes the last field.
+  if (carried == Carried::kDamaged && !replaceable)
+    call->insert_header = (info.target.flags & kTargetInApplication) != 0;
+  RpcContext context;
+  context.session = lane->session;
+  context.lane = static_cast<uint16_t>(lane->lane);
+  context.execution = call->execution;
+  context.rpc = call->rpc;
+  context.path = call->index;
+  encode_header_line(context, call->header_line);
+
+  std::span<uint8_t> left;
+  const size_t used = info.origin != nullptr ? 0 : origin.text_size;
+  if (scratch) left = {scratch.data() + used, Scratch::kSize - used};
+  emit_issued(a, call->execution, now, event, left);
+  consult_plan(a, call);
+}
+
+void outgoing_body_complete(OutgoingCall* call, Hash128 body) {
+  if (!call->active || (call->flags & kRpcPreliminary) == 0) return;
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || !a->issued(call->rpc, call->generation)) return;
+  call->flags &= static_cast<uint16_t>(~kRpcPreliminary);
+  const uint32_t parts = a->lane->index_parts;
+  RpcFinalized event;
+  event.rpc = call->rpc;
+  event.payload = http_payload_hash(call->query, body);
+  event.signature = invocation_signature(call->http_signature, event.payload, call->stack, parts);
+  event.index = extend_path(call->parent_path, event.signature, call->count, parts);
+  call->signature = event.signature;
+  call->index = event.index;
+  emit(a, EventType::kRpcFinalized, call->execution, now_ns(), event);
+}
+
+void outgoing_body_sample(const OutgoingCall& call, std::string_view sample, bool truncated) {
+  if (!call.active) return;
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || !a->issued(call.rpc, call.generation)) return;
+  RpcBody event;
+  event.rpc = call.rpc;
+  event.body = sample.substr(0, a->lane->payload_sample);
+  event.truncated = truncated || event.body.size() < sample.size() ? 1 : 0;
+  emit(a, EventType::kRpcBody, call.execution, now_ns(), event);
+}
+
+void outgoing_end(OutgoingCall* call, const RpcFinished& finished) {
+  if (!call->active) return;
+  call->active = false;
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  if (a == nullptr || !a->issued(call->rpc, call->generation)) return;
+  RpcFinished event = finished;
+  event.rpc = call->rpc;
+  event.body_sample = event.body_sample.substr(0, a->lane->payload_sample);
+  const uint64_t now = now_ns();
+  if (event.body_sample.size() <= 512) {
+    emit(a, EventType::kRpcFinished, call->execution, now, event);
+    return;
+  }
+  Scratch scratch;
+  const size_t size = scratch ? encode(event, scratch.data(), Scratch::kSize) : 0;
+  if (size > 0) {
+    write_event(a, EventType::kRpcFinished, call->execution, now, scratch.data(), size);
+    return;
+  }
+  event.body_sample = event.body_sample.substr(0, 512);
+  emit(a, EventType::kRpcFinished, call->execution, now, event);
+}
+
+size_t plan_blob(const PlanEntry& entry, bool head_request, char* out, size_t capacity) {
+  Attachment* a = g_attachment.load(std::memory_order_acquire);
+  return a != nullptr ? copy_blob(a->lane, entry, head_request, out, capacity) : 0;
+}
+
+}  // namespace filibuster::preload

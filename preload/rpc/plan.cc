@@ -1,0 +1,140 @@
+#include "preload/rpc/plan.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "core/fault/fault.h"
+#include "preload/rpc/counters.h"
+
+namespace filibuster::preload {
+namespace {
+
+// The daemon writes a plan in microseconds, and between executions: more tries than this mean that
+// it was stopped or died in the middle.
+constexpr int kMaxTries = 10'000;
+
+// Runs `read` until a whole run saw no write. `read` must bear any garbage.
+template <typename Read>
+bool read_consistently(const std::atomic<uint32_t>& sequence, Read read) {
+  for (int i = 0; i < kMaxTries; ++i) {
+    const uint32_t before = sequence.load(std::memory_order_acquire);
+    if ((before & 1) == 0) {
+      read();
+      std::atomic_thread_fence(std::memory_order_acquire);
+      if (sequence.load(std::memory_order_relaxed) == before) return true;
+    }
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  return false;
+}
+
+template <typename Matches>
+PlanLookup find_entry(const LaneMemory* lane, PlanEntry* entry, Matches matches) {
+  bool found = false;
+  const bool read = read_consistently(lane->plan_sequence, [&] {
+    found = false;
+    uint32_t count = lane->plan_count;
+    if (count > kMaxPlanEntries) count = kMaxPlanEntries;
+    for (uint32_t i = 0; i < count && !found; ++i) {
+      if (!matches(lane->plan[i])) continue;
+      *entry = lane->plan[i];
+      found = true;
+    }
+  });
+  if (!read) return PlanLookup::kUnreadable;
+  return found ? PlanLookup::kPlanned : PlanLookup::kAbsent;
+}
+
+}  // namespace
+
+PlanLookup find_planned(const LaneMemory* lane, Hash128 index, PlanEntry* entry) {
+  return find_entry(lane, entry, [&](const PlanEntry& e) { return e.index == index; });
+}
+
+namespace {
+// A refusal at connect: as many were counted as stand before its RPC.
+bool is_next(const LaneMemory* lane, const PlanEntry& e, uint32_t execution) {
+  constexpr auto kRefused = static_cast<uint8_t>(FaultKind::kRefused);
+  if (e.kind != kRefused || (e.number == 0 && e.service_number == 0)) return false;
+  const auto next_at = [&](Hash128 place) {
+    return counted_so_far(lane, execution_key(place, execution)) + 1;
+  };
+  return (e.number == 0 || next_at(e.place) == e.number) &&
+         (e.service_number == 0 || next_at(e.service_place) == e.service_number);
+}
+}  // namespace
+
+PlanLookup find_refusal_to_come(const LaneMemory* lane, Hash128 parent_path, uint32_t execution,
+                                PlanEntry* entry) {
+  return find_entry(lane, entry, [&](const PlanEntry& e) {
+    // Without an order among the call sites another RPC may come first.
+    return e.parent_path == parent_path && e.service_number != 0 && is_next(lane, e, execution);
+  });
+}
+
+PlanLookup find_planned_connect(const LaneMemory* lane, Hash128 connect_key, uint32_t execution,
+                                PlanEntry* entry) {
+  return find_entry(lane, entry, [&](const PlanEntry& e) {
+    return e.connect_key == connect_key && is_next(lane, e, execution);
+  });
+}
+
+bool lease_fresh(const LaneMemory* lane, uint64_t now_ns) {
+  const uint64_t renewed = lane->lease_ns.load(std::memory_order_acquire);
+  // Renewed after `now_ns` was taken: fresh.
+  return renewed != 0 && (renewed >= now_ns || now_ns - renewed < kLeaseNs);
+}
+
+size_t copy_blob(const LaneMemory* lane, const PlanEntry& entry, bool head_request, char* out,
+                 size_t capacity) {
+  const size_t size = head_request ? entry.blob_head_size : entry.blob_size;
+  if (entry.blob_offset > kBlobSize || size > kBlobSize - entry.blob_offset || size > capacity)
+    return 0;
+  bool same = false;
+  const bool read = read_consistently(lane->plan_sequence, [&] {
+    const uint32_t count = lane->plan_count;
+    same = entry.id < count && entry.id < kMaxPlanEntries &&
+           lane->plan[entry.id].index == entry.index &&
+           lane->plan[entry.id].blob_offset == entry.blob_offset;
+    if (same) std::memcpy(out, lane->blob + entry.blob_offset, size);
+  });
+  return read && same ? size : 0;
+}
+
+bool find_masks(const LaneMemory* lane, std::string_view caller, std::string_view service,
+                std::string_view method, std::string_view path, bool grpc, RequestMasks* out) {
+  return read_consistently(lane->mask_sequence, [&] {
+    select_masks(lane->masks, caller, service, method, path, grpc, out);
+  });
+}
+
+bool find_target(const LaneMemory* lane, const Target128& wanted, Target128* row) {
+  // Without a row of its own, a loopback address is who listens at all of them; and who connects to
+  // a wildcard address meets who listens at 127.0.0.1.
+  constexpr uint8_t kAny[16] = {}, kLocalhost[16] = {127, 0, 0, 1};
+  const bool any = std::memcmp(wanted.address, kAny, sizeof kAny) == 0;
+  const uint8_t* instead =
+      wanted.kind != TargetKind::kLoopback ? wanted.address : any ? kLocalhost : kAny;
+  bool found = false;
+  const bool read = read_consistently(lane->target_version, [&] {
+    found = false;
+    uint32_t count = lane->target_count;
+    if (count > kMaxTargets) count = kMaxTargets;
+    for (uint32_t i = 0; i < count; ++i) {
+      const Target128& t = lane->targets[i];
+      if (t.kind != wanted.kind || t.port != wanted.port) continue;
+      const bool same = std::memcmp(t.address, wanted.address, sizeof t.address) == 0;
+      if (!same && (found || std::memcmp(t.address, instead, sizeof t.address) != 0)) continue;
+      *row = t;
+      found = true;
+      if (same) break;
+    }
+  });
+  if (!read || !found) return false;
+  if (row->service_size > sizeof row->service) row->service_size = sizeof row->service;
+  return true;
+}
+
+}  // namespace filibuster::preload

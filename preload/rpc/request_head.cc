@@ -1,0 +1,35 @@
+#include "preload/rpc/request_head.h"
+
+#include "core/grpc/call.h"
+#include "preload/os/address.h"
+
+namespace filibuster::preload {
+
+RequestHead request_head(const http1::MessageHead& head) {
+  RequestHead out;
+  out.method = head.method;
+  out.target = head.target;
+  out.target_truncated = head.target_truncated;
+  out.host = head.host;
+  out.filibuster = head.filibuster;
+  out.has_body = head.chunked || (head.has_content_length && head.content_length > 0);
+  out.body_size = head.has_content_length ? head.content_length : 0;
+  return out;
+}
+
+RequestHead request_head(const http2::MessageHead& head, bool end_stream) {
+  RequestHead out;
+  out.method = head.method;
+  out.target = head.path;
+  out.target_truncated = head.path_truncated;
+  // "[::1]" has no port to cut off.
+  out.host = head.authority.ends_with(']') ? head.authority : without_port(head.authority);
+  out.filibuster = head.filibuster;
+  out.has_body = !end_stream;
+  out.body_size = head.has_content_length ? head.content_length : 0;
+  out.http2 = true;
+  out.grpc = grpc::is_grpc(head.content_type) && grpc::split_path(head.path).has_value();
+  return out;
+}
+
+}  // namespace filibuster::preload

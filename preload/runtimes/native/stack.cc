@@ -1,0 +1,157 @@
+// Native frames by libunwind's unw_backtrace (under a microsecond once warm). The library is loaded
+// into a private scope: it exports _Unwind_*, which would break the exceptions of the host.
+//
+// libunwind keeps a pipe to test whether an address can be read; the numbers must not be the host's
+// lowest, and the host's closefrom loops must not hit them: it would then read from whatever the
+// host opens next. So our pipe2 serves it while it opens them (`t_unwinding`).
+#include <dlfcn.h>
+#include <fcntl.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "core/text/number.h"
+#include "preload/interpose.h"
+#include "preload/os/bounded_wait.h"
+#include "preload/os/raw_syscall.h"
+#include "preload/rpc/agent.h"
+#include "preload/runtimes/native/modules.h"
+#include "preload/runtimes/reader.h"
+
+namespace filibuster::preload {
+namespace {
+
+constexpr int kMaxFrames = 128;
+using Backtrace = int (*)(void**, int);
+constinit std::atomic<Backtrace> g_backtrace{nullptr};
+constinit thread_local bool t_unwinding __attribute__((tls_model("initial-exec"))) = false;
+
+// libunwind keeps its caches under a mutex, and its first run initialises it: a child that is
+// forked while another thread is in it would wait for that mutex for ever, or run it half made.
+// Forks wait until no thread is; captures wait while one forks.
+constinit std::atomic<int> g_capturing{0};
+constinit std::atomic<int> g_forking{0};
+constinit thread_local bool t_forking __attribute__((tls_model("initial-exec"))) = false;
+
+class CaptureGate {
+ public:
+  CaptureGate() {
+    for (;;) {
+      g_capturing.fetch_add(1);
+      // A handler of the host may send a request inside its own fork.
+      if (g_forking.load() == 0 || t_forking) return;
+      g_capturing.fetch_sub(1);
+      raw_syscall(SYS_sched_yield);
+    }
+  }
+  ~CaptureGate() { g_capturing.fetch_sub(1); }
+  CaptureGate(const CaptureGate&) = delete;
+};
+
+int backtrace_into(Backtrace backtrace, void** frames) {
+  t_unwinding = true;
+  errno = 0;  // it repeats its probes while errno is EINTR, whoever set that
+  const int count = backtrace(frames, kMaxFrames);
+  t_unwinding = false;
+  return count;
+}
+
+std::string_view prepare() {
+  const CaptureGate gate;
+  if (g_backtrace.load(std::memory_order_acquire) != nullptr) return "libunwind 8";
+  void* library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return "no libunwind";
+  auto backtrace = reinterpret_cast<Backtrace>(dlsym(library, "unw_backtrace"));
+  if (backtrace == nullptr) return "no libunwind";
+  // Its first run opens files and allocates: now, not in the middle of a request.
+  void* frames[kMaxFrames];
+  backtrace_into(backtrace, frames);
+  refresh_modules();
+  g_backtrace.store(backtrace, std::memory_order_release);
+  return "libunwind 8";
+}
+
+void add_frame(uintptr_t address, const ModuleInfo& module, FrameSink* sink) {
+  const uintptr_t offset = address - module.bias;
+  char digits[20];
+  // Two odd constants spread the offset; the sink's ordered combination does the rest.
+  const Hash128 hash{module.identity.hi ^ offset * 0x9E3779B97F4A7C15ull,
+                     module.identity.lo + offset * 0xC2B2AE3D27D4EB4Full};
+  sink->add(hash, {"N ", module.id(), "+", number_text(offset, 16, digits), " ", module.path()});
+}
+
+bool read(FrameSink* sink) {
+  const Backtrace backtrace = g_backtrace.load(std::memory_order_acquire);
+  if (backtrace == nullptr) return true;  // said in Hello::notes: no stack, not an incomplete one
+  const CaptureGate gate;
+  void* frames[kMaxFrames];
+  const int count = backtrace_into(backtrace, frames);
+  refresh_modules();
+  ModuleInfo module;
+  bool made_at_run_time = false;  // some of it is: what is left names no call site then
+  for (bool keep_all : {false, true}) {
+    sink->clear();
+    if (count == kMaxFrames) sink->mark_incomplete();
+    for (int i = 0; i < count; ++i) {
+      // A return address may be the first byte of another line or function; the call is before it.
+      const auto address = reinterpret_cast<uintptr_t>(frames[i]) - 1;
+      // Most frames are in the same module as the one before.
+      const bool same = address >= module.begin && address < module.end;
+      if (!same && !find_module(address, &module)) {
+        module.end = 0;
+        // Code made at run time, or the list is just changing: it has no name that lasts.
+        sink->mark_incomplete();
+        made_at_run_time = true;
+        continue;
+      }
+      if (module.engine) {
+        made_at_run_time = true;
+        continue;
+      }
+      if (keep_all || !module.runtime) add_frame(address, module, sink);
+    }
+    if (sink->frames() > 0 || made_at_run_time) break;
+  }
+  return true;
+}
+
+}  // namespace
+
+constinit const StackReader kNativeReader{prepare, read};
+
+void pause_captures_for_fork() {
+  // A capture takes microseconds, the first one some milliseconds. Bounded all the same: a fork in
+  // a signal handler that interrupted a capture must go on.
+  constexpr uint64_t kLimitNs = 100'000'000;
+  t_forking = true;
+  g_forking.fetch_add(1);
+  wait_until([] { return g_capturing.load() <= 0; }, kLimitNs);
+}
+
+void resume_captures_after_fork(bool child) {
+  t_forking = false;
+  if (child) {
+    g_capturing.store(0);  // the other threads are not here
+    g_forking.store(0);
+  } else {
+    g_forking.fetch_sub(1);
+  }
+}
+
+}  // namespace filibuster::preload
+
+FILIBUSTER_HOOK(int, pipe2, (int ends[2], int flags)) {
+  using namespace filibuster::preload;
+  if (!t_unwinding) return REAL(pipe2)(ends, flags);
+  int made[2];
+  const long result = raw_syscall(SYS_pipe2, made, flags);
+  if (result != 0) {
+    errno = static_cast<int>(-result);
+    return -1;
+  }
+  for (int i = 0; i < 2; ++i) {
+    const int high = adopt_descriptor(made[i]);
+    ends[i] = high >= 0 ? high : made[i];
+  }
+  return 0;
+}

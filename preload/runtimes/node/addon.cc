@@ -1,0 +1,244 @@
+// The library as an addon of Node: what helper.cjs calls. Loaded into the main thread and into
+// every worker (process.dlopen of what is loaded already).
+//
+// Texts: a context is "" (not known), "-" (caused by nothing that came in) or the value of the
+// incoming request's field (anything else is not known, either); a site is the 16 digits that
+// site() gave, "" if there is none.
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "preload/interpose.h"
+#include "preload/rpc/agent.h"
+#include "preload/runtimes/frame_filter.h"
+#include "preload/runtimes/node/napi.h"
+#include "preload/runtimes/node/node.h"
+#include "preload/runtimes/task.h"
+
+namespace filibuster::preload::node {
+namespace {
+
+constinit Api g_api{};
+constexpr size_t kSiteSize = 16;
+constexpr size_t kMaxText = 16 * 1024;
+
+// The arguments of one call, as texts.
+class Arguments {
+ public:
+  Arguments(Env env, CallbackInfo info) : env_(env) {
+    if (g_api.napi_get_cb_info(env, info, &count_, values_, nullptr, nullptr) != 0) count_ = 0;
+  }
+  // Into `buffer`, cut where it ends; "" if it is no string.
+  std::string_view text(size_t at, char* buffer, size_t capacity) const {
+    size_t size = 0;
+    if (at >= count_ ||
+        g_api.napi_get_value_string_utf8(env_, values_[at], buffer, capacity, &size) != 0)
+      return {};
+    return {buffer, size};
+  }
+  int32_t number(size_t at) const {
+    int32_t value = -1;
+    if (at < count_ && g_api.napi_get_value_int32(env_, values_[at], &value) != 0) value = -1;
+    return value;
+  }
+
+ private:
+  Env env_;
+  size_t count_ = 4;
+  Value values_[4];
+};
+
+Value truth(Env env, bool value) {
+  Value result = nullptr;
+  g_api.napi_get_boolean(env, value, &result);
+  return result;
+}
+
+// nullptr is undefined.
+Value string(Env env, std::string_view text) {
+  Value result = nullptr;
+  g_api.napi_create_string_latin1(env, text.data(), text.size(), &result);
+  return result;
+}
+
+uint64_t parse_site(std::string_view text) {
+  uint64_t site = 0;
+  if (text.size() != kSiteSize) return 0;
+  for (const char c : text) {
+    if (c >= '0' && c <= '9') {
+      site = site << 4 | static_cast<uint64_t>(c - '0');
+    } else if (c >= 'a' && c <= 'f') {
+      site = site << 4 | static_cast<uint64_t>(c - 'a' + 10);
+    } else {
+      return 0;
+    }
+  }
+  return site;
+}
+
+TaskContext parse_context(std::string_view text) {
+  TaskContext task;
+  if (text == "-") {
+    task.state = TaskContext::State::kNothing;
+  } else if (decode_header_value(text, &task.cause)) {
+    task.state = TaskContext::State::kRequest;
+  }
+  return task;
+}
+
+Value print_context(Env env, const TaskContext& task) {
+  if (task.state != TaskContext::State::kRequest) return nullptr;
+  char text[kHeaderValueSize];
+  encode_header_value(task.cause, text);
+  return string(env, {text, sizeof text});
+}
+
+// sessionPresent(): may an execution come? Looks for a session as a first socket would.
+Value session_is_present(Env env, CallbackInfo) {
+  HookScope scope;
+  note_stream_socket();
+  return truth(env, session_present());
+}
+
+// executing(): does an execution run here?
+Value is_executing(Env env, CallbackInfo) {
+  HookScope scope;
+  return truth(env, session_present() && executing());
+}
+
+// isLibrary(file): do frames of this file not count?
+Value is_library(Env env, CallbackInfo info) {
+  HookScope scope;
+  char text[4096];
+  return truth(env, is_left_out(FrameKind::kFile, Arguments(env, info).text(0, text, sizeof text)));
+}
+
+// framesVersion(): what isLibrary and site said before holds while this is the same.
+Value frames_version(Env env, CallbackInfo) {
+  HookScope scope;
+  Value result = nullptr;
+  g_api.napi_create_uint32(env, frame_rules_version(), &result);
+  return result;
+}
+
+// site(text): a call stack, one frame a line, innermost first, "file:line function".
+Value site(Env env, CallbackInfo info) {
+  HookScope scope;
+  char text[kMaxText];
+  uint64_t key = intern_site(Arguments(env, info).text(0, text, sizeof text));
+  if (key == 0) return string(env, {});
+  char digits[kSiteSize];
+  for (size_t i = kSiteSize; i-- > 0; key >>= 4) digits[i] = "0123456789abcdef"[key & 15];
+  return string(env, {digits, kSiteSize});
+}
+
+// field(context, site): the value of the field for a request; undefined: put none into it.
+Value field(Env env, CallbackInfo info) {
+  HookScope scope;
+  const Arguments arguments(env, info);
+  char text[kHeaderValueSize + 2];
+  const TaskContext task = parse_context(arguments.text(0, text, sizeof text));
+  if (task.state == TaskContext::State::kUnknown || !session_present() || !executing())
+    return nullptr;
+  RuntimeField field;
+  field.has_cause = task.state == TaskContext::State::kRequest;
+  field.cause = task.cause;
+  char digits[kSiteSize + 2];
+  field.site = parse_site(arguments.text(1, digits, sizeof digits));
+  char value[kRuntimeValueSize];
+  encode_runtime_value(field, value);
+  return string(env, {value, sizeof value});
+}
+
+// nextEntry(fd, after), entryNow(fd, entry): node.h; undefined: not known.
+Value next_entry_of(Env env, CallbackInfo info) {
+  HookScope scope;
+  const Arguments arguments(env, info);
+  char text[kHeaderValueSize + 2];
+  return print_context(
+      env, next_entry(arguments.number(0), parse_context(arguments.text(1, text, sizeof text))));
+}
+
+Value entry_of(Env env, CallbackInfo info) {
+  HookScope scope;
+  const Arguments arguments(env, info);
+  char text[kHeaderValueSize + 2];
+  return print_context(
+      env, entry_now(arguments.number(0), parse_context(arguments.text(1, text, sizeof text))));
+}
+
+// enter(context, site): of what this thread does until leave(): connects.
+Value enter(Env env, CallbackInfo info) {
+  HookScope scope;
+  const Arguments arguments(env, info);
+  char text[kHeaderValueSize + 2];
+  char digits[kSiteSize + 2];
+  TaskContext task = parse_context(arguments.text(0, text, sizeof text));
+  task.site = parse_site(arguments.text(1, digits, sizeof digits));
+  swap_task(task);
+  return nullptr;
+}
+
+Value leave(Env, CallbackInfo) {
+  HookScope scope;
+  swap_task({});
+  return nullptr;
+}
+
+struct Function {
+  const char* name;
+  Callback callback;
+};
+constexpr Function kFunctions[] = {
+    {"sessionPresent", session_is_present},
+    {"executing", is_executing},
+    {"isLibrary", is_library},
+    {"framesVersion", frames_version},
+    {"site", site},
+    {"field", field},
+    {"nextEntry", next_entry_of},
+    {"entryNow", entry_of},
+    {"enter", enter},
+    {"leave", leave},
+};
+
+template <typename F>
+bool find(const char* name, F* function) {
+  *function = reinterpret_cast<F>(dlsym(RTLD_DEFAULT, name));
+  return *function != nullptr;
+}
+
+#define FILIBUSTER_FIND(name) find(#name, &api.name)
+
+bool find_api() {
+  Api api{};
+  if (!FILIBUSTER_FIND(napi_create_function) || !FILIBUSTER_FIND(napi_set_named_property) ||
+      !FILIBUSTER_FIND(napi_get_cb_info) || !FILIBUSTER_FIND(napi_get_value_string_utf8) ||
+      !FILIBUSTER_FIND(napi_get_value_int32) || !FILIBUSTER_FIND(napi_create_string_latin1) ||
+      !FILIBUSTER_FIND(napi_get_boolean) || !FILIBUSTER_FIND(napi_create_uint32))
+    return false;
+  g_api = api;  // the same values every time: two workers that start together do no harm
+  return true;
+}
+
+}  // namespace
+}  // namespace filibuster::preload::node
+
+// The well-known symbol of an addon; `exports` is filled.
+extern "C" __attribute__((visibility("default"))) filibuster::preload::node::Value
+napi_register_module_v1(filibuster::preload::node::Env env,
+                        filibuster::preload::node::Value exports) {
+  using namespace filibuster::preload;
+  using namespace filibuster::preload::node;
+  HookScope scope;
+  if (!find_api()) return exports;
+  for (const Function& function : kFunctions) {
+    Value made = nullptr;
+    if (g_api.napi_create_function(env, function.name, std::strlen(function.name),
+                                   function.callback, nullptr, &made) != 0 ||
+        g_api.napi_set_named_property(env, exports, function.name, made) != 0)
+      return exports;
+  }
+  note_helper_started();
+  return exports;
+}

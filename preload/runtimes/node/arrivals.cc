@@ -1,0 +1,44 @@
+// Requests whose caller carries no agent: their context was formed when the library read them, just
+// before Node hands them to the program, on the same thread.
+#include "preload/runtimes/node/node.h"
+#include "preload/session/state.h"
+#include "preload/stream/registry.h"
+
+namespace filibuster::preload::node {
+namespace {
+
+// Both run on the thread that reads and answers this connection: nothing changes meanwhile.
+template <typename Predicate>
+TaskContext find_entry(int fd, Predicate matches) {
+  TaskContext task;
+  const Attachment* a = g_attachment.load(std::memory_order_acquire);
+  const Pinned c = find(fd);
+  if (a == nullptr || !c || c->role != Role::kServer) return task;
+  for (uint32_t i = 0; const Exchange* x = c->exchanges.open_at(i); ++i) {
+    const Incoming* incoming = x->incoming;
+    if (incoming == nullptr || !incoming->entry || incoming->generation != a->generation ||
+        !matches(incoming->rpc))
+      continue;
+    const uint32_t version = incoming->path_version.load(std::memory_order_acquire);
+    task.state = TaskContext::State::kRequest;
+    task.cause = {a->lane->session, static_cast<uint16_t>(a->lane->lane), incoming->execution,
+                  incoming->rpc, incoming->paths[version & 1]};
+    return task;
+  }
+  return task;
+}
+
+}  // namespace
+
+TaskContext next_entry(int fd, const TaskContext& after) {
+  // Ids grow: the first younger one is the next that Node sees, also of several in one read.
+  const uint64_t last = after.state == TaskContext::State::kRequest ? after.cause.rpc : 0;
+  return find_entry(fd, [last](uint64_t rpc) { return rpc > last; });
+}
+
+TaskContext entry_now(int fd, const TaskContext& entry) {
+  const TaskContext now = find_entry(fd, [&entry](uint64_t rpc) { return rpc == entry.cause.rpc; });
+  return now.state == TaskContext::State::kRequest ? now : entry;
+}
+
+}  // namespace filibuster::preload::node

@@ -1,0 +1,25 @@
+// Node 18 and later: its helper is a script that runs in the process itself, before the program.
+//
+//   environment.cc  before main: NODE_OPTIONS asks for the script, if this process is a Node
+//   helper.cjs      the script: carries contexts with AsyncLocalStorage, takes call sites
+//   addon.cc        what the script calls: this library is a Node-API addon as well
+//   arrivals.cc     which context the request has that the script sees arriving
+#pragma once
+
+#include "preload/runtimes/runtimes.h"
+#include "preload/runtimes/task.h"
+
+namespace filibuster::preload::node {
+
+extern const TaskReader kReader;
+
+// The script has loaded this library as an addon.
+void note_helper_started();
+
+// The request without our field that Node now hands to the program, read from `fd`; `after` is the
+// one before it on this connection (kUnknown: none). kUnknown: it was not followed.
+TaskContext next_entry(int fd, const TaskContext& after);
+// The same request later: its path changes once, when its body is complete.
+TaskContext entry_now(int fd, const TaskContext& entry);
+
+}  // namespace filibuster::preload::node

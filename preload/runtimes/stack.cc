@@ -1,0 +1,46 @@
+#include "preload/runtimes/stack.h"
+
+#include <cstring>
+
+#include "preload/runtimes/reader.h"
+
+namespace filibuster::preload {
+namespace {
+
+// In order: the first that applies to the calling thread is its stack. Native applies to all.
+constexpr const StackReader* kReaders[] = {&kCpythonReader, &kJvmReader, &kNativeReader};
+
+// A hook within a hook's own stack capture, or a signal handler of the host in the middle of one.
+constinit thread_local bool t_capturing __attribute__((tls_model("initial-exec"))) = false;
+
+}  // namespace
+
+CapturedStack capture_stack(char* buffer, size_t capacity) {
+  FrameSink sink(buffer, capacity);
+  if (t_capturing || capacity == 0) return {Hash128{}, buffer, 0, true};
+  t_capturing = true;
+  for (const StackReader* reader : kReaders) {
+    sink.clear();
+    if (reader->read(&sink)) break;
+  }
+  t_capturing = false;
+  return {sink.hash(), buffer, sink.text_size(), sink.incomplete()};
+}
+
+size_t describe_runtimes(char* out, size_t capacity) {
+  size_t used = 0;
+  const auto put = [&](std::string_view text) {
+    const size_t n = text.size() < capacity - used ? text.size() : capacity - used;
+    std::memcpy(out + used, text.data(), n);
+    used += n;
+  };
+  for (const StackReader* reader : kReaders) {
+    const std::string_view text = reader->prepare();
+    if (text.empty()) continue;
+    if (used > 0) put("; ");
+    put(text);
+  }
+  return used;
+}
+
+}  // namespace filibuster::preload

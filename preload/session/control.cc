@@ -1,0 +1,131 @@
+// Finding and attaching the control page: the one thing a process without a session ever touches.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+#include "core/protocol/control_segment.h"
+#include "preload/os/bounded_wait.h"
+#include "preload/os/raw_syscall.h"
+#include "preload/rpc/agent.h"
+#include "preload/session/state.h"
+
+namespace filibuster::preload {
+
+constinit std::atomic<const std::atomic<uint64_t>*> g_session{nullptr};
+
+namespace {
+
+constexpr uint64_t kDeadlineNs = 1'000'000'000;
+
+enum Mapping : int { kNotTried = 0, kTrying, kDone };
+constinit std::atomic<int> g_mapping{kNotTried};
+constinit std::atomic<const ControlPage*> g_page{nullptr};
+
+long open_directory(const char* path) {
+  return raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+                     0);
+}
+
+ControlPage* open_page(long directory, ControlPageName name) {
+  const auto call = [](long number, auto... arguments) {
+    return raw_syscall(number, arguments...);
+  };
+  return ControlSegment(call, static_cast<int>(directory), name, /*writable=*/false).open();
+}
+
+ControlPage* open_configured(std::string_view daemon) {
+  // unix:DIR/agent.sock -> DIR
+  constexpr std::string_view kScheme = "unix:";
+  if (!daemon.starts_with(kScheme)) return nullptr;
+  const std::string_view socket = daemon.substr(kScheme.size());
+  const size_t slash = socket.rfind('/');
+  if (slash == std::string_view::npos) return nullptr;
+  char path[300];
+  if (slash >= sizeof path) return nullptr;
+  std::memcpy(path, socket.data(), slash);
+  path[slash] = '\0';
+  const long directory = open_directory(path);
+  if (directory < 0) return nullptr;
+  ControlPage* page = open_page(directory, ControlPageName({}));
+  raw_syscall(SYS_close, directory);
+  return page;
+}
+
+// The name of the page of this process in the directory of its user.
+ControlPageName page_name() {
+  const Identity& id = identity();
+  if (id.application[0] != '\0') return ControlPageName(id.application);
+  // One that cannot be reached from the root is written "(unreachable)/...".
+  if (id.directory[0] != '/') return ControlPageName({});
+  char path[sizeof id.directory + sizeof kApplicationFile];
+  size_t size = strnlen(id.directory, sizeof id.directory - 1);
+  std::memcpy(path, id.directory, size);
+  if (size == 1) size = 0;
+  for (;;) {
+    path[size] = '/';
+    std::memcpy(path + size + 1, kApplicationFile, sizeof kApplicationFile);
+    if (raw_syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0)
+      return ControlPageName({path, size == 0 ? 1 : size});
+    if (size == 0) break;
+    do {
+      --size;
+    } while (path[size] != '/');
+  }
+  return ControlPageName({});
+}
+
+// In /dev/shm/filibuster-<uid>, made if missing, so that a daemon started later finds us.
+ControlPage* open_of_user(ControlPageName name) {
+  const auto uid = static_cast<uint32_t>(raw_syscall(SYS_geteuid));
+  char path[64];
+  constexpr size_t kPrefixSize = sizeof kUserControlDirPrefix - 1;
+  std::memcpy(path, kUserControlDirPrefix, kPrefixSize);
+  *std::to_chars(path + kPrefixSize, path + sizeof path - 1, uid).ptr = '\0';
+
+  raw_syscall(SYS_mkdirat, AT_FDCWD, path, 0700);
+  const long directory = open_directory(path);
+  if (directory < 0) return nullptr;
+  // What we follow decides where our traffic is reported.
+  struct stat status;
+  const bool ours = raw_syscall(SYS_fstat, directory, &status) == 0 && status.st_uid == uid &&
+                    (status.st_mode & 077) == 0;
+  ControlPage* page = ours ? open_page(directory, name) : nullptr;
+  raw_syscall(SYS_close, directory);
+  return page;
+}
+
+}  // namespace
+
+const ControlPage* control_page() {
+  return g_page.load(std::memory_order_acquire);
+}
+
+void control_page_after_fork() {
+  int trying = kTrying;  // in a thread that the child does not have
+  g_mapping.compare_exchange_strong(trying, kNotTried);
+}
+
+void note_stream_socket() {
+  if (g_mapping.load(std::memory_order_relaxed) == kDone) return;
+  if (t_state.registering || !own_process()) return;
+  int expected = kNotTried;
+  if (!g_mapping.compare_exchange_strong(expected, kTrying, std::memory_order_acq_rel)) {
+    // Another thread is at it. Without the page this thread's connection would pass unseen, all its
+    // life.
+    wait_until([] { return g_mapping.load(std::memory_order_acquire) != kTrying; }, kDeadlineNs);
+    return;
+  }
+  t_state.registering = true;  // a signal handler of this thread must not wait for it
+  const std::string_view daemon = identity().daemon;
+  const ControlPage* page = daemon.empty() ? open_of_user(page_name()) : open_configured(daemon);
+  g_page.store(page, std::memory_order_release);
+  if (page != nullptr) g_session.store(&page->generation, std::memory_order_release);
+  g_mapping.store(kDone, std::memory_order_release);
+  t_state.registering = false;
+}
+
+}  // namespace filibuster::preload

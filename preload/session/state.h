@@ -1,0 +1,138 @@
+// What the files of this folder share: the registration of this process, its identity, the writing
+// of events. Not for the hooks: they use agent.h.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/protocol/control_page.h"
+#include "core/protocol/events.h"
+#include "core/protocol/lane_memory.h"
+#include "core/protocol/ring.h"
+#include "preload/rpc/causality.h"
+#include "preload/runtimes/task.h"
+
+namespace filibuster::preload {
+
+// One registration. Immutable once published but for the sequence. Threads use it only inside one
+// call of agent.h, so an old one may be unmapped long after it was replaced.
+struct Attachment {
+  uint64_t generation = 0;
+  LaneMemory* lane = nullptr;
+  RingMemory* ring = nullptr;
+  uint32_t agent = 0;
+  std::atomic<int> socket{-1};
+  std::atomic<uint32_t> last_rpc{0};  // sequence part of RPC ids
+  uint64_t retired_ns = 0;
+
+  uint64_t next_rpc() {
+    return uint64_t{agent} << 32 | (last_rpc.fetch_add(1, std::memory_order_relaxed) + 1);
+  }
+  // Made by this process under this registration? (A forked child has its parent's calls in its
+  // memory, but registers under an id of its own.)
+  bool issued(uint64_t rpc, uint64_t under) const {
+    return rpc >> 32 == agent && under == generation;
+  }
+};
+
+// Set by registration, cleared in a forked child; nullptr: not registered. Does not register.
+extern std::atomic<Attachment*> g_attachment;
+
+// Registers if need be (agent.h attached()); nullptr: pass through.
+Attachment* attach();
+// attach() and an execution runs and this is our process; `*execution` is its number, `*now` the
+// time (the clock is a tenth of what an event costs: read once). Also nullptr when the daemon has
+// not renewed its lease for so long that it must be gone.
+Attachment* attach_executing(uint32_t* execution, uint64_t* now);
+
+// Who this process is: the environment as it was at start, before the host could overwrite it.
+struct Identity {
+  char daemon[256];   // FILIBUSTER_DAEMON, empty if unset
+  char service[104];  // FILIBUSTER_SERVICE, else the base name of the executable
+  char executable[256];
+  char directory[1024];  // it was started in; empty: not known, or too long
+  char application[1024];  // FILIBUSTER_APPLICATION, empty if unset
+  uint32_t lane;  // FILIBUSTER_LANE
+  bool is_test;   // the service `test`
+  std::string_view service_name() const { return service; }
+};
+const Identity& identity();
+
+// The thread's own books. initial-exec: no lazy allocation of thread-local memory in hooks.
+struct ThreadState {
+  ThreadRequests requests;
+  uint32_t tid;
+  bool multiplexing;
+  bool registering;  // a signal handler came while this thread registers
+  TaskContext task;  // as a runtime's helper pushed it
+};
+extern constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
+uint32_t thread_id();
+
+uint64_t now_ns();  // CLOCK_MONOTONIC
+
+// Open incoming requests of this process; the execution in which one did not fit in; whether one
+// ever ended without its answer.
+extern IncomingTable g_incoming;
+extern std::atomic<uint32_t> g_incoming_lost_in;
+extern std::atomic<bool> g_incoming_given_up;
+
+// --- events ----------------------------------------------------------------------------------
+
+// A buffer from a fixed pool: the stacks of host threads may be small (16 KiB). None left: null.
+class Scratch {
+ public:
+  static constexpr size_t kSize = 32 * 1024;
+  enum class Patience : uint8_t {
+    kNone,
+    kBounded,  // for what an index is made of: until another thread gives one back, 1 s at most
+  };
+  explicit Scratch(Patience patience = Patience::kNone);
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  uint8_t* data() const { return data_; }
+  explicit operator bool() const { return data_ != nullptr; }
+  static void after_fork_in_child();
+
+ private:
+  bool take();
+
+  uint8_t* data_;
+  uint32_t slot_ = 0;
+};
+
+void write_event(Attachment* attachment, EventType type, uint32_t execution, uint64_t time_ns,
+                 const uint8_t* data, size_t size);
+
+// Encodes on the stack: events with short texts only. What does not fit counts as dropped.
+template <typename Event>
+void emit(Attachment* attachment, EventType type, uint32_t execution, uint64_t time_ns,
+          const Event& event) {
+  uint8_t buffer[1024];
+  const size_t size = encode(event, buffer, sizeof buffer);
+  if (size == 0) {
+    attachment->ring->dropped.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  write_event(attachment, type, execution, time_ns, buffer, size);
+}
+// RpcIssued with all its texts; without those that do not fit. `buffer` is room that the
+// caller has left for the encoded event; where it does not suffice another is taken.
+void emit_issued(Attachment* attachment, uint32_t execution, uint64_t time_ns,
+                 const RpcIssued& event, std::span<uint8_t> buffer = {});
+
+// --- what after_fork_in_child and registration tell the other files -----------------------------
+
+void mark_own_process();  // own_process() holds in the calling process from now on
+void reset_reports();     // a new session: everything is said again
+void report_listening_sockets(Attachment* attachment);  // those open already
+void connects_after_fork();
+void registration_after_fork();
+void control_page_after_fork();
+const ControlPage* control_page();  // nullptr until note_stream_socket
+void forget_agent_socket(int from, int to);  // relocate_own_descriptor moved it
+
+}  // namespace filibuster::preload

@@ -1,0 +1,280 @@
+// What is known of one stream connection: which side of HTTP/1.1 this process is, both parsers, the
+// exchanges that are open, and for a client what it still owes to the wire.
+//
+// Life: made when a descriptor is first seen (registry.h), shared by duplicates of the descriptor,
+// pinned by a hook while it uses it, given back to its pool with the last pin. Memory of
+// connections is type-stable.
+//
+// Ownership: each flow (requests, responses) is fed by one thread at a time. `Flow::acquire` never
+// waits: two threads that move bytes of one flow at once leave the order unknown, and what is not
+// known is not guessed (law 2): the connection is given up, that is passed through and reported.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/http1/message_parser.h"
+#include "preload/protocols/http1/exchange.h"
+#include "preload/rpc/agent.h"
+#include "preload/stream/insertion.h"
+
+namespace filibuster::preload {
+
+enum class Role : uint8_t {
+  kJoining,  // seen in the middle: its next first bytes of a request tell
+  kClient,   // connected: sends requests
+  kServer,   // accepted: receives requests
+};
+
+enum class Protocol : uint8_t { kUnknown, kHttp1, kHttp2 };
+
+class Flow {
+ public:
+  // False: another thread is inside.
+  bool acquire() { return !owned_.exchange(true, std::memory_order_acquire); }
+  void release() { owned_.store(false, std::memory_order_release); }
+  // To be read before a transfer and given to take_turn after it, by the owner: false if another
+  // thread's bytes came between.
+  uint32_t sequence() const { return sequence_.load(std::memory_order_relaxed); }
+  bool take_turn(uint32_t before) {
+    if (sequence_.load(std::memory_order_relaxed) != before) return false;
+    sequence_.store(before + 1, std::memory_order_relaxed);
+    return true;
+  }
+
+ private:
+  std::atomic<bool> owned_{false};
+  std::atomic<uint32_t> sequence_{0};
+};
+
+// A client of HTTP/2 whose first bytes were seen, though nothing need have been parsed
+// (http2/retirement.h). kAbrupt: one that fails what is in flight at a GOAWAY.
+enum class Http2Client : uint8_t { kNone, kGraceful, kAbrupt };
+
+struct Connection;
+struct Http2Connection;  // http2/http2_connection.h
+struct Retirement;       // http2/retirement.h
+
+class RequestEvents final : public http1::Handler {
+ public:
+  explicit RequestEvents(Connection* connection) : connection_(connection) {}
+  void on_head(const http1::MessageHead& head, size_t end) override;
+  void on_body(const char* data, size_t size) override;
+  void on_complete(size_t end, Hash128 body, uint64_t size) override;
+
+ private:
+  Connection* connection_;
+};
+
+class ResponseEvents final : public http1::Handler {
+ public:
+  explicit ResponseEvents(Connection* connection) : connection_(connection) {}
+  void on_head(const http1::MessageHead& head, size_t end) override;
+  void on_body(const char* data, size_t size) override;
+  void on_complete(size_t end, Hash128 body, uint64_t size) override;
+  uint16_t status() const { return status_; }
+
+ private:
+  Connection* connection_;
+  uint16_t status_ = 0;
+};
+
+inline constexpr size_t kHoldCapacity = 96 * 1024;
+struct HoldBuffer {
+  char bytes[kHoldCapacity];
+};
+
+// The client's way of sending (request_writer.cc). Positions count the application's bytes from the
+// first one that was followed:  wire.position() <= accepted <= fed.
+struct RequestWriter {
+  EditedStream wire;       // what is on the wire
+  uint64_t accepted = 0;   // what the application was told is sent
+  uint64_t fed = 0;        // what the parser has seen: ahead after a short write or EAGAIN
+  uint64_t feed_base = 0;  // position of the first byte of the current feed
+  // The message in progress.
+  uint64_t message_start = 0;
+  bool decided = false;     // outgoing_begin was called for it
+  uint64_t flushed_to = 0;  // an undecided message went out up to here
+  http1::MessageHead head;  // views into the parser; valid until the next message begins
+  char sample[kBodySample];
+  uint16_t sample_size = 0;
+  RequestFields* fields = nullptr;  // of the message in progress: owned until it is decided
+  const RequestOrigin* origin = nullptr;  // of the same, if it is held: owned
+  Exchange* current = nullptr;      // decided, its request not complete
+  Exchange* fault = nullptr;     // complete or not; its fault is still to be injected
+  Exchange* silenced = nullptr;  // its fault is a silence: open until the application gives up
+  uint64_t requests = 0;
+  uint8_t upgrade_size = 0;  // the request in progress asks for h2c: HTTP2-Settings
+  char upgrade_settings[128];
+  // Held: accepted, not on the wire. Bytes of positions [held_base, held_base + held_size).
+  HoldBuffer* held = nullptr;
+  uint64_t held_base = 0;
+  size_t held_size = 0;
+  // The first bytes that were parsed ahead: the application must come back with the same.
+  char ahead[16];
+  uint8_t ahead_size = 0;
+  uint64_t stopped_at = 0;  // how far it might have gone when the socket took no more
+  uint32_t stopped_by = 0;  // the thread that sent then
+  // Of a call that waits in the kernel with it, below a signal handler that took its place.
+  std::atomic<HoldBuffer*> abandoned{nullptr};
+};
+
+enum class ConnectState : uint8_t { kNone, kPending, kDone };
+
+struct alignas(64) Connection {
+  Connection() = default;
+  Connection(const Connection&) = delete;
+
+  // First, and never constructed anew while anyone may look: see pin().
+  std::atomic<uint32_t> pins{0};
+  std::atomic<uint32_t> descriptors{0};  // numbers that name it
+  // Passed through for good, nothing owed, nothing open: hooks leave at once.
+  std::atomic<bool> passing{false};
+  std::atomic<bool> given_up{false};  // not followed any more; there may be a debt
+  std::atomic<bool> closing{false};   // the last descriptor is gone
+  std::atomic<bool> settled{false};   // open exchanges were ended
+  std::atomic<bool> faulting{false};  // it is about to become that: another thread may read the answer
+  std::atomic<bool> missed{false};    // bytes that were read meanwhile were not followed
+  std::atomic<bool> replaced{false};  // its descriptor is an end of a pair (inject.h)
+  std::atomic<bool> elapsed{false};   // a wait on its silence was taken for over
+  std::atomic<bool> debt{false};      // bytes are held, or an insertion is half on the wire
+  std::atomic<int> deferred_error{
+      0};  // a flush of ours took the socket's error: the next receive tells
+  // What is held (holds.h): how often, by which thread, still, and is it looked after?
+  std::atomic<uint32_t> holds{0};
+  std::atomic<uint32_t> holder{0};
+  std::atomic<bool> holding{false};
+  std::atomic<bool> watched{false};
+  Role role = Role::kJoining;
+  bool seen_from_start = false;
+  // Of a connection that was seen from its start; others are joined as HTTP/1.
+  std::atomic<Protocol> protocol{Protocol::kUnknown};
+  uint8_t preface_kept = 0;   // bytes of the requests that may become HTTP/2's preface
+  uint8_t settings_kept = 0;  // of the responses, before any request
+  char first_settings[9];
+  std::atomic<Http2Connection*> http2{nullptr};  // set once
+  // Of one that was open before the session: set before anybody sees it.
+  std::atomic<Retirement*> retirement{nullptr};
+  Http2Client http2_client = Http2Client::kNone;
+  bool waits_with_others = false;  // in a poll set with other connections
+  std::atomic<int> epoll_set{-1};
+  uint64_t serial = 0;      // distinguishes uses of one object
+  uint64_t generation = 0;  // session it was made in
+  uint64_t cookie = 0;      // SO_COOKIE: the descriptor may have been closed behind our back
+  uint32_t fork_epoch = 0;
+
+  // The peer's address; of an accepted connection, the one it came to.
+  sockaddr_storage address;
+  socklen_t address_size = 0;
+  TargetInfo target;
+  char peer[160];
+  uint8_t peer_size = 0;
+  ConnectDecision connect;
+  std::atomic<ConnectState> connect_state{ConnectState::kNone};
+  int last_error = 0;  // of a receive or send: ECONNRESET, EPIPE, ...
+  bool end_of_stream = false;
+  // kept.h: ended by us for the refusal of this entry of the plan (+ 1; 0: not) of an execution.
+  std::atomic<uint32_t> ended_for{0};
+  std::atomic<bool> ending{false};  // a thread of ours is at it
+  uint32_t ended_in = 0;
+  // An RPC of this path was answered just now, in this execution (0: none was).
+  Hash128 answered_path;
+  uint32_t answered_in = 0;
+  size_t upgraded_at = 0;  // byte of the current feed of responses where HTTP/2 begins
+
+  ExchangeQueue exchanges;
+  Flow request_flow;
+  Flow response_flow;
+  // The thread that waits in the kernel until the socket takes its bytes, and owns the request flow
+  // meanwhile; 0: none. (It may never come back: see enter_requests.)
+  std::atomic<uint32_t> sending{0};
+  RequestEvents request_events{this};
+  ResponseEvents response_events{this};
+  http1::MessageParser requests{http1::Direction::kRequests, &request_events};
+  http1::MessageParser responses{http1::Direction::kResponses, &response_events};
+  RequestWriter writer;
+
+  std::string_view peer_name() const { return {peer, peer_size}; }
+  bool outgoing() const { return role != Role::kServer; }
+  bool is_recognized() const {
+    return !seen_from_start || protocol.load(std::memory_order_acquire) != Protocol::kUnknown;
+  }
+};
+
+// Connections with a debt: while there is one, hooks look closer even without a session.
+extern std::atomic<uint32_t> g_debts;
+// A fault fired in this process, or a connect was redirected.
+extern std::atomic<bool> g_faults_fired;
+// Counts forks; a connection of another epoch was copied from the parent.
+extern std::atomic<uint32_t> g_fork_epoch;
+
+// The first thing every hook asks (law 5): one or two relaxed loads.
+inline bool nothing_to_do() {
+  return !session_present() && __builtin_expect(g_debts.load(std::memory_order_relaxed) == 0, 1);
+}
+
+// One pin, no descriptor. nullptr: the table is full (reported).
+Connection* make_connection();
+// False: it is being freed.
+bool pin(Connection* connection);
+void unpin(Connection* connection);
+
+class Pinned {
+ public:
+  Pinned() = default;
+  explicit Pinned(Connection* connection) : connection_(connection) {}
+  Pinned(Pinned&& other) noexcept : connection_(other.connection_) { other.connection_ = nullptr; }
+  Pinned& operator=(Pinned&& other) noexcept {
+    if (this != &other) {
+      drop();
+      connection_ = other.connection_;
+      other.connection_ = nullptr;
+    }
+    return *this;
+  }
+  ~Pinned() { drop(); }
+  explicit operator bool() const { return connection_ != nullptr; }
+  Connection* operator->() const { return connection_; }
+  Connection& operator*() const { return *connection_; }
+  void drop() {
+    if (connection_ != nullptr) unpin(connection_);
+    connection_ = nullptr;
+  }
+
+ private:
+  Connection* connection_ = nullptr;
+};
+
+Exchange* make_exchange();
+// Marks one half of it done; ends and frees it when both are.
+void finish_half(Connection& connection, Exchange* exchange, ExchangeHalf half);
+
+// How a request that got no answer ended, as far as is known.
+RpcFinished unanswered(const Connection& connection);
+// By its address, if it was not known yet (services start while their callers do).
+void find_target_of(Connection& connection);
+
+// Stops following it: reports why (once), ends its open exchanges as soon as no thread is inside.
+void give_up(Connection& connection, NotInterposedReason reason);
+// The same without a report (a target that is never interposed, a fault that fired).
+void give_up_silently(Connection& connection);
+// After a flow was released: does what waits for both flows to be free.
+void settle(Connection& connection);
+
+// Bytes that went by unchanged, after the transfer, in the flow's turn: requests received by a
+// server, responses received by a client or sent by a server.
+void observe(Connection& connection, int fd, bool requests, const iovec* pieces, size_t count,
+             size_t size, uint32_t sequence);
+// `size` bytes of it went by unseen (sendfile, splice, MSG_TRUNC).
+void observe_unseen(Connection& connection, bool requests, size_t size, uint32_t sequence);
+// A receive gave 0 (error 0) or failed.
+void observe_end(Connection& connection, int error);
+
+// The kernel's number of the socket behind `fd`; 0 if it is none.
+uint64_t socket_cookie(int fd);
+
+}  // namespace filibuster::preload

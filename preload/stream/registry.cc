@@ -1,0 +1,384 @@
+#include "preload/stream/registry.h"
+
+#include <netinet/in.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/hash.h"
+#include "preload/inject/inject.h"
+#include "preload/os/pages.h"
+#include "preload/os/raw_syscall.h"
+#include "preload/protocols/http1/request_writer.h"
+#include "preload/protocols/http2/http2.h"
+#include "preload/protocols/http2/retirement.h"
+
+namespace filibuster::preload {
+
+std::atomic<bool> g_registry_used{false};
+
+namespace {
+
+constexpr size_t kPageEntries = 1024;
+constexpr size_t kPages = 1024;  // descriptors up to 1,048,575 (fs.nr_open's default)
+using Entry = std::atomic<uintptr_t>;
+std::atomic<Entry*> g_pages[kPages];
+
+Entry* entry_of(int fd, bool make) {
+  if (fd < 0 || static_cast<size_t>(fd) >= kPageEntries * kPages) return nullptr;
+  std::atomic<Entry*>& slot = g_pages[static_cast<size_t>(fd) / kPageEntries];
+  Entry* page = slot.load(std::memory_order_acquire);
+  if (page == nullptr) {
+    if (!make) return nullptr;
+    page = static_cast<Entry*>(map_pages(sizeof(Entry) * kPageEntries));
+    if (page == nullptr) return nullptr;
+    Entry* expected = nullptr;
+    if (!slot.compare_exchange_strong(expected, page, std::memory_order_acq_rel)) {
+      unmap_pages(page, sizeof(Entry) * kPageEntries);
+      page = expected;
+    }
+    g_registry_used.store(true, std::memory_order_relaxed);
+  }
+  return page + static_cast<size_t>(fd) % kPageEntries;
+}
+
+constexpr bool is_mark(uintptr_t value) {
+  return value <= static_cast<uintptr_t>(Mark::kLastMark);
+}
+
+Connection* as_connection(uintptr_t value) {
+  return reinterpret_cast<Connection*>(value);
+}
+
+// A descriptor number stops naming `c`. The last one ends it.
+void drop_descriptor(Connection* c) {
+  if (c->descriptors.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    // What a child copied from its parent is the parent's to report.
+    if (c->fork_epoch == g_fork_epoch.load(std::memory_order_relaxed)) {
+      c->closing.store(true);
+      end_silence(*c);
+      settle(*c);
+    } else {
+      forget_holds(*c);
+    }
+  }
+  unpin(c);
+}
+
+void set_entry(int fd, uintptr_t value) {
+  Entry* entry = entry_of(fd, value != 0);
+  if (entry == nullptr) return;
+  const uintptr_t old = entry->exchange(value, std::memory_order_acq_rel);
+  if (!is_mark(old)) drop_descriptor(as_connection(old));
+}
+
+Pinned pin_entry(const Entry& entry) {
+  for (;;) {
+    const uintptr_t value = entry.load(std::memory_order_acquire);
+    if (is_mark(value)) return Pinned();
+    Connection* c = as_connection(value);
+    if (!pin(c)) continue;
+    if (entry.load(std::memory_order_acquire) == value) return Pinned(c);
+    unpin(c);
+  }
+}
+
+// Enters `c` (made with one pin, which the entry takes over) and pins it for the caller.
+Pinned enter(int fd, Connection* c) {
+  if (entry_of(fd, true) == nullptr) {
+    unpin(c);
+    return Pinned();
+  }
+  c->descriptors.store(1);
+  pin(c);
+  set_entry(fd, reinterpret_cast<uintptr_t>(c));
+  return Pinned(c);
+}
+
+int socket_option(int fd, int name) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  const long r = raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, name, &value, &size);
+  return r == 0 ? value : -1;
+}
+
+bool is_stream_family(int family) {
+  return family == AF_INET || family == AF_INET6 || family == AF_UNIX;
+}
+
+void set_peer(Connection& c, const sockaddr* address, socklen_t size) {
+  c.address_size = std::min<socklen_t>(size, sizeof c.address);
+  std::memcpy(&c.address, address, c.address_size);
+  c.peer_size = static_cast<uint8_t>(
+      std::min(describe_address(address, size, c.peer, sizeof c.peer), sizeof c.peer));
+}
+
+Connection* make(int fd, Role role, const sockaddr* address, socklen_t size) {
+  Connection* c = make_connection();
+  if (c == nullptr) {
+    char peer[160];
+    const size_t length = describe_address(address, size, peer, sizeof peer);
+    report_not_interposed(NotInterposedReason::kTableFull, role != Role::kServer,
+                          {peer, std::min(length, sizeof peer)}, {});
+    return nullptr;
+  }
+  c->role = role;
+  c->cookie = socket_cookie(fd);
+  set_peer(*c, address, size);
+  return c;
+}
+
+// A peer that is never interposed, or configured so.
+void apply_target(Connection& c) {
+  if (!c.target.known) return;
+  if ((c.target.flags & kTargetNever) != 0) {
+    give_up_silently(c);
+  } else if ((c.target.flags & kTargetIgnored) != 0) {
+    give_up(c, NotInterposedReason::kUnknownProtocol);
+  }
+  settle(c);
+}
+
+// Neither end has a name: a pair inside the application.
+bool is_unnamed(const sockaddr_storage& address, socklen_t size) {
+  return address.ss_family == AF_UNIX && size <= offsetof(sockaddr_un, sun_path);
+}
+
+Http2Client client_of(uintptr_t mark) {
+  if (mark == static_cast<uintptr_t>(Mark::kHttp2Client)) return Http2Client::kGraceful;
+  if (mark == static_cast<uintptr_t>(Mark::kAbruptHttp2Client)) return Http2Client::kAbrupt;
+  return Http2Client::kNone;
+}
+
+// An unknown number moves bytes, or one of which only the first bytes are known.
+Pinned classify(int fd, Http2Client client) {
+  const int type = socket_option(fd, SO_TYPE);
+  if (type == SOCK_DGRAM) {
+    set_mark(fd, Mark::kDatagram);
+    return Pinned();
+  }
+  if (type != SOCK_STREAM || !is_stream_family(socket_option(fd, SO_DOMAIN))) {
+    set_mark(fd, Mark::kNotStream);
+    return Pinned();
+  }
+  note_stream_socket();
+  if (socket_option(fd, SO_ACCEPTCONN) == 1) {
+    set_mark(fd, Mark::kListening);
+    return Pinned();
+  }
+  sockaddr_storage peer;
+  socklen_t size = sizeof peer;
+  if (raw_syscall(SYS_getpeername, fd, &peer, &size) != 0) return Pinned();  // not connected yet
+  if (is_unnamed(peer, size)) {
+    sockaddr_storage local;
+    socklen_t local_size = sizeof local;
+    if (raw_syscall(SYS_getsockname, fd, &local, &local_size) == 0 &&
+        is_unnamed(local, local_size)) {
+      set_mark(fd, Mark::kNotStream);
+      return Pinned();
+    }
+  }
+  Connection* c = make(fd, Role::kJoining, reinterpret_cast<sockaddr*>(&peer), size);
+  if (c == nullptr) {
+    set_mark(fd, Mark::kNotStream);
+    return Pinned();
+  }
+  c->target = lookup_target(reinterpret_cast<sockaddr*>(&peer), size);
+  apply_target(*c);
+  if (client != Http2Client::kNone) begin_retirement(*c, client);
+  return enter(fd, c);
+}
+
+// In a forked child at the first use of a connection that was copied. What was held or open is the
+// parent's; a server's requests go on (a child may answer them).
+void adopt_in_child(Connection& c) {
+  c.fork_epoch = g_fork_epoch.load(std::memory_order_relaxed);
+  c.watched.store(false);
+  const bool held = c.debt.load();
+  if (held) forget_holds(c);
+  const bool busy = !c.request_flow.acquire();
+  if (!busy) c.request_flow.release();
+  const bool receiving = !c.response_flow.acquire();
+  if (!receiving) c.response_flow.release();
+  if (c.role != Role::kServer) {
+    // Ended without a word: `active` is the parent's.
+    c.writer.current = nullptr;
+    c.writer.fault = nullptr;
+    while (Exchange* x = c.exchanges.pop()) {
+      x->call.active = false;
+      finish_half(c, x, kRequestHalf);
+      finish_half(c, x, kResponseHalf);
+    }
+    abandon_retirement(c);
+    // Two processes cannot both know what is on the wire.
+    if (c.http2.load() != nullptr) {
+      forget_http2_calls(c);
+      give_up(c, NotInterposedReason::kHttp2);
+    }
+  }
+  if (held || busy || receiving) give_up(c, NotInterposedReason::kMidStream);
+}
+
+}  // namespace
+
+Mark mark_of(int fd) {
+  const Entry* entry = entry_of(fd, false);
+  const uintptr_t value = entry == nullptr ? 0 : entry->load(std::memory_order_relaxed);
+  return is_mark(value) ? static_cast<Mark>(value) : Mark::kUnknown;
+}
+
+void set_mark(int fd, Mark mark) {
+  set_entry(fd, static_cast<uintptr_t>(mark));
+}
+
+Mark mark_for(Http2Client client) {
+  switch (client) {
+    case Http2Client::kGraceful:
+      return Mark::kHttp2Client;
+    case Http2Client::kAbrupt:
+      return Mark::kAbruptHttp2Client;
+    case Http2Client::kNone:
+      break;
+  }
+  return Mark::kUnknown;
+}
+
+Pinned find(int fd) {
+  const Entry* entry = entry_of(fd, false);
+  if (entry == nullptr || is_mark(entry->load(std::memory_order_relaxed))) return Pinned();
+  return pin_entry(*entry);
+}
+
+Pinned follow(int fd) {
+  const Entry* entry = entry_of(fd, false);
+  const uintptr_t value = entry == nullptr ? 0 : entry->load(std::memory_order_relaxed);
+  Http2Client client = Http2Client::kNone;
+  if (value != 0 && is_mark(value)) {
+    client = client_of(value);
+    if (client == Http2Client::kNone) return Pinned();
+  }
+  const uint64_t generation = session_generation();
+  if (!is_mark(value)) {
+    const Connection* c = as_connection(value);
+    if (c->passing.load(std::memory_order_relaxed) && c->generation == generation) return Pinned();
+  }
+  if (fd < 0 || !own_process()) return Pinned();
+  if (!is_mark(value)) {
+    Pinned c = pin_entry(*entry);
+    if (c) {
+      if (c->fork_epoch != g_fork_epoch.load(std::memory_order_relaxed)) adopt_in_child(*c);
+      if (c->generation == generation || must_be_rewritten(*c)) return c;
+      // Another session, or none: bytes may have gone by unseen.
+      give_up_silently(*c);
+      settle(*c);
+      if (c->debt.load() || c->replaced.load()) return c;
+      client = c->http2_client;
+      c.drop();
+      set_mark(fd, mark_for(client));
+    }
+  }
+  if (generation == 0 || !attached()) return Pinned();
+  return classify(fd, client);
+}
+
+void forget(int fd) {
+  if (!g_registry_used.load(std::memory_order_relaxed)) return;
+  const Entry* entry = entry_of(fd, false);
+  if (entry == nullptr || entry->load(std::memory_order_relaxed) == 0 || !own_process()) return;
+  set_mark(fd, Mark::kUnknown);
+}
+
+void closing(int fd) {
+  if (!g_registry_used.load(std::memory_order_relaxed)) return;
+  const Entry* entry = entry_of(fd, false);
+  if (entry == nullptr || entry->load(std::memory_order_relaxed) == 0 || !own_process()) return;
+  {
+    Pinned c = find(fd);
+    if (c && c->fork_epoch == g_fork_epoch.load(std::memory_order_relaxed)) flush(*c, fd, true);
+  }
+  forget_replaced(fd);
+  set_mark(fd, Mark::kUnknown);
+}
+
+void share(int fd, int copy) {
+  if (!g_registry_used.load(std::memory_order_relaxed) || !own_process()) return;
+  Pinned c = find(fd);
+  if (!c) {
+    set_mark(copy, mark_of(fd));
+    return;
+  }
+  if (is_replaced(fd)) duplicate_replaced(fd, copy);
+  if (entry_of(copy, true) == nullptr || !pin(&*c)) return;
+  c->descriptors.fetch_add(1, std::memory_order_acq_rel);
+  set_entry(copy, reinterpret_cast<uintptr_t>(&*c));
+}
+
+void accepted(int listener, int fd) {
+  forget(fd);
+  if (!session_present() || !own_process() || !attached()) return;
+  if (!is_stream_family(socket_option(fd, SO_DOMAIN)) ||
+      socket_option(fd, SO_TYPE) != SOCK_STREAM) {
+    return;
+  }
+  // Named by our own address: the callers' ports say nothing, and would make a report of each.
+  sockaddr_storage address;
+  socklen_t size = sizeof address;
+  if (raw_syscall(SYS_getsockname, listener, &address, &size) != 0) return;
+  report_listen(reinterpret_cast<sockaddr*>(&address), size);
+  Connection* c = make(fd, Role::kServer, reinterpret_cast<sockaddr*>(&address), size);
+  if (c == nullptr) return;
+  c->seen_from_start = true;
+  enter(fd, c);
+}
+
+Pinned connecting(int fd, const sockaddr* address, socklen_t size) {
+  {
+    // The second call on a descriptor whose connect is under way (or done) only asks how it went.
+    Pinned c = find(fd);
+    if (c && c->connect_state.load() != ConnectState::kNone && c->cookie == socket_cookie(fd)) {
+      return c;
+    }
+  }
+  Connection* c = make(fd, Role::kClient, address, size);
+  if (c == nullptr) return Pinned();
+  c->seen_from_start = true;
+  c->target = lookup_target(address, size);
+  apply_target(*c);
+  return enter(fd, c);
+}
+
+void each_connection(void (*visit)(int fd, Connection& connection, const void* context),
+                     const void* context) {
+  for (size_t page = 0; page < kPages; ++page) {
+    const Entry* entries = g_pages[page].load(std::memory_order_acquire);
+    for (size_t i = 0; entries != nullptr && i < kPageEntries; ++i) {
+      if (is_mark(entries[i].load(std::memory_order_relaxed))) continue;
+      Pinned c = pin_entry(entries[i]);
+      if (c) visit(static_cast<int>(page * kPageEntries + i), *c, context);
+    }
+  }
+}
+
+void report_datagram(const sockaddr* address, socklen_t size) {
+  if (address == nullptr || (address->sa_family != AF_INET && address->sa_family != AF_INET6)) {
+    return;
+  }
+  constexpr size_t kSeen = 64;
+  static std::atomic<uint64_t> seen[kSeen];
+  char peer[160];
+  const size_t length = std::min(describe_address(address, size, peer, sizeof peer), sizeof peer);
+  const uint64_t key = (hash_bytes(peer, length).lo ^ session_generation()) | 1;
+  for (std::atomic<uint64_t>& slot : seen) {
+    uint64_t old = slot.load(std::memory_order_relaxed);
+    if (old == key) return;
+    if (old != 0) continue;
+    if (slot.compare_exchange_strong(old, key)) {
+      const TargetInfo target = lookup_target(address, size);
+      return report_not_interposed(NotInterposedReason::kUdp, true, {peer, length}, target.name());
+    }
+    if (old == key) return;
+  }
+}
+
+}  // namespace filibuster::preload

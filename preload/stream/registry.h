@@ -1,0 +1,60 @@
+// Descriptors: which number is which connection. A two-level table, looked up without a lock.
+//
+// An entry is made by connect or accept in a session, or when an unknown descriptor first moves
+// bytes. Numbers that are not stream sockets are marked, so that files and pipes cost one load.
+// Whatever gives a number out (socket, accept, dup, a received descriptor) resets its entry first;
+// closes that bypass libc are noticed by SO_COOKIE before a message is changed.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+
+#include "preload/stream/connection.h"
+
+namespace filibuster::preload {
+
+enum class Mark : uintptr_t {
+  kUnknown = 0,
+  kNotStream = 1,  // a file, a pipe, an unnamed pair: nothing of it is ours
+  kDatagram = 2,
+  kListening = 3,
+  // Nothing was sent over it yet: a client connects one only to learn which of its own addresses
+  // leads to a server (RFC 6724 §5), and sends nothing.
+  kConnectedDatagram = 4,
+  // Its first bytes were those of a client of HTTP/2; nothing of it was parsed.
+  kHttp2Client = 5,
+  kAbruptHttp2Client = 6,
+  kLastMark = 15,
+};
+
+// The connection behind `fd`, pinned, or none: pass through. `fd` may be anything.
+Pinned follow(int fd);
+// The connection if there is one already; never makes one.
+Pinned find(int fd);
+Mark mark_of(int fd);
+void set_mark(int fd, Mark mark);
+Mark mark_for(Http2Client client);  // kNone: kUnknown
+
+// The number was given out anew: forget what it was (a close that we missed ends its connection).
+void forget(int fd);
+// The application closes it (or replaces it): flush, then forget.
+void closing(int fd);
+// `copy` is a duplicate of `fd`.
+void share(int fd, int copy);
+
+// A connection that was just accepted on `listener` / is about to connect.
+void accepted(int listener, int fd);
+Pinned connecting(int fd, const sockaddr* address, socklen_t size);
+
+// Every descriptor that names a connection, with the connection pinned.
+void each_connection(void (*visit)(int fd, Connection& connection, const void* context),
+                     const void* context);
+
+// Reports a datagram socket's peer once.
+void report_datagram(const sockaddr* address, socklen_t size);
+
+// Was anything ever entered? (closes need not look otherwise)
+extern std::atomic<bool> g_registry_used;
+
+}  // namespace filibuster::preload
