@@ -27,7 +27,7 @@
 
 namespace filibuster::http2 {
 
-inline constexpr size_t kMaxInsertion = 128;  // bytes; one edit of preload/stream/insertion.h
+inline constexpr size_t kMaxInsertion = 128;  // bytes; one edit of preload/stream/edited_stream.h
 
 struct Insertion {
   // Bytes of the stream to be overwritten from `replace_at`. Comes before the insertion.

@@ -7,8 +7,8 @@
 #include "preload/inject/inject.h"
 #include "preload/interpose.h"
 #include "preload/os/raw_syscall.h"
-#include "preload/protocols/http1/request_writer.h"
 #include "preload/stream/registry.h"
+#include "preload/stream/sender.h"
 
 namespace filibuster::preload {
 namespace {

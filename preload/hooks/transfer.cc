@@ -5,13 +5,10 @@
 
 #include "preload/inject/inject.h"
 #include "preload/os/raw_syscall.h"
-#include "preload/protocols/http1/request_writer.h"
-#include "preload/protocols/http1/server_side.h"
-#include "preload/protocols/http2/http2.h"
-#include "preload/protocols/http2/retirement.h"
 #include "preload/stream/holds.h"
+#include "preload/stream/recognition.h"
 #include "preload/stream/registry.h"
-#include "preload/stream/transmit.h"
+#include "preload/stream/sender.h"
 
 FILIBUSTER_REAL(ssize_t, sendmsg, (int, const msghdr*, int))
 
@@ -47,14 +44,11 @@ void note_connected_datagram(int fd) {
   report_datagram(reinterpret_cast<const sockaddr*>(&peer), size);
 }
 
-// Was the number closed behind our back, and is it used anew? Where a message of HTTP/1.1 or a frame
-// may begin. (A frame of less than 64 KiB begins with a zero; a preface or a text does not.)
+// Was the number closed behind our back, and is it used anew? Where a message may begin.
 bool is_another(const Connection& c, int fd, const iovec* pieces, size_t count) {
-  if (c.requests.state() != http1::ParseState::kStart || c.debt.load() || c.replaced.load())
-    return false;
-  if (c.http2.load(std::memory_order_acquire) != nullptr && count != 0 && pieces[0].iov_len != 0 &&
-      *static_cast<const char*>(pieces[0].iov_base) == '\0')
-    return false;
+  if (c.debt.load() || c.replaced.load()) return false;
+  const Followed* protocol = c.protocol();
+  if (protocol != nullptr && !protocol->may_begin_with(pieces, count)) return false;
   return socket_cookie(fd) != c.cookie;
 }
 
@@ -78,13 +72,12 @@ size_t skip(const iovec* pieces, size_t count, size_t taken, iovec (&rest)[kVect
 
 }  // namespace
 
-Receiving::Receiving(Connection* connection) {
+Receiving::Receiving(Connection* connection, Followed* protocol) : protocol_(protocol) {
   pin(connection);
   connection_ = Pinned(connection);
-  begin_receive(*connection_);
 }
 Receiving::~Receiving() {
-  if (connection_) end_receive(*connection_);
+  if (connection_) protocol_->end_receive(*connection_);
 }
 
 Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool plain) {
@@ -97,9 +90,9 @@ Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool 
     return t;
   }
   Connection* c = &*t.connection;
-  if (c->retirement.load(std::memory_order_acquire) != nullptr) {
+  if (Followed* protocol = c->protocol(); protocol != nullptr && protocol->passes()) {
     int error = 0;
-    t.result = send_retiring(*c, fd, pieces, count, flags, plain, &error);
+    t.result = protocol->pass_send(*c, fd, pieces, count, flags, plain, &error);
     t.handled = t.result != kNotHandled;
     if (t.handled && t.result < 0) scope.set_errno(error);
     t.connection.drop();
@@ -127,7 +120,7 @@ Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool 
       settle(*c);
     } else {
       int error = 0;
-      t.result = send_requests(*c, fd, pieces, count, flags, &error);
+      t.result = send_offered(*c, fd, pieces, count, flags, &error);
       t.handled = t.result != kNotHandled;
       if (would_wait(fd, flags, t.result, error, total(pieces, count))) {
         t.waits = true;
@@ -155,7 +148,7 @@ ssize_t send_waiting(int fd, const iovec* pieces, size_t count, int flags, size_
       HookScope scope;
       connection = follow(fd);
       if (connection && connection->role == Role::kClient)
-        sent = send_requests(*connection, fd, rest, rest_count, flags, &error);
+        sent = send_offered(*connection, fd, rest, rest_count, flags, &error);
       if (sent == -1 && error == EAGAIN) {
         switch (begin_waiting_send(*connection, rest, rest_count, &out)) {
           case WaitingSend::kReady:
@@ -218,12 +211,12 @@ Transfer before_unseen_send(int fd) {
 void after_unseen_send(const Transfer& t, size_t size) {
   HookScope scope;
   Connection& c = *t.connection;
-  if (c.retirement.load(std::memory_order_acquire) != nullptr) {
-    skip_retiring(c);
+  if (Followed* protocol = c.protocol(); protocol != nullptr && protocol->passes()) {
+    protocol->pass_unseen_send(c);
   } else if (c.role == Role::kServer) {
     observe_unseen(c, false, size, t.response_sequence);
   } else if (c.role == Role::kClient) {
-    skip_request_body(c, size);
+    skip_sent(c, size);
   }
 }
 
@@ -250,8 +243,9 @@ Transfer before_receive(int fd) {
       t.handled = true;
       t.result = -1;
     }
-    if (c.http2.load(std::memory_order_acquire) != nullptr && !t.handled) {
-      t.receiving = Receiving(&c);
+    Followed* protocol = c.protocol();
+    if (!t.handled && protocol != nullptr && protocol->begin_receive(c)) {
+      t.receiving = Receiving(&c, protocol);
       t.may_be_replaced = false;
     }
   }
@@ -301,8 +295,8 @@ void after_receive(Transfer& t, int fd, const iovec* pieces, size_t count, int f
     if (ends_connection(error)) observe_end(c, error);
     return;
   }
-  if (c.retirement.load(std::memory_order_acquire) != nullptr) {
-    if (size > 0) receive_retiring(c, fd, pieces, count, flags, static_cast<size_t>(size));
+  if (Followed* protocol = c.protocol(); protocol != nullptr && protocol->passes()) {
+    if (size > 0) protocol->pass_received(c, fd, pieces, count, flags, static_cast<size_t>(size));
     return;
   }
   if ((flags & (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)) != 0) return;
@@ -329,7 +323,8 @@ void after_unseen_receive(const Transfer& t, ssize_t size) {
   const int error = errno;
   HookScope scope;
   Connection& c = *t.connection;
-  if (c.replaced.load() || c.retirement.load(std::memory_order_acquire) != nullptr) return;
+  const Followed* protocol = c.protocol();
+  if (c.replaced.load() || (protocol != nullptr && protocol->passes())) return;
   if (size < 0) {
     if (ends_connection(error)) observe_end(c, error);
   } else if (size == 0) {

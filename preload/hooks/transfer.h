@@ -7,22 +7,24 @@
 #include <sys/uio.h>
 
 #include "preload/interpose.h"
-#include "preload/protocols/http2/retirement.h"
+#include "preload/protocols/http2/preface.h"
 #include "preload/stream/connection.h"
 
 namespace filibuster::preload {
 
-// A thread inside a receive of an HTTP/2 client: no fault takes the descriptor away under it.
+// A thread inside a receive of a client whose protocol wants to know: no fault takes the descriptor away
+// under it.
 class Receiving {
  public:
   Receiving() = default;
-  explicit Receiving(Connection* connection);
+  Receiving(Connection* connection, Followed* protocol);
   Receiving(Receiving&& other) noexcept = default;
   Receiving& operator=(Receiving&& other) noexcept = default;
   ~Receiving();
 
  private:
   Pinned connection_;
+  Followed* protocol_ = nullptr;
 };
 
 struct Transfer {

@@ -13,7 +13,6 @@
 #include "preload/inject/inject.h"
 #include "preload/inject/registrations.h"
 #include "preload/interpose.h"
-#include "preload/protocols/http1/server_side.h"
 #include "preload/stream/holds.h"
 #include "preload/stream/registry.h"
 

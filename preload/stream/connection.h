@@ -1,5 +1,5 @@
-// What is known of one stream connection: which side of HTTP/1.1 this process is, both parsers, the
-// exchanges that are open, and for a client what it still owes to the wire.
+// What is known of one stream connection: which side of it this process is, whom it leads to, what its
+// protocol knows of it, and for a client what it still owes to the wire.
 //
 // Life: made when a descriptor is first seen (registry.h), shared by duplicates of the descriptor,
 // pinned by a hook while it uses it, given back to its pool with the last pin. Memory of
@@ -17,10 +17,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/http1/message_parser.h"
-#include "preload/protocols/http1/exchange.h"
 #include "preload/rpc/agent.h"
-#include "preload/stream/insertion.h"
+#include "preload/stream/protocol.h"
+#include "preload/stream/wire.h"
 
 namespace filibuster::preload {
 
@@ -29,8 +28,6 @@ enum class Role : uint8_t {
   kClient,   // connected: sends requests
   kServer,   // accepted: receives requests
 };
-
-enum class Protocol : uint8_t { kUnknown, kHttp1, kHttp2 };
 
 class Flow {
  public:
@@ -51,79 +48,14 @@ class Flow {
   std::atomic<uint32_t> sequence_{0};
 };
 
-// A client of HTTP/2 whose first bytes were seen, though nothing need have been parsed
-// (http2/retirement.h). kAbrupt: one that fails what is in flight at a GOAWAY.
-enum class Http2Client : uint8_t { kNone, kGraceful, kAbrupt };
-
-struct Connection;
-struct Http2Connection;  // http2/http2_connection.h
-struct Retirement;       // http2/retirement.h
-
-class RequestEvents final : public http1::Handler {
- public:
-  explicit RequestEvents(Connection* connection) : connection_(connection) {}
-  void on_head(const http1::MessageHead& head, size_t end) override;
-  void on_body(const char* data, size_t size) override;
-  void on_complete(size_t end, Hash128 body, uint64_t size) override;
-
- private:
-  Connection* connection_;
-};
-
-class ResponseEvents final : public http1::Handler {
- public:
-  explicit ResponseEvents(Connection* connection) : connection_(connection) {}
-  void on_head(const http1::MessageHead& head, size_t end) override;
-  void on_body(const char* data, size_t size) override;
-  void on_complete(size_t end, Hash128 body, uint64_t size) override;
-  uint16_t status() const { return status_; }
-
- private:
-  Connection* connection_;
-  uint16_t status_ = 0;
-};
-
-inline constexpr size_t kHoldCapacity = 96 * 1024;
-struct HoldBuffer {
-  char bytes[kHoldCapacity];
-};
-
-// The client's way of sending (request_writer.cc). Positions count the application's bytes from the
-// first one that was followed:  wire.position() <= accepted <= fed.
-struct RequestWriter {
-  EditedStream wire;       // what is on the wire
-  uint64_t accepted = 0;   // what the application was told is sent
-  uint64_t fed = 0;        // what the parser has seen: ahead after a short write or EAGAIN
-  uint64_t feed_base = 0;  // position of the first byte of the current feed
-  // The message in progress.
-  uint64_t message_start = 0;
-  bool decided = false;     // outgoing_begin was called for it
-  uint64_t flushed_to = 0;  // an undecided message went out up to here
-  http1::MessageHead head;  // views into the parser; valid until the next message begins
-  char sample[kBodySample];
-  uint16_t sample_size = 0;
-  RequestFields* fields = nullptr;  // of the message in progress: owned until it is decided
-  const RequestOrigin* origin = nullptr;  // of the same, if it is held: owned
-  Exchange* current = nullptr;      // decided, its request not complete
-  Exchange* fault = nullptr;     // complete or not; its fault is still to be injected
-  Exchange* silenced = nullptr;  // its fault is a silence: open until the application gives up
-  uint64_t requests = 0;
-  uint8_t upgrade_size = 0;  // the request in progress asks for h2c: HTTP2-Settings
-  char upgrade_settings[128];
-  // Held: accepted, not on the wire. Bytes of positions [held_base, held_base + held_size).
-  HoldBuffer* held = nullptr;
-  uint64_t held_base = 0;
-  size_t held_size = 0;
-  // The first bytes that were parsed ahead: the application must come back with the same.
-  char ahead[16];
-  uint8_t ahead_size = 0;
-  uint64_t stopped_at = 0;  // how far it might have gone when the socket took no more
-  uint32_t stopped_by = 0;  // the thread that sent then
-  // Of a call that waits in the kernel with it, below a signal handler that took its place.
-  std::atomic<HoldBuffer*> abandoned{nullptr};
-};
-
 enum class ConnectState : uint8_t { kNone, kPending, kDone };
+
+// The first bytes of one direction, as long as they could be those of several protocols.
+struct KeptBytes {
+  static constexpr size_t kMost = 64;
+  uint8_t size = 0;
+  char bytes[kMost];
+};
 
 struct alignas(64) Connection {
   Connection() = default;
@@ -151,15 +83,10 @@ struct alignas(64) Connection {
   std::atomic<bool> watched{false};
   Role role = Role::kJoining;
   bool seen_from_start = false;
-  // Of a connection that was seen from its start; others are joined as HTTP/1.
-  std::atomic<Protocol> protocol{Protocol::kUnknown};
-  uint8_t preface_kept = 0;   // bytes of the requests that may become HTTP/2's preface
-  uint8_t settings_kept = 0;  // of the responses, before any request
-  char first_settings[9];
-  std::atomic<Http2Connection*> http2{nullptr};  // set once
-  // Of one that was open before the session: set before anybody sees it.
-  std::atomic<Retirement*> retirement{nullptr};
-  Http2Client http2_client = Http2Client::kNone;
+  // nullptr: not recognised yet. One may give way to another (an upgrade).
+  std::atomic<Followed*> followed{nullptr};
+  KeptBytes first[2];  // by Traffic: what was kept to recognise it
+  Noted noted = Noted::kNothing;
   bool waits_with_others = false;  // in a poll set with other connections
   std::atomic<int> epoll_set{-1};
   uint64_t serial = 0;      // distinguishes uses of one object
@@ -184,26 +111,27 @@ struct alignas(64) Connection {
   // An RPC of this path was answered just now, in this execution (0: none was).
   Hash128 answered_path;
   uint32_t answered_in = 0;
-  size_t upgraded_at = 0;  // byte of the current feed of responses where HTTP/2 begins
+  uint64_t requests = 0;  // that were seen
 
-  ExchangeQueue exchanges;
   Flow request_flow;
   Flow response_flow;
   // The thread that waits in the kernel until the socket takes its bytes, and owns the request flow
   // meanwhile; 0: none. (It may never come back: see enter_requests.)
   std::atomic<uint32_t> sending{0};
-  RequestEvents request_events{this};
-  ResponseEvents response_events{this};
-  http1::MessageParser requests{http1::Direction::kRequests, &request_events};
-  http1::MessageParser responses{http1::Direction::kResponses, &response_events};
-  RequestWriter writer;
+  Wire wire;  // a client's
+
+  // Where its protocol's state lives, if it fits.
+  static constexpr size_t kRoom = 9 * 1024;
+  std::atomic<bool> room_taken{false};
+  alignas(16) char room[kRoom];
 
   std::string_view peer_name() const { return {peer, peer_size}; }
   bool outgoing() const { return role != Role::kServer; }
-  bool is_recognized() const {
-    return !seen_from_start || protocol.load(std::memory_order_acquire) != Protocol::kUnknown;
-  }
+  Followed* protocol() const { return followed.load(std::memory_order_acquire); }
 };
+
+// Event loops (agent.h, note_multiplexing_thread): the epoll set this thread waited on last, or -1.
+extern constinit thread_local int t_waited_set __attribute__((tls_model("initial-exec")));
 
 // Connections with a debt: while there is one, hooks look closer even without a session.
 extern std::atomic<uint32_t> g_debts;
@@ -249,14 +177,15 @@ class Pinned {
   Connection* connection_ = nullptr;
 };
 
-Exchange* make_exchange();
-// Marks one half of it done; ends and frees it when both are.
-void finish_half(Connection& connection, Exchange* exchange, ExchangeHalf half);
-
 // How a request that got no answer ended, as far as is known.
 RpcFinished unanswered(const Connection& connection);
 // By its address, if it was not known yet (services start while their callers do).
 void find_target_of(Connection& connection);
+
+// The first one that is published is the connection's; false: another one was.
+bool publish(Connection& connection, Followed* followed);
+// The room for its state, once. nullptr: another thread has it, and its Followed is there.
+void* take_room(Connection& connection);
 
 // Stops following it: reports why (once), ends its open exchanges as soon as no thread is inside.
 void give_up(Connection& connection, NotInterposedReason reason);
@@ -264,6 +193,12 @@ void give_up(Connection& connection, NotInterposedReason reason);
 void give_up_silently(Connection& connection);
 // After a flow was released: does what waits for both flows to be free.
 void settle(Connection& connection);
+
+// A number that was closed by a raw system call and given out anew is not our connection's any more: that
+// is no news.
+void give_up_unless_stale(Connection& connection, int fd, NotInterposedReason reason);
+// The application gave up on an injected silence (close, shutdown, or the hang limit's reset).
+void end_silence(Connection& connection);
 
 // Bytes that went by unchanged, after the transfer, in the flow's turn: requests received by a
 // server, responses received by a client or sent by a server.

@@ -9,9 +9,8 @@
 
 #include "preload/interpose.h"
 #include "preload/os/raw_syscall.h"
-#include "preload/protocols/http1/request_writer.h"
 #include "preload/session/state.h"
-#include "preload/stream/transmit.h"
+#include "preload/stream/sender.h"
 
 // Not linked: their versions in glibc 2.34 and later are not those of older ones.
 FILIBUSTER_REAL(int, pthread_create,

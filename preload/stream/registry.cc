@@ -10,9 +10,7 @@
 #include "preload/inject/inject.h"
 #include "preload/os/pages.h"
 #include "preload/os/raw_syscall.h"
-#include "preload/protocols/http1/request_writer.h"
-#include "preload/protocols/http2/http2.h"
-#include "preload/protocols/http2/retirement.h"
+#include "preload/stream/sender.h"
 
 namespace filibuster::preload {
 
@@ -145,14 +143,14 @@ bool is_unnamed(const sockaddr_storage& address, socklen_t size) {
   return address.ss_family == AF_UNIX && size <= offsetof(sockaddr_un, sun_path);
 }
 
-Http2Client client_of(uintptr_t mark) {
-  if (mark == static_cast<uintptr_t>(Mark::kHttp2Client)) return Http2Client::kGraceful;
-  if (mark == static_cast<uintptr_t>(Mark::kAbruptHttp2Client)) return Http2Client::kAbrupt;
-  return Http2Client::kNone;
+Noted note_of(uintptr_t mark) {
+  if (mark == static_cast<uintptr_t>(Mark::kFirstNote)) return Noted::kFirst;
+  if (mark == static_cast<uintptr_t>(Mark::kSecondNote)) return Noted::kSecond;
+  return Noted::kNothing;
 }
 
 // An unknown number moves bytes, or one of which only the first bytes are known.
-Pinned classify(int fd, Http2Client client) {
+Pinned classify(int fd, Noted noted) {
   const int type = socket_option(fd, SO_TYPE);
   if (type == SOCK_DGRAM) {
     set_mark(fd, Mark::kDatagram);
@@ -186,7 +184,9 @@ Pinned classify(int fd, Http2Client client) {
   }
   c->target = lookup_target(reinterpret_cast<sockaddr*>(&peer), size);
   apply_target(*c);
-  if (client != Http2Client::kNone) begin_retirement(*c, client);
+  for (const ProtocolRow& row : protocol_table()) {
+    if (noted != Noted::kNothing && row.begin_noted != nullptr) row.begin_noted(*c, noted);
+  }
   return enter(fd, c);
 }
 
@@ -202,20 +202,7 @@ void adopt_in_child(Connection& c) {
   const bool receiving = !c.response_flow.acquire();
   if (!receiving) c.response_flow.release();
   if (c.role != Role::kServer) {
-    // Ended without a word: `active` is the parent's.
-    c.writer.current = nullptr;
-    c.writer.fault = nullptr;
-    while (Exchange* x = c.exchanges.pop()) {
-      x->call.active = false;
-      finish_half(c, x, kRequestHalf);
-      finish_half(c, x, kResponseHalf);
-    }
-    abandon_retirement(c);
-    // Two processes cannot both know what is on the wire.
-    if (c.http2.load() != nullptr) {
-      forget_http2_calls(c);
-      give_up(c, NotInterposedReason::kHttp2);
-    }
+    if (Followed* protocol = c.protocol()) protocol->adopt_in_child(c);
   }
   if (held || busy || receiving) give_up(c, NotInterposedReason::kMidStream);
 }
@@ -232,13 +219,13 @@ void set_mark(int fd, Mark mark) {
   set_entry(fd, static_cast<uintptr_t>(mark));
 }
 
-Mark mark_for(Http2Client client) {
-  switch (client) {
-    case Http2Client::kGraceful:
-      return Mark::kHttp2Client;
-    case Http2Client::kAbrupt:
-      return Mark::kAbruptHttp2Client;
-    case Http2Client::kNone:
+Mark mark_for(Noted noted) {
+  switch (noted) {
+    case Noted::kFirst:
+      return Mark::kFirstNote;
+    case Noted::kSecond:
+      return Mark::kSecondNote;
+    case Noted::kNothing:
       break;
   }
   return Mark::kUnknown;
@@ -253,10 +240,10 @@ Pinned find(int fd) {
 Pinned follow(int fd) {
   const Entry* entry = entry_of(fd, false);
   const uintptr_t value = entry == nullptr ? 0 : entry->load(std::memory_order_relaxed);
-  Http2Client client = Http2Client::kNone;
+  Noted noted = Noted::kNothing;
   if (value != 0 && is_mark(value)) {
-    client = client_of(value);
-    if (client == Http2Client::kNone) return Pinned();
+    noted = note_of(value);
+    if (noted == Noted::kNothing) return Pinned();
   }
   const uint64_t generation = session_generation();
   if (!is_mark(value)) {
@@ -268,18 +255,19 @@ Pinned follow(int fd) {
     Pinned c = pin_entry(*entry);
     if (c) {
       if (c->fork_epoch != g_fork_epoch.load(std::memory_order_relaxed)) adopt_in_child(*c);
-      if (c->generation == generation || must_be_rewritten(*c)) return c;
+      const Followed* protocol = c->protocol();
+      if (c->generation == generation || (protocol != nullptr && protocol->cannot_be_left())) return c;
       // Another session, or none: bytes may have gone by unseen.
       give_up_silently(*c);
       settle(*c);
       if (c->debt.load() || c->replaced.load()) return c;
-      client = c->http2_client;
+      noted = c->noted;
       c.drop();
-      set_mark(fd, mark_for(client));
+      set_mark(fd, mark_for(noted));
     }
   }
   if (generation == 0 || !attached()) return Pinned();
-  return classify(fd, client);
+  return classify(fd, noted);
 }
 
 void forget(int fd) {

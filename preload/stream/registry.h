@@ -22,9 +22,9 @@ enum class Mark : uintptr_t {
   // Nothing was sent over it yet: a client connects one only to learn which of its own addresses
   // leads to a server (RFC 6724 §5), and sends nothing.
   kConnectedDatagram = 4,
-  // Its first bytes were those of a client of HTTP/2; nothing of it was parsed.
-  kHttp2Client = 5,
-  kAbruptHttp2Client = 6,
+  // A protocol noted something of its first bytes; nothing of it was followed (Noted).
+  kFirstNote = 5,
+  kSecondNote = 6,
   kLastMark = 15,
 };
 
@@ -34,7 +34,7 @@ Pinned follow(int fd);
 Pinned find(int fd);
 Mark mark_of(int fd);
 void set_mark(int fd, Mark mark);
-Mark mark_for(Http2Client client);  // kNone: kUnknown
+Mark mark_for(Noted noted);
 
 // The number was given out anew: forget what it was (a close that we missed ends its connection).
 void forget(int fd);

@@ -1,7 +1,7 @@
 // One request and its response on one connection, and the queue of those that are open.
 //
 // The request is followed by one thread and the response perhaps by another: each marks its half
-// done, and the second of the two ends the exchange (connection.cc, finish_half).
+// done, and the second of the two ends the exchange (finish_half).
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,8 @@
 #include "preload/rpc/causality.h"
 
 namespace filibuster::preload {
+
+struct Connection;
 
 inline constexpr size_t kBodySample = 256;       // bytes of a body that travel in events
 inline constexpr size_t kMaxOpenExchanges = 16;  // pipelined requests that are followed
@@ -89,5 +91,9 @@ class ExchangeQueue {
   uint32_t announced_ = 0;
   Exchange* slots_[kMaxOpenExchanges] = {};
 };
+
+Exchange* make_exchange();
+// Marks one half of it done; ends and frees it when both are.
+void finish_half(Connection& connection, Exchange* exchange, ExchangeHalf half);
 
 }  // namespace filibuster::preload

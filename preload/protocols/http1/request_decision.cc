@@ -2,20 +2,19 @@
 #include <algorithm>
 #include <cstring>
 
-#include "preload/protocols/http1/kept.h"
-#include "preload/protocols/http1/request_steps.h"
-#include "preload/protocols/http1/request_writer.h"
+#include "preload/protocols/http1/http1.h"
 #include "preload/protocols/http2/http2.h"
 #include "preload/rpc/fields.h"
+#include "preload/stream/kept.h"
 
 namespace filibuster::preload {
 namespace {
 
 void add_edits(Connection& c, Exchange* x) {
-  RequestWriter& w = c.writer;
+  Http1& w = http1_of(c);
   const OutgoingCall& call = x->call;
   const uint64_t start = w.message_start;
-  const uint64_t sent = w.wire.position();
+  const uint64_t sent = c.wire.edits.position();
   const size_t carried = w.head.filibuster.size();
   if (call.overwrite_header || carried == kRuntimeValueSize) {
     // What a runtime's helper said is for this library only: blanks, where no field may go.
@@ -24,7 +23,7 @@ void add_edits(Connection& c, Exchange* x) {
     if (call.overwrite_header)
       std::memcpy(value, call.header_line + kHeaderName.size() + 2, kHeaderValueSize);
     if (carried > sizeof value || carried < kHeaderValueSize ||
-        !w.wire.replace(start + w.head.filibuster_offset, {value, carried})) {
+        !c.wire.edits.replace(start + w.head.filibuster_offset, {value, carried})) {
       report_note("a forwarded correlation field could not be replaced");
     }
     return;
@@ -36,24 +35,19 @@ void add_edits(Connection& c, Exchange* x) {
   // line, where there is still one to put it.
   // So is that of one which overrules another: the receiver takes the last.
   if (sent > at || carried != 0) at = start + w.head.head_size - 2;
-  if (!w.wire.insert(at, line)) {
+  if (!c.wire.edits.insert(at, line)) {
     report_note("a request head went out in pieces before it was complete: not marked");
   }
 }
 
 }  // namespace
 
-void find_target_of(Connection& c) {
-  if (c.target.known || c.address_size == 0) return;
-  c.target = lookup_target(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
-}
-
 // Only an undecided request's are nobody's else.
 void drop_fields(Connection& c) {
-  end_fields(c.writer.fields);
-  c.writer.fields = nullptr;
-  drop_origin(c.writer.origin);
-  c.writer.origin = nullptr;
+  end_fields(http1_of(c).fields);
+  http1_of(c).fields = nullptr;
+  drop_origin(http1_of(c).origin);
+  http1_of(c).origin = nullptr;
 }
 
 namespace {
@@ -65,24 +59,24 @@ OutgoingInfo what_its_head_says(Connection& c, const RequestHead& request) {
   info.head = &request;
   info.target = c.target;
   info.peer = c.peer_name();
-  info.fields = c.writer.fields;
+  info.fields = http1_of(c).fields;
   return info;
 }
 
 }  // namespace
 
 bool note_maker(Connection& c) {
-  RequestWriter& w = c.writer;
+  Http1& w = http1_of(c);
   if (w.origin != nullptr) return true;
   const RequestHead request = request_head(w.head);
   return note_origin(what_its_head_says(c, request), &w.origin);
 }
 
 void decide(Connection& c, bool body_complete, Hash128 body) {
-  RequestWriter& w = c.writer;
+  Http1& w = http1_of(c);
   w.decided = true;
   Exchange* x = make_exchange();
-  if (x == nullptr || c.exchanges.size() == kMaxOpenExchanges) {
+  if (x == nullptr || http1_of(c).exchanges.size() == kMaxOpenExchanges) {
     if (x != nullptr) {
       finish_half(c, x, kRequestHalf);
       finish_half(c, x, kResponseHalf);
@@ -102,14 +96,14 @@ void decide(Connection& c, bool body_complete, Hash128 body) {
   info.body = body;
   info.origin = w.origin;
   info.body_sample = {w.sample, w.sample_size};
-  info.opens_connection = c.seen_from_start && w.requests == 0;
+  info.opens_connection = c.seen_from_start && c.requests == 0;
   if (info.opens_connection) info.connect = c.connect.name;
   outgoing_begin(info, &x->call);
   drop_origin(w.origin);
   w.origin = nullptr;
-  ++w.requests;
+  ++c.requests;
   w.current = x;
-  c.exchanges.push(x);
+  http1_of(c).exchanges.push(x);
   add_edits(c, x);
   if (c.ended_for.load(std::memory_order_relaxed) != 0) note_request_on_ended(c, x->call);
   if (!x->call.active || !x->call.faulted) return;
@@ -121,10 +115,10 @@ void decide(Connection& c, bool body_complete, Hash128 body) {
 }
 
 void client_request_head(Connection& c, const http1::MessageHead& head, size_t end) {
-  RequestWriter& w = c.writer;
+  Http1& w = http1_of(c);
   if (c.given_up.load(std::memory_order_relaxed)) return;
   w.head = head;
-  note_upgrade(c, head);
+  note_upgrade(http1_of(c), head);
   w.message_start = w.feed_base + end - head.head_size;
   w.sample_size = 0;
   w.decided = false;
@@ -143,7 +137,7 @@ void client_request_head(Connection& c, const http1::MessageHead& head, size_t e
 }
 
 void client_request_body(Connection& c, const char* data, size_t size) {
-  RequestWriter& w = c.writer;
+  Http1& w = http1_of(c);
   if (w.fields != nullptr) request_piece(w.fields, data, size);
   if (w.sample_size == kBodySample) return;
   const size_t take = std::min(size, kBodySample - w.sample_size);
@@ -152,7 +146,7 @@ void client_request_body(Connection& c, const char* data, size_t size) {
 }
 
 void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t size) {
-  RequestWriter& w = c.writer;
+  Http1& w = http1_of(c);
   const bool was_decided = w.decided;
   if (!was_decided && c.given_up.load(std::memory_order_relaxed)) return;
   if (w.fields != nullptr) body = request_whole(w.fields, body, size);
@@ -162,7 +156,7 @@ void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t s
   w.current = nullptr;
   w.decided = false;
   w.message_start = w.feed_base + end;
-  w.flushed_to = 0;
+  c.wire.flushed_to = 0;
   if (x == nullptr) return;
   x->request_end = w.feed_base + end;
   if (was_decided && x->call.active) outgoing_body_complete(&x->call, body);

@@ -2,47 +2,46 @@
 // connection is afterwards.
 #include "core/fault/fault.h"
 #include "preload/inject/inject.h"
-#include "preload/protocols/http1/kept.h"
-#include "preload/protocols/http1/request_steps.h"
-#include "preload/protocols/http1/request_writer.h"
-#include "preload/stream/transmit.h"
+#include "preload/protocols/http1/http1.h"
+#include "preload/stream/kept.h"
+#include "preload/stream/sender.h"
 
 namespace filibuster::preload {
 namespace {
 
 void settle_fault(Connection& c, Exchange* x) {
-  RequestWriter& w = c.writer;
+  Http1& w = http1_of(c);
   w.fault = nullptr;
   if (x->request_end != 0) finish_half(c, x, kRequestHalf);
 }
 
 void not_injected(Connection& c, const char* why) {
-  report_fault(c.writer.fault->call, FaultHow::kNotInjected, why);
-  settle_fault(c, c.writer.fault);
+  report_fault(http1_of(c).fault->call, FaultHow::kNotInjected, why);
+  settle_fault(c, http1_of(c).fault);
 }
 
 // Takes the only exchange out of the queue, injects, and forgets the connection: from now on its
 // descriptor is an end of a pair. False: as before.
 bool inject(Connection& c, int fd, bool after) {
-  RequestWriter& w = c.writer;
+  Http1& w = http1_of(c);
   Exchange* x = w.fault;
   if (!c.response_flow.acquire()) {
     not_injected(c, "another thread was reading the connection");
     return false;
   }
-  if (c.exchanges.front() != x) {
+  if (http1_of(c).exchanges.front() != x) {
     c.response_flow.release();
     not_injected(c, "the answer came before the request was complete");
     return false;
   }
-  c.exchanges.pop();
+  http1_of(c).exchanges.pop();
   c.faulting.store(true);
   const bool done = after ? inject_after_effect(fd, &x->call, x->head_request)
                           : inject_before_effect(fd, &x->call, x->head_request);
   if (!done) {
     c.faulting.store(false);
     if (c.missed.exchange(false)) give_up(c, NotInterposedReason::kMidStream);
-    c.exchanges.push(x);
+    http1_of(c).exchanges.push(x);
     c.response_flow.release();
     settle_fault(c, x);  // reported by the injection
     return false;
@@ -65,8 +64,8 @@ bool inject(Connection& c, int fd, bool after) {
   g_faults_fired.store(true);
   give_up_silently(c);
   c.response_flow.release();
-  w.wire.reset();
-  release_hold(w);
+  c.wire.edits.reset();
+  release_hold(c.wire);
   update_debt(c);
   end_kept_before_refusal(parent_path, execution);
   return true;
@@ -75,14 +74,14 @@ bool inject(Connection& c, int fd, bool after) {
 }  // namespace
 
 bool try_fault_before(Connection& c, int fd) {
-  RequestWriter& w = c.writer;
+  Http1& w = http1_of(c);
   Exchange* x = w.fault;
   if (x == nullptr || x->call.plan.after_effect != 0) return false;
-  if (w.wire.position() > x->request_start) {
+  if (c.wire.edits.position() > x->request_start) {
     not_injected(c, "part of the request had been sent");
-  } else if (c.exchanges.size() != 1) {
+  } else if (http1_of(c).exchanges.size() != 1) {
     not_injected(c, "pipelined with other requests");
-  } else if (x->request_end != 0 && w.fed > x->request_end) {
+  } else if (x->request_end != 0 && c.wire.fed > x->request_end) {
     not_injected(c, "another request follows in the same write");
   } else {
     return inject(c, fd, false);
@@ -91,28 +90,15 @@ bool try_fault_before(Connection& c, int fd) {
 }
 
 void try_fault_after(Connection& c, int fd) {
-  RequestWriter& w = c.writer;
+  Http1& w = http1_of(c);
   Exchange* x = w.fault;
   if (x == nullptr || x->call.plan.after_effect == 0 || x->request_end == 0) return;
-  if (w.wire.position() < x->request_end) return;
-  if (c.exchanges.size() != 1 || w.fed > x->request_end) {
+  if (c.wire.edits.position() < x->request_end) return;
+  if (http1_of(c).exchanges.size() != 1 || c.wire.fed > x->request_end) {
     not_injected(c, "pipelined with other requests");
   } else {
     inject(c, fd, true);
   }
-}
-
-void end_silence(Connection& c) {
-  RequestWriter& w = c.writer;
-  if (w.silenced == nullptr || !c.request_flow.acquire()) return;
-  if (Exchange* x = w.silenced) {
-    w.silenced = nullptr;
-    x->finished.outcome = RpcOutcome::kTimedOut;
-    x->finished.injected = c.elapsed.load(std::memory_order_relaxed) ? 2 : 1;
-    x->sample_size = 0;
-    finish_half(c, x, kResponseHalf);
-  }
-  c.request_flow.release();
 }
 
 }  // namespace filibuster::preload

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "preload/os/raw_syscall.h"
-#include "preload/stream/transmit.h"
+#include "preload/stream/wire.h"
 
 namespace filibuster::preload {
 

@@ -7,7 +7,7 @@
 #include "preload/os/raw_syscall.h"
 #include "preload/protocols/http2/http2.h"
 #include "preload/protocols/http2/http2_connection.h"
-#include "preload/stream/transmit.h"
+#include "preload/stream/wire.h"
 
 namespace filibuster::preload {
 namespace {
@@ -134,20 +134,20 @@ void begin_fault(Connection& c, Http2Connection& h, int fd) {
   x->call.faulted = false;
 }
 
-void begin_receive(Connection& c) {
-  Http2Connection& h = *c.http2.load(std::memory_order_acquire);
-  h.receivers.fetch_add(1);
-  if (!h.converting.load()) return;
+bool Http2Connection::begin_receive(Connection&) {
+  receivers.fetch_add(1);
+  if (!converting.load()) return true;
   const uint64_t deadline = monotonic_ns() + kConversionWaitNs;
-  while (h.converting.load() && monotonic_ns() < deadline) {
-    h.receivers.fetch_sub(1);
+  while (converting.load() && monotonic_ns() < deadline) {
+    receivers.fetch_sub(1);
     raw_syscall(SYS_sched_yield);
-    h.receivers.fetch_add(1);
+    receivers.fetch_add(1);
   }
+  return true;
 }
 
-void end_receive(Connection& c) {
-  c.http2.load(std::memory_order_acquire)->receivers.fetch_sub(1);
+void Http2Connection::end_receive(Connection&) {
+  receivers.fetch_sub(1);
 }
 
 }  // namespace filibuster::preload

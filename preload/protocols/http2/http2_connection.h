@@ -17,6 +17,7 @@
 #include "core/http2/insertion.h"
 #include "core/http2/whole_frames.h"
 #include "preload/protocols/http2/bounded_lock.h"
+#include "preload/protocols/http2/preface.h"
 #include "preload/protocols/http2/stream_call.h"
 #include "preload/stream/connection.h"
 
@@ -47,10 +48,43 @@ struct RewriteRoom {
   char edits[kEdits];
 };
 
-struct Http2Connection final : http2::ConnectionListener {
+struct Http2Connection final : http2::ConnectionListener, Followed {
   Http2Connection(Connection* owner_, http2::Side side) : owner(owner_), view(side, this) {}
 
   bool client() const { return view.side() == http2::Side::kClient; }
+
+  // Followed. sender.cc
+  void offered(Connection& c, const Offer& offer, uint64_t from) override;
+  Released release(Connection& c, int fd, const Offer& offer, Sending sending) override;
+  bool may_hold(Connection&) override { return true; }
+  bool waits_for_a_thread(Connection&) override;
+  bool press(Connection& c, int times) override;
+  void decide_held(Connection& c) override;
+  // The peer makes nothing of a part of a frame: it stays with us as long as the rest may come.
+  uint64_t flush_limit(Connection& c, uint64_t released, bool closing) override;
+  void sent(Connection&, int) override {}
+  void forget_ahead(Connection& c) override;
+  bool skipped(Connection& c, uint64_t size) override;
+  // A program that writes frames writes them one after the other.
+  bool sends_in_turn() const override { return true; }
+  // observation.cc
+  void observed(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
+                size_t size) override;
+  bool unseen(Connection& c, Traffic traffic, size_t size) override;
+  // (A frame of less than 64 KiB begins with a zero; a preface or a text does not.)
+  bool may_begin_with(const iovec* pieces, size_t count) const override {
+    return count == 0 || pieces[0].iov_len == 0 || *static_cast<const char*>(pieces[0].iov_base) != '\0';
+  }
+  // streams.cc, recognition.cc
+  void end_unanswered(Connection& c) override;
+  void settle(Connection& c) override;
+  void adopt_in_child(Connection& c) override;
+  void free(Connection& c) override;
+  bool owes() const override { return rewriting; }
+  bool cannot_be_left() const override { return rewriting; }
+  // conversion.cc
+  bool begin_receive(Connection& c) override;
+  void end_receive(Connection& c) override;
 
   // ConnectionListener: client.cc and server.cc; in the lock.
   void on_request(http2::Stream&, const http2::MessageHead&, const http2::HeaderBlock&) override;
@@ -102,7 +136,7 @@ struct Http2Connection final : http2::ConnectionListener {
   RewriteRoom* rewrite = nullptr;
   http2::BlockRewriter rewriter{nullptr, 0};
   alignas(KeptBlock) char block_memory[sizeof(KeptBlock) * kMaxKeptBlocks];
-  // Both of c.writer.wire.
+  // Both of the connection's wire.
   EditedStream::Edit edits[kMaxWireEdits];
   char edit_bytes[kWireEditBytes];
   char literals[kLiteralsSize];
@@ -123,12 +157,15 @@ void end_request_samples(Http2Connection& h);
 // In the lock: the whole request of a decided one is known.
 void finish_request(StreamCall* x);
 
-// Gives the connection what HTTP/2 needs, or gives it up.
-void begin_http2(Connection& c);
+// As the connection's protocol from now on, or nullptr: another one was first, or there is no memory (then
+// the connection is given up). `kind`: of a client, how it takes a GOAWAY.
+Http2Connection* make_http2(Connection& c, Http2Client kind);
 // In the lock: the request of an HTTP/1.1 that was upgraded, complete, is that of `stream`. The
 // exchange is left without one.
 void adopt_exchange(Http2Connection& h, http2::Stream& stream, Exchange* exchange);
 
+// Owner of the request flow, given up: what is kept of blocks.
+void drop_http2_blocks(Http2Connection& h);
 // Owner of the flow: `size` bytes from byte `offset` of the pieces. False: nothing is parsed any
 // more, and the connection is given up.
 bool feed_http2(Connection& c, Http2Connection& h, http2::Direction direction, const iovec* pieces,

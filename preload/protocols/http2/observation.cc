@@ -3,7 +3,7 @@
 
 #include "preload/protocols/http2/http2.h"
 #include "preload/protocols/http2/http2_connection.h"
-#include "preload/stream/transmit.h"
+#include "preload/stream/wire.h"
 
 namespace filibuster::preload {
 
@@ -43,13 +43,6 @@ bool feed_http2(Connection& c, Http2Connection& h, Direction direction, const io
     give_up(c, NotInterposedReason::kHttp2);
     return false;
   }
-  if (direction == Direction::kRequests && c.preface_kept != 0) {
-    feed_view(h, direction, http2::kClientPreface.data(), c.preface_kept);
-    c.preface_kept = 0;
-  } else if (direction == Direction::kResponses && c.settings_kept != 0) {
-    feed_view(h, direction, c.first_settings, c.settings_kept);
-    c.settings_kept = 0;
-  }
   // gRPC writes a field in four pieces, and a message in two: put together they are read at once.
   constexpr size_t kGathered = 2048;
   if (count > 1 && size <= kGathered) {
@@ -74,22 +67,27 @@ bool feed_http2(Connection& c, Http2Connection& h, Direction direction, const io
   return error == http2::Error::kNone;
 }
 
-void observe_http2(Connection& c, Direction direction, const iovec* pieces, size_t count,
-                   size_t offset, size_t size) {
-  feed_http2(c, *c.http2.load(std::memory_order_acquire), direction, pieces, count, offset, size);
+namespace {
+
+Direction direction_of(Traffic traffic) {
+  return traffic == Traffic::kRequests ? Direction::kRequests : Direction::kResponses;
 }
 
-void observe_http2_unseen(Connection& c, Direction direction, size_t size) {
-  Http2Connection& h = *c.http2.load(std::memory_order_acquire);
-  if (!h.lock.acquire()) {
-    give_up(c, NotInterposedReason::kSpliced);
-    return;
-  }
-  const bool cut = direction == Direction::kResponses && h.client();
-  const bool known = !cut || h.responses.skip(size);
-  const http2::Error error = h.view.skip_data(direction, size);
-  h.lock.release();
-  if (!known || error != http2::Error::kNone) give_up(c, NotInterposedReason::kSpliced);
+}  // namespace
+
+void Http2Connection::observed(Connection& c, int, Traffic traffic, const iovec* pieces, size_t count,
+                               size_t size) {
+  feed_http2(c, *this, direction_of(traffic), pieces, count, 0, size);
+}
+
+bool Http2Connection::unseen(Connection&, Traffic traffic, size_t size) {
+  if (!lock.acquire()) return false;
+  const Direction direction = direction_of(traffic);
+  const bool cut = direction == Direction::kResponses && client();
+  const bool known = !cut || responses.skip(size);
+  const http2::Error error = view.skip_data(direction, size);
+  lock.release();
+  return known && error == http2::Error::kNone;
 }
 
 }  // namespace filibuster::preload

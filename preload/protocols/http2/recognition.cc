@@ -18,100 +18,52 @@ Pool<RewriteRoom, 1, 1024> g_rewrite_rooms;
 
 }  // namespace
 
-// Both directions may come here at once.
-void begin_http2(Connection& c) {
+Http2Connection* make_http2(Connection& c, Http2Client kind) {
   Http2Connection* memory = g_http2_connections.take();
   if (memory == nullptr) {
     give_up(c, NotInterposedReason::kTableFull);
-    return;
-  }
-  if (c.role != Role::kServer) {
-    if (c.http2_client == Http2Client::kNone) c.http2_client = Http2Client::kGraceful;
-    note_plain_peer(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
+    return nullptr;
   }
   const http2::Side side = c.role == Role::kServer ? http2::Side::kServer : http2::Side::kClient;
-  auto* h = new (memory) Http2Connection(&c, side);
-  Http2Connection* none = nullptr;
-  if (!c.http2.compare_exchange_strong(none, h, std::memory_order_acq_rel)) {
-    g_http2_connections.give(h);
+  if (c.role != Role::kServer) {
+    c.noted = note_of(kind == Http2Client::kNone ? Http2Client::kGraceful : kind);
+    note_plain_peer(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
   }
-  c.protocol.store(Protocol::kHttp2, std::memory_order_release);
+  return new (memory) Http2Connection(&c, side);
 }
 
-void recognize_requests(Connection& c, const iovec* pieces, size_t count, size_t offset,
-                        size_t size) {
+void begin_http2(Connection& c, const iovec* pieces, size_t count, size_t size) {
+  const bool of_client = c.role != Role::kServer && count != 0;
+  Http2Connection* h = make_http2(
+      c, of_client ? sniff_http2_client(pieces, count, size) : Http2Client::kNone);
+  // Both directions may come here at once.
+  if (h != nullptr && !publish(c, h)) g_http2_connections.give(h);
+}
+
+Recognised is_http2_of_client(std::string_view first) {
   constexpr std::string_view kPreface = http2::kClientPreface;
-  size_t matched = c.preface_kept;
-  size_t at = 0;  // of the piece
-  for (size_t i = 0; i < count && at < size && matched < kPreface.size(); ++i) {
-    const char* data = static_cast<const char*>(pieces[i].iov_base);
-    const size_t end = std::min(pieces[i].iov_len, size - at);
-    for (size_t k = offset > at ? offset - at : 0; k < end && matched < kPreface.size(); ++k) {
-      if (data[k] != kPreface[matched]) {
-        c.protocol.store(Protocol::kHttp1, std::memory_order_release);
-        if (c.preface_kept == 0) return;
-        c.writer.feed_base = c.writer.message_start = 0;
-        c.requests.feed(kPreface.data(), c.preface_kept);
-        return;
-      }
-      ++matched;
-    }
-    at += pieces[i].iov_len;
-  }
-  if (matched == kPreface.size()) {
-    if (c.role != Role::kServer && c.preface_kept == 0 && offset == 0) {
-      c.http2_client = sniff_http2_client(pieces, count, size);
-    }
-    // The view is fed what was kept before what came now (observe_http2, send_http2).
-    begin_http2(c);
-  } else {
-    c.preface_kept = static_cast<uint8_t>(matched);
-  }
+  if (first.starts_with(kPreface)) return Recognised::kYes;
+  return kPreface.starts_with(first) ? Recognised::kNeedMore : Recognised::kNo;
 }
 
-void recognize_responses(Connection& c, const iovec* pieces, size_t count, size_t size) {
-  char first[http2::kFrameHeaderSize];
-  size_t have = c.settings_kept;
-  std::memcpy(first, c.first_settings, have);
-  for (size_t i = 0; i < count && size != 0 && have < sizeof first; ++i) {
-    const size_t take = std::min({pieces[i].iov_len, size, sizeof first - have});
-    std::memcpy(first + have, pieces[i].iov_base, take);
-    have += take;
-    size -= take;
-  }
+Recognised is_http2_of_server(std::string_view first) {
   // A SETTINGS frame of a sensible length, the reserved bit clear (RFC 9113 §6.5).
-  for (size_t i = 0; i < have; ++i) {
+  const std::string_view header = first.substr(0, http2::kFrameHeaderSize);
+  for (size_t i = 0; i < header.size(); ++i) {
     const bool of_length = i < 3;
     const auto wanted =
         static_cast<char>(i == 3 ? http2::FrameType::kSettings : http2::FrameType{});
-    if (of_length ? i == 0 && first[0] != 0 : first[i] != wanted) {
-      c.protocol.store(Protocol::kHttp1, std::memory_order_release);
-      return;
-    }
+    if (of_length ? i == 0 && header[0] != 0 : header[i] != wanted) return Recognised::kNo;
   }
-  if (have == sizeof first) {
-    const uint32_t length = http2::read_frame_header(first).length;
-    if (length % 6 != 0 || length > http2::kDefaultMaxFrameSize) {
-      c.protocol.store(Protocol::kHttp1, std::memory_order_release);
-    } else {
-      begin_http2(c);
-    }
-    return;
-  }
-  std::memcpy(c.first_settings, first, have);
-  c.settings_kept = static_cast<uint8_t>(have);
+  if (header.size() < http2::kFrameHeaderSize) return Recognised::kNeedMore;
+  const uint32_t length = http2::read_frame_header(header.data()).length;
+  return length % 6 != 0 || length > http2::kDefaultMaxFrameSize ? Recognised::kNo
+                                                                 : Recognised::kYes;
 }
 
-void free_http2(Connection& c) {
-  Http2Connection* h = c.http2.exchange(nullptr, std::memory_order_acq_rel);
-  if (h == nullptr) return;
-  if (h->rewrite != nullptr) g_rewrite_rooms.give(h->rewrite);
-  g_http2_connections.give(h);
-}
-
-bool must_be_rewritten(const Connection& c) {
-  const Http2Connection* h = c.http2.load(std::memory_order_acquire);
-  return h != nullptr && h->rewriting;
+void Http2Connection::free(Connection&) {
+  if (rewrite != nullptr) g_rewrite_rooms.give(rewrite);
+  g_http2_connections.give(this);
 }
 
 bool begin_rewriting(Connection& c, Http2Connection& h) {
@@ -119,13 +71,13 @@ bool begin_rewriting(Connection& c, Http2Connection& h) {
   if (room == nullptr) return false;
   h.rewrite = room;
   h.rewriter = http2::BlockRewriter(room->block, sizeof room->block);
-  c.writer.wire.use(h.edits, kMaxWireEdits, room->edits, sizeof room->edits);
+  c.wire.edits.use(h.edits, kMaxWireEdits, room->edits, sizeof room->edits);
   h.rewriting = true;
   return true;
 }
 
 void abandon_rewriting(Connection& c, Http2Connection& h) {
-  c.writer.wire.use(h.edits, kMaxWireEdits, h.edit_bytes, sizeof h.edit_bytes);
+  c.wire.edits.use(h.edits, kMaxWireEdits, h.edit_bytes, sizeof h.edit_bytes);
   g_rewrite_rooms.give(h.rewrite);
   h.rewrite = nullptr;
   h.rewriting = false;

@@ -11,11 +11,9 @@
 #include "preload/interpose.h"
 #include "preload/os/pool.h"
 #include "preload/os/raw_syscall.h"
-#include "preload/protocols/http1/request_steps.h"
-#include "preload/protocols/http1/request_writer.h"
 #include "preload/protocols/http2/plain_peers.h"
 #include "preload/stream/registry.h"
-#include "preload/stream/transmit.h"
+#include "preload/stream/sender.h"
 
 FILIBUSTER_REAL(ssize_t, send, (int, const void*, size_t, int))
 FILIBUSTER_REAL(ssize_t, sendmsg, (int, const msghdr*, int))
@@ -46,10 +44,6 @@ uint64_t random_number(const Connection& c) {
   }
   const uint64_t seed[] = {c.cookie, c.serial, monotonic_ns()};
   return hash_bytes(reinterpret_cast<const char*>(seed), sizeof seed).lo;
-}
-
-Retirement* retirement_of(const Connection& c) {
-  return c.retirement.load(std::memory_order_acquire);
 }
 
 // Listed, as what was not tested.
@@ -220,23 +214,23 @@ void note_preface(int fd, const iovec* pieces, size_t count, size_t size) {
   if (scope.pass_through() || !own_process() || mark_of(fd) != Mark::kUnknown || find(fd)) return;
   const Http2Client client = sniff_http2_client(pieces, count, size);
   if (client == Http2Client::kNone || socket_cookie(fd) == 0) return;
-  set_mark(fd, mark_for(client));
+  set_mark(fd, mark_for(note_of(client)));
   sockaddr_storage peer;
   socklen_t length = sizeof peer;
   if (raw_syscall(SYS_getpeername, fd, &peer, &length) == 0)
     note_plain_peer(reinterpret_cast<sockaddr*>(&peer), length);
 }
 
-void begin_retirement(Connection& c, Http2Client client) {
+void begin_retirement(Connection& c, Noted noted) {
   c.role = Role::kClient;
-  c.http2_client = client;
+  c.noted = noted;
   if (c.given_up.load()) return;
-  Retirement* memory = client == Http2Client::kGraceful ? g_retirements.take() : nullptr;
-  if (memory != nullptr) {
-    c.retirement.store(new (memory) Retirement(random_number(c)), std::memory_order_release);
+  const bool graceful = noted == note_of(Http2Client::kGraceful);
+  if (Retirement* memory = graceful ? g_retirements.take() : nullptr) {
+    publish(c, new (memory) Retirement(random_number(c)));
     return;
   }
-  if (client == Http2Client::kGraceful) {
+  if (graceful) {
     give_up(c, NotInterposedReason::kTableFull);
   } else {
     report_note(
@@ -244,67 +238,56 @@ void begin_retirement(Connection& c, Http2Client client) {
         "kind that fails the requests in flight at a GOAWAY");
     give_up(c, NotInterposedReason::kHttp2Before);
   }
-  settle(c);
+  ::filibuster::preload::settle(c);
 }
 
-ssize_t send_retiring(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
-                      bool plain, int* error) {
-  Retirement& r = *retirement_of(c);
+ssize_t Retirement::pass_send(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
+                              bool plain, int* error) {
   const size_t offered = total(pieces, count);
   if (offered == 0) return kNotHandled;
   if (!acquire_requests(c)) {
     give_up(c, NotInterposedReason::kMidStream);
     *error = EAGAIN;
-    return r.ping_left != 0 ? -1 : kNotHandled;
+    return ping_left != 0 ? -1 : kNotHandled;
   }
   ssize_t result = kNotHandled;
-  if (r.state.load() == State::kOpen && socket_cookie(fd) != c.cookie) {
+  if (state.load() == State::kOpen && socket_cookie(fd) != c.cookie) {
     give_up_silently(c);  // closed behind our back and used anew
   } else {
-    result = send_owned(c, r, fd, pieces, count, offered, flags, plain, error);
+    result = send_owned(c, *this, fd, pieces, count, offered, flags, plain, error);
   }
   c.request_flow.release();
-  settle(c);
+  ::filibuster::preload::settle(c);
   return result;
 }
 
-void receive_retiring(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
-                      size_t size) {
-  Retirement& r = *retirement_of(c);
-  if (!r.owes() || (flags & (MSG_OOB | MSG_ERRQUEUE)) != 0) return;
+void Retirement::pass_received(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
+                               size_t size) {
+  if (!owes() || (flags & (MSG_OOB | MSG_ERRQUEUE)) != 0) return;
   if (!c.response_flow.acquire()) return;
   if ((flags & MSG_PEEK) != 0) {
-    r.swap.peek(pieces, count, size);
+    swap.peek(pieces, count, size);
   } else if ((flags & MSG_TRUNC) == 0) {
-    pass_responses(c, r, fd, pieces, count, size);
+    pass_responses(c, *this, fd, pieces, count, size);
   }
   c.response_flow.release();
 }
 
-void skip_retiring(Connection& c) {
-  Retirement& r = *retirement_of(c);
+void Retirement::pass_unseen_send(Connection& c) {
   if (!acquire_requests(c)) return;
-  r.search.forget();
+  search.forget();
   c.request_flow.release();
-  settle(c);
+  ::filibuster::preload::settle(c);
 }
 
-bool owes_retirement(const Connection& c) {
-  const Retirement* r = retirement_of(c);
-  return r != nullptr && r->owes();
-}
-
-void abandon_retirement(Connection& c) {
-  Retirement* r = retirement_of(c);
-  if (r == nullptr) return;
-  r->ping_left = 0;
-  r->state.store(State::kRetired);
+void Retirement::adopt_in_child(Connection& c) {
+  ping_left = 0;
+  state.store(State::kRetired);
   give_up_silently(c);
 }
 
-void free_retirement(Connection& c) {
-  Retirement* r = c.retirement.exchange(nullptr, std::memory_order_acq_rel);
-  if (r != nullptr) g_retirements.give(r);
+void Retirement::free(Connection&) {
+  g_retirements.give(this);
 }
 
 }  // namespace filibuster::preload

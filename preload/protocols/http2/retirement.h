@@ -3,7 +3,7 @@
 // core/http2/retirement.h. No request fails, and the requests that go over one until its client has
 // heard of it are counted, so that the execution is run again.
 //
-//   first write    the preface marks the descriptor (note_preface), with or without a session
+//   first write    the preface marks the descriptor (preface.h), with or without a session
 //   in a session   follow() makes a Connection of the mark, with a Retirement
 //   its next write that begins where a frame does, and a request, has our PING before it
 //   the answer     is a GOAWAY when the client reads it
@@ -17,17 +17,44 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 
 #include "core/http2/frame.h"
 #include "core/http2/frame_walk.h"
 #include "core/http2/retirement.h"
+#include "preload/protocols/http2/preface.h"
 #include "preload/stream/connection.h"
 
 namespace filibuster::preload {
 
-struct Retirement {
+struct Retirement final : Followed {
   explicit Retirement(uint64_t opaque) : swap(opaque) {}
+
+  bool passes() const override { return true; }
+  ssize_t pass_send(Connection& c, int fd, const iovec* pieces, size_t count, int flags, bool plain,
+                    int* error) override;
+  void pass_received(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
+                     size_t size) override;
+  void pass_unseen_send(Connection& c) override;
+  bool owes() const override { return state.load(std::memory_order_acquire) == State::kPinged; }
+  void adopt_in_child(Connection& c) override;
+  void free(Connection& c) override;
+
+  // Nothing of it is read.
+  void offered(Connection&, const Offer&, uint64_t) override {}
+  Released release(Connection&, int, const Offer& offer, Sending) override { return {offer.end, {}}; }
+  bool may_hold(Connection&) override { return false; }
+  bool waits_for_a_thread(Connection&) override { return false; }
+  bool press(Connection&, int) override { return false; }
+  void decide_held(Connection&) override {}
+  uint64_t flush_limit(Connection&, uint64_t released, bool) override { return released; }
+  void sent(Connection&, int) override {}
+  void forget_ahead(Connection&) override {}
+  bool skipped(Connection&, uint64_t) override { return true; }
+  void observed(Connection&, int, Traffic, const iovec*, size_t, size_t) override {}
+  bool unseen(Connection&, Traffic, size_t) override { return true; }
+  bool may_begin_with(const iovec*, size_t) const override { return true; }
+  void end_unanswered(Connection&) override {}
+  void settle(Connection&) override {}
 
   enum class State : uint8_t {
     kOpen,     // until a request is made where a boundary is known
@@ -44,37 +71,9 @@ struct Retirement {
   http2::PingToGoaway swap;
 
   std::atomic<State> state{State::kOpen};
-  bool owes() const { return state.load(std::memory_order_acquire) == State::kPinged; }
 };
 
-// A client whose beginning was seen, by its first write. kNone: no client of HTTP/2.
-Http2Client sniff_http2_client(const iovec* pieces, size_t count, size_t size);
-// After a first write that may be one: marks the descriptor.
-void note_preface(int fd, const iovec* pieces, size_t count, size_t size);
-
-// By the hooks of every write, with what it returned: was that the preface? (Read after the write: what
-// the kernel took is readable.)
-inline bool may_be_preface(const iovec* pieces, size_t count, ssize_t sent) {
-  constexpr size_t kLooked = 8;
-  if (__builtin_expect(sent < static_cast<ssize_t>(http2::kClientPreface.size()), 0)) return false;
-  if (count == 0 || pieces[0].iov_len < kLooked) return false;
-  return __builtin_expect(
-      std::memcmp(pieces[0].iov_base, http2::kClientPreface.data(), kLooked) == 0, 0);
-}
-
-// Makes `c`, just joined, one that is retired, or gives it up.
-void begin_retirement(Connection& c, Http2Client client);
-// request_writer.h send_requests, for such a one.
-ssize_t send_retiring(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
-                      bool plain, int* error);
-// `size` bytes were read, or looked at (MSG_PEEK).
-void receive_retiring(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
-                      size_t size);
-// Bytes of the requests went by unseen.
-void skip_retiring(Connection& c);
-bool owes_retirement(const Connection& c);
-// In a forked child: it is the parent's to end.
-void abandon_retirement(Connection& c);
-void free_retirement(Connection& c);
+// ProtocolRow: makes `c`, just seen, one that is retired, or gives it up.
+void begin_retirement(Connection& c, Noted noted);
 
 }  // namespace filibuster::preload

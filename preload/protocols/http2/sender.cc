@@ -8,27 +8,14 @@
 
 #include "core/fault/fault.h"
 #include "core/protocol/relay.h"
-#include "preload/protocols/http1/request_steps.h"
-#include "preload/protocols/http1/request_writer.h"
 #include "preload/protocols/http2/http2.h"
 #include "preload/protocols/http2/http2_connection.h"
 #include "preload/rpc/fields.h"
-#include "preload/stream/holds.h"
-#include "preload/stream/registry.h"
-#include "preload/stream/transmit.h"
 
 namespace filibuster::preload {
 namespace {
 
 using http2::Direction;
-
-// The application's bytes that were not accepted before, at position `base`.
-struct Offer {
-  const iovec* pieces = nullptr;
-  size_t count = 0;
-  uint64_t base = 0;
-  uint64_t end = 0;
-};
 
 // --- decisions
 // ------------------------------------------------------------------------------------
@@ -49,12 +36,12 @@ void decide_stream(Connection& c, Http2Connection& h, StreamCall* x) {
   info.body = x->body;
   info.origin = x->origin;
   info.body_sample = request_sample(*x);
-  info.opens_connection = c.writer.requests == 0;
+  info.opens_connection = c.requests == 0;
   if (info.opens_connection) info.connect = c.connect.name;
   outgoing_begin(info, &x->call);
   drop_origin(x->origin);
   x->origin = nullptr;
-  ++c.writer.requests;
+  ++c.requests;
   // The relay of an earlier session has ended it, of which its client has not heard yet: it will try
   // again.
   if (h.converted && c.generation != session_generation())
@@ -101,7 +88,7 @@ bool waits_for_another_thread(Http2Connection& h) {
 
 enum class Edited : uint8_t { kYes, kNoRoom, kImpossible };
 
-char byte_at(const RequestWriter& w, const Offer& offer, uint64_t position) {
+char byte_at(const Wire& w, const Offer& offer, uint64_t position) {
   if (w.held != nullptr && position >= w.held_base && position < w.held_base + w.held_size) {
     return w.held->bytes[position - w.held_base];
   }
@@ -126,7 +113,7 @@ bool carries_runtime_value(const StreamCall* x) {
 // The field at the end of the block as the application wrote it. It goes out with the byte before
 // it: as long as a part of it is missing, the application has a byte to come back for.
 Edited insert_field(Connection& c, Http2Connection& h, const KeptBlock& kept, const Offer& offer) {
-  EditedStream& wire = c.writer.wire;
+  EditedStream& wire = c.wire.edits;
   const StreamCall& x = *kept.call;
   http2::Insertion plan;
   if (kept.block.last_start < wire.position() ||
@@ -136,7 +123,7 @@ Edited insert_field(Connection& c, Http2Connection& h, const KeptBlock& kept, co
     return Edited::kYes;
   }
   char field[1 + http2::kMaxInsertion];
-  field[0] = byte_at(c.writer, offer, plan.insert_at - 1);
+  field[0] = byte_at(c.wire, offer, plan.insert_at - 1);
   std::memcpy(field + 1, plan.insert_bytes, plan.insert_size);
   if (wire.replace(plan.replace_at, plan.replacement()) &&
       wire.splice(plan.insert_at - 1, 1, {field, 1 + plan.insert_size})) {
@@ -159,7 +146,7 @@ void write_stream_order(const StreamCall& x, http2::Output& out) {
 
 // The block in other words: literals, whatever the application's encoder has in its table.
 Edited rewrite(Connection& c, Http2Connection& h, const KeptBlock& kept) {
-  EditedStream& wire = c.writer.wire;
+  EditedStream& wire = c.wire.edits;
   StreamCall* x = kept.call;
   if (wire.has_edits()) return Edited::kNoRoom;
   if (!kept.whole || kept.block.start < wire.position()) return Edited::kImpossible;
@@ -191,7 +178,7 @@ Edited edit_block(Connection& c, Http2Connection& h, const KeptBlock& kept, cons
   if (!h.rewriting && !mark && carries_runtime_value(kept.call)) {
     // Where none of our fields may go, the helper's stays away only if the block is written anew,
     // and with it every one after it.
-    if (c.writer.wire.has_edits()) return Edited::kNoRoom;
+    if (c.wire.edits.has_edits()) return Edited::kNoRoom;
     if (!begin_rewriting(c, h)) report_note("a field of a runtime's helper left the application");
   }
   if (h.rewriting) return rewrite(c, h, kept);
@@ -201,20 +188,20 @@ Edited edit_block(Connection& c, Http2Connection& h, const KeptBlock& kept, cons
 // --- the wire
 // -------------------------------------------------------------------------------------
 
-struct Released {
-  uint64_t limit = 0;  // of the application's bytes, those before it may leave
-  enum class Then : uint8_t { kHold, kMore, kFault } then = Then::kHold;
+// What the blocks allow. `fault`: the one that is first now waits for its connection to be converted.
+struct Blocks {
+  uint64_t limit = 0;
+  bool more = false, fault = false;
 };
 
 // Lets go of the blocks that may leave, in order.
-Released release_blocks(Connection& c, Http2Connection& h, const Offer& offer) {
-  using Then = Released::Then;
+Blocks release_blocks(Connection& c, Http2Connection& h, const Offer& offer) {
   if (!h.lock.acquire()) {
     give_up(c, NotInterposedReason::kHttp2);
-    return {offer.end, Then::kHold};
+    return {offer.end};
   }
   const bool given_up = c.given_up.load(std::memory_order_relaxed);
-  Released out;
+  Blocks out;
   out.limit = given_up
                   ? offer.end
                   : std::min(offer.end, h.origin + h.view.parser(Direction::kRequests).hold_from());
@@ -229,12 +216,12 @@ Released release_blocks(Connection& c, Http2Connection& h, const Offer& offer) {
       break;
     }
     if (x != nullptr && x->call.active && x->call.faulted && !h.converted) {
-      out = {kept->block.start, Then::kFault};
+      out = {kept->block.start, false, true};
       break;
     }
     const Edited edited = edit_block(c, h, *kept, offer);
     if (edited == Edited::kNoRoom) {
-      out = {kept->block.start, Then::kMore};
+      out = {kept->block.start, true};
       break;
     }
     if (edited == Edited::kImpossible) {
@@ -252,125 +239,64 @@ Released release_blocks(Connection& c, Http2Connection& h, const Offer& offer) {
   return out;
 }
 
-// Sends what may leave. Returns 0 or the errno that stopped it; `*limit` is where it may go no
-// further. `faulting`: faults are placed.
-int push(Connection& c, Http2Connection& h, int fd, const Offer& offer, int flags,
-         uint64_t* limit, bool faulting = true) {
-  for (;;) {
-    const Released released = release_blocks(c, h, offer);
-    *limit = released.limit;
-    const int stopped =
-        transmit(c, fd, offer.pieces, offer.count, offer.base, released.limit, flags);
-    if (stopped != 0 || c.writer.wire.position() < released.limit) return stopped;
-    if (released.then == Released::Then::kHold) return 0;
-    if (released.then != Released::Then::kFault) continue;
-    if (!faulting) return 0;
-    begin_fault(c, h, fd);
-  }
-}
-
-// Feeds what the parser has not seen.
-void parse(Connection& c, Http2Connection& h, const Offer& offer) {
-  RequestWriter& w = c.writer;
-  const bool same =
-      came_back(c, offer.pieces, offer.count, static_cast<size_t>(offer.end - offer.base));
-  if (!same) {
-    h.rewriting = false;
-    drop_http2_blocks(c);
-  }
-  const uint64_t from = w.fed;
-  w.fed = std::max(w.fed, offer.end);
-  if (c.given_up.load(std::memory_order_relaxed) || from >= offer.end) return;
-  feed_http2(c, h, Direction::kRequests, offer.pieces, offer.count,
-             static_cast<size_t>(from - offer.base), static_cast<size_t>(offer.end - from));
-  decide_streams(c, h, false);
-  note_makers(c, h);
-}
-
 }  // namespace
 
-ssize_t send_http2(Connection& c, int fd, const iovec* pieces, size_t count, size_t offered,
-                   int flags, int* error) {
-  RequestWriter& w = c.writer;
-  Http2Connection& h = *c.http2.load(std::memory_order_acquire);
-  if (!h.wire_ready) {
-    w.wire.use(h.edits, kMaxWireEdits, h.edit_bytes, sizeof h.edit_bytes);
-    h.wire_ready = true;
+void Http2Connection::offered(Connection& c, const Offer& offer, uint64_t from) {
+  if (!wire_ready) {
+    c.wire.edits.use(edits, kMaxWireEdits, edit_bytes, sizeof edit_bytes);
+    wire_ready = true;
   }
-  const Offer offer{pieces, count, w.accepted, w.accepted + offered};
-  parse(c, h, offer);
-  if (c.given_up.load(std::memory_order_relaxed) && !h.rewriting && w.held_size == 0 &&
-      !w.wire.has_edits()) {
-    w.wire.reset();
-    return kNotHandled;
-  }
-  uint64_t limit = 0;
-  int stopped = push(c, h, fd, offer, flags, &limit);
-  for (int tries = 0; stopped == 0 && w.wire.position() >= limit && limit < offer.end; ++tries) {
-    if (watch_hold(c, fd) &&
-        hold(w, pieces, count, offer.base, std::max(limit, offer.base), offer.end)) {
-      w.accepted = offer.end;
-      remember_hold(c, fd);
-      if (waits_for_another_thread(h)) hold_patiently();
-      update_debt(c);
-      return static_cast<ssize_t>(offered);
-    }
-    // Too much to hold: decide with what is known, or do without.
-    if (tries == 0) {
-      decide_streams(c, h, true);
-    } else if (tries == 1) {
-      report_note("more of an HTTP/2 connection had to be held than there is room for");
-      give_up(c, NotInterposedReason::kHttp2);
-    } else {
-      break;
-    }
-    stopped = push(c, h, fd, offer, flags, &limit);
-  }
-  w.accepted = std::max(offer.base, w.wire.position());
-  const uint64_t taken = w.accepted - offer.base;
-  if (w.fed > w.accepted) {
-    const size_t left = offered - static_cast<size_t>(taken);
-    w.ahead_size = static_cast<uint8_t>(std::min(left, sizeof w.ahead));
-    gather(pieces, count, static_cast<size_t>(taken), w.ahead, w.ahead_size);
-  }
-  update_debt(c);
-  if (taken != 0) return static_cast<ssize_t>(taken);
-  *error = stopped != 0 ? stopped : EAGAIN;
-  if (stopped != EAGAIN && stopped != EINTR && stopped != 0) c.last_error = stopped;
-  return -1;
+  feed_http2(c, *this, Direction::kRequests, offer.pieces, offer.count,
+             static_cast<size_t>(from - offer.base), static_cast<size_t>(offer.end - from));
+  decide_streams(c, *this, false);
+  note_makers(c, *this);
 }
 
-int flush_http2(Connection& c, int fd, Http2Flush how) {
-  RequestWriter& w = c.writer;
-  Http2Connection& h = *c.http2.load(std::memory_order_acquire);
-  decide_streams(c, h, true);
-  const Offer nothing{nullptr, 0, w.accepted, w.accepted};
-  uint64_t limit = 0;
-  const int stopped = push(c, h, fd, nothing, MSG_DONTWAIT | MSG_NOSIGNAL, &limit,
-                           how != Http2Flush::kUnfaulted);
-  // The peer makes nothing of a part of a frame: it stays with us as long as the rest may come.
-  if (stopped != 0 || how != Http2Flush::kAll) return stopped;
-  return transmit(c, fd, nullptr, 0, w.accepted, w.accepted, MSG_DONTWAIT | MSG_NOSIGNAL);
+Released Http2Connection::release(Connection& c, int fd, const Offer& offer, Sending sending) {
+  for (;;) {
+    const Blocks blocks = release_blocks(c, *this, offer);
+    if (blocks.more) return {blocks.limit, Released::Then::kMore};
+    if (!blocks.fault) return {blocks.limit, Released::Then::kHold};
+    // A fault is placed when the wire is at the start of its block.
+    if (c.wire.edits.position() < blocks.limit) return {blocks.limit, Released::Then::kMore};
+    if (sending == Sending::kAside) return {blocks.limit, Released::Then::kHold};
+    begin_fault(c, *this, fd);
+  }
 }
 
-void skip_http2_body(Connection& c, size_t size) {
-  RequestWriter& w = c.writer;
-  Http2Connection& h = *c.http2.load(std::memory_order_acquire);
-  if (w.fed != w.accepted || w.held_size != 0 || w.wire.has_edits()) {
-    give_up(c, NotInterposedReason::kSpliced);
-    return;
+bool Http2Connection::waits_for_a_thread(Connection&) {
+  return waits_for_another_thread(*this);
+}
+
+bool Http2Connection::press(Connection& c, int times) {
+  if (times == 1) {
+    decide_streams(c, *this, true);
+  } else if (times == 2) {
+    report_note("more of an HTTP/2 connection had to be held than there is room for");
+    give_up(c, NotInterposedReason::kHttp2);
   }
-  if (!h.lock.acquire()) {
-    give_up(c, NotInterposedReason::kSpliced);
-    return;
-  }
-  end_request_samples(h);
-  const http2::Error error = h.view.skip_data(Direction::kRequests, size);
-  h.lock.release();
-  if (error != http2::Error::kNone) give_up(c, NotInterposedReason::kSpliced);
-  w.wire.advance(size);
-  w.accepted += size;
-  w.fed = w.accepted;
+  return times <= 2;
+}
+
+void Http2Connection::decide_held(Connection& c) {
+  decide_streams(c, *this, true);
+}
+
+uint64_t Http2Connection::flush_limit(Connection& c, uint64_t released, bool closing) {
+  return closing ? c.wire.accepted : released;
+}
+
+void Http2Connection::forget_ahead(Connection&) {
+  rewriting = false;
+  drop_http2_blocks(*this);
+}
+
+bool Http2Connection::skipped(Connection&, uint64_t size) {
+  if (!lock.acquire()) return false;
+  end_request_samples(*this);
+  const http2::Error error = view.skip_data(Direction::kRequests, size);
+  lock.release();
+  return error == http2::Error::kNone;
 }
 
 }  // namespace filibuster::preload

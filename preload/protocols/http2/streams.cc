@@ -8,10 +8,10 @@
 #include "core/grpc/message_reader.h"
 #include "core/http2/frame.h"
 #include "preload/os/pool.h"
-#include "preload/protocols/http1/kept.h"
 #include "preload/protocols/http2/http2.h"
 #include "preload/protocols/http2/http2_connection.h"
 #include "preload/rpc/fields.h"
+#include "preload/stream/kept.h"
 
 namespace filibuster::preload {
 
@@ -464,39 +464,44 @@ void adopt_exchange(Http2Connection& h, Stream& stream, Exchange* exchange) {
 // --- ends
 // -----------------------------------------------------------------------------------------
 
-void end_http2_calls(Connection& c) {
-  Http2Connection* h = c.http2.load(std::memory_order_acquire);
-  if (h == nullptr || !h->lock.acquire()) return;
+void Http2Connection::end_unanswered(Connection& c) {
+  if (!lock.acquire()) return;
   const RpcFinished how = unanswered(c);
-  h->view.for_each_stream([&](Stream& stream) {
+  view.for_each_stream([&](Stream& stream) {
     StreamCall* x = call_of(stream);
     stream.user = nullptr;
     if (x == nullptr) return;
     if (!x->answered) x->finished = how;
-    end_stream_call(*h, x);
+    end_stream_call(*this, x);
   });
-  h->lock.release();
+  lock.release();
 }
 
-void drop_http2_blocks(Connection& c) {
-  Http2Connection* h = c.http2.load(std::memory_order_acquire);
-  if (h == nullptr || !h->lock.acquire()) return;
-  h->drop_blocks();
-  h->lock.release();
+void drop_http2_blocks(Http2Connection& h) {
+  if (!h.lock.acquire()) return;
+  h.drop_blocks();
+  h.lock.release();
 }
 
-void forget_http2_calls(Connection& c) {
-  Http2Connection* h = c.http2.load(std::memory_order_acquire);
+void Http2Connection::settle(Connection& c) {
+  end_unanswered(c);
+  if (c.closing.load() || !rewriting) drop_http2_blocks(*this);
+}
+
+void Http2Connection::adopt_in_child(Connection& c) {
   // Held by a thread of the parent: what it was changing is as it left it, and stays so.
-  if (h == nullptr || h->lock.is_held()) return;
-  h->view.for_each_stream([&](Stream& stream) {
-    StreamCall* x = call_of(stream);
-    stream.user = nullptr;
-    if (x == nullptr) return;
-    x->call.active = false;
-    end_stream_call(*h, x);
-  });
-  h->drop_blocks();
+  if (!lock.is_held()) {
+    view.for_each_stream([&](Stream& stream) {
+      StreamCall* x = call_of(stream);
+      stream.user = nullptr;
+      if (x == nullptr) return;
+      x->call.active = false;
+      end_stream_call(*this, x);
+    });
+    drop_blocks();
+  }
+  // Two processes cannot both know what is on the wire.
+  give_up(c, NotInterposedReason::kHttp2);
 }
 
 }  // namespace filibuster::preload

@@ -2,6 +2,7 @@
 // 101, and the answer to the request that asked for it comes on stream 1.
 #include <cstring>
 
+#include "preload/protocols/http1/http1.h"
 #include "preload/protocols/http2/http2.h"
 #include "preload/protocols/http2/http2_connection.h"
 
@@ -9,19 +10,18 @@ namespace filibuster::preload {
 namespace {
 
 // Both flows owned.
-bool begin_upgraded(Connection& c, Exchange* x) {
-  const RequestWriter& w = c.writer;
-  if (c.given_up.load() || !c.exchanges.empty() || w.fed != w.accepted || w.held_size != 0 ||
-      w.wire.has_edits() || (x->halves.load(std::memory_order_acquire) & kRequestHalf) == 0) {
+bool begin_upgraded(Connection& c, const Http1& before, Exchange* x) {
+  if (c.given_up.load() || !before.exchanges.empty() || !c.wire.is_still() ||
+      (x->halves.load(std::memory_order_acquire) & kRequestHalf) == 0) {
     return false;
   }
   // Of those that fail what is in flight at a GOAWAY, one begins this way (java.net.http).
-  c.http2_client = Http2Client::kAbrupt;
-  begin_http2(c);
-  Http2Connection* h = c.http2.load(std::memory_order_acquire);
-  if (h == nullptr || !h->lock.acquire()) return false;
-  h->origin = w.accepted;
-  http2::Stream* stream = h->view.begin_upgraded({w.upgrade_settings, w.upgrade_size});
+  Http2Connection* h = make_http2(c, Http2Client::kAbrupt);
+  if (h == nullptr) return false;
+  c.followed.store(h, std::memory_order_release);
+  if (!h->lock.acquire()) return false;
+  h->origin = c.wire.accepted;
+  http2::Stream* stream = h->view.begin_upgraded({before.upgrade_settings, before.upgrade_size});
   if (stream != nullptr) adopt_exchange(*h, *stream, x);
   h->lock.release();
   if (stream == nullptr) give_up_http2(c, h->view.error());
@@ -30,17 +30,16 @@ bool begin_upgraded(Connection& c, Exchange* x) {
 
 }  // namespace
 
-void note_upgrade(Connection& c, const http1::MessageHead& head) {
-  RequestWriter& w = c.writer;
+void note_upgrade(Http1& w, const http1::MessageHead& head) {
   w.upgrade_size = 0;
   if (!head.upgrade_h2c || head.http2_settings.size() > sizeof w.upgrade_settings) return;
   std::memcpy(w.upgrade_settings, head.http2_settings.data(), head.http2_settings.size());
   w.upgrade_size = static_cast<uint8_t>(head.http2_settings.size());
 }
 
-bool upgrade_to_http2(Connection& c, Exchange* x) {
-  if (c.writer.upgrade_size == 0 || !c.request_flow.acquire()) return false;
-  const bool upgraded = begin_upgraded(c, x);
+bool upgrade_to_http2(Connection& c, Http1& h, Exchange* x) {
+  if (h.upgrade_size == 0 || !c.request_flow.acquire()) return false;
+  const bool upgraded = begin_upgraded(c, h, x);
   c.request_flow.release();
   return upgraded;
 }

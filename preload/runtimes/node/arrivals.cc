@@ -1,5 +1,6 @@
 // Requests whose caller carries no agent: their context was formed when the library read them, just
 // before Node hands them to the program, on the same thread.
+#include "preload/rpc/causality.h"
 #include "preload/runtimes/node/node.h"
 #include "preload/session/state.h"
 #include "preload/stream/registry.h"
@@ -13,9 +14,10 @@ TaskContext find_entry(int fd, Predicate matches) {
   TaskContext task;
   const Attachment* a = g_attachment.load(std::memory_order_acquire);
   const Pinned c = find(fd);
-  if (a == nullptr || !c || c->role != Role::kServer) return task;
-  for (uint32_t i = 0; const Exchange* x = c->exchanges.open_at(i); ++i) {
-    const Incoming* incoming = x->incoming;
+  const Followed* protocol = c ? c->protocol() : nullptr;
+  if (a == nullptr || protocol == nullptr || c->role != Role::kServer) return task;
+  for (uint32_t i = 0; i < protocol->open_requests(); ++i) {
+    const Incoming* incoming = protocol->incoming_at(i);
     if (incoming == nullptr || !incoming->entry || incoming->generation != a->generation ||
         !matches(incoming->rpc))
       continue;

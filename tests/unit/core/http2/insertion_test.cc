@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "preload/stream/insertion.h"
+#include "preload/stream/edited_stream.h"
 #include "tests/unit/core/http2/connection_trace.h"
 #include "tests/unit/core/http2/edited_connection.h"
 #include "tests/unit/core/http2/frame_trace.h"

@@ -176,7 +176,7 @@ class EditedStream {
     }
   };
 
-  // Enough for HTTP/1's pipelined requests, a header line each.
+  // Enough for pipelined requests with a line of ours each.
   static constexpr size_t kFewEdits = 16;
   static constexpr size_t kFewBytes = 2048;
 

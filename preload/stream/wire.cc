@@ -1,4 +1,4 @@
-#include "preload/stream/transmit.h"
+#include "preload/stream/wire.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -27,7 +27,7 @@ void give_back(HoldBuffer* buffer) {
   if (buffer != nullptr) g_hold_buffers.give(buffer);
 }
 
-void release_hold(RequestWriter& w) {
+void release_hold(Wire& w) {
   give_back(w.held);
   w.held = nullptr;
   w.held_size = 0;
@@ -72,8 +72,8 @@ void gather(const iovec* pieces, size_t count, size_t offset, char* out, size_t 
 
 namespace {
 
-void drop_sent_hold(RequestWriter& w) {
-  if (w.held != nullptr && w.wire.position() >= w.held_base + w.held_size) release_hold(w);
+void drop_sent_hold(Wire& w) {
+  if (w.held != nullptr && w.edits.position() >= w.held_base + w.held_size) release_hold(w);
 }
 
 // One send of a copy costs the kernel 90 ns less than one of three pieces; a page would not.
@@ -93,47 +93,46 @@ ssize_t send_pieces(int fd, iovec* pieces, size_t count, size_t bytes, int flags
 
 }  // namespace
 
-void lay_out(const RequestWriter& w, const iovec* pieces, size_t count, uint64_t base, uint64_t limit,
+void lay_out(const Wire& w, const iovec* pieces, size_t count, uint64_t base, uint64_t limit,
              OnTheWire* out) {
-  uint64_t from = w.wire.position();
+  uint64_t from = w.edits.position();
   if (w.held != nullptr) {
     const iovec held{w.held->bytes, w.held_size};
     const uint64_t end = std::min(limit, w.held_base + w.held_size);
     out->count =
-        w.wire.layout(w.held_base, &held, 1, from, end, out->vectors, kVectors, &out->bytes);
+        w.edits.layout(w.held_base, &held, 1, from, end, out->vectors, kVectors, &out->bytes);
     from = end;
   }
   if (from < limit && from >= base) {
     size_t more = 0;
-    out->count += w.wire.layout(base, pieces, count, from, limit, out->vectors + out->count,
+    out->count += w.edits.layout(base, pieces, count, from, limit, out->vectors + out->count,
                                 kVectors - out->count, &more);
     out->bytes += more;
   }
 }
 
-void note_sent(RequestWriter& w, size_t bytes) {
-  w.wire.advance(bytes);
+void note_sent(Wire& w, size_t bytes) {
+  w.edits.advance(bytes);
   drop_sent_hold(w);
 }
 
-int transmit(Connection& c, int fd, const iovec* pieces, size_t count, uint64_t base,
+int transmit(Wire& w, int fd, const iovec* pieces, size_t count, uint64_t base,
              uint64_t limit, int flags) {
-  RequestWriter& w = c.writer;
   w.stopped_at = limit;
   w.stopped_by = thread_id();
-  while (w.wire.position() < limit) {
+  while (w.edits.position() < limit) {
     OnTheWire out;
     lay_out(w, pieces, count, base, limit, &out);
     if (out.bytes == 0) return 0;
     const ssize_t sent = send_pieces(fd, out.vectors, out.count, out.bytes, flags | MSG_DONTWAIT);
     if (sent < 0) return errno;
     note_sent(w, static_cast<size_t>(sent));
-    if (static_cast<size_t>(sent) < out.bytes && w.wire.position() > base) return 0;
+    if (static_cast<size_t>(sent) < out.bytes && w.edits.position() > base) return 0;
   }
   return 0;
 }
 
-bool hold(RequestWriter& w, const iovec* pieces, size_t count, uint64_t base, uint64_t from,
+bool hold(Wire& w, const iovec* pieces, size_t count, uint64_t base, uint64_t from,
           uint64_t end) {
   const size_t size = static_cast<size_t>(end - from);
   if (w.held == nullptr) {

@@ -1,13 +1,18 @@
-// How a client's bytes reach the wire: parsed, held until the payload is known (bounded), marked
-// with our field, faulted. The rules: design.md "Header insertion without buffering", "Payload
-// before decision". What is reported to the application are its own bytes only.
+// How a client's bytes reach the wire: read by their protocol, held while that does not know enough of
+// them (bounded), edited, or kept from their server by a fault. What is reported to the application are
+// its own bytes only.
+//
+//   send_offered -> Followed::offered -> Followed::release -> the wire (wire.h)
+//
+// What stays is held, and goes out with the rest, or by flush() before the application waits, or by
+// send_held() of a thread of ours.
 #pragma once
 
 #include <sys/types.h>
 #include <sys/uio.h>
 
 #include "preload/stream/connection.h"
-#include "preload/stream/transmit.h"
+#include "preload/stream/wire.h"
 
 namespace filibuster::preload {
 
@@ -15,8 +20,8 @@ inline constexpr ssize_t kNotHandled = -2;
 
 // Sends for the application, as far as the socket takes it now; returns what a call that does not wait
 // returns, with *error for -1. kNotHandled: the caller sends by the original.
-ssize_t send_requests(Connection& connection, int fd, const iovec* pieces, size_t count, int flags,
-                      int* error);
+ssize_t send_offered(Connection& connection, int fd, const iovec* pieces, size_t count, int flags,
+                     int* error);
 
 // Where the application would wait: after the above said EAGAIN for the same `pieces`, gives what the
 // caller sends by one call that waits, with no scope and nothing of ours held but the request flow. kBusy:
@@ -33,8 +38,7 @@ size_t end_waiting_send(Connection& connection, int fd, const iovec* pieces, siz
 bool enter_requests(Connection& connection);
 
 // Sends what is held. Called before anything that may wait for the peer. True: nothing is owed.
-// `closing`: nothing comes after it. Otherwise a part of a frame of HTTP/2, of which the peer could
-// make nothing, stays.
+// `closing`: nothing comes after it.
 bool flush(Connection& connection, int fd, bool closing = false);
 
 // Sends what is held, by a thread that is not the application's: never waits, and takes no descriptor
@@ -42,22 +46,14 @@ bool flush(Connection& connection, int fd, bool closing = false);
 // that has not seen it. True: there is no more to be done.
 bool send_held(Connection& connection, int fd);
 
-// `size` bytes of the request's body are about to go, or went, by another way (sendfile).
-void skip_request_body(Connection& connection, uint64_t size);
+// `size` bytes of a request's body are about to go, or went, by another way (sendfile).
+void skip_sent(Connection& connection, uint64_t size);
 
-// The application gave up on an injected silence (close, shutdown, or the hang limit's reset).
-void end_silence(Connection& connection);
-
-// In a forked child: what the parent holds is the parent's to send.
+// Owner of the request flow, or the only one left: after anything that changes what is held or half
+// inserted.
+void update_debt(Connection& connection);
+// Nothing of what is held will be sent: by the last one to close it, or by the child of a fork, whose
+// parent sends it.
 void forget_holds(Connection& connection);
-
-// Are the bytes that were parsed ahead of their sending the ones that are offered now? Else what
-// was parsed never happened, and the connection is given up.
-bool came_back(Connection& connection, const iovec* pieces, size_t count, size_t offered);
-
-// Called by RequestEvents for a client.
-void client_request_head(Connection& connection, const http1::MessageHead& head, size_t end);
-void client_request_body(Connection& connection, const char* data, size_t size);
-void client_request_complete(Connection& connection, size_t end, Hash128 body, uint64_t size);
 
 }  // namespace filibuster::preload

@@ -1,4 +1,4 @@
-#include "preload/protocols/http1/kept.h"
+#include "preload/stream/kept.h"
 
 #include "core/fault/fault.h"
 #include "core/index/execution_index.h"
@@ -8,17 +8,9 @@
 namespace filibuster::preload {
 namespace {
 
-bool is_idle(const Connection& c) {
-  const RequestWriter& w = c.writer;
-  return w.requests != 0 && c.exchanges.empty() && w.held_size == 0 && !w.wire.has_edits() &&
-         w.fed == w.accepted && !w.decided && c.requests.state() == http1::ParseState::kStart &&
-         c.responses.state() == http1::ParseState::kStart;
-}
-
 void end_if_kept(int fd, Connection& c, const PlanEntry& refusal) {
   if (c.role != Role::kClient || c.given_up.load() || c.closing.load() || c.replaced.load() ||
-      c.ended_for.load() != 0 || c.http2.load() != nullptr || !c.is_recognized() ||
-      !c.target.known || c.generation != session_generation() ||
+      c.ended_for.load() != 0 || c.protocol() == nullptr || !c.target.known || c.generation != session_generation() ||
       c.fork_epoch != g_fork_epoch.load(std::memory_order_relaxed))
     return;
   const Hash128 service = hash_text(c.target.name());
@@ -29,7 +21,7 @@ void end_if_kept(int fd, Connection& c, const PlanEntry& refusal) {
   if (c.request_flow.acquire()) {
     if (c.response_flow.acquire()) {
       // By a copy: its number may be closed meanwhile, and given anew.
-      const long copy = is_idle(c) ? duplicate_high(fd) : -1;
+      const long copy = c.protocol()->is_idle(c) && c.wire.is_still() ? duplicate_high(fd) : -1;
       if (copy >= 0 && socket_cookie(static_cast<int>(copy)) == c.cookie) {
         c.ended_for.store(refusal.id + 1);
         c.ended_in = current_execution();

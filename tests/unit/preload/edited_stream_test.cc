@@ -1,4 +1,4 @@
-#include "preload/stream/insertion.h"
+#include "preload/stream/edited_stream.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,341 @@
+#include "preload/protocols/http1/http1.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "preload/protocols/http2/http2.h"
+#include "preload/rpc/fields.h"
+#include "preload/stream/recognition.h"
+
+namespace filibuster::preload {
+namespace {
+
+// "GET /path HTTP/1.1\r\n": a method alone may be the middle of a body.
+bool has_whole_request_line(std::string_view bytes) {
+  const size_t end = bytes.find('\n');
+  if (end == std::string_view::npos) return false;
+  std::string_view line = bytes.substr(0, end);
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line.ends_with(" HTTP/1.1") || line.ends_with(" HTTP/1.0");
+}
+
+bool is_undecided(const Connection& c, const Http1& h) {
+  if (c.given_up.load(std::memory_order_relaxed)) return false;
+  const http1::ParseState state = h.requests.state();
+  return state == http1::ParseState::kHead || (state == http1::ParseState::kBody && !h.decided);
+}
+
+// Before the first byte of a message that passes unchanged: may there be one, and does the first
+// one look like HTTP/1?
+bool may_begin(Connection& c, Http1& h, int fd, bool requests, const iovec* pieces, size_t count,
+               size_t size) {
+  if (!requests) {
+    if (!h.exchanges.empty()) return true;
+    // The server speaks first: not HTTP/1, or a request was missed.
+    give_up_unless_stale(c, fd,
+                         c.seen_from_start && c.requests == 0 ? NotInterposedReason::kUnknownProtocol
+                                                              : NotInterposedReason::kMidStream);
+    return false;
+  }
+  return c.requests != 0 || looks_like_requests(c, pieces, count, size);
+}
+
+void announce(Http1& h) {
+  while (Exchange* x = h.exchanges.next_unannounced()) {
+    h.responses.expect_response_to({x->method, x->method_size});
+  }
+}
+
+void after_feed(Connection& c, int fd, bool requests, http1::ParseState state) {
+  if (state == http1::ParseState::kInvalid) {
+    give_up_unless_stale(c, fd, NotInterposedReason::kUnknownProtocol);
+  } else if (state == http1::ParseState::kUpgraded) {
+    // A request for a tunnel waits for its answer.
+    if (!requests) give_up(c, NotInterposedReason::kUpgraded);
+  }
+}
+
+}  // namespace
+
+void begin_http1(Connection& c, const iovec*, size_t, size_t) {
+  void* room = take_room(c);
+  if (room != nullptr) publish(c, new (room) Http1(&c));
+}
+
+Joined joins_http1(std::string_view first, NotInterposedReason* reason) {
+  switch (http1::sniff(first.data(), first.size())) {
+    case http1::Sniff::kHttp1Request:
+      if (has_whole_request_line(first)) return Joined::kRequests;
+      break;
+    case http1::Sniff::kTls:
+      *reason = NotInterposedReason::kTls;
+      return Joined::kNo;
+    case http1::Sniff::kHttp2Preface:
+      *reason = NotInterposedReason::kHttp2;
+      return Joined::kNo;
+    case http1::Sniff::kNeedMore:
+    case http1::Sniff::kOther:
+      break;
+  }
+  // The tail of a response: the next request is an idle point.
+  return first.starts_with("HTTP/1.") ? Joined::kWait : Joined::kNo;
+}
+
+bool looks_like_requests(Connection& c, const iovec* pieces, size_t count, size_t size) {
+  char gathered[64];
+  const FirstBytes first(pieces, count, size, gathered, sizeof gathered);
+  switch (http1::sniff(first.data, first.size)) {
+    case http1::Sniff::kHttp1Request:
+    case http1::Sniff::kNeedMore:
+      return true;
+    case http1::Sniff::kHttp2Preface:
+      give_up(c, NotInterposedReason::kHttp2);
+      return false;
+    case http1::Sniff::kTls:
+      give_up(c, NotInterposedReason::kTls);
+      return false;
+    case http1::Sniff::kOther:
+      break;
+  }
+  give_up(c, NotInterposedReason::kUnknownProtocol);
+  return false;
+}
+
+// --- a client's requests -------------------------------------------------------------------------
+
+void Http1::offered(Connection& c, const Offer& offer, uint64_t from) {
+  if (requests.state() == http1::ParseState::kUpgraded) {
+    // A tunnel was asked for. Declined: what follows is not known.
+    if (exchanges.empty()) give_up(c, NotInterposedReason::kUpgraded);
+    return;
+  }
+  if (from == 0 && requests.state() == http1::ParseState::kStart &&
+      !looks_like_requests(c, offer.pieces, offer.count, static_cast<size_t>(offer.end - offer.base)))
+    return;
+  uint64_t base = offer.base;
+  for (size_t i = 0; i < offer.count; ++i) {
+    const uint64_t end = base + offer.pieces[i].iov_len;
+    if (from < end) {
+      const size_t skip = static_cast<size_t>(from - base);
+      feed_base = from;
+      if (requests.state() == http1::ParseState::kStart) message_start = from;
+      from = end;
+      const http1::ParseState state = requests.feed(
+          static_cast<const char*>(offer.pieces[i].iov_base) + skip, offer.pieces[i].iov_len - skip);
+      if (state == http1::ParseState::kInvalid) give_up(c, NotInterposedReason::kUnknownProtocol);
+      if (c.given_up.load(std::memory_order_relaxed) || state == http1::ParseState::kUpgraded) return;
+    }
+    base = end;
+  }
+}
+
+Released Http1::release(Connection& c, int fd, const Offer& offer, Sending sending) {
+  if (sending != Sending::kAside && try_fault_before(c, fd))
+    return {c.wire.accepted, Released::Then::kSwallow};
+  const bool stays = sending == Sending::kOffered && is_undecided(c, *this);
+  return {stays ? std::min(offer.end, std::max(message_start, c.wire.flushed_to)) : offer.end, {}};
+}
+
+bool Http1::may_hold(Connection& c) {
+  return requests.state() != http1::ParseState::kBody || note_maker(c);
+}
+
+bool Http1::press(Connection& c, int times) {
+  if (times > 1) return false;
+  if (requests.state() == http1::ParseState::kBody) {
+    decide(c, false, Hash128{});
+  } else {
+    give_up(c, NotInterposedReason::kUnknownProtocol);
+  }
+  return true;
+}
+
+void Http1::decide_held(Connection& c) {
+  if (is_undecided(c, *this) && requests.state() == http1::ParseState::kBody)
+    decide(c, false, Hash128{});
+}
+
+void Http1::sent(Connection& c, int fd) {
+  try_fault_after(c, fd);
+}
+
+bool Http1::waits_for_its_fault(const Connection&) const {
+  return fault != nullptr && fault->call.plan.after_effect == 0;
+}
+
+bool Http1::skipped(Connection&, uint64_t size) {
+  if (fields != nullptr) request_unseen(fields);
+  feed_base = connection->wire.fed + size;
+  return requests.state() == http1::ParseState::kBody &&
+         requests.skip_body(size) != http1::ParseState::kInvalid;
+}
+
+// --- bytes that went by unchanged ----------------------------------------------------------------
+
+void Http1::observed(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
+                     size_t size) {
+  const bool of_requests = traffic == Traffic::kRequests;
+  http1::MessageParser& parser = of_requests ? requests : responses;
+  if (parser.state() == http1::ParseState::kStart &&
+      !may_begin(c, *this, fd, of_requests, pieces, count, size))
+    return;
+  if (!of_requests) announce(*this);
+  http1::ParseState state = parser.state();
+  for (size_t i = 0; i < count && size != 0; ++i) {
+    const size_t take = std::min(size, pieces[i].iov_len);
+    if (take == 0) continue;
+    state = parser.feed(static_cast<const char*>(pieces[i].iov_base), take);
+    if (Followed* next = c.protocol(); next != this) {
+      const iovec rest{static_cast<char*>(pieces[i].iov_base) + upgraded_at,
+                       pieces[i].iov_len - upgraded_at};
+      next->observed(c, fd, traffic, &rest, 1, take - upgraded_at);
+      size -= take;
+      for (size_t k = i + 1; k < count && size != 0; ++k) {
+        const size_t more = std::min(size, pieces[k].iov_len);
+        next->observed(c, fd, traffic, pieces + k, 1, more);
+        size -= more;
+      }
+      return;
+    }
+    size -= take;
+    if (state == http1::ParseState::kInvalid || state == http1::ParseState::kUpgraded) break;
+    if (c.given_up.load(std::memory_order_relaxed)) break;
+  }
+  after_feed(c, fd, of_requests, state);
+}
+
+bool Http1::unseen(Connection&, Traffic traffic, size_t size) {
+  const bool of_requests = traffic == Traffic::kRequests;
+  const Exchange* x = of_requests ? current : exchanges.front();
+  if (x != nullptr && of_requests && x->incoming != nullptr) incoming_body_unseen(x->incoming);
+  if (x != nullptr && !of_requests && x->fields != nullptr) response_unseen(x->fields);
+  http1::MessageParser& parser = of_requests ? requests : responses;
+  return parser.state() == http1::ParseState::kBody &&
+         parser.skip_body(size) != http1::ParseState::kInvalid;
+}
+
+bool Http1::is_idle(const Connection& c) const {
+  return c.requests != 0 && exchanges.empty() && !decided &&
+         requests.state() == http1::ParseState::kStart &&
+         responses.state() == http1::ParseState::kStart;
+}
+
+// --- ends ----------------------------------------------------------------------------------------
+
+void Http1::responses_ended(Connection&) {
+  // A body that is delimited by the end of the stream is complete now.
+  announce(*this);
+  if (!exchanges.empty()) responses.finish();
+}
+
+void Http1::end_unanswered(Connection& c) {
+  while (Exchange* x = exchanges.pop()) {
+    x->finished = unanswered(c);
+    x->sample_size = 0;
+    x->status = 0;
+    finish_half(c, x, kResponseHalf);
+  }
+}
+
+void Http1::settle(Connection& c) {
+  if (c.closing.load() && responses.state() != http1::ParseState::kStart) responses.finish();
+  if (Exchange* x = fault) {
+    fault = nullptr;
+    report_fault(x->call, FaultHow::kNotInjected, "the connection ended first");
+    if (x != current) finish_half(c, x, kRequestHalf);
+  }
+  end_open_request(c);
+  end_unanswered(c);
+}
+
+void Http1::end_silence(Connection& c) {
+  Exchange* x = std::exchange(silenced, nullptr);
+  if (x == nullptr) return;
+  x->finished.outcome = RpcOutcome::kTimedOut;
+  x->finished.injected = c.elapsed.load(std::memory_order_relaxed) ? 2 : 1;
+  x->sample_size = 0;
+  finish_half(c, x, kResponseHalf);
+}
+
+void Http1::adopt_in_child(Connection& c) {
+  // Ended without a word: `active` is the parent's.
+  current = fault = nullptr;
+  while (Exchange* x = exchanges.pop()) {
+    x->call.active = false;
+    finish_half(c, x, kRequestHalf);
+    finish_half(c, x, kResponseHalf);
+  }
+}
+
+// --- parser events -------------------------------------------------------------------------------
+
+void RequestEvents::on_head(const http1::MessageHead& head, size_t end) {
+  Connection& c = *owner_->connection;
+  if (c.role != Role::kServer) return client_request_head(c, head, end);
+  server_request_head(c, head);
+  const Exchange* x = owner_->current;
+  if (x == nullptr || !incoming_needs_body(x->incoming)) owner_->requests.ignore_body();
+}
+
+void RequestEvents::on_body(const char* data, size_t size) {
+  Connection& c = *owner_->connection;
+  if (c.role == Role::kServer) {
+    server_request_body(c, data, size);
+  } else {
+    client_request_body(c, data, size);
+  }
+}
+
+void RequestEvents::on_complete(size_t end, Hash128 body, uint64_t size) {
+  Connection& c = *owner_->connection;
+  if (c.role == Role::kServer) {
+    server_request_complete(c, body, size);
+  } else {
+    client_request_complete(c, end, body, size);
+  }
+}
+
+void ResponseEvents::on_head(const http1::MessageHead& head, size_t) {
+  status_ = head.status;
+  // The caller reports its answer.
+  if (owner_->connection->role == Role::kServer) owner_->responses.ignore_body();
+}
+
+void ResponseEvents::on_body(const char* data, size_t size) {
+  if (owner_->connection->role == Role::kServer) return;
+  Exchange* x = owner_->exchanges.front();
+  if (x == nullptr) return;
+  if (x->fields != nullptr) response_piece(x->fields, data, size);
+  if (x->sample_size == kBodySample) return;
+  const size_t take = std::min(size, kBodySample - x->sample_size);
+  std::memcpy(x->sample + x->sample_size, data, take);
+  x->sample_size = static_cast<uint16_t>(x->sample_size + take);
+}
+
+void ResponseEvents::on_complete(size_t end, Hash128 body, uint64_t size) {
+  Connection& c = *owner_->connection;
+  Exchange* x = owner_->exchanges.pop();
+  if (x == nullptr) {
+    give_up(c, NotInterposedReason::kMidStream);
+    return;
+  }
+  if (status_ == 101 && upgrade_to_http2(c, *owner_, x)) {
+    owner_->upgraded_at = end;
+    finish_half(c, x, kResponseHalf);
+    return;
+  }
+  x->status = status_;
+  x->finished.outcome = RpcOutcome::kAnswered;
+  x->finished.status = status_;
+  x->finished.body = x->fields != nullptr ? response_whole(x->fields, body, size) : body;
+  x->finished.body_size = size;
+  if (c.role == Role::kClient && x->call.active) {
+    c.answered_path = x->call.parent_path;
+    c.answered_in = x->call.execution;
+  }
+  finish_half(c, x, kResponseHalf);
+}
+
+}  // namespace filibuster::preload

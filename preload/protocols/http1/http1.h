@@ -1,0 +1,138 @@
+// HTTP/1.x on a connection: both parsers, the exchanges that are open, and of a client the request in
+// progress. In the room of its connection.
+//
+//   http1.cc             what its stream asks of it (stream/protocol.h), recognition
+//   request_decision.cc  when a request is known well enough: its RPC is formed, our field is planned
+//   request_faults.cc    faults that fire when it is sent
+//   server_side.cc       requests are incoming RPCs, responses end them
+//   exchange.cc          the ends of both halves
+#pragma once
+
+#include "core/http1/message_parser.h"
+#include "preload/protocols/http1/exchange.h"
+#include "preload/stream/connection.h"
+
+namespace filibuster::preload {
+
+struct Http1;
+
+class RequestEvents final : public http1::Handler {
+ public:
+  explicit RequestEvents(Http1* owner) : owner_(owner) {}
+  void on_head(const http1::MessageHead& head, size_t end) override;
+  void on_body(const char* data, size_t size) override;
+  void on_complete(size_t end, Hash128 body, uint64_t size) override;
+
+ private:
+  Http1* owner_;
+};
+
+class ResponseEvents final : public http1::Handler {
+ public:
+  explicit ResponseEvents(Http1* owner) : owner_(owner) {}
+  void on_head(const http1::MessageHead& head, size_t end) override;
+  void on_body(const char* data, size_t size) override;
+  void on_complete(size_t end, Hash128 body, uint64_t size) override;
+
+ private:
+  Http1* owner_;
+  uint16_t status_ = 0;
+};
+
+struct Http1 final : Followed {
+  explicit Http1(Connection* connection_) : connection(connection_) {}
+
+  void offered(Connection& c, const Offer& offer, uint64_t from) override;
+  Released release(Connection& c, int fd, const Offer& offer, Sending sending) override;
+  bool may_hold(Connection& c) override;
+  // (asyncio reads a body from a file in a pool of threads.)
+  bool waits_for_a_thread(Connection&) override { return true; }
+  bool press(Connection& c, int times) override;
+  void decide_held(Connection& c) override;
+  uint64_t flush_limit(Connection&, uint64_t released, bool) override { return released; }
+  void sent(Connection& c, int fd) override;
+  void forget_ahead(Connection&) override {}
+  bool skipped(Connection& c, uint64_t size) override;
+  bool waits_for_its_fault(const Connection& c) const override;
+  void observed(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
+                size_t size) override;
+  bool unseen(Connection& c, Traffic traffic, size_t size) override;
+  bool may_begin_with(const iovec*, size_t) const override {
+    return requests.state() == http1::ParseState::kStart;
+  }
+  bool is_idle(const Connection& c) const override;
+  uint32_t open_requests() const override { return exchanges.size(); }
+  const Incoming* incoming_at(uint32_t i) const override {
+    const Exchange* x = exchanges.open_at(i);
+    return x == nullptr ? nullptr : x->incoming;
+  }
+  void responses_ended(Connection& c) override;
+  void end_unanswered(Connection& c) override;
+  void settle(Connection& c) override;
+  void end_silence(Connection& c) override;
+  void adopt_in_child(Connection& c) override;
+
+  Connection* const connection;
+  RequestEvents request_events{this};
+  ResponseEvents response_events{this};
+  http1::MessageParser requests{http1::Direction::kRequests, &request_events};
+  http1::MessageParser responses{http1::Direction::kResponses, &response_events};
+  ExchangeQueue exchanges;
+  size_t upgraded_at = 0;  // byte of the current feed of responses where HTTP/2 begins
+
+  // The request in progress. Positions count the application's bytes (Wire).
+  uint64_t feed_base = 0;      // of the first byte of the current feed
+  uint64_t message_start = 0;
+  bool decided = false;        // outgoing_begin was called for it
+  http1::MessageHead head;     // views into the parser; valid until the next message begins
+  char sample[kBodySample];
+  uint16_t sample_size = 0;
+  RequestFields* fields = nullptr;        // owned until it is decided
+  const RequestOrigin* origin = nullptr;  // of the same, if it is held: owned
+  Exchange* current = nullptr;            // decided, its request not complete
+  Exchange* fault = nullptr;     // complete or not; its fault is still to be injected
+  Exchange* silenced = nullptr;  // its fault is a silence: open until the application gives up
+  uint8_t upgrade_size = 0;      // it asks for h2c: HTTP2-Settings
+  char upgrade_settings[128];
+};
+static_assert(sizeof(Http1) <= Connection::kRoom);
+
+// That of a connection which speaks it, or did before it was upgraded.
+inline Http1& http1_of(Connection& c) {
+  return *reinterpret_cast<Http1*>(c.room);
+}
+
+// ProtocolRow. What nothing else recognises is HTTP/1, or is reported by it as what it is.
+void begin_http1(Connection& c, const iovec* pieces, size_t count, size_t size);
+Joined joins_http1(std::string_view first, NotInterposedReason* reason);
+
+// --- for the rest of this folder -----------------------------------------------------------------
+
+// First bytes of the request direction. False: given up and reported (TLS, HTTP/2, another protocol).
+bool looks_like_requests(Connection& c, const iovec* pieces, size_t count, size_t size);
+
+// request_decision.cc, of a client. The head is complete: forms the RPC (outgoing_begin), enters its
+// exchange, and plans the edits that mark it.
+void decide(Connection& c, bool body_complete, Hash128 body);
+// It is to be held, undecided: who makes it is known now. False: no room, decide it.
+bool note_maker(Connection& c);
+// What is kept of a request that is not decided, and will not be.
+void drop_fields(Connection& c);
+void client_request_head(Connection& c, const http1::MessageHead& head, size_t end);
+void client_request_body(Connection& c, const char* data, size_t size);
+void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t size);
+
+// request_faults.cc. Before anything of the message is sent. True: fired; the application's bytes
+// count as sent.
+bool try_fault_before(Connection& c, int fd);
+// Once the whole request is on the wire.
+void try_fault_after(Connection& c, int fd);
+
+// server_side.cc
+void server_request_head(Connection& c, const http1::MessageHead& head);
+void server_request_body(Connection& c, const char* data, size_t size);
+void server_request_complete(Connection& c, Hash128 body, uint64_t size);
+// Both flows owned: the request in progress will not be completed.
+void end_open_request(Connection& c);
+
+}  // namespace filibuster::preload

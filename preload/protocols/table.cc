@@ -1,0 +1,17 @@
+// The protocols that are followed.
+#include "preload/protocols/http1/http1.h"
+#include "preload/protocols/http2/http2.h"
+#include "preload/protocols/http2/retirement.h"
+#include "preload/stream/protocol.h"
+
+namespace filibuster::preload {
+
+std::span<const ProtocolRow> protocol_table() {
+  static constexpr ProtocolRow kRows[] = {
+      {"HTTP/2", is_http2_of_client, is_http2_of_server, begin_http2, nullptr, begin_retirement},
+      {"HTTP/1", nullptr, nullptr, begin_http1, joins_http1, nullptr},
+  };
+  return kRows;
+}
+
+}  // namespace filibuster::preload

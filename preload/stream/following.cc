@@ -1,0 +1,205 @@
+#include <netinet/in.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "preload/os/pool.h"
+#include "preload/os/raw_syscall.h"
+#include "preload/stream/connection.h"
+#include "preload/stream/kept.h"
+#include "preload/stream/recognition.h"
+#include "preload/stream/sender.h"
+
+namespace filibuster::preload {
+
+constinit thread_local int t_waited_set __attribute__((tls_model("initial-exec"))) = -1;
+std::atomic<uint32_t> g_debts{0};
+std::atomic<bool> g_faults_fired{false};
+std::atomic<uint32_t> g_fork_epoch{0};
+
+namespace {
+
+// 65,536 connections: about the limit of descriptors of a process.
+Pool<Connection, 16, 4096> g_connections;
+std::atomic<uint64_t> g_serial{0};
+
+}  // namespace
+
+RpcFinished unanswered(const Connection& c) {
+  RpcFinished finished;
+  if (c.last_error != 0) {
+    finished.outcome = RpcOutcome::kReset;
+    finished.error = static_cast<uint32_t>(c.last_error);
+  } else if (c.end_of_stream) {
+    finished.outcome = RpcOutcome::kClosed;
+  } else if (c.given_up.load(std::memory_order_relaxed)) {
+    finished.outcome = RpcOutcome::kGarbled;
+  } else {
+    finished.outcome = RpcOutcome::kTimedOut;
+  }
+  return finished;
+}
+
+Connection* make_connection() {
+  Connection* memory = g_connections.take();
+  if (memory == nullptr) return nullptr;
+  auto* c = new (memory) Connection;  // without (): its room is not zeroed first
+  c->serial = g_serial.fetch_add(1, std::memory_order_relaxed) + 1;
+  c->generation = session_generation();
+  c->fork_epoch = g_fork_epoch.load(std::memory_order_relaxed);
+  c->pins.store(1, std::memory_order_release);
+  return c;
+}
+
+bool pin(Connection* c) {
+  uint32_t pins = c->pins.load(std::memory_order_relaxed);
+  while (pins != 0) {
+    if (c->pins.compare_exchange_weak(pins, pins + 1, std::memory_order_acquire)) return true;
+  }
+  return false;
+}
+
+void unpin(Connection* c) {
+  if (c->pins.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (Followed* protocol = c->protocol()) protocol->free(*c);
+  g_connections.give(c);
+}
+
+void give_up_silently(Connection& c) {
+  c.given_up.store(true);
+}
+
+void give_up(Connection& c, NotInterposedReason reason) {
+  if (c.given_up.exchange(true)) return;
+  report_not_interposed(reason, c.outgoing(), c.peer_name(), c.target.name());
+}
+
+void settle(Connection& c) {
+  if (!c.given_up.load() && !c.closing.load()) return;
+  if (c.settled.load(std::memory_order_relaxed) && !(c.closing.load() && c.debt.load())) return;
+  // Whoever is inside comes here after it released its flow.
+  if (!enter_requests(c)) return;
+  if (!c.response_flow.acquire()) {
+    c.request_flow.release();
+    if (!c.response_flow.acquire()) return;
+    c.response_flow.release();
+    return settle(c);
+  }
+  if (!c.settled.load(std::memory_order_relaxed)) {
+    if (Followed* protocol = c.protocol()) protocol->settle(c);
+    c.settled.store(true);
+    if (!c.debt.load() && !c.replaced.load()) c.passing.store(true, std::memory_order_relaxed);
+  }
+  if (c.closing.load()) forget_holds(c);
+  c.response_flow.release();
+  c.request_flow.release();
+}
+
+uint64_t socket_cookie(int fd) {
+  uint64_t cookie = 0;
+  socklen_t size = sizeof cookie;
+  const long r = raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_COOKIE, &cookie, &size);
+  return r == 0 ? cookie : 0;
+}
+
+void find_target_of(Connection& c) {
+  if (c.target.known || c.address_size == 0) return;
+  c.target = lookup_target(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
+}
+
+void give_up_unless_stale(Connection& c, int fd, NotInterposedReason reason) {
+  if (socket_cookie(fd) != c.cookie) {
+    give_up_silently(c);
+  } else {
+    give_up(c, reason);
+  }
+}
+
+// --- observation -------------------------------------------------------------------------------
+
+namespace {
+
+void observe_in_turn(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
+                     size_t size) {
+  Followed* protocol = c.protocol();
+  if (protocol == nullptr) {
+    protocol = recognise(c, traffic, pieces, count, 0, size);
+    if (protocol == nullptr) return;
+  }
+  if (const KeptBytes kept = take_kept(c, traffic); kept.size != 0) {
+    const iovec before{const_cast<char*>(kept.bytes), kept.size};
+    protocol->observed(c, fd, traffic, &before, 1, kept.size);
+    if (c.given_up.load(std::memory_order_relaxed)) return;
+  }
+  protocol->observed(c, fd, traffic, pieces, count, size);
+}
+
+}  // namespace
+
+void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t count, size_t size,
+             uint32_t sequence) {
+  Flow& flow = requests ? c.request_flow : c.response_flow;
+  if (c.given_up.load(std::memory_order_relaxed)) return;
+  if (!flow.acquire()) {
+    // What a fault answers is read before the thread that injects it is done.
+    c.missed.store(true);
+    if (!c.faulting.load()) give_up(c, NotInterposedReason::kMidStream);
+    return;
+  }
+  if (flow.take_turn(sequence)) {
+    observe_in_turn(c, fd, requests ? Traffic::kRequests : Traffic::kResponses, pieces, count,
+                    size);
+  } else {
+    give_up(c, NotInterposedReason::kMidStream);
+  }
+  const uint32_t answered_in = requests ? 0 : std::exchange(c.answered_in, 0);
+  flow.release();
+  settle(c);
+  if (answered_in != 0) end_kept_before_refusal(c.answered_path, answered_in);
+}
+
+void observe_unseen(Connection& c, bool requests, size_t size, uint32_t sequence) {
+  Flow& flow = requests ? c.request_flow : c.response_flow;
+  if (c.given_up.load(std::memory_order_relaxed)) return;
+  if (!flow.acquire()) {
+    give_up(c, NotInterposedReason::kSpliced);
+    return;
+  }
+  Followed* protocol = c.protocol();
+  const Traffic traffic = requests ? Traffic::kRequests : Traffic::kResponses;
+  if (!flow.take_turn(sequence) || protocol == nullptr || !protocol->unseen(c, traffic, size))
+    give_up(c, NotInterposedReason::kSpliced);
+  flow.release();
+  settle(c);
+}
+
+void observe_end(Connection& c, int error) {
+  if (c.role != Role::kClient) {
+    if (error != 0) c.last_error = error;
+    return;  // a server may still answer; close ends what is open
+  }
+  if (c.response_flow.acquire()) {
+    Followed* protocol = c.protocol();
+    if (error != 0) {
+      c.last_error = error;
+    } else {
+      c.end_of_stream = true;
+      if (protocol != nullptr) protocol->responses_ended(c);
+    }
+    if (protocol != nullptr) protocol->end_unanswered(c);
+    c.response_flow.release();
+  }
+  settle(c);
+}
+
+void end_silence(Connection& c) {
+  Followed* protocol = c.protocol();
+  if (protocol == nullptr || !c.request_flow.acquire()) return;
+  protocol->end_silence(c);
+  c.request_flow.release();
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,402 @@
+#include "preload/stream/sender.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "preload/inject/inject.h"
+#include "preload/os/raw_syscall.h"
+#include "preload/session/state.h"
+#include "preload/stream/holds.h"
+#include "preload/stream/recognition.h"
+
+namespace filibuster::preload {
+
+void update_debt(Connection& c) {
+  const Wire& w = c.wire;
+  if (c.holding.load(std::memory_order_relaxed) != (w.held_size != 0))
+    c.holding.store(w.held_size != 0);
+  const Followed* protocol = c.protocol();
+  const bool owes = w.held_size != 0 || w.edits.has_edits() || (protocol != nullptr && protocol->owes());
+  // Written by the owner of the request flow, or by the last one to close.
+  if (c.debt.load(std::memory_order_relaxed) != owes && c.debt.exchange(owes) != owes) {
+    if (owes) {
+      g_debts.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      g_debts.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  if (!owes && c.settled.load() && !c.replaced.load()) {
+    c.passing.store(true, std::memory_order_relaxed);
+  }
+}
+
+namespace {
+
+// Are the bytes that were seen ahead of their sending the ones that are offered now? Else what was
+// read of them never happened, and the connection is given up.
+void check_came_back(Connection& c, const Offer& offer) {
+  Wire& w = c.wire;
+  const size_t ahead = static_cast<size_t>(w.fed - w.accepted);
+  if (ahead == 0) return;
+  char again[sizeof w.ahead];
+  const size_t size = std::min<size_t>({w.ahead_size, ahead, static_cast<size_t>(offer.end - offer.base)});
+  gather(offer.pieces, offer.count, 0, again, size);
+  if (std::memcmp(again, w.ahead, size) == 0) return;
+  w.edits.drop_from(w.accepted);
+  w.fed = w.accepted;
+  if (c.last_error != 0) {
+    give_up_silently(c);  // it was broken when it refused them
+  } else {
+    give_up(c, NotInterposedReason::kMidStream);
+  }
+  if (Followed* protocol = c.protocol()) protocol->forget_ahead(c);
+}
+
+// Shows the protocol what it has not seen of the bytes offered.
+void show(Connection& c, const Offer& offer) {
+  Wire& w = c.wire;
+  check_came_back(c, offer);
+  const uint64_t from = w.fed;
+  w.fed = std::max(w.fed, offer.end);
+  if (c.given_up.load(std::memory_order_relaxed) || from >= offer.end) return;
+  Followed* protocol = c.protocol();
+  if (protocol == nullptr) {
+    const size_t size = static_cast<size_t>(offer.end - offer.base);
+    protocol = recognise(c, Traffic::kRequests, offer.pieces, offer.count,
+                         static_cast<size_t>(from - offer.base), size);
+    if (protocol == nullptr) return;
+    if (const KeptBytes kept = take_kept(c, Traffic::kRequests); kept.size != 0) {
+      const iovec before{const_cast<char*>(kept.bytes), kept.size};
+      protocol->offered(c, {&before, 1, from - kept.size, from}, from - kept.size);
+    }
+  }
+  if (c.given_up.load(std::memory_order_relaxed)) return;
+  protocol->offered(c, offer, from);
+}
+
+// What was seen of them and not accepted is remembered.
+void remember_ahead(Connection& c, const iovec* pieces, size_t count, size_t offered, size_t taken) {
+  Wire& w = c.wire;
+  if (w.fed <= w.accepted) return;
+  w.ahead_size = static_cast<uint8_t>(std::min(offered - taken, sizeof w.ahead));
+  gather(pieces, count, taken, w.ahead, w.ahead_size);
+}
+
+// Before a protocol is known nothing leaves; when none is followed any more, everything may.
+Released release(Connection& c, int fd, const Offer& offer, Sending sending) {
+  Followed* protocol = c.protocol();
+  if (protocol != nullptr) return protocol->release(c, fd, offer, sending);
+  const bool undecided = sending == Sending::kOffered && !c.given_up.load(std::memory_order_relaxed);
+  return {undecided ? c.wire.edits.position() : offer.end, {}};
+}
+
+// Sends what may leave. Returns 0 or the errno that stopped it; `*released` is what came last.
+int push(Connection& c, int fd, const Offer& offer, int flags, Sending sending, Released* released) {
+  for (;;) {
+    *released = release(c, fd, offer, sending);
+    if (released->then == Released::Then::kSwallow) return 0;
+    const int stopped =
+        transmit(c.wire, fd, offer.pieces, offer.count, offer.base, released->limit, flags);
+    if (stopped != 0 || c.wire.edits.position() < released->limit) return stopped;
+    if (released->then == Released::Then::kHold) return 0;
+  }
+}
+
+// Where another thread is inside, only what is ours must be waited for: its bytes come first.
+enum class Entry : uint8_t { kOwned, kOvertake, kBusy };
+Entry acquire_to_send(Connection& c) {
+  if (enter_requests(c)) return Entry::kOwned;
+  const uint64_t deadline = monotonic_ns() + kFlushWaitNs;
+  for (;;) {
+    const Followed* protocol = c.protocol();
+    const bool ours = c.debt.load() || c.ending.load() ||
+                      (protocol != nullptr && protocol->sends_in_turn());
+    raw_syscall(SYS_sched_yield);
+    if (c.request_flow.acquire()) return Entry::kOwned;
+    if (!ours) break;
+    if (monotonic_ns() > deadline) return Entry::kBusy;
+  }
+  give_up(c, NotInterposedReason::kMidStream);
+  return Entry::kOvertake;
+}
+
+bool hold_rest(Connection& c, int fd, const Offer& offer, uint64_t limit) {
+  Followed* protocol = c.protocol();
+  Wire& w = c.wire;
+  if (protocol != nullptr && !protocol->may_hold(c)) return false;
+  if (!watch_hold(c, fd) ||
+      !hold(w, offer.pieces, offer.count, offer.base, std::max(limit, offer.base), offer.end))
+    return false;
+  w.accepted = offer.end;
+  remember_hold(c, fd);
+  if (protocol == nullptr || protocol->waits_for_a_thread(c)) hold_patiently();
+  update_debt(c);
+  return true;
+}
+
+ssize_t send_owned(Connection& c, int fd, const iovec* pieces, size_t count, size_t offered,
+                   int flags, int* error) {
+  Wire& w = c.wire;
+  if (c.replaced.load()) {
+    // The rest of a request whose fault fired early goes nowhere.
+    return swallows_writes(fd) ? static_cast<ssize_t>(offered) : kNotHandled;
+  }
+  const Offer offer{pieces, count, w.accepted, w.accepted + offered};
+  show(c, offer);
+  Followed* protocol = c.protocol();
+  if (c.given_up.load(std::memory_order_relaxed) && w.held_size == 0 && !w.edits.has_edits() &&
+      (protocol == nullptr || (!protocol->cannot_be_left() && !protocol->waits_for_its_fault(c)))) {
+    w.edits.reset();
+    return kNotHandled;
+  }
+  Released released;
+  int stopped = push(c, fd, offer, flags, Sending::kOffered, &released);
+  const auto stays = [&] {
+    return stopped == 0 && released.then != Released::Then::kSwallow &&
+           w.edits.position() >= released.limit && released.limit < offer.end;
+  };
+  for (int times = 1; stays(); ++times) {
+    if (hold_rest(c, fd, offer, released.limit)) return static_cast<ssize_t>(offered);
+    if (protocol == nullptr) {
+      give_up(c, NotInterposedReason::kUnknownProtocol);
+    } else if (!protocol->press(c, times)) {
+      break;
+    }
+    stopped = push(c, fd, offer, flags, Sending::kOffered, &released);
+  }
+  if (released.then == Released::Then::kSwallow) return static_cast<ssize_t>(offered);
+  w.accepted = std::max(offer.base, w.edits.position());
+  const auto taken = static_cast<size_t>(w.accepted - offer.base);
+  remember_ahead(c, pieces, count, offered, taken);
+  if (protocol != nullptr) protocol->sent(c, fd);
+  update_debt(c);
+  if (taken != 0) return static_cast<ssize_t>(taken);
+  *error = stopped != 0 ? stopped : EAGAIN;
+  if (stopped != EAGAIN && stopped != EINTR && stopped != 0) c.last_error = stopped;
+  return -1;
+}
+
+}  // namespace
+
+ssize_t send_offered(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
+                      int* error) {
+  const size_t offered = total(pieces, count);
+  if (offered == 0) return kNotHandled;
+  switch (acquire_to_send(c)) {
+    case Entry::kOwned:
+      break;
+    case Entry::kOvertake:
+      return kNotHandled;
+    case Entry::kBusy:
+      *error = EAGAIN;
+      return -1;
+  }
+  const ssize_t result = send_owned(c, fd, pieces, count, offered, flags, error);
+  c.request_flow.release();
+  settle(c);
+  return result;
+}
+
+bool enter_requests(Connection& c) {
+  if (c.request_flow.acquire()) return true;
+  uint32_t thread = c.sending.load();
+  if (thread == 0) return false;
+  const bool gone = raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), thread, 0) == -ESRCH;
+  if ((!gone && thread != thread_id()) || !c.sending.compare_exchange_strong(thread, 0)) return false;
+  Wire& w = c.wire;
+  // Its call goes on with what is held when the signal handler, which this is, has returned.
+  if (!gone) {
+    w.abandoned.store(w.held);
+    w.held = nullptr;
+  }
+  release_hold(w);
+  w.edits.reset();
+  w.fed = w.accepted;
+  give_up(c, NotInterposedReason::kMidStream);
+  return true;
+}
+
+WaitingSend begin_waiting_send(Connection& c, const iovec* pieces, size_t count, OnTheWire* out) {
+  if (!enter_requests(c)) return WaitingSend::kBusy;
+  Wire& w = c.wire;
+  // Where another thread sent meanwhile, what may go out is no longer known.
+  const bool still = w.stopped_by == thread_id() && !c.replaced.load();
+  if (still) {
+    lay_out(w, pieces, count, w.accepted, std::min(w.stopped_at, w.accepted + total(pieces, count)),
+            out);
+  }
+  if (!still || out->bytes == 0) {
+    c.request_flow.release();
+    return WaitingSend::kNothing;
+  }
+  c.sending.store(thread_id());
+  return WaitingSend::kReady;
+}
+
+namespace {
+
+// How many bytes of what went out are the application's, and neither held nor ours.
+size_t of_the_application(const OnTheWire& out, size_t sent, const iovec* pieces, size_t count) {
+  size_t taken = 0;
+  for (size_t i = 0; i < out.count && sent != 0; ++i) {
+    const size_t size = std::min(sent, out.vectors[i].iov_len);
+    const auto* at = static_cast<const char*>(out.vectors[i].iov_base);
+    taken += std::any_of(pieces, pieces + count, [&](const iovec& piece) {
+      const auto* from = static_cast<const char*>(piece.iov_base);
+      return at >= from && at < from + piece.iov_len;
+    }) ? size : 0;
+    sent -= size;
+  }
+  return taken;
+}
+
+}  // namespace
+
+size_t end_waiting_send(Connection& c, int fd, const iovec* pieces, size_t count, const OnTheWire& out,
+                        ssize_t sent, int error) {
+  uint32_t self = thread_id();
+  const size_t bytes = sent < 0 ? 0 : static_cast<size_t>(sent);
+  Wire& w = c.wire;
+  if (!c.sending.compare_exchange_strong(self, 0)) {
+    // A signal handler sent on this connection, too, and took the flow for abandoned.
+    give_back(w.abandoned.exchange(nullptr));
+    return of_the_application(out, bytes, pieces, count);
+  }
+  if (sent < 0 && error != EAGAIN && error != EINTR) c.last_error = error;
+  note_sent(w, bytes);
+  const uint64_t before = w.accepted;
+  w.accepted = std::max(before, w.edits.position());
+  const auto taken = static_cast<size_t>(w.accepted - before);
+  remember_ahead(c, pieces, count, total(pieces, count), taken);
+  if (Followed* protocol = c.protocol()) protocol->sent(c, fd);
+  update_debt(c);
+  c.request_flow.release();
+  settle(c);
+  return taken;
+}
+
+namespace {
+
+// `stopped`: the errno that ended the connection, or 0.
+void after_flush(Connection& c, int stopped) {
+  Wire& w = c.wire;
+  if (stopped != 0) {
+    c.deferred_error.store(stopped);
+    c.last_error = stopped;
+    release_hold(w);
+    w.edits.reset();
+    give_up_silently(c);
+  }
+  w.flushed_to = w.edits.position();
+}
+
+// What is held, as far as the protocol lets it go. Returns 0 or the errno that stopped it.
+int push_held(Connection& c, int fd, Sending sending, bool closing, Released* released) {
+  const Offer nothing{nullptr, 0, c.wire.accepted, c.wire.accepted};
+  constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
+  const int stopped = push(c, fd, nothing, kFlags, sending, released);
+  Followed* protocol = c.protocol();
+  if (stopped != 0 || released->then == Released::Then::kSwallow || protocol == nullptr) return stopped;
+  const uint64_t limit = protocol->flush_limit(c, released->limit, closing);
+  return limit <= released->limit ? 0 : transmit(c.wire, fd, nullptr, 0, nothing.base, limit, kFlags);
+}
+
+}  // namespace
+
+bool flush(Connection& c, int fd, bool closing) {
+  Wire& w = c.wire;
+  if (!c.debt.load()) return true;
+  if (!enter_requests(c)) return false;  // its owner sends it
+  bool clean = true;
+  if (w.held_size != 0) {
+    Followed* protocol = c.protocol();
+    if (protocol != nullptr) protocol->decide_held(c);
+    Released released;
+    const uint64_t deadline = monotonic_ns() + kFlushWaitNs;
+    int stopped;
+    for (;;) {
+      stopped = push_held(c, fd, Sending::kFlushed, closing, &released);
+      if (stopped == EINTR) continue;
+      if (stopped != EAGAIN) break;
+      // A blocking descriptor would have blocked in the application's own send.
+      if (is_nonblocking(fd) && monotonic_ns() > deadline) break;
+      wait_writable(fd, 100);
+    }
+    if (released.then != Released::Then::kSwallow) {
+      after_flush(c, stopped == EAGAIN ? 0 : stopped);
+      if (protocol != nullptr) protocol->sent(c, fd);
+      clean = w.held_size == 0;
+    }
+  }
+  update_debt(c);
+  c.request_flow.release();
+  settle(c);
+  return clean;
+}
+
+namespace {
+
+// By a copy of the descriptor: the application may close it meanwhile, and its number be given anew.
+bool send_held_by_copy(Connection& c, int fd) {
+  const long made = duplicate_high(fd);
+  if (made < 0) return made == -EBADF;
+  const int copy = static_cast<int>(made);
+  bool done = true;
+  if (socket_cookie(copy) == c.cookie) {
+    Released released;
+    const int stopped = push_held(c, copy, Sending::kAside, false, &released);
+    done = stopped != EAGAIN && stopped != EINTR;
+    after_flush(c, done ? stopped : 0);
+  }
+  release_descriptor(copy);
+  return done;
+}
+
+}  // namespace
+
+bool send_held(Connection& c, int fd) {
+  if (!enter_requests(c)) return false;
+  bool done = true;
+  if (c.wire.held_size != 0 && !c.replaced.load()) {
+    // Of a session that is over there is nothing to decide.
+    if (c.generation != session_generation()) give_up_silently(c);
+    Followed* protocol = c.protocol();
+    if (protocol != nullptr) protocol->decide_held(c);
+    if (protocol == nullptr || !protocol->waits_for_its_fault(c)) done = send_held_by_copy(c, fd);
+  }
+  update_debt(c);
+  c.request_flow.release();
+  settle(c);
+  return done;
+}
+
+void skip_sent(Connection& c, uint64_t size) {
+  if (c.given_up.load(std::memory_order_relaxed)) return;
+  if (!c.request_flow.acquire()) {
+    give_up(c, NotInterposedReason::kSpliced);
+    return;
+  }
+  Wire& w = c.wire;
+  Followed* protocol = c.protocol();
+  if (!w.is_still() || protocol == nullptr || !protocol->skipped(c, size))
+    give_up(c, NotInterposedReason::kSpliced);
+  if (w.is_still()) {
+    w.edits.advance(size);
+    w.accepted += size;
+    w.fed = w.accepted;
+  }
+  c.request_flow.release();
+  settle(c);
+}
+
+void forget_holds(Connection& c) {
+  release_hold(c.wire);
+  c.wire.edits.reset();
+  if (c.debt.exchange(false)) g_debts.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,80 @@
+// Bytes of the application on their way to the wire: what is held of them, and the sending with the
+// edits of a protocol (edited_stream.h). Called by the owner of the request flow only.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/stream/edited_stream.h"
+
+namespace filibuster::preload {
+
+inline constexpr size_t kHoldCapacity = 96 * 1024;
+struct HoldBuffer {
+  char bytes[kHoldCapacity];
+};
+
+// What a client sends. Positions count the application's bytes from the first one that was followed:
+// edits.position() <= accepted <= fed.
+struct Wire {
+  EditedStream edits;      // what is on the wire
+  uint64_t accepted = 0;   // what the application was told is sent
+  uint64_t fed = 0;        // what the protocol has seen: ahead after a short write or EAGAIN
+  // Held: accepted, not on the wire. Bytes of positions [held_base, held_base + held_size).
+  HoldBuffer* held = nullptr;
+  uint64_t held_base = 0;
+  size_t held_size = 0;
+  uint64_t flushed_to = 0;  // what nobody had decided went out up to here
+  // The first bytes that were seen ahead: the application must come back with the same.
+  char ahead[16];
+  uint8_t ahead_size = 0;
+  uint64_t stopped_at = 0;  // how far it might have gone when the socket took no more
+  uint32_t stopped_by = 0;  // the thread that sent then
+  // Of a call that waits in the kernel with it, below a signal handler that took its place.
+  std::atomic<HoldBuffer*> abandoned{nullptr};
+
+  // Nothing of it is on its way.
+  bool is_still() const { return held_size == 0 && !edits.has_edits() && fed == accepted; }
+};
+
+// A debt of ours on a descriptor that does not take it: how long a hook may wait. Ends with the
+// bytes still held (and tried again), never with bytes lost.
+inline constexpr uint64_t kFlushWaitNs = 1'000'000'000;
+
+uint64_t monotonic_ns();
+void wait_writable(int fd, int timeout_ms);
+bool is_nonblocking(int fd);
+
+size_t total(const iovec* pieces, size_t count);
+// Copies `size` bytes from byte `offset` of the pieces.
+void gather(const iovec* pieces, size_t count, size_t offset, char* out, size_t size);
+
+// What goes out next, of the held bytes and then of `pieces` (from position `base`), up to application
+// position `limit`.
+inline constexpr size_t kVectors = 64;
+struct OnTheWire {
+  iovec vectors[kVectors];
+  size_t count = 0;
+  size_t bytes = 0;
+};
+void lay_out(const Wire& w, const iovec* pieces, size_t count, uint64_t base, uint64_t limit,
+             OnTheWire* out);
+// That many bytes of it went out.
+void note_sent(Wire& w, size_t bytes);
+
+// Sends that, without waiting. Returns 0 or the errno that stopped it; a short write after bytes of
+// `pieces` went out stops with 0.
+int transmit(Wire& w, int fd, const iovec* pieces, size_t count, uint64_t base,
+             uint64_t limit, int flags);
+
+// Keeps the application's bytes [from, end) of `pieces` (whose first byte is `base`). False: no
+// room.
+bool hold(Wire& w, const iovec* pieces, size_t count, uint64_t base, uint64_t from,
+          uint64_t end);
+void release_hold(Wire& w);
+void give_back(HoldBuffer* buffer);  // nullptr: nothing
+
+}  // namespace filibuster::preload
