@@ -11,11 +11,11 @@ namespace filibuster::preload {
 namespace {
 
 void add_edits(Connection& c, Exchange* x) {
-  Http1& w = http1_of(c);
+  Http1& h = http1_of(c);
   const OutgoingCall& call = x->call;
-  const uint64_t start = w.message_start;
+  const uint64_t start = h.message_start;
   const uint64_t sent = c.wire.edits.position();
-  const size_t carried = w.head.filibuster.size();
+  const size_t carried = h.head.filibuster.size();
   if (call.overwrite_header || carried == kRuntimeValueSize) {
     // What a runtime's helper said is for this library only: blanks, where no field may go.
     char value[kRuntimeValueSize];
@@ -23,18 +23,18 @@ void add_edits(Connection& c, Exchange* x) {
     if (call.overwrite_header)
       std::memcpy(value, call.header_line + kHeaderName.size() + 2, kHeaderValueSize);
     if (carried > sizeof value || carried < kHeaderValueSize ||
-        !c.wire.edits.replace(start + w.head.filibuster_offset, {value, carried})) {
+        !c.wire.edits.replace(start + h.head.filibuster_offset, {value, carried})) {
       report_note("a forwarded correlation field could not be replaced");
     }
     return;
   }
   if (!call.insert_header) return;
   const std::string_view line(call.header_line, kHeaderLineSize);
-  uint64_t at = start + w.head.after_start_line;
+  uint64_t at = start + h.head.after_start_line;
   // Part of the head went out before it was complete: the last field's place is before the empty
   // line, where there is still one to put it.
   // So is that of one which overrules another: the receiver takes the last.
-  if (sent > at || carried != 0) at = start + w.head.head_size - 2;
+  if (sent > at || carried != 0) at = start + h.head.head_size - 2;
   if (!c.wire.edits.insert(at, line)) {
     report_note("a request head went out in pieces before it was complete: not marked");
   }
@@ -44,39 +44,41 @@ void add_edits(Connection& c, Exchange* x) {
 
 // Only an undecided request's are nobody's else.
 void drop_fields(Connection& c) {
-  end_fields(http1_of(c).fields);
-  http1_of(c).fields = nullptr;
-  drop_origin(http1_of(c).origin);
-  http1_of(c).origin = nullptr;
+  Http1& h = http1_of(c);
+  end_fields(h.fields);
+  h.fields = nullptr;
+  drop_origin(h.origin);
+  h.origin = nullptr;
 }
 
 namespace {
 
 // `request` is its head, and outlives the result.
 OutgoingInfo what_its_head_says(Connection& c, const RequestHead& request) {
+  Http1& h = http1_of(c);
   find_target_of(c);
   OutgoingInfo info;
   info.head = &request;
   info.target = c.target;
   info.peer = c.peer_name();
-  info.fields = http1_of(c).fields;
+  info.fields = h.fields;
   return info;
 }
 
 }  // namespace
 
 bool note_maker(Connection& c) {
-  Http1& w = http1_of(c);
-  if (w.origin != nullptr) return true;
-  const RequestHead request = request_head(w.head);
-  return note_origin(what_its_head_says(c, request), &w.origin);
+  Http1& h = http1_of(c);
+  if (h.origin != nullptr) return true;
+  const RequestHead request = request_head(h.head);
+  return note_origin(what_its_head_says(c, request), &h.origin);
 }
 
 void decide(Connection& c, bool body_complete, Hash128 body) {
-  Http1& w = http1_of(c);
-  w.decided = true;
+  Http1& h = http1_of(c);
+  h.decided = true;
   Exchange* x = make_exchange();
-  if (x == nullptr || http1_of(c).exchanges.size() == kMaxOpenExchanges) {
+  if (x == nullptr || h.exchanges.size() == kMaxOpenExchanges) {
     if (x != nullptr) {
       finish_half(c, x, kRequestHalf);
       finish_half(c, x, kResponseHalf);
@@ -85,48 +87,48 @@ void decide(Connection& c, bool body_complete, Hash128 body) {
     give_up(c, NotInterposedReason::kTableFull);
     return;
   }
-  x->fields = w.fields;
-  x->method_size = static_cast<uint8_t>(std::min(w.head.method.size(), sizeof x->method));
-  std::memcpy(x->method, w.head.method.data(), x->method_size);
-  x->head_request = w.head.method == "HEAD";
-  x->request_start = w.message_start;
-  const RequestHead request = request_head(w.head);
+  x->fields = h.fields;
+  x->method_size = static_cast<uint8_t>(std::min(h.head.method.size(), sizeof x->method));
+  std::memcpy(x->method, h.head.method.data(), x->method_size);
+  x->head_request = h.head.method == "HEAD";
+  x->request_start = h.message_start;
+  const RequestHead request = request_head(h.head);
   OutgoingInfo info = what_its_head_says(c, request);
   info.body_complete = body_complete;
   info.body = body;
-  info.origin = w.origin;
-  info.body_sample = {w.sample, w.sample_size};
+  info.origin = h.origin;
+  info.body_sample = {h.sample, h.sample_size};
   info.opens_connection = c.seen_from_start && c.requests == 0;
   if (info.opens_connection) info.connect = c.connect.name;
   outgoing_begin(info, &x->call);
-  drop_origin(w.origin);
-  w.origin = nullptr;
+  drop_origin(h.origin);
+  h.origin = nullptr;
   ++c.requests;
-  w.current = x;
-  http1_of(c).exchanges.push(x);
+  h.current = x;
+  h.exchanges.push(x);
   add_edits(c, x);
   if (c.ended_for.load(std::memory_order_relaxed) != 0) note_request_on_ended(c, x->call);
   if (!x->call.active || !x->call.faulted) return;
-  if (w.fault == nullptr) {
-    w.fault = x;
+  if (h.fault == nullptr) {
+    h.fault = x;
   } else {
     report_fault(x->call, FaultHow::kNotInjected, "pipelined behind another faulted request");
   }
 }
 
 void client_request_head(Connection& c, const http1::MessageHead& head, size_t end) {
-  Http1& w = http1_of(c);
+  Http1& h = http1_of(c);
   if (c.given_up.load(std::memory_order_relaxed)) return;
-  w.head = head;
+  h.head = head;
   note_upgrade(http1_of(c), head);
-  w.message_start = w.feed_base + end - head.head_size;
-  w.sample_size = 0;
-  w.decided = false;
+  h.message_start = h.feed_base + end - head.head_size;
+  h.sample_size = 0;
+  h.decided = false;
   drop_fields(c);  // of one that never became whole
   find_target_of(c);
   if ((c.target.flags & (kTargetNever | kTargetIgnored)) == 0) {
     const RequestHead request = request_head(head);
-    w.fields =
+    h.fields =
         begin_fields(own_service(), target_service(c.target, request, c.peer_name()), request);
   }
   const bool holdable =
@@ -137,33 +139,33 @@ void client_request_head(Connection& c, const http1::MessageHead& head, size_t e
 }
 
 void client_request_body(Connection& c, const char* data, size_t size) {
-  Http1& w = http1_of(c);
-  if (w.fields != nullptr) request_piece(w.fields, data, size);
-  if (w.sample_size == kBodySample) return;
-  const size_t take = std::min(size, kBodySample - w.sample_size);
-  std::memcpy(w.sample + w.sample_size, data, take);
-  w.sample_size = static_cast<uint16_t>(w.sample_size + take);
+  Http1& h = http1_of(c);
+  if (h.fields != nullptr) request_piece(h.fields, data, size);
+  if (h.sample_size == kBodySample) return;
+  const size_t take = std::min(size, kBodySample - h.sample_size);
+  std::memcpy(h.sample + h.sample_size, data, take);
+  h.sample_size = static_cast<uint16_t>(h.sample_size + take);
 }
 
 void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t size) {
-  Http1& w = http1_of(c);
-  const bool was_decided = w.decided;
+  Http1& h = http1_of(c);
+  const bool was_decided = h.decided;
   if (!was_decided && c.given_up.load(std::memory_order_relaxed)) return;
-  if (w.fields != nullptr) body = request_whole(w.fields, body, size);
+  if (h.fields != nullptr) body = request_whole(h.fields, body, size);
   if (!was_decided) decide(c, true, body);
-  Exchange* x = w.current;
-  w.fields = nullptr;  // the exchange's
-  w.current = nullptr;
-  w.decided = false;
-  w.message_start = w.feed_base + end;
+  Exchange* x = h.current;
+  h.fields = nullptr;  // the exchange's
+  h.current = nullptr;
+  h.decided = false;
+  h.message_start = h.feed_base + end;
   c.wire.flushed_to = 0;
   if (x == nullptr) return;
-  x->request_end = w.feed_base + end;
+  x->request_end = h.feed_base + end;
   if (was_decided && x->call.active) outgoing_body_complete(&x->call, body);
   if (x->fields != nullptr && x->call.active)
     report_request_fields(x->call.rpc, x->call.generation, x->call.execution, *x->fields);
   // A fault keeps it: it is closed by the injection, or when that is known to be impossible.
-  if (x != w.fault) finish_half(c, x, kRequestHalf);
+  if (x != h.fault) finish_half(c, x, kRequestHalf);
 }
 
 }  // namespace filibuster::preload

@@ -10,44 +10,45 @@ namespace filibuster::preload {
 namespace {
 
 void settle_fault(Connection& c, Exchange* x) {
-  Http1& w = http1_of(c);
-  w.fault = nullptr;
+  Http1& h = http1_of(c);
+  h.fault = nullptr;
   if (x->request_end != 0) finish_half(c, x, kRequestHalf);
 }
 
 void not_injected(Connection& c, const char* why) {
-  report_fault(http1_of(c).fault->call, FaultHow::kNotInjected, why);
-  settle_fault(c, http1_of(c).fault);
+  Http1& h = http1_of(c);
+  report_fault(h.fault->call, FaultHow::kNotInjected, why);
+  settle_fault(c, h.fault);
 }
 
 // Takes the only exchange out of the queue, injects, and forgets the connection: from now on its
 // descriptor is an end of a pair. False: as before.
 bool inject(Connection& c, int fd, bool after) {
-  Http1& w = http1_of(c);
-  Exchange* x = w.fault;
+  Http1& h = http1_of(c);
+  Exchange* x = h.fault;
   if (!c.response_flow.acquire()) {
     not_injected(c, "another thread was reading the connection");
     return false;
   }
-  if (http1_of(c).exchanges.front() != x) {
+  if (h.exchanges.front() != x) {
     c.response_flow.release();
     not_injected(c, "the answer came before the request was complete");
     return false;
   }
-  http1_of(c).exchanges.pop();
+  h.exchanges.pop();
   c.faulting.store(true);
   const bool done = after ? inject_after_effect(fd, &x->call, x->head_request)
                           : inject_before_effect(fd, &x->call, x->head_request);
   if (!done) {
     c.faulting.store(false);
     if (c.missed.exchange(false)) give_up(c, NotInterposedReason::kMidStream);
-    http1_of(c).exchanges.push(x);
+    h.exchanges.push(x);
     c.response_flow.release();
     settle_fault(c, x);  // reported by the injection
     return false;
   }
-  w.fault = nullptr;
-  w.current = nullptr;
+  h.fault = nullptr;
+  h.current = nullptr;
   const Hash128 parent_path = x->call.parent_path;
   const uint32_t execution = x->call.execution;
   // A silence leaves its call open until the application gives up (inject.h).
@@ -56,7 +57,7 @@ bool inject(Connection& c, int fd, bool after) {
   x->call.active = silent;
   finish_half(c, x, kRequestHalf);
   if (silent) {
-    w.silenced = x;
+    h.silenced = x;
   } else {
     finish_half(c, x, kResponseHalf);
   }
@@ -74,12 +75,12 @@ bool inject(Connection& c, int fd, bool after) {
 }  // namespace
 
 bool try_fault_before(Connection& c, int fd) {
-  Http1& w = http1_of(c);
-  Exchange* x = w.fault;
+  Http1& h = http1_of(c);
+  Exchange* x = h.fault;
   if (x == nullptr || x->call.plan.after_effect != 0) return false;
   if (c.wire.edits.position() > x->request_start) {
     not_injected(c, "part of the request had been sent");
-  } else if (http1_of(c).exchanges.size() != 1) {
+  } else if (h.exchanges.size() != 1) {
     not_injected(c, "pipelined with other requests");
   } else if (x->request_end != 0 && c.wire.fed > x->request_end) {
     not_injected(c, "another request follows in the same write");
@@ -90,11 +91,11 @@ bool try_fault_before(Connection& c, int fd) {
 }
 
 void try_fault_after(Connection& c, int fd) {
-  Http1& w = http1_of(c);
-  Exchange* x = w.fault;
+  Http1& h = http1_of(c);
+  Exchange* x = h.fault;
   if (x == nullptr || x->call.plan.after_effect == 0 || x->request_end == 0) return;
   if (c.wire.edits.position() < x->request_end) return;
-  if (http1_of(c).exchanges.size() != 1 || c.wire.fed > x->request_end) {
+  if (h.exchanges.size() != 1 || c.wire.fed > x->request_end) {
     not_injected(c, "pipelined with other requests");
   } else {
     inject(c, fd, true);

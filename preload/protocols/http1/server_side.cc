@@ -25,6 +25,7 @@ bool read_by_event_loop(const Connection& c) {
 }  // namespace
 
 void server_request_head(Connection& c, const http1::MessageHead& head) {
+  Http1& h = http1_of(c);
   ++c.requests;
   note_upgrade(http1_of(c), head);
   Exchange* x = make_exchange();
@@ -37,35 +38,38 @@ void server_request_head(Connection& c, const http1::MessageHead& head) {
   const RequestHead request = request_head(head);
   x->incoming = incoming_begin({&request, read_by_event_loop(c)});
   end_kept_before_refusal(x->incoming);
-  http1_of(c).current = x;
-  if (!http1_of(c).exchanges.push(x)) {
+  h.current = x;
+  if (!h.exchanges.push(x)) {
     finish_half(c, x, kResponseHalf);
     give_up(c, NotInterposedReason::kTableFull);
   }
 }
 
 void server_request_complete(Connection& c, Hash128 body, uint64_t size) {
-  Exchange* x = http1_of(c).current;
-  http1_of(c).current = nullptr;
+  Http1& h = http1_of(c);
+  Exchange* x = h.current;
+  h.current = nullptr;
   if (x == nullptr) return;
   if (x->incoming != nullptr) incoming_body_complete(x->incoming, body, size);
   finish_half(c, x, kRequestHalf);
 }
 
 void server_request_body(Connection& c, const char* data, size_t size) {
-  const Exchange* x = http1_of(c).current;
+  Http1& h = http1_of(c);
+  const Exchange* x = h.current;
   if (x != nullptr && x->incoming != nullptr) incoming_body_piece(x->incoming, data, size);
 }
 
 void end_open_request(Connection& c) {
-  if (http1_of(c).decided || http1_of(c).current != nullptr) {
-    http1_of(c).fields = nullptr;  // the exchange's
+  Http1& h = http1_of(c);
+  if (h.decided || h.current != nullptr) {
+    h.fields = nullptr;  // the exchange's
   } else {
     drop_fields(c);
   }
-  if (http1_of(c).current == nullptr) return;
-  finish_half(c, http1_of(c).current, kRequestHalf);
-  http1_of(c).current = nullptr;
+  if (h.current == nullptr) return;
+  finish_half(c, h.current, kRequestHalf);
+  h.current = nullptr;
 }
 
 }  // namespace filibuster::preload

@@ -30,11 +30,11 @@ bool begin_upgraded(Connection& c, const Http1& before, Exchange* x) {
 
 }  // namespace
 
-void note_upgrade(Http1& w, const http1::MessageHead& head) {
-  w.upgrade_size = 0;
-  if (!head.upgrade_h2c || head.http2_settings.size() > sizeof w.upgrade_settings) return;
-  std::memcpy(w.upgrade_settings, head.http2_settings.data(), head.http2_settings.size());
-  w.upgrade_size = static_cast<uint8_t>(head.http2_settings.size());
+void note_upgrade(Http1& h, const http1::MessageHead& head) {
+  h.upgrade_size = 0;
+  if (!head.upgrade_h2c || head.http2_settings.size() > sizeof h.upgrade_settings) return;
+  std::memcpy(h.upgrade_settings, head.http2_settings.data(), head.http2_settings.size());
+  h.upgrade_size = static_cast<uint8_t>(head.http2_settings.size());
 }
 
 bool upgrade_to_http2(Connection& c, Http1& h, Exchange* x) {
