@@ -86,10 +86,16 @@ $(BUILD)/obj/llhttp/%.o: $(LLHTTP)/%.c
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -ffunction-sections -c $< -o $@
 
 PRELOAD_OBJ := $(call objects,$(PRELOAD_SRC)) $(patsubst core/%.cc,$(BUILD)/obj/pic/%.o,$(CORE_SRC)) $(LLHTTP_OBJ)
-$(BUILD)/lib/libfilibuster.so: $(PRELOAD_OBJ) preload/exports.map
+# What the library shows is what its sources mark so (FILIBUSTER_HOOK and the like), and nothing of what is linked into it.
+EXPORTS := $(BUILD)/gen/exports.map
+$(EXPORTS): $(call objects,$(PRELOAD_SRC))
+	@mkdir -p $(@D)
+	readelf -sW $^ | awk '$$5 == "GLOBAL" && $$6 == "DEFAULT" && $$7 != "UND" && $$8 !~ /^_Z/ {shown[$$8]} \
+	  END {print "{ global:"; for (name in shown) print "  " name ";"; print "  local: *; };"}' > $@
+$(BUILD)/lib/libfilibuster.so: $(PRELOAD_OBJ) $(EXPORTS)
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) -shared -o $@ $(PRELOAD_OBJ) $(NGHTTP2) -static-libstdc++ -static-libgcc \
-	  -Wl,--version-script=preload/exports.map -Wl,-z,now -Wl,-z,nodelete -Wl,--no-undefined -Wl,-soname,libfilibuster.so -Wl,--gc-sections
+	  -Wl,--version-script=$(EXPORTS) -Wl,-z,now -Wl,-z,nodelete -Wl,--no-undefined -Wl,-soname,libfilibuster.so -Wl,--gc-sections
 
 # Node's helper is found beside the library (preload/runtimes/node/environment.cc).
 $(BUILD)/lib/filibuster/node.cjs: preload/runtimes/node/helper.cjs

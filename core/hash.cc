@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/text/ascii.h"
 #include "core/text/hex.h"
 
 namespace filibuster {
@@ -21,13 +22,6 @@ Hash128 from_xxh(XXH128_hash_t hash) {
 void put64(uint64_t value, void* out) {
   if constexpr (std::endian::native == std::endian::little) value = __builtin_bswap64(value);
   std::memcpy(out, &value, sizeof value);
-}
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 }  // namespace
@@ -70,7 +64,7 @@ bool from_hex(std::string_view text, Hash128* out) {
   if (text.size() != 32) return false;
   Hash128 hash;
   for (size_t i = 0; i < 32; ++i) {
-    const int value = hex_value(text[i]);
+    const int value = hex_digit(text[i]);
     if (value < 0) return false;
     uint64_t& half = i < 16 ? hash.hi : hash.lo;
     half = half << 4 | static_cast<uint64_t>(value);

@@ -3,7 +3,6 @@
 //      in the file of preload/hooks/ it belongs to; the macro exports it and declares the original.
 //   2. Open it with `HookScope scope;` and leave at once when `scope.pass_through()`.
 //   3. Call the original as REAL(send)(...). Around a blocking original hold no lock.
-//   4. Add the name to preload/exports.map, or it is not exported.
 //
 // How it works: the exported function shadows libc's for the whole process. REAL(name) resolves
 // the next definition once (RTLD_NEXT) and keeps it in a constant-initialised atomic, so that a

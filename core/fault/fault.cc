@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/hash.h"
+#include "core/text/ascii.h"
 #include "core/text/nearest.h"
 
 namespace filibuster {
@@ -189,12 +190,6 @@ bool parse_status(std::string_view text, uint16_t* out) {
   }
   *out = value;
   return value >= kMinStatus && value <= kMaxStatus;
-}
-
-bool equal_ignoring_case(std::string_view a, std::string_view lower) {
-  return std::equal(a.begin(), a.end(), lower.begin(), lower.end(), [](char x, char y) {
-    return (x >= 'A' && x <= 'Z' ? static_cast<char>(x + ('a' - 'A')) : x) == y;
-  });
 }
 
 // A field that would end the head early, or contradict the framing given here, is left out.

@@ -1,4 +1,5 @@
 #include "core/grpc/call.h"
+#include "core/text/ascii.h"
 
 namespace filibuster::grpc {
 namespace {
@@ -41,13 +42,6 @@ constexpr HttpRow kHttpRows[] = {
     {404, Code::kUnimplemented}, {429, Code::kUnavailable},     {502, Code::kUnavailable},
     {503, Code::kUnavailable},   {504, Code::kUnavailable},
 };
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 }  // namespace
 

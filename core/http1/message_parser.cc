@@ -3,21 +3,10 @@
 #include <cstring>
 
 #include "core/protocol/header_field.h"
+#include "core/text/ascii.h"
 
 namespace filibuster::http1 {
 namespace {
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
-
-bool equal_ignoring_case(std::string_view a, std::string_view lower_case) {
-  if (a.size() != lower_case.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (lower(a[i]) != lower_case[i]) return false;
-  }
-  return true;
-}
 
 // White space after a value is no part of it (RFC 9110 §5.5); llhttp removes only that before it.
 std::string_view trim_end(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/text/ascii.h"
 #include "core/text/number.h"
 
 namespace filibuster {
@@ -25,13 +26,6 @@ bool is_scalar(char c) {
 bool foreign_in_form(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte <= ' ' || byte >= 0x7f || c == '"' || c == '<' || c == '>' || c == '{' || c == '}';
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "core/index/execution_index.h"
 
 #include "core/index/masks.h"
+#include "core/text/ascii.h"
 
 namespace filibuster {
 namespace {
@@ -8,15 +9,6 @@ namespace {
 // What a combination is for enters it, so that the key of a counter is never an index.
 constexpr uint64_t kCounterTag = 0x636f756e74657201ull;  // "counter", version 1
 constexpr uint64_t kIndexTag = 0x696e646578000001ull;    // "index", version 1
-
-bool starts_with_ignoring_case(std::string_view text, std::string_view lower) {
-  if (text.size() < lower.size()) return false;
-  for (size_t i = 0; i < lower.size(); ++i) {
-    const char c = text[i];
-    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c) != lower[i]) return false;
-  }
-  return true;
-}
 
 // Host and port never enter an index: of "http://host:80/path?query" (absolute form, RFC 9112
 // §3.2.2, sent to proxies) only "/path?query" is left, of CONNECT's "host:443" nothing.

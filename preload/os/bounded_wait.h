@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "preload/os/clock.h"
 #include "preload/os/raw_syscall.h"
 
 namespace filibuster::preload {
@@ -16,15 +17,10 @@ namespace filibuster::preload {
 template <typename Done>
 bool wait_until(Done done, uint64_t most_ns) {
   constexpr int kYields = 100;
-  const auto now_ns = [] {
-    timespec t{};
-    raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
-    return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
-  };
   if (done()) return true;
-  const uint64_t end = now_ns() + most_ns;
+  const uint64_t end = system_ns() + most_ns;
   for (int turn = 0; !done(); ++turn) {
-    if (now_ns() >= end) return false;
+    if (system_ns() >= end) return false;
     if (turn < kYields) {
       raw_syscall(SYS_sched_yield);
     } else {

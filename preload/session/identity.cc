@@ -77,12 +77,6 @@ uint32_t thread_id() {
   return t_state.tid;
 }
 
-uint64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
-}
-
 void note_multiplexing_thread() {
   t_state.multiplexing = true;
 }

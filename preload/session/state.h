@@ -12,6 +12,7 @@
 #include "core/protocol/events.h"
 #include "core/protocol/lane_memory.h"
 #include "core/protocol/ring.h"
+#include "preload/os/clock.h"
 #include "preload/rpc/causality.h"
 #include "preload/runtimes/task.h"
 
@@ -72,7 +73,6 @@ struct ThreadState {
 extern constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 uint32_t thread_id();
 
-uint64_t now_ns();  // CLOCK_MONOTONIC
 
 // Open incoming requests of this process; the execution in which one did not fit in; whether one
 // ever ended without its answer.

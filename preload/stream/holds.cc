@@ -214,13 +214,13 @@ void remember_hold(Connection& c, int fd) {
 }
 
 void hold_patiently() {
-  const uint64_t now = monotonic_ns();
+  const uint64_t now = system_ns();
   if (t_patient_until <= now) t_patient_until = now + kPatienceNs;
 }
 
 int patience_ms() {
   if (t_patient_until == 0) return 0;
-  const uint64_t now = monotonic_ns();
+  const uint64_t now = system_ns();
   if (now >= t_patient_until) return 0;
   return static_cast<int>((t_patient_until - now) / 1'000'000) + 1;
 }

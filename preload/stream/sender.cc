@@ -110,7 +110,7 @@ int push(Connection& c, int fd, const Offer& offer, int flags, Sending sending, 
 enum class Entry : uint8_t { kOwned, kOvertake, kBusy };
 Entry acquire_to_send(Connection& c) {
   if (enter_requests(c)) return Entry::kOwned;
-  const uint64_t deadline = monotonic_ns() + kFlushWaitNs;
+  const uint64_t deadline = system_ns() + kFlushWaitNs;
   for (;;) {
     const Followed* protocol = c.protocol();
     const bool ours = c.debt.load() || c.ending.load() ||
@@ -118,7 +118,7 @@ Entry acquire_to_send(Connection& c) {
     raw_syscall(SYS_sched_yield);
     if (c.request_flow.acquire()) return Entry::kOwned;
     if (!ours) break;
-    if (monotonic_ns() > deadline) return Entry::kBusy;
+    if (system_ns() > deadline) return Entry::kBusy;
   }
   give_up(c, NotInterposedReason::kMidStream);
   return Entry::kOvertake;
@@ -316,14 +316,14 @@ bool flush(Connection& c, int fd, bool closing) {
     Followed* protocol = c.protocol();
     if (protocol != nullptr) protocol->decide_held(c);
     Released released;
-    const uint64_t deadline = monotonic_ns() + kFlushWaitNs;
+    const uint64_t deadline = system_ns() + kFlushWaitNs;
     int stopped;
     for (;;) {
       stopped = push_held(c, fd, Sending::kFlushed, closing, &released);
       if (stopped == EINTR) continue;
       if (stopped != EAGAIN) break;
       // A blocking descriptor would have blocked in the application's own send.
-      if (is_nonblocking(fd) && monotonic_ns() > deadline) break;
+      if (is_nonblocking(fd) && system_ns() > deadline) break;
       wait_writable(fd, 100);
     }
     if (released.then != Released::Then::kSwallow) {

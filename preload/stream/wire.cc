@@ -33,12 +33,6 @@ void release_hold(Wire& w) {
   w.held_size = 0;
 }
 
-uint64_t monotonic_ns() {
-  timespec t;
-  raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
-}
-
 void wait_writable(int fd, int timeout_ms) {
   pollfd p{fd, POLLOUT, 0};
   timespec t{timeout_ms / 1000, (timeout_ms % 1000) * 1'000'000L};

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/os/clock.h"
 #include "preload/stream/edited_stream.h"
 
 namespace filibuster::preload {
@@ -44,7 +45,6 @@ struct Wire {
 // bytes still held (and tried again), never with bytes lost.
 inline constexpr uint64_t kFlushWaitNs = 1'000'000'000;
 
-uint64_t monotonic_ns();
 void wait_writable(int fd, int timeout_ms);
 bool is_nonblocking(int fd);
 

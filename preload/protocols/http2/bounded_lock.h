@@ -20,11 +20,11 @@ class BoundedLock {
       __builtin_ia32_pause();
 #endif
     }
-    const uint64_t deadline = monotonic_ns() + kWaitNs;
+    const uint64_t deadline = system_ns() + kWaitNs;
     do {
       raw_syscall(SYS_sched_yield);
       if (try_acquire()) return true;
-    } while (monotonic_ns() < deadline);
+    } while (system_ns() < deadline);
     return false;
   }
   void release() {

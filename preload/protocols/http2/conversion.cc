@@ -42,9 +42,9 @@ class TailLease {
 };
 
 bool wait_for_receivers(const Http2Connection& h) {
-  const uint64_t deadline = monotonic_ns() + kReceiversWaitNs;
+  const uint64_t deadline = system_ns() + kReceiversWaitNs;
   while (h.receivers.load() != 0) {
-    if (monotonic_ns() > deadline) return false;
+    if (system_ns() > deadline) return false;
     raw_syscall(SYS_sched_yield);
   }
   return true;
@@ -137,8 +137,8 @@ void begin_fault(Connection& c, Http2Connection& h, int fd) {
 bool Http2Connection::begin_receive(Connection&) {
   receivers.fetch_add(1);
   if (!converting.load()) return true;
-  const uint64_t deadline = monotonic_ns() + kConversionWaitNs;
-  while (converting.load() && monotonic_ns() < deadline) {
+  const uint64_t deadline = system_ns() + kConversionWaitNs;
+  while (converting.load() && system_ns() < deadline) {
     receivers.fetch_sub(1);
     raw_syscall(SYS_sched_yield);
     receivers.fetch_add(1);

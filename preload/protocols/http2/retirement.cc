@@ -42,7 +42,7 @@ uint64_t random_number(const Connection& c) {
   if (raw_syscall(SYS_getrandom, &number, sizeof number, GRND_NONBLOCK) == sizeof number) {
     return number;
   }
-  const uint64_t seed[] = {c.cookie, c.serial, monotonic_ns()};
+  const uint64_t seed[] = {c.cookie, c.serial, system_ns()};
   return hash_bytes(reinterpret_cast<const char*>(seed), sizeof seed).lo;
 }
 
@@ -54,7 +54,7 @@ void list(Connection& c, Retirement& r, std::string_view why) {
 }
 
 bool waited_long(Retirement& r) {
-  const uint64_t now = monotonic_ns();
+  const uint64_t now = system_ns();
   if (r.since_ns == 0) r.since_ns = now;
   return now - r.since_ns > kPatienceNs;
 }
@@ -113,7 +113,7 @@ ssize_t send_owned(Connection& c, Retirement& r, int fd, const iovec* pieces, si
   }
   if (placed) {
     r.ping_left = http2::kPingSize;
-    r.since_ns = monotonic_ns();
+    r.since_ns = system_ns();
     r.state.store(State::kPinged, std::memory_order_release);
     update_debt(c);
   }
@@ -149,9 +149,9 @@ ssize_t send_owned(Connection& c, Retirement& r, int fd, const iovec* pieces, si
 }
 
 bool acquire_requests(Connection& c) {
-  const uint64_t deadline = monotonic_ns() + kFlushWaitNs;
+  const uint64_t deadline = system_ns() + kFlushWaitNs;
   while (!c.request_flow.acquire()) {
-    if (monotonic_ns() > deadline) return false;
+    if (system_ns() > deadline) return false;
     raw_syscall(SYS_sched_yield);
   }
   return true;
@@ -171,7 +171,7 @@ void pass_responses(Connection& c, Retirement& r, int fd, const iovec* pieces, s
   size_t known = 0;
   uint64_t deadline = 0;
   for (;;) {
-    const bool last = deadline != 0 && monotonic_ns() > deadline;
+    const bool last = deadline != 0 && system_ns() > deadline;
     const Seen seen = r.swap.pass(pieces, count, size, {ahead, known}, last);
     if (seen == Seen::kNothing) return;
     if (seen != Seen::kUndecided) {
@@ -185,7 +185,7 @@ void pass_responses(Connection& c, Retirement& r, int fd, const iovec* pieces, s
       return;
     }
     if (deadline == 0) {
-      deadline = monotonic_ns() + kRestNs;
+      deadline = system_ns() + kRestNs;
     } else if (const timespec soon{0, kLookAgainNs}; true) {
       raw_syscall(SYS_nanosleep, &soon, nullptr);
     }
