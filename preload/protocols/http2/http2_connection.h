@@ -86,7 +86,7 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   bool begin_receive(Connection& c) override;
   void end_receive(Connection& c) override;
 
-  // ConnectionListener: client.cc and server.cc; in the lock.
+  // ConnectionListener: streams.cc; in the lock.
   void on_request(http2::Stream&, const http2::MessageHead&, const http2::HeaderBlock&) override;
   void on_response(http2::Stream&, const http2::MessageHead&, const http2::HeaderBlock&) override;
   void on_data(http2::Stream&, http2::Direction, const char*, size_t) override;
