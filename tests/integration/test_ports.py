@@ -4,7 +4,7 @@ import json
 import signal
 import socket
 
-from conftest import CORPUS
+from conftest import CORPUS, PYTHON, free_port
 from corpus import in_place
 from processes import events
 from small_apps import config, probe, relay, url
@@ -105,3 +105,13 @@ def test_a_server_that_cannot_have_its_port_while_connections_linger_gets_anothe
     assert again.exit_code == 1, again
     assert "the port of 'front' is" in again.errors and "SO_REUSEADDR" in again.errors, again
     assert ports(project)["front"] != before["front"]
+
+
+def test_two_services_with_one_port_are_named_and_no_stranger_is(project):
+    """Each at an address of its own, as far as the configuration says; the first one listens at all of them."""
+    port = free_port()
+    everywhere = {"name": "a", "command": f"exec {PYTHON} -m http.server {port}", "ports": {"a": port}}
+    project.write("filibuster.json", config([everywhere, relay("b", ports={"b": port}, host="127.0.0.2")], [probe(url("a"))]))
+    run = project.filibuster("run")
+    assert run.exit_code == 3 and f"services 'a' and 'b' have one port, {port}" in run.errors, run
+    assert '"host"' in run.errors and "end that process" not in run.errors, run
