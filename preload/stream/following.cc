@@ -197,7 +197,7 @@ void observe_end(Connection& c, int error) {
 
 void end_silence(Connection& c) {
   Followed* protocol = c.protocol();
-  if (protocol == nullptr || !c.request_flow.acquire()) return;
+  if (protocol == nullptr || !c.replaced.load() || !c.request_flow.acquire()) return;
   protocol->end_silence(c);
   c.request_flow.release();
 }

@@ -9,8 +9,10 @@ namespace filibuster::preload {
 namespace {
 
 void end_if_kept(int fd, Connection& c, const PlanEntry& refusal) {
+  const Followed* protocol = c.protocol();
   if (c.role != Role::kClient || c.given_up.load() || c.closing.load() || c.replaced.load() ||
-      c.ended_for.load() != 0 || c.protocol() == nullptr || !c.target.known || c.generation != session_generation() ||
+      c.ended_for.load() != 0 || protocol == nullptr || !protocol->may_be_ended() ||
+      !c.target.known || c.generation != session_generation() ||
       c.fork_epoch != g_fork_epoch.load(std::memory_order_relaxed))
     return;
   const Hash128 service = hash_text(c.target.name());

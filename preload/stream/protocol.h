@@ -87,7 +87,8 @@ class Followed {
   virtual bool unseen(Connection& c, Traffic traffic, size_t size) = 0;
   // May these first bytes of requests begin a message?
   virtual bool may_begin_with(const iovec* pieces, size_t count) const = 0;
-  // Between a response and the next request.
+  // May a connection be ended while nothing is under way on it, and is that so now?
+  virtual bool may_be_ended() const { return false; }
   virtual bool is_idle(const Connection&) const { return false; }
 
   // A server's requests that are open, oldest first; nullptr: one that is none of ours.

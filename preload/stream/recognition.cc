@@ -30,6 +30,17 @@ void* take_room(Connection& c) {
   return nullptr;
 }
 
+namespace {
+
+// Another thread makes what this connection is followed by, and has not come to its end.
+Followed* published(Connection& c) {
+  Followed* protocol = c.protocol();
+  if (protocol == nullptr) give_up(c, NotInterposedReason::kMidStream);
+  return protocol;
+}
+
+}  // namespace
+
 Followed* recognise(Connection& c, Traffic traffic, const iovec* pieces, size_t count,
                     size_t offset, size_t size) {
   if (Followed* known = c.protocol()) return known;  // by the other direction
@@ -47,7 +58,7 @@ Followed* recognise(Connection& c, Traffic traffic, const iovec* pieces, size_t 
     if (is != Recognised::kYes) continue;
     const bool whole = traffic == Traffic::kRequests && kept.size == 0 && offset == 0;
     row.begin(c, pieces, whole ? count : 0, whole ? size : 0);
-    return c.protocol();
+    return published(c);
   }
   if (undecided && more == size - offset) {
     std::memcpy(kept.bytes, first, bytes.size());
@@ -55,7 +66,7 @@ Followed* recognise(Connection& c, Traffic traffic, const iovec* pieces, size_t 
     return nullptr;
   }
   protocol_table().back().begin(c, nullptr, 0, 0);
-  return c.protocol();
+  return published(c);
 }
 
 KeptBytes take_kept(Connection& c, Traffic traffic) {

@@ -69,10 +69,11 @@ void show(Connection& c, const Offer& offer) {
     protocol = recognise(c, Traffic::kRequests, offer.pieces, offer.count,
                          static_cast<size_t>(from - offer.base), size);
     if (protocol == nullptr) return;
-    if (const KeptBytes kept = take_kept(c, Traffic::kRequests); kept.size != 0) {
-      const iovec before{const_cast<char*>(kept.bytes), kept.size};
-      protocol->offered(c, {&before, 1, from - kept.size, from}, from - kept.size);
-    }
+  }
+  // (Also where the other direction has told it.)
+  if (const KeptBytes kept = take_kept(c, Traffic::kRequests); kept.size != 0) {
+    const iovec before{const_cast<char*>(kept.bytes), kept.size};
+    protocol->offered(c, {&before, 1, from - kept.size, from}, from - kept.size);
   }
   if (c.given_up.load(std::memory_order_relaxed)) return;
   protocol->offered(c, offer, from);

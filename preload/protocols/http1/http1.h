@@ -60,6 +60,7 @@ struct Http1 final : Followed {
   bool may_begin_with(const iovec*, size_t) const override {
     return requests.state() == http1::ParseState::kStart;
   }
+  bool may_be_ended() const override { return true; }
   bool is_idle(const Connection& c) const override;
   uint32_t open_requests() const override { return exchanges.size(); }
   const Incoming* incoming_at(uint32_t i) const override {

@@ -26,7 +26,11 @@ Http2Connection* make_http2(Connection& c, Http2Client kind) {
   }
   const http2::Side side = c.role == Role::kServer ? http2::Side::kServer : http2::Side::kClient;
   if (c.role != Role::kServer) {
-    c.noted = note_of(kind == Http2Client::kNone ? Http2Client::kGraceful : kind);
+    if (kind != Http2Client::kNone) {
+      c.noted = note_of(kind);
+    } else if (c.noted == Noted::kNothing) {
+      c.noted = note_of(Http2Client::kGraceful);
+    }
     note_plain_peer(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
   }
   return new (memory) Http2Connection(&c, side);

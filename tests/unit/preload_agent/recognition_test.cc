@@ -1,11 +1,14 @@
 #include "preload/stream/recognition.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <string>
 #include <string_view>
 
 #include "core/http2/frame.h"
+#include "preload/stream/sender.h"
 
 namespace filibuster::preload {
 namespace {
@@ -80,6 +83,28 @@ TEST_F(Recognition, TakesWhatNothingElseIsForTheLastOfTheTable) {
 TEST_F(Recognition, OfTwoDirectionsTheFirstDecides) {
   EXPECT_EQ(recognised(Traffic::kRequests, "GET / HTTP/1.1\r\n", 16), "HTTP/1");
   EXPECT_EQ(recognised(Traffic::kResponses, std::string_view("\0\0\0\4\0\0\0\0\0", 9), 9), "HTTP/1");
+}
+
+TEST_F(Recognition, WhatWasKeptOfAClientIsReadWhereItsServerHasToldTheProtocol) {
+  Connection& c = *connection_;
+  c.role = Role::kClient;
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+  const std::string_view preface = http2::kClientPreface;
+  const auto send = [&](std::string_view bytes) {
+    const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
+    int error = 0;
+    EXPECT_EQ(send_offered(c, pair[0], &piece, 1, 0, &error), static_cast<ssize_t>(bytes.size()));
+  };
+  send(preface.substr(0, 10));
+  const std::string_view settings("\0\0\0\4\0\0\0\0\0", 9);
+  EXPECT_EQ(recognised(Traffic::kResponses, settings, 9), "HTTP/2");
+  send(preface.substr(10));
+  EXPECT_FALSE(c.given_up.load());
+  char sent[64];
+  EXPECT_EQ(std::string(sent, static_cast<size_t>(::recv(pair[1], sent, sizeof sent, 0))), preface);
+  ::close(pair[0]);
+  ::close(pair[1]);
 }
 
 TEST_F(Recognition, JoinsWhereARequestBegins) {
