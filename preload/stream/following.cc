@@ -129,7 +129,8 @@ void observe_in_turn(Connection& c, int fd, Traffic traffic, const iovec* pieces
     protocol = recognise(c, traffic, pieces, count, 0, size);
     if (protocol == nullptr) return;
   }
-  if (const KeptBytes kept = take_kept(c, traffic); kept.size != 0) {
+  if (has_kept(c, traffic)) {
+    const KeptBytes kept = take_kept(c, traffic);
     const iovec before{const_cast<char*>(kept.bytes), kept.size};
     protocol->observed(c, fd, traffic, &before, 1, kept.size);
     if (c.given_up.load(std::memory_order_relaxed)) return;

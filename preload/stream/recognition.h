@@ -11,6 +11,9 @@ namespace filibuster::preload {
 // yet, and these are kept. Else what take_kept() gives is to be read before them.
 Followed* recognise(Connection& connection, Traffic traffic, const iovec* pieces, size_t count,
                     size_t offset, size_t size);
+inline bool has_kept(const Connection& connection, Traffic traffic) {
+  return connection.first[static_cast<size_t>(traffic)].size != 0;
+}
 KeptBytes take_kept(Connection& connection, Traffic traffic);
 
 // The first bytes of a transfer of `size` bytes, in one piece: where the first piece has `capacity`

@@ -71,7 +71,8 @@ void show(Connection& c, const Offer& offer) {
     if (protocol == nullptr) return;
   }
   // (Also where the other direction has told it.)
-  if (const KeptBytes kept = take_kept(c, Traffic::kRequests); kept.size != 0) {
+  if (has_kept(c, Traffic::kRequests)) {
+    const KeptBytes kept = take_kept(c, Traffic::kRequests);
     const iovec before{const_cast<char*>(kept.bytes), kept.size};
     protocol->offered(c, {&before, 1, from - kept.size, from}, from - kept.size);
   }
