@@ -8,6 +8,8 @@
 //   partial-message | empty-message | corrupt-message | no-trailers |
 //   grpc:UNAVAILABLE@3 | stream-reset@3 | latency:300ms@3
 // ":after" = the server receives the request and acts on it; the answer does not come back.
+// and of Redis' commands only:
+//   redis:LOADING | redis:nil
 // "@3" = the answer passes up to its third message, and the fault follows (gRPC calls only).
 #pragma once
 
@@ -39,6 +41,7 @@ enum class FaultKind : uint8_t {
   kEmptyMessage = 10,   // its messages without their payload
   kCorruptMessage = 11,  // the bytes of its messages inverted
   kNoTrailers = 12,      // its messages, then the end without a grpc-status
+  kRedis = 13,           // an error reply made here, or a null
 };
 
 enum class FaultArgument : uint8_t {
@@ -47,10 +50,11 @@ enum class FaultArgument : uint8_t {
   kCode,    // "grpc:UNAVAILABLE", "grpc:14"
   kError,   // "stream-reset:CANCEL" (RFC 9113 §7); may be left out
   kTime,    // "latency:300ms", "latency:2s"
+  kReply,   // "redis:LOADING", "redis:nil"
 };
 
 // What an RPC has to be for a fault to mean anything there.
-enum class FaultNeeds : uint8_t { kAnyRpc, kHttp2, kGrpc };
+enum class FaultNeeds : uint8_t { kAnyRpc, kHttp, kHttp2, kGrpc, kRedis };
 
 struct FaultKindRow {
   FaultKind kind;
@@ -70,9 +74,11 @@ struct FaultSpec {
   std::string body;     // kStatus only
   std::vector<std::pair<std::string, std::string>> headers;  // kStatus only
   grpc::Code code = grpc::Code::kOk;  // kGrpc only, and then never kOk
-  std::string message;                // kGrpc only: UTF-8, as the caller shall read it
+  std::string message;                // kGrpc, kRedis: UTF-8, as the caller shall read it
   std::string details;                // kGrpc only: bytes of a google.rpc.Status; empty: none
   http2::ErrorCode error = http2::ErrorCode::kInternalError;  // kStreamReset only
+  // kRedis only: the code of the error reply, "LOADING" (`message` follows it); empty: a null instead.
+  std::string reply;
   uint32_t latency_ms = 0;                                    // kLatency only: 1..kMaxLatencyMs
   uint32_t at_message = 0;  // the message of the answer that it follows, from 1; 0: of none
   bool operator==(const FaultSpec&) const = default;

@@ -83,7 +83,7 @@ bool fields(E& e, V& v) {
   } else if constexpr (kIs<RpcFinished, E>) {
     return v(e.rpc) && v(e.outcome) && v(e.injected) && v(e.status) && v(e.grpc_status) &&
            v(e.error) && v(e.stream_error) && v(e.body) && v(e.body_size) && v(e.body_sample) &&
-           v(e.grpc_message);
+           v(e.grpc_message) && v(e.code_space) && v(e.code);
   } else if constexpr (kIs<IncomingFinished, E>) {
     return v(e.rpc) && v(e.status) && v(e.grpc_status);
   } else if constexpr (kIs<FaultFired, E>) {
@@ -114,14 +114,15 @@ bool in_range(const E& e) {
   if constexpr (kIs<RpcIssued, E>) {
     return e.cause <= Cause::kEntry;
   } else if constexpr (kIs<RpcFinished, E>) {
-    return e.outcome >= RpcOutcome::kAnswered && e.outcome <= RpcOutcome::kGarbled;
+    return e.outcome >= RpcOutcome::kAnswered && e.outcome <= RpcOutcome::kGarbled &&
+           e.code_space <= CodeSpace::kRedis;
   } else if constexpr (kIs<FaultFired, E>) {
     return e.how <= static_cast<uint8_t>(FaultHow::kRefusedAfterAll);
   } else if constexpr (kIs<RpcFields, E>) {
     return e.form <= static_cast<uint8_t>(BodyForm::kMessage);
   } else if constexpr (kIs<NotInterposed, E>) {
     return e.reason >= NotInterposedReason::kTls &&
-           e.reason <= NotInterposedReason::kHttp2Before;
+           e.reason <= NotInterposedReason::kRedisUnfollowed;
   } else if constexpr (kIs<Note, E>) {
     return e.kind <= NoteKind::kRuntime;
   } else {
@@ -217,6 +218,14 @@ std::string_view reason_name(NotInterposedReason reason) {
       return "foreign-descriptor";
     case NotInterposedReason::kHttp2Before:
       return "http2-open-before";
+    case NotInterposedReason::kRedis:
+      return "redis";
+    case NotInterposedReason::kRedisBlocking:
+      return "redis-blocking-command";
+    case NotInterposedReason::kRedisSubscription:
+      return "redis-publish-subscribe";
+    case NotInterposedReason::kRedisUnfollowed:
+      return "redis-not-followed";
   }
   return "unknown";
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/hash.h"
+#include "core/rpc/protocol.h"
 
 namespace filibuster {
 
@@ -40,7 +41,12 @@ enum RpcFlags : uint16_t {
   kRpcPayloadTruncated = 1u << 5,
   kRpcHttp2 = 1u << 6,
   kRpcGrpc = 1u << 7,  // `target` is /package.Service/Method
+  kRpcRedis = 1u << 8,  // `method` is a command, `target` a pattern of its key
 };
+inline Protocol protocol_of(uint16_t rpc_flags) {
+  if ((rpc_flags & kRpcRedis) != 0) return Protocol::kRedis;
+  return (rpc_flags & kRpcGrpc) != 0 ? Protocol::kGrpc : Protocol::kHttp;
+}
 
 struct RpcIssued {
   uint64_t rpc = 0;         // agent id << 32 | sequence
@@ -77,7 +83,7 @@ enum class RpcOutcome : uint8_t {
   kReset,         // ECONNRESET, EPIPE
   kClosed,        // EOF before the answer was complete
   kTimedOut,      // the caller gave up: closed its side with no answer
-  kGarbled,       // the answer is not HTTP
+  kGarbled,       // the answer is none of its protocol
 };
 std::string_view outcome_name(RpcOutcome outcome);
 
@@ -96,6 +102,9 @@ struct RpcFinished {
   uint64_t body_size = 0;
   std::string_view body_sample;
   std::string_view grpc_message;  // decoded
+  // Of an answer whose code is a word: which codes it is one of, and the word. Of a success kNone.
+  CodeSpace code_space = CodeSpace::kNone;
+  std::string_view code;
 };
 
 struct IncomingFinished {
@@ -143,6 +152,10 @@ enum class NotInterposedReason : uint8_t {
   kStdio,
   kForeignDescriptor,
   kHttp2Before,  // open before the session, and could not be retired
+  kRedis,              // of a service that is not declared to speak it: its calls get no faults
+  kRedisBlocking,      // a command that waits for what others do
+  kRedisSubscription,  // publish/subscribe, MONITOR: the server speaks unasked from then on
+  kRedisUnfollowed,    // a command after which replies cannot be told apart (CLIENT REPLY, PSYNC)
 };
 std::string_view reason_name(NotInterposedReason reason);
 struct NotInterposed {

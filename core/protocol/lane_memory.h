@@ -43,7 +43,9 @@ struct PlanEntry {
   uint8_t kind;    // FaultKind
   uint8_t after_effect;
   uint16_t status;
-  uint32_t blob_offset;  // kStatus: rendered HTTP response in `blob` (with body)
+  // kStatus: rendered HTTP response in `blob` (with body). kRedis: the line of an error reply, without
+  // its '-' and its line end; of `redis:nil` empty.
+  uint32_t blob_offset;
   uint32_t blob_size;
   uint32_t blob_head_size;  // the part to send to a HEAD request
   uint32_t id;              // names this entry in events (position in the plan)
@@ -54,6 +56,7 @@ enum TargetFlags : uint32_t {
   kTargetThirdParty = 1u << 1,     // RPCs are faulted, never gets our header
   kTargetNever = 1u << 2,          // the daemon itself: never interposed
   kTargetIgnored = 1u << 3,        // configured as not interposed (a database port, ...)
+  kTargetRedis = 1u << 4,          // declared to speak Redis
 };
 
 // address -> service. Loopback addresses (127.0.0.0/8, ::ffff:127.x; ::1 is 127.0.0.1) are of kind
@@ -97,6 +100,9 @@ struct SiteSlot {
 enum LaneOptions : uint32_t {
   kOptionFastTimeouts = 1u << 0,    // elapse visible waits at once
   kOptionFaultTestCalls = 1u << 1,  // informational; the daemon plans
+  // What a client library says to Redis by itself (core/resp/commands.h kByLibrary) is an RPC, too: a
+  // rule names such a command.
+  kOptionLibraryCommands = 1u << 2,
 };
 
 // What agents do with the fields of requests and responses beyond their digests.
