@@ -69,7 +69,9 @@ struct HandOff {
   uint32_t plan_entry = 0;
   uint32_t execution = 0;
   uint8_t head_request = 0;  // the answer to wait for has no body
-  uint8_t reserved[7] = {};
+  uint8_t protocol = 0;      // Protocol, of the answer
+  uint8_t reserved[2] = {};
+  uint32_t replies = 1;      // Protocol::kRedis: so many are the answer
 };
 
 }  // namespace filibuster

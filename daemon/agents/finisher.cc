@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "core/http1/message_parser.h"
+#include "core/resp/reply_parser.h"
+#include "core/rpc/protocol.h"
 #include "daemon/agents/execution_record.h"
 #include "daemon/agents/hang_limit.h"
 
@@ -27,17 +30,55 @@ void set_nonblocking(int fd) {
   if (flags >= 0) ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
-// Notes that one whole response went by. (Interim ones are not reported.)
-class AnswerEnd final : public http1::Handler {
+// Finds where a server's answer ends.
+class AnswerEnd {
  public:
+  virtual ~AnswerEnd() = default;
+  // True: it has ended, or it is none.
+  virtual bool feed(const char* data, size_t size) = 0;
+};
+
+// (Interim responses are not reported.)
+class HttpAnswerEnd final : public AnswerEnd, http1::Handler {
+ public:
+  explicit HttpAnswerEnd(bool head_request) {
+    parser_.expect_response_to(head_request ? "HEAD" : "GET");
+  }
+  bool feed(const char* data, size_t size) override {
+    const http1::ParseState state = parser_.feed(data, size);
+    return done_ || state == http1::ParseState::kInvalid || state == http1::ParseState::kUpgraded;
+  }
+
+ private:
   void on_head(const http1::MessageHead&, size_t) override {}
   void on_body(const char*, size_t) override {}
   void on_complete(size_t, Hash128, uint64_t) override { done_ = true; }
-  bool done() const { return done_; }
+
+  bool done_ = false;
+  http1::MessageParser parser_{http1::Direction::kResponses, this};
+};
+
+class RedisAnswerEnd final : public AnswerEnd, resp::ReplyHandler {
+ public:
+  explicit RedisAnswerEnd(uint32_t replies) : left_(replies) {}
+  bool feed(const char* data, size_t size) override {
+    return parser_.feed(data, size) == resp::ReplyState::kInvalid || left_ == 0;
+  }
 
  private:
-  bool done_ = false;
+  void on_reply(const resp::Reply& reply, size_t) override {
+    if (!reply.is_push && left_ != 0) --left_;
+  }
+
+  uint32_t left_;
+  resp::ReplyParser parser_{this};
 };
+
+std::unique_ptr<AnswerEnd> answer_end(const HandOff& hand_off) {
+  if (hand_off.protocol == static_cast<uint8_t>(Protocol::kRedis))
+    return std::make_unique<RedisAnswerEnd>(hand_off.replies);
+  return std::make_unique<HttpAnswerEnd>(hand_off.head_request != 0);
+}
 
 }  // namespace
 
@@ -47,9 +88,7 @@ struct Finisher::Connection {
         held(std::move(held_end)),
         real(std::move(real_end)),
         answer(std::move(response)),
-        parser(http1::Direction::kResponses, &answer_end) {
-    parser.expect_response_to(h.head_request != 0 ? "HEAD" : "GET");
-  }
+        end(answer_end(h)) {}
   ~Connection() { close_real(); }
   // Not only closed: the agent's process may hold it still. It sees by this that the effect has
   // come, and its threads that wait in it wake up.
@@ -65,8 +104,7 @@ struct Finisher::Connection {
   bool app_half_closed = false;
   uint64_t limit_ns = 0;
   uint64_t deadline_ns = 0;
-  AnswerEnd answer_end;
-  http1::MessageParser parser;
+  std::unique_ptr<AnswerEnd> end;  // of the real answer
 };
 
 void close_with_reset(UniqueFd fd) {
@@ -140,9 +178,7 @@ void Finisher::read_real(uint64_t number, Connection* connection) {
     bool done = size <= 0;
     if (size > 0) {
       budget -= std::min(budget, static_cast<size_t>(size));
-      const http1::ParseState state = connection->parser.feed(buffer, static_cast<size_t>(size));
-      done = connection->answer_end.done() || state == http1::ParseState::kInvalid ||
-             state == http1::ParseState::kUpgraded;
+      done = connection->end->feed(buffer, static_cast<size_t>(size));
     }
     if (!done) continue;
     connection->close_real();

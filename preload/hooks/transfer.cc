@@ -76,8 +76,9 @@ Receiving::Receiving(Connection* connection, Followed* protocol) : protocol_(pro
   pin(connection);
   connection_ = Pinned(connection);
 }
-Receiving::~Receiving() {
+void Receiving::end() {
   if (connection_) protocol_->end_receive(*connection_);
+  connection_.drop();
 }
 
 Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool plain) {
@@ -273,10 +274,10 @@ Transfer late_receive(int fd) {
   return t;
 }
 
-void after_receive(Transfer& t, int fd, const iovec* pieces, size_t count, int flags, ssize_t size,
-                   size_t asked) {
-  const int error = errno;
-  HookScope scope;
+namespace {
+
+void note_received(Transfer& t, int fd, const iovec* pieces, size_t count, int flags, ssize_t size,
+                   size_t asked, int error) {
   if (t.connection->generation != session_generation() && !t.connection->replaced.load()) {
     // A session began while the original waited: the bytes are the first that are seen in it.
     t.connection = follow(fd);
@@ -317,6 +318,17 @@ void after_receive(Transfer& t, int fd, const iovec* pieces, size_t count, int f
   } else {
     observe(c, fd, requests, pieces, count, static_cast<size_t>(size), sequence);
   }
+}
+
+}  // namespace
+
+void after_receive(Transfer& t, int fd, const iovec* pieces, size_t count, int flags, ssize_t size,
+                   size_t asked) {
+  const int error = errno;
+  HookScope scope;
+  note_received(t, fd, pieces, count, flags, size, asked, error);
+  t.receiving.end();
+  if (size > 0 && t.connection && t.connection->role == Role::kClient) go_on(*t.connection, fd);
 }
 
 void after_unseen_receive(const Transfer& t, ssize_t size) {

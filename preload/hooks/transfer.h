@@ -20,7 +20,8 @@ class Receiving {
   Receiving(Connection* connection, Followed* protocol);
   Receiving(Receiving&& other) noexcept = default;
   Receiving& operator=(Receiving&& other) noexcept = default;
-  ~Receiving();
+  ~Receiving() { end(); }
+  void end();
 
  private:
   Pinned connection_;

@@ -1,151 +1,15 @@
 // One fault on one connection: prepare everything that can fail, then replace, then report.
 #include "preload/inject/inject.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/ioctl.h>
-#include <sys/time.h>
-
 #include "core/fault/fault.h"
-#include "preload/inject/pair.h"
 #include "preload/inject/raw.h"
-#include "preload/inject/registrations.h"
 #include "preload/inject/replaced.h"
+#include "preload/inject/replacement.h"
 
 namespace filibuster::preload {
 namespace {
 
 constexpr size_t kBodySample = 256;  // bytes of a synthetic body copied into its event
-
-// What an application sets on a socket and would notice the absence of.
-struct CopiedOption {
-  int level, name;
-  socklen_t size;
-  bool tcp_only;
-};
-constexpr CopiedOption kCopiedOptions[] = {
-    {SOL_SOCKET, SO_RCVTIMEO, sizeof(timeval), false},
-    {SOL_SOCKET, SO_SNDTIMEO, sizeof(timeval), false},
-    {SOL_SOCKET, SO_RCVLOWAT, sizeof(int), false},
-    {SOL_SOCKET, SO_KEEPALIVE, sizeof(int), false},
-    {SOL_SOCKET, SO_LINGER, sizeof(linger), false},
-    {IPPROTO_TCP, TCP_NODELAY, sizeof(int), true},
-};
-
-// The planned replacement of one socket of the application.
-struct Replacement {
-  int original = -1;  // a copy of the real connection: one of our descriptors
-  Pair pair;
-  RegistrationFreeze freeze;  // until it is replaced or abandoned
-  Registrations registrations;
-  sockaddr_storage peer, local;
-  socklen_t peer_size = 0, local_size = 0;
-};
-
-void abandon(Replacement* plan) {
-  discard_pair(&plan->pair);
-  if (plan->original >= 0) release_descriptor(plan->original);
-  plan->original = -1;
-  plan->freeze.end();
-}
-
-const char* take_registrations(int fd, Replacement* plan) {
-  if (!plan->freeze.begin()) return "a thread stays in epoll_ctl";
-  if (const char* why = find_registrations(fd, &plan->registrations)) return why;
-  for (int i = 0; i < plan->registrations.alias_count; ++i) {
-    if (claim_replaced(plan->registrations.aliases[i]) == nullptr) return "no table entry for it";
-  }
-  return nullptr;
-}
-
-// nullptr, or why the descriptor cannot be replaced (then nothing has changed).
-const char* prepare(int fd, Replacement* plan) {
-  int family = 0, type = 0;
-  socklen_t size = sizeof family;
-  if (is_replaced(fd)) return "the connection was replaced by an earlier fault";
-  if (raw::get_option(fd, SOL_SOCKET, SO_DOMAIN, &family, &size) < 0) return "not a socket";
-  size = sizeof type;
-  raw::get_option(fd, SOL_SOCKET, SO_TYPE, &type, &size);
-  if (type != SOCK_STREAM || (family != AF_INET && family != AF_INET6 && family != AF_UNIX)) {
-    return "not a TCP or Unix stream socket";
-  }
-  plan->peer_size = plan->local_size = sizeof(sockaddr_storage);
-  if (raw::peer_name(fd, reinterpret_cast<sockaddr*>(&plan->peer), &plan->peer_size) < 0) {
-    plan->peer_size = 0;
-  }
-  if (raw::local_name(fd, reinterpret_cast<sockaddr*>(&plan->local), &plan->local_size) < 0) {
-    plan->local_size = 0;
-  }
-  const int copy = raw::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return "no descriptor left";
-  plan->original = adopt_descriptor(copy);
-  if (plan->original < 0) {
-    raw::close(copy);
-    return "no descriptor left";
-  }
-  if (!make_pair(family, &plan->pair)) {
-    abandon(plan);
-    return "no loopback connection to replace it with";
-  }
-  for (const CopiedOption& option : kCopiedOptions) {
-    if (option.tcp_only && family == AF_UNIX) continue;
-    char value[16];
-    socklen_t value_size = option.size;
-    if (raw::get_option(fd, option.level, option.name, value, &value_size) == 0) {
-      raw::set_option(plan->pair.app, option.level, option.name, value, value_size);
-    }
-  }
-  const int flags = raw::fcntl(fd, F_GETFL);
-  if (flags >= 0) raw::fcntl(plan->pair.app, F_SETFL, flags & (O_NONBLOCK | O_ASYNC));
-  if (const char* why = take_registrations(fd, plan)) {
-    abandon(plan);
-    return why;
-  }
-  return nullptr;
-}
-
-// Puts the pair's end into the place of the socket, in epoll sets too. `held` and `effect`: slots
-// of the table's entry, or 0. The epoll sets lose the old registration first: the kernel drops it
-// by itself only with the last descriptor, and we hold one. A one-shot registration that has fired
-// and is not armed again comes back armed for errors and hang-ups (epoll_ctl(2) always adds those):
-// only a reset can show it, one event early.
-void replace(Replacement* planned, uint32_t flags, uint32_t held, uint32_t effect) {
-  const Replacement& plan = *planned;
-  const Registrations& found = plan.registrations;
-  if (found.alias_count > 1) flags |= kEntryShared;
-  for (int i = 0; i < found.count; ++i) {
-    raw::epoll_change(found.list[i].set, EPOLL_CTL_DEL, found.list[i].fd, &found.list[i].event);
-  }
-  for (int i = 0; i < found.alias_count; ++i) {
-    const int number = found.aliases[i];
-    const int descriptor_flags = raw::fcntl(number, F_GETFD);
-    if (descriptor_flags < 0) continue;  // a duplicate, closed meanwhile by another thread
-    int result;
-    do {
-      result = raw::dup3(plan.pair.app, number, (descriptor_flags & FD_CLOEXEC) ? O_CLOEXEC : 0);
-    } while (result == -EBUSY || result == -EINTR);
-    if (result < 0) {
-      report_note("a descriptor of a faulted connection could not be replaced");
-      continue;
-    }
-    ReplacedEntry* entry = claim_replaced(number);
-    entry->peer = plan.peer;
-    entry->local = plan.local;
-    entry->peer_size = plan.peer_size;
-    entry->local_size = plan.local_size;
-    entry->held.store(i == 0 ? held : 0, std::memory_order_relaxed);
-    entry->effect.store(effect, std::memory_order_relaxed);
-    publish_replaced(entry, flags);
-  }
-  raw::close(plan.pair.app);
-  for (int i = 0; i < found.count; ++i) {
-    epoll_event event = found.list[i].event;
-    const int result =
-        raw::epoll_change(found.list[i].set, EPOLL_CTL_ADD, found.list[i].fd, &event);
-    if (result < 0 && result != -EEXIST) report_note("an epoll registration was lost in a fault");
-  }
-  planned->freeze.end();
-}
 
 bool not_injected(const OutgoingCall& call, const char* why) {
   report_fault(call, FaultHow::kNotInjected, why);
@@ -250,8 +114,7 @@ bool silence_before(Replacement* plan, OutgoingCall* call, bool head_request) {
 bool inject_before_effect(int fd, OutgoingCall* call, bool head_request) {
   Replacement plan;
   if (const char* why = prepare(fd, &plan)) return not_injected(*call, why);
-  int unread = 0;
-  if (raw::call(SYS_ioctl, plan.original, FIONREAD, raw::address_of(&unread)) == 0 && unread > 0) {
+  if (has_unread(plan)) {
     abandon(&plan);
     return not_injected(*call, "bytes of an earlier answer are unread");
   }
@@ -275,6 +138,7 @@ bool inject_before_effect(int fd, OutgoingCall* call, bool head_request) {
     case FaultKind::kNoTrailers:
       abandon(&plan);
       return not_injected(*call, "it needs a stream of an HTTP/2 connection");
+    case FaultKind::kRedis:
     case FaultKind::kNone:
       break;
   }

@@ -2,6 +2,7 @@
 #include "preload/protocols/http1/http1.h"
 #include "preload/protocols/http2/http2.h"
 #include "preload/protocols/http2/retirement.h"
+#include "preload/protocols/redis/redis.h"
 #include "preload/stream/protocol.h"
 
 namespace filibuster::preload {
@@ -9,6 +10,7 @@ namespace filibuster::preload {
 std::span<const ProtocolRow> protocol_table() {
   static constexpr ProtocolRow kRows[] = {
       {"HTTP/2", is_http2_of_client, is_http2_of_server, begin_http2, nullptr, begin_retirement},
+      {"Redis", is_redis_of_client, nullptr, begin_redis, joins_redis, nullptr},
       {"HTTP/1", nullptr, nullptr, begin_http1, joins_http1, nullptr},
   };
   return kRows;

@@ -163,11 +163,15 @@ struct OutgoingInfo {
   const RequestOrigin* origin = nullptr;  // of a request that was held; else it is made just now
 };
 
-struct OutgoingCall {
+// What is left of a call that waits for nothing but its end.
+struct OpenCall {
   bool active = false;  // an RPC of the current execution is open here
   uint64_t rpc = 0;
   uint64_t generation = 0;  // of the session it belongs to (control page)
   uint32_t execution = 0;
+};
+
+struct OutgoingCall : OpenCall {
   Hash128 index, parent_path, signature, stack;
   Hash128 http_signature;  // (m, f, a), to finalise a preliminary index
   Hash128 query;           // its digest, for the same
@@ -178,6 +182,7 @@ struct OutgoingCall {
                                       // (HTTP/2: append a second one, which is the one that counts)
   char header_line[kHeaderLineSize];  // "x-filibuster: ...\r\n"; the value begins at
                                       // kHeaderName.size() + 2
+  uint32_t replies = 1;               // of a Redis transaction: of all its commands
   bool faulted = false;               // plan holds the fault to inject, the lease is fresh
   PlanEntry plan;                     // a copy; `blob` texts by plan_blob()
 };
@@ -195,7 +200,7 @@ void outgoing_body_complete(OutgoingCall* call, Hash128 body);
 // More of its body than outgoing_begin had, from its first byte on: emits RpcBody.
 void outgoing_body_sample(const OutgoingCall& call, std::string_view sample, bool truncated);
 // Emits RpcFinished and closes the call.
-void outgoing_end(OutgoingCall* call, const RpcFinished& finished);
+void outgoing_end(OpenCall* call, const RpcFinished& finished);
 // The fault of `call` is a refusal, injected as a reset: before report_fault.
 void outgoing_refused_as_reset(const OutgoingCall& call);
 // Emits FaultFired.

@@ -36,6 +36,7 @@ struct RequestFields {
   struct Body {
     BodyWalker walker;
     MessageWalker* messages = nullptr;  // of a gRPC call, in place of it
+    bool transcribed = false;  // what is read is another form of the body: its digest is not the body's
     BodyWalker::Outcome outcome;
     Hash128 plain;
     uint64_t size = 0;
@@ -92,7 +93,7 @@ Hash128 whole(RequestFields::Body* body, Hash128 plain, uint64_t size) {
   body->plain = plain;
   body->size = size;
   body->complete = true;
-  if (messages) return body->outcome.masked ? body->outcome.digest : plain;
+  if (messages || body->transcribed) return body->outcome.masked ? body->outcome.digest : plain;
   return body->outcome.form == BodyForm::kOther ? plain : body->outcome.digest;
 }
 
@@ -141,7 +142,7 @@ RequestFields* begin_fields(std::string_view caller, std::string_view service,
   auto* masks = new (scratch.data()) RequestMasks;
   if ((options & kFieldsMasked) != 0 &&
       !find_masks(a->lane, caller, service, head.method, request_path(head.method, head.target),
-                  head.grpc, masks)) {
+                  head.is_grpc(), masks)) {
     lost(a, "the masks could not be read");
     return nullptr;
   }
@@ -170,9 +171,10 @@ RequestFields* begin_fields(std::string_view caller, std::string_view service,
     fields->request.leaves = make_leaves();
     fields->response.leaves = make_leaves();
   }
+  fields->request.transcribed = head.protocol == Protocol::kRedis;
   fields->request.walker.begin_request(masks, fields->request.leaves);
   fields->response.walker.begin_response(masks, fields->response.leaves);
-  if (head.grpc && (!read_messages(&fields->request, masks, MaskPlace::kMessage) ||
+  if (head.is_grpc() && (!read_messages(&fields->request, masks, MaskPlace::kMessage) ||
                     !read_messages(&fields->response, masks, MaskPlace::kResponse))) {
     lost(a, "the table of gRPC calls whose fields are read is full");
     end_fields(fields);

@@ -69,8 +69,7 @@ bool begin_entry(Attachment* a, uint32_t execution, uint64_t now, const RequestH
   event.flags = kRpcEntry;
   if (preliminary) event.flags |= kRpcPreliminary;
   if (head.target_truncated) event.flags |= kRpcPayloadTruncated;
-  if (head.http2) event.flags |= kRpcHttp2;
-  if (head.grpc) event.flags |= kRpcGrpc;
+  event.flags |= protocol_flags(head);
   event.thread = thread_id();
   event.rpc = incoming->rpc = a->next_rpc();
 

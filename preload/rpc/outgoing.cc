@@ -295,8 +295,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
       head.target_truncated)
     event.flags |= kRpcPayloadTruncated;
   if (!info.body_complete) event.flags |= kRpcPreliminary;
-  if (head.http2) event.flags |= kRpcHttp2;
-  if (head.grpc) event.flags |= kRpcGrpc;
+  event.flags |= protocol_flags(head);
   if (info.opens_connection) {
     event.flags |= kRpcOpensConnection;
     event.connect_key = info.connect.key;
@@ -395,7 +394,7 @@ void outgoing_body_sample(const OutgoingCall& call, std::string_view sample, boo
   emit(a, EventType::kRpcBody, call.execution, now_ns(), event);
 }
 
-void outgoing_end(OutgoingCall* call, const RpcFinished& finished) {
+void outgoing_end(OpenCall* call, const RpcFinished& finished) {
   if (!call->active) return;
   call->active = false;
   Attachment* a = g_attachment.load(std::memory_order_acquire);

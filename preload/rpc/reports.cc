@@ -184,6 +184,8 @@ bool send_hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request
   message.plan_entry = call.plan.id;
   message.execution = call.execution;
   message.head_request = head_request ? 1 : 0;
+  message.protocol = static_cast<uint8_t>(protocol_of(call.flags));
+  message.replies = call.replies;
 
   iovec data[3] = {{&message, sizeof message}, {}, {}};
   size_t pieces = 1;

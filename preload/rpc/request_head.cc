@@ -1,6 +1,7 @@
 #include "preload/rpc/request_head.h"
 
 #include "core/grpc/call.h"
+#include "core/protocol/events.h"
 #include "preload/os/address.h"
 
 namespace filibuster::preload {
@@ -28,8 +29,16 @@ RequestHead request_head(const http2::MessageHead& head, bool end_stream) {
   out.has_body = !end_stream;
   out.body_size = head.has_content_length ? head.content_length : 0;
   out.http2 = true;
-  out.grpc = grpc::is_grpc(head.content_type) && grpc::split_path(head.path).has_value();
+  if (grpc::is_grpc(head.content_type) && grpc::split_path(head.path).has_value())
+    out.protocol = Protocol::kGrpc;
   return out;
+}
+
+uint16_t protocol_flags(const RequestHead& head) {
+  uint16_t flags = head.http2 ? kRpcHttp2 : 0;
+  if (head.protocol == Protocol::kGrpc) flags |= kRpcGrpc;
+  if (head.protocol == Protocol::kRedis) flags |= kRpcRedis;
+  return flags;
 }
 
 }  // namespace filibuster::preload

@@ -1,4 +1,4 @@
-// What the agent needs of a request's head, of either protocol.
+// What the agent needs of a request's head, of any protocol.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 
 #include "core/http1/message_parser.h"
 #include "core/http2/message_head.h"
+#include "core/rpc/protocol.h"
 
 namespace filibuster::preload {
 
@@ -19,8 +20,11 @@ struct RequestHead {
   bool has_body = false;        // one follows the head
   uint64_t body_size = 0;       // as far as it is known; 0: none, or not said
   bool http2 = false;
-  bool grpc = false;  // `target` is /package.Service/Method
+  Protocol protocol = Protocol::kHttp;
+  bool is_grpc() const { return protocol == Protocol::kGrpc; }
 };
+// RpcFlags.
+uint16_t protocol_flags(const RequestHead& head);
 
 RequestHead request_head(const http1::MessageHead& head);
 // `end_stream`: no body follows.

@@ -107,6 +107,9 @@ struct alignas(64) Connection {
   // kept.h: ended by us for the refusal of this entry of the plan (+ 1; 0: not) of an execution.
   std::atomic<uint32_t> ended_for{0};
   std::atomic<bool> ending{false};  // a thread of ours is at it
+  // Its real connection, while its descriptor is an end of a pair that holds an answer of ours which the
+  // application has not read (inject/aside.h); a debt. -1: it has its place.
+  std::atomic<int> aside{-1};
   uint32_t ended_in = 0;
   // An RPC of this path was answered just now, in this execution (0: none was).
   Hash128 answered_path;

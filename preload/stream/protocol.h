@@ -79,6 +79,9 @@ class Followed {
   // Has a fault that is to fire before any of its request leaves.
   virtual bool waits_for_its_fault(const Connection&) const { return false; }
 
+  // It has a fault that waits for answers to what was sent before; they are there now.
+  virtual bool may_go_on(const Connection&) const { return false; }
+
   // --- bytes that went by unchanged
 
   virtual void observed(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,

@@ -260,7 +260,7 @@ Pinned follow(int fd) {
       // Another session, or none: bytes may have gone by unseen.
       give_up_silently(*c);
       settle(*c);
-      if (c->debt.load() || c->replaced.load()) return c;
+      if (c->debt.load() || c->replaced.load()) return c;  // (one that stands aside is a debt)
       noted = c->noted;
       c.drop();
       set_mark(fd, mark_for(noted));

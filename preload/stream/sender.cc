@@ -1,12 +1,14 @@
 #include "preload/stream/sender.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "preload/inject/aside.h"
 #include "preload/inject/inject.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/session/state.h"
@@ -20,7 +22,8 @@ void update_debt(Connection& c) {
   if (c.holding.load(std::memory_order_relaxed) != (w.held_size != 0))
     c.holding.store(w.held_size != 0);
   const Followed* protocol = c.protocol();
-  const bool owes = w.held_size != 0 || w.edits.has_edits() || (protocol != nullptr && protocol->owes());
+  const bool owes = w.held_size != 0 || w.edits.has_edits() || c.aside.load() >= 0 ||
+                    (protocol != nullptr && protocol->owes());
   // Written by the owner of the request flow, or by the last one to close.
   if (c.debt.load(std::memory_order_relaxed) != owes && c.debt.exchange(owes) != owes) {
     if (owes) {
@@ -96,13 +99,20 @@ Released release(Connection& c, int fd, const Offer& offer, Sending sending) {
   return {undecided ? c.wire.edits.position() : offer.end, {}};
 }
 
+// Where its bytes go: not to the pair that holds an answer of ours.
+int real_descriptor(const Connection& c, int fd) {
+  const int aside = c.aside.load();
+  return aside >= 0 ? aside : fd;
+}
+
 // Sends what may leave. Returns 0 or the errno that stopped it; `*released` is what came last.
 int push(Connection& c, int fd, const Offer& offer, int flags, Sending sending, Released* released) {
   for (;;) {
     *released = release(c, fd, offer, sending);
     if (released->then == Released::Then::kSwallow) return 0;
     const int stopped =
-        transmit(c.wire, fd, offer.pieces, offer.count, offer.base, released->limit, flags);
+        transmit(c.wire, real_descriptor(c, fd), offer.pieces, offer.count, offer.base,
+                 released->limit, flags);
     if (stopped != 0 || c.wire.edits.position() < released->limit) return stopped;
     if (released->then == Released::Then::kHold) return 0;
   }
@@ -151,6 +161,7 @@ ssize_t send_owned(Connection& c, int fd, const iovec* pieces, size_t count, siz
   show(c, offer);
   Followed* protocol = c.protocol();
   if (c.given_up.load(std::memory_order_relaxed) && w.held_size == 0 && !w.edits.has_edits() &&
+      c.aside.load() < 0 &&
       (protocol == nullptr || (!protocol->cannot_be_left() && !protocol->waits_for_its_fault(c)))) {
     w.edits.reset();
     return kNotHandled;
@@ -200,6 +211,7 @@ ssize_t send_offered(Connection& c, int fd, const iovec* pieces, size_t count, i
   const ssize_t result = send_owned(c, fd, pieces, count, offered, flags, error);
   c.request_flow.release();
   settle(c);
+  go_on(c, fd);  // a reader may have found us inside
   return result;
 }
 
@@ -226,7 +238,7 @@ WaitingSend begin_waiting_send(Connection& c, const iovec* pieces, size_t count,
   if (!enter_requests(c)) return WaitingSend::kBusy;
   Wire& w = c.wire;
   // Where another thread sent meanwhile, what may go out is no longer known.
-  const bool still = w.stopped_by == thread_id() && !c.replaced.load();
+  const bool still = w.stopped_by == thread_id() && !c.replaced.load() && c.aside.load() < 0;
   if (still) {
     lay_out(w, pieces, count, w.accepted, std::min(w.stopped_at, w.accepted + total(pieces, count)),
             out);
@@ -304,7 +316,9 @@ int push_held(Connection& c, int fd, Sending sending, bool closing, Released* re
   Followed* protocol = c.protocol();
   if (stopped != 0 || released->then == Released::Then::kSwallow || protocol == nullptr) return stopped;
   const uint64_t limit = protocol->flush_limit(c, released->limit, closing);
-  return limit <= released->limit ? 0 : transmit(c.wire, fd, nullptr, 0, nothing.base, limit, kFlags);
+  return limit <= released->limit
+             ? 0
+             : transmit(c.wire, real_descriptor(c, fd), nullptr, 0, nothing.base, limit, kFlags);
 }
 
 }  // namespace
@@ -326,7 +340,7 @@ bool flush(Connection& c, int fd, bool closing) {
       if (stopped != EAGAIN) break;
       // A blocking descriptor would have blocked in the application's own send.
       if (is_nonblocking(fd) && system_ns() > deadline) break;
-      wait_writable(fd, 100);
+      wait_writable(real_descriptor(c, fd), 100);
     }
     if (released.then != Released::Then::kSwallow) {
       after_flush(c, stopped == EAGAIN ? 0 : stopped);
@@ -337,6 +351,7 @@ bool flush(Connection& c, int fd, bool closing) {
   update_debt(c);
   c.request_flow.release();
   settle(c);
+  if (c.aside.load() >= 0) go_on(c, fd);  // a reader may have found us inside
   return clean;
 }
 
@@ -374,6 +389,28 @@ bool send_held(Connection& c, int fd) {
   c.request_flow.release();
   settle(c);
   return done;
+}
+
+namespace {
+
+bool all_is_read(int fd) {
+  int unread = 0;
+  return raw_syscall(SYS_ioctl, fd, FIONREAD, &unread) == 0 && unread == 0;
+}
+
+}  // namespace
+
+void go_on(Connection& c, int fd) {
+  const Followed* protocol = c.protocol();
+  if (c.aside.load() < 0 && (protocol == nullptr || !protocol->may_go_on(c))) return;
+  if (!enter_requests(c)) return;  // its owner comes here
+  if (c.aside.load() >= 0 && is_replaced(fd) && all_is_read(fd)) {
+    put_back(fd, c.aside.exchange(-1));
+    update_debt(c);
+  }
+  c.request_flow.release();
+  settle(c);
+  if (c.aside.load() < 0 && protocol != nullptr && protocol->may_go_on(c)) flush(c, fd);
 }
 
 void skip_sent(Connection& c, uint64_t size) {

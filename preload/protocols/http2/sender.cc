@@ -135,7 +135,7 @@ Edited insert_field(Connection& c, Http2Connection& h, const KeptBlock& kept, co
 
 void write_stream_order(const StreamCall& x, http2::Output& out) {
   StreamOrder order;
-  if (x.head.grpc) order.flags |= kOrderGrpc;
+  if (x.head.is_grpc()) order.flags |= kOrderGrpc;
   if (x.head_request) order.flags |= kOrderHead;
   order.rpc = x.call.rpc;
   order.execution = x.call.execution;

@@ -85,7 +85,7 @@ void add_sample(char (&sample)[kSize], uint16_t* have, const char* data, size_t 
 // Where the first message of a gRPC call ends, or SIZE_MAX.
 size_t first_message_end(const StreamCall& x) {
   const RequestPart& part = *x.request;
-  if (!x.head.grpc || part.sample_size < grpc::kPrefixSize) return SIZE_MAX;
+  if (!x.head.is_grpc() || part.sample_size < grpc::kPrefixSize) return SIZE_MAX;
   return grpc::kPrefixSize + size_t{http2::read_u32(part.sample + 1)};
 }
 
@@ -113,7 +113,7 @@ void take_grpc_status(StreamCall* x, const MessageHead& head) {
 }
 
 uint8_t grpc_status_of(const StreamCall& x) {
-  if (!x.head.grpc || x.finished.outcome != RpcOutcome::kAnswered) return kNoGrpcStatus;
+  if (!x.head.is_grpc() || x.finished.outcome != RpcOutcome::kAnswered) return kNoGrpcStatus;
   if (x.has_grpc_status) return x.grpc_status;
   // Without trailers of gRPC: by the HTTP status, and with 200 nobody knows.
   return static_cast<uint8_t>(x.status == 200 ? grpc::Code::kUnknown

@@ -32,17 +32,17 @@ TEST(RequestHead, OfHttp1KnowsItsBodyByLengthOrChunks) {
   EXPECT_EQ(seen.body_size, 0u);
   EXPECT_EQ(seen.target, "/a?b=c");
   EXPECT_EQ(seen.host, "a.example");
-  EXPECT_FALSE(seen.http2 || seen.grpc);
+  EXPECT_FALSE(seen.http2 || seen.is_grpc());
 }
 
 TEST(RequestHead, OfHttp2KnowsGrpcByTypeAndPath) {
   const RequestHead seen =
       request_head(call("/shop.CartService/GetCart", "application/grpc+proto"), false);
-  EXPECT_TRUE(seen.http2 && seen.grpc && seen.has_body);
+  EXPECT_TRUE(seen.http2 && seen.is_grpc() && seen.has_body);
   EXPECT_EQ(seen.target, "/shop.CartService/GetCart");
   EXPECT_EQ(seen.host, "carts.example");
-  EXPECT_FALSE(request_head(call("/shop.CartService/GetCart", "application/json"), true).grpc);
-  EXPECT_FALSE(request_head(call("/carts", "application/grpc"), false).grpc);
+  EXPECT_FALSE(request_head(call("/shop.CartService/GetCart", "application/json"), true).is_grpc());
+  EXPECT_FALSE(request_head(call("/carts", "application/grpc"), false).is_grpc());
   EXPECT_FALSE(request_head(call("/", "text/plain"), true).has_body);
 }
 

@@ -1,0 +1,50 @@
+#include "preload/inject/aside.h"
+
+#include <sys/socket.h>
+
+#include "preload/inject/inject.h"
+#include "preload/inject/raw.h"
+#include "preload/inject/replaced.h"
+#include "preload/inject/replacement.h"
+
+namespace filibuster::preload {
+
+const char* put_aside(int fd, std::string_view answer, int* real) {
+  Replacement plan;
+  if (const char* why = prepare(fd, &plan)) return why;
+  const char* why = nullptr;
+  if (has_unread(plan)) {
+    why = "bytes of an earlier answer are unread";
+  } else if (!write_on_held(plan.pair, answer)) {
+    why = "the answer does not fit a socket buffer";
+  }
+  if (why != nullptr) {
+    abandon(&plan);
+    return why;
+  }
+  *real = plan.original;
+  // The held end stays open: the application's must not look ended.
+  replace(&plan, 0, keep_held_end(plan.pair.held, false), 0);
+  return nullptr;
+}
+
+bool put_back(int fd, int real) {
+  RegistrationFreeze freeze;
+  Registrations found;
+  int family = 0;
+  socklen_t size = sizeof family;
+  const bool ready = freeze.begin() && find_registrations(fd, &found) == nullptr &&
+                     raw::get_option(fd, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0;
+  if (ready) {
+    copy_options(fd, real, family);
+    exchange_back(real, found);
+  } else {
+    report_note("a connection could not take its place again after a fault: it was ended");
+    raw::shutdown(fd, SHUT_RDWR);
+  }
+  freeze.end();
+  release_descriptor(real);
+  return ready;
+}
+
+}  // namespace filibuster::preload

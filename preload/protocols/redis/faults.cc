@@ -1,0 +1,195 @@
+// Faults that fire when a call is sent. A reply of ours is put in the place of the connection until it is
+// read (inject/aside.h): the connection goes on, as after an error of the server. All others end it
+// (inject/inject.h).
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/fault/fault.h"
+#include "core/resp/render.h"
+#include "preload/inject/aside.h"
+#include "preload/inject/inject.h"
+#include "preload/os/pages.h"
+#include "preload/protocols/redis/redis.h"
+#include "preload/stream/kept.h"
+#include "preload/stream/sender.h"
+
+namespace filibuster::preload {
+namespace {
+
+constexpr size_t kMaxLine = 768;  // of an error: its code, its message
+constexpr std::string_view kAborted =
+    "-EXECABORT Transaction discarded because of previous errors.\r\n";
+
+void next_fault(Redis& r) {
+  free_planned_fault(std::exchange(r.fault, r.fault->next));
+  r.awaited.store(r.fault != nullptr ? r.fault->first->number : 0);
+}
+
+// What the server of a planned reply says instead, in pages of our own. In a transaction each of its
+// commands is answered: an error is told of those that were to be queued, and EXEC is refused for it; a
+// null is that of a transaction whose keys have changed.
+class PlannedReply {
+ public:
+  PlannedReply(const PlannedFault& fault, int version) {
+    char line[kMaxLine + 3];
+    const size_t text = plan_blob(fault.call.plan, false, line + 1, kMaxLine);
+    if (fault.call.plan.blob_size != text) return;
+    line[0] = '-';
+    std::memcpy(line + 1 + text, "\r\n", 2);
+    const bool null = text == 0;
+    const std::string_view error(line, null ? 0 : text + 3);
+    if (fault.call.replies == 1) {
+      if (reserve(16 + error.size())) null ? add_null(version) : add(error);
+      return;
+    }
+    const std::string_view queued = null ? "+QUEUED\r\n" : error;
+    if (!reserve(128 + fault.members * queued.size())) return;
+    add("+OK\r\n");
+    for (uint32_t i = 0; i < fault.members; ++i) add(queued);
+    if (!null) {
+      add(kAborted);
+    } else {
+      add(version == 3 ? "_\r\n" : "*-1\r\n");
+    }
+  }
+  ~PlannedReply() {
+    if (pages_ != nullptr) unmap_pages(pages_, capacity_);
+  }
+  PlannedReply(const PlannedReply&) = delete;
+  std::string_view bytes() const { return {pages_, size_}; }
+
+ private:
+  bool reserve(size_t size) {
+    capacity_ = size;
+    pages_ = static_cast<char*>(map_pages(size));
+    return pages_ != nullptr;
+  }
+  void add(std::string_view text) {
+    std::memcpy(pages_ + size_, text.data(), text.size());
+    size_ += text.size();
+  }
+  void add_null(int version) { size_ += resp::nil_reply(pages_ + size_, capacity_ - size_, version); }
+
+  char* pages_ = nullptr;
+  size_t capacity_ = 0;
+  size_t size_ = 0;
+};
+
+// nullptr: done, the connection goes on after the call.
+const char* reply(Connection& c, int fd, PlannedFault& fault) {
+  Redis& r = redis_of(c);
+  const PlannedReply planned(fault, r.version.load());
+  if (planned.bytes().empty()) return "the plan holds no reply for it";
+  int real = -1;
+  // Its readers ask for what is ours as soon as they wake.
+  fault.last->injected = true;
+  if (const char* why = put_aside(fd, planned.bytes(), &real)) {
+    fault.last->injected = false;
+    return why;
+  }
+  c.aside.store(real);
+  g_faults_fired.store(true);
+  report_fault(fault.call, FaultHow::kInjected, "answered before it was sent");
+  note_sent(c.wire, static_cast<size_t>(fault.end - fault.start));  // it goes nowhere
+  return nullptr;
+}
+
+// The calls that were pipelined behind it end with their connection.
+RpcFinished end_of_others(FaultKind kind) {
+  RpcFinished finished;
+  finished.outcome = kind == FaultKind::kTimeout ? RpcOutcome::kTimedOut : RpcOutcome::kReset;
+  if (kind != FaultKind::kTimeout) finished.error = ECONNRESET;
+  return finished;
+}
+
+// False: reported, and as before.
+bool end_connection(Connection& c, int fd, PlannedFault& fault, bool after) {
+  Redis& r = redis_of(c);
+  if (!c.response_flow.acquire()) {
+    report_fault(fault.call, FaultHow::kNotInjected, "another thread was reading the connection");
+    return false;
+  }
+  c.faulting.store(true);
+  const bool done = after ? inject_after_effect(fd, &fault.call, false)
+                          : inject_before_effect(fd, &fault.call, false);
+  if (!done) {
+    c.faulting.store(false);
+    if (c.missed.exchange(false)) give_up(c, NotInterposedReason::kMidStream);
+    c.response_flow.release();
+    return false;
+  }
+  const auto kind = static_cast<FaultKind>(fault.call.plan.kind);
+  const Hash128 parent_path = fault.call.parent_path;
+  const uint32_t execution = fault.call.execution;
+  fault.last->call.active = false;
+  // A silence leaves its call open until the application gives up (inject.h).
+  if (kind == FaultKind::kTimeout) r.silenced = fault.call;
+  end_open_calls(c, end_of_others(kind));
+  c.replaced.store(true);
+  g_faults_fired.store(true);
+  give_up_silently(c);
+  c.response_flow.release();
+  c.wire.edits.reset();
+  release_hold(c.wire);
+  update_debt(c);
+  end_kept_before_refusal(parent_path, execution);
+  return true;
+}
+
+// True: it fired in place of all that was to be sent, and nothing follows.
+bool fire(Connection& c, int fd, bool after) {
+  Redis& r = redis_of(c);
+  PlannedFault& fault = *r.fault;
+  if (r.readers.load() != 0) {
+    report_fault(fault.call, FaultHow::kNotInjected, "another thread was reading the connection");
+  } else if (static_cast<FaultKind>(fault.call.plan.kind) == FaultKind::kRedis) {
+    if (const char* why = reply(c, fd, fault)) report_fault(fault.call, FaultHow::kNotInjected, why);
+  } else if (end_connection(c, fd, fault, after)) {
+    while (r.fault != nullptr && r.fault->next != nullptr) {
+      PlannedFault* other = std::exchange(r.fault->next, r.fault->next->next);
+      report_fault(other->call, FaultHow::kNotInjected, "its connection ended by an earlier fault");
+      free_planned_fault(other);
+    }
+    next_fault(r);
+    return true;
+  }
+  next_fault(r);
+  return false;
+}
+
+}  // namespace
+
+void drop_first_fault(Connection& c, const char* why) {
+  Redis& r = redis_of(c);
+  report_fault(r.fault->call, FaultHow::kNotInjected, why);
+  next_fault(r);
+}
+
+FaultTurn take_fault_turn(Connection& c, int fd, Sending sending) {
+  Redis& r = redis_of(c);
+  while (r.fault != nullptr) {
+    const PlannedFault& fault = *r.fault;
+    const bool after = fault.call.plan.after_effect != 0;
+    const uint64_t position = c.wire.edits.position();
+    if (position < fault.start) return {fault.start, false};
+    if (position > fault.start && !after) {
+      drop_first_fault(c, "a part of it had been sent");
+      continue;
+    }
+    if (after && position > fault.start && position < fault.end) return {fault.end, false};
+    // What is at the server is answered before.
+    const bool its_turn = r.commands.is_next(fault.first->number) && c.aside.load() < 0 &&
+                          sending != Sending::kAside;
+    if (!its_turn) {
+      if (position == fault.start) return {fault.start, false};
+      drop_first_fault(c, "its answer was read before");
+      continue;
+    }
+    if (after && position == fault.start) return {fault.end, false};
+    if (fire(c, fd, after)) return {0, true};
+  }
+  return {};
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,178 @@
+#include "preload/protocols/redis/redis.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace filibuster::preload {
+
+Recognised is_redis_of_client(std::string_view first) {
+  switch (resp::sniff(first.data(), first.size())) {
+    case resp::Sniff::kCommand:
+      return Recognised::kYes;
+    case resp::Sniff::kNeedMore:
+      return first.size() < resp::kMaxSniff ? Recognised::kNeedMore : Recognised::kNo;
+    case resp::Sniff::kOther:
+      break;
+  }
+  return Recognised::kNo;
+}
+
+void begin_redis(Connection& c, const iovec*, size_t, size_t) {
+  void* room = take_room(c);
+  if (room == nullptr) return;
+  auto* redis = new (room) Redis(&c);
+  find_target_of(c);
+  if (c.role == Role::kServer || (c.target.flags & (kTargetNever | kTargetIgnored)) != 0) {
+    give_up_silently(c);
+  } else if ((c.target.flags & kTargetRedis) == 0) {
+    give_up(c, NotInterposedReason::kRedis);
+  }
+  publish(c, redis);
+}
+
+Joined joins_redis(std::string_view first, NotInterposedReason*) {
+  return resp::sniff(first.data(), first.size()) == resp::Sniff::kCommand ? Joined::kRequests
+                                                                         : Joined::kNo;
+}
+
+// --- a client's commands -------------------------------------------------------------------------
+
+void Redis::offered(Connection& c, const Offer& bytes, uint64_t from) {
+  offer = &bytes;
+  uint64_t base = bytes.base;
+  for (size_t i = 0; i < bytes.count && !c.given_up.load(std::memory_order_relaxed); ++i) {
+    const uint64_t end = base + bytes.pieces[i].iov_len;
+    if (from < end) {
+      feed_base = from;
+      const size_t skip = static_cast<size_t>(from - base);
+      const resp::CommandState state = requests.feed(
+          static_cast<const char*>(bytes.pieces[i].iov_base) + skip, bytes.pieces[i].iov_len - skip);
+      from = end;
+      if (state == resp::CommandState::kInvalid) give_up(c, NotInterposedReason::kUnknownProtocol);
+    }
+    base = end;
+  }
+  offer = nullptr;
+}
+
+Released Redis::release(Connection& c, int fd, const Offer& bytes, Sending sending) {
+  if (c.given_up.load(std::memory_order_relaxed)) return {bytes.end, {}};
+  const FaultTurn turn = take_fault_turn(c, fd, sending);
+  if (turn.swallows) return {c.wire.accepted, Released::Then::kSwallow};
+  uint64_t limit = bytes.end;
+  // Of a command that is incomplete the server could make nothing.
+  if (requests.state() == resp::CommandState::kCommand && passed_to <= whole_end)
+    limit = std::min(limit, whole_end);
+  if (transaction.open && !transaction.begun) limit = std::min(limit, transaction.start);
+  if (turn.limit >= limit) return {limit, {}};
+  const bool more = c.wire.edits.position() < turn.limit;
+  return {turn.limit, more ? Released::Then::kMore : Released::Then::kHold};
+}
+
+bool Redis::press(Connection& c, int) {
+  if (fault != nullptr && fault->start <= c.wire.edits.position()) {
+    drop_first_fault(c, "more is pipelined behind it than can be held");
+  } else if (transaction.open && !transaction.begun) {
+    transaction.begun = true;
+  } else if (requests.state() == resp::CommandState::kCommand && passed_to <= whole_end) {
+    passed_to = c.wire.fed;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+uint64_t Redis::flush_limit(Connection& c, uint64_t released, bool closing) {
+  if (fault != nullptr || c.given_up.load(std::memory_order_relaxed)) return released;
+  if (closing) return c.wire.accepted;
+  // Its replies may be waited for.
+  transaction.begun = transaction.begun || transaction.open;
+  return std::max(released, std::min(whole_end, c.wire.accepted));
+}
+
+void Redis::sent(Connection&, int) {}
+
+bool Redis::skipped(Connection&, uint64_t size) {
+  return size <= requests.bulk_left() && requests.skip(size) != resp::CommandState::kInvalid;
+}
+
+bool Redis::may_go_on(const Connection&) const {
+  const uint64_t first = awaited.load();
+  return first != 0 && commands.is_next(first);
+}
+
+// --- replies -------------------------------------------------------------------------------------
+
+void Redis::observed(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
+                     size_t size) {
+  if (traffic == Traffic::kRequests) return;
+  for (size_t i = 0; i < count && size != 0; ++i) {
+    const size_t take = std::min(size, pieces[i].iov_len);
+    size -= take;
+    unasked = false;
+    const resp::ReplyState state =
+        replies.feed(static_cast<const char*>(pieces[i].iov_base), take);
+    if (unasked || state == resp::ReplyState::kInvalid) {
+      return give_up_unless_stale(c, fd,
+                                  unasked ? NotInterposedReason::kMidStream
+                                          : NotInterposedReason::kUnknownProtocol);
+    }
+    if (c.given_up.load(std::memory_order_relaxed)) return;
+  }
+}
+
+bool Redis::unseen(Connection&, Traffic traffic, size_t size) {
+  return traffic == Traffic::kResponses && size <= replies.bulk_left() &&
+         replies.skip(size) != resp::ReplyState::kInvalid;
+}
+
+bool Redis::is_idle(const Connection& c) const {
+  return c.requests != 0 && commands.empty() && !transaction.open && !watching &&
+         c.aside.load() < 0 && requests.state() == resp::CommandState::kStart &&
+         replies.state() == resp::ReplyState::kStart;
+}
+
+// --- ends ----------------------------------------------------------------------------------------
+
+void Redis::end_unanswered(Connection& c) {
+  end_open_calls(c, unanswered(c));
+}
+
+void Redis::settle(Connection& c) {
+  while (fault != nullptr) drop_first_fault(c, "the connection ended first");
+  end_unanswered(c);
+}
+
+void Redis::end_silence(Connection& c) {
+  RpcFinished finished;
+  finished.outcome = RpcOutcome::kTimedOut;
+  finished.injected = c.elapsed.load(std::memory_order_relaxed) ? 2 : 1;
+  outgoing_end(&silenced, finished);
+}
+
+void Redis::adopt_in_child(Connection&) {
+  // Ended without a word: they are the parent's.
+  silenced.active = false;
+  for (Command* open = commands.front(); open != nullptr; open = commands.front()) {
+    open->call.active = false;
+    commands.pop();
+  }
+  while (fault != nullptr) free_planned_fault(std::exchange(fault, fault->next));
+  last_fault = nullptr;
+  awaited.store(0);
+}
+
+// --- parser events -------------------------------------------------------------------------------
+
+void CommandEvents::on_command(const resp::Command& command, size_t end) {
+  Connection& c = *owner_->connection;
+  if (!c.given_up.load(std::memory_order_relaxed)) take_command(c, command, end);
+}
+
+void ReplyEvents::on_reply(const resp::Reply& reply, size_t) {
+  Connection& c = *owner_->connection;
+  if (!c.given_up.load(std::memory_order_relaxed)) take_reply(c, reply);
+}
+
+}  // namespace filibuster::preload

@@ -1,0 +1,139 @@
+// Redis (RESP) of a client, whose server is a leaf: there is no field for the cause. In the room of its
+// connection.
+//
+//   redis.cc      what its stream asks of it (stream/protocol.h), recognition
+//   calls.cc      which commands are calls, when they are formed, how replies end them
+//   faults.cc     faults that fire when a call is sent
+//   commands.h    what has no reply yet
+#pragma once
+
+#include <string_view>
+
+#include "core/resp/command_parser.h"
+#include "core/resp/commands.h"
+#include "core/resp/reply_parser.h"
+#include "preload/protocols/redis/commands.h"
+#include "preload/stream/connection.h"
+
+namespace filibuster::preload {
+
+struct Redis;
+
+class CommandEvents final : public resp::CommandHandler {
+ public:
+  explicit CommandEvents(Redis* owner) : owner_(owner) {}
+  void on_command(const resp::Command& command, size_t end) override;
+
+ private:
+  Redis* owner_;
+};
+
+class ReplyEvents final : public resp::ReplyHandler {
+ public:
+  explicit ReplyEvents(Redis* owner) : owner_(owner) {}
+  void on_reply(const resp::Reply& reply, size_t end) override;
+
+ private:
+  Redis* owner_;
+};
+
+// From MULTI to EXEC or DISCARD.
+struct Transaction {
+  static constexpr size_t kMaxText = 160;
+  bool open = false;
+  bool begun = false;    // a part of it was sent before its end was known
+  Command* first = nullptr;
+  uint64_t start = 0;
+  uint32_t members = 0;
+  HashStream digest;     // of its members
+  uint8_t text_size = 0;
+  char text[kMaxText];   // "SET user:*, INCR visits"
+};
+
+struct Redis final : Followed {
+  explicit Redis(Connection* connection_) : connection(connection_) {}
+
+  void offered(Connection& c, const Offer& offer, uint64_t from) override;
+  Released release(Connection& c, int fd, const Offer& offer, Sending sending) override;
+  bool may_hold(Connection&) override { return true; }
+  bool waits_for_a_thread(Connection&) override { return false; }
+  bool press(Connection& c, int times) override;
+  void decide_held(Connection&) override {}
+  uint64_t flush_limit(Connection& c, uint64_t released, bool closing) override;
+  void sent(Connection& c, int fd) override;
+  void forget_ahead(Connection&) override {}
+  bool skipped(Connection& c, uint64_t size) override;
+  bool sends_in_turn() const override { return true; }
+  bool waits_for_its_fault(const Connection&) const override { return awaited.load() != 0; }
+  bool may_go_on(const Connection& c) const override;
+  void observed(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
+                size_t size) override;
+  bool unseen(Connection& c, Traffic traffic, size_t size) override;
+  bool may_begin_with(const iovec*, size_t) const override {
+    return requests.state() == resp::CommandState::kStart;
+  }
+  bool may_be_ended() const override { return true; }
+  bool is_idle(const Connection& c) const override;
+  void end_unanswered(Connection& c) override;
+  void settle(Connection& c) override;
+  void end_silence(Connection& c) override;
+  void adopt_in_child(Connection& c) override;
+  void free(Connection&) override { commands.clear(); }
+  bool begin_receive(Connection&) override {
+    readers.fetch_add(1);
+    return true;
+  }
+  void end_receive(Connection&) override { readers.fetch_sub(1); }
+
+  Connection* const connection;
+  CommandEvents command_events{this};
+  ReplyEvents reply_events{this};
+  resp::CommandParser requests{&command_events};
+  resp::ReplyParser replies{&reply_events};
+  CommandQueue commands;
+  std::atomic<uint32_t> readers{0};  // threads in a receive
+  std::atomic<uint8_t> version{2};   // of RESP
+
+  // The commands, of which positions count the application's bytes (Wire).
+  const Offer* offer = nullptr;  // that is being read
+  uint64_t feed_base = 0;        // of the first byte of the current feed
+  uint64_t whole_end = 0;        // of the last command that is complete
+  uint64_t passed_to = 0;        // what is sent although it is not
+  bool watching = false;         // keys: WATCH
+  Transaction transaction;
+  PlannedFault* fault = nullptr;       // the first that has not fired
+  PlannedFault* last_fault = nullptr;
+  std::atomic<uint64_t> awaited{0};  // the number of its first command; 0: there is none
+  bool unasked = false;  // a reply came that belongs to no command
+  OpenCall silenced;  // its fault is a silence: open until the application gives up
+};
+static_assert(sizeof(Redis) <= Connection::kRoom);
+
+inline Redis& redis_of(Connection& c) {
+  return *reinterpret_cast<Redis*>(c.room);
+}
+
+// ProtocolRow.
+Recognised is_redis_of_client(std::string_view first);
+void begin_redis(Connection& c, const iovec* pieces, size_t count, size_t size);
+Joined joins_redis(std::string_view first, NotInterposedReason* reason);
+
+// --- for the rest of this folder -----------------------------------------------------------------
+
+// calls.cc
+void take_command(Connection& c, const resp::Command& command, size_t end);
+void take_reply(Connection& c, const resp::Reply& reply);
+// Owner of the replies: no other comes.
+void end_open_calls(Connection& c, const RpcFinished& how);
+
+// faults.cc. Owner of the commands. Up to where the application's bytes may leave before the next fault
+// fires, UINT64_MAX: there is none; or it fired in place of all of them.
+struct FaultTurn {
+  uint64_t limit = UINT64_MAX;
+  bool swallows = false;
+};
+FaultTurn take_fault_turn(Connection& c, int fd, Sending sending);
+// It is reported as not injected.
+void drop_first_fault(Connection& c, const char* why);
+
+}  // namespace filibuster::preload
