@@ -32,13 +32,12 @@ void next_fault(Redis& r) {
 class PlannedReply {
  public:
   PlannedReply(const PlannedFault& fault, int version) {
-    char line[kMaxLine + 3];
-    const size_t text = plan_blob(fault.call.plan, false, line + 1, kMaxLine);
-    if (fault.call.plan.blob_size != text) return;
-    line[0] = '-';
-    std::memcpy(line + 1 + text, "\r\n", 2);
-    const bool null = text == 0;
-    const std::string_view error(line, null ? 0 : text + 3);
+    char text[kMaxLine], line[kMaxLine + 3];
+    const size_t size = plan_blob(fault.call.plan, false, text, sizeof text);
+    if (fault.call.plan.blob_size != size) return;
+    const bool null = size == 0;
+    const std::string_view error(
+        line, null ? 0 : resp::error_reply(line, sizeof line, {text, size}, {}));
     if (fault.call.replies == 1) {
       if (reserve(16 + error.size())) null ? add_null(version) : add(error);
       return;
