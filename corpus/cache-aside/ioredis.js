@@ -10,28 +10,40 @@ const redis = new Redis({
   host,
   port: Number(port),
   connectTimeout: CACHE_TIMEOUT,
-  socketTimeout: CACHE_TIMEOUT, // without an answer for so long the connection is given up
+  commandTimeout: CACHE_TIMEOUT,
+  disconnectTimeout: 0, // what does not answer is not waited for at its end either
   enableOfflineQueue: false, // without a connection a command fails at once
   maxRetriesPerRequest: 0, // a connection that ends takes its commands along
   retryStrategy: () => RECONNECT_AFTER,
 });
 redis.on('error', () => {}); // each command says so itself
 
-const filled = async (key, text, visits) => {
-  if (process.env.TRANSACTION !== '1') {
-    await redis.set(key, text, 'EX', KEPT);
-    return redis.incr(visits);
+// A connection that did not answer in time is given up. (The library does so by itself with its option socketTimeout, but the
+// timer of a connection that was reset then ends the next one.)
+const inTime = async (command) => {
+  try {
+    return await command;
+  } catch (error) {
+    if (error.message === 'Command timed out') redis.disconnect(true);
+    throw error;
   }
-  const results = await redis.multi().set(key, text, 'EX', KEPT).incr(visits).exec();
+};
+
+const fillTogether = async (key, text, visits) => {
+  const results = await inTime(redis.multi().set(key, text, 'EX', KEPT).incr(visits).exec());
   const failed = results.find(([error]) => error);
   if (failed) throw failed[0];
   return results[1][1];
 };
 
 const cache = {
-  get: (key) => redis.get(key),
-  fill: filled,
-  count: (visits) => redis.incr(visits),
+  get: (key) => inTime(redis.get(key)),
+  fill: async (key, text, visits) => {
+    if (process.env.TRANSACTION === '1') return fillTogether(key, text, visits);
+    await inTime(redis.set(key, text, 'EX', KEPT));
+    return inTime(redis.incr(visits));
+  },
+  count: (visits) => inTime(redis.incr(visits)),
 };
 
 // The first connection stands, or does not: the shop opens in either case.
