@@ -148,7 +148,7 @@ $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
   nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libxxhash-dev \
   python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java
-TEST_PACKAGES := libgtest-dev python3-pytest python3-pytest-xdist gunicorn nginx-light curl wrk redis-server procps \
+TEST_PACKAGES := libgtest-dev python3-pytest python3-pytest-xdist gunicorn nginx-light curl wrk redis-server redis-tools procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop rustc binutils \
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
   python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server python3-coverage \
@@ -173,6 +173,12 @@ define install_missing
 	  fi; fi
 endef
 DEPS_LOG := $(BUILD)/deps.log
+# The packages that the prerequisites (package.json and package-lock.json) name, beside the target; $(1): whose tests need them.
+define npm_ci
+	@rm -rf $(@D)/node_modules $@ && mkdir -p $(@D) && cp $^ $(@D)
+	@if (cd $(@D) && npm ci --ignore-scripts --no-audit --no-fund) > $(@D)/npm.log 2>&1; then touch $@; else \
+	  echo "WARNING: the tests of $(1) will be skipped: npm ci failed ($(@D)/npm.log):" >&2; grep -m3 -i err $(@D)/npm.log >&2; fi
+endef
 
 .PHONY: deps test-deps fuzz-deps
 deps:  ## install what the build needs (Debian 12 packages)
@@ -275,8 +281,14 @@ $(PURCHASE)/%.o: corpus/purchase/%.cc corpus/purchase/service.h $(PURCHASE_STUBS
 	$(CXX) -std=c++20 $(OPT) -I. -isystem $(PURCHASE) -Wall -Wextra -Werror -c $< -o $@
 $(addprefix $(PURCHASE)/,gateway order pricing): %: %.o $(PURCHASE)/shop.pb.o $(PURCHASE)/shop.grpc.pb.o
 	$(CXX) $(OPT) -o $@ $^ -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lhiredis -lpthread
+CACHE_ASIDE := $(BUILD)/corpus/cache-aside
+$(CACHE_ASIDE)/hiredis: corpus/cache-aside/hiredis.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Wall -Wextra -Werror $< -o $@ -lhiredis
+$(CACHE_ASIDE)/installed: corpus/cache-aside/package-lock.json corpus/cache-aside/package.json
+	$(call npm_ci,cache-aside in Node)
 .PHONY: corpus
-corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $(BUILD)/corpus/mailchimp/UnitTests.class $(addprefix $(PURCHASE)/,gateway order pricing)  ## build the example applications that need it
+corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $(BUILD)/corpus/mailchimp/UnitTests.class $(addprefix $(PURCHASE)/,gateway order pricing) $(CACHE_ASIDE)/hiredis $(CACHE_ASIDE)/installed  ## build the example applications that need it
 
 # --- the rest ---------------------------------------------------------------------------------
 compile_commands.json: Makefile $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(ANALYSIS_SRC) $(CLI_SRC)

@@ -29,7 +29,7 @@ bench: test-deps  ## every figure as a ratio, with its control (about 20 minutes
 # A bound that is missed is printed and does not keep the others from being measured. (The exit code of a
 # trace is not asked: it also tells of ports that are new in each round.)
 bench-run:
-	@failed=""; rm -f $(BUILD)/preload_bench.txt $(BUILD)/grpc_bench.txt; \
+	@failed=""; rm -f $(BUILD)/preload_bench.txt $(BUILD)/grpc_bench.txt $(BUILD)/redis_bench.txt; \
 	echo "== tight loop, plain / without a session / in a session without faults"; \
 	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/preload_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) --output $(CURDIR)/$(BUILD)/preload_bench.txt >$(BUILD)/preload_trace.txt; \
 	  cat $(BUILD)/preload_bench.txt && ! grep -q '^missed' $(BUILD)/preload_bench.txt || failed="$$failed preload"; \
@@ -45,6 +45,10 @@ bench-run:
 	echo "== a unary gRPC call, plain / without a session / in a session without faults"; \
 	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/grpc_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) --output $(CURDIR)/$(BUILD)/grpc_bench.txt >$(BUILD)/grpc_trace.txt; \
 	  cat $(BUILD)/grpc_bench.txt && ! grep -q '^missed' $(BUILD)/grpc_bench.txt || failed="$$failed grpc"; \
+	echo "== a command of Redis, plain / without a session / in a session without faults"; \
+	  REDIS_BENCH="--rounds $(BENCH_ROUNDS) --build $(BUILD) --output $(CURDIR)/$(BUILD)/redis_bench.txt" \
+	    $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -c tests/bench/redis_bench.json >$(BUILD)/redis_trace.txt; \
+	  cat $(BUILD)/redis_bench.txt && ! grep -q '^missed' $(BUILD)/redis_bench.txt || failed="$$failed redis"; \
 	$(foreach application,cinema-1 audible netflix,echo "== an execution of $(application) beside its plain functional test"; \
 	  $(PYTHON) tests/bench/execution_bench.py --application $(application) $(WITHOUT_WAITS_$(application)) --executions 60 --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed $(application)"; )\
 	echo "== a call site of Node, and its start"; \

@@ -78,9 +78,7 @@ $(SERVLETS)/classpath: $(SERVLET_SRC) tests/programs.mk
 # registry its tests are skipped, with what npm said.
 GRPC_NODE := $(BUILD)/tests/grpc_node
 $(GRPC_NODE)/installed: tests/programs/grpc_node/package-lock.json tests/programs/grpc_node/package.json
-	@rm -rf $(@D) && mkdir -p $(@D) && cp $^ $(@D)
-	@if (cd $(@D) && npm ci --ignore-scripts --no-audit --no-fund) > $(@D)/npm.log 2>&1; then touch $@; else \
-	  echo "WARNING: the tests of grpc-js will be skipped: npm ci failed ($(@D)/npm.log):" >&2; grep -m3 -i err $(@D)/npm.log >&2; fi
+	$(call npm_ci,grpc-js)
 
 .PHONY: test-programs bench-programs
 test-programs: $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
