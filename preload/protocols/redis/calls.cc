@@ -301,7 +301,12 @@ void take_reply(Connection& c, const resp::Reply& reply) {
 void end_open_calls(Connection& c, const RpcFinished& how) {
   Redis& r = redis_of(c);
   for (Command* open = r.commands.front(); open != nullptr; open = r.commands.front()) {
-    outgoing_end(&open->call, how);
+    RpcFinished finished = how;
+    if (open->injected) {  // its reply was there, and nobody read it
+      finished = {};
+      finished.injected = 1;
+    }
+    outgoing_end(&open->call, finished);
     r.commands.pop();
   }
 }
