@@ -49,7 +49,7 @@ Connecting before_connect(int fd, const sockaddr* address, socklen_t size) {
   if (!now.connection) return now;
   Connection& c = *now.connection;
   now.asked_again = c.connect_state.load() != ConnectState::kNone;
-  if (now.asked_again || c.given_up.load()) return now;
+  if (now.asked_again || !c.state.is_followed()) return now;
   c.connect = connect_begin(address, size);
   if (!c.connect.refuse) return now;
   now.refused = true;
@@ -74,7 +74,7 @@ void after_connect(const Connecting& now, int fd, const sockaddr* address, sockl
   }
   const bool connected = error == 0 || error == EISCONN;
   if (c.connect_state.load() == ConnectState::kDone) return;
-  if (!c.given_up.load()) connect_result(c.connect, address, size, connected ? 0 : error);
+  if (c.state.is_followed()) connect_result(c.connect, address, size, connected ? 0 : error);
   c.connect_state.store(connected ? ConnectState::kDone : ConnectState::kNone);
   if (connected) return;
   give_up_silently(c);

@@ -5,6 +5,7 @@
 
 #include "preload/inject/inject.h"
 #include "preload/os/raw_syscall.h"
+#include "preload/stream/delivery.h"
 #include "preload/stream/holds.h"
 #include "preload/stream/recognition.h"
 #include "preload/stream/registry.h"
@@ -46,7 +47,7 @@ void note_connected_datagram(int fd) {
 
 // Was the number closed behind our back, and is it used anew? Where a message may begin.
 bool is_another(const Connection& c, int fd, const iovec* pieces, size_t count) {
-  if (c.debt.load() || c.replaced.load()) return false;
+  if (c.debt.load() || c.state.is_replaced()) return false;
   const Followed* protocol = c.protocol();
   if (protocol != nullptr && !protocol->may_begin_with(pieces, count)) return false;
   return socket_cookie(fd) != c.cookie;
@@ -99,7 +100,7 @@ Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool 
     t.connection.drop();
     return t;
   }
-  if (c->role == Role::kJoining && !c->given_up.load()) {
+  if (c->role == Role::kJoining && c->state.is_followed()) {
     size_t size = 0;
     for (size_t i = 0; i < count; ++i) size += pieces[i].iov_len;
     try_to_join(*c, true, pieces, count, size);
@@ -116,7 +117,7 @@ Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool 
       return t;
     }
     if (!plain || (flags & (MSG_OOB | MSG_ZEROCOPY)) != 0) {
-      if (!c->replaced.load()) give_up(*c, NotInterposedReason::kUnknownProtocol);
+      if (!c->state.is_replaced()) give_up(*c, NotInterposedReason::kUnknownProtocol);
       flush(*c, fd);
       settle(*c);
     } else {
@@ -238,7 +239,7 @@ Transfer before_receive(int fd) {
       scope.set_errno(error);
       t.handled = true;
       t.result = -1;
-    } else if (c.replaced.load() && elapse_receive(fd)) {
+    } else if (c.state.is_replaced() && elapse_receive(fd)) {
       c.elapsed.store(true, std::memory_order_relaxed);
       scope.set_errno(EAGAIN);
       t.handled = true;
@@ -250,7 +251,7 @@ Transfer before_receive(int fd) {
       t.may_be_replaced = false;
     }
   }
-  if (c.replaced.load() || (c.faulting.load() && is_replaced(fd))) t.may_be_replaced = false;
+  if (c.state.is_replaced() || (c.state.is_faulted() && is_replaced(fd))) t.may_be_replaced = false;
   t.replacements = replacements();
   note_sequences(t);
   return t;
@@ -278,16 +279,16 @@ namespace {
 
 void note_received(Transfer& t, int fd, const iovec* pieces, size_t count, int flags, ssize_t size,
                    size_t asked, int error) {
-  if (t.connection->generation != session_generation() && !t.connection->replaced.load()) {
+  if (t.connection->generation != session_generation() && !t.connection->state.is_replaced()) {
     // A session began while the original waited: the bytes are the first that are seen in it.
     t.connection = follow(fd);
     if (!t.connection) return;
     note_sequences(t);
   }
   Connection& c = *t.connection;
-  if (size > 0 && t.may_be_replaced && c.role == Role::kClient && c.faulting.load())
+  if (size > 0 && t.may_be_replaced && c.role == Role::kClient && c.state.is_faulted())
     report_read_before_fault();
-  if (c.replaced.load()) {
+  if (c.state.is_replaced()) {
     // The hang limit ends a silence with a reset.
     if ((size < 0 && ends_connection(error)) || (size == 0 && asked != 0)) end_silence(c);
     return;
@@ -305,7 +306,7 @@ void note_received(Transfer& t, int fd, const iovec* pieces, size_t count, int f
     if (asked != 0) observe_end(c, 0);
     return;
   }
-  if (c.role == Role::kJoining && !c.given_up.load()) {
+  if (c.role == Role::kJoining && c.state.is_followed()) {
     try_to_join(c, false, pieces, count, static_cast<size_t>(size));
     settle(c);
   }
@@ -336,7 +337,7 @@ void after_unseen_receive(const Transfer& t, ssize_t size) {
   HookScope scope;
   Connection& c = *t.connection;
   const Followed* protocol = c.protocol();
-  if (c.replaced.load() || (protocol != nullptr && protocol->passes())) return;
+  if (c.state.is_replaced() || (protocol != nullptr && protocol->passes())) return;
   if (size < 0) {
     if (ends_connection(error)) observe_end(c, error);
   } else if (size == 0) {

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "preload/rpc/agent.h"
+#include "preload/stream/connection_state.h"
 #include "preload/stream/protocol.h"
 #include "preload/stream/wire.h"
 
@@ -64,16 +65,10 @@ struct alignas(64) Connection {
   // First, and never constructed anew while anyone may look: see pin().
   std::atomic<uint32_t> pins{0};
   std::atomic<uint32_t> descriptors{0};  // numbers that name it
-  // Passed through for good, nothing owed, nothing open: hooks leave at once.
-  std::atomic<bool> passing{false};
-  std::atomic<bool> given_up{false};  // not followed any more; there may be a debt
-  std::atomic<bool> closing{false};   // the last descriptor is gone
-  std::atomic<bool> settled{false};   // open exchanges were ended
-  std::atomic<bool> faulting{false};  // it is about to become that: another thread may read the answer
-  std::atomic<bool> missed{false};    // bytes that were read meanwhile were not followed
-  std::atomic<bool> replaced{false};  // its descriptor is an end of a pair (inject.h)
-  std::atomic<bool> elapsed{false};   // a wait on its silence was taken for over
-  std::atomic<bool> debt{false};      // bytes are held, or an insertion is half on the wire
+  ConnectionState state;
+  std::atomic<bool> closing{false};  // the last descriptor is gone
+  std::atomic<bool> elapsed{false};  // a wait on its silence was taken for over
+  std::atomic<bool> debt{false};     // bytes are held, or an insertion is half on the wire
   std::atomic<int> deferred_error{
       0};  // a flush of ours took the socket's error: the next receive tells
   // What is held (holds.h): how often, by which thread, still, and is it looked after?
@@ -192,6 +187,7 @@ void* take_room(Connection& connection);
 
 // Stops following it: reports why (once), ends its open exchanges as soon as no thread is inside.
 void give_up(Connection& connection, NotInterposedReason reason);
+void report_given_up(const Connection& connection, NotInterposedReason reason);
 // The same without a report (a target that is never interposed, a fault that fired).
 void give_up_silently(Connection& connection);
 // After a flow was released: does what waits for both flows to be free.

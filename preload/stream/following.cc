@@ -15,6 +15,9 @@
 
 namespace filibuster::preload {
 
+using State = ConnectionState::State;
+using Event = ConnectionState::Event;
+
 constinit thread_local int t_waited_set __attribute__((tls_model("initial-exec"))) = -1;
 std::atomic<uint32_t> g_debts{0};
 std::atomic<bool> g_faults_fired{false};
@@ -35,7 +38,7 @@ RpcFinished unanswered(const Connection& c) {
     finished.error = static_cast<uint32_t>(c.last_error);
   } else if (c.end_of_stream) {
     finished.outcome = RpcOutcome::kClosed;
-  } else if (c.given_up.load(std::memory_order_relaxed)) {
+  } else if (!c.state.is_followed()) {
     finished.outcome = RpcOutcome::kGarbled;
   } else {
     finished.outcome = RpcOutcome::kTimedOut;
@@ -70,17 +73,21 @@ void unpin(Connection* c) {
 }
 
 void give_up_silently(Connection& c) {
-  c.given_up.store(true);
+  c.state.change(Event::kGiveUp);
 }
 
 void give_up(Connection& c, NotInterposedReason reason) {
-  if (c.given_up.exchange(true)) return;
+  const State before = c.state.change(Event::kGiveUp);
+  if (before != ConnectionState::after(before, Event::kGiveUp)) report_given_up(c, reason);
+}
+
+void report_given_up(const Connection& c, NotInterposedReason reason) {
   report_not_interposed(reason, c.outgoing(), c.peer_name(), c.target.name());
 }
 
 void settle(Connection& c) {
-  if (!c.given_up.load() && !c.closing.load()) return;
-  if (c.settled.load(std::memory_order_relaxed) && !(c.closing.load() && c.debt.load())) return;
+  if (c.state.is_followed() && !c.closing.load()) return;
+  if (c.state.is_settled() && !(c.closing.load() && c.debt.load())) return;
   // Whoever is inside comes here after it released its flow.
   if (!enter_requests(c)) return;
   if (!c.response_flow.acquire()) {
@@ -89,10 +96,10 @@ void settle(Connection& c) {
     c.response_flow.release();
     return settle(c);
   }
-  if (!c.settled.load(std::memory_order_relaxed)) {
+  if (!c.state.is_settled()) {
     if (Followed* protocol = c.protocol()) protocol->settle(c);
-    c.settled.store(true);
-    if (!c.debt.load() && !c.replaced.load()) c.passing.store(true, std::memory_order_relaxed);
+    c.state.change(Event::kSettle);
+    if (!c.debt.load()) c.state.change(Event::kClear);
   }
   if (c.closing.load()) forget_holds(c);
   c.response_flow.release();
@@ -134,7 +141,7 @@ void observe_in_turn(Connection& c, int fd, Traffic traffic, const iovec* pieces
     const KeptBytes kept = take_kept(c, traffic);
     const iovec before{const_cast<char*>(kept.bytes), kept.size};
     protocol->observed(c, fd, traffic, &before, 1, kept.size);
-    if (c.given_up.load(std::memory_order_relaxed)) return;
+    if (!c.state.is_followed()) return;
   }
   protocol->observed(c, fd, traffic, pieces, count, size);
 }
@@ -144,11 +151,11 @@ void observe_in_turn(Connection& c, int fd, Traffic traffic, const iovec* pieces
 void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t count, size_t size,
              uint32_t sequence) {
   Flow& flow = requests ? c.request_flow : c.response_flow;
-  if (c.given_up.load(std::memory_order_relaxed)) return;
+  if (!c.state.is_followed()) return;
   if (!flow.acquire()) {
     // What a fault answers is read before the thread that injects it is done.
-    c.missed.store(true);
-    if (!c.faulting.load()) give_up(c, NotInterposedReason::kMidStream);
+    if (c.state.change(Event::kMiss) == State::kFollowed)
+      report_given_up(c, NotInterposedReason::kMidStream);
     return;
   }
   if (flow.take_turn(sequence)) {
@@ -165,7 +172,7 @@ void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t c
 
 void observe_unseen(Connection& c, bool requests, size_t size, uint32_t sequence) {
   Flow& flow = requests ? c.request_flow : c.response_flow;
-  if (c.given_up.load(std::memory_order_relaxed)) return;
+  if (!c.state.is_followed()) return;
   if (!flow.acquire()) {
     give_up(c, NotInterposedReason::kSpliced);
     return;
@@ -199,7 +206,7 @@ void observe_end(Connection& c, int error) {
 
 void end_silence(Connection& c) {
   Followed* protocol = c.protocol();
-  if (protocol == nullptr || !c.replaced.load() || !c.request_flow.acquire()) return;
+  if (protocol == nullptr || !c.state.is_replaced() || !c.request_flow.acquire()) return;
   protocol->end_silence(c);
   c.request_flow.release();
 }

@@ -10,7 +10,7 @@ namespace {
 
 void end_if_kept(int fd, Connection& c, const PlanEntry& refusal) {
   const Followed* protocol = c.protocol();
-  if (c.role != Role::kClient || c.given_up.load() || c.closing.load() || c.replaced.load() ||
+  if (c.role != Role::kClient || !c.state.is_followed() || c.closing.load() || c.state.is_replaced() ||
       c.ended_for.load() != 0 || protocol == nullptr || !protocol->may_be_ended() ||
       !c.target.known || c.generation != session_generation() ||
       c.fork_epoch != g_fork_epoch.load(std::memory_order_relaxed))

@@ -248,7 +248,7 @@ Pinned follow(int fd) {
   const uint64_t generation = session_generation();
   if (!is_mark(value)) {
     const Connection* c = as_connection(value);
-    if (c->passing.load(std::memory_order_relaxed) && c->generation == generation) return Pinned();
+    if (c->state.is_passing() && c->generation == generation) return Pinned();
   }
   if (fd < 0 || !own_process()) return Pinned();
   if (!is_mark(value)) {
@@ -260,7 +260,7 @@ Pinned follow(int fd) {
       // Another session, or none: bytes may have gone by unseen.
       give_up_silently(*c);
       settle(*c);
-      if (c->debt.load() || c->replaced.load()) return c;  // (one that stands aside is a debt)
+      if (c->debt.load() || c->state.is_replaced()) return c;  // (one that stands aside is a debt)
       noted = c->noted;
       c.drop();
       set_mark(fd, mark_for(noted));

@@ -1,17 +1,16 @@
 #include "preload/stream/sender.h"
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
-#include "preload/inject/aside.h"
 #include "preload/inject/inject.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/session/state.h"
+#include "preload/stream/delivery.h"
 #include "preload/stream/holds.h"
 #include "preload/stream/recognition.h"
 
@@ -32,8 +31,8 @@ void update_debt(Connection& c) {
       g_debts.fetch_sub(1, std::memory_order_relaxed);
     }
   }
-  if (!owes && c.settled.load() && !c.replaced.load()) {
-    c.passing.store(true, std::memory_order_relaxed);
+  if (!owes && c.state.is_settled()) {
+    c.state.change(ConnectionState::Event::kClear);
   }
 }
 
@@ -65,7 +64,7 @@ void show(Connection& c, const Offer& offer) {
   check_came_back(c, offer);
   const uint64_t from = w.fed;
   w.fed = std::max(w.fed, offer.end);
-  if (c.given_up.load(std::memory_order_relaxed) || from >= offer.end) return;
+  if (!c.state.is_followed() || from >= offer.end) return;
   Followed* protocol = c.protocol();
   if (protocol == nullptr) {
     const size_t size = static_cast<size_t>(offer.end - offer.base);
@@ -79,7 +78,7 @@ void show(Connection& c, const Offer& offer) {
     const iovec before{const_cast<char*>(kept.bytes), kept.size};
     protocol->offered(c, {&before, 1, from - kept.size, from}, from - kept.size);
   }
-  if (c.given_up.load(std::memory_order_relaxed)) return;
+  if (!c.state.is_followed()) return;
   protocol->offered(c, offer, from);
 }
 
@@ -95,7 +94,7 @@ void remember_ahead(Connection& c, const iovec* pieces, size_t count, size_t off
 Released release(Connection& c, int fd, const Offer& offer, Sending sending) {
   Followed* protocol = c.protocol();
   if (protocol != nullptr) return protocol->release(c, fd, offer, sending);
-  const bool undecided = sending == Sending::kOffered && !c.given_up.load(std::memory_order_relaxed);
+  const bool undecided = sending == Sending::kOffered && c.state.is_followed();
   return {undecided ? c.wire.edits.position() : offer.end, {}};
 }
 
@@ -153,14 +152,14 @@ bool hold_rest(Connection& c, int fd, const Offer& offer, uint64_t limit) {
 ssize_t send_owned(Connection& c, int fd, const iovec* pieces, size_t count, size_t offered,
                    int flags, int* error) {
   Wire& w = c.wire;
-  if (c.replaced.load()) {
+  if (c.state.is_replaced()) {
     // The rest of a request whose fault fired early goes nowhere.
     return swallows_writes(fd) ? static_cast<ssize_t>(offered) : kNotHandled;
   }
   const Offer offer{pieces, count, w.accepted, w.accepted + offered};
   show(c, offer);
   Followed* protocol = c.protocol();
-  if (c.given_up.load(std::memory_order_relaxed) && w.held_size == 0 && !w.edits.has_edits() &&
+  if (!c.state.is_followed() && w.held_size == 0 && !w.edits.has_edits() &&
       c.aside.load() < 0 &&
       (protocol == nullptr || (!protocol->cannot_be_left() && !protocol->waits_for_its_fault(c)))) {
     w.edits.reset();
@@ -238,7 +237,7 @@ WaitingSend begin_waiting_send(Connection& c, const iovec* pieces, size_t count,
   if (!enter_requests(c)) return WaitingSend::kBusy;
   Wire& w = c.wire;
   // Where another thread sent meanwhile, what may go out is no longer known.
-  const bool still = w.stopped_by == thread_id() && !c.replaced.load() && c.aside.load() < 0;
+  const bool still = w.stopped_by == thread_id() && !c.state.is_replaced() && c.aside.load() < 0;
   if (still) {
     lay_out(w, pieces, count, w.accepted, std::min(w.stopped_at, w.accepted + total(pieces, count)),
             out);
@@ -378,7 +377,7 @@ bool send_held_by_copy(Connection& c, int fd) {
 bool send_held(Connection& c, int fd) {
   if (!enter_requests(c)) return false;
   bool done = true;
-  if (c.wire.held_size != 0 && !c.replaced.load()) {
+  if (c.wire.held_size != 0 && !c.state.is_replaced()) {
     // Of a session that is over there is nothing to decide.
     if (c.generation != session_generation()) give_up_silently(c);
     Followed* protocol = c.protocol();
@@ -391,30 +390,8 @@ bool send_held(Connection& c, int fd) {
   return done;
 }
 
-namespace {
-
-bool all_is_read(int fd) {
-  int unread = 0;
-  return raw_syscall(SYS_ioctl, fd, FIONREAD, &unread) == 0 && unread == 0;
-}
-
-}  // namespace
-
-void go_on(Connection& c, int fd) {
-  const Followed* protocol = c.protocol();
-  if (c.aside.load() < 0 && (protocol == nullptr || !protocol->may_go_on(c))) return;
-  if (!enter_requests(c)) return;  // its owner comes here
-  if (c.aside.load() >= 0 && is_replaced(fd) && all_is_read(fd)) {
-    put_back(fd, c.aside.exchange(-1));
-    update_debt(c);
-  }
-  c.request_flow.release();
-  settle(c);
-  if (c.aside.load() < 0 && protocol != nullptr && protocol->may_go_on(c)) flush(c, fd);
-}
-
 void skip_sent(Connection& c, uint64_t size) {
-  if (c.given_up.load(std::memory_order_relaxed)) return;
+  if (!c.state.is_followed()) return;
   if (!c.request_flow.acquire()) {
     give_up(c, NotInterposedReason::kSpliced);
     return;

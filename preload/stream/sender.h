@@ -46,10 +46,6 @@ bool flush(Connection& connection, int fd, bool closing = false);
 // that has not seen it. True: there is no more to be done.
 bool send_held(Connection& connection, int fd);
 
-// After a receive: a connection whose answer of ours was read takes its place again, and what waited for the
-// answers that were read goes on.
-void go_on(Connection& connection, int fd);
-
 // `size` bytes of a request's body are about to go, or went, by another way (sendfile).
 void skip_sent(Connection& connection, uint64_t size);
 

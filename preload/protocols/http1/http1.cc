@@ -22,7 +22,7 @@ bool has_whole_request_line(std::string_view bytes) {
 }
 
 bool is_undecided(const Connection& c, const Http1& h) {
-  if (c.given_up.load(std::memory_order_relaxed)) return false;
+  if (!c.state.is_followed()) return false;
   const http1::ParseState state = h.requests.state();
   return state == http1::ParseState::kHead || (state == http1::ParseState::kBody && !h.decided);
 }
@@ -125,7 +125,7 @@ void Http1::offered(Connection& c, const Offer& offer, uint64_t from) {
       const http1::ParseState state = requests.feed(
           static_cast<const char*>(offer.pieces[i].iov_base) + skip, offer.pieces[i].iov_len - skip);
       if (state == http1::ParseState::kInvalid) give_up(c, NotInterposedReason::kUnknownProtocol);
-      if (c.given_up.load(std::memory_order_relaxed) || state == http1::ParseState::kUpgraded) return;
+      if (!c.state.is_followed() || state == http1::ParseState::kUpgraded) return;
     }
     base = end;
   }
@@ -201,7 +201,7 @@ void Http1::observed(Connection& c, int fd, Traffic traffic, const iovec* pieces
     }
     size -= take;
     if (state == http1::ParseState::kInvalid || state == http1::ParseState::kUpgraded) break;
-    if (c.given_up.load(std::memory_order_relaxed)) break;
+    if (!c.state.is_followed()) break;
   }
   after_feed(c, fd, of_requests, state);
 }

@@ -118,7 +118,7 @@ void decide(Connection& c, bool body_complete, Hash128 body) {
 
 void client_request_head(Connection& c, const http1::MessageHead& head, size_t end) {
   Http1& h = http1_of(c);
-  if (c.given_up.load(std::memory_order_relaxed)) return;
+  if (!c.state.is_followed()) return;
   h.head = head;
   note_upgrade(http1_of(c), head);
   h.message_start = h.feed_base + end - head.head_size;
@@ -150,7 +150,7 @@ void client_request_body(Connection& c, const char* data, size_t size) {
 void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t size) {
   Http1& h = http1_of(c);
   const bool was_decided = h.decided;
-  if (!was_decided && c.given_up.load(std::memory_order_relaxed)) return;
+  if (!was_decided && !c.state.is_followed()) return;
   if (h.fields != nullptr) body = request_whole(h.fields, body, size);
   if (!was_decided) decide(c, true, body);
   Exchange* x = h.current;

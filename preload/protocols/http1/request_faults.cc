@@ -1,10 +1,9 @@
 // Faults that fire when a request is sent (inject.h does the injection): when one can, and what a
 // connection is afterwards.
 #include "core/fault/fault.h"
-#include "preload/inject/inject.h"
 #include "preload/protocols/http1/http1.h"
+#include "preload/stream/delivery.h"
 #include "preload/stream/kept.h"
-#include "preload/stream/sender.h"
 
 namespace filibuster::preload {
 namespace {
@@ -35,18 +34,12 @@ bool inject(Connection& c, int fd, bool after) {
     not_injected(c, "the answer came before the request was complete");
     return false;
   }
-  h.exchanges.pop();
-  c.faulting.store(true);
-  const bool done = after ? inject_after_effect(fd, &x->call, x->head_request)
-                          : inject_before_effect(fd, &x->call, x->head_request);
-  if (!done) {
-    c.faulting.store(false);
-    if (c.missed.exchange(false)) give_up(c, NotInterposedReason::kMidStream);
-    h.exchanges.push(x);
+  if (!end_with_fault(c, fd, &x->call, after, x->head_request)) {
     c.response_flow.release();
     settle_fault(c, x);  // reported by the injection
     return false;
   }
+  h.exchanges.pop();
   h.fault = nullptr;
   h.current = nullptr;
   const Hash128 parent_path = x->call.parent_path;
@@ -61,13 +54,7 @@ bool inject(Connection& c, int fd, bool after) {
   } else {
     finish_half(c, x, kResponseHalf);
   }
-  c.replaced.store(true);
-  g_faults_fired.store(true);
-  give_up_silently(c);
   c.response_flow.release();
-  c.wire.edits.reset();
-  release_hold(c.wire);
-  update_debt(c);
   end_kept_before_refusal(parent_path, execution);
   return true;
 }

@@ -10,7 +10,7 @@ namespace filibuster::preload {
 using http2::Direction;
 
 void give_up_http2(Connection& c, http2::Error error) {
-  if (c.given_up.load(std::memory_order_relaxed)) return;
+  if (!c.state.is_followed()) return;
   // Not what the first bytes promised: it never was HTTP/2.
   if (error == http2::Error::kBadPreface) {
     give_up(c, NotInterposedReason::kUnknownProtocol);

@@ -103,7 +103,7 @@ ssize_t send_owned(Connection& c, Retirement& r, int fd, const iovec* pieces, si
   if (r.ping_left != 0 && (as_it_is || count > kMostPieces) && !send_rest(r, fd, flags, error)) {
     return -1;
   }
-  if (as_it_is || (c.given_up.load(std::memory_order_relaxed) && r.ping_left == 0)) {
+  if (as_it_is || (!c.state.is_followed() && r.ping_left == 0)) {
     r.search.forget();
     return kNotHandled;
   }
@@ -224,7 +224,7 @@ void note_preface(int fd, const iovec* pieces, size_t count, size_t size) {
 void begin_retirement(Connection& c, Noted noted) {
   c.role = Role::kClient;
   c.noted = noted;
-  if (c.given_up.load()) return;
+  if (!c.state.is_followed()) return;
   const bool graceful = noted == note_of(Http2Client::kGraceful);
   if (Retirement* memory = graceful ? g_retirements.take() : nullptr) {
     publish(c, new (memory) Retirement(random_number(c)));

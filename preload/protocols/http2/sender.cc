@@ -58,7 +58,7 @@ void decide_stream(Connection& c, Http2Connection& h, StreamCall* x) {
 // too. Not in the lock: a call stack may take the runtime's own.
 void decide_streams(Connection& c, Http2Connection& h, bool all) {
   for (uint64_t i = h.first_block; i != h.end_block; ++i) {
-    if (c.given_up.load(std::memory_order_relaxed)) return;
+    if (!c.state.is_followed()) return;
     StreamCall* x = h.block(i).call;
     if (x == nullptr || x->decided) continue;
     if (all || x->ready || !x->waits_for_body) decide_stream(c, h, x);
@@ -200,7 +200,7 @@ Blocks release_blocks(Connection& c, Http2Connection& h, const Offer& offer) {
     give_up(c, NotInterposedReason::kHttp2);
     return {offer.end};
   }
-  const bool given_up = c.given_up.load(std::memory_order_relaxed);
+  const bool given_up = !c.state.is_followed();
   Blocks out;
   out.limit = given_up
                   ? offer.end

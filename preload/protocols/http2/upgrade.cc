@@ -11,7 +11,7 @@ namespace {
 
 // Both flows owned.
 bool begin_upgraded(Connection& c, const Http1& before, Exchange* x) {
-  if (c.given_up.load() || !before.exchanges.empty() || !c.wire.is_still() ||
+  if (!c.state.is_followed() || !before.exchanges.empty() || !c.wire.is_still() ||
       (x->halves.load(std::memory_order_acquire) & kRequestHalf) == 0) {
     return false;
   }

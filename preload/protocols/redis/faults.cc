@@ -7,12 +7,11 @@
 
 #include "core/fault/fault.h"
 #include "core/resp/render.h"
-#include "preload/inject/aside.h"
-#include "preload/inject/inject.h"
 #include "preload/os/pages.h"
 #include "preload/protocols/redis/redis.h"
+#include "preload/stream/delivery.h"
 #include "preload/stream/kept.h"
-#include "preload/stream/sender.h"
+#include "preload/stream/wire.h"
 
 namespace filibuster::preload {
 namespace {
@@ -80,15 +79,12 @@ const char* reply(Connection& c, int fd, PlannedFault& fault) {
   Redis& r = redis_of(c);
   const PlannedReply planned(fault, r.version.load());
   if (planned.bytes().empty()) return "the plan holds no reply for it";
-  int real = -1;
   // Its readers ask for what is ours as soon as they wake.
   fault.last->injected = true;
-  if (const char* why = put_aside(fd, planned.bytes(), &real)) {
+  if (const char* why = answer_aside(c, fd, planned.bytes())) {
     fault.last->injected = false;
     return why;
   }
-  c.aside.store(real);
-  g_faults_fired.store(true);
   report_fault(fault.call, FaultHow::kInjected, "answered before it was sent");
   note_sent(c.wire, static_cast<size_t>(fault.end - fault.start));  // it goes nowhere
   return nullptr;
@@ -109,12 +105,7 @@ bool end_connection(Connection& c, int fd, PlannedFault& fault, bool after) {
     report_fault(fault.call, FaultHow::kNotInjected, "another thread was reading the connection");
     return false;
   }
-  c.faulting.store(true);
-  const bool done = after ? inject_after_effect(fd, &fault.call, false)
-                          : inject_before_effect(fd, &fault.call, false);
-  if (!done) {
-    c.faulting.store(false);
-    if (c.missed.exchange(false)) give_up(c, NotInterposedReason::kMidStream);
+  if (!end_with_fault(c, fd, &fault.call, after, false)) {
     c.response_flow.release();
     return false;
   }
@@ -125,13 +116,7 @@ bool end_connection(Connection& c, int fd, PlannedFault& fault, bool after) {
   // A silence leaves its call open until the application gives up (inject.h).
   if (kind == FaultKind::kTimeout) r.silenced = fault.call;
   end_open_calls(c, end_of_others(kind));
-  c.replaced.store(true);
-  g_faults_fired.store(true);
-  give_up_silently(c);
   c.response_flow.release();
-  c.wire.edits.reset();
-  release_hold(c.wire);
-  update_debt(c);
   end_kept_before_refusal(parent_path, execution);
   return true;
 }

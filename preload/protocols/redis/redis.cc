@@ -41,7 +41,7 @@ Joined joins_redis(std::string_view first, NotInterposedReason*) {
 void Redis::offered(Connection& c, const Offer& bytes, uint64_t from) {
   offer = &bytes;
   uint64_t base = bytes.base;
-  for (size_t i = 0; i < bytes.count && !c.given_up.load(std::memory_order_relaxed); ++i) {
+  for (size_t i = 0; i < bytes.count && c.state.is_followed(); ++i) {
     const uint64_t end = base + bytes.pieces[i].iov_len;
     if (from < end) {
       feed_base = from;
@@ -57,7 +57,7 @@ void Redis::offered(Connection& c, const Offer& bytes, uint64_t from) {
 }
 
 Released Redis::release(Connection& c, int fd, const Offer& bytes, Sending sending) {
-  if (c.given_up.load(std::memory_order_relaxed)) return {bytes.end, {}};
+  if (!c.state.is_followed()) return {bytes.end, {}};
   const FaultTurn turn = take_fault_turn(c, fd, sending);
   if (turn.swallows) return {c.wire.accepted, Released::Then::kSwallow};
   uint64_t limit = bytes.end;
@@ -84,7 +84,7 @@ bool Redis::press(Connection& c, int) {
 }
 
 uint64_t Redis::flush_limit(Connection& c, uint64_t released, bool closing) {
-  if (fault != nullptr || c.given_up.load(std::memory_order_relaxed)) return released;
+  if (fault != nullptr || !c.state.is_followed()) return released;
   if (closing) return c.wire.accepted;
   // Its replies may be waited for.
   transaction.begun = transaction.begun || transaction.open;
@@ -118,7 +118,7 @@ void Redis::observed(Connection& c, int fd, Traffic traffic, const iovec* pieces
                                   unasked ? NotInterposedReason::kMidStream
                                           : NotInterposedReason::kUnknownProtocol);
     }
-    if (c.given_up.load(std::memory_order_relaxed)) return;
+    if (!c.state.is_followed()) return;
   }
 }
 
@@ -167,12 +167,12 @@ void Redis::adopt_in_child(Connection&) {
 
 void CommandEvents::on_command(const resp::Command& command, size_t end) {
   Connection& c = *owner_->connection;
-  if (!c.given_up.load(std::memory_order_relaxed)) take_command(c, command, end);
+  if (c.state.is_followed()) take_command(c, command, end);
 }
 
 void ReplyEvents::on_reply(const resp::Reply& reply, size_t) {
   Connection& c = *owner_->connection;
-  if (!c.given_up.load(std::memory_order_relaxed)) take_reply(c, reply);
+  if (c.state.is_followed()) take_reply(c, reply);
 }
 
 }  // namespace filibuster::preload

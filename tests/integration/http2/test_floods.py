@@ -51,7 +51,10 @@ def test_what_a_client_floods_with_arrives(project, what, many):
     assert max(server["grown"], client["grown"]) < MOST_GROWN, (server, client)
     assert server["fields"] == {"streams": 512, "data": 1, "resets": many}.get(what, 0)
     if what == "streams":  # beyond 512 that are open
-        assert {(row["reason"], row["times"]) for row in run.test["dependencies_not_tested"]} == {("table-full", many - 512)}
+        (row,) = run.test["dependencies_not_tested"]
+        # Of an execution that allowed no conclusion there are some besides.
+        assert row["reason"] == "table-full" and row["times"] >= many - 512, row
+        assert run.repeated or row["times"] == many - 512, run
 
 
 @pytest.mark.parametrize("what, many", FROM_SERVERS)
