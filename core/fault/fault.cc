@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/hash.h"
+#include "core/resp/commands.h"
 #include "core/text/ascii.h"
 #include "core/text/nearest.h"
 
@@ -12,14 +13,14 @@ namespace {
 
 using Argument = FaultArgument;
 using Needs = FaultNeeds;
-constexpr std::array<FaultKindRow, 12> kFaultKinds = {{
+constexpr std::array<FaultKindRow, 13> kFaultKinds = {{
     {FaultKind::kRefused, "refused", Argument::kNone, false, false, Needs::kAnyRpc,
      "the connection is refused (ECONNREFUSED)"},
     {FaultKind::kReset, "reset", Argument::kNone, true, false, Needs::kAnyRpc,
      "the connection is reset (ECONNRESET)"},
     {FaultKind::kTimeout, "timeout", Argument::kNone, true, false, Needs::kAnyRpc,
      "no answer comes; the caller's own timer fires"},
-    {FaultKind::kStatus, "status", Argument::kStatus, true, false, Needs::kAnyRpc,
+    {FaultKind::kStatus, "status", Argument::kStatus, true, false, Needs::kHttp,
      "an HTTP answer with this status"},
     {FaultKind::kGrpc, "grpc", Argument::kCode, true, true, Needs::kGrpc,
      "a gRPC call ends with this status"},
@@ -37,7 +38,50 @@ constexpr std::array<FaultKindRow, 12> kFaultKinds = {{
      "the bytes of the messages of the answer are inverted"},
     {FaultKind::kNoTrailers, "no-trailers", Argument::kNone, false, false, Needs::kGrpc,
      "the answer ends without a grpc-status"},
+    {FaultKind::kRedis, "redis", Argument::kReply, false, false, Needs::kRedis,
+     "a command to Redis is answered with this error, or with a null"},
 }};
+
+// What a server of Redis 7 says behind the codes of its errors, where it says the same each time; sorted.
+struct RedisError {
+  std::string_view code, message;
+};
+constexpr RedisError kRedisErrors[] = {
+    {"BUSY", "Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."},
+    {"BUSYGROUP", "Consumer Group name already exists"},
+    {"BUSYKEY", "Target key name already exists."},
+    {"CLUSTERDOWN", "The cluster is down"},
+    {"CROSSSLOT", "Keys in request don't hash to the same slot"},
+    {"ERR", "max number of clients reached"},
+    {"EXECABORT", "Transaction discarded because of previous errors."},
+    {"LOADING", "Redis is loading the dataset in memory"},
+    {"MASTERDOWN", "Link with MASTER is down and replica-serve-stale-data is set to 'no'."},
+    {"MISCONF",
+     "Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. "
+     "Commands that may modify the data set are disabled, because this instance is configured to "
+     "report errors during writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). "
+     "Please check the Redis logs for details about the RDB error."},
+    {"NOAUTH", "Authentication required."},
+    {"NOREPLICAS", "Not enough good replicas to write."},
+    {"NOSCRIPT", "No matching script. Please use EVAL."},
+    {"NOTBUSY", "No scripts in execution right now."},
+    {"OOM", "command not allowed when used memory > 'maxmemory'."},
+    {"READONLY", "You can't write against a read only replica."},
+    {"TRYAGAIN", "Multiple keys request during rehashing of slot"},
+    {"UNKILLABLE",
+     "Sorry the script already executed write commands against the dataset. You can either wait the "
+     "script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."},
+    {"WRONGPASS", "invalid username-password pair or user is disabled."},
+    {"WRONGTYPE", "Operation against a key holding the wrong kind of value"},
+};
+constexpr bool by_code(const RedisError& a, const RedisError& b) {
+  return a.code < b.code;
+}
+static_assert(std::is_sorted(std::begin(kRedisErrors), std::end(kRedisErrors), by_code));
+
+// Where an error belongs, a null stands.
+constexpr std::string_view kNilReply = "nil";
+constexpr size_t kMaxRedisCode = 32;  // characters
 
 constexpr uint16_t kMinStatus = 200;  // a 1xx is no answer: its caller would go on waiting
 constexpr uint16_t kMaxStatus = 599;
@@ -113,7 +157,8 @@ Error not_a_fault(std::string_view text, std::string_view why) {
                "the first also with ':after' (status:503:after); on HTTP/2 also "
                "stream-reset:CANCEL, goaway and latency:300ms; of gRPC answers partial-message, "
                "empty-message, corrupt-message and no-trailers, and grpc:UNAVAILABLE@3, "
-               "stream-reset@3 and latency:300ms@3"};
+               "stream-reset@3 and latency:300ms@3; of commands to Redis redis:LOADING and "
+               "redis:nil"};
 }
 
 std::string upper(std::string_view text) {
@@ -132,6 +177,13 @@ std::array<std::string_view, grpc::kCodes - 1> error_code_names() {
   return names;
 }
 
+// nullptr: not one of the well-known codes.
+const RedisError* redis_message(std::string_view code) {
+  const auto* row = std::lower_bound(std::begin(kRedisErrors), std::end(kRedisErrors),
+                                     RedisError{code, {}}, by_code);
+  return row != std::end(kRedisErrors) && row->code == code ? row : nullptr;
+}
+
 // "; did you mean 'grpc:UNAVAILABLE'?"
 std::string suggestion(std::string_view kind) {
   std::array<std::string_view, kFaultKinds.size()> kinds;
@@ -140,6 +192,8 @@ std::string suggestion(std::string_view kind) {
   const std::string code = upper(kind);
   if (grpc::parse_code(code) && code.find_first_of("0123456789") == std::string::npos) {
     meant = "grpc:" + code;
+  } else if (redis_message(code) != nullptr) {
+    meant = "redis:" + code;
   }
   return meant.empty() ? "" : ", did you mean '" + meant + "'?";
 }
@@ -211,7 +265,16 @@ std::span<const FaultKindRow> fault_kinds() {
 }
 
 bool changes_answer(const FaultSpec& fault) {
-  return fault.at_message > 0 || fault.kind >= FaultKind::kLatency;
+  switch (fault.kind) {
+    case FaultKind::kLatency:
+    case FaultKind::kPartialMessage:
+    case FaultKind::kEmptyMessage:
+    case FaultKind::kCorruptMessage:
+    case FaultKind::kNoTrailers:
+      return true;
+    default:
+      return fault.at_message > 0;
+  }
 }
 
 FaultNeeds needs(const FaultSpec& fault) {
@@ -243,6 +306,12 @@ Result<FaultSpec> parse_fault(std::string_view text) {
     if (!parse_status(take_part(&rest, &more), &fault.status)) {
       return not_a_fault(text, "a status is a number from 200 to 599");
     }
+  }
+  if (row->argument == Argument::kReply) {
+    if (!more) return not_a_fault(text, "the code of the error is missing, as in redis:LOADING");
+    auto reply = parse_redis_reply(take_part(&rest, &more));
+    if (!reply) return not_a_fault(text, reply.error().message);
+    fault.reply = std::move(reply).value();
   }
   if (row->argument == Argument::kTime) {
     if (!more) return not_a_fault(text, "the time is missing, as in latency:300ms");
@@ -290,6 +359,9 @@ std::string to_text(const FaultSpec& fault) {
     text += ":" + (fault.latency_ms % 1000 == 0 ? std::to_string(fault.latency_ms / 1000) + "s"
                                                 : std::to_string(fault.latency_ms) + "ms");
   }
+  if (row->argument == Argument::kReply) {
+    text += ":" + (fault.reply.empty() ? std::string(kNilReply) : fault.reply);
+  }
   if (fault.after_effect) text += ":after";
   if (fault.at_message > 0) text += "@" + std::to_string(fault.at_message);
   return text;
@@ -318,6 +390,28 @@ Result<grpc::Code> parse_error_code(std::string_view text) {
   std::string all;
   for (const std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
   return Error{quoted + " is no gRPC status code (1 to 16, or " + all + ")"};
+}
+
+Result<std::string> parse_redis_reply(std::string_view text) {
+  if (text == kNilReply) return std::string();
+  std::string large(text);
+  for (char& c : large) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - ('a' - 'A'));
+  }
+  const auto is_code = [](std::string_view code) {
+    return !code.empty() && code.size() <= kMaxRedisCode &&
+           std::all_of(code.begin(), code.end(), [](char c) {
+             return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+           });
+  };
+  const bool means_nil = large == "NIL" || large == "NULL";
+  if (is_code(text) && !means_nil) return std::string(text);
+  const std::string meant = means_nil        ? std::string(kNilReply)
+                            : is_code(large) ? large
+                                             : std::string();
+  return Error{"'" + std::string(text) + "' is no code of an error of Redis (1 to " +
+               std::to_string(kMaxRedisCode) + " capital letters, digits, '_' or '-', as in " +
+               "LOADING)" + (meant.empty() ? "" : ", did you mean '" + meant + "'?")};
 }
 
 Result<http2::ErrorCode> parse_stream_error(std::string_view text) {
@@ -371,6 +465,53 @@ std::vector<FaultSpec> default_grpc_faults() {
     fault.code = code;
   }
   return faults;
+}
+
+namespace {
+
+// "SET user:*, INCR visits" -> which of `flags` any of these commands has.
+uint16_t flags_of_all(std::string_view commands) {
+  uint16_t flags = 0;
+  while (!commands.empty()) {
+    const size_t end = commands.find(", ");
+    const std::string_view one = commands.substr(0, end);
+    commands = end == std::string_view::npos ? std::string_view() : commands.substr(end + 2);
+    const resp::CommandProperties* row = resp::find_command(one.substr(0, one.find(' ')));
+    if (row != nullptr) flags |= row->flags;
+  }
+  return flags;
+}
+
+}  // namespace
+
+std::vector<FaultSpec> default_redis_faults(std::string_view method, std::string_view resource) {
+  const uint16_t flags = flags_of_all(method == "MULTI" ? resource : method);
+  std::vector<FaultSpec> faults(2);
+  faults[0].kind = FaultKind::kRefused;
+  faults[1].kind = FaultKind::kTimeout;
+  const auto add = [&faults](const char* code) {
+    FaultSpec fault;
+    fault.kind = FaultKind::kRedis;
+    fault.reply = code;
+    faults.push_back(std::move(fault));
+  };
+  add("LOADING");
+  if ((flags & resp::kWrites) != 0) add("READONLY");
+  if ((flags & resp::kAllocates) != 0) add("OOM");
+  return faults;
+}
+
+std::string redis_error_line(const FaultSpec& fault) {
+  if (fault.reply.empty()) return "";
+  const RedisError* known = redis_message(fault.reply);
+  std::string line = fault.reply;
+  if (!fault.message.empty()) {
+    line += " " + fault.message;
+  } else if (known != nullptr) {
+    line += " " + std::string(known->message);
+  }
+  std::replace_if(line.begin(), line.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
+  return line;
 }
 
 std::string render_http_response(const FaultSpec& fault, bool head_request) {

@@ -7,9 +7,9 @@
 //   stream-reset | stream-reset:CANCEL | stream-reset:CANCEL:after | goaway | latency:300ms |
 //   partial-message | empty-message | corrupt-message | no-trailers |
 //   grpc:UNAVAILABLE@3 | stream-reset@3 | latency:300ms@3
-// ":after" = the server receives the request and acts on it; the answer does not come back.
-// and of Redis' commands only:
+// and, of commands to Redis only:
 //   redis:LOADING | redis:nil
+// ":after" = the server receives the request and acts on it; the answer does not come back.
 // "@3" = the answer passes up to its third message, and the fault follows (gRPC calls only).
 #pragma once
 
@@ -89,6 +89,9 @@ struct FaultSpec {
 inline constexpr size_t kMaxGrpcMessage = 1024;  // bytes
 inline constexpr size_t kMaxGrpcDetails = 3072;  // bytes
 
+// Of a fault's error reply; a client reads a line of it at once.
+inline constexpr size_t kMaxRedisMessage = 512;  // bytes
+
 inline constexpr uint32_t kMaxLatencyMs = 3'600'000;
 inline constexpr uint32_t kMaxMessageNumber = 1'000'000;
 
@@ -109,6 +112,8 @@ Result<grpc::Code> parse_error_code(std::string_view text);
 
 // A code of RST_STREAM by its name: "CANCEL". The Error says what was meant.
 Result<http2::ErrorCode> parse_stream_error(std::string_view text);
+// What stands behind "redis:": "LOADING"; "" for "nil". The Error says what was meant.
+Result<std::string> parse_redis_reply(std::string_view text);
 // "300ms", "2s".
 Result<uint32_t> parse_latency(std::string_view text);
 
@@ -119,6 +124,14 @@ std::vector<FaultSpec> default_http_faults();
 // its own library: as faults they would only repeat these two, the silence each time with a wait
 // for the caller's deadline.
 std::vector<FaultSpec> default_grpc_faults();
+
+// Redis: refused, timeout and LOADING of every command, READONLY of one that writes, OOM of one that
+// may need memory. `resource`: of MULTI the commands that the transaction holds, "SET user:*, INCR visits".
+std::vector<FaultSpec> default_redis_faults(std::string_view method, std::string_view resource);
+
+// The error that the caller receives for a kRedis fault, without its '-' and its line end; with the
+// words of Redis where the fault has none of its own. "" for a null.
+std::string redis_error_line(const FaultSpec& fault);
 
 // The HTTP/1.1 response that the caller receives for a kStatus fault; always has Content-Length
 // (but 204, RFC 9110 §8.6) and Connection: close (the connection to the real server is given up).

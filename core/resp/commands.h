@@ -25,6 +25,10 @@ enum CommandFlag : uint16_t {
   kSetsProtocol = 1 << 7,  // HELLO 3, RESET: the form of the answers may change with its own
   // The argument before the first key is the number of keys, and may be 0: then there is no key.
   kCountsKeys = 1 << 8,
+  // A read-only replica may refuse it: Redis' flag `write`, and scripts, which may hold such commands.
+  kWrites = 1 << 9,
+  // A server without memory left may refuse it: Redis' flag `denyoom`, and scripts.
+  kAllocates = 1 << 10,
 };
 
 struct CommandProperties {

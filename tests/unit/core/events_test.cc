@@ -226,7 +226,7 @@ TEST(Events, ValuesOutsideOfTheirEnumerationAreRefused) {
   EXPECT_FALSE(refused(other));
   other.reason = static_cast<NotInterposedReason>(0);
   EXPECT_TRUE(refused(other));
-  other.reason = static_cast<NotInterposedReason>(12);
+  other.reason = static_cast<NotInterposedReason>(16);
   EXPECT_TRUE(refused(other));
 }
 

@@ -21,7 +21,8 @@ TEST(FaultText, EveryFormRoundTrips) {
                            "stream-reset@3", "stream-reset:REFUSED_STREAM@1000000", "goaway",
                            "latency:1ms", "latency:300ms", "latency:2s", "latency:3600s",
                            "latency:300ms@3", "partial-message", "empty-message",
-                           "corrupt-message", "no-trailers"}) {
+                           "corrupt-message", "no-trailers", "redis:LOADING", "redis:nil",
+                           "redis:MY_OWN-1"}) {
     EXPECT_EQ(to_text(parsed(text)), text);
   }
 }
@@ -69,6 +70,18 @@ TEST(FaultText, SaysWhatOnlyHttp2Has) {
   EXPECT_EQ(needs(parsed("no-trailers")), FaultNeeds::kGrpc);
 }
 
+TEST(FaultText, SaysWhatOnlyRedisHas) {
+  EXPECT_EQ(parsed("redis:LOADING").kind, FaultKind::kRedis);
+  EXPECT_EQ(parsed("redis:LOADING").reply, "LOADING");
+  EXPECT_EQ(parsed("redis:nil").reply, "");
+  EXPECT_EQ(parsed("redis:" + std::string(32, 'A')).reply, std::string(32, 'A'));
+  EXPECT_FALSE(parse_fault("redis:" + std::string(33, 'A')).ok());
+  EXPECT_FALSE(changes_answer(parsed("redis:LOADING")));
+  EXPECT_EQ(needs(parsed("redis:nil")), FaultNeeds::kRedis);
+  EXPECT_EQ(needs(parsed("status:503")), FaultNeeds::kHttp);
+  EXPECT_NE(fault_key(parsed("redis:nil")), fault_key(parsed("redis:LOADING")));
+}
+
 TEST(FaultText, SaysWhatWasMeant) {
   const struct {
     const char *text, *said;
@@ -91,6 +104,16 @@ TEST(FaultText, SaysWhatWasMeant) {
       {"reset@3", "it has no '@'"},
       {"grpc:ABORTED:after@3", "goes without ':after'"},
       {"grpc:ABORTED@0", "the number of a message"},
+      {"redis", "the code of the error is missing, as in redis:LOADING"},
+      {"redis:loading", "'loading' is no code of an error of Redis (1 to 32 capital letters, digits, '_' "
+                        "or '-', as in LOADING), did you mean 'LOADING'?"},
+      {"redis:NIL", "did you mean 'nil'?"},
+      {"redis:null", "did you mean 'nil'?"},
+      {"redis:ERR no", "'ERR no' is no code of an error of Redis (1 to 32 capital letters, digits, '_' or "
+                       "'-', as in LOADING); expected"},
+      {"READONLY", "there is no such kind, did you mean 'redis:READONLY'?"},
+      {"redis:LOADING@1", "it has no '@'"},
+      {"redis:LOADING:after", "it has no ':after'"},
       {"timout", "there is no such kind, did you mean 'timeout'?"},
       {"sudden", "there is no such kind; expected refused, "},
   };
@@ -150,6 +173,10 @@ TEST(FaultText, WhatIsNotAFaultIsRefusedWithTheAcceptedForms) {
                            "grpc:ABORTED@1000001",
                            "grpc@1:ABORTED",
                            "no-trailers:after",
+                           "redis:",
+                           "redis::after",
+                           "redis:Loading",
+                           "redis:LOADING:x",
                            "@1",
                            "503"}) {
     const auto fault = parse_fault(text);
@@ -175,13 +202,14 @@ TEST(FaultKey, TellsApartWhatTheTextLeavesOut) {
 }
 
 TEST(FaultKinds, HaveOneRowEachAndAreFoundByTheirName) {
-  EXPECT_EQ(fault_kinds().size(), 12u);
+  EXPECT_EQ(fault_kinds().size(), 13u);
   for (const FaultKindRow& row : fault_kinds()) {
     EXPECT_FALSE(row.meaning.empty());
     const std::string text = std::string(row.name) +
                              (row.argument == FaultArgument::kStatus ? ":500"
                               : row.argument == FaultArgument::kCode ? ":ABORTED"
                               : row.argument == FaultArgument::kTime ? ":5ms"
+                              : row.argument == FaultArgument::kReply ? ":OOM"
                                                                      : "");
     EXPECT_EQ(parsed(text).kind, row.kind);
     EXPECT_EQ(parse_fault(text + ":after").ok(), row.can_be_after) << text;
@@ -199,6 +227,47 @@ TEST(FaultDefaults, AreThoseOfTheDocumentation) {
   EXPECT_EQ(all,
             "grpc:UNAVAILABLE grpc:DEADLINE_EXCEEDED grpc:INTERNAL grpc:UNIMPLEMENTED "
             "grpc:UNKNOWN ");
+}
+
+std::string redis_defaults(std::string_view method, std::string_view resource = "") {
+  std::string all;
+  for (const FaultSpec& fault : default_redis_faults(method, resource)) all += to_text(fault) + " ";
+  return all;
+}
+
+TEST(FaultDefaults, OfRedisDependOnTheCommand) {
+  const std::string any = "refused timeout redis:LOADING ";
+  EXPECT_EQ(redis_defaults("GET", "user:*"), any);
+  EXPECT_EQ(redis_defaults("JSON.SET", "user:*"), any);
+  EXPECT_EQ(redis_defaults("DEL", "SET"), any + "redis:READONLY ");
+  EXPECT_EQ(redis_defaults("SET", "user:*"), any + "redis:READONLY redis:OOM ");
+  EXPECT_EQ(redis_defaults("EVALSHA"), any + "redis:READONLY redis:OOM ");
+}
+
+TEST(FaultDefaults, OfATransactionAreThoseOfItsCommands) {
+  const std::string any = "refused timeout redis:LOADING ";
+  EXPECT_EQ(redis_defaults("MULTI", ""), any);
+  EXPECT_EQ(redis_defaults("MULTI", "GET user:*, PING"), any);
+  EXPECT_EQ(redis_defaults("MULTI", "GET user:*, EXPIRE user:*"), any + "redis:READONLY ");
+  EXPECT_EQ(redis_defaults("MULTI", "PING, DEL a, INCR visits"), any + "redis:READONLY redis:OOM ");
+}
+
+TEST(FaultRedisLine, HasTheWordsOfRedisWhereThereAreNoOthers) {
+  FaultSpec fault = parsed("redis:LOADING");
+  EXPECT_EQ(redis_error_line(fault), "LOADING Redis is loading the dataset in memory");
+  EXPECT_EQ(redis_error_line(parsed("redis:OOM")),
+            "OOM command not allowed when used memory > 'maxmemory'.");
+  EXPECT_EQ(redis_error_line(parsed("redis:READONLY")),
+            "READONLY You can't write against a read only replica.");
+  EXPECT_EQ(redis_error_line(parsed("redis:MINE")), "MINE");
+  EXPECT_EQ(redis_error_line(parsed("redis:nil")), "");
+  fault.message = "later\r\nplease";
+  EXPECT_EQ(redis_error_line(fault), "LOADING later  please");
+  EXPECT_NE(fault_key(fault), fault_key(parsed("redis:LOADING")));
+  for (const char* code : {"BUSY", "BUSYGROUP", "CLUSTERDOWN", "EXECABORT", "MASTERDOWN", "MISCONF",
+                           "NOAUTH", "NOREPLICAS", "NOSCRIPT", "TRYAGAIN", "WRONGTYPE"}) {
+    EXPECT_GT(redis_error_line(parsed("redis:" + std::string(code))).size(), std::strlen(code) + 1);
+  }
 }
 
 FaultSpec status_fault(uint16_t status, std::string body = "") {

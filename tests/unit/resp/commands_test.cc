@@ -29,6 +29,18 @@ TEST(RespCommands, AreFoundByTheirNameInCapitals) {
   }
 }
 
+TEST(RespCommands, SayWhatAReplicaOrAFullServerRefuses) {
+  for (const char* name : {"SET", "DEL", "LPOP", "XREADGROUP", "EVAL", "FLUSHALL", "GETEX", "SORT"}) {
+    EXPECT_TRUE(has(name, kWrites)) << name;
+  }
+  for (const char* name : {"GET", "PING", "EXISTS", "SORT_RO", "EVAL_RO", "PUBLISH", "TOUCH", "MULTI"}) {
+    EXPECT_FALSE(has(name, kWrites)) << name;
+    EXPECT_FALSE(has(name, kAllocates)) << name;
+  }
+  for (const char* name : {"SET", "INCR", "XADD", "EVAL", "COPY"}) EXPECT_TRUE(has(name, kAllocates)) << name;
+  for (const char* name : {"DEL", "LPOP", "EXPIRE", "SREM"}) EXPECT_FALSE(has(name, kAllocates)) << name;
+}
+
 TEST(RespCommands, SayWhereTheFirstKeyStands) {
   EXPECT_EQ(key_of("GET"), 1);
   EXPECT_EQ(key_of("BITOP"), 2);
