@@ -69,7 +69,8 @@ Result<AnalysisTask> read_task(const AnalyzeOptions& options) {
     return Error{all};
   }
   for (ServiceConfig& service : parsed.config.services) {
-    if (!service.ignored) task.services.push_back(std::move(service));
+    // What an answer of Redis says is not its sources': the default set goes by the command.
+    if (!service.ignored && service.protocol != Protocol::kRedis) task.services.push_back(std::move(service));
   }
   task.text = std::move(text).value();
   return task;

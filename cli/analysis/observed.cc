@@ -70,6 +70,7 @@ class Report {
     const std::string caller = text(rpc, "caller"), service = text(rpc, "service");
     if (service.empty()) return;
     if (!caller.empty()) out_.asks[caller].insert(service);
+    if (text(rpc, "protocol") == "redis") return;
     (text(rpc, "grpc").empty() ? out_.speaks_http : out_.speaks_grpc).insert(service);
   }
 

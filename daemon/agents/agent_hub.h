@@ -45,6 +45,7 @@ struct HubOptions {
   uint32_t index_parts = 0;  // IndexParts
   FrameTable frames{};       // which frames of call stacks count
   bool fast_timeouts = true;
+  bool library_commands = false;  // what client libraries say to Redis by themselves is an RPC, too
   std::chrono::milliseconds hang_limit{5000};
   // Of the control pages that the user's sessions share; empty: kUserControlDirPrefix + uid. Tests
   // set it, so that no process of the same user meets them.

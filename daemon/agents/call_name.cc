@@ -2,12 +2,74 @@
 
 #include "core/grpc/call.h"
 #include "core/http2/frame.h"
+#include "core/index/execution_index.h"
 
 namespace filibuster {
 
-std::string call_name(std::string_view method, std::string_view target, bool grpc) {
-  if (grpc && target.size() > 1 && target.front() == '/') return std::string(target.substr(1));
+namespace {
+
+struct ProtocolRow {
+  Protocol protocol;
+  CodeSpace codes;
+  std::string_view name;
+};
+constexpr ProtocolRow kProtocols[] = {{Protocol::kHttp, CodeSpace::kHttp, "http"},
+                                      {Protocol::kGrpc, CodeSpace::kGrpc, "grpc"},
+                                      {Protocol::kRedis, CodeSpace::kRedis, "redis"}};
+
+// "LOADING Redis is loading ..." without its code; "" where it is not known.
+std::string redis_message(const RpcRecord& rpc) {
+  const std::string_view line = rpc.response_sample;
+  const size_t begin = rpc.code.size() + 1;
+  if (line.size() <= begin || !line.starts_with(rpc.code) || line[begin - 1] != ' ') return "";
+  return std::string(line.substr(begin, line.find_first_of("\r\n", begin) - begin));
+}
+
+}  // namespace
+
+std::string_view protocol_name(Protocol protocol) {
+  for (const ProtocolRow& row : kProtocols) {
+    if (row.protocol == protocol) return row.name;
+  }
+  return "";
+}
+
+std::optional<Protocol> parse_protocol(std::string_view name) {
+  for (const ProtocolRow& row : kProtocols) {
+    if (row.name == name) return row.protocol;
+  }
+  return std::nullopt;
+}
+
+std::string_view code_space_name(CodeSpace space) {
+  for (const ProtocolRow& row : kProtocols) {
+    if (row.codes == space) return row.name;
+  }
+  return "";
+}
+
+std::string path_of(std::string_view target, Protocol protocol) {
+  return std::string(protocol == Protocol::kRedis ? target : split_target(target).path);
+}
+
+std::string call_name(std::string_view method, std::string_view target, Protocol protocol) {
+  if (protocol == Protocol::kGrpc && target.size() > 1 && target.front() == '/')
+    return std::string(target.substr(1));
+  if (protocol == Protocol::kRedis && target.empty()) return std::string(method);
   return std::string(method) + " " + std::string(target);
+}
+
+std::string grpc_name(std::string_view method, std::string_view target, Protocol protocol) {
+  return protocol == Protocol::kGrpc ? call_name(method, target, protocol) : std::string();
+}
+
+AnswerCode code_of(const RpcRecord& rpc) {
+  if (!rpc.failed()) return {};
+  if (rpc.code_space != CodeSpace::kNone) return {rpc.code_space, rpc.code};
+  const std::string_view grpc = grpc_status_name(rpc);
+  if (!grpc.empty() && rpc.grpc_status != 0) return {CodeSpace::kGrpc, std::string(grpc)};
+  if (rpc.status >= 400) return {CodeSpace::kHttp, std::to_string(rpc.status)};
+  return {};
 }
 
 std::string_view grpc_status_name(const RpcRecord& rpc) {
@@ -23,6 +85,11 @@ std::string stream_error_name(const RpcRecord& rpc) {
 
 std::string ending_name(const RpcRecord& rpc) {
   if (rpc.open) return "open";
+  if (rpc.outcome == RpcOutcome::kAnswered && rpc.is_redis()) {
+    if (rpc.code_space != CodeSpace::kRedis) return std::string(outcome_name(rpc.outcome));
+    const std::string message = redis_message(rpc);
+    return rpc.code + (message.empty() ? "" : " \"" + message + "\"");
+  }
   if (rpc.outcome == RpcOutcome::kAnswered) {
     const std::string_view code = grpc_status_name(rpc);
     // An answer that is not gRPC's (a proxy's 502) is told by what it is.

@@ -72,6 +72,8 @@ struct RpcRecord {
   uint32_t error = 0;
   uint32_t stream_error = 0;  // of an HTTP/2 stream that was reset (RFC 9113 §7)
   std::string grpc_message;
+  CodeSpace code_space = CodeSpace::kNone;  // of an answer whose code is a word (RpcFinished)
+  std::string code;
   // Digest of the response body; of a gRPC call that failed, with what its status says besides.
   Hash128 response;
   uint64_t response_size = 0;
@@ -82,11 +84,13 @@ struct RpcRecord {
   FaultSpec fault;           // what was injected
   std::string fault_detail;  // "reset instead of refused: the connection was open"
 
-  bool is_grpc() const { return (flags & kRpcGrpc) != 0; }
+  Protocol protocol() const { return protocol_of(flags); }
+  bool is_grpc() const { return protocol() == Protocol::kGrpc; }
+  bool is_redis() const { return protocol() == Protocol::kRedis; }
   // It was answered, and the answer is a failure.
   bool failed() const {
     return outcome == RpcOutcome::kAnswered && !open &&
-           (status >= 400 || (is_grpc() && grpc_status != 0));
+           (status >= 400 || (is_grpc() && grpc_status != 0) || code_space == CodeSpace::kRedis);
   }
   // Planned as a refusal, but its connection was open: its caller saw a reset.
   bool refused_as_reset() const {

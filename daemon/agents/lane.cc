@@ -55,7 +55,8 @@ Result<std::unique_ptr<Lane>> Lane::create(const HubOptions& options) {
   memory->lane = options.lane;
   memory->index_parts = options.index_parts;
   memory->frames = options.frames;
-  memory->options = options.fast_timeouts ? static_cast<uint32_t>(kOptionFastTimeouts) : 0u;
+  if (options.fast_timeouts) memory->options |= kOptionFastTimeouts;
+  if (options.library_commands) memory->options |= kOptionLibraryCommands;
   memory->max_held_body = kMaxHeldBody;
   memory->payload_sample = kPayloadSample;
   lane->renew_lease(clock_ns());
@@ -95,14 +96,16 @@ Result<void> Lane::write_plan(std::span<const PlannedRpcFault> rows) {
     entry.status = row.fault.status;
     entry.id = static_cast<uint32_t>(entries.size());
     // Answers over HTTP/2, gRPC statuses among them, are made by the relay, which has the FaultSpec.
-    if (row.fault.kind == FaultKind::kStatus) {
-      const std::string response = render_http_response(row.fault, false);
+    const bool is_status = row.fault.kind == FaultKind::kStatus;
+    if (is_status || row.fault.kind == FaultKind::kRedis) {
+      const std::string response =
+          is_status ? render_http_response(row.fault, false) : redis_error_line(row.fault);
       entry.blob_offset = static_cast<uint32_t>(blob.size());
       entry.blob_size = static_cast<uint32_t>(response.size());
-      entry.blob_head_size = static_cast<uint32_t>(head_part(row.fault, response));
+      if (is_status) entry.blob_head_size = static_cast<uint32_t>(head_part(row.fault, response));
       if (response.size() > kBlobSize - blob.size()) {
         return Error{"the planned responses of an execution need more than " +
-                     std::to_string(kBlobSize) + " bytes; shorten the configured bodies"};
+                     std::to_string(kBlobSize) + " bytes; shorten the configured bodies and messages"};
       }
       blob += response;
     }

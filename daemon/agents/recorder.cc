@@ -173,8 +173,8 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
     add_text(&draft_.late_calls,
              source.service + " -> " + printable(event.service) + " " +
                  call_name(printable(event.method),
-                           std::string(split_target(printable(event.target)).path),
-                           (event.flags & kRpcGrpc) != 0));
+                           path_of(printable(event.target), protocol_of(event.flags)),
+                           protocol_of(event.flags)));
     return;
   }
   Entry* entry = this->entry(source, head, event.rpc);
@@ -248,6 +248,8 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcFin
   rpc.status = event.status;
   rpc.grpc_status = event.grpc_status;
   rpc.grpc_message = event.grpc_message;
+  rpc.code_space = event.code_space;
+  rpc.code = printable(event.code);
   rpc.error = event.error;
   rpc.stream_error = event.stream_error;
   rpc.response = event.body;

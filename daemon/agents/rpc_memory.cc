@@ -12,9 +12,10 @@ constexpr size_t kMaxRemembered = 100'000;
 // What an index is made of before the body is known, and the query, which counts as payload.
 Hash128 site_of(const RpcRecord& rpc) {
   std::string text = to_hex(rpc.stack);
+  const std::string path = path_of(rpc);
   for (const std::string_view part :
        {std::string_view(rpc.caller), std::string_view(rpc.service), std::string_view(rpc.method),
-        split_target(rpc.target).path}) {
+        std::string_view(path)}) {
     text += '\0';
     text += part;
   }
@@ -41,7 +42,7 @@ void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
   seen.payload = rpc.payload;
   seen.stack_hash = rpc.stack;
   seen.count = rpc.count;
-  seen.protocol = rpc.flags & (kRpcHttp2 | kRpcGrpc);
+  seen.protocol = rpc.flags & (kRpcHttp2 | kRpcGrpc | kRpcRedis);
   seen.wire = wire;
   seen.long_body = (rpc.flags & kRpcPayloadTruncated) != 0;
   if (wire.index == rpc.index) return;
@@ -73,7 +74,7 @@ std::string RpcMemory::describe(const Hash128& index) const {
   if (place == seen_.end()) return "index " + to_hex(index);
   const Seen& seen = place->second;
   return seen.caller + " -> " + seen.service + " " +
-         call_name(seen.method, seen.target, (seen.protocol & kRpcGrpc) != 0) + " #" +
+         call_name(seen.method, seen.target, protocol_of(seen.protocol)) + " #" +
          std::to_string(seen.count);
 }
 

@@ -56,7 +56,7 @@ class RpcMemory {
     std::vector<std::string> stack;
     Hash128 payload, stack_hash;
     uint32_t count = 0;
-    uint16_t protocol = 0;  // kRpcHttp2, kRpcGrpc
+    uint16_t protocol = 0;  // kRpcHttp2, kRpcGrpc, kRpcRedis
     WireNames wire;
     Hash128 site;
     bool long_body = false;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/index/execution_index.h"
+#include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
 
 namespace filibuster {
@@ -10,7 +10,7 @@ namespace {
 
 bool is_same_call(const RpcRecord& a, const ExpectedRpc& b) {
   return caller_of(a) == b.caller && a.service == b.service && a.method == b.method &&
-         split_target(a.target).path == split_target(b.target).path;
+         path_of(a) == path_of(b.target, a.protocol());
 }
 
 // After these a library may make the call again by itself.

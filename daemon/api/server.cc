@@ -88,18 +88,23 @@ Json to_json_row(const InjectedFault& fault) {
   return {{"fault", fault.fault},   {"caller", fault.caller},      {"service", fault.service},
           {"method", fault.method}, {"path", fault.path},          {"call_site", fault.call_site},
           {"count", fault.count},   {"index", to_hex(fault.index)}, {"message", fault.message},
-          {"grpc", fault.grpc ? call_name(fault.method, fault.path, true) : ""},
+          {"protocol", protocol_name(fault.protocol)},
+          {"grpc", grpc_name(fault.method, fault.path, fault.protocol)},
           {"arguments", Json::parse(redact_object(fault.arguments))}};
 }
 
 Json to_json_row(const RpcRecord& rpc) {
+  const AnswerCode code = code_of(rpc);
   return {{"index", to_hex(rpc.index)},     {"parent", to_hex(rpc.parent)},
           {"caller", rpc.caller},           {"service", rpc.service},
           {"received_by", rpc.received_by}, {"method", rpc.method},
           {"path", rpc.target},             {"count", rpc.count},
-          {"grpc", rpc.is_grpc() ? call_name(rpc, rpc.target) : ""},
+          {"protocol", protocol_name(rpc.protocol())},
+          {"grpc", grpc_name(rpc)},
           {"grpc_status", grpc_status_name(rpc)},
           {"grpc_message", rpc.grpc_message},
+          {"code_space", code_space_name(code.space)},
+          {"code", code.text},
           {"arguments", Json::parse(redact_object(rpc.arguments))},
           {"cause", cause_name(rpc.cause)}, {"outcome", outcome_text(rpc)},
           {"injected", rpc.injected},       {"stack", rpc.stack_text}};

@@ -14,6 +14,7 @@
 #include "core/index/execution_index.h"
 #include "core/index/frame_rules.h"
 #include "core/index/masks.h"
+#include "core/rpc/protocol.h"
 
 namespace filibuster {
 
@@ -49,6 +50,8 @@ struct ServiceConfig {
   ReadyCheck ready;
   bool third_party = false;                   // carries no agent, never gets our header
   bool ignored = false;                       // "interpose": false (a database)
+  // Declared, or kHttp, which is both: HTTP and gRPC are told apart by what is said.
+  Protocol protocol = Protocol::kHttp;
   enum class Restart { kNever, kCrash, kEach } restart = Restart::kCrash;
   // What `filibuster analyze` reads of it, absolute: files and folders, and documents.
   std::vector<std::string> sources, openapi, proto;
@@ -64,7 +67,7 @@ struct TestConfig {
 
 // `on`: absent members match anything; service, caller and method by equality, path by glob (*, ?).
 // Of a gRPC call the service and the method may also be those of gRPC (grpc_name.h); `grpc` matches
-// nothing else.
+// nothing else. Of a command to Redis the method is its name, and the path the pattern of its key.
 struct FaultRule {
   std::string service, method, path, caller, grpc;
   std::vector<FaultSpec> inject;  // empty: none are injected here
@@ -150,18 +153,22 @@ ParsedConfig parse_config(const std::string& text, const std::string& path,
 // One fault as text: "refused", "status:503:after", "grpc:UNAVAILABLE", and "503" for "status:503".
 Result<FaultSpec> parse_fault_text(std::string_view text);
 
-// Alone, whatever rules stand before it. `caller` "" is the test. `grpc`: it is a gRPC call, and
-// `path` names its method.
+// Alone, whatever rules stand before it. `caller` "" is the test. `path`: of a gRPC call it names its
+// method, of a command to Redis its key.
 bool rule_matches(const Config& config, const FaultRule& rule, const std::string& caller,
                   const std::string& service, const std::string& method, const std::string& path,
-                  bool grpc = false);
+                  Protocol protocol = Protocol::kHttp);
 // The faults of one RPC by the rules: {} where it must not be faulted. Among those of a rule may be
 // some that do not apply to it (fault_applies).
 std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,
                                   const std::string& service, const std::string& method,
-                                  const std::string& path, bool grpc = false);
-// Some faults need HTTP/2, or a gRPC call; the others can happen to any RPC.
-bool fault_applies(const FaultSpec& fault, bool http2, bool grpc);
+                                  const std::string& path, Protocol protocol = Protocol::kHttp);
+// Some faults need HTTP, HTTP/2, a gRPC call, or a command to Redis; the others can happen to any RPC.
+bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol);
+// "it does not go over HTTP/2": what a fault needs that an RPC is not.
+std::string_view why_not_applicable(const FaultSpec& fault);
+// Does a rule name a command that client libraries say to Redis by themselves?
+bool names_library_command(const Config& config);
 // For people: `grpc:UNAVAILABLE "no stock"`, `status:503 "slow" (with Retry-After)`.
 std::string describe_fault(const FaultSpec& fault);
 // "RPCs of users to movies GET /movies/*", "gRPC calls to cart shop.CartService/GetCart"

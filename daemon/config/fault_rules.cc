@@ -1,6 +1,7 @@
 // Which faults an RPC gets: the first rule that matches it decides, else the default set.
 #include <algorithm>
 
+#include "core/resp/commands.h"
 #include "core/text/glob.h"
 #include "daemon/config/config.h"
 #include "daemon/config/grpc_name.h"
@@ -19,11 +20,29 @@ std::string describe(const std::vector<FaultSpec>& faults) {
   return text;
 }
 
+bool speaks_redis(const Config& config) {
+  return std::any_of(config.services.begin(), config.services.end(), [](const ServiceConfig& one) {
+    return one.protocol == Protocol::kRedis;
+  });
+}
+
+// "refused, timeout, redis:LOADING, of those that write also redis:READONLY, ..."
+std::string describe_redis_defaults() {
+  const std::vector<FaultSpec> of_all = default_redis_faults("GET", ""),
+                               of_some = default_redis_faults("SET", "");
+  const auto more = of_some.begin() + static_cast<std::ptrdiff_t>(of_all.size());
+  return describe(of_all) + ", and where the command writes " + describe({more, of_some.end()});
+}
+
 }  // namespace
 
 bool rule_matches(const Config& config, const FaultRule& rule, const std::string& caller,
                   const std::string& service, const std::string& method, const std::string& path,
-                  bool grpc) {
+                  Protocol protocol) {
+  const bool grpc = protocol == Protocol::kGrpc;
+  // A key may hold a '?'.
+  const std::string_view whole =
+      protocol == Protocol::kRedis ? std::string_view(path) : split_target(path).path;
   const bool test_call = (caller.empty() || caller == "test") && !config.fault_test_calls;
   if (test_call && rule.caller != "test") return false;
   return (equal_or_absent(rule.service, service) ||
@@ -31,35 +50,70 @@ bool rule_matches(const Config& config, const FaultRule& rule, const std::string
          (equal_or_absent(rule.method, method) ||
           (grpc && grpc_method_matches(rule.method, path))) &&
          equal_or_absent(rule.caller, caller.empty() ? "test" : caller) &&
-         (rule.path.empty() || glob_match(rule.path, split_target(path).path)) &&
+         (rule.path.empty() || glob_match(rule.path, whole)) &&
          (rule.grpc.empty() || (grpc && grpc_name_matches(rule.grpc, path)));
 }
 
-bool fault_applies(const FaultSpec& fault, bool http2, bool grpc) {
+bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol) {
   switch (needs(fault)) {
     case FaultNeeds::kAnyRpc:
       return true;
+    case FaultNeeds::kHttp:
+      return protocol != Protocol::kRedis;
     case FaultNeeds::kHttp2:
-      return http2;
+      return http2 && protocol != Protocol::kRedis;
     case FaultNeeds::kGrpc:
-      return http2 && grpc;
+      return http2 && protocol == Protocol::kGrpc;
+    case FaultNeeds::kRedis:
+      return protocol == Protocol::kRedis;
   }
   return false;
 }
 
+std::string_view why_not_applicable(const FaultSpec& fault) {
+  switch (needs(fault)) {
+    case FaultNeeds::kAnyRpc:
+      break;
+    case FaultNeeds::kHttp:
+      return "it is no HTTP request";
+    case FaultNeeds::kHttp2:
+      return "it does not go over HTTP/2";
+    case FaultNeeds::kGrpc:
+      return "it is no gRPC call";
+    case FaultNeeds::kRedis:
+      return "it is no command to Redis";
+  }
+  return "";
+}
+
+bool names_library_command(const Config& config) {
+  return std::any_of(config.faults.begin(), config.faults.end(), [](const FaultRule& rule) {
+    const resp::CommandProperties* command = resp::find_command(rule.method);
+    return command != nullptr && command->has(resp::kByLibrary);
+  });
+}
+
 std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,
                                   const std::string& service, const std::string& method,
-                                  const std::string& path, bool grpc) {
+                                  const std::string& path, Protocol protocol) {
   const auto ignored = [&](const ServiceConfig& s) { return s.name == service && s.ignored; };
   if (std::any_of(config.services.begin(), config.services.end(), ignored)) return {};
   // The test's own calls (by a caller without an agent, if the test is not preloaded) are its
   // questions, not part of the application: faulted only if asked for.
   const bool test_call = (caller.empty() || caller == "test") && !config.fault_test_calls;
   for (const FaultRule& rule : config.faults) {
-    if (rule_matches(config, rule, caller, service, method, path, grpc)) return rule.inject;
+    if (rule_matches(config, rule, caller, service, method, path, protocol)) return rule.inject;
   }
   if (test_call || !config.default_faults) return {};
-  return grpc ? default_grpc_faults() : default_http_faults();
+  switch (protocol) {
+    case Protocol::kHttp:
+      return default_http_faults();
+    case Protocol::kGrpc:
+      return default_grpc_faults();
+    case Protocol::kRedis:
+      return default_redis_faults(method, path);
+  }
+  return {};
 }
 
 std::string describe_fault(const FaultSpec& fault) {
@@ -105,6 +159,8 @@ std::vector<std::string> describe_faults(const Config& config) {
       lines.push_back(which + " HTTP requests: " + describe(default_http_faults()) +
                       " (default set)");
       lines.push_back(which + " gRPC calls: " + describe(default_grpc_faults()) + " (default set)");
+      if (speaks_redis(config))
+        lines.push_back(which + " commands to Redis: " + describe_redis_defaults() + " (default set)");
     } else {
       lines.push_back(which + " RPCs: none");
     }

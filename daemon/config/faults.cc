@@ -140,6 +140,31 @@ constexpr Key<FaultSpec> kGrpcKeys[] = {
     {"at_message", false, read_at_message},
 };
 
+// "READONLY", or "nil".
+void read_reply(Reader& reader, const SourceNode& node, FaultSpec* out) {
+  out->kind = FaultKind::kRedis;
+  if (!reader.expect(node, Kind::kString, "'redis'")) return;
+  if (auto reply = parse_redis_reply(node.text)) {
+    out->reply = std::move(reply).value();
+  } else {
+    reader.error(node.offset, "'redis': " + reply.error().message);
+  }
+}
+
+constexpr Key<FaultSpec> kRedisKeys[] = {
+    {"redis", true, read_reply},
+    {"message", false,
+     [](Reader& reader, const SourceNode& node, FaultSpec* out) {
+       if (!reader.expect(node, Kind::kString, "'message'")) return;
+       if (node.text.size() > kMaxRedisMessage) {
+         reader.error(node.offset,
+                      "'message': at most " + std::to_string(kMaxRedisMessage) + " bytes");
+         return;
+       }
+       out->message = node.text;
+     }},
+};
+
 constexpr Key<FaultSpec> kStatusKeys[] = {
     {"status", true,
      [](Reader& reader, const SourceNode& node, FaultSpec* out) {
@@ -195,6 +220,7 @@ constexpr ObjectForm kObjectForms[] = {
     {"empty_message", kEmptyMessageKeys},
     {"corrupt_message", kCorruptMessageKeys},
     {"no_trailers", kNoTrailersKeys},
+    {"redis", kRedisKeys},
 };
 
 bool read_fault_object(Reader& reader, const SourceNode& node, FaultSpec* out) {
@@ -215,6 +241,14 @@ bool read_fault_object(Reader& reader, const SourceNode& node, FaultSpec* out) {
       reader.error(node.offset, "a fault has either 'after' or 'at_message', not both");
       return false;
     }
+    const bool is_nil = std::any_of(
+        node.children.begin(), node.children.end(),
+        [](const SourceNode& child) { return child.key == "redis" && child.text == "nil"; });
+    if (is_nil && !out->message.empty()) {
+      reader.error(node.offset, "a fault of Redis has 'message' only with the code of an error: "
+                                "\"nil\" is a null, which says nothing");
+      return false;
+    }
     return true;
   }
   std::vector<std::string_view> keys;
@@ -223,7 +257,7 @@ bool read_fault_object(Reader& reader, const SourceNode& node, FaultSpec* out) {
   }
   reader.error(node.offset,
                "a fault needs 'status' (HTTP), 'grpc', 'stream_reset', 'latency', 'goaway', "
-               "'partial_message', 'empty_message', 'corrupt_message' or 'no_trailers'");
+               "'partial_message', 'empty_message', 'corrupt_message', 'no_trailers' or 'redis'");
   check_keys(reader, node, "a fault", keys);
   return false;
 }
@@ -243,8 +277,9 @@ void read_fault(Reader& reader, const SourceNode& node, std::vector<FaultSpec>* 
   } else {
     reader.error(
         node.offset,
-        "a fault: expected text such as \"refused\", \"status:503\" or \"grpc:UNAVAILABLE\", or "
-        "{\"status\": 503, \"body\": \"...\"} or {\"grpc\": \"UNAVAILABLE\", \"message\": \"...\"}, "
+        "a fault: expected text such as \"refused\", \"status:503\", \"grpc:UNAVAILABLE\" or "
+        "\"redis:LOADING\", or {\"status\": 503, \"body\": \"...\"}, {\"grpc\": \"UNAVAILABLE\", "
+        "\"message\": \"...\"} or {\"redis\": \"READONLY\", \"message\": \"...\"}, "
         "found " +
             std::string(kind_name(node.kind)));
     return;

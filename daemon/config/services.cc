@@ -14,6 +14,10 @@ struct ServiceDraft {
   bool has_ports = false;
   bool has_ready = false;
   const SourceNode* ready_port = nullptr;
+  // Of members that say what a protocol rules out.
+  const SourceNode* third_party = nullptr;
+  const SourceNode* interpose = nullptr;
+  const SourceNode* ready_http = nullptr;
 };
 
 void read_ports(Reader& reader, const SourceNode& node, ServiceDraft* out) {
@@ -58,6 +62,7 @@ constexpr Key<ServiceDraft> kReadyKeys[] = {
          if (!path->starts_with('/'))
            reader.error(node.offset, "'http': expected a path such as \"/health\"");
          note_port_uses(reader, node, out->draft);
+         out->ready_http = &node;
          out->service.ready.kind = ReadyCheck::Kind::kHttp;
          out->service.ready.http_path = *path;
        }
@@ -136,6 +141,8 @@ void read_paths(Reader& reader, const SourceNode& node, ServiceDraft* out) {
 }
 
 constexpr std::string_view kRestartWords[] = {"never", "crash", "each"};
+constexpr std::string_view kProtocolWords[] = {"http", "redis"};
+constexpr uint16_t kRedisPort = 6379;
 
 constexpr Key<ServiceDraft> kServiceKeys[] = {
     {"name", true,
@@ -172,10 +179,18 @@ constexpr Key<ServiceDraft> kServiceKeys[] = {
     {"ready", false, read_ready},
     {"third_party", false,
      [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       out->third_party = &node;
        if (const auto on = reader.flag(node, "'third_party'")) out->service.third_party = *on;
+     }},
+    {"protocol", false,
+     [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       if (const auto word = reader.word(node, "'protocol'", kProtocolWords)) {
+         out->service.protocol = *word == 1 ? Protocol::kRedis : Protocol::kHttp;
+       }
      }},
     {"interpose", false,
      [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
+       out->interpose = &node;
        if (const auto on = reader.flag(node, "'interpose'")) out->service.ignored = !*on;
      }},
     {"restart", false,
@@ -189,8 +204,31 @@ constexpr Key<ServiceDraft> kServiceKeys[] = {
     {"proto", false, read_paths<&ServiceConfig::proto>},
 };
 
+// A server of Redis carries no agent that could tell anything, and understands no header of ours.
+void finish_redis(Reader& reader, ServiceDraft* draft) {
+  ServiceConfig& service = draft->service;
+  const std::string speaks = ": service '" + service.name + "' speaks Redis";
+  if (draft->third_party != nullptr && !service.third_party) {
+    reader.error(draft->third_party->offset,
+                 "'third_party'" + speaks + ", and is always outside the application");
+  }
+  if (service.ignored) {
+    reader.error(draft->interpose->offset,
+                 "'interpose'" + speaks + ", and either its commands get faults (leave 'interpose' "
+                 "out) or it is not followed (leave 'protocol' out)");
+  }
+  if (draft->ready_http != nullptr) {
+    reader.error(draft->ready_http->offset, "'http'" + speaks + ", and answers no HTTP; expected "
+                                            "'tcp' or 'log'");
+  }
+  service.third_party = true;
+  if (!draft->has_ports && service.command.empty() && !service.name.empty())
+    service.ports[service.name] = kRedisPort;
+}
+
 void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
   ServiceConfig& service = draft->service;
+  if (service.protocol == Protocol::kRedis) finish_redis(reader, draft);
   const bool by_hand = service.command.empty();
   // What somebody else starts has no port that could be asked for, and by default nothing to wait
   // for.

@@ -14,8 +14,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kLintVersion = 1;
 
 // "shop.CartService/GetCart"; "" of what is no gRPC call.
-std::string grpc_name(const Call& call) {
-  return call.grpc ? call_name(call.method, call.target, true) : std::string();
+std::string grpc_name_of(const Call& call) {
+  return grpc_name(call.method, call.target, call.protocol);
 }
 
 Json row(const Call& call) {
@@ -24,7 +24,8 @@ Json row(const Call& call) {
           {"service", call.service},
           {"method", call.method},
           {"path", call.target},
-          {"grpc", grpc_name(call)},
+          {"protocol", protocol_name(call.protocol)},
+          {"grpc", grpc_name_of(call)},
           {"call_site", call.place()},
           {"file", place.file},
           {"line", place.line},
@@ -61,7 +62,8 @@ Json row(const TestLint& test) {
                           {"service", skipped.call.service},
                           {"method", skipped.call.method},
                           {"path", skipped.call.target},
-                          {"grpc", grpc_name(skipped.call)},
+                          {"protocol", protocol_name(skipped.call.protocol)},
+                          {"grpc", grpc_name_of(skipped.call)},
                           {"what", skipped.what},
                           {"reason", skipped.reason}});
   }

@@ -60,7 +60,7 @@ struct Call {
   std::string caller, service, method, target;
   std::vector<std::string> stack;  // innermost first; empty: not known
   Hash128 index;
-  bool grpc = false;  // `target` is that of a gRPC method
+  Protocol protocol = Protocol::kHttp;  // kGrpc: `target` is that of a method; kRedis: of a key
   std::string place() const { return stack.empty() ? std::string() : stack.front(); }
 };
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "core/grpc/call.h"
-#include "core/index/execution_index.h"
+#include "core/resp/commands.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/report/redact.h"
 
@@ -60,22 +60,47 @@ bool is_final(grpc::Code code) {
   }
 }
 
+// Codes that a server gives until it, or its cluster, can do it: a second request may be answered well.
+bool is_final_redis(std::string_view code) {
+  constexpr std::string_view kPassing[] = {"BUSY",       "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF",
+                                           "NOREPLICAS", "OOM",         "READONLY", "TRYAGAIN"};
+  return std::find(std::begin(kPassing), std::end(kPassing), code) == std::end(kPassing);
+}
+
+// Of a transaction each of its commands. What is known of none may change anything.
+bool changes_nothing(std::string_view command, std::string_view target) {
+  if (command == "MULTI") {
+    while (!target.empty()) {
+      const size_t end = target.find(", ");
+      const std::string_view one = target.substr(0, end);
+      if (!changes_nothing(one.substr(0, one.find(' ')), "")) return false;
+      target = end == std::string_view::npos ? std::string_view() : target.substr(end + 2);
+    }
+    return true;
+  }
+  const resp::CommandProperties* row = resp::find_command(command);
+  return row != nullptr && !row->has(resp::kWrites);
+}
+
 bool has_grpc_answer(const RpcRecord& rpc) { return rpc.is_grpc() && rpc.status == 200; }
 
 }  // namespace
 
 bool succeeded(const RpcRecord& rpc) {
   if (rpc.open || rpc.outcome != RpcOutcome::kAnswered) return false;
+  if (rpc.code_space == CodeSpace::kRedis) return is_final_redis(rpc.code);
   if (has_grpc_answer(rpc)) return is_final(static_cast<grpc::Code>(rpc.grpc_status));
   // 408 and 429 ask for a second request, as do failures of the server.
   return rpc.status < 500 && rpc.status != 408 && rpc.status != 429;
 }
 
 bool is_error_answer(const RpcRecord& rpc) {
-  return rpc.status >= 400 || (has_grpc_answer(rpc) && rpc.grpc_status != 0);
+  return rpc.status >= 400 || (has_grpc_answer(rpc) && rpc.grpc_status != 0) ||
+         rpc.code_space == CodeSpace::kRedis;
 }
 
 bool is_read_only(const RpcRecord& rpc) {
+  if (rpc.is_redis()) return changes_nothing(rpc.method, rpc.target);
   return rpc.method == "GET" || rpc.method == "HEAD" || rpc.method == "OPTIONS";
 }
 
@@ -88,14 +113,15 @@ std::string request_key(const RpcRecord& rpc) {
 std::string site_key(const RpcRecord& rpc) {
   std::string key = caller_of(rpc) + '\0' + rpc.service + '\0' + rpc.method + '\0';
   if (!rpc.stack.is_zero()) return key + to_hex(rpc.stack);
-  const std::string_view path = split_target(rpc.target).path;
-  if (rpc.is_grpc()) return key + std::string(path);  // it names the method, no argument
-  return key + std::string(path.substr(0, path.rfind('/') + 1));
+  const std::string path = path_of(rpc);
+  // That of a gRPC call names the method, that of Redis the kind of the key: no argument.
+  if (rpc.protocol() != Protocol::kHttp) return key + path;
+  return key + path.substr(0, path.rfind('/') + 1);
 }
 
 Call describe_call(const RpcRecord& rpc) {
   return {caller_of(rpc), rpc.service,    rpc.method, rpc.target,
-          rpc.stack_text, rpc.index, rpc.is_grpc()};
+          rpc.stack_text, rpc.index, rpc.protocol()};
 }
 
 std::string request_text(const RpcRecord& rpc) {
@@ -104,7 +130,7 @@ std::string request_text(const RpcRecord& rpc) {
 
 std::string call_text(const Call& call, const char* between) {
   return call.caller + " -> " + call.service + between +
-         call_name(call.method, redact(call.target), call.grpc);
+         call_name(call.method, redact(call.target), call.protocol);
 }
 
 std::string site_text(const RpcRecord& rpc) {

@@ -36,11 +36,12 @@ class RecordView {
 
 // A late one belongs to another execution.
 bool is_of_this_execution(const RpcRecord& rpc);
-// Answered with a status, of gRPC if it is a gRPC call, that no client asks again for.
+// Answered, and with no status, of gRPC if it is a gRPC call, or error of Redis that clients ask again
+// for.
 bool succeeded(const RpcRecord& rpc);
-// Answered, and the answer is a failure: 4xx, 5xx, a gRPC status but OK.
+// Answered, and the answer is a failure: 4xx, 5xx, a gRPC status but OK, an error of Redis.
 bool is_error_answer(const RpcRecord& rpc);
-bool is_read_only(const RpcRecord& rpc);  // RFC 9110 §9.2.1
+bool is_read_only(const RpcRecord& rpc);  // RFC 9110 §9.2.1; of Redis: commands that do not write
 // Equal for requests that ask the same service for the same with the same arguments.
 std::string request_key(const RpcRecord& rpc);
 // Equal for requests from one call stack; where the stack is not known, to one path but for its

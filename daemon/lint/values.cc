@@ -163,6 +163,12 @@ Body answer_of(const RpcRecord& rpc) {
 
 std::vector<Value> values_of_request(const RpcRecord& rpc) {
   std::vector<Value> out;
+  const bool whole = (rpc.flags & (kRpcPayloadTruncated | kRpcPreliminary)) == 0;
+  if (rpc.is_redis()) {  // its target is only the pattern of its key
+    for (Value& value : read_body(rpc.body_sample, whole).values)
+      out.push_back({std::move(value.text), "argument"});
+    return out;
+  }
   const Target target = split_target(rpc.target);
   for (size_t begin = 0; begin < target.path.size();) {
     const size_t end = std::min(target.path.find('/', begin), target.path.size());
@@ -175,7 +181,6 @@ std::vector<Value> values_of_request(const RpcRecord& rpc) {
   for (Value& value : arguments_of(target.query)) {
     out.push_back({std::move(value.text), "query argument '" + value.name + "'"});
   }
-  const bool whole = (rpc.flags & (kRpcPayloadTruncated | kRpcPreliminary)) == 0;
   for (Value& value : read_body(rpc.body_sample, whole).values) {
     out.push_back(
         {std::move(value.text), value.name.empty() ? "body" : "body (field '" + value.name + "')"});

@@ -131,6 +131,7 @@ bool Relay::place(uint32_t id, Stream* stream) {
     case FaultKind::kEmptyMessage:
     case FaultKind::kCorruptMessage:
     case FaultKind::kNoTrailers:
+    case FaultKind::kRedis:  // never on HTTP/2
     case FaultKind::kNone:
       append_reset(&to_client_, id, ErrorCode::kCancel);
       return false;

@@ -37,9 +37,9 @@ struct InjectedFault {        // one fault of one execution, for a person and fo
   Hash128 index;
   std::string fault;          // to_text(FaultSpec)
   std::string key;            // fault_key(FaultSpec); empty: the text says all
-  std::string message;        // of a gRPC status
+  std::string message;        // of a gRPC status, or of an error of Redis
   std::string caller, service, method, path;
-  bool grpc = false;          // `path` is that of a gRPC method
+  Protocol protocol = Protocol::kHttp;  // kGrpc: `path` is that of a method; kRedis: of a key
   std::string arguments;      // of the gRPC method, a JSON object; empty: not known
   std::string call_site;      // innermost kept frame: "users.py:31 (get_bookings)"
   std::vector<std::string> stack;

@@ -71,7 +71,8 @@ Json row(const InjectedFault& fault) {
           {"service", fault.service},
           {"method", fault.method},
           {"path", fault.path},
-          {"grpc", fault.grpc ? call_name(fault.method, fault.path, true) : ""},
+          {"protocol", protocol_name(fault.protocol)},
+          {"grpc", grpc_name(fault.method, fault.path, fault.protocol)},
           {"arguments", Json::parse(redact_object(fault.arguments))},
           {"count", fault.count},
           {"call_site", fault.call_site},
@@ -129,24 +130,23 @@ Json row(const NotInterposedRecord& record) {
 Json row(const RpcRecord& rpc) {
   // Before it is cut: a part of a secret has not its form.
   const std::string sample = redact(rpc.response_sample).substr(0, kMaxSample);
+  const AnswerCode code = code_of(rpc);
   return {
       {"index", hash(rpc.index)},       {"parent", hash(rpc.parent)},
       {"caller", rpc.caller},           {"service", rpc.service},
       {"received_by", rpc.received_by}, {"method", rpc.method},
-      {"path", rpc.target},             {"grpc", rpc.is_grpc() ? call_name(rpc, rpc.target) : ""},
+      {"path", rpc.target},             {"protocol", protocol_name(rpc.protocol())},
+      {"grpc", grpc_name(rpc)},
       {"arguments", Json::parse(redact_object(rpc.arguments))},
       {"count", rpc.count},
       {"cause", cause_name(rpc.cause)}, {"outcome", rpc.open ? "open" : outcome_name(rpc.outcome)},
       {"status", rpc.status},           {"grpc_status", grpc_status_name(rpc)},
       {"grpc_message", rpc.grpc_message},
+      {"code_space", code_space_name(code.space)}, {"code", code.text},
       {"stream_error", stream_error_name(rpc)},
       {"response_size", rpc.response_size},
       {"response", sample},             {"stack", rpc.stack_text},
       {"tags", tags_of(rpc)}};
-}
-
-std::string call_of(const std::string& method, const std::string& path, bool grpc) {
-  return grpc ? call_name(method, path, true) : "";
 }
 
 Json row(const ObservedAnswer& answer) {
@@ -161,7 +161,8 @@ Json row(const ObservedAnswer& answer) {
   return {{"service", answer.service},
           {"method", answer.method},
           {"path", answer.path},
-          {"grpc", call_of(answer.method, answer.path, answer.grpc)},
+          {"protocol", protocol_name(answer.protocol)},
+          {"grpc", grpc_name(answer.method, answer.path, answer.protocol)},
           {"answer", answer.answer},
           {"under", std::move(under)}};
 }
@@ -331,9 +332,11 @@ std::string read_fault(const Json& json, InjectedFault* out) {
   std::string delivered_as;
   reader.later_text("delivered_as", &delivered_as);
   out->as_reset = delivered_as == "reset";
-  std::string grpc;
+  std::string grpc, protocol;
   reader.later_text("grpc", &grpc);
-  out->grpc = !grpc.empty();
+  reader.later_text("protocol", &protocol);
+  out->protocol = grpc.empty() ? Protocol::kHttp : Protocol::kGrpc;  // of an older file
+  if (const auto known = parse_protocol(protocol)) out->protocol = *known;
   if (const auto at = json.find("arguments"); at != json.end() && at->is_object())
     out->arguments = at->dump();
   reader.number("count", &out->count);

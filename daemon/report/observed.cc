@@ -12,8 +12,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What is kept of it stands in the store, too.
-std::string path_of(const RpcRecord& rpc) {
-  return redact(rpc.target.substr(0, rpc.target.find('?')));
+std::string shown_path_of(const RpcRecord& rpc) {
+  return redact(path_of(rpc));
 }
 
 bool is_error_of_grpc(const RpcRecord& rpc) {
@@ -28,12 +28,13 @@ std::string own_error(const RpcRecord& rpc) {
     // service's.
     return rpc.status == 200 ? "grpc:" + std::string(grpc_status_name(rpc)) : "";
   }
+  if (rpc.code_space == CodeSpace::kRedis) return "redis:" + rpc.code;
   return rpc.status >= 400 && rpc.status <= 599 ? "status:" + std::to_string(rpc.status) : "";
 }
 
 bool failed(const RpcRecord& rpc) {
   return rpc.injected || rpc.open || rpc.outcome != RpcOutcome::kAnswered || rpc.status >= 400 ||
-         is_error_of_grpc(rpc);
+         is_error_of_grpc(rpc) || rpc.code_space == CodeSpace::kRedis;
 }
 
 std::string key_of(const ObservedAnswer& row) {
@@ -47,13 +48,14 @@ bool ObservedAnswers::see(const ExecutionRecord& record) {
   for (const RpcRecord& rpc : record.rpcs) {
     std::string answer = own_error(rpc);
     if (answer.empty() || full()) continue;
-    ObservedAnswer row{rpc.service, rpc.method, path_of(rpc), rpc.is_grpc(), std::move(answer), {}};
+    ObservedAnswer row{rpc.service,    rpc.method,        shown_path_of(rpc),
+                       rpc.protocol(), std::move(answer), {}};
     const auto [place, is_new] = rows_.emplace(key_of(row), row);
     if (!is_new) continue;
     any_new = true;
     for (const RpcRecord& asked : record.rpcs) {
       if (rpc.index.is_zero() || asked.parent != rpc.index || !failed(asked)) continue;
-      FailedCall call{asked.service, asked.method, path_of(asked),
+      FailedCall call{asked.service, asked.method, shown_path_of(asked),
                       asked.injected ? to_text(asked.fault) : redact(ending_name(asked)), asked.injected};
       std::vector<FailedCall>& under = place->second.under;
       constexpr size_t kMaxCalls = 8;
@@ -76,7 +78,8 @@ std::string ObservedAnswers::to_json() const {
     Json under = Json::array();
     for (const FailedCall& call : row.under)
       under.push_back({call.service, call.method, call.path, call.what, call.injected});
-    out.push_back({row.service, row.method, row.path, row.grpc, row.answer, std::move(under)});
+    out.push_back({row.service, row.method, row.path, protocol_name(row.protocol), row.answer,
+                   std::move(under)});
   }
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -86,7 +89,9 @@ void ObservedAnswers::add_json(std::string_view text) {
   if (!rows.is_array()) return;
   try {
     for (const Json& one : rows) {
-      ObservedAnswer row{one.at(0), one.at(1), one.at(2), one.at(3), one.at(4), {}};
+      const auto protocol = parse_protocol(one.at(3).get<std::string>());
+      ObservedAnswer row{one.at(0), one.at(1), one.at(2), protocol.value_or(Protocol::kHttp),
+                         one.at(4), {}};
       for (const Json& call : one.at(5))
         row.under.push_back({call.at(0), call.at(1), call.at(2), call.at(3), call.at(4)});
       std::string key = key_of(row);

@@ -21,8 +21,8 @@ struct FailedCall {
 
 struct ObservedAnswer {
   std::string service, method, path;  // the path without its query
-  bool grpc = false;                  // `path` is that of a method
-  std::string answer;                 // as a fault: "status:503", "grpc:UNAVAILABLE"
+  Protocol protocol = Protocol::kHttp;  // kGrpc: `path` is that of a method; kRedis: of a key
+  std::string answer;  // as a fault: "status:503", "grpc:UNAVAILABLE", "redis:LOADING"
   std::vector<FailedCall> under;      // of the first time; empty: with all calls answered well
 };
 

@@ -117,6 +117,12 @@ bool is_of_a_call(std::string_view text, size_t begin) {
   return before.ends_with('/') || before.ends_with("-> ");
 }
 
+// "GET token:*", "password-reset:*:mail": the pattern of a key of Redis, whose parts that vary are left
+// out of it.
+bool is_of_a_pattern(std::string_view text, size_t end) {
+  return text.substr(end).starts_with(":*") && (text.size() == end + 2 || !is_name_char(text[end + 2]));
+}
+
 // Does a name of this kind, which ends at `end`, have a secret value here?
 bool counts_here(Kind kind, std::string_view text, size_t begin, size_t end, bool quoted) {
   const char before = begin == 0 ? '\0' : text[begin - 1];
@@ -172,7 +178,7 @@ std::string redact_named(std::string_view text) {
     const size_t name_quote = quote_at(text, at).size();
     size_t value = skip(text, at + name_quote, ' ');
     if (value == text.size() || (text[value] != ':' && text[value] != '=')) continue;
-    if (text[value] == ':' && is_of_a_call(text, begin)) continue;
+    if (text[value] == ':' && (is_of_a_call(text, begin) || is_of_a_pattern(text, at))) continue;
     const Kind kind = kind_of(text.substr(begin, at - begin));
     if (!counts_here(kind, text, begin, at, name_quote > 0)) continue;
     value = skip(text, value + 1, ' ');

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/index/execution_index.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
 #include "daemon/report/redact.h"
@@ -12,8 +11,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string protocol_of(const RpcRecord& rpc) {
-  if (rpc.is_grpc()) return "gRPC";
+std::string shown_protocol_of(const RpcRecord& rpc) {
+  switch (rpc.protocol()) {
+    case Protocol::kHttp:
+      break;
+    case Protocol::kGrpc:
+      return "gRPC";
+    case Protocol::kRedis:
+      return "Redis";
+  }
   return (rpc.flags & kRpcHttp2) != 0 ? "HTTP/2" : "HTTP/1.1";
 }
 
@@ -36,10 +42,10 @@ bool RefusalCounts::see(const ExecutionRecord& record) {
   for (const RpcRecord& rpc : record.rpcs) {
     if (!rpc.injected || rpc.fault.kind != FaultKind::kRefused) continue;
     const std::string caller = caller_of(rpc);
-    Client& client = clients_[{caller, rpc.service, protocol_of(rpc)}];
+    Client& client = clients_[{caller, rpc.service, shown_protocol_of(rpc)}];
     const bool as_reset = rpc.refused_as_reset();
     ++(as_reset ? client.reset : client.refused);
-    const std::string path = redact(split_target(rpc.target).path);  // kept in the store
+    const std::string path = redact(path_of(rpc));  // kept in the store
     const std::string name = caller + " -> " + rpc.service + " " + call_name(rpc, path);
     const auto known = client.rpcs.find(name);
     if (known != client.rpcs.end()) {

@@ -16,7 +16,7 @@ namespace filibuster {
 // Of one client: a service that calls, the one that it calls, and how.
 struct Refusals {
   std::string caller, service;
-  std::string protocol;         // "HTTP/1.1", "HTTP/2", "gRPC"
+  std::string protocol;         // "HTTP/1.1", "HTTP/2", "gRPC", "Redis"
   uint64_t refused = 0;         // injected as a refused connect
   uint64_t reset = 0;           // injected as a reset
   std::vector<std::string> never_refused;  // "front -> back GET /x": RPCs that got resets only

@@ -31,7 +31,8 @@ constexpr FlagRow kFlagTags[] = {{kRpcEntry, "formed on arrival"},
                                  {kRpcLate, "late"},
                                  {kRpcPayloadTruncated, "payload shown in part"},
                                  {kRpcHttp2, "HTTP/2"},
-                                 {kRpcGrpc, "gRPC"}};
+                                 {kRpcGrpc, "gRPC"},
+                                 {kRpcRedis, "Redis"}};
 
 std::string joined(const std::vector<std::string>& texts, std::string_view between) {
   std::string out;

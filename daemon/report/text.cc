@@ -95,6 +95,9 @@ std::string fault_in_words(const std::string& text) {
       return "answer with corrupted messages";
     case FaultKind::kNoTrailers:
       return "answer without its trailers (no grpc-status)";
+    case FaultKind::kRedis:
+      return fault->reply.empty() ? "Redis answers with a null"
+                                  : "Redis answers with the error " + fault->reply;
   }
   return text;
 }
@@ -184,12 +187,31 @@ std::string list_text(const std::string& title, const std::vector<std::string>& 
   return out;
 }
 
+// What a reason means, where its name does not say it; "" where it does.
+std::string reason_in_words(const NotInterposedRecord& record) {
+  if (record.reason == reason_name(NotInterposedReason::kRedis)) {
+    return record.target_service.empty()
+               ? "it speaks Redis, and is no service of the configuration: an entry in `services` with "
+                 "its address and \"protocol\": \"redis\" gives its commands faults"
+               : "it speaks Redis, and is not declared so: \"protocol\": \"redis\" in the entry of '" +
+                     record.target_service + "' gives its commands faults";
+  }
+  if (record.reason == reason_name(NotInterposedReason::kRedisBlocking))
+    return "commands that wait for what others do pass without faults";
+  if (record.reason == reason_name(NotInterposedReason::kRedisSubscription))
+    return "the server speaks unasked there from then on, so its replies are not followed";
+  if (record.reason == reason_name(NotInterposedReason::kRedisUnfollowed))
+    return "after a command such as CLIENT REPLY or PSYNC replies cannot be told apart";
+  return "";
+}
+
 std::string dependency_text(const NotInterposedRecord& record) {
   const std::string peer = record.target_service.empty()
                                ? record.peer
                                : record.target_service + " (" + record.peer + ")";
-  return record.service + (record.outgoing ? " -> " : " <- ") + peer + ": " + record.reason + ", " +
-         counted(record.times, "time", "times");
+  const std::string words = reason_in_words(record);
+  return record.service + (record.outgoing ? " -> " : " <- ") + peer + ": " + record.reason +
+         (words.empty() ? "" : " (" + words + ")") + ", " + counted(record.times, "time", "times");
 }
 
 std::string dependencies_text(const TestReport& test) {
@@ -338,7 +360,7 @@ std::string tree_line(const RpcRecord& rpc) {
                     call_name(rpc, redact(rpc.target));
   if (!rpc.arguments.empty()) out += " " + cut(redact_object(rpc.arguments), kMaxArguments);
   if (rpc.count > 1) out += " (call " + std::to_string(rpc.count) + ")";
-  out += rpc.is_grpc() ? " -> " : "  ";
+  out += rpc.protocol() != Protocol::kHttp ? " -> " : "  ";
   out += rpc.injected ? "injected " + to_text(rpc.fault) : redact(ending_name(rpc));
   if (!rpc.stack_text.empty()) out += "  at " + rpc.stack_text.front();
   if (rpc.cause == Cause::kNone) {
@@ -380,7 +402,7 @@ void InjectedFault::set_fault(const FaultSpec& spec) {
 std::string call_text(const InjectedFault& fault, std::string_view between) {
   return (fault.caller.empty() ? "?" : fault.caller) + " -> " +
          (fault.service.empty() ? "?" : fault.service) + std::string(between) +
-         call_name(fault.method, redact(fault.path), fault.grpc);
+         call_name(fault.method, redact(fault.path), fault.protocol);
 }
 
 std::string fault_text(const InjectedFault& fault) {

@@ -29,7 +29,8 @@ RpcRecord as_record(const InjectedFault& rpc) {
   out.service = rpc.service;
   out.method = rpc.method;
   out.target = rpc.path;
-  if (rpc.grpc) out.flags |= kRpcGrpc;
+  if (rpc.protocol == Protocol::kGrpc) out.flags |= kRpcGrpc;
+  if (rpc.protocol == Protocol::kRedis) out.flags |= kRpcRedis;
   return out;
 }
 

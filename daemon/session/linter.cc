@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 
+#include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
 #include "daemon/lint/probes.h"
 
@@ -23,14 +25,22 @@ constexpr size_t kDeepest = 3;  // faults in front of a call site that only they
 // The kinds of failure that clients retry; the second is tried where the first was not retried.
 constexpr const char* kFailures[] = {"status:503", "refused"};
 constexpr const char* kGrpcFailures[] = {"grpc:UNAVAILABLE", "refused"};
+constexpr const char* kRedisFailures[] = {"redis:LOADING", "refused"};
+std::span<const char* const> failures_of(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::kHttp:
+      break;
+    case Protocol::kGrpc:
+      return kGrpcFailures;
+    case Protocol::kRedis:
+      return kRedisFailures;
+  }
+  return kFailures;
+}
 constexpr const char* kSilence = "timeout";
 
 milliseconds in_milliseconds(double seconds) {
   return milliseconds(static_cast<int64_t>(seconds * 1000));
-}
-
-std::string path_of(const RpcRecord& rpc) {
-  return std::string(split_target(rpc.target).path);
 }
 
 InjectedFault with_fault(const ExecutionRecord& record, const RpcRecord& rpc, const char* fault) {
@@ -181,7 +191,7 @@ void Linter::discover(const ExecutionRecord& record, const Faults& faults) {
 
 std::string Linter::obstacle(const RpcRecord& rpc) const {
   if (std::string text = lint::obstacle_to_probe(rpc); !text.empty()) return text;
-  if (faults_for(config_, caller_of(rpc), rpc.service, rpc.method, path_of(rpc), rpc.is_grpc())
+  if (faults_for(config_, caller_of(rpc), rpc.service, rpc.method, path_of(rpc), rpc.protocol())
           .empty())
     return "the fault rules of the configuration leave it out";
   return "";
@@ -273,8 +283,7 @@ Result<void> Linter::probe_retries(size_t number) {
                    " times without a fault too");
     return {};
   }
-  const bool grpc = sites_[number].rpc.is_grpc();
-  for (const char* fault : grpc ? kGrpcFailures : kFailures) {
+  for (const char* fault : failures_of(sites_[number].rpc.protocol())) {
     auto retried = probe_retries(number, fault);
     if (!retried) return retried.error();
     if (retried.value() || out_.stopped) break;

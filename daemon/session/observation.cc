@@ -15,10 +15,6 @@
 namespace filibuster {
 namespace {
 
-std::string path_of(const RpcRecord& rpc) {
-  return std::string(split_target(rpc.target).path);
-}
-
 // Where connects and requests are counted: one call site under one path, to one service; and all call
 // sites of that path.
 std::array<Hash128, 2> places_of(Hash128 parent, const std::string& service, Hash128 stack) {
@@ -107,10 +103,13 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
         return (code.empty() ? "no grpc-status" : "grpc:" + std::string(code)) +
                said_besides(rpc, answer_varies);
       }
+      if (rpc.code_space == CodeSpace::kRedis)
+        return "redis:" + rpc.code + said_besides(rpc, answer_varies);
       if (rpc.status >= 400)
         return "status:" + std::to_string(rpc.status) + said_besides(rpc, answer_varies);
       // A degraded 200 is not the same success: what it says counts, or the reduction would miss
       // what its caller does with it.
+      if (rpc.is_redis()) return answer_varies ? "ok" : "ok:" + to_hex(rpc.response);
       return "ok:" + std::to_string(rpc.status) +
              (answer_varies ? "" : ":" + to_hex(rpc.response));
     case RpcOutcome::kRefused:
@@ -131,7 +130,7 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
 
 std::string describe_rpc(const RpcRecord& rpc, const std::vector<NondeterminismRule>& masks) {
   std::string path = path_of(rpc);
-  if (const std::set<uint32_t> masked = masked_segments(masks, rpc); !masked.empty()) {
+  if (const std::set<uint32_t> masked = masked_segments(masks, rpc); !masked.empty() && !rpc.is_redis()) {
     const std::string whole = std::exchange(path, "");
     each_segment(whole, [&](uint32_t number, std::string_view text) {
       path += "/" + (masked.contains(number) ? "*" : std::string(text));
@@ -144,11 +143,11 @@ FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_
   FaultChoice choice;
   const std::string caller = caller_of(rpc);
   std::vector<FaultSpec> faults =
-      faults_for(config, caller, rpc.service, rpc.method, path_of(rpc), rpc.is_grpc());
+      faults_for(config, caller, rpc.service, rpc.method, path_of(rpc), rpc.protocol());
   const auto other = std::stable_partition(
       faults.begin(), faults.end(),
       [&](const FaultSpec& fault) {
-        return fault_applies(fault, (rpc.flags & kRpcHttp2) != 0, rpc.is_grpc());
+        return fault_applies(fault, (rpc.flags & kRpcHttp2) != 0, rpc.protocol());
       });
   choice.not_applicable.assign(other, faults.end());
   faults.erase(other, faults.end());
@@ -170,7 +169,8 @@ Result<void> OutcomeTable::add_faults(const Config& config) {
       if (auto added = id(fault); !added) return added.error();
     }
   }
-  for (const auto& defaults : {default_http_faults(), default_grpc_faults()}) {
+  for (const auto& defaults :
+       {default_http_faults(), default_grpc_faults(), default_redis_faults("SET", "")}) {
     for (const FaultSpec& fault : defaults) {
       if (auto added = id(fault); !added) return added.error();
     }
@@ -215,9 +215,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     if (!configured && !is_test_call(rpc)) out.by_configuration.insert(described);
     for (const FaultSpec& fault : choice.not_applicable) {
       out.not_applicable.emplace(describe_fault(fault) + " at " + described,
-                                 needs(fault) == FaultNeeds::kHttp2
-                                     ? "does not apply: it does not go over HTTP/2"
-                                     : "does not apply: it is no gRPC call");
+                                 "does not apply: " + std::string(why_not_applicable(fault)));
     }
     // A heartbeat comes when it likes: in a group of ESR it would make every execution differ.
     if (!known) {
@@ -283,7 +281,7 @@ InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
   out.service = rpc.service;
   out.method = rpc.method;
   out.path = path_of(rpc);
-  out.grpc = rpc.is_grpc();
+  out.protocol = rpc.protocol();
   out.arguments = rpc.arguments;
   out.stack = rpc.stack_text;
   if (!rpc.stack_text.empty()) out.call_site = rpc.stack_text.front();

@@ -24,7 +24,8 @@ namespace filibuster {
 // "reset:REFUSED_STREAM"); else "refused", "reset", "timeout",
 // "garbled", "status:503" (400 and above), "ok:200:BODY-DIGEST"; "" while it is open. Equal texts
 // are equal outcomes for ESR, so that an organic 503 equals an injected one. A gRPC call that
-// failed says so in its status, "grpc:UNAVAILABLE"; a stream that was reset is
+// failed says so in its status, "grpc:UNAVAILABLE", a command to Redis in its code, "redis:LOADING" (and
+// "ok:REPLY-DIGEST" of a success); a stream that was reset is
 // "reset:REFUSED_STREAM": clients make different things of different error codes.
 // Behind '=' stands what the published reduction leaves out: the digest of what a failure says
 // besides its status ("status:503=DIGEST"; an injected one says nothing, or has a key of its own),

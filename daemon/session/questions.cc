@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/index/execution_index.h"
+#include "daemon/agents/call_name.h"
 #include "daemon/config/grpc_name.h"
 
 namespace filibuster {
@@ -33,7 +33,8 @@ std::string in_words(const FaultQuery& query) {
 }  // namespace
 
 bool asks_of(const FaultQuery& query, std::string_view service, std::string_view method,
-             std::string_view path, bool grpc) {
+             std::string_view path, Protocol protocol) {
+  const bool grpc = protocol == Protocol::kGrpc;
   if (!matches(query.service, service) && !(grpc && grpc_service_matches(query.service, path)))
     return false;
   if (!matches(query.method, method) && !(grpc && grpc_method_matches(query.method, path)))
@@ -60,8 +61,7 @@ void Questions::saw(const ExecutionRecord& record) {
       whole_ = false;
       return;
     }
-    rpcs_.emplace(rpc.service, rpc.method, std::string(split_target(rpc.target).path),
-                  rpc.is_grpc());
+    rpcs_.emplace(rpc.service, rpc.method, path_of(rpc), rpc.protocol());
   }
 }
 

@@ -22,7 +22,7 @@ struct FaultQuery {
 
 // Is an RPC meant by the question, whatever its fault and its arguments? `path`: without the query.
 bool asks_of(const FaultQuery& query, std::string_view service, std::string_view method,
-             std::string_view path, bool grpc);
+             std::string_view path, Protocol protocol);
 
 // Of one test.
 class Questions {
@@ -35,11 +35,11 @@ class Questions {
 
  private:
   using Question = std::tuple<std::string, std::string, std::string, std::string>;
-  using Rpc = std::tuple<std::string, std::string, std::string, bool>;
+  using Rpc = std::tuple<std::string, std::string, std::string, Protocol>;
 
   std::set<std::string> configured_;
   std::set<Question> questions_;  // service, method, path, grpc
-  std::set<Rpc> rpcs_;            // service, method, path, is it gRPC
+  std::set<Rpc> rpcs_;            // service, method, path, protocol
   bool whole_ = true;             // rpcs_ has not met its bound
 };
 

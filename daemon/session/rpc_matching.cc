@@ -24,6 +24,7 @@ Values query_values(const RpcRecord& rpc) {
     }
     Values values;
   } sink;
+  if (rpc.is_redis()) return {};  // a key may hold a '?'
   BodyWalker walker;
   walker.begin_query(nullptr, &sink);
   walker.feed(split_target(rpc.target).query);
@@ -233,6 +234,10 @@ bool readable(const BodyFields& body) {
 void body_differences(const RpcRecord& a, const RpcRecord& b, FieldSet* out) {
   const BodyFields &x = a.request_fields, &y = b.request_fields;
   if (x.known && y.known ? x.plain == y.plain : a.payload == b.payload) return;
+  if (a.is_redis() && (!readable(x) || !readable(y))) {
+    out->beyond.insert("the arguments of the command");
+    return;
+  }
   // The payload is of both: what the query does not explain is the body's.
   if (!x.known && !y.known && query_values(a) != query_values(b)) return;
   if (!readable(x) || !readable(y)) {
@@ -286,6 +291,11 @@ void response_differences(const RpcRecord& a, const RpcRecord& b, FieldSet* out)
       return code.empty() ? std::string("none") : std::string(code);
     };
     out->response_beyond.insert("the gRPC status (" + name(a) + ", " + name(b) + ")");
+    return;
+  }
+  if (a.code_space != b.code_space || a.code != b.code) {
+    const auto name = [](const RpcRecord& rpc) { return rpc.code.empty() ? "none" : rpc.code; };
+    out->response_beyond.insert("the code of the error (" + name(a) + ", " + name(b) + ")");
     return;
   }
   const BodyFields &x = a.response_fields, &y = b.response_fields;
@@ -381,7 +391,9 @@ void FieldSet::remove(const FieldSet& other) {
 FieldSet differences(const RpcRecord& a, const RpcRecord& b, uint32_t index_parts) {
   FieldSet out;
   const auto left = segments_of(request_path_of(a)), right = segments_of(request_path_of(b));
-  if (left.size() != right.size()) {
+  if (a.is_redis()) {
+    if (a.target != b.target) out.beyond.insert("the pattern of its key");
+  } else if (left.size() != right.size()) {
     out.beyond.insert("the number of segments of its path");
   } else {
     for (uint32_t i = 0; i < left.size(); ++i) {
@@ -499,7 +511,8 @@ std::string masked_identity(const std::vector<NondeterminismRule>& rules, const 
 }
 
 std::string_view request_path_of(const RpcRecord& rpc) {
-  return request_path(rpc.method, rpc.target);
+  // A key is one whole: its ':' and '/' are no segments.
+  return rpc.is_redis() ? std::string_view(rpc.target) : request_path(rpc.method, rpc.target);
 }
 
 std::vector<std::string> segments_of(std::string_view path) {

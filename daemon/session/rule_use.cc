@@ -32,7 +32,7 @@ void RuleUse::see(const ExecutionRecord& record) {
     for (const RpcRecord& rpc : record.rpcs) {
       if (matched_[i]) break;
       matched_[i] = rule_matches(*config_, config_->faults[i], rpc.caller, rpc.service, rpc.method,
-                                 rpc.target, rpc.is_grpc());
+                                 rpc.target, rpc.protocol());
     }
   }
   for (size_t i = 0; i < masks_matched_.size(); ++i) {

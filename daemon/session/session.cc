@@ -221,9 +221,9 @@ Result<Session::Injected> Session::injected(const FaultQuery& query) {
     if (!rpc.injected) continue;
     InjectedFault fault = describe_for_report(rpcs, rpc);
     fault.set_fault(rpc.fault);
-    if (!asks_of(query, fault.service, fault.method, fault.path, fault.grpc)) continue;
+    if (!asks_of(query, fault.service, fault.method, fault.path, fault.protocol)) continue;
     if (!query.fault.empty() && query.fault != fault.fault) continue;
-    if (!wanted.is_null() && !fault.grpc) continue;
+    if (!wanted.is_null() && fault.protocol != Protocol::kGrpc) continue;
     if (!wanted.is_null()) {
       const auto request = nlohmann::json::parse(rpc.arguments, nullptr, false);
       if (!arguments_match(wanted, request)) {
@@ -303,6 +303,7 @@ Result<void> Session::work(SessionReport* report) {
   options.index_parts = config.index_parts;
   options.frames = compile_frames(config.frames);
   options.fast_timeouts = config.fast_timeouts;
+  options.library_commands = names_library_command(config);
   if (config.bounds.hang_limit) options.hang_limit = *config.bounds.hang_limit;
   options.application = config.application;
   options.takes_anyone = waits_for_services_by_hand(config);

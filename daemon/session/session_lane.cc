@@ -162,9 +162,12 @@ Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionL
     row.flags = service.ignored       ? kTargetIgnored
                 : service.third_party ? kTargetThirdParty
                                       : kTargetInApplication;
-    // A third party that has a name is known by that: its addresses change.
+    const bool redis = service.protocol == Protocol::kRedis;
+    if (redis) row.flags |= kTargetRedis;
+    // A third party that has a name is known by that: its addresses change. But no command to Redis says
+    // for which host it is.
     std::vector<std::string> hosts{service.host};
-    if (!service.host.empty() && !service.third_party) {
+    if (!service.host.empty() && (!service.third_party || redis)) {
       hosts = addresses_of(service.host);
       if (hosts.empty() && !service.ignored) {
         return Error{"service '" + service.name + "': its host '" + service.host +

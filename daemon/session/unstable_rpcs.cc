@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/index/execution_index.h"
 #include "core/index/masks.h"
 #include "daemon/agents/caller.h"
+#include "daemon/session/rpc_matching.h"
 
 namespace filibuster {
 namespace {
@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 bool is_kind(const UnstableKind& kind, const RpcRecord& rpc) {
   return kind.caller == caller_of(rpc) && kind.service == rpc.service &&
          kind.method == rpc.method && (kind.stack.is_zero() || kind.stack == rpc.stack) &&
-         (kind.path.empty() || path_matches(kind.path, request_path(rpc.method, rpc.target)));
+         (kind.path.empty() || path_matches(kind.path, request_path_of(rpc)));
 }
 
 }  // namespace

@@ -85,6 +85,41 @@ TEST_F(Execution, ThePlanIsInLaneMemoryWhenItBegins) {
   EXPECT_EQ(lane->state.load(), static_cast<uint32_t>(LaneState::kIdle));
 }
 
+TEST_F(Execution, WhatRedisShallSayIsInLaneMemory) {
+  FakeAgent agent(hub_->address(), "users");
+  ASSERT_TRUE(agent.registered());
+  PlannedRpcFault error = planned(key(2), "redis:READONLY");
+  error.fault.message = "not\nhere";
+  ASSERT_TRUE(hub_->begin_execution(
+                      1, {planned(key(1), "redis:LOADING"), error, planned(key(3), "redis:nil")})
+                  .ok());
+  const LaneMemory* lane = agent.lane();
+  ASSERT_EQ(lane->plan_count, 3u);
+  const auto line = [&](size_t i) {
+    return std::string(reinterpret_cast<const char*>(lane->blob) + lane->plan[i].blob_offset,
+                       lane->plan[i].blob_size);
+  };
+  EXPECT_EQ(lane->plan[0].kind, static_cast<uint8_t>(FaultKind::kRedis));
+  EXPECT_EQ(line(0), "LOADING Redis is loading the dataset in memory");
+  EXPECT_EQ(line(1), "READONLY not here");
+  EXPECT_EQ(line(2), "");
+  EXPECT_EQ(lane->plan[2].kind, static_cast<uint8_t>(FaultKind::kRedis));
+  EXPECT_EQ(lane->options & kOptionLibraryCommands, 0u);
+  hub_->end_execution();
+}
+
+TEST(LaneOptionsTest, SayWhetherWhatLibrariesSayIsAnRpc) {
+  Scratch scratch;
+  HubOptions options = hub_options(scratch);
+  options.library_commands = true;
+  options.fast_timeouts = false;
+  auto hub = AgentHub::start(options);
+  ASSERT_TRUE(hub.ok()) << hub.error().message;
+  FakeAgent agent(hub.value()->address(), "users");
+  ASSERT_TRUE(agent.registered());
+  EXPECT_EQ(agent.lane()->options, static_cast<uint32_t>(kOptionLibraryCommands));
+}
+
 TEST_F(Execution, CountersOfEarlierOnesAreClearedWhenTheyTakeTooMuchRoom) {
   FakeAgent agent(hub_->address(), "users");
   ASSERT_TRUE(agent.registered());

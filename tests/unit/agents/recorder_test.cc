@@ -1,6 +1,7 @@
 #include "daemon/agents/recorder.h"
 
 #include "core/index/execution_index.h"
+#include "daemon/agents/call_name.h"
 #include "tests/unit/agents/fake_agent.h"
 
 namespace filibuster::test {
@@ -101,6 +102,66 @@ TEST_F(RecorderTest, KeepsTheStatusOfAGrpcCall) {
   EXPECT_EQ(record.rpcs[0].grpc_message, "try later");
   EXPECT_EQ(record.rpcs[1].grpc_status, kNoGrpcStatus);
   EXPECT_EQ(record.rpcs[1].stream_error, 7u);
+}
+
+TEST_F(RecorderTest, KeepsTheCodeOfAnErrorOfRedis) {
+  begin(1);
+  const uint64_t call = id(kTest, 1);
+  RpcIssued issued = rpc(call, 0, {}, 5, "cache", "user:*");
+  issued.method = "GET";
+  issued.flags = kRpcRedis;
+  emit(kTest, EventType::kRpcIssued, issued);
+  RpcFinished finished;
+  finished.rpc = call;
+  finished.code_space = CodeSpace::kRedis;
+  finished.code = "LOADING";
+  finished.body_sample = "LOADING Redis is loading the dataset in memory";
+  emit(kTest, EventType::kRpcFinished, finished);
+  const ExecutionRecord record = recorder_.end(1000);
+  ASSERT_EQ(record.rpcs.size(), 1u);
+  EXPECT_EQ(record.rpcs[0].protocol(), Protocol::kRedis);
+  EXPECT_EQ(record.rpcs[0].code_space, CodeSpace::kRedis);
+  EXPECT_EQ(record.rpcs[0].code, "LOADING");
+  EXPECT_TRUE(record.rpcs[0].failed());
+  EXPECT_EQ(call_name(record.rpcs[0], record.rpcs[0].target), "GET user:*");
+  EXPECT_EQ(ending_name(record.rpcs[0]), "LOADING \"Redis is loading the dataset in memory\"");
+}
+
+TEST(CallName, IsThatOfItsProtocol) {
+  EXPECT_EQ(call_name("GET", "/a", Protocol::kHttp), "GET /a");
+  EXPECT_EQ(call_name("POST", "/shop.Cart/Get", Protocol::kGrpc), "shop.Cart/Get");
+  EXPECT_EQ(call_name("PING", "", Protocol::kRedis), "PING");
+  EXPECT_EQ(call_name("MULTI", "SET a, INCR b", Protocol::kRedis), "MULTI SET a, INCR b");
+  EXPECT_EQ(path_of("/a?b=1", Protocol::kHttp), "/a");
+  EXPECT_EQ(path_of("a?b", Protocol::kRedis), "a?b");
+  for (const Protocol protocol : {Protocol::kHttp, Protocol::kGrpc, Protocol::kRedis}) {
+    EXPECT_EQ(parse_protocol(protocol_name(protocol)), protocol);
+  }
+  EXPECT_FALSE(parse_protocol("smtp").has_value());
+}
+
+TEST(EndingName, OfACommandToRedisIsItsCodeOrThatItWasAnswered) {
+  RpcRecord rpc;
+  rpc.open = false;
+  rpc.outcome = RpcOutcome::kAnswered;
+  rpc.flags = kRpcRedis;
+  EXPECT_EQ(ending_name(rpc), "answered");
+  EXPECT_EQ(code_of(rpc).text, "");
+  rpc.code_space = CodeSpace::kRedis;
+  rpc.code = "ERR";
+  EXPECT_EQ(ending_name(rpc), "ERR");
+  EXPECT_EQ(code_space_name(code_of(rpc).space), "redis");
+  rpc.flags = kRpcHttp2 | kRpcGrpc;
+  rpc.code_space = CodeSpace::kNone;
+  rpc.status = 200;
+  rpc.grpc_status = 14;
+  EXPECT_EQ(code_space_name(code_of(rpc).space), "grpc");
+  EXPECT_EQ(code_of(rpc).text, "UNAVAILABLE");
+  rpc.flags = 0;
+  rpc.status = 503;
+  rpc.grpc_status = kNoGrpcStatus;
+  EXPECT_EQ(code_space_name(code_of(rpc).space), "http");
+  EXPECT_EQ(code_of(rpc).text, "503");
 }
 
 TEST_F(RecorderTest, AnEntryGetsTheGrpcStatusOfItsAnswer) {

@@ -232,6 +232,36 @@ TEST(ConfigErrors, GrpcStatusesSayWhatWasMeant) {
                "listed twice");
 }
 
+TEST(ConfigErrors, ErrorsOfRedisSayWhatWasMeant) {
+  expect_error(with(R"("faults": [{"inject": ["redis:loading"]}])"), "2:24", "did you mean 'LOADING'?");
+  expect_error(with(R"("faults": [{"inject": [{"redis": "Loading"}]}])"), "2:34",
+               "'redis': 'Loading' is no code of an error of Redis (1 to 32 capital letters, digits, '_' or "
+               "'-', as in LOADING), did you mean 'LOADING'?");
+  expect_error(with(R"("faults": [{"inject": [{"redis": 5}]}])"), "2:34", "'redis'");
+  expect_error(with(R"("faults": [{"inject": [{"redis": "OOM", "after": true}]}])"), "2:41",
+               "unknown key 'after'");
+  expect_error(with(R"("faults": [{"inject": [{"redis": "OOM", "grpc": 14}]}])"), "2:24",
+               "either 'grpc' or 'redis'");
+  expect_error(with(R"("faults": [{"inject": [{"redis": "nil", "message": "x"}]}])"), "2:24",
+               "\"nil\" is a null");
+  expect_error(with(R"("faults": [{"inject": [{"redis": "OOM", "message": ")" +
+                    std::string(513, 'x') + R"("}]}])"),
+               "2:52", "at most 512 bytes");
+  expect_error(with(R"("faults": [{"inject": ["redis:OOM", {"redis": "OOM"}]}])"), "2:37", "listed twice");
+}
+
+TEST(ConfigErrors, OfAServiceThatSpeaksRedisSayWhatDoesNotGoWithIt) {
+  expect_error(with_service(R"(, "protocol": "Redis")"), "2:44", "expected 'http' or 'redis'");
+  expect_error(with_service(R"(, "protocol": "redis", "interpose": false)"), "2:66",
+               "service 'users' speaks Redis");
+  expect_error(with_service(R"(, "protocol": "redis", "third_party": false)"), "2:68",
+               "always outside the application");
+  expect_error(with_service(R"(, "protocol": "redis", "ready": {"http": "/"})"), "2:71",
+               "answers no HTTP");
+  expect_error(with_service(R"(, "protocol": "redis"}, {"name": "b", "protocol": "redis")"), "2:54",
+               "both have localhost port 6379");
+}
+
 TEST(ConfigErrors, DescriptorsAreNamesOfFiles) {
   expect_error(with(R"("descriptors": 5)"), "2:16", "found a number");
   expect_error(with(R"("descriptors": ["a", ""])"), "2:22", "is empty");

@@ -208,7 +208,7 @@ TEST(Config, DescriptorsAreFilesBesideTheConfiguration) {
 }
 
 Texts grpc_faults(const Config& config, const std::string& path) {
-  return texts(faults_for(config, "gateway", "cart", "POST", path, true));
+  return texts(faults_for(config, "gateway", "cart", "POST", path, Protocol::kGrpc));
 }
 
 TEST(Config, WhatAnalysisReadsBeginsAtTheConfiguration) {
@@ -281,21 +281,109 @@ TEST(FaultRules, GrpcMethodsMatchAsPeopleWriteThem) {
 }
 
 TEST(FaultRules, AGrpcStatusNeedsAGrpcCall) {
+  constexpr Protocol kHttp = Protocol::kHttp, kGrpc = Protocol::kGrpc;
   const FaultSpec status = parse_fault("grpc:INTERNAL").value();
-  EXPECT_TRUE(fault_applies(status, true, true));
-  EXPECT_FALSE(fault_applies(status, false, false));
+  EXPECT_TRUE(fault_applies(status, true, kGrpc));
+  EXPECT_FALSE(fault_applies(status, false, kHttp));
   for (const char* text : {"refused", "reset", "timeout", "status:503"}) {
-    EXPECT_TRUE(fault_applies(parse_fault(text).value(), true, true)) << text;
-    EXPECT_TRUE(fault_applies(parse_fault(text).value(), false, false)) << text;
+    EXPECT_TRUE(fault_applies(parse_fault(text).value(), true, kGrpc)) << text;
+    EXPECT_TRUE(fault_applies(parse_fault(text).value(), false, kHttp)) << text;
   }
   for (const char* text : {"stream-reset", "goaway", "latency:1s"}) {
-    EXPECT_TRUE(fault_applies(parse_fault(text).value(), true, false)) << text;
-    EXPECT_FALSE(fault_applies(parse_fault(text).value(), false, false)) << text;
+    EXPECT_TRUE(fault_applies(parse_fault(text).value(), true, kHttp)) << text;
+    EXPECT_FALSE(fault_applies(parse_fault(text).value(), false, kHttp)) << text;
   }
   for (const char* text : {"no-trailers", "empty-message", "latency:1s@2", "grpc:INTERNAL@2"}) {
-    EXPECT_TRUE(fault_applies(parse_fault(text).value(), true, true)) << text;
-    EXPECT_FALSE(fault_applies(parse_fault(text).value(), true, false)) << text;
+    EXPECT_TRUE(fault_applies(parse_fault(text).value(), true, kGrpc)) << text;
+    EXPECT_FALSE(fault_applies(parse_fault(text).value(), true, kHttp)) << text;
   }
+}
+
+TEST(FaultRules, WhatRedisAnswersNeedsRedisAndAnHttpStatusHttp) {
+  for (const char* text : {"refused", "reset", "timeout", "redis:LOADING", "redis:nil"}) {
+    EXPECT_TRUE(fault_applies(parse_fault(text).value(), false, Protocol::kRedis)) << text;
+  }
+  const struct {
+    const char *fault, *why;
+  } rows[] = {{"status:503", "it is no HTTP request"},
+              {"goaway", "it does not go over HTTP/2"},
+              {"grpc:INTERNAL", "it is no gRPC call"}};
+  for (const auto& row : rows) {
+    const FaultSpec fault = parse_fault(row.fault).value();
+    EXPECT_FALSE(fault_applies(fault, false, Protocol::kRedis)) << row.fault;
+    EXPECT_EQ(why_not_applicable(fault), row.why);
+  }
+  for (const Protocol other : {Protocol::kHttp, Protocol::kGrpc}) {
+    EXPECT_FALSE(fault_applies(parse_fault("redis:nil").value(), true, other));
+  }
+  EXPECT_EQ(why_not_applicable(parse_fault("redis:nil").value()), "it is no command to Redis");
+}
+
+Texts redis_faults(const Config& config, const std::string& method, const std::string& path) {
+  return texts(faults_for(config, "users", "cache", method, path, Protocol::kRedis));
+}
+
+TEST(FaultRules, OfRedisMatchCommandsAndPatternsOfKeys) {
+  EXPECT_EQ(redis_faults(with(""), "GET", "user:*"), (Texts{"refused", "timeout", "redis:LOADING"}));
+  EXPECT_EQ(redis_faults(with(""), "MULTI", "GET a, SET b"),
+            (Texts{"refused", "timeout", "redis:LOADING", "redis:READONLY", "redis:OOM"}));
+  const struct {
+    const char *on, *method, *path;
+    bool matches;
+  } rows[] = {
+      {R"("service": "cache")", "GET", "user:*", true},
+      {R"("method": "GET", "path": "user:*")", "GET", "user:*", true},
+      {R"("method": "get")", "GET", "user:*", false},
+      {R"("path": "user:*:cart")", "GET", "user:*:cart", true},
+      {R"("path": "user:*:cart")", "GET", "user:*", false},
+      {R"("path": "what?:*")", "GET", "what?:*", true},
+      {R"("path": "*INCR *")", "MULTI", "SET a, INCR b", true},
+      {R"("grpc": "*")", "GET", "/a.B/C", false},
+      {R"("caller": "orders")", "GET", "user:*", false},
+  };
+  for (const auto& row : rows) {
+    const Config config = with(R"("default_faults": false, "faults": [{"on": {)" +
+                               std::string(row.on) + R"(}, "inject": "redis:nil"}])");
+    EXPECT_EQ(redis_faults(config, row.method, row.path), row.matches ? Texts{"redis:nil"} : Texts{})
+        << row.on;
+  }
+}
+
+TEST(FaultRules, OneThatNamesWhatLibrariesSayIsNoticed) {
+  EXPECT_FALSE(names_library_command(with("")));
+  EXPECT_FALSE(names_library_command(with(R"("faults": [{"on": {"method": "GET"}, "inject": []}])")));
+  EXPECT_TRUE(names_library_command(with(R"("faults": [{"on": {"method": "PING"}, "inject": 503}])")));
+}
+
+TEST(FaultRules, OfRedisAreDescribedWhereAServiceSpeaksIt) {
+  EXPECT_EQ(describe_faults(with("")).size(), 3u);
+  const auto lines =
+      describe_faults(with(R"("services": [{"name": "cache", "protocol": "redis"}])"));
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[2], "all commands to Redis: refused, timeout, redis:LOADING, and where the command "
+                      "writes redis:READONLY, redis:OOM (default set)");
+  EXPECT_EQ(describe_faults(with(R"("faults": [{"on": {"service": "cache", "method": "GET", "path": "user:*"},
+      "inject": {"redis": "BUSY", "message": "later"}}])"))[0],
+            "RPCs to cache GET user:*: redis:BUSY \"later\"");
+}
+
+TEST(Config, AServiceThatSpeaksRedisIsAThirdParty) {
+  const Config config = with(R"("services": [
+      {"name": "cache", "protocol": "redis"},
+      {"name": "store", "protocol": "redis", "command": "redis-server", "third_party": true},
+      {"name": "other", "protocol": "redis", "host": "10.1.2.3", "ports": {"other": 7000}},
+      {"name": "web", "protocol": "http", "command": "./web"}])");
+  ASSERT_EQ(config.services.size(), 4u);
+  EXPECT_EQ(config.services[0].protocol, Protocol::kRedis);
+  EXPECT_TRUE(config.services[0].third_party);
+  EXPECT_EQ(config.services[0].ports.at("cache"), 6379);
+  EXPECT_EQ(config.services[0].ready.kind, ReadyCheck::Kind::kNone);
+  EXPECT_TRUE(config.services[1].third_party);
+  EXPECT_EQ(config.services[1].ports.at("store"), 0);
+  EXPECT_EQ(config.services[1].ready.kind, ReadyCheck::Kind::kTcp);
+  EXPECT_EQ(config.services[2].ports.at("other"), 7000);
+  EXPECT_EQ(config.services[3].protocol, Protocol::kHttp);
+  EXPECT_FALSE(config.services[3].third_party);
 }
 
 TEST(FaultRules, EveryFaultHasAnObjectForm) {
@@ -312,6 +400,8 @@ TEST(FaultRules, EveryFaultHasAnObjectForm) {
       {R"({"corrupt_message": true})", "corrupt-message"},
       {R"({"no_trailers": true})", "no-trailers"},
       {R"({"grpc": "ABORTED", "message": "m", "at_message": 2})", "grpc:ABORTED@2"},
+      {R"({"redis": "READONLY", "message": "later"})", "redis:READONLY"},
+      {R"({"redis": "nil"})", "redis:nil"},
   };
   for (const auto& row : rows) {
     const Config config =

@@ -147,6 +147,19 @@ TEST(ValuesTest, NamesReturnAfterANestedObject) {
   EXPECT_TRUE(body.whole);
 }
 
+TEST(ValuesTest, ACommandToRedisHasItsArguments) {
+  Recipe recipe;
+  RpcRecord& rpc = recipe.from_test("cache", "GET user:*");
+  Recipe::redis(&rpc, "");
+  rpc.body_sample = R"(["user:4711","EX","60"])";
+  std::vector<std::string> texts;
+  for (const Value& value : values_of_request(rpc)) {
+    EXPECT_EQ(value.name, "argument");
+    texts.push_back(value.text);
+  }
+  EXPECT_EQ(texts, (std::vector<std::string>{"user:4711", "EX", "60"}));
+}
+
 TEST(ValuesTest, OtherTextsHoldNoValues) {
   EXPECT_TRUE(read_body("<html>hello there</html>", true).values.empty());
   EXPECT_TRUE(read_body("{not json", true).values.empty());

@@ -45,7 +45,7 @@ Report report() {
 TEST(LintOutputTest, NamesAGrpcCallByItsMethod) {
   Report shown = report();
   for (Call& call : shown.tests[0].findings[0].calls) {
-    call.grpc = true;
+    call.protocol = Protocol::kGrpc;
     call.method = "POST";
     call.target = "/shop.CartService/GetCart";
   }

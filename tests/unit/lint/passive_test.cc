@@ -90,6 +90,46 @@ TEST(SucceededTest, IsTheStatusOfGrpcWhereThereIsOne) {
   EXPECT_TRUE(is_error_answer(rpc));
 }
 
+TEST(SucceededTest, OfRedisIsWhatNoSecondCommandChanges) {
+  Recipe recipe;
+  RpcRecord& rpc = recipe.from_test("cache", "GET user:*");
+  for (const char* code : {"", "WRONGTYPE", "ERR", "NOAUTH", "MOVED"}) {
+    Recipe::redis(&rpc, code);
+    EXPECT_TRUE(succeeded(rpc)) << code;
+    EXPECT_EQ(is_error_answer(rpc), *code != '\0') << code;
+  }
+  for (const char* code : {"LOADING", "BUSY", "CLUSTERDOWN", "READONLY", "OOM"}) {
+    Recipe::redis(&rpc, code);
+    EXPECT_FALSE(succeeded(rpc)) << code;
+    EXPECT_TRUE(is_error_answer(rpc)) << code;
+  }
+}
+
+TEST(ReadOnlyTest, OfRedisIsWhatDoesNotWrite) {
+  const struct {
+    const char* request;
+    bool read_only;
+  } rows[] = {{"GET user:*", true},        {"SET user:*", false},           {"JSON.GET a", false},
+              {"EVAL a", false},           {"MULTI GET a, HGET b", true}, {"MULTI GET a, DEL b", false}};
+  for (const auto& row : rows) {
+    Recipe recipe;
+    RpcRecord& rpc = recipe.from_test("cache", row.request);
+    Recipe::redis(&rpc, "");
+    EXPECT_EQ(is_read_only(rpc), row.read_only) << row.request;
+  }
+}
+
+TEST(CallSitesTest, CommandsOfRedisAreSitesByTheirKindOfKeyWithoutAStack) {
+  Recipe recipe;
+  recipe.from_test("front", "GET /");
+  for (const char* request : {"GET a/user:*", "GET a/cart:*", "SET a/user:*", "GET a/user:*"}) {
+    RpcRecord& rpc = recipe.call(1, "front", "cache", request);
+    Recipe::redis(&rpc, "");
+    rpc.stack = {};
+  }
+  EXPECT_EQ(call_sites(recipe.record).size(), 4u);
+}
+
 TEST(CallSitesTest, TwoMethodsOfAGrpcServiceAreTwoSitesWithoutAStack) {
   Recipe recipe;
   recipe.from_test("front", "GET /");

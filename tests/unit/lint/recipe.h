@@ -35,6 +35,13 @@ class Recipe {
     rpc->flags |= kRpcHttp2 | kRpcGrpc;
     rpc->grpc_status = status;
   }
+  // A command to Redis, with the code of its error: "" is none.
+  static void redis(RpcRecord* rpc, const std::string& code) {
+    rpc->flags |= kRpcRedis;
+    rpc->status = 0;
+    rpc->code_space = code.empty() ? CodeSpace::kNone : CodeSpace::kRedis;
+    rpc->code = code;
+  }
   static void body(RpcRecord* rpc, const std::string& text) {
     rpc->body_sample = text;
     rpc->payload = http_payload_hash(rpc->target, hash_text(text));

@@ -74,7 +74,24 @@ TEST(ObservedAnswers, AStatusOfGrpcIsOne) {
   ObservedAnswers answers;
   EXPECT_TRUE(answers.see(record));
   EXPECT_EQ(lines(answers), Lines{"cart /shop.Cart/Get grpc:NOT_FOUND"});
-  EXPECT_TRUE(answers.all()[0].grpc);
+  EXPECT_EQ(answers.all()[0].protocol, Protocol::kGrpc);
+}
+
+TEST(ObservedAnswers, AnErrorOfRedisIsOne) {
+  RpcRecord error = rpc(1, 0, "cache", "user:*", 0);
+  error.flags = kRpcRedis;
+  error.code_space = CodeSpace::kRedis;
+  error.code = "LOADING";
+  ExecutionRecord record;
+  record.rpcs = {rpc(2, 0, "users", "/u", 500), error};
+  record.rpcs[1].parent = record.rpcs[0].index;
+  ObservedAnswers answers, resumed;
+  EXPECT_TRUE(answers.see(record));
+  EXPECT_EQ(lines(answers),
+            (Lines{"cache user:* redis:LOADING", "users /u status:500 under cache LOADING"}));
+  resumed.add_json(answers.to_json());
+  EXPECT_EQ(lines(resumed), lines(answers));
+  EXPECT_EQ(resumed.all()[0].protocol, Protocol::kRedis);
 }
 
 TEST(ObservedAnswers, AResumedSessionKnowsThem) {

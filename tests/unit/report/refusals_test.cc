@@ -57,5 +57,13 @@ TEST(Refusals, AreCountedForEachClientAsWhatTheyWere) {
   }
 }
 
+TEST(Refusals, OfRedisAreOfAnotherClient) {
+  RefusalCounts counts;
+  ASSERT_TRUE(counts.see(record({refused("front", "what?:*", RpcOutcome::kReset, kRpcRedis)})));
+  ASSERT_EQ(counts.all().size(), 1u);
+  EXPECT_EQ(counts.all()[0].protocol, "Redis");
+  EXPECT_EQ(counts.all()[0].never_refused, std::vector<std::string>{"front -> back GET what?:*"});
+}
+
 }  // namespace
 }  // namespace filibuster

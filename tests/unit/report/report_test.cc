@@ -110,8 +110,67 @@ InjectedFault grpc_fault(const char* text, const char* message) {
   out.set_fault(spec);
   out.caller = "order", out.service = "cart", out.method = "POST";
   out.path = "/shop.CartService/GetCart";
-  out.grpc = true;
+  out.protocol = Protocol::kGrpc;
   return out;
+}
+
+InjectedFault redis_fault(const char* text, const char* message = "") {
+  InjectedFault out = fault(1, "");
+  FaultSpec spec = parse_fault(text).value();
+  spec.message = message;
+  out.set_fault(spec);
+  out.service = "cache", out.path = "user:*";
+  out.protocol = Protocol::kRedis;
+  return out;
+}
+
+TEST(Text, NamesACommandToRedisByItsKeyAndError) {
+  const auto finding = group_failures({execution(1, {redis_fault("redis:BUSY", "later")})})[0];
+  EXPECT_EQ(to_line(finding), "the test fails (exit status 1) under users -> cache  GET user:* (call 2): "
+                              "redis:BUSY \"later\"");
+  EXPECT_NE(to_text(finding).find("redis:BUSY \"later\": Redis answers with the error BUSY\n"),
+            std::string::npos)
+      << to_text(finding);
+  EXPECT_NE(to_text(group_failures({execution(1, {redis_fault("redis:nil")})})[0])
+                .find("redis:nil: Redis answers with a null\n"),
+            std::string::npos);
+}
+
+TEST(Counterexamples, KeepTheProtocolOfACall) {
+  Counterexample written;
+  written.faults = {redis_fault("redis:BUSY"), grpc_fault("grpc:14", ""), fault(2, "refused")};
+  auto read = parse_counterexample(to_json(written));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->faults[0].protocol, Protocol::kRedis);
+  EXPECT_EQ(read->faults[1].protocol, Protocol::kGrpc);
+  EXPECT_EQ(read->faults[2].protocol, Protocol::kHttp);
+  // Of one that was written before there was the member.
+  auto older = nlohmann::json::parse(to_json(written));
+  for (auto& one : older["faults"]) one.erase("protocol");
+  read = parse_counterexample(older.dump());
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->faults[1].protocol, Protocol::kGrpc);
+  EXPECT_EQ(read->faults[2].protocol, Protocol::kHttp);
+}
+
+TEST(Text, SaysWhatToDoAboutConnectionsToRedis) {
+  SessionReport session = report();
+  session.tests[0].dependencies_not_tested = {
+      {"users", "127.0.0.1:6379", "cache", "redis", true, 1},
+      {"users", "127.0.0.1:6380", "", "redis", true, 1},
+      {"users", "127.0.0.1:6379", "cache", "redis-blocking-command", true, 2},
+      {"users", "127.0.0.1:6379", "cache", "redis-publish-subscribe", true, 1},
+      {"users", "127.0.0.1:6379", "cache", "redis-not-followed", true, 1}};
+  const std::string text = to_text(session);
+  for (const char* part :
+       {"users -> cache (127.0.0.1:6379): redis (it speaks Redis, and is not declared so: \"protocol\": "
+        "\"redis\" in the entry of 'cache' gives its commands faults), 1 time\n",
+        "users -> 127.0.0.1:6380: redis (it speaks Redis, and is no service of the configuration: an entry "
+        "in `services` with its address and \"protocol\": \"redis\" gives its commands faults), 1 time\n",
+        "redis-blocking-command (commands that wait for what others do pass without faults), 2 times\n",
+        "redis-publish-subscribe (the server speaks unasked there", "redis-not-followed (after a command"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in:\n" << text;
+  }
 }
 
 TEST(Text, NamesAGrpcCallByItsMethodAndStatus) {
@@ -148,9 +207,9 @@ TEST(Text, RedactsTheMessageOfAStatus) {
 
 TEST(Json, SaysWhatServicesAnsweredByThemselvesAndWhatHadFailed) {
   SessionReport session = report();
-  session.tests[0].observed = {{"users", "GET", "/users/7", false, "status:503",
+  session.tests[0].observed = {{"users", "GET", "/users/7", Protocol::kHttp, "status:503",
                                 {{"movies", "GET", "/m", "UNAVAILABLE \"password=hunter2\"", true}}},
-                               {"cart", "POST", "/shop.Cart/Get", true, "grpc:NOT_FOUND", {}}};
+                               {"cart", "POST", "/shop.Cart/Get", Protocol::kGrpc, "grpc:NOT_FOUND", {}}};
   const auto observed = nlohmann::json::parse(to_json(session))["tests"][0]["observed"];
   ASSERT_EQ(observed.size(), 2u);
   EXPECT_EQ(observed[0]["answer"], "status:503");
@@ -284,6 +343,50 @@ TEST(Tree, ShowsAGrpcCallByItsMethodAndHowItEnded) {
   EXPECT_EQ(line(), "order -> cart  shop.CartService/GetCart -> injected grpc:INTERNAL");
 }
 
+TEST(Tree, ShowsACommandToRedisAndHowItEnded) {
+  RpcRecord rpc;
+  rpc.rpc = 1;
+  rpc.caller = "users", rpc.service = "cache", rpc.method = "GET", rpc.target = "token:*";
+  rpc.flags = kRpcRedis;
+  rpc.cause = Cause::kEntry;
+  rpc.open = false;
+  rpc.outcome = RpcOutcome::kAnswered;
+  const auto line = [&] { return tree_text({rpc}).substr(34); };
+  EXPECT_EQ(line(), "users -> cache  GET token:* -> answered\n");
+  rpc.code_space = CodeSpace::kRedis;
+  rpc.code = "WRONGTYPE";
+  rpc.response_sample = "WRONGTYPE Operation against a key\r\n";
+  EXPECT_EQ(line(), "users -> cache  GET token:* -> WRONGTYPE \"Operation against a key\"\n");
+  rpc.method = "PING", rpc.target = "";
+  rpc.injected = true;
+  rpc.fault = parse_fault("redis:nil").value();
+  EXPECT_EQ(line(), "users -> cache  PING -> injected redis:nil\n");
+}
+
+TEST(Json, SaysWhatAnRpcSpeaksAndTheCodeOfItsFailure) {
+  SessionReport session = report();
+  RpcRecord rpc;
+  rpc.open = false;
+  rpc.outcome = RpcOutcome::kAnswered;
+  rpc.status = 503;
+  session.tests[0].reference = {rpc, rpc, rpc, rpc};
+  std::vector<RpcRecord>& rpcs = session.tests[0].reference;
+  rpcs[1].flags = kRpcHttp2 | kRpcGrpc, rpcs[1].status = 200, rpcs[1].grpc_status = 14;
+  rpcs[2].flags = kRpcRedis, rpcs[2].status = 0;
+  rpcs[2].code_space = CodeSpace::kRedis, rpcs[2].code = "LOADING";
+  rpcs[3].flags = kRpcRedis, rpcs[3].status = 0;
+  const auto rows = nlohmann::json::parse(to_json(session))["tests"][0]["reference"];
+  const char* expected[][3] = {{"http", "http", "503"},
+                               {"grpc", "grpc", "UNAVAILABLE"},
+                               {"redis", "redis", "LOADING"},
+                               {"redis", "", ""}};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i]["protocol"], expected[i][0]);
+    EXPECT_EQ(rows[i]["code_space"], expected[i][1]);
+    EXPECT_EQ(rows[i]["code"], expected[i][2]);
+  }
+}
+
 TEST(Json, SaysHowAGrpcCallEnded) {
   SessionReport session = report();
   RpcRecord& rpc = session.tests[0].reference[0];
@@ -353,7 +456,7 @@ TEST(Counterexamples, KeepWhatAGrpcFaultIs) {
   out.faults = {grpc_fault("grpc:14", "no stock")};
   const auto in = parse_counterexample(to_json(out));
   ASSERT_TRUE(in.ok()) << in.error().message;
-  EXPECT_TRUE(in->faults[0].grpc);
+  EXPECT_EQ(in->faults[0].protocol, Protocol::kGrpc);
   EXPECT_EQ(in->faults[0].key, out.faults[0].key);
   EXPECT_NE(in->faults[0].key, "");
   EXPECT_EQ(in->faults[0].message, "no stock");
@@ -363,10 +466,10 @@ TEST(Counterexamples, OfBeforeThereWasGrpcAreRead) {
   Counterexample out;
   out.faults = {fault(1, "refused")};
   auto json = nlohmann::json::parse(to_json(out));
-  for (const char* later : {"grpc", "key", "message"}) json["faults"][0].erase(later);
+  for (const char* later : {"protocol", "grpc", "key", "message"}) json["faults"][0].erase(later);
   const auto in = parse_counterexample(json.dump());
   ASSERT_TRUE(in.ok()) << in.error().message;
-  EXPECT_FALSE(in->faults[0].grpc);
+  EXPECT_EQ(in->faults[0].protocol, Protocol::kHttp);
 }
 
 TEST(Counterexamples, ThatAreNotValidAreNamedWithWhatWasExpected) {

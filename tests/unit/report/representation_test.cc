@@ -54,6 +54,12 @@ TEST(Debugging, LeavesOutWhatTheIndexLeavesOut) {
   EXPECT_EQ(elements[0].signature, "bookings|GET /bookings/7|");
 }
 
+TEST(Tags, NameTheProtocol) {
+  RpcRecord rpc = two_rpcs()[0];
+  rpc.flags = kRpcRedis;
+  EXPECT_EQ(tags_of(rpc), std::vector<std::string>{"Redis"});
+}
+
 TEST(Verbose, TellsEqualPartsByEqualHashes) {
   const auto rpcs = two_rpcs();
   const std::string text =

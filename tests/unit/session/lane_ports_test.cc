@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/protocol/lane_memory.h"
 #include "tests/unit/session/temporary_folder.h"
 
 namespace filibuster {
@@ -121,6 +122,32 @@ TEST_F(LanePortsTest, OneThatCannotBeHadIsNotedWithItsHolder) {
       << note;
   EXPECT_TRUE(note.ends_with("; so what")) << note;
   close(holder);
+}
+
+// No command says for which host it is, so its name is looked up, as that of no other third party.
+TEST_F(LanePortsTest, AServerOfRedisIsKnownByItsAddresses) {
+  ServiceConfig cache = automatic("cache");
+  cache.protocol = Protocol::kRedis;
+  cache.third_party = true;
+  cache.host = "localhost";
+  cache.ports["cache"] = 6379;
+  ServiceConfig mail = cache;
+  mail.name = "mail";
+  mail.protocol = Protocol::kHttp;
+  mail.host = "mail.invalid";
+  config_.services = {cache, mail};
+  auto rows = lane_targets(config_, lane_);
+  ASSERT_TRUE(rows.ok()) << rows.error().message;
+  ASSERT_GE(rows->size(), 2u);
+  EXPECT_EQ(rows->front().flags, static_cast<uint32_t>(kTargetThirdParty | kTargetRedis));
+  EXPECT_EQ(rows->front().port, 6379);
+  EXPECT_NE(rows->front().host, "localhost");
+  EXPECT_EQ(rows->back().flags, static_cast<uint32_t>(kTargetThirdParty));
+  EXPECT_EQ(rows->back().host, "mail.invalid");
+  config_.services[0].host = "cache.invalid";
+  rows = lane_targets(config_, lane_);
+  ASSERT_FALSE(rows.ok());
+  EXPECT_NE(rows.error().message.find("'cache'"), std::string::npos);
 }
 
 }  // namespace

@@ -270,6 +270,35 @@ TEST(Nondeterminism, AnAnswerThatVariesAsAWholeCountsByItsStatus) {
   EXPECT_EQ(found.unstable.find(runs.first.record.rpcs[1]), nullptr);
 }
 
+TEST(Nondeterminism, OfRedisAreArgumentsCodesAndTheKindOfTheKey) {
+  Recorded run;
+  run.call(0, "front", "SET", "what?:a/b", R"(["what?:a/b","1"])", "OK");
+  RpcRecord a = run.record.rpcs[0];
+  a.flags = kRpcRedis;
+  a.status = 0;
+  RpcRecord b = a;
+  EXPECT_TRUE(differences(a, b, kIndexAll).empty());
+  EXPECT_EQ(request_path_of(a), "what?:a/b");
+  b.target = "what?:c/b";
+  EXPECT_EQ(differences(a, b, kIndexAll).beyond, std::set<std::string>{"the pattern of its key"});
+  b = a;
+  b.code_space = CodeSpace::kRedis;
+  b.code = "LOADING";
+  EXPECT_EQ(differences(a, b, kIndexAll).response_beyond,
+            std::set<std::string>{"the code of the error (none, LOADING)"});
+  b = a;
+  b.request_fields = {};
+  b.payload = hash_text("other");
+  EXPECT_EQ(differences(a, b, kIndexAll).beyond, std::set<std::string>{"the arguments of the command"});
+  Recorded other;
+  other.call(0, "front", "SET", "what?:a/b", R"(["what?:a/b","2"])", "OK");
+  b = other.record.rpcs[0];
+  b.flags = kRpcRedis;
+  const std::set<std::string> fields = differences(a, b, kIndexAll).json;
+  ASSERT_EQ(fields.size(), 1u);
+  EXPECT_EQ(plain_pointer(*fields.begin()), "/1");
+}
+
 TEST(Nondeterminism, RefusesAMaskThatHidesWhatTellsCallsApart) {
   Recorded a, b;
   for (auto [run, third] : {std::pair{&a, "/u/x1/o"}, std::pair{&b, "/u/x2/o"}}) {

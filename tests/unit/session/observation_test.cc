@@ -115,6 +115,30 @@ TEST(OutcomeText, OfAGrpcCallIsItsStatusWhateverHttpSays) {
   EXPECT_EQ(outcome_text(grpc_call(14, 503)), fault_key(fault("status:503")));
 }
 
+RpcRecord command(const std::string& method, const std::string& key) {
+  RpcRecord rpc = rpc_with(RpcOutcome::kAnswered);
+  rpc.flags = kRpcRedis;
+  rpc.method = method;
+  rpc.target = key;
+  rpc.response = hash_text("$1\r\na\r\n");
+  return rpc;
+}
+
+TEST(OutcomeText, OfACommandToRedisIsItsErrorOrItsReply) {
+  RpcRecord rpc = command("GET", "user:*");
+  EXPECT_EQ(outcome_text(rpc), "ok:" + to_hex(rpc.response));
+  EXPECT_EQ(outcome_text(rpc, true), "ok");
+  EXPECT_FALSE(rpc.failed());
+  rpc.code_space = CodeSpace::kRedis;
+  rpc.code = "LOADING";
+  EXPECT_TRUE(rpc.failed());
+  EXPECT_EQ(outcome_text(rpc), "redis:LOADING=" + to_hex(rpc.response));
+  EXPECT_EQ(outcome_text(rpc, true), "redis:LOADING=varies");
+  EXPECT_EQ(status_alone(outcome_text(rpc)), fault_key(fault("redis:LOADING")));
+  rpc.outcome = RpcOutcome::kRefused;
+  EXPECT_EQ(outcome_text(rpc), "refused");
+}
+
 TEST(OutcomeText, OfAStreamThatWasResetNamesTheErrorCode) {
   RpcRecord rpc = grpc_call(kNoGrpcStatus, 0);
   rpc.outcome = RpcOutcome::kReset;
@@ -230,6 +254,38 @@ TEST_F(ObservationTest, AGrpcCallGetsTheFaultsOfItsProtocol) {
   EXPECT_EQ(to_text(*outcomes_->fault(out.rpcs[1].faults[0])), "grpc:UNAVAILABLE");
   EXPECT_EQ(to_text(*outcomes_->fault(out.rpcs[2].faults[0])), "refused");
   EXPECT_EQ(describe_rpc(record.rpcs[1]), "users -> bookings shop.CartService/GetCart");
+}
+
+TEST_F(ObservationTest, ACommandToRedisGetsTheFaultsOfItsProtocol) {
+  FaultRule rule;
+  rule.service = "movies";
+  rule.inject = {fault("status:503"), fault("redis:nil")};
+  config_.faults = {rule};
+  ExecutionRecord record = cinema();
+  for (const size_t i : {1, 2}) {
+    record.rpcs[i].flags |= kRpcRedis;
+    record.rpcs[i].method = "SET";
+    record.rpcs[i].target = "what?:*";
+  }
+  const Observation out = seen(record);
+  ASSERT_EQ(out.rpcs[1].faults.size(), 5u);
+  EXPECT_EQ(to_text(*outcomes_->fault(out.rpcs[1].faults[4])), "redis:OOM");
+  ASSERT_EQ(out.rpcs[2].faults.size(), 1u);
+  EXPECT_EQ(to_text(*outcomes_->fault(out.rpcs[2].faults[0])), "redis:nil");
+  ASSERT_EQ(out.not_applicable.size(), 1u);
+  EXPECT_EQ(out.not_applicable.begin()->first, "status:503 at users -> movies SET what?:*");
+  EXPECT_EQ(out.not_applicable.begin()->second, "does not apply: it is no HTTP request");
+  const InjectedFault known = describe_for_report(rpcs_by_id(record), record.rpcs[1]);
+  EXPECT_EQ(known.protocol, Protocol::kRedis);
+  EXPECT_EQ(known.path, "what?:*");
+}
+
+TEST_F(ObservationTest, AResumedSearchKnowsTheDefaultsOfRedis) {
+  ASSERT_TRUE(outcomes_->add_faults(config_).ok());
+  const auto id = outcomes_->id(std::string("redis:OOM"));
+  ASSERT_TRUE(id.ok());
+  ASSERT_NE(outcomes_->fault(id.value()), nullptr);
+  EXPECT_EQ(outcomes_->fault(id.value())->reply, "OOM");
 }
 
 TEST_F(ObservationTest, TheSearchTakesAnOrganicGrpcStatusForTheFault) {
