@@ -17,7 +17,7 @@ Work declare(CLI::App& app) {
          "inject this at every RPC in place of the default set (repeatable): refused, reset, "
          "reset:after, timeout, timeout:after, status:503, 503, grpc:UNAVAILABLE; on HTTP/2 stream-reset:CANCEL, "
          "goaway, latency:300ms, partial-message, empty-message, corrupt-message, no-trailers, "
-         "grpc:UNAVAILABLE@3 (after the third message)")
+         "grpc:UNAVAILABLE@3 (after the third message); of commands to Redis redis:LOADING, redis:nil")
       ->type_name("FAULT")
       ->allow_extra_args(false);
   auto* const reduce =
