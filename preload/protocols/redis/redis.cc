@@ -91,7 +91,10 @@ uint64_t Redis::flush_limit(Connection& c, uint64_t released, bool closing) {
   return std::max(released, std::min(whole_end, c.wire.accepted));
 }
 
-void Redis::sent(Connection&, int) {}
+void Redis::sent(Connection& c, int fd) {
+  // All of a call that is faulted after its effect.
+  if (fault != nullptr && c.wire.edits.position() >= fault->end) take_fault_turn(c, fd, Sending::kOffered);
+}
 
 bool Redis::skipped(Connection&, uint64_t size) {
   return size <= requests.bulk_left() && requests.skip(size) != resp::CommandState::kInvalid;

@@ -71,7 +71,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 RULE = "cache"
 
 
-def explore(project, scenario, faults, server=None, **members):
+def explore(project, scenario, faults, server=None, references=1, **members):
     """The run, and what the scenario told in each execution. Each begins with an empty server."""
     if server is None and shutil.which("redis-server") is None:
         pytest.skip("NOT TESTED HERE: redis-server is not installed")
@@ -84,8 +84,8 @@ def explore(project, scenario, faults, server=None, **members):
     project.write("filibuster.json", config(
         [{"name": "cache", "command": command, "protocol": "redis"},
          {"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}} ${{port:cache}}", "ready": {"http": "/health"}}],
-        [test], faults=faults, default_faults=False, **members))
-    run = project.filibuster("run", *members.pop("options", []))
+        [test], faults=faults, default_faults=False, bounds={"reference_executions": references}, **members))
+    run = project.filibuster("run")
     return run, [json.loads(text) for text in printed(run)]
 
 
@@ -217,7 +217,7 @@ def scenario(Redis):
     return [r.ask("SET", "at", str(time.time_ns())), r.ask("GET", "n")]
 '''
     run, _ = explore(project, scenario, [at("SET", "redis:OOM")],
-                     nondeterminism=[{"on": {"service": "cache", "method": "SET"}, "json": ["/2"]}])
+                     nondeterminism=[{"on": {"service": "cache", "method": "SET"}, "mask": {"json": ["/2"]}}])
     assert run.exit_code == 0 and run.executed == 2, run
 
 
@@ -226,7 +226,7 @@ def test_arguments_that_vary_are_proposed_to_be_left_out(project):
 import time
 def scenario(Redis):
     return Redis().ask("SET", "at", str(time.time_ns()))
-''', [at("SET", "redis:OOM")])
+''', [at("SET", "redis:OOM")], references=2)
     assert '"/2"' in run.output or '"/2"' in json.dumps(run.report), run
 
 
@@ -310,7 +310,7 @@ def test_a_redis_that_is_not_declared_passes_and_is_listed(project):
          {"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}} ${{port:cache}}", "ready": {"http": "/health"}}],
         [{"name": "probe", "command": f"curl -sf {url('front')}"}]))
     run = project.filibuster("run")
-    assert run.exit_code == 0 and run.executed == 1, run
+    assert run.exit_code == 3 and run.executed == 1, run  # there is nothing else to test
     (row,) = [row for row in run.test["dependencies_not_tested"] if row["outgoing"]]
     assert (row["target_service"], row["reason"]) == ("cache", "redis"), row
     assert '"protocol": "redis"' in run.output, run
