@@ -39,7 +39,9 @@ struct PlanEntry {
   Hash128 parent_path;
   uint32_t number, service_number;  // of both none known: never injected at connect
   uint32_t count;   // k of that RPC
-  uint8_t reset_expected;  // a refusal that was a reset when what follows it was planned
+  // A refusal that was a reset when what follows it was planned, or that did not come in any other way: no
+  // connection is ended for it.
+  uint8_t reset_expected;
   uint8_t kind;    // FaultKind
   uint8_t after_effect;
   uint16_t status;

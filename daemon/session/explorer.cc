@@ -178,8 +178,9 @@ Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& 
   // Where connections of before the session are retired: found, told, followed.
   constexpr int kUntilSettled = 3;
   Attempt last;
+  std::vector<PlannedRpcFault> planned = plan;
   for (int tries = 1; tries <= kUntilSettled; ++tries) {
-    auto result = runner_->run(context_.counters->next_execution++, plan, test_limit());
+    auto result = runner_->run(context_.counters->next_execution++, planned, test_limit());
     if (!result) return result.error();
     last.result = std::move(result).value();
     kept_connections_.leave_out(&last.result.record);
@@ -188,7 +189,7 @@ Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& 
     for (const ServiceEnd& end : last.result.ended) {
       if (end.by_hand) ended_by_hand_ = end.name;
     }
-    last.judgement = judge(last.result, plan);
+    last.judgement = judge(last.result, planned);
     if (is_failure(last.judgement.verdict)) last.output = runner_->output();
     if (last.result.stopped || !is_inconclusive(last.judgement.verdict)) break;
     if (tries >= kAttempts && is_settled(last.result.record)) break;
@@ -197,6 +198,10 @@ Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& 
                     " was inconclusive and was run again: " + last.judgement.detail);
     }
     if (last.result.record.names_changed) context_.hub->freeze_names();
+    // A client that opens its connections in the background has none when that was ended: it is reset instead.
+    for (PlannedRpcFault& row : planned) {
+      row.reset_expected = row.reset_expected || row.fault.kind == FaultKind::kRefused;
+    }
   }
   return last;
 }

@@ -31,7 +31,8 @@ bool refusal_follows(Hash128 parent_path, uint32_t execution, PlanEntry* entry) 
   const Attachment* a = g_attachment.load(std::memory_order_acquire);
   if (a == nullptr || a->lane->connects_planned.load(std::memory_order_relaxed) == 0) return false;
   return execution == current_execution() && lease_fresh(a->lane, now_ns()) &&
-         find_refusal_to_come(a->lane, parent_path, execution, entry) == PlanLookup::kPlanned;
+         find_refusal_to_come(a->lane, parent_path, execution, entry) == PlanLookup::kPlanned &&
+         entry->reset_expected == 0;
 }
 
 bool uses_ended_connections(std::string_view service) {
