@@ -4,6 +4,7 @@
 #include <map>
 
 #include "daemon/agents/call_name.h"
+#include "daemon/report/dependency.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/redact.h"
 #include "daemon/report/shell_word.h"
@@ -187,31 +188,12 @@ std::string list_text(const std::string& title, const std::vector<std::string>& 
   return out;
 }
 
-// What a reason means, where its name does not say it; "" where it does.
-std::string reason_in_words(const NotInterposedRecord& record) {
-  if (record.reason == reason_name(NotInterposedReason::kRedis)) {
-    return record.target_service.empty()
-               ? "it speaks Redis, and is no service of the configuration: an entry in `services` with "
-                 "its address and \"protocol\": \"redis\" gives its commands faults"
-               : "it speaks Redis, and is not declared so: \"protocol\": \"redis\" in the entry of '" +
-                     record.target_service + "' gives its commands faults";
-  }
-  if (record.reason == reason_name(NotInterposedReason::kRedisBlocking))
-    return "commands that wait for what others do pass without faults";
-  if (record.reason == reason_name(NotInterposedReason::kRedisSubscription))
-    return "the server speaks unasked there from then on, so its replies are not followed";
-  if (record.reason == reason_name(NotInterposedReason::kRedisUnfollowed))
-    return "after a command such as CLIENT REPLY or PSYNC replies cannot be told apart";
-  return "";
-}
-
 std::string dependency_text(const NotInterposedRecord& record) {
   const std::string peer = record.target_service.empty()
                                ? record.peer
                                : record.target_service + " (" + record.peer + ")";
-  const std::string words = reason_in_words(record);
-  return record.service + (record.outgoing ? " -> " : " <- ") + peer + ": " + record.reason +
-         (words.empty() ? "" : " (" + words + ")") + ", " + counted(record.times, "time", "times");
+  return record.service + (record.outgoing ? " -> " : " <- ") + peer + ": " + reason_text(record) +
+         ", " + counted(record.times, "time", "times");
 }
 
 std::string dependencies_text(const TestReport& test) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "daemon/base/fail_point.h"
+#include "daemon/report/dependency.h"
 #include "daemon/session/program_files.h"
 
 namespace filibuster {
@@ -128,7 +129,7 @@ std::string Explorer::no_rpc_hint() const {
   for (const std::string& text : context_.preflight) out += "\n  - " + text;
   for (const auto& [key, row] : dependencies_) {
     out += "\n  - not interposed: " + row.service + (row.outgoing ? " -> " : " <- ") +
-           (row.target_service.empty() ? row.peer : row.target_service) + ": " + row.reason;
+           (row.target_service.empty() ? row.peer : row.target_service) + ": " + reason_text(row);
   }
   if (out.empty()) {
     out =
@@ -451,8 +452,9 @@ Result<std::vector<PlannedRpcFault>> Explorer::plan_for(
     }
     if (!spec && !fault.key.empty()) {
       return Error{"the configuration has no fault " + fault_text(fault) + " with the " +
-                   std::string(fault.fault.starts_with("grpc") ? "message and details"
-                                                               : "body and headers") +
+                   std::string(fault.fault.starts_with("grpc")    ? "message and details"
+                               : fault.fault.starts_with("redis") ? "message"
+                                                                  : "body and headers") +
                    " of this counterexample (" + fault.key + ")"};
     }
     if (!spec) {

@@ -9,7 +9,7 @@ namespace filibuster {
 namespace {
 
 // Connections that carry RPCs, and which we could not follow. What speaks another protocol need not be
-// a service's RPC (a database's client).
+// a service's RPC (a database's client, and a Redis that is not declared to be one).
 bool hides_rpcs(const NotInterposedRecord& row) {
   constexpr NotInterposedReason kReasons[] = {
       NotInterposedReason::kTls,         NotInterposedReason::kMidStream,

@@ -7,6 +7,7 @@
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
 #include "daemon/lint/probes.h"
+#include "daemon/report/dependency.h"
 
 namespace filibuster {
 namespace {
@@ -136,7 +137,7 @@ Result<void> Linter::run_reference() {
   for (const NotInterposedRecord& row : result.record.not_interposed) {
     out_.result.notes.push_back("not looked at: " + row.service + (row.outgoing ? " -> " : " <- ") +
                                 (row.target_service.empty() ? row.peer : row.target_service) +
-                                ": " + row.reason);
+                                ": " + reason_text(row));
   }
   out_.result.rpcs = result.record.rpcs.size();
   out_.result.reference_seconds = result.seconds;

@@ -1,0 +1,33 @@
+#include "daemon/report/dependency.h"
+
+#include "core/protocol/events.h"
+
+namespace filibuster {
+namespace {
+
+// What a reason means, where its name does not say it; "" where it does.
+std::string in_words(const NotInterposedRecord& record) {
+  if (record.reason == reason_name(NotInterposedReason::kRedis)) {
+    return record.target_service.empty()
+               ? "it speaks Redis, and is no service of the configuration: an entry in `services` with "
+                 "its address and \"protocol\": \"redis\" gives its commands faults"
+               : "it speaks Redis, and is not declared so: \"protocol\": \"redis\" in the entry of '" +
+                     record.target_service + "' gives its commands faults";
+  }
+  if (record.reason == reason_name(NotInterposedReason::kRedisBlocking))
+    return "commands that wait for what others do pass without faults";
+  if (record.reason == reason_name(NotInterposedReason::kRedisSubscription))
+    return "the server speaks unasked there from then on, so its replies are not followed";
+  if (record.reason == reason_name(NotInterposedReason::kRedisUnfollowed))
+    return "after a command such as CLIENT REPLY or PSYNC replies cannot be told apart";
+  return "";
+}
+
+}  // namespace
+
+std::string reason_text(const NotInterposedRecord& record) {
+  const std::string words = in_words(record);
+  return record.reason + (words.empty() ? "" : " (" + words + ")");
+}
+
+}  // namespace filibuster

@@ -1,0 +1,14 @@
+// Why a connection was not interposed, as people read it.
+#pragma once
+
+#include <string>
+
+#include "daemon/agents/execution_record.h"
+
+namespace filibuster {
+
+// "tls"; with what it means, or what to do, where the name does not say it: "redis (it speaks Redis,
+// and is not declared so: ...)".
+std::string reason_text(const NotInterposedRecord& record);
+
+}  // namespace filibuster
