@@ -100,6 +100,15 @@ int refused(const Answer& answer, const SessionOptions& options) {
   return kUsage;
 }
 
+std::string to_go_on(bool resumes) {
+  return resumes ? " to continue" : "";
+}
+
+int daemon_ended(const std::string& pid, bool resumes) {
+  return complain(kEnvironment,
+                  "daemon ended (pid " + pid + "); run the same command again" + to_go_on(resumes));
+}
+
 class Follower {
  public:
   // `resumes`: the same command goes on where an interrupted one ended.
@@ -163,26 +172,21 @@ class Follower {
   int silence(const Result<Answer>& answer) {
     put(stderr, view_.clear());
     const std::string pid = std::to_string(daemon_.pid());
-    if (daemon_.ended(kEndTimeoutMs)) {
-      return complain(kEnvironment,
-                      "daemon ended (pid " + pid + "); run the same command again" + to_go_on());
-    }
+    if (daemon_.ended(kEndTimeoutMs)) return daemon_ended(pid, resumes_);
     if (answer.ok() && answer->status == 404)
       return complain(kEnvironment, "the daemon no longer has this session");
     if (++silences_ < kMaxSilences) return -1;
     return complain(kEnvironment, "the daemon (pid " + pid +
                                       ") does not answer; end it and run the same command again" +
-                                      to_go_on());
+                                      to_go_on(resumes_));
   }
 
   int ended(int exit_code) {
     put(stderr, view_.clear());
     if (!stopped_) return exit_code;
-    if (!options_.json) put(stderr, "interrupted: run the same command again" + to_go_on() + "\n");
+    if (!options_.json) put(stderr, "interrupted: run the same command again" + to_go_on(resumes_) + "\n");
     return exit_code == kFailuresFound ? kFailuresFound : kEnvironment;
   }
-
-  std::string to_go_on() const { return resumes_ ? " to continue" : ""; }
 
   const Daemon& daemon_;
   const SessionOptions& options_;
@@ -301,12 +305,17 @@ int run_session(const SessionOptions& options, const nlohmann::ordered_json& req
   const std::string body =
       request.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   const Result<Answer> answer = client.post("/v1/sessions", body, kPostTimeout);
-  if (!answer) return complain(kEnvironment, "the daemon: " + answer.error().message);
+  const bool resumes = request.value("mode", "") == "run";
+  if (!answer) {
+    const std::string pid = std::to_string(daemon.value()->pid());
+    return daemon.value()->ended(kEndTimeoutMs)
+               ? daemon_ended(pid, resumes)
+               : complain(kEnvironment, "the daemon: " + answer.error().message);
+  }
   if (answer->status != 201) return refused(answer.value(), options);
   const Json created = Json::parse(answer->body, nullptr, false);
   const std::string id = created.is_object() ? string_member(created, "id") : "";
   if (id.empty()) return complain(kEnvironment, "the daemon's answer names no session");
-  const bool resumes = request.value("mode", "") == "run";
   const int code = Follower(*daemon.value(), options, id, resumes).follow();
   if (interrupts == 0 && !daemon.value()->ended(0))
     name_absent_services(client, id, options.command_line);

@@ -51,10 +51,11 @@ def test_what_a_client_floods_with_arrives(project, what, many):
     assert max(server["grown"], client["grown"]) < MOST_GROWN, (server, client)
     assert server["fields"] == {"streams": 512, "data": 1, "resets": many}.get(what, 0)
     if what == "streams":  # beyond 512 that are open
-        (row,) = run.test["dependencies_not_tested"]
+        rows = run.test["dependencies_not_tested"]
+        assert {row["reason"] for row in rows} == {"table-full"}, run
         # Of an execution that allowed no conclusion there are some besides.
-        assert row["reason"] == "table-full" and row["times"] >= many - 512, row
-        assert run.repeated or row["times"] == many - 512, run
+        assert run.repeated or {row["times"] for row in rows} == {many - 512}, run
+        assert all(row["times"] >= many - 512 for row in rows), run
 
 
 @pytest.mark.parametrize("what, many", FROM_SERVERS)
