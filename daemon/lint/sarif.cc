@@ -74,7 +74,8 @@ std::string fingerprint(const TestLint& test, const Finding& finding) {
     const Call& call = finding.calls.front();
     const Place place = parse_place(call.place());
     all += '\0' + call.caller + '\0' + call.service + '\0' +
-           (call.protocol == Protocol::kGrpc ? call.target : call.method) + '\0' + fs::path(place.file).filename().string() + '\0' + place.function;
+           (call.protocol == Protocol::kGrpc ? call.target : call.method) + '\0' +
+           fs::path(place.file).filename().string() + '\0' + place.function;
   }
   return to_hex(hash_text(all));
 }

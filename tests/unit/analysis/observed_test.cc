@@ -34,6 +34,17 @@ TEST(Observed, AReportSaysWhatServicesAnsweredAndWhoAsksWhom) {
   EXPECT_EQ(seen.answers.at("cart")[0].endpoints[0].grpc, "shop.Cart/Get");
 }
 
+TEST(Observed, WhatSpeaksRedisSpeaksNoHttpAndItsErrorsAreNoEvidence) {
+  const auto read = read_report("report.json", R"({"version": 1, "tests": [{"test": "t",
+    "reference": [{"caller": "users", "service": "cache", "protocol": "redis", "grpc": ""}],
+    "observed": [{"service": "cache", "method": "GET", "path": "user:*", "protocol": "redis", "grpc": "",
+                  "answer": "redis:LOADING", "under": []}]}]})");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(read->speaks_http.empty());
+  EXPECT_TRUE(read->answers.empty());
+  EXPECT_EQ(read->asks.at("users"), std::set<std::string>{"cache"});
+}
+
 TEST(Observed, WhatIsNoReportIsSaid) {
   for (const char* text : {"", "[]", "{\"version\": 1}", "{\"tests\": []}"}) {
     const auto read = read_report("r.json", text);
