@@ -161,6 +161,8 @@ struct OutgoingInfo {
   bool opens_connection;         // first request on this connection
   ConnectName connect;           // from connect_begin, where it opens the connection
   const RequestOrigin* origin = nullptr;  // of a request that was held; else it is made just now
+  // `origin` is that of another request which the same call sends: it is made there, too.
+  bool sent_together = false;
 };
 
 // What is left of a call that waits for nothing but its end.

@@ -190,6 +190,12 @@ void report_read_before_fault() {
 
 namespace {
 
+Hash128 signature_of(const OutgoingInfo& info) {
+  if (info.fields != nullptr) return masked_signature(*info.fields);
+  const RequestHead& head = *info.head;
+  return http_signature_hash(target_service(info.target, head, info.peer), head.method, head.target);
+}
+
 // Who makes this request now. `text` has room for kStackText bytes; nullptr: no stack is read.
 void find_origin(Attachment* a, uint32_t current, const OutgoingInfo& info, char* text,
                  RequestOrigin* origin) {
@@ -210,11 +216,7 @@ void find_origin(Attachment* a, uint32_t current, const OutgoingInfo& info, char
   origin->stack = stack.hash;
   origin->text = stack.text;
   origin->text_size = stack.text_size;
-  origin->http_signature =
-      info.fields != nullptr
-          ? masked_signature(*info.fields)
-          : http_signature_hash(target_service(info.target, head, info.peer), head.method,
-                                head.target);
+  origin->http_signature = signature_of(info);
   // The site is the stack: a background caller may never use the same path twice.
   const Hash128 call_site = stack.hash.is_zero() ? origin->http_signature : stack.hash;
   if (origin->carried == Carried::kSiteOnly) {
@@ -276,6 +278,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   RequestOrigin origin;
   if (info.origin != nullptr) {
     origin = *info.origin;
+    if (info.sent_together) origin.http_signature = signature_of(info);
   } else {
     find_origin(a, current, info, text, &origin);
   }
@@ -358,7 +361,8 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   context.execution = call->execution;
   context.rpc = call->rpc;
   context.path = call->index;
-  encode_header_line(context, call->header_line);
+  // (Redis has no place for it.)
+  if (head.protocol != Protocol::kRedis) encode_header_line(context, call->header_line);
 
   std::span<uint8_t> left;
   const size_t used = info.origin != nullptr ? 0 : origin.text_size;

@@ -128,6 +128,10 @@ void form_call(Connection& c, const Made& made) {
   }
   info.opens_connection = c.seen_from_start && c.requests == 0;
   if (info.opens_connection) info.connect = c.connect.name;
+  // One call of the application makes them all: its stack is read once more, and no more than that.
+  if (r.formed++ == 1) note_origin(info, &r.origin);
+  info.origin = r.origin;
+  info.sent_together = true;
   OutgoingCall call;
   outgoing_begin(info, &call);
   ++c.requests;

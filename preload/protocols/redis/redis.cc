@@ -40,6 +40,7 @@ Joined joins_redis(std::string_view first, NotInterposedReason*) {
 
 void Redis::offered(Connection& c, const Offer& bytes, uint64_t from) {
   offer = &bytes;
+  formed = 0;
   uint64_t base = bytes.base;
   for (size_t i = 0; i < bytes.count && c.state.is_followed(); ++i) {
     const uint64_t end = base + bytes.pieces[i].iov_len;
@@ -54,6 +55,7 @@ void Redis::offered(Connection& c, const Offer& bytes, uint64_t from) {
     base = end;
   }
   offer = nullptr;
+  drop_origin(std::exchange(origin, nullptr));
 }
 
 Released Redis::release(Connection& c, int fd, const Offer& bytes, Sending sending) {

@@ -96,6 +96,8 @@ struct Redis final : Followed {
 
   // The commands, of which positions count the application's bytes (Wire).
   const Offer* offer = nullptr;  // that is being read
+  uint32_t formed = 0;           // calls, of it
+  const RequestOrigin* origin = nullptr;  // of all calls but the first, if there are several: owned
   uint64_t feed_base = 0;        // of the first byte of the current feed
   uint64_t whole_end = 0;        // of the last command that is complete
   uint64_t passed_to = 0;        // what is sent although it is not

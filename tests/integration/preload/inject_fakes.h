@@ -53,7 +53,7 @@ void report_fault(const OutgoingCall&, FaultHow how, std::string_view detail) {
 void report_note(std::string_view, NoteKind) {
   ++fake::notes;
 }
-void outgoing_end(OutgoingCall* call, const RpcFinished& finished) {
+void outgoing_end(OpenCall* call, const RpcFinished& finished) {
   fake::finished = finished;
   fake::finished.body_sample = {};
   ++fake::finishes;

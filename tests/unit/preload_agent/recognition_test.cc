@@ -77,7 +77,7 @@ TEST_F(Recognition, OfAServerThatSpeaksFirstIsItsSettings) {
 
 TEST_F(Recognition, TakesWhatNothingElseIsForTheLastOfTheTable) {
   EXPECT_EQ(recognised(Traffic::kRequests, "\x16\x03\x01", 3), "HTTP/1");
-  EXPECT_FALSE(connection_->given_up.load());  // it says what it is when it reads it
+  EXPECT_FALSE(!connection_->state.is_followed());  // it says what it is when it reads it
 }
 
 TEST_F(Recognition, OfTwoDirectionsTheFirstDecides) {
@@ -100,7 +100,7 @@ TEST_F(Recognition, WhatWasKeptOfAClientIsReadWhereItsServerHasToldTheProtocol) 
   const std::string_view settings("\0\0\0\4\0\0\0\0\0", 9);
   EXPECT_EQ(recognised(Traffic::kResponses, settings, 9), "HTTP/2");
   send(preface.substr(10));
-  EXPECT_FALSE(c.given_up.load());
+  EXPECT_FALSE(!c.state.is_followed());
   char sent[64];
   EXPECT_EQ(std::string(sent, static_cast<size_t>(::recv(pair[1], sent, sizeof sent, 0))), preface);
   ::close(pair[0]);
@@ -114,7 +114,7 @@ TEST_F(Recognition, JoinsWhereARequestBegins) {
   };
   join(false, "HTTP/1.1 200 OK\r\n");  // the tail of what was before: tells nothing
   EXPECT_EQ(connection_->role, Role::kJoining);
-  EXPECT_FALSE(connection_->given_up.load());
+  EXPECT_FALSE(!connection_->state.is_followed());
   join(true, "GET / HTTP/1.1\r\nHost: a\r\n");
   EXPECT_EQ(connection_->role, Role::kClient);
   EXPECT_EQ(name_of(connection_->protocol(), *connection_), "HTTP/1");
@@ -124,7 +124,7 @@ TEST_F(Recognition, GivesUpWhatItSeesInTheMiddleOfSomethingElse) {
   const std::string_view bytes = "an upload's GET /";
   const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
   try_to_join(*connection_, false, &piece, 1, bytes.size());
-  EXPECT_TRUE(connection_->given_up.load());
+  EXPECT_TRUE(!connection_->state.is_followed());
   EXPECT_EQ(connection_->protocol(), nullptr);
 }
 
