@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
+#include "core/index/body_walker.h"
+#include "core/resp/arguments.h"
 #include "core/resp/key_pattern.h"
 #include "tests/unit/resp/trace.h"
 
@@ -148,6 +151,42 @@ void check_pattern(std::string_view key, bool truncated) {
          "less room, the same beginning");
 }
 
+class Text final : public filibuster::resp::TextSink {
+ public:
+  void text(const char* data, size_t size) override { all.append(data, size); }
+  std::string all;
+};
+
+// `members` of a transaction; 0: of one command.
+std::string text_of(std::string_view bytes, uint32_t members, uint32_t seed) {
+  Text out;
+  filibuster::resp::ArgumentText text =
+      members == 0 ? filibuster::resp::ArgumentText(&out)
+                   : filibuster::resp::ArgumentText(&out, members);
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t piece = seed == 0 ? bytes.size() : std::min<size_t>(1 + next(&seed) % 9, bytes.size() - at);
+    text.feed(bytes.data() + at, piece);
+    at += piece;
+  }
+  text.finish();
+  return out.all;
+}
+
+void check_arguments(std::string_view stream, uint32_t seed) {
+  for (const uint32_t members : {0u, 1u + seed % 3})  // whatever the bytes are
+    demand(text_of(stream, members, 0) == text_of(stream, members, seed), "the same text in any split");
+  CommandTracer whole;
+  whole.feed(stream);
+  for (const TracedCommand& command : whole.all) {
+    if (command.inline_command) continue;
+    const std::string text = text_of(stream.substr(command.end - command.size, command.size), 0, 0);
+    filibuster::BodyWalker walker;
+    walker.begin_request(nullptr, nullptr);
+    walker.feed(text);
+    demand(walker.finish().form == filibuster::BodyForm::kJson, "arguments are JSON");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -157,6 +196,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if ((data[0] & 1) != 0) {
     check<CommandTracer>(stream, seed);
     check_sniff(stream);
+    check_arguments(stream, seed);
   } else {
     check<ReplyTracer>(stream, seed);
   }
