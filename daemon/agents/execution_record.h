@@ -22,6 +22,7 @@ inline constexpr std::string_view kAnswerEndedAfter = "the answer ended after ";
 // Sentences of reasons for which an execution allows no conclusion: report/unexplained.h tells the
 // cause by them. Names of RPCs stand beside them, so each is more than a word.
 inline constexpr std::string_view kLeaseIsOld = "the daemon's lease is older than 1 s";
+inline constexpr std::string_view kNotIssued = "its RPC was not issued";
 inline constexpr std::string_view kShareIndex = " RPCs that share the index";
 inline constexpr std::string_view kSharePreliminary = "several requests share its preliminary index";
 inline constexpr std::string_view kSentBeforeBody =

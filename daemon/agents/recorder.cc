@@ -77,6 +77,7 @@ void Recorder::begin(uint32_t execution, const std::vector<PlannedRpcFault>& pla
                      RpcMemory::Plan expanded, uint64_t now_ns) {
   entries_.clear();
   late_rpcs_.clear();
+  silent_commands_.clear();
   open_rpcs_ = 0;
   open_incoming_ = 0;
   plan_ = plan;
@@ -275,6 +276,14 @@ void Recorder::on(const EventSource& source, const EventHead& head, const Incomi
     receivers.erase(place == receivers.end() ? receivers.begin() : place);
     --open_incoming_;
   }
+  // A client may give a silent command up and keep its connection: it did, where what caused the command is
+  // answered.
+  for (const uint64_t silent : silent_commands_) {
+    Entry& command = entries_.at(silent);
+    if (command.finished || command.record.parent_rpc != event.rpc) continue;
+    command.record.outcome = RpcOutcome::kTimedOut;
+    finish(&command, head.time_ns);
+  }
   if (entry->issued && formed_on_arrival(entry->record) && !entry->finished) {
     entry->record.outcome = event.status != 0 ? RpcOutcome::kAnswered : RpcOutcome::kClosed;
     entry->record.status = event.status;
@@ -299,6 +308,8 @@ void Recorder::on(const EventSource& source, const EventHead& head, const FaultF
     ++planned.fired;
     entry->record.injected = true;
     entry->record.fault = plan_[number].fault;
+    if (entry->record.fault.kind == FaultKind::kTimeout && entry->record.protocol() == Protocol::kRedis)
+      silent_commands_.push_back(event.rpc);
     entry->record.fault_detail = detail;
     if (how == FaultHow::kResetInsteadOfRefused && detail.empty()) {
       entry->record.fault_detail = "reset instead of refused: the connection was open";
@@ -543,7 +554,7 @@ void Recorder::explain_plan(ExecutionRecord* out) const {
         out->rpcs.begin(), out->rpcs.end(),
         [&](const RpcRecord& candidate) { return candidate.index == plan_[i].index; });
     const bool issued = rpc != out->rpcs.end();
-    std::string reason = "its RPC was not issued";
+    std::string reason(kNotIssued);
     if (!planned.unmet.empty()) {
       reason = planned.unmet;
     } else if (shared) {
@@ -583,6 +594,7 @@ ExecutionRecord Recorder::end(uint64_t now_ns) {
   draft_ = {};
   entries_.clear();
   late_rpcs_.clear();
+  silent_commands_.clear();
   open_rpcs_ = 0;
   open_incoming_ = 0;
   return out;

@@ -121,6 +121,7 @@ class Recorder {
   ExecutionRecord draft_;
   std::unordered_map<uint64_t, Entry> entries_;
   std::unordered_set<uint64_t> late_rpcs_;
+  std::vector<uint64_t> silent_commands_;  // to Redis, of this execution
   std::vector<PlannedRpcFault> plan_;
   RpcMemory::Plan expanded_;
   std::vector<Planned> planned_;

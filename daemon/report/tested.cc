@@ -78,6 +78,10 @@ bool RpcLedger::injected(const std::string& rpc) {
   return injected_names_.add(rpc, &injected_);
 }
 
+bool RpcLedger::unconcluded(const std::string& rpc) {
+  return unconcluded_names_.add(rpc, &unconcluded_);
+}
+
 bool RpcLedger::knows(const std::string& rpc) const {
   const std::string name = redact(rpc);
   return faulted_.contains(name) || left_out_.contains(name) || by_configuration_.contains(name);
@@ -92,7 +96,7 @@ TestedRpcs RpcLedger::result(Rest rest) const {
       out.tested.insert(rpc);
     } else if (injected_.contains(rpc)) {
       continue;
-    } else if (rest == Rest::kBound) {
+    } else if (rest == Rest::kBound && !unconcluded_.contains(rpc)) {
       out.by_configuration.insert(rpc);
     } else if (rest == Rest::kInterrupted) {
       out.untested.emplace(rpc, kInterruptedBefore);
@@ -110,6 +114,7 @@ TestedRpcs RpcLedger::result(Rest rest) const {
 std::string RpcLedger::to_json() const {
   return Json{{"faulted", faulted_},
               {"injected", injected_},
+              {"unconcluded", unconcluded_},
               {"by_configuration", by_configuration_},
               {"left_out", left_out_}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -127,6 +132,7 @@ void RpcLedger::add_json(std::string_view text) {
   };
   add("faulted", &faulted_);
   add("injected", &injected_);
+  add("unconcluded", &unconcluded_);
   add("by_configuration", &by_configuration_);
   const auto at = json.find("left_out");
   if (at == json.end() || !at->is_object()) return;

@@ -36,6 +36,8 @@ class RpcLedger {
   void leave_out(const std::string& rpc, const std::string& reason);
   // An execution came as planned, with a fault at it.
   bool injected(const std::string& rpc);
+  // An execution with a fault at it had no conclusion. True: as above.
+  bool unconcluded(const std::string& rpc);
   bool knows(const std::string& rpc) const;
   static constexpr size_t kMaxRpcs = 10'000;  // of one kind; those beyond it are not named
   bool full() const;
@@ -60,8 +62,8 @@ class RpcLedger {
     bool add(const std::string& rpc, std::set<std::string>* to);
   };
 
-  std::set<std::string> faulted_, injected_, by_configuration_;
-  Names faulted_names_, injected_names_, configured_names_;
+  std::set<std::string> faulted_, injected_, unconcluded_, by_configuration_;
+  Names faulted_names_, injected_names_, unconcluded_names_, configured_names_;
   std::map<std::string, std::string> left_out_;
 };
 

@@ -48,6 +48,9 @@ constexpr std::array kCauses = std::to_array<CauseRow>({
      "the server ended a kept connection while the fault was on its way: inject statuses there, or "
      "switch keep-alive off for the test"},
     {kShareIndex, "RPCs that nothing tells apart", kTellApart},
+    {"a part of it had been sent before all of it was known", "a command in parts",
+     "it is larger than what is kept, or a transaction whose MULTI waits for its own reply (docs/redis.md): no "
+     "fault can be injected there; `\"inject\": []` leaves it out"},
     {kSharePreliminary, "RPCs that nothing tells apart", kTellApart},
     {kSentBeforeBody, "a body that comes late",
      "a request was sent before its body was known, by which it is told apart: leave the payload out "

@@ -199,7 +199,9 @@ Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& 
                     " was inconclusive and was run again: " + last.judgement.detail);
     }
     if (last.result.record.names_changed) context_.hub->freeze_names();
-    // A client that opens its connections in the background has none when that was ended: it is reset instead.
+    // A client that opens its connections in the background has none when its connection was ended for a
+    // refusal: the call is reset instead.
+    if (last.judgement.detail.find(kNotIssued) == std::string::npos) continue;
     for (PlannedRpcFault& row : planned) {
       row.reset_expected = row.reset_expected || row.fault.kind == FaultKind::kRefused;
     }
@@ -322,6 +324,8 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
     row["skipped"] = skipped.what;
     row["reason"] = skipped.reason;
     exploration_.report.skipped.push_back(skipped);
+    for (const InjectedFault& fault : inconclusive ? faults : std::vector<InjectedFault>())
+      ledger_.unconcluded(describe_rpc(as_record(fault), masks_));
   }
   if (is_failure(execution.verdict)) {
     execution.output = with_service_logs(attempt.output, attempt.result);

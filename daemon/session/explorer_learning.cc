@@ -22,7 +22,8 @@ constexpr size_t kMaxLessons = 32;    // of one exploration
 // Above the second in which many requests carry the time.
 constexpr milliseconds kCoarseClock{1100};
 
-// An RPC that is known by its description only, for rules that look at records.
+}  // namespace
+
 RpcRecord as_record(const InjectedFault& rpc) {
   RpcRecord out;
   out.caller = rpc.caller;
@@ -33,6 +34,8 @@ RpcRecord as_record(const InjectedFault& rpc) {
   if (rpc.protocol == Protocol::kRedis) out.flags |= kRpcRedis;
   return out;
 }
+
+namespace {
 
 bool differs_by_values(const InjectedFault& planned, const RpcRecord& rpc) {
   const RpcRecord known = as_record(planned);

@@ -125,6 +125,8 @@ std::map<std::string, std::string> services_without_agent(const Config& config,
                                                           const ExecutionRecord& record);
 // Says of each fault whether the execution delivered it as what it is called (InjectedFault::as_reset).
 void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* faults);
+// An RPC that is known by its description only, for what looks at records (explorer_learning.cc).
+RpcRecord as_record(const InjectedFault& rpc);
 PlannedRpcFault plan_fault(const InjectedFault& rpc, const FaultSpec& fault);
 // "users -> bookings GET /bookings/1: refused"
 std::string to_line(const InjectedFault& fault);

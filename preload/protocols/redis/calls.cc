@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/fault/fault.h"
 #include "core/resp/arguments.h"
 #include "core/resp/key_pattern.h"
 #include "preload/protocols/redis/redis.h"
@@ -92,10 +93,12 @@ void plan_fault(Connection& c, const Made& made, const OutgoingCall& call, bool 
     r.last_fault->next = fault;
   }
   r.last_fault = fault;
+  r.is_ending = r.is_ending || static_cast<FaultKind>(call.plan.kind) != FaultKind::kRedis;
 }
 
 void form_call(Connection& c, const Made& made) {
   Redis& r = redis_of(c);
+  if (r.is_ending) return;
   find_target_of(c);
   RequestHead head;
   head.method = made.method;

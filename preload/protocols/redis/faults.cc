@@ -1,7 +1,6 @@
 // Faults that fire when a call is sent. A reply of ours is put in the place of the connection until it is
 // read (inject/aside.h): the connection goes on, as after an error of the server. All others end it
 // (inject/inject.h).
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -23,6 +22,7 @@ constexpr std::string_view kAborted =
 void next_fault(Redis& r) {
   free_planned_fault(std::exchange(r.fault, r.fault->next));
   r.awaited.store(r.fault != nullptr ? r.fault->first->number : 0);
+  if (r.fault == nullptr) r.is_ending = false;
 }
 
 // What the server of a planned reply says instead, in pages of our own. In a transaction each of its
@@ -90,14 +90,6 @@ const char* reply(Connection& c, int fd, PlannedFault& fault) {
   return nullptr;
 }
 
-// The calls that were pipelined behind it end with their connection.
-RpcFinished end_of_others(FaultKind kind) {
-  RpcFinished finished;
-  finished.outcome = kind == FaultKind::kTimeout ? RpcOutcome::kTimedOut : RpcOutcome::kReset;
-  if (kind != FaultKind::kTimeout) finished.error = ECONNRESET;
-  return finished;
-}
-
 // False: reported, and as before.
 bool end_connection(Connection& c, int fd, PlannedFault& fault, bool after) {
   Redis& r = redis_of(c);
@@ -115,7 +107,7 @@ bool end_connection(Connection& c, int fd, PlannedFault& fault, bool after) {
   fault.last->call.active = false;
   // A silence leaves its call open until the application gives up (inject.h).
   if (kind == FaultKind::kTimeout) r.silenced = fault.call;
-  end_open_calls(c, end_of_others(kind));
+  end_open_calls(c, {});  // of what is pipelined behind it no call was formed
   c.response_flow.release();
   end_kept_before_refusal(parent_path, execution);
   return true;
@@ -130,11 +122,6 @@ bool fire(Connection& c, int fd, bool after) {
   } else if (static_cast<FaultKind>(fault.call.plan.kind) == FaultKind::kRedis) {
     if (const char* why = reply(c, fd, fault)) report_fault(fault.call, FaultHow::kNotInjected, why);
   } else if (end_connection(c, fd, fault, after)) {
-    while (r.fault != nullptr && r.fault->next != nullptr) {
-      PlannedFault* other = std::exchange(r.fault->next, r.fault->next->next);
-      report_fault(other->call, FaultHow::kNotInjected, "its connection ended by an earlier fault");
-      free_planned_fault(other);
-    }
     next_fault(r);
     return true;
   }

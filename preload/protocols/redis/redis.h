@@ -105,6 +105,7 @@ struct Redis final : Followed {
   Transaction transaction;
   PlannedFault* fault = nullptr;       // the first that has not fired
   PlannedFault* last_fault = nullptr;
+  bool is_ending = false;  // one of them ends the connection: what comes behind it is never sent
   std::atomic<uint64_t> awaited{0};  // the number of its first command; 0: there is none
   bool unasked = false;  // a reply came that belongs to no command
   OpenCall silenced;  // its fault is a silence: open until the application gives up

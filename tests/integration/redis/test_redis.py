@@ -185,6 +185,33 @@ def test_a_connection_that_ends_has_had_its_effect_or_not(project, fault, seen):
     assert run.exit_code == 0 and not run.test["skipped"], run
 
 
+@pytest.mark.parametrize("fault", ["reset", "timeout"])
+def test_what_is_pipelined_behind_a_connection_that_ends_is_no_call(project, fault):
+    run, seen = explore(project, '''
+def scenario(Redis):
+    r = Redis()
+    r.send(("GET", "a"), ("GET", "b"))
+    return [told(r.reply), told(r.reply)]
+''', [at("GET", fault, "redis:LOADING")])
+    assert run.exit_code == 0 and not run.test["skipped"], run
+    loading, ends = "-LOADING Redis is loading the dataset in memory", {"reset": "ConnectionResetError", "timeout": "TimeoutError"}[fault]
+    expected = {("$-1", "$-1"), ("$-1", loading), ("$-1", ends), (loading, "$-1"), (loading, loading), (loading, ends)}
+    assert expected < {tuple(pair) for pair in seen} and run.executed == 7, run
+    (rest,) = {tuple(pair) for pair in seen} - expected
+    assert rest[0] == ends, run
+
+
+def test_a_client_that_gives_a_command_up_and_keeps_its_connection_has_a_timeout(project):
+    run, seen = explore(project, '''
+kept = []
+def scenario(Redis):
+    kept.append(Redis())
+    return told(lambda: kept[-1].ask("GET", "a"))
+''', [at("GET", "timeout")])
+    assert seen == ["$-1", "TimeoutError"], run
+    assert run.exit_code == 0 and not run.test["findings"], run
+
+
 def test_a_connect_is_refused_where_the_command_is(project):
     run, seen = explore(project, '''
 def scenario(Redis):

@@ -89,5 +89,20 @@ TEST(TimeoutCounts, TellWaitsThatWereOverAtOnceFromReal) {
             "front -> back: 1 over at once, 2 waited for (at most 6.0 s), 1 of them until the hang limit");
 }
 
+TEST(RpcLedger, WhatWasTriedWithoutAConclusionIsNoChoiceOfTheConfiguration) {
+  RpcLedger ledger;
+  ledger.see({"a", "b", "c"}, {});
+  ledger.injected("a");
+  EXPECT_TRUE(ledger.unconcluded("b"));
+  RpcLedger resumed;
+  resumed.add_json(ledger.to_json());
+  for (const RpcLedger* one : {&ledger, &resumed}) {
+    const TestedRpcs bound = one->result(Rest::kBound);
+    EXPECT_EQ(bound.untested, (std::map<std::string, std::string>{
+                                  {"b", "no execution with a fault at it was concluded"}}));
+    EXPECT_EQ(bound.by_configuration, std::set<std::string>{"c"});
+  }
+}
+
 }  // namespace
 }  // namespace filibuster
