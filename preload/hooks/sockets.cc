@@ -164,6 +164,8 @@ FILIBUSTER_HOOK(int, shutdown, (int fd, int how)) {
       if (c && c->role == Role::kClient) {
         flush(*c, fd, how != SHUT_RD);
         if (how != SHUT_WR) end_silence(*c);
+        const int aside = c->aside.load();
+        if (aside >= 0) raw_syscall(SYS_shutdown, aside, how);
       }
     }
   }

@@ -47,7 +47,7 @@ void note_connected_datagram(int fd) {
 
 // Was the number closed behind our back, and is it used anew? Where a message may begin.
 bool is_another(const Connection& c, int fd, const iovec* pieces, size_t count) {
-  if (c.debt.load() || c.state.is_replaced()) return false;
+  if (c.debt.load() || c.state.is_replaced() || is_replaced(fd)) return false;
   const Followed* protocol = c.protocol();
   if (protocol != nullptr && !protocol->may_begin_with(pieces, count)) return false;
   return socket_cookie(fd) != c.cookie;
@@ -205,7 +205,8 @@ Transfer before_unseen_send(int fd) {
   if (scope.pass_through()) return t;
   t.connection = follow(fd);
   if (!t.connection) return t;
-  if (t.connection->role == Role::kClient) flush(*t.connection, fd);
+  // Nothing of what is held may be overtaken.
+  if (t.connection->role == Role::kClient) flush(*t.connection, fd, true);
   note_sequences(t);
   return t;
 }

@@ -9,13 +9,21 @@
 
 namespace filibuster::preload {
 
+namespace {
+
+// What is in the reader's buffer as soon as it is written, on any system: the pair must not be left before all
+// of it has come.
+constexpr size_t kMostAside = 16 * 1024;
+
+}  // namespace
+
 const char* put_aside(int fd, std::string_view answer, int* real) {
   Replacement plan;
   if (const char* why = prepare(fd, &plan)) return why;
   const char* why = nullptr;
   if (has_unread(plan)) {
     why = "bytes of an earlier answer are unread";
-  } else if (!write_on_held(plan.pair, answer)) {
+  } else if (answer.size() > kMostAside || !write_on_held(plan.pair, answer)) {
     why = "the answer does not fit a socket buffer";
   }
   if (why != nullptr) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/hash.h"
+#include "preload/inject/aside.h"
 #include "preload/inject/inject.h"
 #include "preload/os/pages.h"
 #include "preload/os/raw_syscall.h"
@@ -254,7 +255,11 @@ Pinned follow(int fd) {
   if (!is_mark(value)) {
     Pinned c = pin_entry(*entry);
     if (c) {
-      if (c->fork_epoch != g_fork_epoch.load(std::memory_order_relaxed)) adopt_in_child(*c);
+      if (c->fork_epoch != g_fork_epoch.load(std::memory_order_relaxed)) {
+        adopt_in_child(*c);
+        // The answer that stands in its place is the parent's to read.
+        if (const int aside = c->aside.exchange(-1); aside >= 0) put_back(fd, aside);
+      }
       const Followed* protocol = c->protocol();
       if (c->generation == generation || (protocol != nullptr && protocol->cannot_be_left())) return c;
       // Another session, or none: bytes may have gone by unseen.

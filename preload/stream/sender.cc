@@ -289,6 +289,7 @@ size_t end_waiting_send(Connection& c, int fd, const iovec* pieces, size_t count
   update_debt(c);
   c.request_flow.release();
   settle(c);
+  go_on(c, fd);
   return taken;
 }
 

@@ -65,6 +65,7 @@ struct Made {
   Hash128 digest;
   uint64_t start = 0, end = 0;
   uint32_t members = 0;  // of a transaction
+  bool begun = false;    // a part of it may have been sent
   bool has_text = true;  // of its arguments: nobody's secrets, and no inline command
 };
 
@@ -80,7 +81,7 @@ void plan_fault(Connection& c, const Made& made, const OutgoingCall& call, bool 
     return;
   }
   fault->call = call;
-  fault->first = made.first;
+  fault->first = made.first->number;
   fault->last = made.last;
   fault->start = made.start;
   fault->end = made.end;
@@ -88,7 +89,7 @@ void plan_fault(Connection& c, const Made& made, const OutgoingCall& call, bool 
   fault->call.replies = made.first == made.last ? 1 : made.members + 2;
   if (r.fault == nullptr) {
     r.fault = fault;
-    r.awaited.store(made.first->number);
+    r.awaited.store(fault->first);
   } else {
     r.last_fault->next = fault;
   }
@@ -104,7 +105,7 @@ void form_call(Connection& c, const Made& made) {
   head.method = made.method;
   head.target = made.resource;
   head.protocol = Protocol::kRedis;
-  const bool at_hand = made.start >= c.wire.edits.position();
+  const bool at_hand = !made.begun && made.start >= c.wire.edits.position();
   Arguments arguments;
   OutgoingInfo info;
   info.head = &head;
@@ -210,6 +211,7 @@ void end_transaction(Connection& c, const resp::Command& command, Command* last,
   made.start = t.start;
   made.end = end;
   made.members = t.members;
+  made.begun = t.begun;
   form_call(c, made);
 }
 
@@ -232,7 +234,7 @@ bool ends_following(Connection& c, const resp::Command& command, const resp::Com
 
 uint8_t protocol_set_by(const resp::Command& command) {
   if (command.name == "RESET") return 2;
-  if (command.name != "HELLO") return 0;
+  if (command.name != "HELLO" || command.arguments == 0) return 0;
   return command.first_argument.bytes == "3" ? 3 : 2;
 }
 

@@ -24,8 +24,8 @@ struct Command {
 // was sent before are awaited: then no other call is hit.
 struct PlannedFault {
   OutgoingCall call;
-  Command* first = nullptr;  // MULTI of a transaction
-  Command* last = nullptr;   // whose reply ends the call
+  uint64_t first = 0;        // the number of its command, of a transaction's MULTI
+  Command* last = nullptr;   // whose reply ends the call: there until that is answered
   uint64_t start = 0, end = 0;  // positions of its bytes in the application's stream
   uint32_t members = 0;      // commands between MULTI and EXEC; 0: it is no transaction
   PlannedFault* next = nullptr;
@@ -43,6 +43,9 @@ class CommandQueue {
   // Either: was everything answered that was pushed before the command of this number?
   bool is_next(uint64_t number) const {
     return answered_.load(std::memory_order_acquire) + 1 == number;
+  }
+  bool is_answered(uint64_t number) const {
+    return answered_.load(std::memory_order_acquire) >= number;
   }
   bool empty() const {
     return answered_.load(std::memory_order_acquire) == pushed_.load(std::memory_order_acquire);

@@ -21,7 +21,7 @@ constexpr std::string_view kAborted =
 
 void next_fault(Redis& r) {
   free_planned_fault(std::exchange(r.fault, r.fault->next));
-  r.awaited.store(r.fault != nullptr ? r.fault->first->number : 0);
+  r.awaited.store(r.fault != nullptr ? r.fault->first : 0);
   if (r.fault == nullptr) r.is_ending = false;
 }
 
@@ -113,12 +113,26 @@ bool end_connection(Connection& c, int fd, PlannedFault& fault, bool after) {
   return true;
 }
 
+// Who begins to read meanwhile waits: a descriptor must not be taken away under a receive.
+class Firing {
+ public:
+  explicit Firing(Redis& redis) : redis_(redis) { redis_.firing.store(true); }
+  ~Firing() { redis_.firing.store(false); }
+  Firing(const Firing&) = delete;
+
+ private:
+  Redis& redis_;
+};
+
 // True: it fired in place of all that was to be sent, and nothing follows.
 bool fire(Connection& c, int fd, bool after) {
   Redis& r = redis_of(c);
   PlannedFault& fault = *r.fault;
+  const Firing firing(r);
   if (r.readers.load() != 0) {
     report_fault(fault.call, FaultHow::kNotInjected, "another thread was reading the connection");
+  } else if (r.in_reply.load()) {
+    report_fault(fault.call, FaultHow::kNotInjected, "a message that nobody asked for was half read");
   } else if (static_cast<FaultKind>(fault.call.plan.kind) == FaultKind::kRedis) {
     if (const char* why = reply(c, fd, fault)) report_fault(fault.call, FaultHow::kNotInjected, why);
   } else if (end_connection(c, fd, fault, after)) {
@@ -143,6 +157,10 @@ FaultTurn take_fault_turn(Connection& c, int fd, Sending sending) {
     const PlannedFault& fault = *r.fault;
     const bool after = fault.call.plan.after_effect != 0;
     const uint64_t position = c.wire.edits.position();
+    if (position <= fault.start && r.commands.is_answered(fault.first)) {  // by the connection's end
+      drop_first_fault(c, "the connection ended first");
+      continue;
+    }
     if (position < fault.start) return {fault.start, false};
     if (position > fault.start && !after) {
       drop_first_fault(c, "a part of it had been sent");
@@ -150,7 +168,7 @@ FaultTurn take_fault_turn(Connection& c, int fd, Sending sending) {
     }
     if (after && position > fault.start && position < fault.end) return {fault.end, false};
     // What is at the server is answered before.
-    const bool its_turn = r.commands.is_next(fault.first->number) && c.aside.load() < 0 &&
+    const bool its_turn = r.commands.is_next(fault.first) && c.aside.load() < 0 &&
                           sending != Sending::kAside;
     if (!its_turn) {
       if (position == fault.start) return {fault.start, false};

@@ -4,7 +4,13 @@
 #include <new>
 #include <utility>
 
+#include "preload/os/bounded_wait.h"
+
 namespace filibuster::preload {
+
+namespace {
+constexpr uint64_t kFiringWithinNs = 100'000'000;  // which takes a tenth of a millisecond
+}  // namespace
 
 Recognised is_redis_of_client(std::string_view first) {
   switch (resp::sniff(first.data(), first.size())) {
@@ -123,6 +129,7 @@ void Redis::observed(Connection& c, int fd, Traffic traffic, const iovec* pieces
                                   unasked ? NotInterposedReason::kMidStream
                                           : NotInterposedReason::kUnknownProtocol);
     }
+    in_reply.store(state != resp::ReplyState::kStart);
     if (!c.state.is_followed()) return;
   }
 }
@@ -130,6 +137,15 @@ void Redis::observed(Connection& c, int fd, Traffic traffic, const iovec* pieces
 bool Redis::unseen(Connection&, Traffic traffic, size_t size) {
   return traffic == Traffic::kResponses && size <= replies.bulk_left() &&
          replies.skip(size) != resp::ReplyState::kInvalid;
+}
+
+bool Redis::begin_receive(Connection&) {
+  readers.fetch_add(1);
+  if (!firing.load()) return true;
+  readers.fetch_sub(1);
+  wait_until([&] { return !firing.load(); }, kFiringWithinNs);
+  readers.fetch_add(1);
+  return true;
 }
 
 bool Redis::is_idle(const Connection& c) const {
@@ -159,6 +175,7 @@ void Redis::end_silence(Connection& c) {
 void Redis::adopt_in_child(Connection&) {
   // Ended without a word: they are the parent's.
   silenced.active = false;
+  readers.store(0);  // its threads are the parent's, too
   for (Command* open = commands.front(); open != nullptr; open = commands.front()) {
     open->call.active = false;
     commands.pop();

@@ -79,10 +79,7 @@ struct Redis final : Followed {
   void end_silence(Connection& c) override;
   void adopt_in_child(Connection& c) override;
   void free(Connection&) override { commands.clear(); }
-  bool begin_receive(Connection&) override {
-    readers.fetch_add(1);
-    return true;
-  }
+  bool begin_receive(Connection& c) override;
   void end_receive(Connection&) override { readers.fetch_sub(1); }
 
   Connection* const connection;
@@ -92,6 +89,7 @@ struct Redis final : Followed {
   resp::ReplyParser replies{&reply_events};
   CommandQueue commands;
   std::atomic<uint32_t> readers{0};  // threads in a receive
+  std::atomic<bool> firing{false};   // a fault: who begins one waits
   std::atomic<uint8_t> version{2};   // of RESP
 
   // The commands, of which positions count the application's bytes (Wire).
@@ -107,6 +105,7 @@ struct Redis final : Followed {
   PlannedFault* last_fault = nullptr;
   bool is_ending = false;  // one of them ends the connection: what comes behind it is never sent
   std::atomic<uint64_t> awaited{0};  // the number of its first command; 0: there is none
+  std::atomic<bool> in_reply{false};  // a reply, or a push, is read in part
   bool unasked = false;  // a reply came that belongs to no command
   OpenCall silenced;  // its fault is a silence: open until the application gives up
 };
