@@ -128,7 +128,8 @@ def test_the_codes_of_a_call_stand_in_the_report(project):
     assert run.executed == 2, run
 
 
-@pytest.mark.parametrize("hello, null", [("", "$-1"), ("r.ask('HELLO', '3'); ", "_")])
+@pytest.mark.parametrize("hello, null", [("", "$-1"), ("r.ask('HELLO', '3'); ", "_"),
+                                         ("r.ask('HELLO', '3'); r.ask('HELLO'); ", "_")])
 def test_a_null_has_the_form_of_its_protocol(project, hello, null):
     run, seen = explore(project, f"def scenario(Redis):\n    r = Redis(); r.ask('SET', 'k', 'v'); {hello}"
                                  "return [r.ask('GET', 'k'), r.ask('GET', 'other')]\n", [at("GET", "redis:nil", path="k")])
