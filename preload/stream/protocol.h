@@ -24,6 +24,7 @@ namespace filibuster::preload {
 
 struct Connection;
 struct Incoming;  // rpc/causality.h
+class WriteOrigins;
 
 enum class Traffic : uint8_t { kRequests, kResponses };
 
@@ -76,6 +77,9 @@ class Followed {
   virtual bool skipped(Connection& c, uint64_t size) = 0;
   // The bytes of several threads come one after the other, even where nothing is owed.
   virtual bool sends_in_turn() const { return false; }
+  // Where a runtime's helper says who makes the next bytes (rpc/write_origins.h); nullptr: nobody asks.
+  // Called by the thread that sends.
+  virtual WriteOrigins* write_origins(Connection&) { return nullptr; }
   // Has a fault that is to fire before any of its request leaves.
   virtual bool waits_for_its_fault(const Connection&) const { return false; }
 

@@ -105,6 +105,7 @@ void form_call(Connection& c, const Made& made) {
   head.method = made.method;
   head.target = made.resource;
   head.protocol = Protocol::kRedis;
+  if (r.said != nullptr) head.filibuster = r.said->at(made.start);
   const bool at_hand = !made.begun && made.start >= c.wire.edits.position();
   Arguments arguments;
   OutgoingInfo info;
@@ -132,10 +133,12 @@ void form_call(Connection& c, const Made& made) {
   }
   info.opens_connection = c.seen_from_start && c.requests == 0;
   if (info.opens_connection) info.connect = c.connect.name;
-  // One call of the application makes them all: its stack is read once more, and no more than that.
-  if (r.formed++ == 1) note_origin(info, &r.origin);
-  info.origin = r.origin;
-  info.sent_together = true;
+  if (head.filibuster.empty()) {
+    // One call of the application makes them all: its stack is read once more, and no more than that.
+    if (r.formed++ == 1) note_origin(info, &r.origin);
+    info.origin = r.origin;
+    info.sent_together = true;
+  }
   OutgoingCall call;
   outgoing_begin(info, &call);
   ++c.requests;

@@ -104,6 +104,13 @@ void Redis::sent(Connection& c, int fd) {
   if (fault != nullptr && c.wire.edits.position() >= fault->end) take_fault_turn(c, fd, Sending::kOffered);
 }
 
+WriteOrigins* Redis::write_origins(Connection& c) {
+  // Else positions do not count from the first byte that the application wrote.
+  if (!c.seen_from_start || !c.state.is_followed()) return nullptr;
+  if (said == nullptr) said = make_write_origins();
+  return said;
+}
+
 bool Redis::skipped(Connection&, uint64_t size) {
   return size <= requests.bulk_left() && requests.skip(size) != resp::CommandState::kInvalid;
 }
@@ -183,6 +190,11 @@ void Redis::adopt_in_child(Connection&) {
   while (fault != nullptr) free_planned_fault(std::exchange(fault, fault->next));
   last_fault = nullptr;
   awaited.store(0);
+}
+
+void Redis::free(Connection&) {
+  commands.clear();
+  if (said != nullptr) free_write_origins(std::exchange(said, nullptr));
 }
 
 // --- parser events -------------------------------------------------------------------------------

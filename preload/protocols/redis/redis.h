@@ -13,6 +13,7 @@
 #include "core/resp/commands.h"
 #include "core/resp/reply_parser.h"
 #include "preload/protocols/redis/commands.h"
+#include "preload/rpc/write_origins.h"
 #include "preload/stream/connection.h"
 
 namespace filibuster::preload {
@@ -64,6 +65,7 @@ struct Redis final : Followed {
   void forget_ahead(Connection&) override {}
   bool skipped(Connection& c, uint64_t size) override;
   bool sends_in_turn() const override { return true; }
+  WriteOrigins* write_origins(Connection& c) override;
   bool waits_for_its_fault(const Connection&) const override { return awaited.load() != 0; }
   bool may_go_on(const Connection& c) const override;
   void observed(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
@@ -78,7 +80,7 @@ struct Redis final : Followed {
   void settle(Connection& c) override;
   void end_silence(Connection& c) override;
   void adopt_in_child(Connection& c) override;
-  void free(Connection&) override { commands.clear(); }
+  void free(Connection&) override;
   bool begin_receive(Connection& c) override;
   void end_receive(Connection&) override { readers.fetch_sub(1); }
 
@@ -96,6 +98,7 @@ struct Redis final : Followed {
   const Offer* offer = nullptr;  // that is being read
   uint32_t formed = 0;           // calls, of it
   const RequestOrigin* origin = nullptr;  // of all calls but the first, if there are several: owned
+  WriteOrigins* said = nullptr;  // who makes them, where a runtime says so: owned
   uint64_t feed_base = 0;        // of the first byte of the current feed
   uint64_t whole_end = 0;        // of the last command that is complete
   uint64_t passed_to = 0;        // what is sent although it is not

@@ -41,11 +41,17 @@ class Arguments {
     if (at < count_ && g_api.napi_get_value_int32(env_, values_[at], &value) != 0) value = -1;
     return value;
   }
+  // Negative: it is no number.
+  int64_t large_number(size_t at) const {
+    int64_t value = -1;
+    if (at < count_ && g_api.napi_get_value_int64(env_, values_[at], &value) != 0) value = -1;
+    return value;
+  }
 
  private:
   Env env_;
-  size_t count_ = 4;
-  Value values_[4];
+  size_t count_ = 5;
+  Value values_[5];
 };
 
 Value truth(Env env, bool value) {
@@ -167,6 +173,26 @@ Value entry_of(Env env, CallbackInfo info) {
       env, entry_now(arguments.number(0), parse_context(arguments.text(1, text, sizeof text))));
 }
 
+// asksWhoWrites(fd), sayWhoWrites(fd, start, size, context, site): node.h.
+Value asks_who(Env env, CallbackInfo info) {
+  HookScope scope;
+  return truth(env, session_present() && asks_who_writes(Arguments(env, info).number(0)));
+}
+
+Value say_who(Env env, CallbackInfo info) {
+  HookScope scope;
+  const Arguments arguments(env, info);
+  char text[kHeaderValueSize + 2];
+  char digits[kSiteSize + 2];
+  const TaskContext task = parse_context(arguments.text(3, text, sizeof text));
+  const uint64_t site = parse_site(arguments.text(4, digits, sizeof digits));
+  const int64_t start = arguments.large_number(1), size = arguments.large_number(2);
+  if (start < 0 || size <= 0) return nullptr;
+  say_who_writes(arguments.number(0), static_cast<uint64_t>(start),
+                 static_cast<uint64_t>(start + size), field_of(task, site));
+  return nullptr;
+}
+
 // enter(context, site): of what this thread does until leave(): connects.
 Value enter(Env env, CallbackInfo info) {
   HookScope scope;
@@ -198,6 +224,8 @@ constexpr Function kFunctions[] = {
     {"field", field},
     {"nextEntry", next_entry_of},
     {"entryNow", entry_of},
+    {"asksWhoWrites", asks_who},
+    {"sayWhoWrites", say_who},
     {"enter", enter},
     {"leave", leave},
 };
@@ -214,7 +242,7 @@ bool find_api() {
   Api api{};
   if (!FILIBUSTER_FIND(napi_create_function) || !FILIBUSTER_FIND(napi_set_named_property) ||
       !FILIBUSTER_FIND(napi_get_cb_info) || !FILIBUSTER_FIND(napi_get_value_string_utf8) ||
-      !FILIBUSTER_FIND(napi_get_value_int32) || !FILIBUSTER_FIND(napi_create_string_latin1) ||
+      !FILIBUSTER_FIND(napi_get_value_int32) || !FILIBUSTER_FIND(napi_get_value_int64) || !FILIBUSTER_FIND(napi_create_string_latin1) ||
       !FILIBUSTER_FIND(napi_get_boolean) || !FILIBUSTER_FIND(napi_create_uint32))
     return false;
   g_api = api;  // the same values every time: two workers that start together do no harm

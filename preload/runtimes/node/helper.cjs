@@ -1,6 +1,7 @@
 // Runs in Node before the program (environment.cc puts it into NODE_OPTIONS), in its main thread and in its
-// workers. Tells libfilibuster.so, for each HTTP request that the program makes, where it was made (the
-// stack of the call) and which incoming request it is made for (AsyncLocalStorage).
+// workers. Tells libfilibuster.so, for each request that the program makes over HTTP, and for each command that
+// it writes to a database, where it was made (the stack of the call) and which incoming request it is made for
+// (AsyncLocalStorage).
 //
 // A guest: nothing here throws into the program, and without a session nothing is patched: three
 // subscriptions to diagnostics channels ask the library whether one is there.
@@ -117,8 +118,8 @@ if (library !== undefined) {
   const isNode = (file) => file.startsWith('node:');
   const isNone = () => false;
 
-  // The call stack now, without the frames of libraries and of Node unless there is nothing else.
-  const siteNow = () => {
+  // The frames of the call stack now, innermost first.
+  const framesNow = () => {
     const limit = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit');
     const prepare = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace');
     const holder = {};
@@ -126,7 +127,7 @@ if (library !== undefined) {
     try {
       Error.stackTraceLimit = MAX_FRAMES;
       Error.prepareStackTrace = structured;
-      Error.captureStackTrace(holder, siteNow);
+      Error.captureStackTrace(holder, framesNow);
       frames = holder.stack;
     } finally {
       if (limit === undefined) delete Error.stackTraceLimit;
@@ -134,15 +135,31 @@ if (library !== undefined) {
       if (prepare === undefined) delete Error.prepareStackTrace;
       else Object.defineProperty(Error, 'prepareStackTrace', prepare);
     }
-    if (!Array.isArray(frames)) return '';
-    forgetOtherLists();
-    const text = textOf(frames, isLibrary) || textOf(frames, isNode) || textOf(frames, isNone);
+    return Array.isArray(frames) ? frames : [];
+  };
+
+  const siteOf = (text) => {
+    if (text === '') return '';
     let site = sites.get(text);
     if (site === undefined) {
       site = library.site(text);
       if (sites.size < MAX_SITES) sites.set(text, site);
     }
     return site;
+  };
+
+  // Without the frames of libraries and of Node unless there is nothing else.
+  const siteNow = () => {
+    const frames = framesNow();
+    forgetOtherLists();
+    return siteOf(textOf(frames, isLibrary) || textOf(frames, isNode) || textOf(frames, isNone));
+  };
+
+  // '' where no function of the program is on the stack.
+  const siteInProgramNow = () => {
+    const frames = framesNow();
+    forgetOtherLists();
+    return siteOf(textOf(frames, isLibrary));
   };
 
   // --- which request came in -----------------------------------------------------------------------
@@ -365,6 +382,7 @@ if (library !== undefined) {
       const loaded = Reflect.apply(original, this, [request, ...rest]);
       if (request === 'http2' || request === 'node:http2') quietly(instrumentHttp2);
       if (/(^|\/)@grpc\/grpc-js($|\/build\/src\/index)/.test(request) && loaded?.Channel) quietly(instrumentGrpc, loaded);
+      if (/\/(commands-queue|encoder)(\.js)?$/.test(request)) quietly(instrumentNodeRedis, loaded);
       return loaded;
     });
   };
@@ -424,6 +442,67 @@ if (library !== undefined) {
     session.on('error', () => {}).destroy();
   };
 
+  // --- commands: what a program writes to a socket of its own ----------------------------------------
+
+  // A protocol such as Redis has no place for a field: the library is told who makes the bytes of each write.
+  // What no function of the program is seen to make (a library that writes later what it gathered, a timer
+  // of its own) is nobody's that is known.
+  const unknownCall = { context: '', site: '' };
+  const commandNow = () => {
+    const site = siteInProgramNow();
+    if (site === '') return unknownCall;
+    // Within the callbacks of a connection the task is not known that waits for it.
+    return { context: tasks.getStore()?.connecting === undefined ? contextNow() : '', site };
+  };
+
+  // The package `redis` writes at the end of the turn what was asked for in it. Its queue takes the arguments
+  // of each command while the program's call is on the stack; its encoder gives their pieces, which are
+  // written one by one.
+  const commands = new WeakMap();  // arguments -> who made them
+  let encoded;                     // {call, pieces, next}: those that are written now
+  const instrumentNodeRedis = (loaded) => {
+    if (typeof loaded?.default !== 'function' || known.has(loaded)) return;
+    known.add(loaded);
+    if (typeof loaded.default.prototype?.addCommand === 'function') {
+      replace(loaded.default.prototype, 'addCommand', (original) => function (command, ...rest) {
+        if (quietly(library.sessionPresent) === true) quietly(() => commands.set(command, commandNow()));
+        return Reflect.apply(original, this, [command, ...rest]);
+      });
+    } else if (loaded.default.name === 'encodeCommand') {
+      replace(loaded, 'default', (original) => function (command, ...rest) {
+        const pieces = Reflect.apply(original, this, [command, ...rest]);
+        const call = quietly(() => commands.get(command));
+        encoded = call === undefined || !Array.isArray(pieces) ? undefined : { call, pieces, next: 0 };
+        return pieces;
+      });
+    }
+  };
+  const encodedCall = (piece) => {
+    if (encoded === undefined || encoded.pieces[encoded.next] !== piece) return undefined;
+    const { call } = encoded;
+    if (++encoded.next === encoded.pieces.length) encoded = undefined;
+    return call;
+  };
+
+  const sizeOf = (bytes, encoding) => {
+    if (typeof bytes !== 'string') return bytes?.byteLength ?? 0;
+    return Buffer.byteLength(bytes, typeof encoding === 'string' ? encoding : 'utf8');
+  };
+
+  const written = new WeakMap();  // a socket of the program -> how many bytes it has written
+  const onWrite = (socket, bytes, encoding) => {
+    const call = encodedCall(bytes);
+    const size = sizeOf(bytes, encoding);
+    // While something is buffered the getter goes through all of it.
+    const before = written.get(socket);
+    const start = before === undefined || socket.writableLength === 0 ? socket.bytesWritten : before;
+    written.set(socket, start + size);
+    const descriptor = socket._handle?.fd ?? -1;
+    if (descriptor < 0 || !library.asksWhoWrites(descriptor)) return;
+    const { context, site } = call ?? commandNow();
+    library.sayWhoWrites(descriptor, start, size, context, site);
+  };
+
   // --- connects ------------------------------------------------------------------------------------
 
   const known = new WeakSet();  // prototypes that are instrumented
@@ -466,6 +545,10 @@ if (library !== undefined) {
       if (http2Instrumented && quietly(isHttp2Server, this)) quietly(watch, this);
       return Reflect.apply(original, this, rest);
     });
+    replace(Socket.prototype, 'write', (original) => function (bytes, encoding, ...rest) {
+      if (written.has(this)) quietly(() => onWrite(this, bytes, encoding));
+      return Reflect.apply(original, this, [bytes, encoding, ...rest]);
+    });
     replace(Socket.prototype, 'connect', (original) => function (...rest) {
       if (http2IsNew()) quietly(instrumentConnectingHttp2);
       const connect = () => {
@@ -473,6 +556,7 @@ if (library !== undefined) {
         quietly(instrumentHandle, this._handle);
         return result;
       };
+      if (!agentConnects) written.set(this, undefined);
       if (agentConnects || quietly(library.executing) !== true) return connect();
       const nobodys = { context: '-', site: '', entry: -1, connecting: tasks.getStore() ?? { context: '-', site: '' } };
       return tasks.run(nobodys, connect);

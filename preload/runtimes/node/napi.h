@@ -21,6 +21,7 @@ struct Api {
                              void** data);
   Status (*napi_get_value_string_utf8)(Env, Value, char* out, size_t capacity, size_t* size);
   Status (*napi_get_value_int32)(Env, Value, int32_t* out);
+  Status (*napi_get_value_int64)(Env, Value, int64_t* out);
   Status (*napi_create_string_latin1)(Env, const char* text, size_t size, Value*);
   Status (*napi_get_boolean)(Env, bool, Value*);
   Status (*napi_create_uint32)(Env, uint32_t, Value*);

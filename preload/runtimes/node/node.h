@@ -4,6 +4,7 @@
 //   helper.cjs      the script: carries contexts with AsyncLocalStorage, takes call sites
 //   addon.cc        what the script calls: this library is a Node-API addon as well
 //   arrivals.cc     which context the request has that the script sees arriving
+//   writes.cc       who writes what leaves by a socket of the program, where no request can carry it
 #pragma once
 
 #include "preload/runtimes/runtimes.h"
@@ -21,5 +22,11 @@ void note_helper_started();
 TaskContext next_entry(int fd, const TaskContext& after);
 // The same request later: its path changes once, when its body is complete.
 TaskContext entry_now(int fd, const TaskContext& entry);
+
+
+// Does the protocol of this connection want to be told who writes? (Its calls have no field for the cause.)
+bool asks_who_writes(int fd);
+// Of the bytes [start, end) of what the program writes to `fd`, counted from the first one ever.
+void say_who_writes(int fd, uint64_t start, uint64_t end, const RuntimeField& who);
 
 }  // namespace filibuster::preload::node

@@ -1,0 +1,39 @@
+// Who makes what a client writes, where the write itself does not tell: a runtime that writes from a
+// loop, in a protocol without a field for the cause. The runtime's helper says it of each write, by the
+// positions of its bytes in the application's stream, before the bytes come.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/protocol/header_field.h"
+
+namespace filibuster::preload {
+
+class WriteOrigins {
+ public:
+  static constexpr size_t kMost = 64;
+
+  // Of the bytes [start, end), which follow those of the last call. The oldest is forgotten for it when
+  // there are kMost.
+  void add(uint64_t start, uint64_t end, const RuntimeField& field);
+  // The value (encode_runtime_value) of the write that holds the byte at `position`; empty: nothing was
+  // said of it. It stays until the next add().
+  std::string_view at(uint64_t position) const;
+
+ private:
+  struct Entry {
+    uint64_t start = 0, end = 0;
+    char value[kRuntimeValueSize] = {};
+  };
+
+  Entry entries_[kMost];
+  size_t last_ = 0;
+};
+
+// Constructed; nullptr: too many connections have one, or there is no memory.
+WriteOrigins* make_write_origins();
+void free_write_origins(WriteOrigins* origins);
+
+}  // namespace filibuster::preload
