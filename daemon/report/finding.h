@@ -33,6 +33,13 @@ std::string_view verdict_name(Verdict verdict);
 // Is it a finding for the user (kFailed, kCrashed, kTestTimeout, kNoTimeout)?
 bool is_failure(Verdict verdict);
 
+// Which RPC it is, beyond an edit of the program (core/index/stable_identity.h).
+struct StableIdentity {
+  Hash128 identity;    // zero: not known, in files of before there was one
+  // How many RPCs of its execution only their order tells from this one, itself included.
+  uint32_t alike = 0;
+};
+
 struct InjectedFault {        // one fault of one execution, for a person and for replay
   Hash128 index;
   std::string fault;          // to_text(FaultSpec)
@@ -49,6 +56,7 @@ struct InjectedFault {        // one fault of one execution, for a person and fo
   // replay needs these to inject at connect (PlannedRpcFault):
   Hash128 connect_key, signature, parent, stack_hash;
   uint32_t number = 0, service_number = 0;
+  StableIdentity stable;
 
   void set_fault(const FaultSpec& spec);
   // Equal for equal faults at one RPC.
@@ -76,9 +84,15 @@ struct Finding {
   std::vector<InjectedFault> minimal;   // the minimal failing fault set
   uint64_t executions = 1;              // failing executions whose faults contain the minimal set
   std::optional<bool> reproduced;       // after the replay; nullopt: not replayed
+  // 16 hexadecimal digits that stay when lines move: of the test, and of the faults and their RPCs.
+  std::string id;
   std::string counterexample;           // path of the file
   uint32_t number = 0;                  // of the counterexample; 0: there is none
 };
+
+inline constexpr size_t kFindingIdSize = 16;
+// Finding::id: the same whatever the order of the faults.
+std::string finding_id(const std::string& test, const std::vector<InjectedFault>& faults);
 
 // Groups failures by minimal failing fault set: a failing set that contains another failing set belongs
 // to the smaller one; sets are equal when index and fault are. Order of first appearance.

@@ -47,6 +47,15 @@ bool is_failure(Verdict verdict) {
   return at < kVerdicts.size() && kVerdicts[at].failure;
 }
 
+std::string finding_id(const std::string& test, const std::vector<InjectedFault>& faults) {
+  std::set<std::string> parts;
+  for (const InjectedFault& fault : faults)
+    parts.insert(to_hex(fault.stable.identity) + " " + fault.identity());
+  Hash128 id = hash_text(test);
+  for (const std::string& part : parts) id = combine(id, hash_text(part));
+  return to_hex(id).substr(0, kFindingIdSize);
+}
+
 std::vector<Finding> group_failures(const std::vector<Execution>& failures) {
   std::vector<FaultKeys> sets;
   for (const Execution& failure : failures) sets.push_back(keys_of(failure.faults));
@@ -71,6 +80,7 @@ std::vector<Finding> group_failures(const std::vector<Execution>& failures) {
     finding.minimal = failures[at].faults;
     finding.executions = 0;
     size_t place = at;
+    finding.id = finding_id(finding.first.test, finding.minimal);
     for (size_t i = 0; i < failures.size(); ++i) {
       if (!contains(sets[i], sets[at])) continue;
       place = std::min(place, i);

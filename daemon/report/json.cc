@@ -84,7 +84,9 @@ Json row(const InjectedFault& fault) {
           {"connect_key", hash(fault.connect_key)},
           {"stack_hash", hash(fault.stack_hash)},
           {"number", fault.number},
-          {"service_number", fault.service_number}};
+          {"service_number", fault.service_number},
+          {"identity", hash(fault.stable.identity)},
+          {"alike", fault.stable.alike}};
 }
 
 Json rows(const std::vector<InjectedFault>& faults) {
@@ -104,7 +106,8 @@ Json row(const Execution& execution) {
 }
 
 Json row(const Finding& finding) {
-  return {{"faults", rows(finding.minimal)},
+  return {{"id", finding.id},
+          {"faults", rows(finding.minimal)},
           {"executions", finding.executions},
           {"reproduced", finding.reproduced ? Json(*finding.reproduced) : Json(nullptr)},
           {"counterexample", finding.counterexample},
@@ -351,6 +354,10 @@ std::string read_fault(const Json& json, InjectedFault* out) {
     reader.hash("stack_hash", &out->stack_hash);
     reader.number("number", &out->number);
     reader.number("service_number", &out->service_number);
+  }
+  if (json.contains("identity")) {  // an older file has none: not found again after an edit
+    reader.hash("identity", &out->stable.identity);
+    reader.number("alike", &out->stable.alike);
   }
   if (reader.problem.empty() && out->index.is_zero()) reader.fail("index", "an index");
   return reader.problem;

@@ -28,7 +28,8 @@ bool is_woken(int fd) {
   return fd >= 0 && poll(&watched, 1, 0) > 0;
 }
 
-// What the test wrote, and the last words of the services that ended.
+}  // namespace
+
 std::string with_service_logs(std::string output, const ExecutionResult& result) {
   for (const ServiceEnd& end : result.ended) {
     if (end.output.empty()) continue;
@@ -37,8 +38,6 @@ std::string with_service_logs(std::string output, const ExecutionResult& result)
   }
   return output;
 }
-
-}  // namespace
 
 std::string session_digest(const Config& config, const std::string& config_text,
                            const std::string& test) {
@@ -346,7 +345,7 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
   if (!attempt.judgement.plan_met || inconclusive) {
     if (auto done = search_->abandoned(next.id, execution.detail); !done) return done;
   } else {
-    if (auto learned = known_->learn(attempt.result.record, unstable_); !learned) return learned;
+    if (auto learned = known_->learn(attempt.result.record, masks_, unstable_); !learned) return learned;
     auto seen = observe(context_.config, attempt.result.record, &*outcomes_, unstable_, masks_);
     if (!seen) return seen.error();
     if (auto noted = note_tested(seen.value(), attempt.result.record); !noted) return noted;
@@ -437,102 +436,6 @@ Exploration Explorer::explore() {
   exploration_.report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
   search_.reset();
   store_.reset();
-  return std::move(exploration_);
-}
-
-Result<std::vector<PlannedRpcFault>> Explorer::plan_for(
-    const std::vector<InjectedFault>& faults) const {
-  std::vector<PlannedRpcFault> plan;
-  for (const InjectedFault& fault : faults) {
-    // The configuration has what the text leaves out: body and headers, message and details. A file
-    // of before there were keys has the text only.
-    std::optional<FaultSpec> spec;
-    for (const FaultRule& rule : context_.config.faults) {
-      for (const FaultSpec& candidate : rule.inject) {
-        const bool same = fault.key.empty() ? to_text(candidate) == fault.fault
-                                            : fault_key(candidate) == fault.key;
-        if (!spec && same) spec = candidate;
-      }
-    }
-    if (!spec && !fault.key.empty()) {
-      return Error{"the configuration has no fault " + fault_text(fault) + " with the " +
-                   std::string(fault.fault.starts_with("grpc")    ? "message and details"
-                               : fault.fault.starts_with("redis") ? "message"
-                                                                  : "body and headers") +
-                   " of this counterexample (" + fault.key + ")"};
-    }
-    if (!spec) {
-      auto parsed = parse_fault(fault.fault);
-      if (!parsed) return parsed.error();
-      spec = std::move(parsed).value();
-    }
-    plan.push_back(plan_fault(fault, *spec));
-  }
-  return plan;
-}
-
-Exploration Explorer::run_once(const std::vector<InjectedFault>& faults) {
-  const auto began = Clock::now();
-  const auto work = [&]() -> Result<void> {
-    context_.sink({{"type", "session"}, {"test", context_.test.name}, {"resumed", false}});
-    auto runner = ExecutionRunner::create(context_.config, context_.test, context_.lane,
-                                          context_.hub, context_.services, context_.owned);
-    if (!runner) return runner.error();
-    runner_.emplace(std::move(runner).value());
-    for (const std::string& obstacle : runner_->obstacles()) {
-      warn(obstacle);
-      context_.preflight.push_back(obstacle);
-    }
-    const auto plan = plan_for(faults);
-    if (!plan) return plan.error();
-    auto tried = attempt(plan.value());
-    if (!tried) return tried.error();
-    if (faults.empty()) {
-      warn_of_services_without_agent(tried->result.record);
-      note_calls_without_end(tried->result.record);
-    }
-    exploration_.stopped = tried->result.stopped;
-    TestReport& report = exploration_.report;
-    report.reference = tried->result.record.rpcs;
-    report.reference_seconds = tried->result.seconds;
-    report.counts.executed = 1;
-    report.finished = !exploration_.stopped;
-    Execution execution;
-    execution.test = context_.test.name;
-    execution.number = tried->result.record.execution;
-    execution.faults = faults;
-    note_delivery(tried->result.record, &execution.faults);
-    if (tried->judgement.plan_met) refusals_.see(tried->result.record);
-    execution.verdict = tried->judgement.verdict;
-    execution.detail = tried->judgement.detail;
-    execution.seconds = tried->result.seconds;
-    // That RPCs were missed makes no test fail where no fault was wanted.
-    const auto& exit = tried->result.exit;
-    if (faults.empty() && is_inconclusive(execution.verdict) && exit && !exit->success()) {
-      execution.verdict = Verdict::kFailed;
-      execution.detail = to_text(*exit) + "; not all of it was seen: " + execution.detail;
-    }
-    if (is_failure(execution.verdict)) {
-      execution.output = with_service_logs(runner_->output(), tried->result);
-      failures_[0] = execution;
-    } else if (execution.verdict != Verdict::kPassed) {
-      report.skipped.push_back({"execution " + to_line(faults), execution.detail});
-    }
-    if (report.reference.empty()) {
-      const std::string test = "test '" + context_.test.name + "'";
-      if (execution.verdict == Verdict::kFailed) {
-        return Error{test + " failed (" + execution.detail + ") before any RPC was seen" +
-                     quoted_output(execution.output)};
-      }
-      return Error{"no RPC was seen in " + test + no_rpc_hint()};
-    }
-    return {};
-  }();
-  if (!work.ok()) exploration_.error = work.error();
-  const search::SearchCounts counts = exploration_.report.counts;
-  finish_report();
-  exploration_.report.counts = counts;
-  exploration_.report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
   return std::move(exploration_);
 }
 

@@ -58,9 +58,10 @@ class Explorer {
       : context_(std::move(context)), rule_use_(context_.config) {}
 
   Exploration explore();
-  // One execution with exactly these faults (`filibuster replay`), or with none (`trace`).
+  // One execution with exactly these faults (`filibuster replay`), or with none (`trace`). Where the
+  // program was edited since, their RPCs are looked for by their stable identities.
   // report.findings has one entry if it failed; report.reference is what was seen.
-  Exploration run_once(const std::vector<InjectedFault>& faults);
+  Exploration run_once(const std::vector<InjectedFault>& recorded);
 
  private:
   struct Attempt {
@@ -125,6 +126,9 @@ class Explorer {
   void forget_finding(const std::vector<InjectedFault>& faults);
   Result<bool> replays(const std::vector<PlannedRpcFault>& plan);
   Result<std::vector<InjectedFault>> describe(const search::AbstractExecution& planned);
+  // explorer_replay.cc
+  Result<std::optional<std::vector<InjectedFault>>> find_again(const std::vector<InjectedFault>& faults);
+  void tell_where(const std::vector<InjectedFault>& then, const std::vector<InjectedFault>& now);
   Result<std::vector<PlannedRpcFault>> plan_for(const std::vector<InjectedFault>& faults) const;
   // By number: the key of the faults, "" where it is another test's.
   std::map<uint32_t, std::string> counterexamples() const;
@@ -199,6 +203,8 @@ class Explorer {
 std::string to_line(const Variation& variation);
 // The last lines of a test, for the end of an error.
 std::string quoted_output(const std::string& output);
+// What the test wrote, and the last words of the services that ended.
+std::string with_service_logs(std::string output, const ExecutionResult& result);
 
 // Where the search of a test is kept: 16 hexadecimal digits of its name, configuration and what
 // decides its indexes.

@@ -296,7 +296,7 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   warn_of_services_without_agent(result.record);
   for (const std::string& text : rule_use_.unknown_services(result.record)) warn(text);
   exploration_.report.reference = result.record.rpcs;
-  if (auto learned = known_->learn(result.record); !learned) return learned.error();
+  if (auto learned = known_->learn(result.record, masks_); !learned) return learned.error();
   auto seen = observe(context_.config, result.record, &*outcomes_, unstable_, masks_);
   if (!seen) return seen.error();
   if (auto noted = note_tested(seen.value(), result.record); !noted) return noted.error();

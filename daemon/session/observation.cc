@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
 #include "daemon/session/rpc_matching.h"
+#include "daemon/session/stable_identities.h"
 
 namespace filibuster {
 namespace {
@@ -378,9 +380,12 @@ Result<void> KnownRpcs::learn_order(const ExecutionRecord& record, const Unstabl
   return {};
 }
 
-Result<void> KnownRpcs::learn(const ExecutionRecord& record, const UnstableRpcs& unstable) {
+Result<void> KnownRpcs::learn(const ExecutionRecord& record,
+                              const std::vector<NondeterminismRule>& masks,
+                              const UnstableRpcs& unstable) {
   if (auto learned = learn_order(record, unstable); !learned) return learned;
   const RpcsById rpcs = rpcs_by_id(record);
+  std::optional<StableIdentities> identities;  // most executions show nothing new
   for (const RpcRecord& rpc : record.rpcs) {
     const auto found = rpcs_.find(rpc.index);
     // An RPC that a fault of ours kept from its server tells nothing of its connection, and one that
@@ -391,6 +396,12 @@ Result<void> KnownRpcs::learn(const ExecutionRecord& record, const UnstableRpcs&
       continue;
     InjectedFault known = describe_for_report(rpcs, rpc);
     known.as_reset = false;
+    if (found != rpcs_.end()) {
+      known.stable = found->second.stable;  // as of the first execution that had it
+    } else {
+      if (!identities) identities.emplace(record, masks);
+      known.stable = identities->of(rpc.rpc);
+    }
     Counterexample row;
     row.faults = {known};
     if (auto put = store_->set_meta("rpc:" + to_hex(rpc.index), to_json(row)); !put) return put;

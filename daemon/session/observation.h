@@ -90,8 +90,9 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
 class KnownRpcs {
  public:
   explicit KnownRpcs(search::SearchStore* store) : store_(store) {}
-  // `unstable`: RPCs that come and go by themselves.
-  Result<void> learn(const ExecutionRecord& record, const UnstableRpcs& unstable = {});
+  // `masks`: what varies by itself in a path. `unstable`: RPCs that come and go by themselves.
+  Result<void> learn(const ExecutionRecord& record, const std::vector<NondeterminismRule>& masks,
+                     const UnstableRpcs& unstable = {});
   // nullptr: never seen.
   const InjectedFault* find(Hash128 index);
   // Which of the RPCs of its call site `fault` is in an execution with this prefix (Search::prefix):

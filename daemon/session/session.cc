@@ -483,8 +483,9 @@ std::string Session::summary(const SessionReport& report) const {
           out += "no conclusion: " + skipped.what + ": " + skipped.reason +
                  (ports_moved_ ? "\nIts ports are not those with which it was found (see above): where "
                                  "requests or answers carry one, that is why.\n"
-                               : "\nIs the program as it was? The call site is part of what names an "
-                                 "RPC: where the call has moved, explore again.\n");
+                               : "\nIs the program as it was? A call that has moved is found again by its "
+                                 "function and by what it asks for, unless others are like it: then "
+                                 "explore again.\n");
         }
         if (test.findings.empty() && test.skipped.empty()) {
           out += "not reproduced: the test passed under " + to_line(request_.faults) + "\n";
