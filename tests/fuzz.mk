@@ -5,7 +5,7 @@ FUZZ_FLAGS   := -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno
 FUZZ_INCLUDE := -I. -isystem /usr/share/include -isystem /usr/share/include/llhttp -MMD -MP
 # What the targets read besides core/: parts of the daemon and the preload without threads and sockets.
 FUZZ_DAEMON  := $(wildcard daemon/config/*.cc) $(filter-out daemon/relay/relays.cc,$(wildcard daemon/relay/*.cc)) daemon/coverage/lines.cc daemon/agents/recorder.cc daemon/agents/rpc_memory.cc daemon/agents/unmet_plan.cc daemon/agents/call_name.cc daemon/agents/registration.cc daemon/agents/descriptors.cc \
-                preload/runtimes/jvm/class_editor.cc
+                preload/runtimes/jvm/class_editor.cc daemon/suite/junit_xml.cc daemon/suite/runners.cc
 FUZZ_OBJ     := $(patsubst %.cc,$(BUILD)/fuzz/obj/%.o,$(CORE_SRC) $(FUZZ_DAEMON)) \
                 $(patsubst %,$(BUILD)/fuzz/obj/llhttp/%.o,api http llhttp)
 
@@ -16,7 +16,7 @@ $(BUILD)/fuzz/obj/llhttp/%.o: $(LLHTTP)/%.c
 	@mkdir -p $(@D)
 	clang-14 $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FUZZ_INCLUDE) -c $< -o $@
 $(BUILD)/fuzz/%_fuzz: $(BUILD)/fuzz/obj/tests/fuzz/%_fuzz.o $(FUZZ_OBJ)
-	clang++-14 $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(FUZZ_LIBS) $(NGHTTP2)
+	clang++-14 $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(FUZZ_LIBS) $(NGHTTP2) -l:libpugixml.a
 $(BUILD)/fuzz/analysis_fuzz: $(patsubst %.cc,$(BUILD)/fuzz/obj/%.o,$(ANALYSIS_SRC))
 $(BUILD)/fuzz/analysis_fuzz: FUZZ_LIBS := $(ANALYSIS_LIBS)
 

@@ -133,6 +133,13 @@ void load_descriptors(ParsedRequest* out) {
 void choose_tests(const std::vector<std::string>& names, ParsedRequest* out) {
   const Config& config = out->request.config;
   const std::string file = config.path;
+  // What a suite consists of is known when the session has listed it.
+  if (std::any_of(config.tests.begin(), config.tests.end(),
+                  [](const TestConfig& test) { return test.suite.has_value(); })) {
+    out->request.tests = config.tests;
+    out->request.only = names;
+    return;
+  }
   std::string known;
   for (const TestConfig& test : config.tests) known += (known.empty() ? "" : ", ") + test.name;
   for (const std::string& name : names) {

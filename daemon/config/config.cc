@@ -15,10 +15,21 @@ using Kind = SourceNode::Kind;
 struct TestDraft {
   Draft* draft;
   TestConfig test;
+  SuiteConfig suite;
+  bool is_suite = false;
 };
 
+void read_suite_text(Reader& reader, const SourceNode& node, const char* name, TestDraft* out,
+                     std::string* text) {
+  out->is_suite = true;
+  const auto read = reader.text(node, std::string("'") + name + "'");
+  if (!read) return;
+  if (read->empty()) reader.error(node.offset, std::string("'") + name + "' is empty");
+  *text = *read;
+}
+
 constexpr Key<TestDraft> kTestKeys[] = {
-    {"name", true,
+    {"name", false,
      [](Reader& reader, const SourceNode& node, TestDraft* out) {
        const auto name = reader.text(node, "'name'");
        if (!name) return;
@@ -27,9 +38,35 @@ constexpr Key<TestDraft> kTestKeys[] = {
        }
        out->test.name = *name;
      }},
-    {"command", true,
+    {"command", false,
      [](Reader& reader, const SourceNode& node, TestDraft* out) {
        read_command(reader, node, "'command'", out->draft, &out->test.command);
+     }},
+    {"runner", false,
+     [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       read_suite_text(reader, node, "runner", out, &out->suite.runner);
+       if (!out->suite.runner.empty() && suite::find_runner(out->suite.runner) == nullptr) {
+         reader.error(node.offset, "'runner': '" + out->suite.runner + "' is not known: expected " +
+                                       suite::runner_names() + ", or 'list' and 'each' instead");
+       }
+     }},
+    {"program", false,
+     [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       read_suite_text(reader, node, "program", out, &out->suite.program);
+     }},
+    {"path", false,
+     [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       read_suite_text(reader, node, "path", out, &out->suite.path);
+     }},
+    {"list", false,
+     [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       out->is_suite = true;
+       read_command(reader, node, "'list'", out->draft, &out->suite.list);
+     }},
+    {"each", false,
+     [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       out->is_suite = true;
+       read_command(reader, node, "'each'", out->draft, &out->suite.each);
      }},
     {"env", false,
      [](Reader& reader, const SourceNode& node, TestDraft* out) {
@@ -45,12 +82,36 @@ constexpr Key<TestDraft> kTestKeys[] = {
      }},
 };
 
+void check_test(Reader& reader, const SourceNode& node, const TestDraft& test) {
+  const SuiteConfig& suite = test.suite;
+  if (!test.is_suite) {
+    if (test.test.name.empty()) reader.error(node.offset, "a test needs 'name'");
+    if (test.test.command.empty()) reader.error(node.offset, "a test needs 'command'");
+    return;
+  }
+  if (!test.test.command.empty())
+    reader.error(node.offset, "'command' is that of one test: a suite has 'runner', or 'list' and 'each'");
+  const bool by_hand = !suite.list.empty() || !suite.each.empty();
+  if (suite.runner.empty() == !by_hand) {
+    reader.error(node.offset, "a suite needs either 'runner', or 'list' and 'each'");
+  } else if (by_hand && (suite.list.empty() || suite.each.empty())) {
+    reader.error(node.offset, std::string("a suite with '") + (suite.list.empty() ? "each" : "list") +
+                                  "' needs '" + (suite.list.empty() ? "list" : "each") + "', too");
+  } else if (by_hand && (!suite.program.empty() || !suite.path.empty())) {
+    reader.error(node.offset, "'program' and 'path' are for a 'runner'");
+  } else if (suite.runner == "gtest" && suite.path.empty()) {
+    reader.error(node.offset, "a suite of gtest needs 'path', its program");
+  }
+}
+
 void read_tests(Reader& reader, const SourceNode& node, Draft* draft) {
   if (!reader.expect(node, Kind::kArray, "'tests'")) return;
   if (node.children.empty()) reader.error(node.offset, "'tests' is empty: name at least one test");
   for (const SourceNode& child : node.children) {
-    TestDraft test{.draft = draft, .test = {}};
+    TestDraft test{.draft = draft, .test = {}, .suite = {}};
     if (!read_object<TestDraft>(reader, child, "a test", kTestKeys, &test)) continue;
+    check_test(reader, child, test);
+    if (test.is_suite) test.test.suite = std::move(test.suite);
     const auto same = [&](const TestConfig& other) { return other.name == test.test.name; };
     if (!test.test.name.empty() &&
         std::any_of(draft->config.tests.begin(), draft->config.tests.end(), same)) {

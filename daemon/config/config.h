@@ -15,6 +15,7 @@
 #include "core/index/frame_rules.h"
 #include "core/index/masks.h"
 #include "core/rpc/protocol.h"
+#include "daemon/suite/runner.h"
 
 namespace filibuster {
 
@@ -57,12 +58,22 @@ struct ServiceConfig {
   std::vector<std::string> sources, openapi, proto;
 };
 
+// Tests that exist already: those of a runner, or what two commands list and run.
+struct SuiteConfig : suite::Suite {
+  Command list;         // prints the name of each test, one a line
+  Command each;         // runs the test that FILIBUSTER_TEST names
+};
+
 struct TestConfig {
-  std::string name;
+  std::string name;  // of a suite what its tests' names begin with, or ""
   Command command;
   std::map<std::string, std::string> env;
   std::string directory;
   std::optional<std::chrono::milliseconds> timeout;
+  // It stands for the tests of a suite, and has no command. A session takes them in its place.
+  std::optional<SuiteConfig> suite;
+  bool of_suite = false;  // one of these
+  std::string junit_xml;  // the file in which its runner says what became of it; empty: it does not
 };
 
 // `on`: absent members match anything; service, caller and method by equality, path by glob (*, ?).

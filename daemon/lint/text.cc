@@ -6,7 +6,7 @@
 
 #include "daemon/lint/record_view.h"
 #include "daemon/report/redact.h"
-#include "daemon/report/shell_word.h"
+#include "core/text/shell_word.h"
 
 namespace filibuster::lint {
 namespace {

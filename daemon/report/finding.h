@@ -121,6 +121,8 @@ struct TestReport {
   std::string test;
   search::SearchCounts counts;
   bool finished = false;  // the whole space was explored
+  // A test of a suite that calls nothing, or that its runner skips: why. It counts as explored.
+  std::string nothing_to_explore;
   double reference_seconds = 0, seconds = 0, median_execution_seconds = 0;
   search::SearchSeconds search_seconds;
   double store_seconds = 0;  // on a processor, of writing what an interrupted search goes on from

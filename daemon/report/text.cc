@@ -7,7 +7,7 @@
 #include "daemon/report/dependency.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/redact.h"
-#include "daemon/report/shell_word.h"
+#include "core/text/shell_word.h"
 
 namespace filibuster {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "daemon/base/fail_point.h"
 #include "daemon/session/preflight.h"
+#include "daemon/suite/junit_xml.h"
 
 namespace filibuster {
 namespace {
@@ -30,6 +31,20 @@ bool is_woken(int fd) {
 std::string own_directory() {
   std::error_code failed;
   return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path().string();
+}
+
+// "" where the test ran, or its runner says nothing.
+std::string why_not_run(const std::string& junit_xml) {
+  const auto text = junit_xml.empty() ? Result<std::string>("") : read_file(junit_xml);
+  if (!text || text->empty()) return "";
+  const auto cases = suite::parse_junit(text.value());
+  if (!cases) return "";
+  std::string why = "its runner ran no test of this name";
+  for (const suite::JunitCase& one : cases.value()) {
+    if (one.result != suite::CaseResult::kSkipped) return "";
+    why = "its runner skipped it" + (one.message.empty() ? "" : ": " + one.message);
+  }
+  return why;
 }
 
 }  // namespace
@@ -165,6 +180,8 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
 
   ExecutionResult result;
   result.ended_before = std::move(ready).value();
+  std::error_code ignored;
+  if (!test_->junit_xml.empty()) std::filesystem::remove(test_->junit_xml, ignored);
   const auto by_hand = alive_by_hand();
   const auto started = Clock::now();
   auto process = Process::spawn(spawn_);
@@ -187,6 +204,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
     process->kill_group(SIGKILL);
     process->wait(kKillLimit);
   }
+  if (result.exit && result.exit->success()) result.not_run = why_not_run(test_->junit_xml);
   fail_point("executed");
   const bool quiescent =
       hub_->wait_quiescent(result.stopped ? milliseconds(0) : config_->bounds.quiesce_timeout);

@@ -23,6 +23,8 @@ struct ExecutionResult {
   std::vector<ServiceEnd> ended_before;  // between the execution before and this one
   double seconds = 0;                    // of the test process, start to end
   double limit_seconds = 0;              // of its limit, by the patient clock
+  // What the test's runner says of a test that ended well without having run: "skipped: needs a network".
+  std::string not_run;
 };
 
 class ExecutionRunner {

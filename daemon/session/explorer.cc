@@ -419,6 +419,10 @@ Exploration Explorer::explore() {
       if (!searched) return searched.error();
       ended = searched.value();
     }
+    if (!exploration_.report.nothing_to_explore.empty()) {
+      ended = true;
+      notes_.insert("nothing to explore: " + exploration_.report.nothing_to_explore);
+    }
     exploration_.stopped = !ended;
     // A bound is an end too: the next run of the same command begins anew.
     if (ended) {

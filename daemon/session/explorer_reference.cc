@@ -125,6 +125,14 @@ Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::
       }
       return Error{text};
     }
+    std::string& nothing = exploration_.report.nothing_to_explore;
+    if (context_.test.of_suite) {
+      nothing = !result.not_run.empty()        ? result.not_run
+                : result.record.rpcs.empty() ? "it makes no remote call"
+                                             : "";
+      if (!nothing.empty()) return std::optional<ExecutionResult>();
+    }
+    if (!result.not_run.empty()) return Error{what + "says nothing: " + result.not_run};
     if (result.record.rpcs.empty()) {
       return Error{"no RPC was seen in " + what +
                    "(it passed): there is nothing to inject faults into" + no_rpc_hint()};
@@ -310,7 +318,10 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
       if (++shown == kTold) break;
     }
     for (const std::string& call : late_calls_) why += "\n  - " + call + ": " + std::string(kLateCall);
-    warn(why.empty() ? "no RPC of the reference execution gets a fault: only the test's own calls "
+    if (why.empty() && context_.test.of_suite)
+      exploration_.report.nothing_to_explore = "it makes no remote call that gets a fault, but its own";
+    else
+      warn(why.empty() ? "no RPC of the reference execution gets a fault: only the test's own calls "
                        "were seen, or the fault rules match none" +
                            no_rpc_hint()
                      : "no RPC of the reference execution gets a fault:" + why);

@@ -19,6 +19,7 @@
 #include "daemon/session/pidfd.h"
 #include "daemon/session/program_files.h"
 #include "daemon/session/services.h"
+#include "daemon/session/suites.h"
 
 namespace filibuster {
 namespace {
@@ -340,6 +341,10 @@ Result<void> Session::work(SessionReport* report) {
     descriptors_ = descriptors;
   }
 
+  auto tests = list_suites(config, lane, request_.tests, request_.only);
+  if (!tests) return tests.error();
+  request_.tests = std::move(tests).value();
+
   std::unique_ptr<coverage::Collector> collector;
   if (request_.coverage) {
     auto made = coverage::Collector::create(
@@ -515,8 +520,12 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
                   [](const TestReport& test) { return !test.skipped.empty(); });
   if (request_.mode == SessionRequest::Mode::kRun && !stopped_ && !error) {
     // 'Nothing found' would be a lie where nothing was tried.
+    const bool any_explored =
+        std::any_of(report.tests.begin(), report.tests.end(),
+                    [](const TestReport& test) { return test.counts.executed > 1; });
     for (TestReport& test : report.tests) {
       if (test.counts.executed > 1 || test.counts.open > 0 || test.counts.beyond_bound > 0) continue;
+      if (!test.nothing_to_explore.empty() && any_explored) continue;
       no_conclusion = true;
       const std::vector<FaultRule>& rules = request_.config.faults;
       const bool by_service = std::any_of(rules.begin(), rules.end(), [](const FaultRule& rule) {

@@ -29,7 +29,8 @@ struct SessionRequest {
   enum class Mode { kRun, kReplay, kTrace, kLint } mode = Mode::kRun;
   Config config;
   std::string config_text;
-  std::vector<TestConfig> tests;  // those to explore
+  std::vector<TestConfig> tests;  // those to explore, and suites
+  std::vector<std::string> only;  // where there are suites: of their tests, and others, these; empty: all
   bool restart = false;
   bool coverage = false;  // of the services' statements; kRun
   bool allow_untested = false;  // RPCs that could not be tested leave the exit code as it is; kRun

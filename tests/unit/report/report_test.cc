@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/report/finding.h"
-#include "daemon/report/shell_word.h"
+#include "core/text/shell_word.h"
 
 namespace filibuster {
 namespace {

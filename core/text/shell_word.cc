@@ -1,4 +1,4 @@
-#include "daemon/report/shell_word.h"
+#include "core/text/shell_word.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,0 +1,156 @@
+#include "daemon/session/suites.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "core/text/nearest.h"
+#include "daemon/session/process.h"
+#include "daemon/session/program_files.h"
+#include "daemon/suite/runner.h"
+
+namespace filibuster {
+namespace {
+
+constexpr std::chrono::minutes kListLimit{10};  // it imports all tests
+constexpr std::chrono::seconds kKillLimit{5};
+constexpr int kErrorLines = 20;
+
+std::string shown(const SuiteConfig& suite) {
+  if (suite.runner.empty()) return "with 'list' and 'each'";
+  return "of " + suite.runner + (suite.path.empty() ? "" : " (" + suite.path + ")");
+}
+
+Command shell(const std::string& text) {
+  return {{"/bin/sh", "-c", text}};
+}
+
+class Listing {
+ public:
+  Listing(const Config& config, const SessionLane& lane, const TestConfig& test)
+      : config_(config), lane_(lane), test_(test), suite_(*test.suite),
+        runner_(suite::find_runner(suite_.runner)) {}
+
+  Result<std::vector<TestConfig>> list() {
+    const std::string directory = lane_directory(config_, test_.directory);
+    auto text = output(directory);
+    if (!text) return text.error();
+    auto tests = parse(text.value(), directory);
+    if (!tests) return problem("are not understood: " + tests.error().message);
+    if (tests->empty()) return problem("are none");
+    std::vector<TestConfig> out;
+    for (const suite::SuiteTest& one : tests.value()) out.push_back(make(one));
+    return out;
+  }
+
+ private:
+  Error problem(const std::string& what) const {
+    return Error{"the tests of the suite " + shown(suite_) + " " + what};
+  }
+
+  // What lists them prints, or writes.
+  Result<std::string> output(const std::string& directory) {
+    const std::string out = lane_.log_path("suite"), errors = lane_.log_path("suite-errors");
+    const std::string file = out + ".json";
+    const Command command = runner_ != nullptr ? shell(runner_->list(suite_, file)) : suite_.list;
+    const auto argv = lane_command(lane_, command);
+    if (!argv) return argv.error();
+    auto environment = lane_environment(lane_, "test", test_.env, Interpose::kNo, "");
+    if (!environment) return environment.error();
+    std::error_code ignored;
+    std::filesystem::remove(file, ignored);
+    SpawnOptions options;
+    // Its errors are no names of tests.
+    options.argv = {"/bin/sh", "-c", "exec 2>\"$0\"; exec \"$@\"", errors};
+    options.argv.insert(options.argv.end(), argv->begin(), argv->end());
+    options.environment = std::move(environment).value();
+    options.directory = directory;
+    options.log_path = out;
+    auto process = Process::spawn(options);
+    if (!process) return problem("cannot be listed: " + process.error().message);
+    const auto status = process->wait(kListLimit, lane_.wake_fd);
+    if (!status) {
+      process->kill_group(SIGKILL);
+      process->wait(kKillLimit);
+      return problem("cannot be listed: the command did not end");
+    }
+    if (!status->success()) {
+      return problem("cannot be listed (" + to_text(*status) + "): " + argv->back() + "\n" +
+                     last_lines(errors, kErrorLines) + last_lines(out, kErrorLines));
+    }
+    return read_file(runner_ != nullptr && runner_->writes_list ? file : out);
+  }
+
+  Result<std::vector<suite::SuiteTest>> parse(const std::string& text, const std::string& directory) const {
+    if (runner_ != nullptr) return runner_->parse(text, directory);
+    std::vector<suite::SuiteTest> out;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      const std::string line = text.substr(at, end - at);
+      if (!line.empty()) out.push_back({line, "", line});
+      at = end + 1;
+    }
+    return out;
+  }
+
+  TestConfig make(const suite::SuiteTest& one) const {
+    TestConfig test = test_;
+    test.suite.reset();
+    test.of_suite = true;
+    test.name = test_.name.empty() ? one.name : test_.name + ": " + one.name;
+    test.env["FILIBUSTER_TEST"] = one.id;
+    if (runner_ != nullptr) {
+      test.junit_xml = lane_.log_path("test") + ".xml";
+      test.command = shell(runner_->each(suite_, one, test.junit_xml));
+    } else {
+      test.command = suite_.each;
+    }
+    return test;
+  }
+
+  const Config& config_;
+  const SessionLane& lane_;
+  const TestConfig& test_;
+  const SuiteConfig& suite_;
+  const suite::Runner* runner_;
+};
+
+}  // namespace
+
+Result<std::vector<TestConfig>> list_suites(const Config& config, const SessionLane& lane,
+                                            const std::vector<TestConfig>& tests,
+                                            const std::vector<std::string>& only) {
+  std::vector<TestConfig> all;
+  for (const TestConfig& test : tests) {
+    if (!test.suite) {
+      all.push_back(test);
+      continue;
+    }
+    auto listed = Listing(config, lane, test).list();
+    if (!listed) return listed.error();
+    std::move(listed->begin(), listed->end(), std::back_inserter(all));
+  }
+  std::set<std::string> names;
+  for (const TestConfig& test : all) {
+    if (!names.insert(test.name).second) {
+      return Error{"two tests are named '" + test.name +
+                   "': sessions and reports go by it; give their suites a 'name' each"};
+    }
+  }
+  if (only.empty()) return all;
+  std::vector<TestConfig> out;
+  for (const std::string& name : only) {
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const TestConfig& test) { return test.name == name; });
+    if (found == all.end()) {
+      return Error{"there is no test '" + name + "' (there are " + std::to_string(all.size()) +
+                   "; the first is '" + all.front().name + "')"};
+    }
+    out.push_back(*found);
+  }
+  return out;
+}
+
+}  // namespace filibuster

@@ -1,0 +1,55 @@
+#include "daemon/suite/junit_xml.h"
+
+#include <cstring>
+#include <pugixml.hpp>
+
+namespace filibuster::suite {
+namespace {
+
+constexpr int kDeepest = 100;  // suites within suites
+
+void read_case(const pugi::xml_node& node, std::vector<JunitCase>* out) {
+  JunitCase read;
+  read.group = node.attribute("classname").value();
+  read.name = node.attribute("name").value();
+  for (const pugi::xml_node& child : node.children()) {
+    const std::string_view name = child.name();
+    const bool failed = name == "failure" || name == "error";
+    if (!failed && name != "skipped") continue;
+    // A test that fails twice (in its end, too) is shown by its first failure.
+    if (read.result == CaseResult::kFailed) continue;
+    read.result = failed ? CaseResult::kFailed : CaseResult::kSkipped;
+    read.message = child.attribute("message").value();
+    read.stack = child.text().get();
+  }
+  // GoogleTest says it so of a test that its filter left out.
+  if (std::strcmp(node.attribute("status").value(), "notrun") == 0) read.result = CaseResult::kSkipped;
+  out->push_back(std::move(read));
+}
+
+void read_suites(const pugi::xml_node& node, int depth, std::vector<JunitCase>* out) {
+  if (depth > kDeepest) return;
+  for (const pugi::xml_node& child : node.children()) {
+    if (std::strcmp(child.name(), "testcase") == 0) {
+      read_case(child, out);
+    } else if (std::strcmp(child.name(), "testsuite") == 0) {
+      read_suites(child, depth + 1, out);
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<JunitCase>> parse_junit(std::string_view xml) {
+  pugi::xml_document document;
+  const auto parsed = document.load_buffer(xml.data(), xml.size());
+  if (!parsed) return Error{std::string("it is no XML: ") + parsed.description()};
+  const pugi::xml_node root = document.document_element();
+  const std::string_view name = root.name();
+  if (name != "testsuites" && name != "testsuite") return Error{"it has no test suite"};
+  std::vector<JunitCase> out;
+  read_suites(root, 0, &out);
+  return out;
+}
+
+}  // namespace filibuster::suite
