@@ -80,6 +80,12 @@ GRPC_NODE := $(BUILD)/tests/grpc_node
 $(GRPC_NODE)/installed: tests/programs/grpc_node/package-lock.json tests/programs/grpc_node/package.json
 	$(call npm_ci,grpc-js)
 
+# Runners of JavaScript tests (test_suites.py).
+SUITES := $(BUILD)/tests/suites
+$(SUITES)/installed: tests/programs/suites/package-lock.json tests/programs/suites/package.json
+	$(call npm_ci,suites of jest and mocha)
+test-programs: $(SUITES)/installed
+
 .PHONY: test-programs bench-programs
 test-programs: $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench
