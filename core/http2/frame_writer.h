@@ -46,7 +46,7 @@ struct HttpResponse {
   uint16_t status = 500;
   std::string_view content_type;  // empty: none
   std::string_view body;
-  bool head_request = false;  // says its length, carries no body
+  bool head_request = false;  // the response says the length of `body` and carries none
   // HeaderDecoder::owed_size_update of the direction it is placed in.
   std::optional<uint32_t> size_update;
 };
