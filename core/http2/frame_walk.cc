@@ -10,8 +10,8 @@ constexpr auto kPriorityUpdate = static_cast<FrameType>(0x10);  // RFC 9218 §7.
 constexpr size_t kSettingSize = 6;
 constexpr uint32_t kMostSettings = 64;
 
-// So many frames make a walk believed. A walk that was begun beside another one needs more: it may
-// follow HTTP/2 that an application carries in its DATA.
+// Number of frames from which a walk is believed. A walk that was begun beside another one needs more: it
+// may follow HTTP/2 that an application carries in its DATA.
 constexpr uint64_t kChain = 3;
 constexpr uint64_t kOtherChain = 8;
 

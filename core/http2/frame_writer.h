@@ -1,8 +1,8 @@
 // Frames of our own, as bytes (RFC 9113 §6): synthetic answers, and frames written anew.
 //
-// Where they may stand in a stream of somebody else's: FrameParser::at_boundary. The numbers they
-// use up are the caller's to keep: DATA consumes the reader's window (ConnectionView::window), of
-// which the real writer does not know.
+// FrameParser::at_boundary says where they may stand in a stream of somebody else's. The caller keeps
+// account of what they use up: DATA consumes the reader's window (ConnectionView::window), and the real
+// writer does not know of that.
 #pragma once
 
 #include <cstddef>

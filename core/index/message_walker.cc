@@ -179,7 +179,7 @@ void MessageWalker::walk(const char* at, const char* end, size_t depth, uint32_t
         add(field.rest, static_cast<size_t>(field.end - field.rest));
     }
     if (message && (leaves_ != nullptr || (below != 0 && !inner_hidden))) {
-      // Where no mask goes through it, its bytes are in the digest already.
+      // If no mask goes through the message, its bytes are in the digest already.
       const bool told_only = inner_hidden || below == 0;
       walk(field.value, field.end, depth + 1, told_only ? 0 : below, told_only, own_path);
     } else if (leaves_ != nullptr) {

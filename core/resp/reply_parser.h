@@ -37,7 +37,7 @@ enum class ReplyState : uint8_t {
   kInvalid,  // not RESP, or beyond the bounds: nothing is parsed any more
 };
 
-// Its texts are valid during on_reply only.
+// The texts of a reply are valid during on_reply only.
 struct Reply {
   char type = 0;  // its type byte: one of + - : $ * _ # , ( ! = % ~ >
   // True for '>'. A push answers nothing, unless its kind is that of a command: SUBSCRIBE and its like
@@ -57,8 +57,8 @@ struct Reply {
   std::string_view simple;  // of a simple string: at most kMaxSimple bytes
   // The one of these texts that the reply has is cut.
   bool text_truncated = false;
-  // Of its types, lengths and bytes; all nulls are alike. Bytes that were skipped enter it by their
-  // number only.
+  // Covers types, lengths and bytes; all nulls are alike. Of bytes that were skipped only the number
+  // enters it.
   Hash128 digest;
   uint64_t size = 0;  // in bytes; the reply begins at end - size (below 0: in an earlier feed)
 };

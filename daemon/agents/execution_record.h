@@ -60,8 +60,8 @@ struct RpcRecord {
   std::string service;   // m in the signature
   std::string received_by;  // service whose agent received it; empty: none (third party, faulted)
   std::string method, target, body_sample, peer;
-  // Of a gRPC call, where descriptors are at hand: its first message as a JSON object ("": not
-  // known, with the reason), and whether all of its fields were seen.
+  // For a gRPC call, where descriptors are at hand: its first message as a JSON object ("": it is not
+  // known, and `arguments_problem` says why), and whether all of its fields were seen.
   std::string arguments, arguments_problem;
   bool arguments_whole = false;
   std::vector<std::string> stack_text;  // innermost first, symbolized where possible

@@ -46,7 +46,7 @@ class Recorder {
     return running_ && entry < expanded_.rows.size() ? &expanded_.rows[entry].fault : nullptr;
   }
 
-  // To be called when indexes are formed in another way from now on: the known ones name nothing then.
+  // To be called when indexes are formed in another way from now on: the known ones name nothing.
   void forget_rpcs() { memory_ = {}; }
 
   // False: the bytes are not an event of that type.

@@ -26,7 +26,7 @@ Hash128 site_of(const RpcRecord& rpc) {
 }  // namespace
 
 void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
-  // Without a method its request was never formed (refused at connect).
+  // An RPC without a method was refused at connect: its request was never formed.
   if (rpc.index.is_zero() || rpc.method.empty() || seen_.size() >= kMaxRemembered) return;
   const auto [place, added] = seen_.try_emplace(rpc.index);
   Seen& seen = place->second;
