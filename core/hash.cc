@@ -40,7 +40,7 @@ Hash128 combine(Hash128 a, Hash128 b) {
 }
 
 Hash128 combine(Hash128 a, uint64_t b) {
-  unsigned char bytes[24];  // another length than the combination of two hashes: never the same
+  unsigned char bytes[24];  // not the 32 bytes of two hashes: the two combinations are never equal
   put64(a.hi, bytes);
   put64(a.lo, bytes + 8);
   put64(b, bytes + 16);

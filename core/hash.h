@@ -1,5 +1,5 @@
 // 128-bit hashes (XXH3): what is compared across executions is compared by these.
-// Pure, allocation free, the same on every machine of either byte order in the canonical form.
+// Pure, allocation free, and the same on machines of either byte order.
 #pragma once
 
 #include <compare>
@@ -55,7 +55,7 @@ class HashStream {
  private:
   static constexpr size_t kStateSize = 576;
   static constexpr size_t kStateAlign = 64;
-  // Up to here the bytes are only kept, at the start of the storage: most streams are short, and the
+  // Up to this many bytes are only kept, at the start of the storage: most streams are short, and the
   // state of a long one is costly to begin.
   static constexpr size_t kShort = 512;
   size_t short_size_ = 0;

@@ -42,7 +42,7 @@ constexpr std::array<FaultKindRow, 13> kFaultKinds = {{
      "a command to Redis is answered with this error, or with a null"},
 }};
 
-// What a server of Redis 7 says behind the codes of its errors, where it says the same each time; sorted.
+// The messages of Redis 7 behind the codes of its errors, where they are the same each time; sorted.
 struct RedisError {
   std::string_view code, message;
 };
@@ -79,7 +79,7 @@ constexpr bool by_code(const RedisError& a, const RedisError& b) {
 }
 static_assert(std::is_sorted(std::begin(kRedisErrors), std::end(kRedisErrors), by_code));
 
-// Where an error belongs, a null stands.
+// "redis:nil" stands for a null in place of an error.
 constexpr std::string_view kNilReply = "nil";
 constexpr size_t kMaxRedisCode = 32;  // characters
 
@@ -170,7 +170,7 @@ std::string upper(std::string_view text) {
   return out;
 }
 
-// All but OK.
+// The names of all gRPC codes but OK.
 std::array<std::string_view, grpc::kCodes - 1> error_code_names() {
   std::array<std::string_view, grpc::kCodes - 1> names;
   for (size_t i = 0; i < names.size(); ++i) names[i] = to_name(static_cast<grpc::Code>(i + 1));
@@ -184,7 +184,7 @@ const RedisError* redis_message(std::string_view code) {
   return row != std::end(kRedisErrors) && row->code == code ? row : nullptr;
 }
 
-// "; did you mean 'grpc:UNAVAILABLE'?"
+// ", did you mean 'grpc:UNAVAILABLE'?"; "" where nothing is near.
 std::string suggestion(std::string_view kind) {
   std::array<std::string_view, kFaultKinds.size()> kinds;
   for (size_t i = 0; i < kinds.size(); ++i) kinds[i] = kFaultKinds[i].name;
@@ -204,7 +204,7 @@ const FaultKindRow* row_of(FaultKind kind) {
   return row != kFaultKinds.end() ? &*row : nullptr;
 }
 
-// Every code of RFC 9113 §7; NO_ERROR is none of a failure.
+// Every code of RFC 9113 §7 but NO_ERROR, which is no failure.
 constexpr uint32_t kStreamErrors = 13;
 std::array<std::string_view, kStreamErrors> stream_error_names() {
   std::array<std::string_view, kStreamErrors> names;
@@ -469,7 +469,7 @@ std::vector<FaultSpec> default_grpc_faults() {
 
 namespace {
 
-// "SET user:*, INCR visits" -> which of `flags` any of these commands has.
+// "SET user:*, INCR visits" -> the flags that any of these commands has.
 uint16_t flags_of_all(std::string_view commands) {
   uint16_t flags = 0;
   while (!commands.empty()) {

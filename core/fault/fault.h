@@ -35,7 +35,7 @@ enum class FaultKind : uint8_t {
   kGrpc = 5,     // a gRPC status made here
   // On streams of HTTP/2 only, made by the relay (daemon/relay).
   kStreamReset = 6,     // RST_STREAM
-  kGoaway = 7,          // GOAWAY with a last stream below this one: it may be sent again elsewhere
+  kGoaway = 7,          // GOAWAY with a lower last stream: the request may be sent again elsewhere
   kLatency = 8,         // the server's answer, later
   kPartialMessage = 9,  // its head, half of its first message, then RST_STREAM(INTERNAL_ERROR)
   kEmptyMessage = 10,   // its messages without their payload
@@ -80,24 +80,25 @@ struct FaultSpec {
   // kRedis only: the code of the error reply, "LOADING" (`message` follows it); empty: a null instead.
   std::string reply;
   uint32_t latency_ms = 0;                                    // kLatency only: 1..kMaxLatencyMs
-  uint32_t at_message = 0;  // the message of the answer that it follows, from 1; 0: of none
+  uint32_t at_message = 0;  // the fault follows this message of the answer, from 1; 0: no message
   bool operator==(const FaultSpec&) const = default;
 };
 
-// What fits the header block of an answer (grpc::kMaxStatusBlock) in its encoded form: a byte of a
-// message takes up to three there, three bytes of details take four.
+// Bounds that keep an answer within its header block (grpc::kMaxStatusBlock) in its encoded form: there
+// a byte of a message takes up to three, and three bytes of details take four.
 inline constexpr size_t kMaxGrpcMessage = 1024;  // bytes
 inline constexpr size_t kMaxGrpcDetails = 3072;  // bytes
 
-// Of a fault's error reply; a client reads a line of it at once.
+// Bound on the message of a fault's error reply, which is a single line.
 inline constexpr size_t kMaxRedisMessage = 512;  // bytes
 
 inline constexpr uint32_t kMaxLatencyMs = 3'600'000;
 inline constexpr uint32_t kMaxMessageNumber = 1'000'000;
 
-// The server's answer passes, as far as and as the fault says: nothing of it is made here before.
+// Does the server's own answer pass, changed or cut short as the fault says? Otherwise none passes, or
+// one that is made here.
 bool changes_answer(const FaultSpec& fault);
-// With what the form says besides: "@3" needs messages.
+// What an RPC has to be for this fault: what its kind needs, and a gRPC call where "@3" needs messages.
 FaultNeeds needs(const FaultSpec& fault);
 
 // The Error names the accepted forms.
@@ -117,7 +118,7 @@ Result<std::string> parse_redis_reply(std::string_view text);
 // "300ms", "2s".
 Result<uint32_t> parse_latency(std::string_view text);
 
-// Of RPCs that no rule is for. HTTP: refused, timeout, 500, 502, 503.
+// The faults of RPCs that no rule is for. HTTP: refused, timeout, 500, 502, 503.
 std::vector<FaultSpec> default_http_faults();
 // gRPC: UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL, UNIMPLEMENTED, UNKNOWN, as statuses made here. A
 // refused connection is UNAVAILABLE to a gRPC application and a silence DEADLINE_EXCEEDED, made by

@@ -1,7 +1,7 @@
 // Message boundaries of gRPC in the data of one direction of one stream: each message is a flag
 // byte (0, or 1: compressed), four bytes of length and that many bytes, split over DATA frames
-// anyhow (gRPC over HTTP/2, "Length-Prefixed-Message"). Passive: buffers five bytes, bounds nothing
-// but what it does not keep.
+// in any way (gRPC over HTTP/2, "Length-Prefixed-Message"). Passive: it keeps five bytes at most, so
+// that messages may have any size.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace filibuster::grpc {
 
 struct MessageInfo {
-  uint64_t index = 0;  // of the stream's messages, from 0
+  uint64_t index = 0;  // number of the message in its stream, from 0
   bool compressed = false;
   uint32_t size = 0;    // without the prefix
   uint64_t offset = 0;  // of its prefix in the data of this direction
@@ -43,8 +43,8 @@ class MessageReader {
   uint64_t position_ = 0;
   uint64_t complete_ = 0;
   MessageInfo current_;
-  uint32_t left_ = 0;  // bytes of the current message
-  uint8_t have_ = 0;   // bytes of the prefix; all of them until the message ends
+  uint32_t left_ = 0;  // bytes to come of the current message
+  uint8_t have_ = 0;   // bytes of the prefix that came; it stays at kPrefixSize until the message ends
   bool failed_ = false;
   char prefix_[kPrefixSize] = {};
 };

@@ -24,12 +24,12 @@ struct Status {
   std::string_view details;  // a serialized google.rpc.Status (grpc-status-details-bin), or empty
 };
 
-// `size_update`: HeaderDecoder::owed_size_update of the responses, for the first block placed.
+// `size_update`: HeaderDecoder::owed_size_update of the responses, for the first block that is placed.
 void write_head(uint32_t stream, std::optional<uint32_t> size_update, uint32_t max_frame_size,
                 http2::Output& out);
 void write_message(uint32_t stream, std::string_view message, uint32_t max_frame_size,
                    http2::Output& out);
-// Ends the stream. `only_trailers`: no head went before, not even the server's.
+// Ends the stream. `only_trailers`: no head was sent before, not even the server's.
 void write_status(uint32_t stream, const Status& status, bool only_trailers,
                   std::optional<uint32_t> size_update, uint32_t max_frame_size, http2::Output& out);
 

@@ -185,7 +185,7 @@ void MessageParser::take_field_value(const char* data, size_t size) {
       if (filibuster_.size == 0) {
         filibuster_offset_ = offset;
       } else if (offset != filibuster_end_) {
-        // Folded over two lines: not one run of bytes, so it must not pass for a whole value.
+        // The value is folded over two lines: it is not one run of bytes, and must not pass for a value.
         filibuster_.append(" ", 1);
       }
       filibuster_.append(data, size);
@@ -206,7 +206,7 @@ std::string_view MessageParser::host() const {
   return host.substr(0, kMaxHost);
 }
 
-// A list of protocols, of which h2c is one, and its settings.
+// Is h2c in the list of protocols in Upgrade, with one HTTP2-Settings field?
 bool MessageParser::asks_for_h2c() const {
   if (http2_settings_.size == 0 || http2_settings_.truncated || upgrade_.truncated) return false;
   std::string_view rest = upgrade_.view();
@@ -276,7 +276,7 @@ bool MessageParser::complete_head(const char* end) {
 void MessageParser::take_body(const char* data, size_t size) {
   if (size == 0) return;
   if (body_ignored_) {
-    // Counted only.
+    // The bytes are counted only.
   } else if (body_bytes_ == 0 && !until_eof_ && (parser_.flags & F_CHUNKED) == 0 &&
       parser_.content_length == 0) {
     // A body of known length, and llhttp has counted it down: this piece is all of it.
@@ -293,7 +293,7 @@ void MessageParser::take_body(const char* data, size_t size) {
 void MessageParser::complete_message(size_t end) {
   Hash128 digest;
   if (body_ignored_) {
-    // Zero.
+    // The digest stays zero.
   } else if (whole_body_hashed_) {
     digest = body_hash_;
   } else if (body_bytes_ == skipped_) {

@@ -47,8 +47,8 @@ struct MessageHead {
   size_t filibuster_offset = 0;  // where its value begins, from the start of the *message*
   bool expect_continue = false;
   // Asks for HTTP/2 (Upgrade: h2c, RFC 7540 §3.2): if 101 answers, both directions go on with
-  // core/http2, ConnectionView::begin_upgraded(http2_settings). The server's first byte of it is
-  // the one after the head of its 101, the client's is the first after this request.
+  // core/http2, ConnectionView::begin_upgraded(http2_settings). HTTP/2 begins with the byte after the
+  // head of the 101 on the server's side, with the byte after this request on the client's.
   bool upgrade_h2c = false;
   std::string_view http2_settings;  // as sent, with upgrade_h2c
   // responses

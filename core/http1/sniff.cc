@@ -11,7 +11,7 @@ constexpr std::string_view kMethods[] = {HTTP_METHOD_MAP(FILIBUSTER_METHOD)};
 
 constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";  // RFC 9113 §3.4
 
-// kNeedMore while `text` is shorter than `wanted` and agrees so far.
+// kPartly: `text` is shorter than `wanted` and agrees so far.
 enum class Match : uint8_t { kNo, kPartly, kYes };
 Match match(std::string_view text, std::string_view wanted) {
   const size_t size = text.size() < wanted.size() ? text.size() : wanted.size();

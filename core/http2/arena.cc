@@ -82,7 +82,7 @@ void Arena::release(void* block) {
     const size_t buddy = unit ^ (size_t{1} << order);
     if (orders_[buddy] != (order | kFree)) break;
     unlink(buddy, order);
-    // The upper half is no beginning of a block any more: a stale mark must not look like one.
+    // No block begins at the upper half any more: its old mark must not look like one.
     orders_[unit > buddy ? unit : buddy] = 0;
     unit = unit < buddy ? unit : buddy;
   }

@@ -1,5 +1,5 @@
-// A bounded heap in memory of its owner, for the one library that must allocate (libnghttp2's
-// HPACK): law 6, the host's heap is not touched; law 2, what does not fit is refused.
+// A bounded heap in memory of its owner, for the one library that must allocate (libnghttp2's HPACK):
+// the host's heap is not touched (docs/laws.md, law 6), and what does not fit is refused (law 2).
 //
 // A buddy allocator: blocks of 64 bytes to the whole, joined again when they are given back, so
 // that a connection that lives long does not wear it out. Nothing of the memory is touched before
@@ -13,8 +13,8 @@ namespace filibuster::http2 {
 
 class Arena {
  public:
-  // `memory` is aligned to 64 bytes and outlives the arena. Usable: the largest power of two that
-  // fits beside 1/64 of it.
+  // `memory` is aligned to 64 bytes and outlives the arena. The largest power of two that fits beside a
+  // table of 1/64 of it can be used.
   Arena(void* memory, size_t size);
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -49,7 +49,7 @@ class Arena {
     return reinterpret_cast<FreeBlock*>(base_ + unit * kUnit);
   }
 
-  uint8_t* orders_;  // of the block that begins at a unit; kFree: it is free
+  uint8_t* orders_;  // by unit: the order of the block that begins there, with kFree if it is free
   char* base_;
   unsigned top_ = 0;  // order of the whole
   bool usable_ = false;

@@ -82,7 +82,7 @@ Stream* ConnectionView::begin_upgraded(std::string_view http2_settings) {
     fail(Error::kBadSetting);
     return nullptr;
   }
-  // The 101 acknowledges them (RFC 7540 §3.2.1).
+  // The 101 acknowledges the settings (RFC 7540 §3.2.1).
   const Settings& settings = requests_.parser.settings();
   responses_.parser.allow_frame_size(settings.max_frame_size);
   responses_.decoder.limit_table(settings.header_table_size, settings.header_table_size);
@@ -240,7 +240,7 @@ void ConnectionView::Way::on_settings(const SettingsFrame& settings) {
       view->fail(Error::kTooManySettings);
       return;
     }
-    // A writer who may use more than before owes no update: he may have made it already.
+    // A writer that may use a larger table than before owes no size update: it may have made it already.
     const bool shrinks = settings.smallest_table_size < asked_table_size;
     asked_table_size = settings.now.header_table_size;
     changes[change_count++] = {settings_sent, shrinks ? settings.smallest_table_size : kUnlimited,
@@ -250,7 +250,7 @@ void ConnectionView::Way::on_settings(const SettingsFrame& settings) {
   view->listener_->on_settings(direction, settings.now);
 }
 
-// Acknowledges what the other end sent: this direction's writer obeys from here on.
+// This direction's writer acknowledges what the other end sent, and obeys from here on.
 void ConnectionView::Way::on_settings_ack() {
   Way& other = view->way(opposite(direction));
   if (other.settings_acked < other.settings_sent) ++other.settings_acked;

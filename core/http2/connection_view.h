@@ -46,7 +46,8 @@ class ConnectionListener {
   virtual void on_end(Stream&, Direction) {}
   // `by`: whose RST_STREAM it is (kRequests: the client's).
   virtual void on_reset(Stream&, Direction /*by*/, uint32_t /*error_code*/) {}
-  // What no HTTP message is (RFC 9113 §8.1.1): the stream is not followed, on_closed follows.
+  // The frames are no HTTP message (RFC 9113 §8.1.1): the stream is not followed any more, and
+  // on_closed follows.
   virtual void on_malformed(Stream&, Direction) {}
   virtual void on_closed(Stream&) {}
   virtual void on_untracked(uint32_t /*stream*/) {}
@@ -58,9 +59,9 @@ class ConnectionListener {
   virtual void on_window_update(Direction /*by*/, uint32_t /*stream*/, uint32_t /*increment*/) {}
   virtual void on_lost(Error) {}
 
-  // The bytes themselves, for who takes some of them away: every frame when its header is complete,
-  // and every header block (pushed, trailing and untracked ones too) with every field, before
-  // what it means is reported.
+  // For a listener that takes some of the bytes away: every frame when its header is complete, and
+  // every header block (pushed, trailing and untracked ones too) with every field, before what it
+  // means is reported.
   virtual void on_frame(Direction, const FrameHeader&, uint64_t /*start*/) {}
   virtual void on_block(Direction, const HeaderBlock&) {}
   virtual void on_field(Direction, const Field&) {}
@@ -77,7 +78,7 @@ class ConnectionView {
   ConnectionView(const ConnectionView&) = delete;
   ConnectionView& operator=(const ConnectionView&) = delete;
 
-  // Return the error, kNone as a rule.
+  // They return the error, which is kNone as a rule.
   Error sent(const char* data, size_t size) { return feed(sent_direction(), data, size); }
   Error received(const char* data, size_t size) {
     return feed(opposite(sent_direction()), data, size);
@@ -112,7 +113,7 @@ class ConnectionView {
     streams_.for_each(visit);
   }
   // Bytes of DATA that the writer of this direction may send now; below 0 after a smaller
-  // SETTINGS_INITIAL_WINDOW_SIZE. Who adds or takes away DATA has to keep the difference himself.
+  // SETTINGS_INITIAL_WINDOW_SIZE. Whoever adds or takes away DATA has to keep the difference.
   int64_t window(Direction d, const Stream& stream) const;
   // The same for all streams together.
   int64_t connection_window(Direction d) const { return way(d).credit; }
@@ -121,7 +122,7 @@ class ConnectionView {
   // A change of the header table's size that its writer has not acknowledged.
   struct TableChange {
     uint64_t number;  // of the SETTINGS frame
-    uint32_t smallest;  // kUnlimited: nowhere below the size before
+    uint32_t smallest;  // kUnlimited: it was never below the size before
     uint32_t now;
   };
   static constexpr size_t kMaxTableChanges = 16;

@@ -66,7 +66,7 @@ inline void write_u32(char* p, uint32_t v) {
   p[2] = static_cast<char>(v >> 8);
   p[3] = static_cast<char>(v);
 }
-// Of kFrameHeaderSize bytes.
+// `p`: kFrameHeaderSize bytes.
 inline FrameHeader read_frame_header(const char* p) {
   FrameHeader h;
   h.length = read_u32(p) >> 8;
@@ -92,7 +92,7 @@ enum class SettingId : uint16_t {
 };
 inline constexpr uint32_t kUnlimited = 0xffffffff;
 
-// What one end asks of the other, from the defaults on.
+// What one end asks of the other; the initial values are those of RFC 9113.
 struct Settings {
   uint32_t header_table_size = kDefaultHeaderTableSize;
   bool enable_push = true;

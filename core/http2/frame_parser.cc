@@ -211,7 +211,7 @@ void FrameParser::begin_frame() {
     case FrameType::kSettings:
       settings_seen_ = true;
       settings_.changes_table_size = false;
-      content_ = length;  // entries left; kContent is never entered for it
+      content_ = length;  // bytes of entries left; Step::kContent is never entered for SETTINGS
       if (length != 0) fixed_ = kSettingSize;
       break;
     case FrameType::kPing:

@@ -48,7 +48,7 @@ struct SettingsFrame {
 class FrameHandler {
  public:
   virtual void on_frame(const FrameHeader&, uint64_t /*start*/) {}
-  // Of `block` all is known but the end.
+  // Everything in the block is known but its end.
   virtual void on_block(const HeaderBlock&) {}
   virtual void on_block_bytes(const char*, size_t) {}
   virtual void on_block_end(const HeaderBlock&) {}
@@ -145,7 +145,7 @@ class FrameParser {
   uint8_t have_ = 0;   // bytes in scratch_, or of the preface
   uint8_t fixed_ = 0;  // bytes wanted in scratch_
   bool settings_seen_ = false;
-  bool block_open_ = false;  // HEADERS without END_HEADERS came: only CONTINUATION may
+  bool block_open_ = false;  // HEADERS without END_HEADERS came: only CONTINUATION may follow
   char scratch_[kFrameHeaderSize];
 
   FrameHeader frame_;  // the current one

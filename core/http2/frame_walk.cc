@@ -10,8 +10,8 @@ constexpr auto kPriorityUpdate = static_cast<FrameType>(0x10);  // RFC 9218 §7.
 constexpr size_t kSettingSize = 6;
 constexpr uint32_t kMostSettings = 64;
 
-// Frames of a walk that is believed. One that was begun beside another needs more: it may be that of
-// an application that carries HTTP/2 in its DATA.
+// Number of frames from which a walk is believed. A walk that was begun beside another one needs more: it
+// may follow HTTP/2 that an application carries in its DATA.
 constexpr uint64_t kChain = 3;
 constexpr uint64_t kOtherChain = 8;
 
@@ -122,7 +122,7 @@ bool BoundarySearch::opens_request(const iovec* pieces, size_t count, size_t off
   FrameWalk ahead = first_;
   if (!found_ && first_.at_boundary()) {
     if (!ahead.feed(pieces, count, offered)) {
-      // What led here was no chain.
+      // What led here were no frames: the walk begins anew.
       first_ = ahead = {};
       counted_ = 0;
       ahead.feed(pieces, count, offered);
@@ -142,7 +142,7 @@ uint64_t BoundarySearch::sent(const iovec* pieces, size_t count, size_t accepted
   if (found_) {
     if (valid) return requests;
     forget();
-    return 1;  // there may be one in it
+    return 1;  // there may be a request in these bytes
   }
   if (!valid) {
     first_ = {};

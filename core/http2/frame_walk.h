@@ -1,5 +1,5 @@
-// Where the frames of a client begin, for one who joins in the middle and knows nothing of what went
-// before (retirement.h).
+// Finds where the frames of a client begin, for a reader that joins in the middle and knows nothing of
+// what went before (retirement.h).
 //
 //   FrameWalk         from one frame header to the next
 //   BoundarySearch    which walk is the right one
@@ -14,8 +14,8 @@
 
 namespace filibuster::http2 {
 
-// Goes from frame header to frame header of what a client sends, and reads nothing else. Begun in
-// the middle: only what looks like the frames of RFC 9113 §6 and RFC 9218 is taken for them.
+// Goes from frame header to frame header of what a client sends, and reads nothing else. Since it begins
+// in the middle, only what looks like the frames of RFC 9113 §6 and RFC 9218 is taken for frames.
 class FrameWalk {
  public:
   // False: these are no frames of a client; nothing is known any more.
@@ -25,11 +25,11 @@ class FrameWalk {
   bool valid() const { return valid_; }
   // Another frame may be placed here (not inside a header block, §4.3).
   bool at_boundary() const { return valid_ && have_ == 0 && left_ == 0 && !in_block_; }
-  // Headers that were read.
+  // How many frame headers were read.
   uint64_t frames() const { return frames_; }
-  // Of them, HEADERS of a stream above all before: requests.
+  // How many of them were requests: HEADERS of a stream above all streams before.
   uint64_t opened() const { return opened_; }
-  // It is certain: frames of unknown types are frames, too (§5.5).
+  // The walk is certainly right: from now on frames of unknown types are frames, too (§5.5).
   void trust() { trusted_ = true; }
 
  private:
@@ -56,8 +56,8 @@ class BoundarySearch {
  public:
   // Before a write: will it begin between two frames for certain, and open a stream?
   bool opens_request(const iovec* pieces, size_t count, size_t offered);
-  // After it, the bytes that were accepted of it. Returns the requests that they opened: where it is not
-  // known, at least 1.
+  // After the write, of which `accepted` bytes were accepted. Returns how many requests these opened;
+  // where that is not known, at least 1.
   uint64_t sent(const iovec* pieces, size_t count, size_t accepted, size_t offered);
   // Bytes went by unseen.
   void forget() { *this = {}; }
@@ -72,7 +72,7 @@ class BoundarySearch {
   FrameWalk other_;       // begun where a write ended, while first_ is not believed
   bool tried_ = false;  // other_ has begun
   bool found_ = false;
-  uint64_t counted_ = 0;  // of first_.opened()
+  uint64_t counted_ = 0;  // how many of first_.opened() were returned already
 };
 
 }  // namespace filibuster::http2

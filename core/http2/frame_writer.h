@@ -1,8 +1,8 @@
 // Frames of our own, as bytes (RFC 9113 §6): synthetic answers, and frames written anew.
 //
-// Where they may stand in a stream of somebody else's: FrameParser::at_boundary. The numbers they
-// use up are the caller's to keep: DATA consumes the reader's window (ConnectionView::window), of
-// which the real writer does not know.
+// FrameParser::at_boundary says where they may stand in a stream of somebody else's. The caller keeps
+// account of what they use up: DATA consumes the reader's window (ConnectionView::window), and the real
+// writer does not know of that.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ struct HttpResponse {
   uint16_t status = 500;
   std::string_view content_type;  // empty: none
   std::string_view body;
-  bool head_request = false;  // says its length, carries no body
+  bool head_request = false;  // the response says the length of `body` and carries none
   // HeaderDecoder::owed_size_update of the direction it is placed in.
   std::optional<uint32_t> size_update;
 };

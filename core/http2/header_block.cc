@@ -54,7 +54,8 @@ bool is_size_update(char first) {
   return (static_cast<uint8_t>(first) & 0xe0) == 0x20;
 }
 
-// What a block is made of, as far as it needs no state. A false answer: not whole, or not for us.
+// Reads the parts of a block, as far as that needs no state. False: the part is not whole, or is left to
+// the inflater.
 class Bytes {
  public:
   Bytes(const char* data, size_t size) : begin_(data), at_(data), end_(data + size) {}
@@ -144,7 +145,7 @@ void HeaderDecoder::dump_table(Output& out) const {
 Error HeaderDecoder::begin() {
   if (error_ != Error::kNone) return error_;
   list_size_ = 0;
-  direct_ = !changed_;  // the inflater knows what the block owes
+  direct_ = !changed_;  // after a change, only the inflater knows which size update the block owes
   if (inflater_ == nullptr && nghttp2_hd_inflate_new2(&inflater_, &memory_) != 0) {
     return fail(Error::kHeaderMemory);
   }
@@ -166,7 +167,8 @@ Error HeaderDecoder::feed(const char* data, size_t size, FieldHandler* handler) 
     data += taken;
     size -= taken;
     direct_ = false;
-    // The inflater sees the beginning of a block, where this would be in order (RFC 7541 §4.2).
+    // The inflater takes this for the beginning of a block, where a size update would be in order
+    // (RFC 7541 §4.2); but fields came before it.
     if (list_size_ != 0 && is_size_update(*data)) return fail(Error::kCompression);
   }
   return run(data, size, false, handler);

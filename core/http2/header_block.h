@@ -1,9 +1,9 @@
 // Header blocks (HPACK, RFC 7541): decoded by libnghttp2, in the pieces they come in, with all its
 // memory in an arena of the owner; encoded by ourselves, as literals only.
 //
-// Of a block, what leaves the table as it is and is not Huffman coded is read here, with the inflater's
-// table; the inflater has the rest, from the first representation on that is anything else. Nearly all
-// blocks of a connection that has been in use are of the first kind, at a fraction of the time.
+// Representations that leave the table as it is and are not Huffman coded are read here, with the
+// inflater's table. From the first other representation on, the inflater reads the rest of the block.
+// Nearly all blocks of a connection that has been in use are read here, in a fraction of the time.
 //
 // The decoder follows the table that the two ends share. It has to see every block of its
 // direction, from the first one on; after an error it can follow no more.
@@ -29,7 +29,7 @@ namespace filibuster::http2 {
 struct Field {
   std::string_view name;
   std::string_view value;
-  bool never_indexed = false;  // RFC 7541 §6.2.3: must stay so in whoever sends it on
+  bool never_indexed = false;  // RFC 7541 §6.2.3: whoever sends the field on must keep it so
 };
 
 class FieldHandler {
@@ -57,7 +57,7 @@ class HeaderDecoder {
   HeaderDecoder& operator=(const HeaderDecoder&) = delete;
 
   // One block: begin, any number of feed, end. The fields are valid during the call of `handler`.
-  // Return the error, for good.
+  // They return the error, which is final.
   Error begin();
   Error feed(const char* data, size_t size, FieldHandler* handler);
   Error end(FieldHandler* handler);
@@ -68,12 +68,13 @@ class HeaderDecoder {
   // A larger value was announced, and not yet acknowledged: the writer may know it already.
   void allow_table(uint32_t size);
 
-  // The reader demands that the next block begin with a table size update to at most this size. Who
-  // places a block of his own before it has to begin it so (the writer's own may follow).
+  // The reader demands that the next block begin with a table size update to at most this size. Whoever
+  // places a block before the writer's has to begin it with that update (the writer's own may follow).
   std::optional<uint32_t> owed_size_update() const;
 
-  // Writes a block that gives an empty table of a fresh decoder the size and the entries of this one,
-  // for who goes on decoding in the middle. Between blocks. Nothing, if no block was read yet.
+  // Writes a block that gives the empty table of a fresh decoder the size and the entries of this one,
+  // for a decoder that goes on in the middle. To be called between blocks. Writes nothing if no block
+  // was read yet.
   void dump_table(Output& out) const;
 
   Error error() const { return error_; }
@@ -127,7 +128,7 @@ class Output {
 
 // RFC 7541 §6.3, at the beginning of a block.
 void write_size_update(uint32_t size, Output& out);
-// RFC 7541 §6.2.1: the same, entered into the reader's table.
+// RFC 7541 §6.2.1: as write_literal, but the field is entered into the reader's table.
 void write_indexed_literal(std::string_view name, std::string_view value, Output& out);
 // RFC 7541 §6.2.2, §6.2.3: a new name, no Huffman code, no change of the table. `name` in lower
 // case.

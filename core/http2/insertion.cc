@@ -36,7 +36,7 @@ bool plan_insertion(const HeaderBlock& block, uint64_t list_size, const Settings
 
 void BlockRewriter::begin() {
   block_ = Output(memory_, size_);
-  // Nothing of what the reader has in its table is ever referred to again (RFC 7541 §4.2).
+  // The size update empties the reader's table: no block refers to its entries again (RFC 7541 §4.2).
   if (!began_) write_size_update(0, block_);
 }
 

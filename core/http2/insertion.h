@@ -1,18 +1,17 @@
-// Our field in a request of somebody else's, in flight.
+// Inserts our field into a request of somebody else's, in flight.
 //
-// At the end of the header block (pseudo-header fields stay first), as a literal that is not
-// indexed: the encoder of the client, the decoder of the server and their tables stay as they are.
+// The field goes to the end of the header block (pseudo-header fields stay first), as a literal that is
+// not indexed: the encoder of the client, the decoder of the server and their tables stay as they are.
 // Two edits on the stream of bytes:
 //   - as a rule the last frame of the block grows: its length is overwritten, the field is inserted
 //     after its last byte of the block, before its padding;
 //   - if that frame would be longer than the server allows, its END_HEADERS flag is taken away, and
-//   a
-//     CONTINUATION with the field is inserted after it.
+//     a CONTINUATION with the field is inserted after it.
 //
 // What must be held: the frame's header precedes its block, so no byte from `block.last_start` on
-// may have left when the edits are made. Who follows FrameParser::hold_from (the whole block) can
-// always do it, and can take the whole request away besides. After the edit nothing is held or
-// remembered.
+// may have left when the edits are made. Whoever holds from FrameParser::hold_from on (the whole block)
+// can always make them, and can take the whole request away besides. After the edits nothing is held
+// or remembered.
 //
 // Only for on_request, never for on_trailers: a server reads its fields from the request's head.
 // A request that carries the field already gets a second one: the receiver takes the last.
@@ -49,9 +48,9 @@ struct Insertion {
 bool plan_insertion(const HeaderBlock& block, uint64_t list_size, const Settings& reader,
                     std::string_view name, std::string_view value, Insertion* out);
 
-// A direction that is written anew, block by block, from the first block on that its reader does
-// not get to see: the client's encoder refers to a table that the server's decoder does not have
-// then. Give it every block of the direction; those that are swallowed simply are not written.
+// Writes a direction anew, block by block, from the first block on that its reader does not get to see:
+// from there on the client's encoder refers to a table that the server's decoder does not have. Give
+// it every block of the direction; those that are swallowed simply are not written.
 //
 //   on_block:      rewriter.begin()
 //   on_field:      rewriter.add(field)
@@ -65,8 +64,8 @@ class BlockRewriter {
   void add(const Field& field) { write_literal(field, block_); }
   // Fields that were written before, by write_literal.
   void add_literals(std::string_view literals) { block_.append(literals); }
-  // The frames of the block, with the flags and the priority of `original`. False: it did not fit
-  // into one of the two, nothing was written; the connection cannot go on.
+  // Writes the frames of the block, with the flags and the priority of `original`. False: the block did
+  // not fit into `memory` or into `out`, and nothing was written; the connection cannot go on.
   bool write(const HeaderBlock& original, uint32_t max_frame_size, Output& out);
   // Has the reader's table been emptied already?
   bool began() const { return began_; }

@@ -45,7 +45,7 @@ void HeadCollector::on_field(const Field& field) {
   const std::string_view value = field.value;
   list_size_ += name.size() + value.size() + 32;
   if (name.empty()) return;
-  // By the first character: nearly all fields are none of ours.
+  // The first character is looked at first: nearly all fields are of no interest.
   switch (name[0]) {
     case ':':
       if (name == ":method") {

@@ -11,7 +11,7 @@
 
 namespace filibuster::http2 {
 
-// Of a request, a response, or trailers. The views are valid during the call that hands it out.
+// The head of a request or a response, or trailers. The views are valid during the call that hands it out.
 struct MessageHead {
   // requests
   std::string_view method;

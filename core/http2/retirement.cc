@@ -9,7 +9,7 @@ namespace {
 constexpr uint16_t kGrpcTrueBinary = 0xfe03;  // a setting of gRPC's own: GRPC_ALLOW_TRUE_BINARY_METADATA
 constexpr size_t kSettingSize = 6;
 
-// Of no known type: ignored and discarded (RFC 9113 §5.5).
+// A type that nobody knows: such frames are ignored and discarded (RFC 9113 §5.5).
 constexpr auto kNoMeaning = static_cast<FrameType>(0xf2);
 
 // The first bytes of a PING with an acknowledgement and of a GOAWAY without debug data are equal.
@@ -99,7 +99,7 @@ PingToGoaway::Seen PingToGoaway::pass(const iovec* pieces, size_t count, size_t 
     const size_t take = std::min(left, pieces[i].iov_len);
     const char* data = static_cast<const char*>(pieces[i].iov_base);
     for (size_t k = 0; k < take; ++k) {
-      // Most bytes are none of it.
+      // Most bytes do not belong to the acknowledgement.
       if (matched == 0) {
         const void* next = std::memchr(data + k, ack_[0], take - k);
         if (next == nullptr) break;
@@ -116,7 +116,7 @@ PingToGoaway::Seen PingToGoaway::pass(const iovec* pieces, size_t count, size_t 
     at += static_cast<int64_t>(take);
     left -= take;
   }
-  // What it ends in may be its beginning: what comes next tells.
+  // What was read may end in the beginning of the acknowledgement: the bytes that come next tell.
   size_t known = matched;
   int64_t start = read - static_cast<int64_t>(known);
   const auto harmless = [&] { return read - start <= static_cast<int64_t>(kSameBytes); };
@@ -134,7 +134,7 @@ PingToGoaway::Seen PingToGoaway::pass(const iovec* pieces, size_t count, size_t 
       matched_ = static_cast<uint8_t>(read - start);
       return Seen::kNothing;
     }
-    matched = 0;  // its first bytes are read as they are: so must be the others
+    matched = 0;  // the client reads its first bytes as they are, so the others must not change either
   }
   watch(pieces, count, size);
   matched_ = static_cast<uint8_t>(matched);

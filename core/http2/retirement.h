@@ -7,9 +7,9 @@
 // without debug data, is overwritten by the GOAWAY before the client reads it. No byte more, none
 // less: what the kernel says of the socket stays true.
 //
-// The GOAWAY names stream 2^31-1. A server that has sent one of its own has named a lower one, and
-// the number must not grow (§6.8): so the PING goes out with a new request, which no client makes
-// after a GOAWAY; and where bytes that came since may have been one, the acknowledgement becomes a
+// The GOAWAY names stream 2^31-1. A server that has sent a GOAWAY of its own has named a lower stream,
+// and the number must not grow (§6.8): so the PING goes out with a new request, which no client makes
+// after a GOAWAY. Where bytes that came since may have been a GOAWAY, the acknowledgement becomes a
 // frame that everybody ignores (§5.5), and the next request brings another PING.
 //
 //   BoundarySearch    where the client's frames begin and end (frame_walk.h)
@@ -40,14 +40,14 @@ class PingToGoaway {
   enum class Seen : uint8_t {
     kNothing,    // the client may have what it read
     kUndecided,  // what was read ends in what may be the acknowledgement: give more of `ahead`
-    kGoaway,     // it was there, and is a GOAWAY now
-    kIgnored,    // it was there, and is a frame without a meaning: the server may have said so itself
+    kGoaway,     // the acknowledgement was there, and is a GOAWAY now
+    kIgnored,    // it was there, and is a frame without a meaning: the server may have sent a GOAWAY
   };
   // What the client is about to get: `size` bytes in the pieces, which are changed. `ahead`: bytes
   // that come after them. With `last`, nothing is left undecided: what is a PING with an
   // acknowledgement as far as it is known is taken for ours. Undecided bytes are given again.
   Seen pass(const iovec* pieces, size_t count, size_t size, std::string_view ahead, bool last);
-  // The client looks at bytes that it will read again.
+  // As pass(), for bytes at which the client only looks, and which it will read again.
   void peek(const iovec* pieces, size_t count, size_t size) const;
   // Nothing is looked for any more.
   bool done() const { return done_; }
@@ -55,7 +55,7 @@ class PingToGoaway {
  private:
   size_t step(size_t matched, char byte) const;
   void overwrite(const iovec* pieces, size_t count, size_t size, int64_t start) const;
-  // The next bytes of the server, up to the acknowledgement. A header of GOAWAY among them?
+  // Looks for the header of a GOAWAY in the next bytes of the server, up to the acknowledgement.
   void watch(const iovec* pieces, size_t count, size_t size);
   Seen found();
 
@@ -63,13 +63,13 @@ class PingToGoaway {
   char ack_[kPingSize];
   uint8_t fallback_[kPingSize + 1];
   uint8_t matched_ = 0;    // bytes of the acknowledgement at the end of what was read
-  bool committed_ = false;  // they were overwritten: so is what follows
+  bool committed_ = false;  // those bytes were overwritten, so the rest will be, too
   bool done_ = false;
   bool server_leaves_ = false;
-  char last_[kFrameHeaderSize] = {};  // bytes
+  char last_[kFrameHeaderSize] = {};  // the last bytes that watch() saw
 };
 
-// Some clients fail what is in flight at a GOAWAY, though it names no stream that was not taken:
+// Some clients fail what is in flight at a GOAWAY, although it excludes none of their streams:
 // java.net.http until JDK 23, Python's httpcore. Both send HEADER_TABLE_SIZE, MAX_CONCURRENT_STREAMS
 // and MAX_FRAME_SIZE in their first SETTINGS, which others leave as they are. `first`: what a client
 // sends after its preface, as far as it is at hand.

@@ -14,10 +14,10 @@ enum class Half : uint8_t { kIdle, kOpen, kEnded };
 
 struct Stream {
   uint32_t id = 0;
-  // By direction: kOpen from its head on (interim responses are no head), kEnded with END_STREAM.
+  // By direction: kOpen from the head on (interim responses are no head), kEnded with END_STREAM.
   Half halves[2] = {Half::kIdle, Half::kIdle};
   void* user = nullptr;  // the listener's own
-  // By direction: window increments received less data sent; the window is this and the reader's
+  // By direction: window increments received less data sent; the window is this plus the reader's
   // SETTINGS_INITIAL_WINDOW_SIZE.
   int64_t credit[2] = {0, 0};
 

@@ -8,8 +8,8 @@
 namespace filibuster::http2 {
 namespace {
 
-// The frames of a header block stand one after the other. (What comes instead of a CONTINUATION is
-// for its reader to refuse.)
+// Does the header block go on in the next frame? (If another frame comes instead of a CONTINUATION, the
+// reader refuses it.)
 bool is_continued(const FrameHeader& frame) {
   const bool block = frame.type == FrameType::kHeaders || frame.type == FrameType::kPushPromise ||
                      frame.type == FrameType::kContinuation;
@@ -18,7 +18,7 @@ bool is_continued(const FrameHeader& frame) {
 
 }  // namespace
 
-// Nothing is kept: what is whole is given where it stands.
+// Called while nothing is kept: what is whole is given where it stands.
 WholeFrames::Step WholeFrames::scan(const char* data, size_t size) {
   if (as_it_comes_) return {.give = size};
   if (data_left_ != 0) {
@@ -61,7 +61,7 @@ WholeFrames::Step WholeFrames::keep(const char* data, size_t whole, size_t size)
   return step;
 }
 
-// As many bytes as what is kept lacks, of the header of a frame or of the frame.
+// Takes as many bytes as the unfinished frame lacks: first of its header, then of the whole frame.
 WholeFrames::Step WholeFrames::complete(const char* data, size_t size) {
   const size_t have = kept_size_ - frame_;
   const bool headless = have < kFrameHeaderSize;

@@ -1,7 +1,7 @@
 // Cuts one direction of an HTTP/2 connection so that whoever reads it is given frames of DATA in
 // any pieces, and of everything else only what is whole: a frame, or a header block with all its
-// frames (RFC 9113 §4.3). What is not whole yet is kept, so that its reader can be changed for
-// another one between any two bytes: the other one reads on from kept().
+// frames (RFC 9113 §4.3). What is not whole yet is kept, so that the reader can be changed for another
+// one between any two bytes: the new reader begins with kept().
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace filibuster::http2 {
 
 class WholeFrames {
  public:
-  // Bytes that are kept at most. More of them: from then on everything is given as it comes.
+  // At most so many bytes are kept. Where that is not enough, everything is given as it comes from then
+  // on.
   static constexpr size_t kMostKept = 16 * 1024;
 
   // The bytes that come next, in any split. `give(const char*, size_t)` is called for those that
@@ -35,12 +36,12 @@ class WholeFrames {
   bool skip(uint64_t size);
 
   std::string_view kept() const { return {kept_, kept_size_}; }
-  // There was more than is kept: nothing holds any more.
+  // kMostKept was not enough: frames are not given whole any more.
   bool gives_as_it_comes() const { return as_it_comes_; }
 
  private:
-  // What becomes of the next bytes: first what was kept is given, then `give` of them, and `kept`
-  // of them are.
+  // What becomes of the next bytes. With `give_kept`, what was kept is given first. Then `give` bytes
+  // are given, and the `kept` bytes behind them are kept.
   struct Step {
     size_t give = 0;
     size_t kept = 0;

@@ -230,7 +230,7 @@ void BodyWalker::close_container(const char* at, char c) {
   }
   const bool empty = state_ == State::kFirstValue || state_ == State::kFirstKey;
   path_size_ = frames_[--depth_].path_size;
-  // That there is nothing in it is a leaf; the hash is that of its bracket.
+  // An empty container is a leaf, with the hash of its bracket.
   if (empty) report_leaf(value_.value());
   if (masking_ && depth_ == mask_depth_) stop_mask(at + 1);
   state_ = depth_ == 0 ? State::kEnd : State::kAfter;
@@ -291,7 +291,8 @@ void BodyWalker::take_escape(char c) {
   }
 }
 
-// As UTF-8. Half of a surrogate pair waits for the other; one without is written as it is.
+// Written as UTF-8. The first half of a surrogate pair waits for the second; a second half alone is
+// written as it is.
 void BodyWalker::put_code_point(uint32_t code) {
   if (code >= 0xd800 && code < 0xdc00) {
     high_surrogate_ = code;
@@ -323,7 +324,7 @@ void BodyWalker::put_name(unsigned char byte) {
   if (leaves_ == nullptr) return;
   const char c = static_cast<char>(byte);
   if (c == kElementMark) {
-    put_path("?");  // an element of no array: must not be taken for one
+    put_path("?");  // a byte of a name: it must not be taken for the mark of an element
   } else if (form_ == BodyForm::kForm) {
     put_path({&c, 1});
   } else if (c == '~') {
@@ -335,7 +336,7 @@ void BodyWalker::put_name(unsigned char byte) {
   }
 }
 
-// Which masks go on below the value that comes, and whether it is masked itself.
+// Finds out which masks go on below the value that comes, and whether the value itself is masked.
 void BodyWalker::end_name() {
   const Frame& frame = frames_[depth_ - 1];
   const uint64_t name = name_.value();
@@ -414,7 +415,7 @@ void BodyWalker::put_path(std::string_view text) {
   path_size_ += text.size();
 }
 
-// `at`: the first byte that is not in the digest. The end of a body has no byte.
+// `at`: the first byte that is masked.
 void BodyWalker::start_mask(const char* at) {
   digest_.update(from_, static_cast<size_t>(at - from_));
   digest_.update(&kMaskedValue, 1);
@@ -422,6 +423,7 @@ void BodyWalker::start_mask(const char* at) {
   mask_depth_ = depth_;
 }
 
+// `at`: the first byte that is not masked any more; nullptr at the end of the body.
 void BodyWalker::stop_mask(const char* at) {
   masking_ = false;
   from_ = at;
@@ -429,7 +431,7 @@ void BodyWalker::stop_mask(const char* at) {
 
 void BodyWalker::report_leaf(uint64_t value) {
   if (leaves_ == nullptr) return;
-  // A name that is longer than a path may be cannot be told.
+  // A path that was cut cannot be reported.
   if (path_whole_) {
     leaves_->leaf({path_, path_size_}, value);
   } else {

@@ -1,9 +1,8 @@
 // Reads a body field by field while it passes, in pieces of any size: a JSON text (RFC 8259) or a
 // form (application/x-www-form-urlencoded). Two things come of it:
-//   - its digest without what is masked. Where nothing is masked in it, that is hash_bytes() of it;
-//   - its leaves, each with the path of its name and a hash of its value, for whoever compares
-//   runs.
-// One reader for both: what is proposed as a mask is what the mask will find.
+//   - its digest without what is masked. Where nothing is masked, that is hash_bytes() of the body;
+//   - its leaves, each with the path of its name and a hash of its value, for whoever compares runs.
+// One reader makes both, so that a mask finds the field for which it was proposed.
 //
 // It reads structure and does not judge values. What is neither form (text, XML, multipart, a
 // compressed body), or nests deeper than kMaxBodyDepth, is not readable: then its whole digest
@@ -58,7 +57,7 @@ class BodyWalker {
 
   struct Outcome {
     BodyForm form = BodyForm::kOther;
-    bool masked = false;        // something was: `digest` is not that of all bytes
+    bool masked = false;        // something was masked: `digest` is not that of all bytes
     bool leaves_whole = false;  // every leaf was reported; not where a path has over kMaxFieldPath
     Hash128 digest;             // meaningful unless kOther
   };
@@ -116,7 +115,7 @@ class BodyWalker {
   bool escaped_ = false;  // the last byte was a backslash that escapes
   bool masking_ = false;
   bool masked_ = false;
-  bool value_masked_ = false;  // the value that comes is
+  bool value_masked_ = false;  // the value that comes is masked
   bool path_whole_ = true;     // path_ is not cut
   bool leaves_whole_ = true;
   uint8_t digits_left_ = 0;  // of an escape: \uXXXX or %XX

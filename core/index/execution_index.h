@@ -1,5 +1,4 @@
-// Distributed execution indexes (DEI): dissertation chapter 5; facts.md "Distributed execution
-// index".
+// Distributed execution indexes (DEI): dissertation chapter 5; docs/execution-indexes.md.
 //
 // An index is a sequence of (invocation signature, invocation count) pairs, the path of RPCs that
 // led to this one; [] is the entry point. In the processes only its 128-bit compact representation
@@ -15,7 +14,7 @@
 
 namespace filibuster {
 
-// Which parts take part in an index; each can be switched off (facts.md, Table 7.1).
+// Which parts take part in an index; each can be switched off (dissertation, Table 7.1).
 // Lives in shared memory: keep it a plain bit set.
 enum IndexParts : uint32_t {
   kIndexPayload = 1u << 0,
@@ -33,7 +32,8 @@ Hash128 http_signature_hash(std::string_view service, std::string_view method,
                             std::string_view target, uint64_t masked = 0);
 std::string http_signature_text(std::string_view service, std::string_view method,
                                 std::string_view target, uint64_t masked = 0);
-// The path that enters it: that of the origin form ("/a" of "http://host/a?b"), without the query.
+// The path that enters a signature: that of the origin form ("/a" of "http://host/a?b"), without the
+// query.
 std::string_view request_path(std::string_view method, std::string_view target);
 
 // Payload p of an HTTP request: the query string and the body digest.
@@ -48,8 +48,8 @@ Hash128 invocation_signature(Hash128 signature, Hash128 payload, Hash128 stack, 
 // Key of the invocation counter: the k-th invocation of r under the same path.
 Hash128 counter_key(Hash128 parent_path, Hash128 invocation_signature, uint32_t parts);
 
-// Where RPCs are made from: under one path, to one service, from one call stack (zero: from any). What
-// is counted there says which RPC a connect is for, before its request is known.
+// Key of a place where RPCs are made: under one path, to one service, from one call stack (zero: from
+// any). What is counted there says which RPC a connect is for, before its request is known.
 Hash128 call_place(Hash128 parent_path, Hash128 service, Hash128 stack);
 
 // The index (compact representation) of invocation r|k under `parent_path` ([] is Hash128{}).

@@ -5,8 +5,7 @@
 // What a pattern (text/glob.h) is compared with:
 //   a native frame   its module: the base name, or the path
 //   a file           CPython, Node: the base name or the path; the dotted module, by any of its
-//   last
-//                    parts ("shop.cart" of /srv/app/shop/cart.py); Node's package
+//                    last parts ("shop.cart" of /srv/app/shop/cart.py); Node's package
 //   a class          JVM: the full name
 // A module, package or class stands for all that is in it. A pattern with a slash is a path, whose
 // beginning may be left out.

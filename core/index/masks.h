@@ -3,7 +3,7 @@
 // bodies and of the messages of gRPC, the call stack.
 //
 // A rule of the configuration is compiled (daemon/config/nondeterminism.cc) into a row of a bounded
-// table of fixed layout, which stands in lane memory: the agents form the indexes. Names are
+// table of fixed layout, which stands in lane memory, since the agents form the indexes. Names are
 // compared by their 64-bit hash, so that nothing is allocated and a key that arrives in pieces is
 // compared as it comes. Pure; every reader clamps what it reads: the table may be torn under it.
 #pragma once
@@ -32,7 +32,7 @@ enum class MaskPlace : uint8_t {
 };
 
 inline constexpr uint64_t kAnyName = 0;
-// Never kAnyName. (FNV-1a, 64 bits: byte by byte, so that a name may come in pieces.)
+// Hash of a name, never kAnyName. (FNV-1a, 64 bits: byte by byte, so that a name may come in pieces.)
 class NameHash {
  public:
   void add(unsigned char byte) { hash_ = (hash_ ^ byte) * 0x100000001b3ull; }

@@ -8,8 +8,8 @@
 namespace filibuster {
 namespace {
 
-// In the digest of a body of which something is masked. After the tag of a field that a mask names
-// or goes through stands one of these; a message ends with a tag that no field has.
+// Marks in the digest. One of the first three stands after the tag of a field that a mask names or goes
+// through; a message ends with a tag that no field has.
 constexpr char kMaskedValue = 0, kMessageBegins = 1, kLeafBegins = 2, kMessageEnds = 0;
 
 // One field (protobuf.dev/programming-guides/encoding).
@@ -34,7 +34,7 @@ const char* read_varint(const char* at, const char* end, uint64_t* out) {
   return nullptr;
 }
 
-// False: no field begins at `at`. (Groups are read as none.)
+// False: no field begins at `at`. (Groups are not read as fields.)
 bool read_field(const char* at, const char* end, WireField* out) {
   uint64_t tag = 0, length = 0;
   out->begin = at;
@@ -132,7 +132,8 @@ void MessageWalker::on_message_end(const grpc::MessageInfo&) {
   walk(message_, message_ + size_, 0, all, false, 0);
 }
 
-// `masks`: those that agree so far, by bit. `hidden`: within what is masked; its leaves are told.
+// `masks`: those that agree so far, by bit. `hidden`: these bytes are masked, or in the digest already;
+// only their leaves are reported.
 void MessageWalker::walk(const char* at, const char* end, size_t depth, uint32_t masks, bool hidden,
                          size_t path_size) {
   while (at != end) {
@@ -178,7 +179,7 @@ void MessageWalker::walk(const char* at, const char* end, size_t depth, uint32_t
         add(field.rest, static_cast<size_t>(field.end - field.rest));
     }
     if (message && (leaves_ != nullptr || (below != 0 && !inner_hidden))) {
-      // Where no mask goes through it, its bytes are in the digest already.
+      // If no mask goes through the message, its bytes are in the digest already.
       const bool told_only = inner_hidden || below == 0;
       walk(field.value, field.end, depth + 1, told_only ? 0 : below, told_only, own_path);
     } else if (leaves_ != nullptr) {

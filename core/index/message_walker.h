@@ -4,9 +4,9 @@
 //
 // A field is a leaf, or a message if its bytes are one from the first to the last and are not a
 // text (no byte below 0x20, nor 0x7f): whoever only has the bytes knows no better. Fields that
-// occur more than once, and those of all messages of a stream, have one path. Of a mask's path
-// every field but the last is read as a message, where it can be; a mask leaves out the value, and
-// the lengths of the messages that it is in: that there is such a field stays.
+// occur more than once, and those of all messages of a stream, have one path. Every field of a mask's
+// path but the last is read as a message, where it can be. A mask leaves out the value, and the lengths
+// of the messages that the value is in; that there is such a field stays in the digest.
 //
 // Messages are kept until they are complete, in memory of the owner. What is larger, compressed, or
 // no message is not readable: then the whole digest stands and nothing is masked. Never allocates.

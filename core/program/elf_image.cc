@@ -8,7 +8,7 @@
 namespace filibuster {
 namespace {
 
-// A broken file must not keep us: a program requires some tens of libraries and versions.
+// Bound for broken files: a real program requires some tens of libraries and versions.
 constexpr int kMostEntries = 10'000;
 constexpr size_t kMostText = 4096;  // bytes, PATH_MAX: longer texts are cut
 
@@ -143,7 +143,7 @@ std::optional<ElfImage> read_elf(std::string_view bytes) {
 
 std::string highest_glibc(const std::vector<std::string_view>& versions) {
   constexpr std::string_view kPrefix = "GLIBC_";
-  using Numbers = std::array<int, 4>;  // of "2.2.5" the first three
+  using Numbers = std::array<int, 4>;  // "2.2.5" is 2, 2, 5, 0
   Numbers best{};
   std::string_view best_text;
   for (const std::string_view version : versions) {

@@ -18,7 +18,7 @@ inline constexpr uint16_t kNativeMachine = EM_X86_64;
 inline constexpr uint16_t kNativeMachine = EM_AARCH64;
 #endif
 
-// Its texts are views into the bytes that were read.
+// The texts of an image are views into the bytes that were read.
 struct ElfImage {
   uint16_t machine = 0;                    // EM_*
   bool same_layout = false;                // 64-bit, little-endian: only then is the rest read

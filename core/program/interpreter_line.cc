@@ -6,7 +6,7 @@ namespace {
 constexpr size_t kMostLine = 256;  // bytes that the kernel looks at (BINPRM_BUF_SIZE)
 constexpr std::string_view kSpace = " \t\n\v\f\r";
 
-// Of the C locale, whatever the program has set.
+// Letters and digits are those of the C locale, whatever locale the program has set.
 bool is_name_character(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }

@@ -11,7 +11,7 @@
 
 namespace filibuster {
 
-// Inline: what lives in other processes is linked without it.
+// Inline, so that the preloaded library, which does not need it, is linked without it.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path) {

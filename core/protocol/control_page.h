@@ -1,18 +1,18 @@
-// The control page: memory of one user, attached by every agent, that says which sessions there are
-// for it. Without a session the fast path of an agent is one relaxed load of `generation`.
+// The control page: shared memory of one user that every agent attaches. It says which sessions the
+// agent could follow. Without a session the fast path of an agent is one relaxed load of `generation`.
 //
-// Where its name is (core/protocol/control_segment.h):
+// Where an agent finds its page (core/protocol/control_segment.h):
 //   FILIBUSTER_DAEMON=unix:DIR/agent.sock  -> DIR/control, of that one session
 //   otherwise, in /dev/shm/filibuster-<uid> (a 0700 directory), by the application of the process:
 //     control-<hash of its name>  the application is FILIBUSTER_APPLICATION, else the nearest
 //                                 directory upwards, from the one it was started in, with a
 //                                 filibuster.json
-//     control                     it has none
+//     control                     the process has no application
 // An agent creates its page if it is missing, so that a daemon started later can fill it.
 //
 // A session announces itself on DIR/control, on the page of its application, and on `control` if it
-// waits for services that somebody else starts. An agent follows the only session of its page,
-// until that ends, whatever begins meanwhile; of several it follows none, and tells each of them.
+// waits for services that somebody else starts. An agent follows the only session of its page until
+// that session ends, whatever begins meanwhile. If there are several, it follows none, and tells each.
 #pragma once
 
 #include <atomic>
@@ -29,14 +29,14 @@ inline constexpr uint16_t kProtocolMajor = 6;
 inline constexpr uint16_t kProtocolMinor = 0;
 inline constexpr uint32_t kControlPageSize = 4096;
 inline constexpr char kUserControlDirPrefix[] = "/dev/shm/filibuster-";  // + uid
-inline constexpr char kApplicationFile[] = "filibuster.json";  // marks the directory of one
+inline constexpr char kApplicationFile[] = "filibuster.json";  // marks the directory of an application
 
-// Of a slot whose session has ended: who followed it looks at the head of the page again.
+// The generation of a slot whose session has ended: its agents look at the head of the page again.
 inline constexpr uint64_t kSessionEnded = 1;
 
 struct SessionSlot {
-  // Of its session; 0: never used, kSessionEnded: free again. Never reused within a boot (from
-  // CLOCK_BOOTTIME).
+  // Generation of the slot's session; 0: never used, kSessionEnded: free again. It comes from
+  // CLOCK_BOOTTIME, so that no generation is used twice within a boot.
   std::atomic<uint64_t> generation;
   uint32_t daemon_pid;
   char socket_path[108];  // the daemon's Unix SOCK_SEQPACKET socket
@@ -52,8 +52,8 @@ struct ControlPage {
   uint32_t daemon_pid;
   // 0: no session. Changes whenever a session begins or ends, and is no session's generation.
   std::atomic<uint64_t> generation;
-  // Of the session that was announced last: where an agent of another protocol says Hello, so that
-  // it is named.
+  // The socket of the session that was announced last. An agent of another protocol version says Hello
+  // there, so that the report names it.
   char socket_path[112];
   SessionSlot slots[kSlots];
 };

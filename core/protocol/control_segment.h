@@ -8,7 +8,7 @@
 // The name is a symbolic link DIRECTORY/NAME -> "shm:ID:NAMESPACE": read and replaced in one step, and
 // without a block of the file system. It is stale once the segment is gone; whoever finds it so makes
 // a new one, under a lock of the directory. A segment can be attached in its own IPC namespace only; an
-// agent of another one leaves the link to those that it is for.
+// agent in another namespace leaves the link to the processes that can use it.
 //
 // `call` is a system call of raw convention: call(number, arguments...) is the result or -errno.
 #pragma once
@@ -32,13 +32,13 @@ namespace filibuster {
 template <typename Call>
 class ControlSegment {
  public:
-  // `directory` is open, and the segment is its owner's. `writable`: for who announces; others only
-  // read.
+  // `directory` is open, and the segment belongs to its owner. `writable`: for daemons, which announce
+  // sessions; agents only read.
   ControlSegment(Call call, int directory, ControlPageName name, bool writable)
       : call_(call), directory_(directory), name_(name), writable_(writable) {}
 
-  // nullptr: it can be neither attached nor made. Made only in a directory of our own, in which
-  // nobody else changes names.
+  // Attaches the page, which is made if it is missing. nullptr: it can be neither attached nor made. It
+  // is made only in a directory of our own, in which nobody else changes names.
   ControlPage* open() {
     struct stat status;
     if (call_(SYS_fstat, directory_, &status) != 0) return nullptr;
@@ -47,11 +47,11 @@ class ControlSegment {
     if ((status.st_mode & 077) != 0 || call_(SYS_geteuid) != static_cast<long>(owner_)) {
       return nullptr;
     }
-    // Everybody else is on the page that the daemon sees.
+    // The page is in another IPC namespace, with the daemon and its other agents: it is not replaced.
     if (foreign_ && !writable_) return nullptr;
     for (int turn = 0; turn < kTurns; ++turn) {
       if (call_(SYS_flock, directory_, LOCK_EX | LOCK_NB) == 0) {
-        ControlPage* page = linked();  // another one was first
+        ControlPage* page = linked();  // another process was first
         if (page == nullptr) page = make();
         call_(SYS_flock, directory_, LOCK_UN);
         return page;
@@ -65,7 +65,7 @@ class ControlSegment {
 
  private:
   static constexpr std::string_view kScheme = "shm:";
-  static constexpr char kNewName[] = "control.new";  // of whatever page: there is a lock
+  static constexpr char kNewName[] = "control.new";  // for every page, since the lock is held
   // Who holds the lock needs microseconds, but may have lost its processor.
   static constexpr int kTurns = 1000;
   static constexpr long kNapNs = 1'000'000;
@@ -89,7 +89,8 @@ class ControlSegment {
     return foreign_ ? nullptr : attach(id);
   }
 
-  // Numbers of segments mean something in their namespace only. 0: there is no /proc.
+  // The number of this process's IPC namespace, since numbers of segments are valid only within one. 0:
+  // there is no /proc.
   uint64_t ipc_namespace() {
     constexpr std::string_view kBegin = "ipc:[";
     char text[48];
@@ -103,8 +104,8 @@ class ControlSegment {
     return space;
   }
 
-  // The number of a segment that is gone may be given to another one: what we follow decides where
-  // our traffic is reported.
+  // Everything about the segment is checked, since the page decides where our traffic is reported, and
+  // the number of a segment that is gone may be given to another one.
   ControlPage* attach(int id) {
     shmid_ds about{};
     if (call_(SYS_shmctl, id, IPC_STAT, &about) != 0 || about.shm_perm.cuid != owner_ ||

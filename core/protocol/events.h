@@ -1,5 +1,5 @@
 // Events: what agents tell the daemon through the ring. Each is a fixed part followed by texts,
-// each text with a 16-bit length. encode_* never allocates; decode_* checks every bound (the ring
+// each text with a 16-bit length. encode() never allocates; decode() checks every bound (the ring
 // belongs to someone else's process).
 #pragma once
 
@@ -24,11 +24,11 @@ enum class EventType : uint16_t {
   kRpcFinalized = 8,  // a preliminary index got its payload
   kNote = 9,          // something the report must say (a forged header, no libunwind, ...)
   kRpcFields = 10,    // the fields of a body, where the session asks for them
-  kUnseenRequests = 11,  // they went over a connection that is being retired
+  kUnseenRequests = 11,  // requests went over a connection that is being retired
   kRpcBody = 12,  // what a request sent of its body after kRpcIssued
 };
 
-// How the parent of an RPC was found (design.md law 3).
+// How the parent of an RPC was found (docs/laws.md, law 3).
 enum class Cause : uint8_t { kNone = 0, kHeader, kThread, kTask, kOnlyActive, kEntry };
 std::string_view cause_name(Cause cause);
 
@@ -72,7 +72,7 @@ struct RpcIssued {
 };
 
 struct RpcReceived {  // this service terminated the call
-  uint64_t rpc = 0;   // from the header; for kRpcEntry the id given here
+  uint64_t rpc = 0;   // from the header; for kRpcEntry the id that the receiving agent gave
   uint32_t thread = 0;
   uint16_t flags = 0;  // kRpcEntry: an RpcIssued with the same id precedes it
 };
@@ -83,17 +83,17 @@ enum class RpcOutcome : uint8_t {
   kReset,         // ECONNRESET, EPIPE
   kClosed,        // EOF before the answer was complete
   kTimedOut,      // the caller gave up: closed its side with no answer
-  kGarbled,       // the answer is none of its protocol
+  kGarbled,       // what came is no answer in the protocol of the RPC
 };
 std::string_view outcome_name(RpcOutcome outcome);
 
-// RpcFinished::grpc_status and IncomingFinished::grpc_status of what is no answer of gRPC.
+// RpcFinished::grpc_status and IncomingFinished::grpc_status where no gRPC status came.
 inline constexpr uint8_t kNoGrpcStatus = 0xff;
 
 struct RpcFinished {
   uint64_t rpc = 0;
   RpcOutcome outcome = RpcOutcome::kAnswered;
-  uint8_t injected = 0;  // 1: this outcome was made by us; 2: a silence that was over at once
+  uint8_t injected = 0;  // 1: we made this outcome; 2: a silence of ours, whose wait was ended at once
   uint16_t status = 0;
   uint8_t grpc_status = kNoGrpcStatus;  // grpc::Code, as the client reads it
   uint32_t error = 0;  // errno; of kReset on an HTTP/2 stream 0, and `stream_error` is set
@@ -102,7 +102,7 @@ struct RpcFinished {
   uint64_t body_size = 0;
   std::string_view body_sample;
   std::string_view grpc_message;  // decoded
-  // Of an answer whose code is a word: which codes it is one of, and the word. Of a success kNone.
+  // For an answer whose code is a word: which codes the word belongs to, and the word. kNone: success.
   CodeSpace code_space = CodeSpace::kNone;
   std::string_view code;
 };
@@ -124,11 +124,11 @@ enum class FaultHow : uint8_t {
   kResetInsteadOfRefused = 1,  // the connection was open already
   kNotInjected = 2,            // detail says why: the execution is 'plan not met'
   kLeaseExpired = 3,
-  // A connection was ended for it, and another RPC (the event's) used that: 'plan not met' although
-  // it may be injected.
+  // A connection was ended for the fault, and another RPC (the event's) used that connection: 'plan not
+  // met', although the fault may be injected as well.
   kHitAnother = 4,
-  // Said first to be kResetInsteadOfRefused: then its client tried again by itself, and that connect
-  // was refused. Its caller sees a refusal.
+  // The fault was first reported as kResetInsteadOfRefused. Then the client tried again by itself, and
+  // that connect was refused: the caller sees a refusal.
   kRefusedAfterAll = 5,
 };
 
@@ -151,8 +151,8 @@ enum class NotInterposedReason : uint8_t {
   kUdp,
   kStdio,
   kForeignDescriptor,
-  kHttp2Before,  // open before the session, and could not be retired
-  kRedis,              // of a service that is not declared to speak it: its calls get no faults
+  kHttp2Before,  // the connection was open before the session, and could not be retired
+  kRedis,              // the service is not declared to speak Redis: its calls get no faults
   kRedisBlocking,      // a command that waits for what others do
   kRedisSubscription,  // publish/subscribe, MONITOR: the server speaks unasked from then on
   kRedisUnfollowed,    // a command after which replies cannot be told apart (CLIENT REPLY, PSYNC)
@@ -184,8 +184,8 @@ struct Note {
   NoteKind kind = NoteKind::kOther;
 };
 
-// The leaves of one body (core/index/body_walker.h), so that executions can be compared field by
-// field. A complete body only.
+// The leaves of one complete body (core/index/body_walker.h), so that executions can be compared field
+// by field.
 struct RpcFields {
   uint64_t rpc = 0;
   uint8_t response = 0;  // 1: of the response, 0: of the request
@@ -196,8 +196,9 @@ struct RpcFields {
   std::string_view leaves;  // each: 64-bit hash of the value, 16-bit length of the path, the path
 };
 
-// The first bytes of a request's body, more of them than RpcIssued had: it left before they were
-// written. Of gRPC as soon as its first message is there, since a question may come before its end.
+// The first bytes of a request's body, where RpcIssued was sent before they were written. For a gRPC
+// call it is sent as soon as the first message is there: a fault injection predicate may ask about its
+// arguments before the request ends.
 struct RpcBody {
   uint64_t rpc = 0;
   uint8_t truncated = 0;  // 1: there is more of it
@@ -205,8 +206,8 @@ struct RpcBody {
 };
 
 // Requests that went over an HTTP/2 connection that was open before the session and whose client is
-// being told to open another one: unseen, or (it was relayed) to be tried again. The execution
-// does not show what others will.
+// being told to open another one. They were not seen, or, on a connection that an earlier session's
+// relay has ended, the client tries them again. So this execution does not show what others will show.
 struct UnseenRequests {
   uint64_t count = 0;
   std::string_view peer;

@@ -7,7 +7,7 @@
 namespace filibuster {
 namespace {
 
-// What a helper says that knows the call site only.
+// What a helper writes as the cause when it knows the call site only.
 constexpr RpcContext kUnknownCause{0, 0, 0, ~uint64_t{0}, {}};
 
 char* put_hex(uint64_t value, char* out) {
@@ -28,7 +28,7 @@ char* put_hex(uint16_t value, char* out) {
   return out + 4;
 }
 
-// Random digits are mispredicted branches: there are none here, and it is one question at the end.
+// A group of digits is checked as a whole, since a branch for each random digit would be mispredicted.
 bool take_hex(const char** text, uint32_t* out) {
   const bool good = read_hex_group(*text, out);
   *text += kHexGroup;

@@ -1,6 +1,7 @@
 // Our one request header field, of constant width and versioned:
 //   x-filibuster: 1-<session:8>-<lane:4>-<execution:8>-<rpc:16>-<path:32>
-// all hexadecimal, lower case. (design.md "The header is short, of constant width, versioned")
+// The parts are hexadecimal, in lower case. The width is constant, so that a value can be overwritten
+// in place.
 #pragma once
 
 #include <cstddef>
@@ -37,21 +38,21 @@ bool decode_header_value(std::string_view value, RpcContext* out);
 // Node and the JVM write requests from a loop, where neither the thread nor its stack says who made
 // them. A helper in the runtime puts what it knows into the request, in the field of the same name:
 //   x-filibuster: <value of the incoming request that causes it>-<site:16>
-// All zeros in the first part: made by nothing that came in; an RPC of all ones: the cause is not
-// known to the helper, only the call site. The version says what is known of the request's
-// body (RuntimeField::Body). The library reads it, and writes its own value over it, filled up with
-// blanks (RFC 9110 5.5: not part of the value).
+// All zeros in the first part mean that no incoming request causes it; an RPC of all ones means that
+// the helper does not know the cause, only the call site. The version says what is known of the
+// request's body (RuntimeField::Body). The library reads the field, and writes its own value over it,
+// filled up with blanks (RFC 9110 §5.5: they are not part of the value).
 inline constexpr size_t kRuntimeValueSize = kHeaderValueSize + 1 + 16;
 
 struct RuntimeField {
   bool cause_known = true;
-  bool has_cause = false;  // known, and not nothing
+  bool has_cause = false;  // the cause is known, and is an incoming request
   RpcContext cause;
   uint64_t site = 0;  // preload/runtimes/task.h intern_site; 0: not known
   enum class Body : uint8_t {
     kNotSaid = 1,
-    kFollows,   // it comes whole, but another thread than that which writes the head brings it
-    kInPieces,  // when they come is chance: how much is there with the head tells nothing
+    kFollows,   // the body comes whole, but from another thread than the one that writes the head
+    kInPieces,  // it is chance when the pieces come: what is there with the head tells nothing
   };
   Body body = Body::kNotSaid;
   bool operator==(const RuntimeField&) const = default;
@@ -61,7 +62,8 @@ struct RuntimeField {
 void encode_runtime_value(const RuntimeField& field, char* out);
 // False unless `value` is exactly one well-formed value.
 bool decode_runtime_value(std::string_view value, RuntimeField* out);
-// Has it the form of one, by its width and the marks between its parts? The digits are not looked at.
+// Has `value` the form of a runtime value, by its width and the marks between its parts? The digits are
+// not looked at.
 bool is_runtime_value(std::string_view value, RuntimeField::Body* body);
 
 }  // namespace filibuster

@@ -1,7 +1,8 @@
-// Lane memory: one shared mapping (memfd) per lane, written by the daemon, read by every agent of
-// that lane; it is the plan of the current execution, the lease, the service names and the
-// invocation counters. Received with the registration. All offsets and sizes are fixed; all
-// fields are valid in processes of either word size.
+// Lane memory: one shared mapping (memfd) per lane, written by the daemon and read by every agent of
+// that lane. It holds the plan of the current execution, the lease, the service names, and what the
+// agents themselves write: invocation counters and what call sites were seen doing. An agent receives
+// it with the registration. All offsets and sizes are fixed; all fields are valid in processes of
+// either word size.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,7 @@
 namespace filibuster {
 
 inline constexpr uint64_t kLaneMagic = 0x454e414c42494c46ull;  // "FLIBLANE"
-inline constexpr uint64_t kLeaseNs = 1'000'000'000;            // a fault fires only under this
+inline constexpr uint64_t kLeaseNs = 1'000'000'000;            // no fault fires under an older lease
 inline constexpr uint32_t kMaxPlanEntries = 2048;
 inline constexpr uint32_t kMaxTargets = 512;
 inline constexpr uint32_t kCounterSlots = 1u << 16;
@@ -26,21 +27,21 @@ enum class LaneState : uint32_t {
   kExecuting = 1,  // between the start of the test and quiescence
 };
 
-// One planned fault. The RPC with index `index` gets it. A refusal is injected at connect where it is
-// known which RPC that is for: it is made at `connect_key`, and the RPC is the next one by what was
-// counted at `place` and at `service_place`, as far as its numbers there are known (0: not known, what
-// runs concurrently has no order). A refused connect counts like the request that it is in the place
-// of.
+// One planned fault, for the RPC with index `index`. A refusal is injected at connect where it is known
+// which RPC the connect is for: the connect is made at `connect_key`, and by what was counted at `place`
+// and at `service_place` the RPC is the next one there. `number` and `service_number` are its numbers at
+// these places (0: not known, since concurrent RPCs have no order). A refused connect counts like the
+// request in whose place it stands.
 struct PlanEntry {
   Hash128 index;
   Hash128 connect_key;           // call_place
   Hash128 place, service_place;  // call_place with and without the call stack
   Hash128 signature;  // invocation signature r: its counter advances when the connect is refused
   Hash128 parent_path;
-  uint32_t number, service_number;  // of both none known: never injected at connect
+  uint32_t number, service_number;  // both 0: never injected at connect
   uint32_t count;   // k of that RPC
-  // A refusal that was a reset when what follows it was planned, or that did not come in any other way: no
-  // connection is ended for it.
+  // 1: no connection is ended for this refusal. Either it was a reset in the execution from which this
+  // plan was made, or its RPC did not come when a connection was ended for it.
   uint8_t reset_expected;
   uint8_t kind;    // FaultKind
   uint8_t after_effect;
@@ -62,8 +63,8 @@ enum TargetFlags : uint32_t {
 };
 
 // address -> service. Loopback addresses (127.0.0.0/8, ::ffff:127.x; ::1 is 127.0.0.1) are of kind
-// kLoopback, with the address. So are wildcard listeners and services without a `host`, with zeros:
-// they are what is found at any loopback address for which there is no row of its own.
+// kLoopback, with the address. Wildcard listeners and services without a `host` are kLoopback, too, with
+// zeros: they are found at every loopback address that has no row of its own.
 enum class TargetKind : uint8_t { kEmpty = 0, kLoopback = 1, kIpv4 = 2, kIpv6 = 3, kUnix = 4 };
 struct Target128 {
   TargetKind kind;
@@ -75,19 +76,19 @@ struct Target128 {
 };
 static_assert(sizeof(Target128) == 128);
 
-// Invocation counters, open addressing, linear probing. `key` 0 = free. Keys are folded from
-// counter_key(); claimed by compare-and-swap, then counted. Cleared by the daemon between executions
-// only, each time under another epoch: an agent of an execution that is over, which found its slot
-// before and counts now, must not count in a slot that has become another one's. Nobody counts while
-// the epoch is odd.
+// Invocation counters, open addressing, linear probing. `key` 0 = free. A key is folded from
+// counter_key() or call_place() with the number of the execution. A slot is claimed by compare-and-swap,
+// then counted. The daemon clears the table between executions only, each time under another epoch: an
+// agent of an execution that is over, which found its slot before and counts now, must not count in a
+// slot that has another key by now. Nobody counts while the epoch is odd.
 struct CounterSlot {
   std::atomic<uint64_t> key;
   std::atomic<uint64_t> count;  // epoch << 32 | how often
 };
 
-// What a call site was seen doing (restriction of 'only-active').
-// Of a pair of services: that the one uses kept connections to the other without looking whether they
-// were ended.
+// What a call site was seen doing: calling while no request, or several, were open bars it from
+// 'only-active'. kSiteUsesEndedConnections belongs to a pair of services instead: the caller uses kept
+// connections to the other without looking whether they were ended.
 enum SiteFlags : uint32_t {
   kSiteSeenWithNone = 1,
   kSiteSeenWithSeveral = 2,
@@ -101,7 +102,7 @@ struct SiteSlot {
 
 enum LaneOptions : uint32_t {
   kOptionFastTimeouts = 1u << 0,    // elapse visible waits at once
-  kOptionFaultTestCalls = 1u << 1,  // informational; the daemon plans
+  kOptionFaultTestCalls = 1u << 1,  // not used
   // What a client library says to Redis by itself (core/resp/commands.h kByLibrary) is an RPC, too: a
   // rule names such a command.
   kOptionLibraryCommands = 1u << 2,
@@ -142,7 +143,8 @@ struct LaneMemory {
   // Counters that agents claimed since the daemon cleared the table.
   std::atomic<uint32_t> counters_used;
   std::atomic<uint32_t> counter_epoch;
-  // Entries of the plan that may be injected at connect: what is made at each place is counted then.
+  // How many entries of the plan may be injected at connect. While there are any, agents count what is
+  // issued at each place.
   std::atomic<uint32_t> connects_planned;
   uint32_t reserved[4];
 

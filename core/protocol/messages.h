@@ -3,13 +3,13 @@
 // the agent.
 //
 //   agent -> daemon  Hello                     once, at registration
-//   daemon -> agent  Welcome  + 2 descriptors  [lane memory, ring]; or refused != 0 and none
+//   daemon -> agent  Welcome  + 2 descriptors  [lane memory, ring]; none where `refused` is not 0
 //   agent -> daemon  GivenUp                   it cannot use the registration, or waited too long for
 //                    it: its process goes on as without us
 //   agent -> daemon  HandOff  + 1 or 2 descriptors: [held end of the pair, (the real connection)];
-//                    of kind kRelay a RelayState and its table follow in the same datagram
-//                    a connection on which a fault fired is finished by the daemon, so that no
-//                    thread of ours runs in the agent's process
+//                    the daemon finishes a connection on which a fault fired, so that no thread of
+//                    ours runs in the agent's process. After a HandOff of kind kRelay, a RelayState
+//                    and its table follow in the same datagram.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct Hello {
   char service[104] = {};   // FILIBUSTER_SERVICE, else the base name of the executable
   char executable[256] = {};
   char notes[256] = {};  // "cpython 3.11; no libunwind", for `doctor` and the report
-  // Sessions that this process could follow. Of several it follows none: it says so to each of them,
-  // and waits for no answer.
+  // Number of sessions that this process could follow. If there are several, it follows none: it says
+  // so to each of them, and waits for no answer.
   uint32_t sessions = 1;
 };
 
@@ -71,7 +71,7 @@ struct HandOff {
   uint8_t head_request = 0;  // the answer to wait for has no body
   uint8_t protocol = 0;      // Protocol, of the answer
   uint8_t reserved[2] = {};
-  uint32_t replies = 1;      // Protocol::kRedis: so many are the answer
+  uint32_t replies = 1;      // Protocol::kRedis: how many replies make up the answer
 };
 
 }  // namespace filibuster

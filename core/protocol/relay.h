@@ -13,8 +13,8 @@
 //
 // The hand-off is a HandOff of kind kRelay with [held end of the pair, real connection], and one
 // RelayState with `table_size` and `half_read_size` bytes behind it in the same datagram. It says
-// nothing of a fault: each is an order in the stream of requests, so that no order of two channels is
-// to be known.
+// nothing of a fault: each fault is an order in the stream of requests, so that it does not matter in
+// which order messages arrive on the two channels.
 #pragma once
 
 #include <cstdint>
@@ -25,32 +25,32 @@
 namespace filibuster {
 
 struct RelayState {
-  // Bytes that are left of the frame of DATA of which the application has read a part.
+  // Bytes that are left of a frame of DATA of which the application has read a part.
   uint64_t response_bytes_left = 0;
   // What the client asked of the server, and the server of the client (http2::Settings).
   uint32_t client_max_frame_size = 0;
   uint32_t client_initial_window = 0;
   uint32_t server_max_frame_size = 0;
   uint32_t last_request = 0;  // highest stream whose HEADERS the server was sent; 0: none
-  // Of the connection: what the server may send now, in bytes of DATA; the whole frame of
-  // response_bytes_left is taken away already, if it is one of DATA.
+  // The window of the connection: how many bytes of DATA the server may send now. The whole frame that
+  // response_bytes_left belongs to is already subtracted.
   int64_t client_window = 0;
-  // Streams up to last_request that are open: neither was reset, nor has its answer ended (nor ends
-  // it with the frame of response_bytes_left). With none of them and of the later ones, a reset may
-  // take the whole connection.
+  // Number of streams up to last_request that are open: the stream was not reset, and its answer has not
+  // ended, nor ends with the frame that response_bytes_left belongs to. When none of them and of the
+  // later streams is open, a reset may take the whole connection.
   uint32_t open_requests = 0;
   uint8_t server_settings_seen = 0;
   uint8_t reserved[3] = {};
-  // A header block that fills an empty table of the responses' decoder as the client's is now
-  // (http2::HeaderDecoder::dump_table).
+  // Size of the header block that brings the empty table of a decoder of the responses to the state of
+  // the client's (http2::HeaderDecoder::dump_table).
   uint32_t table_size = 0;
-  // What the application has read of another frame of the responses, or of a header block with all
-  // its frames: of which the relay passes the rest as it comes.
+  // Size of what the application has read of an unfinished frame of another type, or of an unfinished
+  // header block with all its frames. The relay passes the rest as it comes.
   uint32_t half_read_size = 0;
 };
 
-// Placed by the agent right before the HEADERS of the stream it is for, in a frame of its own that
-// the relay takes away: of a type that HTTP/2 does not know (RFC 9113 §5.5), on that stream.
+// An order is a frame that the agent places right before the HEADERS of a stream, on that stream, and
+// that the relay takes away. HTTP/2 does not know its type (RFC 9113 §5.5).
 inline constexpr auto kOrderFrame = static_cast<http2::FrameType>(0xf1);
 inline constexpr uint32_t kOrderMagic = 0x52445246;  // "FRDR"
 

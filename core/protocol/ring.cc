@@ -22,16 +22,17 @@ uint64_t room_to_end(uint64_t position) {
 }
 
 constexpr uint64_t kCacheLine = 64;
-// About what one RPC writes.
+// About as many bytes as one RPC writes.
 constexpr uint64_t kPrefetched = 1024;
 
-// The consumer cleared these lines: its core has them. To be asked for ahead, or the producer's next
-// locked instruction waits until all its stores have got theirs. A hint: nothing is read or written.
+// The consumer cleared these cache lines, so its core has them. Unless they are asked for ahead, the
+// producer's next locked instruction waits until each of its stores has got its line. This is a hint:
+// nothing is read or written.
 void prefetch_for_writing(RingMemory* ring, uint64_t from, uint64_t to) {
   for (uint64_t at = from & ~(kCacheLine - 1); at < to; at += kCacheLine) {
     const uint8_t* line = ring->data + (at & (kRingBytes - 1));
 #if defined(__x86_64__)
-    // Where a processor is too old for it, it does nothing.
+    // A processor that is too old for this instruction does nothing.
     __asm__ volatile("prefetchw %0" : : "m"(*line));
 #else
     __builtin_prefetch(line, 1);
@@ -41,7 +42,7 @@ void prefetch_for_writing(RingMemory* ring, uint64_t from, uint64_t to) {
 
 enum class Found { kNothing, kFiller, kRecord, kNonsense };
 
-// What is at `tail`: reads each field once, believes none.
+// Says what is at `tail`. Each field is read once, and none is believed unchecked.
 Found look(RingMemory* ring, uint64_t tail, uint64_t head, uint64_t* size, RecordView* out) {
   if (head == tail) return Found::kNothing;
   if (head - tail > kRingBytes || tail % kAlign != 0) return Found::kNonsense;
@@ -68,7 +69,7 @@ void give_back(RingMemory* ring, uint64_t tail, uint64_t size) {
 }
 
 void mark_corrupted(RingMemory* ring) {
-  // Counted as a loss: the execution is incomplete, whatever was in there.
+  // This counts as a loss: the execution is incomplete, whatever was in the ring.
   ring->corrupted.store(1, std::memory_order_relaxed);
   ring->dropped.fetch_add(1, std::memory_order_relaxed);
 }
@@ -134,13 +135,13 @@ bool ring_write(RingMemory* ring, uint16_t type, uint32_t execution, uint64_t ti
     out += part.size();
   }
   record->size.store(static_cast<uint32_t>(total), std::memory_order_release);
-  // What the one before has not asked for already.
+  // The record before this one has asked for the lines up to here.
   prefetch_for_writing(ring, head + kPrefetched, head + total + kPrefetched);
   return true;
 }
 
 bool ring_peek(RingMemory* ring, RecordView* out) {
-  // Ends: every turn gives a filler back or leaves.
+  // The loop ends: every turn gives a filler back or leaves.
   for (;;) {
     if (ring->corrupted.load(std::memory_order_relaxed) != 0) return false;
     const uint64_t tail = ring->tail.load(std::memory_order_relaxed);

@@ -38,7 +38,7 @@ struct RingMemory {
   uint16_t major;
   uint16_t minor;
   uint32_t size;                  // kRingBytes
-  // The producers' line and the consumer's line: neither's stores take the other's away.
+  // Producers and consumer have a cache line each: the stores of one do not take the other's line away.
   alignas(64) std::atomic<uint64_t> head;  // bytes ever reserved
   std::atomic<uint64_t> dropped;           // records that did not fit
   alignas(64) std::atomic<uint64_t> tail;  // bytes ever consumed by the daemon

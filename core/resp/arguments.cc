@@ -55,7 +55,7 @@ void ArgumentText::take(char c) {
         step_ = Step::kBulk;
       }
       break;
-    case Step::kBulk:  // its CR
+    case Step::kBulk:  // all of it was read: `c` is the CR behind it
       step_ = Step::kEnd;
       break;
     case Step::kEnd:

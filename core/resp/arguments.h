@@ -1,7 +1,7 @@
-// Commands as JSON text, for samples and for masks (core/index/body_walker.h): the arguments of one by
-// their numbers, {"1":"user:42","2":"x"}, a transaction by the numbers of its commands,
-// {"1":{"0":"SET","1":"user:42","2":"x"},"2":{"0":"INCR","1":"visits"}}. (Of an array no element could
-// be masked by its number.)
+// Commands as JSON text, for samples and for masks (core/index/body_walker.h). One command is an object
+// of its arguments by number, {"1":"user:42","2":"x"}; a transaction is an object of its commands by
+// number, {"1":{"0":"SET","1":"user:42","2":"x"},"2":{"0":"INCR","1":"visits"}}. (They are no arrays,
+// because a mask may be proposed for all elements of an array, and arguments differ in what they mean.)
 //
 // Bytes that are not ASCII stand as they were sent: the text is JSON where they are UTF-8.
 #pragma once
@@ -44,15 +44,15 @@ class ArgumentText {
   void put_name(uint64_t number);  // with its colon
 
   TextSink* sink_;
-  uint32_t members_ = 1;   // still to come
-  uint32_t written_ = 0;   // members that were begun
+  uint32_t members_ = 1;   // commands that the text is made of
+  uint32_t written_ = 0;   // how many of them were begun
   bool nested_ = false;
-  bool skipping_ = false;  // this command is not of the text: MULTI, EXEC
-  bool begun_ = false;     // the outer object
+  bool skipping_ = false;  // this command does not enter the text: MULTI, EXEC
+  bool begun_ = false;     // the outer object was begun
   Step step_ = Step::kType;
   uint64_t number_ = 0;
-  uint64_t left_ = 0;      // of the bulk string
-  uint64_t arguments_ = 0; // still to come, of this command
+  uint64_t left_ = 0;      // bytes to come of the bulk string
+  uint64_t arguments_ = 0; // of this command, with its name
   uint64_t index_ = 0;     // of the argument; the name is 0
 };
 

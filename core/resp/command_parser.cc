@@ -55,7 +55,7 @@ CommandState CommandParser::skip(uint64_t bytes) {
   }
   if (index_ == 1) first_.truncated = true;
   if (index_ == key_argument_) key_.truncated = true;
-  // The number of keys was not seen.
+  // The number of keys was not seen, so it is not known whether there is a key.
   if (counts_keys_ && index_ + 1 == key_argument_) key_argument_ = 0;
   skipped_ += bytes;
   command_bytes_ += bytes;
@@ -184,7 +184,7 @@ void CommandParser::end_name() {
   counts_keys_ = properties->has(kCountsKeys);
 }
 
-// Redis reads up to LF, looks for it as in a C string, and refuses quotes that are left open.
+// Redis reads an inline command up to LF, stops at a zero byte, and refuses quotes that are left open.
 void CommandParser::take_inline(char c, size_t end) {
   if (c == '\0') return fail("a zero byte in an inline command");
   if (c == '\n') {
@@ -226,7 +226,7 @@ void CommandParser::take_inline(char c, size_t end) {
       take_word_byte(c, word_ != Word::kClosed);
       return;
     case Word::kSingleBackslash:
-      // It escapes a quote and nothing else.
+      // A backslash in single quotes escapes a quote and nothing else.
       word_ = c == '\\' ? Word::kSingleBackslash : Word::kSingle;
       take_word_byte(c, true);
       return;
@@ -238,7 +238,7 @@ void CommandParser::take_inline(char c, size_t end) {
   }
 }
 
-// `of_name`: not one of the quotes around it.
+// `of_name`: `c` belongs to the name if this word is the name; false for the quotes around it.
 void CommandParser::take_word_byte(char c, bool of_name) {
   if (index_ != 0) {
     stream_.update(&c, 1);
@@ -251,7 +251,7 @@ void CommandParser::end_word() {
   if (index_ == 0) {
     std::transform(name_.bytes, name_.bytes + name_.size, name_.bytes, to_upper);
   } else {
-    stream_.update("", 1);  // the zero byte, which no word contains
+    stream_.update("", 1);  // a zero byte ends the word: no word contains one
   }
   ++index_;
 }

@@ -40,7 +40,7 @@ struct Argument {
   bool truncated = false;  // `bytes` is not all of it
 };
 
-// Its texts are valid during on_command only.
+// The texts of a command are valid during on_command only.
 struct Command {
   // In capital letters (ASCII), at most kMaxName bytes.
   std::string_view name;
@@ -51,12 +51,12 @@ struct Command {
   // known, or not among the arguments.
   uint32_t key_argument = 0;
   Argument key;
-  // Of all arguments and their lengths, without the name; the same for the same arguments. Bytes
-  // that were skipped enter it by their number only.
+  // Covers all arguments and their lengths, without the name; equal for equal arguments. Of bytes that
+  // were skipped only the number enters it.
   Hash128 digest;
   uint64_t size = 0;  // in bytes; the command begins at end - size (below 0: in an earlier feed)
-  // A line of words. Its name is the first of them as it stands between its quotes; of the others
-  // there are only number and digest (of the words as sent, whatever space is between them).
+  // The command is a line of words. Its name is the first word as it stands between its quotes; of the
+  // other words there are only number and digest (of the words as sent, whatever space is between them).
   bool inline_command = false;
 };
 

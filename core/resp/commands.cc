@@ -6,7 +6,7 @@
 namespace filibuster::resp {
 namespace {
 
-// Of those that libraries say by themselves, some need a reason:
+// Why some of the commands count as kByLibrary:
 //   ECHO      StackExchange.Redis marks the end of its handshake with it
 //   INFO      ioredis and StackExchange.Redis read it on each new connection, to learn whether the
 //             server is ready

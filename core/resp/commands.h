@@ -13,16 +13,16 @@ enum CommandFlag : uint16_t {
   // may say it as well (PING, ECHO, INFO).
   kByLibrary = 1 << 0,
   kContainer = 1 << 1,  // its first argument is the name of a subcommand
-  kBlocks = 1 << 2,     // it may wait for what others do (but in a transaction it never does)
+  kBlocks = 1 << 2,     // it may wait for what other clients do (in a transaction it never does)
   // It blocks only with its option BLOCK, which may be any of its first arguments.
   kBlocksByOption = 1 << 3,
-  // The connection is sent what nobody asked for from then on, or no longer: publish/subscribe,
-  // MONITOR. Under RESP2 it comes as arrays, under RESP3 as pushes; the answers to these commands
-  // themselves have the same form, one for each channel.
+  // After it the server sends what nobody asked for, or no longer does: publish/subscribe, MONITOR.
+  // That comes as arrays under RESP2, as pushes under RESP3; the answers to these commands themselves
+  // have the same form, one for each channel.
   kSubscription = 1 << 4,
   kTransaction = 1 << 5,   // after MULTI, commands are answered with QUEUED until EXEC or DISCARD
   kReplication = 1 << 6,   // what follows is the protocol between servers: not to be parsed
-  kSetsProtocol = 1 << 7,  // HELLO 3, RESET: the form of the answers may change with its own
+  kSetsProtocol = 1 << 7,  // HELLO 3, RESET: the form of answers may change, from its own answer on
   // The argument before the first key is the number of keys, and may be 0: then there is no key.
   kCountsKeys = 1 << 8,
   // A read-only replica may refuse it: Redis' flag `write`, and scripts, which may hold such commands.

@@ -6,7 +6,7 @@
 namespace filibuster::resp {
 namespace {
 
-// Shorter ones may be words: "facade", "defaced".
+// Fewer hexadecimal letters may be a word: "facade", "defaced".
 constexpr size_t kHexadecimalLetters = 8;
 constexpr std::string_view kUuidForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";  // RFC 9562 §4
 
@@ -34,7 +34,7 @@ bool varies(std::string_view segment) {
          (lower == segment.size() || upper == segment.size());
 }
 
-// `truncated`: the beginning of one will do, if nothing follows it.
+// `truncated`: the beginning of a UUID will do, if nothing follows it.
 bool starts_with_uuid(std::string_view text, bool truncated) {
   const size_t size = std::min(text.size(), kUuidForm.size());
   for (size_t i = 0; i < size; ++i) {

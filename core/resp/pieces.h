@@ -69,7 +69,8 @@ class LengthLine {
   bool cr_ = false;
 };
 
-// A length as it enters a digest: of fixed width, so that no bytes pass for another split of them.
+// A length as it enters a digest. Its width is fixed, so that two splits of the same bytes never have
+// the same digest.
 inline void digest_length(HashStream* stream, uint64_t length) {
   unsigned char bytes[8];
   for (size_t i = 0; i < sizeof bytes; ++i) {

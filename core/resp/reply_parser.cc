@@ -77,7 +77,7 @@ void ReplyParser::take(char c, size_t end) {
       return take_line(c);
     case Step::kLineLf:
       if (c != '\n') return fail("a line without its end");
-      // A line end cannot stand in a line: it ends it in the digest, too. Nulls have no line there.
+      // No line contains a line end, so it ends the line in the digest, too. Nulls have no line there.
       if (type_ != '_') take_digest("\n", 1);
       return complete_value(end);
     case Step::kLength:
@@ -136,7 +136,7 @@ void ReplyParser::begin_value(char type) {
   }
 }
 
-// The piece of a text line up to its end, or all there is.
+// Takes a text line up to its end, or all there is of it. Returns how many bytes.
 size_t ReplyParser::take_text(const char* data, size_t size) {
   size_t n = 0;
   while (n != size && data[n] != '\r' && data[n] != '\n') ++n;
@@ -157,7 +157,7 @@ void ReplyParser::take_line(char c) {
     step_ = Step::kLineLf;
     return;
   }
-  // Of a text take_text() leaves the end only.
+  // take_text() has taken everything of a text line but its end.
   if (is_text(type_)) return fail("a line without its end");
   if (++size_ > kMaxLine) return fail("a line that is too long");
   form_ = next_form(c);
@@ -238,7 +238,7 @@ void ReplyParser::take_length(char c, size_t end) {
     return complete_value(end);
   }
   if (!bulk) return begin_aggregate(length_.value(), end);
-  // Of a verbatim string the first four bytes say its format: "txt:".
+  // The first four bytes of a verbatim string say its format: "txt:".
   if (type_ == '=' && length_.value() < 4) return fail("bad length");
   left_ = size_ = length_.value();
   take_digest(&type_, 1);
@@ -280,7 +280,7 @@ void ReplyParser::take_bulk(const char* data, size_t size) {
   if (left_ == 0) step_ = Step::kBulkCr;
 }
 
-// The current value is complete, and with it all aggregates whose last one it is.
+// The current value is complete, and with it each open aggregate whose last value it is.
 void ReplyParser::complete_value(size_t end) {
   step_ = Step::kType;
   while (depth_ != 0) {

@@ -21,7 +21,7 @@
 namespace filibuster::resp {
 
 // Bounds of ours. Redis has none for its replies but its memory.
-inline constexpr uint32_t kMaxDepth = 64;  // of aggregates, and attributes, in each other
+inline constexpr uint32_t kMaxDepth = 64;  // of nested aggregates and attributes
 inline constexpr uint64_t kMaxElements = 0x7fffffff;  // of one aggregate; a pair is two
 inline constexpr uint64_t kMaxReplyBulk = 1ull << 40;
 inline constexpr uint64_t kMaxLine = 1024 * 1024;  // of a simple string, an error or a number
@@ -37,11 +37,11 @@ enum class ReplyState : uint8_t {
   kInvalid,  // not RESP, or beyond the bounds: nothing is parsed any more
 };
 
-// Its texts are valid during on_reply only.
+// The texts of a reply are valid during on_reply only.
 struct Reply {
   char type = 0;  // its type byte: one of + - : $ * _ # , ( ! = % ~ >
-  // '>': it answers nothing, unless its kind is that of a command: SUBSCRIBE and its like are
-  // answered with pushes, one for each channel.
+  // True for '>'. A push answers nothing, unless its kind is that of a command: SUBSCRIBE and its like
+  // are answered with pushes, one for each channel.
   bool is_push = false;
   bool is_error = false;  // '-' or '!'; errors within an aggregate do not count
   bool is_null = false;   // in any of its forms: $-1 *-1 _
@@ -55,10 +55,10 @@ struct Reply {
   std::string_view error_code;
   std::string_view error_line;
   std::string_view simple;  // of a simple string: at most kMaxSimple bytes
-  // Of these texts, the one that the reply has is not all of it.
+  // The one of these texts that the reply has is cut.
   bool text_truncated = false;
-  // Of its types, lengths and bytes; all nulls are alike. Bytes that were skipped enter it by their
-  // number only.
+  // Covers types, lengths and bytes; all nulls are alike. Of bytes that were skipped only the number
+  // enters it.
   Hash128 digest;
   uint64_t size = 0;  // in bytes; the reply begins at end - size (below 0: in an earlier feed)
 };
@@ -149,7 +149,7 @@ class ReplyParser {
   char type_ = 0;      // of the current value
   char top_type_ = 0;  // of the reply
   bool top_null_ = false;
-  bool first_ = false;     // the next value of depth 1 is the first element, of interest
+  bool first_ = false;     // the next value of depth 1 is the first element, which may be the kind
   uint8_t keep_ = 0;       // how much of the current value goes into text_
   uint8_t depth_ = 0;      // open aggregates
   uint8_t attribute_ = 0;  // the depth in the outermost open attribute; 0: there is none

@@ -5,7 +5,7 @@ namespace {
 
 constexpr uint64_t kLongestName = 64;  // no command of Redis or of its modules comes near it
 
-// A type byte and its length, at the start of `text`, which loses them. kCommand: it is there.
+// Takes a type byte and the length behind it off the start of `text`. kCommand: both are there.
 Sniff take_length(std::string_view* text, char type, uint64_t most, uint64_t* value) {
   if (text->empty()) return Sniff::kNeedMore;
   if (text->front() != type) return Sniff::kOther;

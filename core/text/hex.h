@@ -24,13 +24,13 @@ inline void put_hex_group(uint32_t value, char* out) {
   std::memcpy(out, &x, sizeof x);
 }
 
-// False if they are anything else, capital letters too: of each value there is one form.
+// Reads eight digits. False for anything else, capital letters too: each value has one form.
 inline bool read_hex_group(const char* text, uint32_t* out) {
   constexpr uint64_t kEach = 0x0101010101010101u;
   uint64_t x;
   std::memcpy(&x, text, sizeof x);
   if constexpr (std::endian::native == std::endian::little) x = __builtin_bswap64(x);
-  // Right for digits; what comes of anything else is not the same text again.
+  // This is right for digits. For anything else the result, written again, gives another text.
   uint64_t v = (x & 0x0f * kEach) + (x >> 6 & kEach) * 9;
   v = (v | v >> 4) & 0x00ff00ff00ff00ffu;
   v = (v | v >> 8) & 0x0000ffff0000ffffu;

@@ -1,5 +1,5 @@
-// How deep a JSON text goes, before anything is made of it: what parses it does so without
-// recursion, what writes it does not.
+// How deep a JSON text goes, checked before it is parsed: the JSON library parses without recursion, but
+// writes with it.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace filibuster {
 // More than any document of ours has.
 inline constexpr size_t kMaxJsonDepth = 100;
 
-// Whether it is valid is the parser's to say.
+// The text need not be valid: the parser finds that out.
 inline bool is_nested_too_deep(std::string_view json) {
   size_t depth = 0;
   bool in_text = false;

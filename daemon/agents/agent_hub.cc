@@ -28,7 +28,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What epoll data names, in its upper byte; the lower 56 bits are a number of theirs.
+// The upper byte of epoll data says which part of the hub watches the descriptor; the lower 56 bits
+// are a number of that part.
 constexpr uint64_t kTagWake = 1ull << 56;
 constexpr uint64_t kTagAgents = 2ull << 56;
 constexpr uint64_t kTagFinisher = 3ull << 56;
@@ -37,7 +38,7 @@ constexpr uint64_t kTagMask = 0xffull << 56;
 
 // Rings hold about 3,000 events; an agent that writes one every microsecond is read in time.
 constexpr int kDrainMs = 2;
-constexpr int kIdleMs = 50;  // for names that are reported while idle
+constexpr int kIdleMs = 50;  // between executions: names are still reported then
 constexpr auto kQuiescenceStep = std::chrono::microseconds(500);
 // How long the streams of relayed connections may take to end when the session does.
 constexpr uint64_t kRetirementNs = 3'000'000'000;
@@ -84,7 +85,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   UniqueFd epoll_, listener_, wake_;
   Symbolizer symbolizer_;  // has its own lock
 
-  mutable std::mutex mutex_;  // all below, and lane_ but for the lease
+  mutable std::mutex mutex_;  // guards the members below, and lane_ but for its lease
   std::condition_variable changed_;
   TargetTable targets_;
   bool names_frozen_ = false;
@@ -95,7 +96,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   bool stopping_ = false;
 
   std::thread thread_;
-  Pulse pulse_;  // ends before what it renews
+  Pulse pulse_;  // the last member: ends before lane_, whose lease it renews
 };
 
 Result<void> Hub::open() {
@@ -142,7 +143,7 @@ Result<void> Hub::open() {
   hand_offs_.emplace(epoll_.get(), kTagFinisher, kTagRelay, &recorder_, options_.hang_limit,
                      [this] { return pulse_.slowdown(); });
 
-  // Signals of the daemon are for its main thread.
+  // The main thread handles the daemon's signals: threads that start here block them all.
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -159,7 +160,7 @@ Result<void> Hub::open() {
 }
 
 Hub::~Hub() {
-  pages_.retract();  // first: nobody begins to register any more
+  pages_.retract();  // first, so that no agent begins to register any more
   if (thread_.joinable()) {
     {
       const std::lock_guard lock(mutex_);
@@ -200,12 +201,12 @@ void Hub::run() {
   }
 }
 
-// The last act: their streams end, or run out of time.
+// Runs when the hub stops: waits until the streams of relayed connections have ended, or time is up.
 void Hub::retire_relays() {
   uint64_t now = clock_ns();
   const uint64_t limit = now + kRetirementNs;
   for (;;) {
-    const size_t left = hand_offs_->retire(now);  // also those that were handed off meanwhile
+    const size_t left = hand_offs_->retire(now);  // retires those that were handed off meanwhile, too
     if (left == 0 || now >= limit) return;
     epoll_event events[64];
     const int count = ::epoll_wait(epoll_.get(), events, 64, kIdleMs);
@@ -255,7 +256,8 @@ void Hub::names_changed(const std::string& note, bool changed) {
   if (!note.empty()) recorder_.note(note);
   if (!changed) return;
   lane_->write_targets(targets_.rows());
-  // In the first reference execution too: services started by hand join at their first request.
+  // This holds for the first reference execution, too: services started by hand join at their first
+  // request.
   if (names_frozen_ || recorder_.running()) recorder_.names_changed();
 }
 
@@ -294,14 +296,14 @@ Result<void> Hub::begin_execution(uint32_t execution, const std::vector<PlannedR
     return Error{"execution " + std::to_string(execution) + " does not come after " +
                  std::to_string(last_execution_)};
   }
-  agents_->drain();  // what belongs to an older execution is late, not of this one
+  agents_->drain();  // what the rings hold by now belongs to older executions
   RpcMemory::Plan expanded = recorder_.expand(plan);
   if (auto written = lane_->write_plan(expanded.rows); !written) return written;
   last_execution_ = execution;
   recorder_.begin(execution, plan, std::move(expanded), clock_ns());
   agents_->note_dropped();
   lane_->begin(execution);
-  ::eventfd_write(wake_.get(), 1);  // from now on in short turns
+  ::eventfd_write(wake_.get(), 1);  // the hub's thread goes over to short turns
   return {};
 }
 
@@ -320,7 +322,7 @@ bool Hub::wait_quiescent(milliseconds timeout) {
     if (drained.events == 0) {
       changed_.wait_for(lock, kQuiescenceStep);
     } else {
-      // More may come at once; the hub's thread gets its turn.
+      // More events may come at once: the hub's thread gets its turn.
       lock.unlock();
       std::this_thread::yield();
       lock.lock();

@@ -1,6 +1,6 @@
 // The daemon's side of the agents of one session lane: control pages, the registration socket, lane
 // memory (plan, lease, names, counters), the rings, and connections handed off by faults.
-// One thread of its own does all the work; every public function may be called from any thread.
+// A thread of the hub serves the agents; every public function may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -45,14 +45,14 @@ struct HubOptions {
   uint32_t index_parts = 0;  // IndexParts
   FrameTable frames{};       // which frames of call stacks count
   bool fast_timeouts = true;
-  bool library_commands = false;  // what client libraries say to Redis by themselves is an RPC, too
+  bool library_commands = false;  // commands that client libraries send by themselves are RPCs
   std::chrono::milliseconds hang_limit{5000};
-  // Of the control pages that the user's sessions share; empty: kUserControlDirPrefix + uid. Tests
-  // set it, so that no process of the same user meets them.
+  // Directory of the control pages that the user's sessions share; empty: kUserControlDirPrefix +
+  // uid. Tests set it, so that no other process of the same user joins them.
   std::string user_directory;
-  // Processes that were started by hand join by the name of their application...
+  // Processes that were started by hand join the session by the name of their application.
   std::string application;
-  // ... and if they have none, where the session waits for such processes and is the only one.
+  // Processes that have no application may join, too; they do if no other session takes them.
   bool takes_anyone = true;
 };
 
@@ -66,33 +66,36 @@ class AgentHub {
   // "unix:DIR/agent.sock", for FILIBUSTER_DAEMON.
   virtual std::string address() const = 0;
   virtual void add_targets(const std::vector<TargetRow>& rows) = 0;
-  // Names found from now on still enter the table, and set names_changed, also between executions
-  // (before, only during one); call after the reference.
+  // To be called after the reference execution. Names that are found later still enter the table,
+  // and set names_changed even when they are found between two executions.
   virtual void freeze_names() = 0;
 
-  // What the agents leave out of indexes from the next execution on. Not during one.
+  // Sets what the agents leave out of indexes. To be called between executions.
   virtual void set_masks(const MaskTable& masks) = 0;
-  // Records have the fields of every body from the next execution on (reference executions).
+  // `wanted`: records have the fields of every body from the next execution on (for reference
+  // executions).
   virtual void report_fields(bool wanted) = 0;
 
-  // The plan is in lane memory, counters are cleared, then the execution begins. Execution numbers
-  // grow. Error: the plan does not fit.
+  // Writes the plan into lane memory, then begins the execution. Errors: the plan does not fit, an
+  // execution runs, or the number is not greater than the last one.
   virtual Result<void> begin_execution(uint32_t execution,
                                        const std::vector<PlannedRpcFault>& plan) = 0;
   // True when no incoming request and no RPC of the execution is open and every ring is read to its
-  // published end. Waits at most `timeout`, of the patient clock.
+  // published end. Waits at most `timeout`, measured by patient_now().
   virtual bool wait_quiescent(std::chrono::milliseconds timeout) = 0;
-  // Ends the execution (lane idle) and returns what was seen. Handed-off connections of it are reset.
+  // Ends the execution (the lane becomes idle) and returns what was seen. Connections that were handed
+  // off in it are reset.
   virtual ExecutionRecord end_execution() = 0;
-  // A snapshot of the running execution after reading the rings. Only the RPCs that `lines` names
-  // have the lines of their call stacks; the others have them as agents send them.
+  // A snapshot of the running execution after reading the rings. The call stacks of the RPCs that
+  // `lines` names are symbolized; the others are as agents send them.
   virtual ExecutionRecord snapshot(StackLines lines) = 0;
 
   // Sessions that processes which are started by hand could follow as well as this one.
   virtual std::vector<OtherSession> others() const = 0;
   virtual std::vector<AgentRecord> agents() const = 0;
   virtual bool has_agent(uint32_t pid) const = 0;
-  // A clock for limits: it slows down while the machine has more to do than processors.
+  // A clock for limits: it slows down while more threads want to run than there are processors
+  // (pulse.h).
   virtual std::chrono::nanoseconds patient_now() const = 0;
   // Sets the silence limit after the reference execution's time is known.
   virtual void set_hang_limit(std::chrono::milliseconds limit) = 0;

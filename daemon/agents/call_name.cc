@@ -17,7 +17,8 @@ constexpr ProtocolRow kProtocols[] = {{Protocol::kHttp, CodeSpace::kHttp, "http"
                                       {Protocol::kGrpc, CodeSpace::kGrpc, "grpc"},
                                       {Protocol::kRedis, CodeSpace::kRedis, "redis"}};
 
-// "LOADING Redis is loading ..." without its code; "" where it is not known.
+// The message of an error reply: what follows the code in "LOADING Redis is loading ...". "": it is
+// not known.
 std::string redis_message(const RpcRecord& rpc) {
   const std::string_view line = rpc.response_sample;
   const size_t begin = rpc.code.size() + 1;
@@ -92,7 +93,7 @@ std::string ending_name(const RpcRecord& rpc) {
   }
   if (rpc.outcome == RpcOutcome::kAnswered) {
     const std::string_view code = grpc_status_name(rpc);
-    // An answer that is not gRPC's (a proxy's 502) is told by what it is.
+    // An answer that does not come from gRPC (a proxy's 502) is named by its HTTP status.
     if (rpc.is_grpc() && code.empty() && rpc.status == 200) return "200 without a grpc-status";
     if (code.empty() || rpc.status != 200) return std::to_string(rpc.status);
     return std::string(code) + (rpc.grpc_message.empty() ? "" : " \"" + rpc.grpc_message + "\"");

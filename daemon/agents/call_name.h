@@ -9,12 +9,13 @@
 
 namespace filibuster {
 
-// "http", "grpc", "redis", as configurations and documents say it; and back, nullopt of any other.
+// The name of a protocol in configurations and documents: "http", "grpc", "redis". parse_protocol
+// gives the protocol of a name; nullopt: no protocol has that name.
 std::string_view protocol_name(Protocol protocol);
 std::optional<Protocol> parse_protocol(std::string_view name);
 
-// What of a target names the call: of HTTP all but its query. A key of Redis has none, and may hold
-// a '?'.
+// The part of a target that names the call: an HTTP target without its query. A pattern of Redis keys
+// stays as it is, since it has no query and may hold a '?'.
 std::string path_of(std::string_view target, Protocol protocol);
 inline std::string path_of(const RpcRecord& rpc) { return path_of(rpc.target, rpc.protocol()); }
 
@@ -24,14 +25,14 @@ std::string call_name(std::string_view method, std::string_view target, Protocol
 inline std::string call_name(const RpcRecord& rpc, std::string_view target) {
   return call_name(rpc.method, target, rpc.protocol());
 }
-// The same of a gRPC call, "" of any other.
+// call_name() of a gRPC call; "" for other protocols.
 std::string grpc_name(std::string_view method, std::string_view target, Protocol protocol);
 inline std::string grpc_name(const RpcRecord& rpc) {
   return grpc_name(rpc.method, rpc.target, rpc.protocol());
 }
 
 // The code of an answer that is a failure, and what it is a code of: {kHttp, "503"},
-// {kGrpc, "UNAVAILABLE"}, {kRedis, "LOADING"}; {kNone, ""} of any other.
+// {kGrpc, "UNAVAILABLE"}, {kRedis, "LOADING"}; {kNone, ""} for every other answer, and for none.
 struct AnswerCode {
   CodeSpace space = CodeSpace::kNone;
   std::string text;
@@ -40,7 +41,7 @@ AnswerCode code_of(const RpcRecord& rpc);
 // "http", "grpc", "redis"; "" of kNone.
 std::string_view code_space_name(CodeSpace space);
 
-// "OK", "UNAVAILABLE"; "" of what is no answer of gRPC.
+// "OK", "UNAVAILABLE"; "" where no gRPC status came.
 std::string_view grpc_status_name(const RpcRecord& rpc);
 // "REFUSED_STREAM"; "error 77" where RFC 9113 §7 has no name for it; "" where no stream was reset.
 std::string stream_error_name(const RpcRecord& rpc);

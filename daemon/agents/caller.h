@@ -8,7 +8,7 @@
 
 namespace filibuster {
 
-// Formed on arrival without a caller that carries an agent: it came from the test.
+// Caller of an RPC that no agent issued: it was formed on arrival, so it came from the test.
 inline constexpr std::string_view kTestService = "test";
 inline std::string caller_of(const RpcRecord& rpc) {
   return rpc.caller.empty() || (rpc.flags & kRpcEntry) != 0 ? std::string(kTestService)

@@ -17,9 +17,9 @@ namespace filibuster {
 namespace {
 
 constexpr size_t kMaxAgents = 4096;
-constexpr size_t kMaxEnded = 256;  // remembered for the report
+constexpr size_t kMaxEnded = 256;  // ended agents that are remembered for the report
 constexpr int kMessagesPerTurn = 64;
-constexpr uint64_t kListener = 0;  // its number; agents count from 1
+constexpr uint64_t kListener = 0;  // number of the listener; agents have numbers from 1
 
 std::string executable_of(pid_t pid) {
   char path[PATH_MAX];
@@ -58,7 +58,7 @@ void ConnectedAgents::accept() {
     UniqueFd socket(::accept4(hub_.listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) {
       if (errno == EMFILE || errno == ENFILE) {
-        // Asking again at once would spin: the next turn does.
+        // Trying again at once would spin: the hub's next turn tries again.
         hub_.recorder->note("no descriptor left for a new agent; raise the limit (ulimit -n)");
         accepting_ = !watch(hub_.listener, kListener, 0, EPOLL_CTL_MOD);
       }
@@ -109,7 +109,7 @@ void ConnectedAgents::read(uint32_t id) {
         }
         break;
       case Agent::State::kDropped:
-        break;  // read away, until its end
+        break;  // its messages are thrown away until its socket ends
     }
   }
 }
@@ -150,7 +150,7 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   welcome.agent = id;
   if (!send_welcome(agent->socket.get(), welcome, hub_.lane->descriptor(),
                     agent->ring->descriptor())) {
-    // It waits a second, then goes on as without us for the rest of the session.
+    // The agent waits a second, then its process goes on as without us for the rest of the session.
     agent->source = {id, agent->record.pid, executable_of(pid)};
     return goes_on_unheard(id, agent, "no longer waited for its registration");
   }
@@ -162,12 +162,12 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   agent->record.executable = greeting.executable;
   agent->record.notes = greeting.notes;
   agent->source = {id, agent->record.pid, greeting.service};
-  // A process that is heard again makes no execution incomplete.
+  // The process is heard again: its earlier agent makes no execution incomplete any more.
   forget_unheard(agent->record.pid);
   return true;
 }
 
-// A process that was started by hand and could follow several sessions.
+// What to say of a process that was started by hand and could follow several sessions.
 std::string ConnectedAgents::undecided(const std::string& who, const std::string& service) const {
   const std::vector<OtherSession> others = hub_.pages->others();
   const bool same = std::any_of(others.begin(), others.end(), [&](const OtherSession& other) {
@@ -190,7 +190,7 @@ bool ConnectedAgents::goes_on_unheard(uint32_t id, Agent* agent, const std::stri
       !watch(process.get(), id, EPOLLIN, EPOLL_CTL_ADD)) {
     return false;
   }
-  // Its end is waited for once, however often it registers in vain.
+  // One entry waits for the end of the process, however often it registers in vain.
   forget_unheard(agent->record.pid);
   agent->socket = std::move(process);
   agent->unheard = true;
@@ -211,7 +211,7 @@ void ConnectedAgents::end(uint32_t id) {
   const auto place = agents_.find(id);
   Agent& agent = place->second;
   if (agent.state == Agent::State::kRegistered) {
-    // All that it published is read; what it was writing when it died is lost.
+    // All that the agent published is read; what it was writing when it ended is lost.
     Drained last;
     do {
       last = drain(&agent);
@@ -219,8 +219,8 @@ void ConnectedAgents::end(uint32_t id) {
     if (last.pending) {
       hub_.recorder->lost(agent.source.name() + ": process ended while it wrote an event");
     }
-    // Its socket is not its life: a program may close it behind our back. A process that ends, or
-    // that executes another program, has the ring no more by then.
+    // The end of the socket is not always the end of the process: a program may close the agent's
+    // socket. A process that has ended, or executes another program, has the ring mapped no more.
     if (agent.state == Agent::State::kRegistered &&
         agent.ring->is_mapped_by(static_cast<pid_t>(agent.record.pid)) &&
         goes_on_unheard(id, &agent, "has left, and its process goes on (its program closed the agent's "

@@ -1,7 +1,7 @@
 // The agents that are connected to a hub: how they are accepted and greeted, the reading of their
 // messages and rings, their end, and who they were. What they say goes into the recorder, and to
-// the host where it means more than a line of the record. No thread and no lock of its own: every
-// function is called in the hub's lock.
+// the host where it means more than a line of the record. The class has no thread and no lock: every
+// function is called with the hub's lock held.
 #pragma once
 
 #include <cstdint>
@@ -27,21 +27,21 @@ class ConnectedAgents {
  public:
   class Host {
    public:
-    // The agent's process listens there.
+    // The agent's process listens at the address that `listen` names.
     virtual void listens(const EventSource& agent, const Listen& listen) = 0;
-    // What comes after the Hello. False: it makes no sense.
+    // A message that comes after the Hello. False: it makes no sense.
     virtual bool take_hand_off(const EventSource& agent, Message* message) = 0;
-    // Nothing more comes from it. Also of agents that were never registered.
+    // Nothing more comes from the agent, which may never have been registered.
     virtual void agent_ended(uint32_t agent) = 0;
 
    protected:
     ~Host() = default;
   };
-  // All of the hub, and outlives this.
+  // All of it belongs to the hub, and outlives this object.
   struct Surroundings {
     int epoll_fd = -1;
     uint64_t tag = 0;   // epoll data is `tag | number`; `tag` leaves the low 56 bits free
-    int listener = -1;  // of registration.h
+    int listener = -1;  // the socket of listen_at() (registration.h)
     uint32_t lane_number = 0;
     const Lane* lane = nullptr;
     const ControlPages* pages = nullptr;
@@ -62,14 +62,14 @@ class ConnectedAgents {
   bool start();
   // epoll reported something for `number` (without our tag).
   void ready(uint64_t number);
-  // Accepts again where descriptors had run out; once in each turn of the hub.
+  // Accepts connections again after descriptors had run out. Called once in each turn of the hub.
   void resume_accepting();
   // Reads every ring to its published end.
   Drained drain();
-  // The execution that began hears nothing of the agents that are not read any more.
+  // Makes the execution that has begun incomplete for each agent that is not read any more.
   void note_dropped();
 
-  // Of all that were registered: the last of those that ended, then those that are connected.
+  // The agents that were registered: first the kMaxEnded that ended last, then the connected ones.
   std::vector<AgentRecord> records() const;
   bool has_registered(uint32_t pid) const;
 
@@ -78,14 +78,14 @@ class ConnectedAgents {
     enum class State : uint8_t {
       kConnected,  // has not said Hello yet
       kRegistered,
-      // Misbehaved, or its process goes on without it: not read any more, its executions are
-      // incomplete.
+      // The agent misbehaved, or its process goes on without it. It is not read any more, and
+      // executions are incomplete.
       kDropped,
     };
     UniqueFd socket;
-    bool unheard = false;  // its process goes on without it: `socket` is that process (pidfd)
+    bool unheard = false;  // the process goes on without its agent: `socket` is a pidfd of the process
     State state = State::kConnected;
-    std::string why;  // it is dropped
+    std::string why;  // reason why the agent is dropped
     AgentRecord record;
     EventSource source;
     std::optional<RingReader> ring;
@@ -99,12 +99,13 @@ class ConnectedAgents {
   bool greet(uint32_t id, Agent* agent, const Message& message);
   std::string undecided(const std::string& who, const std::string& service) const;
   void drop(Agent* agent, const std::string& why);
-  // Its process lives on, and nothing more is heard of it. False: it has ended.
+  // Drops an agent whose process lives on, and waits for the end of that process. False: the process
+  // has ended, or cannot be watched.
   bool goes_on_unheard(uint32_t id, Agent* agent, const std::string& why);
   void end(uint32_t id);
-  // Nothing more comes from it, and it is one of those that ended.
+  // Removes an agent from which nothing more comes; its record goes to those that ended.
   void forget(Agents::iterator place);
-  // The agents of a process that went on without them.
+  // Forgets the agents of a process that went on without them.
   void forget_unheard(uint32_t pid);
   Drained drain(Agent* agent);
   void listens(const Agent& agent, std::span<const uint8_t> payload);

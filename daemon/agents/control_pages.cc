@@ -17,7 +17,8 @@
 namespace filibuster {
 namespace {
 
-// A directory that only this user can enter: made if missing, made private if it is ours.
+// Opens a directory that only this user can enter. It is made if it is missing, and made private if
+// it belongs to this user.
 Result<UniqueFd> private_directory(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_error("mkdir " + path);
   UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -51,8 +52,8 @@ Result<UniqueFd> lock_file(const UniqueFd& directory, const std::string& path,
   return file;
 }
 
-// Sessions lock the byte of their slot for their life; whoever changes the page, the byte after
-// those of all slots. A lock ends with its process, however that ends.
+// A session locks the byte of its slot as long as it lives. Whoever changes the page locks, for that
+// long, the byte after those of all slots. A lock ends with its process, however that ends.
 struct flock byte_lock(int byte, short type) {
   struct flock lock {};
   lock.l_type = type;
@@ -76,13 +77,13 @@ void unlock_byte(int fd, int byte) {
   ::fcntl(fd, F_OFD_SETLK, &lock);
 }
 
-// By another session: one that was killed has its slot still, but no lock.
+// Has another session locked the byte? A session that was killed still has its slot, but no lock.
 bool is_locked(int fd, int byte) {
   struct flock lock = byte_lock(byte, F_WRLCK);
   return ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-// Nothing where the page is one session's alone (no descriptor).
+// The lock under which a page is changed. A page of one session alone has no descriptor, and no lock.
 class PageLock {
  public:
   explicit PageLock(const UniqueFd& locks) : fd_(locks.get()) {
@@ -108,7 +109,8 @@ void set_text(char (&to)[kSize], const std::string& text) {
   std::memcpy(to, text.data(), std::min(text.size(), kSize - 1));
 }
 
-// What unregistered agents look at changes, so that they look at the slots.
+// Changes the generation of the page. Unregistered agents watch only that, and look at the slots when
+// it changes.
 void change_head(ControlPage* page) {
   const bool any = std::any_of(std::begin(page->slots), std::end(page->slots), is_announced);
   const uint64_t before = page->generation.load(std::memory_order_relaxed);
@@ -150,7 +152,7 @@ Result<void> ControlPages::open(const Place& place, std::string* note) {
                                       ignored);
   Result<UniqueFd> own = private_directory(place.directory);
   if (!own) return own.error();
-  // Not the directory's own lock: agents take that one to make a page.
+  // A file is locked and not the directory: agents lock the directory to make a page.
   Result<UniqueFd> lock = lock_file(own.value(), place.directory, "lock");
   if (!lock) return lock.error();
   lock_ = std::move(lock).value();
@@ -183,7 +185,7 @@ bool ControlPages::announce(Page* page, const std::string& socket_path) {
   for (int i = 0; i < static_cast<int>(ControlPage::kSlots); ++i) {
     SessionSlot& slot = memory->slots[i];
     if (locks >= 0 && !lock_byte(locks, i, F_OFD_SETLK)) continue;
-    // Its daemon was killed.
+    // The slot is announced and was not locked: its daemon was killed.
     if (is_announced(slot)) slot.generation.store(kSessionEnded, std::memory_order_release);
     if (page->slot < 0) {
       page->slot = i;
@@ -193,7 +195,7 @@ bool ControlPages::announce(Page* page, const std::string& socket_path) {
   }
   if (page->slot < 0) return false;
   SessionSlot& slot = memory->slots[page->slot];
-  // An agent that reads in between sees no session rather than a mixture of two.
+  // An agent that reads the slot meanwhile sees an ended session rather than a mixture of two.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   slot.daemon_pid = static_cast<uint32_t>(::getpid());
   set_text(slot.socket_path, socket_path);
@@ -218,7 +220,7 @@ void ControlPages::withdraw(Page* page) {
 }
 
 uint64_t ControlPages::publish(const std::string& socket_path, std::string* note) {
-  // Grows within a boot, so that no generation is ever used twice.
+  // The clock only grows within a boot, so that no generation is used twice.
   generation_ = std::max<uint64_t>(clock_ns(CLOCK_BOOTTIME), kSessionEnded + 1);
   for (Page& page : pages_) {
     if (announce(&page, socket_path)) continue;

@@ -23,7 +23,7 @@ struct OtherSession {
 // "pid 7, application /home/me/shop"; several with "; " between.
 std::string to_text(const std::vector<OtherSession>& others);
 
-// Detached at destruction.
+// A control page that this process has attached; detached at destruction.
 class AttachedPage {
  public:
   AttachedPage() = default;
@@ -53,7 +53,8 @@ class ControlPages {
   // Makes `directory` (0700) and attaches the pages. Error: the directory is not ours, or another
   // hub uses it. A page of the user that cannot be used is not an error: `*note` says why.
   Result<void> open(const Place& place, std::string* note);
-  // Announces `socket_path` under a new generation, which it returns. `*note` as above.
+  // Announces `socket_path` under a new generation, which it returns. `*note` says so where a page has
+  // no free slot.
   uint64_t publish(const std::string& socket_path, std::string* note);
   void retract();
 

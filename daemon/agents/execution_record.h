@@ -16,11 +16,11 @@ namespace filibuster {
 
 // Stands in `RpcRecord::fault_detail` when a silence lasted until the hang limit: a finding.
 inline constexpr std::string_view kCallerHasNoTimeout = "caller has no timeout";
-// Of a planned fault that had no effect: begins the reason where its "@3" is beyond the answer.
+// Begins the reason why a planned fault had no effect, where its "@3" is beyond the answer's end.
 inline constexpr std::string_view kAnswerEndedAfter = "the answer ended after ";
 
-// Sentences of reasons for which an execution allows no conclusion: report/unexplained.h tells the
-// cause by them. Names of RPCs stand beside them, so each is more than a word.
+// Parts of the reasons for which an execution allows no conclusion: daemon/report/unexplained.h tells
+// the cause by them. Names of RPCs stand beside them, so a single word would not do.
 inline constexpr std::string_view kLeaseIsOld = "the daemon's lease is older than 1 s";
 inline constexpr std::string_view kNotIssued = "its RPC was not issued";
 inline constexpr std::string_view kShareIndex = " RPCs that share the index";
@@ -49,8 +49,8 @@ struct RpcRecord {
   Hash128 parent;        // final index of the causing RPC; zero: [] or unknown
   Hash128 signature, payload, stack, connect_key;
   uint32_t count = 0;
-  // In order of issue, from 1: among the RPCs that the same one caused, to this service from this call
-  // stack; and from any.
+  // Places in the order of issue, from 1, among the RPCs with this parent and to this service: `number`
+  // among those from this call stack, `service_number` among those from any.
   uint32_t number = 0, service_number = 0;
   Cause cause = Cause::kNone;
   uint16_t flags = 0;    // RpcFlags
@@ -60,8 +60,8 @@ struct RpcRecord {
   std::string service;   // m in the signature
   std::string received_by;  // service whose agent received it; empty: none (third party, faulted)
   std::string method, target, body_sample, peer;
-  // Of a gRPC call, where descriptors are at hand: its first message as a JSON object ("": not
-  // known, with the reason), and whether all of its fields were seen.
+  // For a gRPC call, where descriptors are at hand: its first message as a JSON object ("": it is not
+  // known, and `arguments_problem` says why), and whether all of its fields were seen.
   std::string arguments, arguments_problem;
   bool arguments_whole = false;
   std::vector<std::string> stack_text;  // innermost first, symbolized where possible
@@ -75,25 +75,25 @@ struct RpcRecord {
   std::string grpc_message;
   CodeSpace code_space = CodeSpace::kNone;  // of an answer whose code is a word (RpcFinished)
   std::string code;
-  // Digest of the response body; of a gRPC call that failed, with what its status says besides.
+  // Digest of the response body; for a gRPC call that failed, also of the status' message and details.
   Hash128 response;
   uint64_t response_size = 0;
   std::string response_sample;
   BodyFields request_fields, response_fields;
   bool injected = false;     // a fault of ours was injected
-  bool elapsed = false;      // it was a silence, and the wait for it was over at once
+  bool elapsed = false;      // the fault was a silence, and its caller's wait was ended at once
   FaultSpec fault;           // what was injected
   std::string fault_detail;  // "reset instead of refused: the connection was open"
 
   Protocol protocol() const { return protocol_of(flags); }
   bool is_grpc() const { return protocol() == Protocol::kGrpc; }
   bool is_redis() const { return protocol() == Protocol::kRedis; }
-  // It was answered, and the answer is a failure.
+  // The RPC was answered, and the answer is a failure.
   bool failed() const {
     return outcome == RpcOutcome::kAnswered && !open &&
            (status >= 400 || (is_grpc() && grpc_status != 0) || code_space == CodeSpace::kRedis);
   }
-  // Planned as a refusal, but its connection was open: its caller saw a reset.
+  // A refusal was planned, but the connection was open: the caller saw a reset.
   bool refused_as_reset() const {
     return injected && fault.kind == FaultKind::kRefused && outcome != RpcOutcome::kRefused;
   }
@@ -132,10 +132,10 @@ struct ExecutionRecord {
                                         // execution that was over, or is answered already
   std::vector<std::string> still_open;  // filled when not quiescent
   uint64_t lost_events = 0;
-  std::string lost_why;  // of one of them, where it is known
-  uint64_t damaged_fields = 0;  // header fields that were not of this session: ignored, overruled
+  std::string lost_why;  // why one of them was lost, where that is known
+  uint64_t damaged_fields = 0;  // header fields that were not of this session: ignored or overruled
   bool quiescent = true;
-  bool names_changed = false;   // the service table grew during it: indexes are not final
+  bool names_changed = false;   // the service table changed during it: indexes are not final
   uint64_t started_ns = 0, ended_ns = 0;
 };
 

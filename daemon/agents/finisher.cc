@@ -22,7 +22,7 @@ namespace {
 // The two descriptors of one connection share its number.
 constexpr uint64_t kRealBit = 1ull << 55;
 constexpr uint64_t kNumberMask = kRealBit - 1;
-// One readable event reads at most this much, so that one fast server does not starve the lease.
+// One readable event reads at most this much, so that one fast server does not keep the hub's thread.
 constexpr size_t kReadBudget = 1u << 20;
 
 void set_nonblocking(int fd) {
@@ -34,11 +34,11 @@ void set_nonblocking(int fd) {
 class AnswerEnd {
  public:
   virtual ~AnswerEnd() = default;
-  // True: it has ended, or it is none.
+  // True: the answer has ended, or the bytes are none.
   virtual bool feed(const char* data, size_t size) = 0;
 };
 
-// (Interim responses are not reported.)
+// The parser does not report interim responses, so on_complete means the end of the answer.
 class HttpAnswerEnd final : public AnswerEnd, http1::Handler {
  public:
   explicit HttpAnswerEnd(bool head_request) {
@@ -90,8 +90,8 @@ struct Finisher::Connection {
         answer(std::move(response)),
         end(answer_end(h)) {}
   ~Connection() { close_real(); }
-  // Not only closed: the agent's process may hold it still. It sees by this that the effect has
-  // come, and its threads that wait in it wake up.
+  // Closing is not enough, since the agent's process may hold the connection still. By the shutdown it
+  // sees that the effect has come, and its threads that wait for the connection wake up.
   void close_real() {
     if (real.valid()) ::shutdown(real.get(), SHUT_RDWR);
     real.reset();
@@ -100,7 +100,7 @@ struct Finisher::Connection {
   UniqueFd held, real;
   std::string answer;
   size_t sent = 0;
-  bool answered = false;  // all of it is sent: waits for the application's close
+  bool answered = false;  // `answer` is sent: the application's close is awaited
   bool app_half_closed = false;
   uint64_t limit_ns = 0;
   uint64_t deadline_ns = 0;
@@ -212,8 +212,8 @@ bool Finisher::send_answer(uint64_t number, Connection* connection) {
     if (size <= 0) return false;
     connection->sent += static_cast<size_t>(size);
   }
-  // Not closed yet: closing with unread input would reset the connection and take the answer away
-  // before the application has read it.
+  // The end is not closed yet: closing it with unread input would reset the connection and take the
+  // answer away before the application has read it.
   ::shutdown(connection->held.get(), SHUT_WR);
   connection->answered = true;
   discard_input(connection);

@@ -1,6 +1,6 @@
 // Finishes the connections on which a fault fired, so that no thread of ours runs in the agents'
-// processes: holds silences, reads real answers away, resets. All sockets are non-blocking and
-// watched by the hub's epoll set; the caller serialises the calls.
+// processes: it keeps silences, reads real answers away, sends planned ones, and resets. All sockets
+// are non-blocking and watched by the hub's epoll set; the caller serialises the calls.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ namespace filibuster {
 
 class Finisher {
  public:
-  // Something to say about the fault of one RPC.
+  // Takes what there is to say about the fault of one RPC.
   using Report = std::function<void(uint32_t execution, uint64_t rpc, const std::string& text)>;
   // Watched descriptors carry `tag | number` as epoll data; `tag` leaves the low 56 bits free.
   Finisher(int epoll_fd, uint64_t tag, Report report);
   ~Finisher();
 
-  // Takes both over. `answer`: what kDrainThenAnswer sends.
+  // Takes both descriptors over. `answer`: what kDrainThenAnswer sends.
   void take(const HandOff& hand_off, UniqueFd held, UniqueFd real, std::string answer,
             uint64_t hang_limit_ns, uint64_t now_ns);
-  // epoll reported `events` for `data` (with our tag).
+  // epoll reported `events` for `data` (without our tag).
   void ready(uint64_t data, uint32_t events);
-  // Resets the silences that reached their limit.
+  // Ends the connections that reached their limit, and reports why.
   void expire(uint64_t now_ns);
   // CLOCK_MONOTONIC of the next limit; 0: none.
   uint64_t next_deadline_ns() const;
-  // Resets all that are left of `execution`; of every execution with 0.
+  // Resets all connections that are left of `execution`; 0: of every execution.
   void reset_all(uint32_t execution);
   size_t size() const { return connections_.size(); }
 
@@ -41,7 +41,7 @@ class Finisher {
 
   bool watch(int fd, uint64_t data, uint32_t events);
   void read_real(uint64_t number, Connection* connection);
-  // The real answer is read: go on with what the kind says. False: the connection is done.
+  // Called when the real answer has been read. False: the connection is done.
   bool drained(Connection* connection);
   // False: the connection is done.
   bool send_answer(uint64_t number, Connection* connection);

@@ -91,7 +91,8 @@ uint64_t HandOffs::hang_limit_ns() const {
   return static_cast<uint64_t>(std::chrono::nanoseconds(hang_limit_).count());
 }
 
-// A caller's timer fires in time also on a busy machine; what it does then takes longer.
+// The time that a caller gets beyond the limit on a busy machine: its timer fires in time there, too,
+// but what it does then takes longer.
 uint64_t HandOffs::patience_ns() const {
   constexpr double kReactionNs = 1e9;
   return static_cast<uint64_t>((slowdown_() - 1) * kReactionNs);

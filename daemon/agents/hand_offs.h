@@ -33,10 +33,11 @@ class HandOffs final : RelayHost {
   void expire(uint64_t now_ns);
   // CLOCK_MONOTONIC of the next limit; 0: none.
   uint64_t next_deadline_ns() const;
-  // Connections of this execution are reset; what is left of its faults in relayed ones ends.
+  // Resets the connections of this execution, and ends what is left of its faults in relayed ones.
   void end_execution(uint32_t execution);
 
-  // The last act, of relayed connections: no new streams. How many of them are still there.
+  // Called when the session ends: relayed connections take no new streams. Returns how many of them
+  // are still there.
   size_t retire(uint64_t now_ns);
   void expire_relays(uint64_t now_ns) { relays_.expire(now_ns); }
 
@@ -50,7 +51,7 @@ class HandOffs final : RelayHost {
 
   Recorder* const recorder_;
   std::chrono::milliseconds hang_limit_;
-  const std::function<double()> slowdown_;  // of the machine, from 1
+  const std::function<double()> slowdown_;  // Pulse::slowdown(), from 1
   Finisher finisher_;
   Relays relays_;
 };

@@ -9,8 +9,8 @@
 namespace filibuster {
 namespace {
 
-// A known-length body up to this many bytes is held until it is complete (design.md "Payload before
-// decision"); most JSON requests between services are far smaller.
+// A request whose body has a known length of up to this many bytes is held until the body is complete,
+// so that its index is final before the plan is asked. Most JSON requests are far smaller.
 constexpr uint32_t kMaxHeldBody = 64 * 1024;
 constexpr uint32_t kPayloadSample = 512;
 
@@ -82,7 +82,7 @@ Result<void> Lane::write_plan(std::span<const PlannedRpcFault> rows) {
       entry.service_place = call_place(row.parent, service, Hash128{});
       const bool elsewhere = !row.connect_key.is_zero() && row.connect_key != entry.place;
       entry.connect_key = elsewhere ? row.connect_key : entry.place;
-      // Of a connect that is made elsewhere than its request only the service is the same.
+      // A connect that is made at another place than its request shares only the service with it.
       if (!elsewhere && entry.place != entry.service_place) entry.number = row.number;
       entry.service_number = row.service_number;
       entry.reset_expected = row.reset_expected ? 1 : 0;
@@ -144,7 +144,8 @@ void Lane::write_targets(std::span<const Target128> targets) {
   memory_->target_count = static_cast<uint32_t>(count);
 }
 
-// A thread that was stopped in the middle of an execution that is over may count meanwhile.
+// A thread that was stopped in the middle of an execution that is over may go on counting meanwhile.
+// The odd epoch keeps it out, and the new one tells it that its slot is another one's.
 void Lane::clear_counters() {
   memory_->counters_used.store(0, std::memory_order_relaxed);
   const uint32_t epoch = memory_->counter_epoch.load(std::memory_order_relaxed) + 2;
@@ -158,8 +159,8 @@ void Lane::clear_counters() {
 }
 
 void Lane::begin(uint32_t execution) {
-  // Keys name their execution, so earlier ones only take room. Clearing the table (1 MiB) each time
-  // would cost more than the rest of this.
+  // Keys contain their execution, so those of earlier ones only take room. Clearing the table (1 MiB)
+  // each time would cost more than the rest of this function.
   if (memory_->counters_used.load(std::memory_order_relaxed) > kCounterSlots / 4) clear_counters();
   memory_->counters_lost.store(0, std::memory_order_relaxed);
   memory_->damaged_fields.store(0, std::memory_order_relaxed);

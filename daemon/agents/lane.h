@@ -24,9 +24,9 @@ class Lane {
   // Replaces the plan under its seqlock; entry i of lane memory is row i. Error: it does not fit,
   // then the old plan stands.
   Result<void> write_plan(std::span<const PlannedRpcFault> rows);
-  // Replaces the masks under their seqlock. Between executions.
+  // Replaces the masks under their seqlock. To be called between executions.
   void write_masks(const MaskTable& masks);
-  // Every body's fields are reported from the next execution on, or no more.
+  // `wanted`: agents report the fields of every body, from the next execution on.
   void report_fields(bool wanted);
   void write_targets(std::span<const Target128> targets);
 
@@ -35,14 +35,15 @@ class Lane {
   void end();
   bool executing() const { return state() == LaneState::kExecuting; }
 
-  // From any thread.
+  // May be called from any thread.
   void renew_lease(uint64_t now_ns) {
     memory_->lease_ns.store(now_ns, std::memory_order_release);
   }
-  // Invocations that found their counter table full since begin().
+  // Requests since begin() whose header field was not one of this session.
   uint32_t damaged_fields() const {
     return memory_->damaged_fields.load(std::memory_order_acquire);
   }
+  // Invocations since begin() that found the table of counters full.
   uint32_t counters_lost() const {
     return memory_->counters_lost.load(std::memory_order_acquire);
   }

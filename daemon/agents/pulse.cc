@@ -15,16 +15,17 @@
 namespace filibuster {
 namespace {
 
-constexpr int kAhead = -10;     // nice value of the pulse, where it may have it
+constexpr int kAhead = -10;     // nice value of the pulse's thread, where it is permitted
 constexpr double kNewest = 0.2;  // weight of one tick in the slowdown
 
-// Of the machine, as the threads that are counted: not those that this process may use.
+// Processors of the whole machine, since /proc/loadavg counts the threads of the whole machine; this
+// process may be allowed to use fewer.
 unsigned processors() {
   return static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-// Threads of the machine that run or wait for a processor, but for the one that asks:
-// "0.20 0.18 0.12 3/80 11206" has 2.
+// Threads of the machine that run or wait for a processor, without the calling one:
+// "0.20 0.18 0.12 3/80 11206" gives 2.
 unsigned runnable(int loadavg) {
   char text[128];
   const ssize_t size = loadavg < 0 ? 0 : ::pread(loadavg, text, sizeof text - 1, 0);
@@ -68,7 +69,8 @@ void Pulse::stop() {
 }
 
 void Pulse::run() {
-  // Of this thread only; refused without the right to, and then it has to do without.
+  // This concerns the calling thread only. Without the privilege it is refused, and the pulse keeps its
+  // ordinary priority.
   (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kAhead);
   const UniqueFd loadavg(::open("/proc/loadavg", O_RDONLY | O_CLOEXEC));
   PatientClock clock(clock_ns(), processors());

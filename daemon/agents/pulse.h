@@ -1,6 +1,6 @@
 // The daemon's pulse: a thread that does nothing but renew the lease of a lane and measure how busy
-// the machine is. Limits are measured by a clock that slows down with it: what takes ten times as
-// long because everything does must not look like what never ends.
+// the machine is. Limits are measured by a clock that slows down with the machine: what takes ten
+// times as long because everything does must not look like something that never ends.
 #pragma once
 
 #include <atomic>
@@ -12,14 +12,14 @@
 
 namespace filibuster {
 
-// Pure: told the time and how many threads want a processor.
+// Pure: its caller tells it the time, and how many threads want a processor.
 class PatientClock {
  public:
   static constexpr uint64_t kTickNs = 100'000'000;
   static constexpr double kSlowest = 16;  // times slower than the clock on the wall, at most
 
   PatientClock(uint64_t now_ns, unsigned processors) : last_ns_(now_ns), processors_(processors) {}
-  // Due every kTickNs. One that comes late counts for no more: its process did not run meanwhile.
+  // Due every kTickNs. A late tick counts for no more than that: the process did not run meanwhile.
   void tick(uint64_t now_ns, unsigned runnable);
 
   uint64_t now_ns() const { return patient_ns_; }

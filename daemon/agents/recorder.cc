@@ -41,7 +41,7 @@ std::string number_text(uint64_t rpc) {
   return "agent " + std::to_string(rpc >> 32) + ", RPC " + std::to_string(rpc & 0xffffffffu);
 }
 
-// False: cut short.
+// False: the bytes are cut short.
 bool read_leaves(std::string_view bytes, std::vector<std::pair<std::string, uint64_t>>* out) {
   while (!bytes.empty()) {
     uint64_t value = 0;
@@ -57,12 +57,13 @@ bool read_leaves(std::string_view bytes, std::vector<std::pair<std::string, uint
   return true;
 }
 
-// One sample of a request begins as the other does, whatever is read first.
+// All samples of a request are beginnings of the same body, so the longest is kept, in whatever order
+// they are read.
 void take_body(RpcRecord* rpc, std::string_view sample) {
   if (sample.size() > rpc->body_sample.size()) rpc->body_sample = sample;
 }
 
-// RPCs that a record can list but whose end no caller reports: the incoming side ends them.
+// Has the RPC a caller without an agent? Nobody reports its end then but the service that received it.
 bool formed_on_arrival(const RpcRecord& rpc) { return (rpc.flags & kRpcEntry) != 0; }
 
 template <typename Event>
@@ -94,7 +95,7 @@ bool Recorder::take(const EventSource& source, const EventHead& head,
                     std::span<const uint8_t> payload) {
   Event event;
   if (!decode(payload.data(), payload.size(), &event)) return false;
-  // Only its own agent speaks of an RPC, but for who received it (an agent's id is the upper half).
+  // These events must come from the agent that issued the RPC: its id is the upper half of the RPC's.
   if constexpr (kOfItsIssuer<Event>) {
     if (event.rpc >> 32 != source.agent) return false;
   }
@@ -129,9 +130,9 @@ bool Recorder::event(const EventSource& source, const EventHead& head,
       return take<RpcBody>(source, head, payload);
     case EventType::kListen:
     case EventType::kFiller:
-      return true;  // the table of targets is the hub's
+      return true;  // the hub reads kListen, for its table of targets
   }
-  return true;  // of a later minor version
+  return true;  // an event of a later minor version
 }
 
 Recorder::Entry* Recorder::entry(const EventSource& source, const EventHead& head, uint64_t rpc) {
@@ -189,7 +190,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
   entry->issuer = source.agent;
   RpcRecord& rpc = entry->record;
   rpc.parent_rpc = event.parent_rpc;
-  // What came before (kRpcFinalized, kRpcBody, in another ring) is not undone.
+  // What kRpcFinalized and kRpcBody said, if they were read first, is not undone.
   rpc.flags |= event.flags;
   if (!entry->finalized) {
     rpc.index = event.index;
@@ -271,13 +272,14 @@ void Recorder::on(const EventSource& source, const EventHead& head, const Incomi
   if (receivers.empty()) {
     ++entry->early_ends;
   } else {
-    // Of the agent that says so; else (read in a parent, answered in its child) of any.
+    // The request of the agent that reports the end. Where it has none (the request was read in a parent
+    // process and answered in its child), that of any agent.
     auto place = std::find(receivers.begin(), receivers.end(), source.agent);
     receivers.erase(place == receivers.end() ? receivers.begin() : place);
     --open_incoming_;
   }
-  // A client may give a silent command up and keep its connection: it did, where what caused the command is
-  // answered.
+  // A client may give up a command that stays unanswered, and keep its connection. It has done so when
+  // the incoming request that caused the command is over.
   for (const uint64_t silent : silent_commands_) {
     Entry& command = entries_.at(silent);
     if (command.finished || command.record.parent_rpc != event.rpc) continue;
@@ -314,7 +316,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const FaultF
     if (how == FaultHow::kResetInsteadOfRefused && detail.empty()) {
       entry->record.fault_detail = "reset instead of refused: the connection was open";
     }
-    // Planned under its preliminary name: what it is for is known.
+    // The fault fired under a preliminary index; the plan knows the final one.
     if (event.plan_entry >= plan_.size()) entry->planned_index = plan_[number].index;
     return;
   }
@@ -438,7 +440,8 @@ void Recorder::unmet(uint32_t execution, uint64_t rpc, uint32_t plan_entry,
   planned_[expanded_.planned[plan_entry]].unmet = why;
 }
 
-// Counts as the agents do, who do not know final indexes.
+// Numbers the RPCs as the agents count them: by the paths on the wire, since agents do not know final
+// indexes.
 void Recorder::number(const std::vector<const Entry*>& order,
                       std::unordered_map<uint64_t, RpcRecord>* finals) const {
   const bool by_stack = (index_parts_ & kIndexStack) != 0;
@@ -467,8 +470,9 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
     const auto place = entries_.find(rpc);
     return rpc != 0 && place != entries_.end() && place->second.issued ? &place->second : nullptr;
   };
-  // A stream was counted when it was opened, among all that had no payload yet. It is the k-th of
-  // its final signature: else k would depend on the order in which concurrent streams are opened.
+  // A stream was counted when it was opened, among all RPCs whose payload was not known yet. It becomes
+  // the k-th of its final signature: otherwise k would depend on the order in which concurrent streams
+  // are opened.
   std::unordered_map<Hash128, uint32_t, Hash128Hasher> counted;
   const auto counter = [this](const Entry& e) {
     return combine(e.record.signature, (index_parts_ & kIndexPath) != 0 ? e.record.parent_rpc : 0);
@@ -480,8 +484,8 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
   }
   std::vector<const Entry*> chain;
   for (const Entry* start : order) {
-    // Up to a resolved ancestor, then down again. A chain longer than all RPCs is a circle, which
-    // only a broken agent makes: there the agents' own indexes stand.
+    // Goes up to a resolved ancestor, then down again. A chain longer than all RPCs is a circle, which
+    // only a broken agent makes: there the indexes stay as the agents formed them.
     chain.clear();
     for (const Entry* e = start; e != nullptr && !finals->contains(e->record.rpc) &&
                                  chain.size() <= order.size();
@@ -504,7 +508,7 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
       }
       if (!e.planned_index.is_zero()) {
         rpc.index = e.planned_index;
-        // The plan means the RPC that said this: the index is formed of it.
+        // The planned index contains the body of an earlier execution: this RPC would have sent it, too.
         if (rpc.body_sample.empty()) memory_.complete_body(&rpc);
       }
       rpc.incoming_open = !e.receivers.empty();

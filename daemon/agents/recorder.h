@@ -46,22 +46,22 @@ class Recorder {
     return running_ && entry < expanded_.rows.size() ? &expanded_.rows[entry].fault : nullptr;
   }
 
-  // Indexes are formed in another way from now on: what they named before is not meant any more.
+  // To be called when indexes are formed in another way from now on: the known ones name nothing.
   void forget_rpcs() { memory_ = {}; }
 
   // False: the bytes are not an event of that type.
   bool event(const EventSource& source, const EventHead& head, std::span<const uint8_t> payload);
-  // All that this agent has open ends now.
+  // Every RPC and incoming request that this agent has open ends now.
   void agent_ended(const EventSource& source, uint64_t now_ns);
   void note(std::string text);
-  void problem(std::string text);  // told at once, and once
+  void problem(std::string text);  // a problem of a runtime: people are told at once, and only once
   void lost(uint64_t events) { draft_.lost_events += events; }
-  // Something that nobody heard, and why: said as a note too.
+  // Counts one lost event. `why` becomes a note, too.
   void lost(const std::string& why);
   void names_changed() { draft_.names_changed = true; }
-  // A silence of ours reached the hang limit (or another end worth telling).
+  // Adds to what is said of an RPC's fault, for example that its silence reached the hang limit.
   void fault_detail(uint32_t execution, uint64_t rpc, const std::string& text);
-  // What was planned for this RPC, and reported as injected, did not come about.
+  // The fault of this RPC, which was reported as injected, had no effect.
   void unmet(uint32_t execution, uint64_t rpc, uint32_t plan_entry, const std::string& why);
 
   // No RPC and no incoming request of the execution is open.
@@ -78,7 +78,7 @@ class Recorder {
     bool finished = false;
     bool finalized = false;
     Hash128 wire_parent, wire_index, wire_signature;
-    Hash128 planned_index;  // of the fault that fired under a wire index; zero: none
+    Hash128 planned_index;  // final index of a fault that fired under a wire index; zero: none
     std::string first_source;  // who named it first, for notes
     std::vector<uint32_t> receivers;  // agents in which it is an open incoming request
     uint32_t early_ends = 0;          // IncomingFinished that came before RpcReceived
@@ -86,7 +86,7 @@ class Recorder {
   struct Planned {
     uint32_t fired = 0;
     std::string reason;
-    std::string unmet;  // it fired, and had no effect: why
+    std::string unmet;  // why the plan is not met although the fault may have fired; empty: it is met
   };
 
   template <typename Event>
@@ -108,8 +108,8 @@ class Recorder {
   void late(std::string text);
   void finish(Entry* entry, uint64_t now_ns);
   void close_entry_call(Entry* entry, uint64_t now_ns);
-  // Final indexes and parents (facts.md "Streams": every index that contains a preliminary one is
-  // rewritten), ordered by time, then agent.
+  // Forms the final indexes and parents (docs/execution-indexes.md "Streams": every index that contains
+  // a preliminary one is rewritten). Returns the issued RPCs by time, then agent.
   std::vector<const Entry*> resolve(std::unordered_map<uint64_t, RpcRecord>* finals) const;
   void number(const std::vector<const Entry*>& order,
               std::unordered_map<uint64_t, RpcRecord>* finals) const;

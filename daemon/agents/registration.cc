@@ -52,7 +52,7 @@ Result<UniqueFd> listen_at(const std::string& path) {
   std::memcpy(address.sun_path, path.data(), path.size());
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.valid()) return system_error("socket");
-  // Left behind by a daemon that was killed; the directory is locked, so nobody listens on it.
+  // A daemon that was killed leaves its socket. The directory is locked, so nobody listens on it.
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return system_error("unlink " + path);
   // bind() makes the file with these bits; the directory is 0700 anyway.
   if (::fchmod(socket.get(), 0600) != 0) return system_error("chmod of the socket");
@@ -81,9 +81,9 @@ Message receive_message(int socket) {
     return std::move(message);
   };
   const ssize_t whole = ::recv(socket, nullptr, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
-  // One may come right now: its size is asked for again, or it would be cut.
+  // No message, though one may come right now: the next call asks for its size, or it would be cut.
   if (whole < 0) return without();
-  // One byte more than is allowed: that it is there is seen.
+  // There is room for one byte more than is allowed, so that a message that is too long is noticed.
   message.bytes.resize(std::clamp<ssize_t>(whole, 0, kMaxMessage) + 1);
   iovec part{message.bytes.data(), message.bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))];

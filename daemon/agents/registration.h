@@ -26,7 +26,8 @@ struct Peer {
 // Who is at the other end (SO_PEERCRED); false if it cannot be known.
 bool peer_of(int socket, Peer* peer);
 
-// Larger than any message of this major version: a hand-off with a header table of 64 KiB.
+// Larger than any message of this major version: the largest is a hand-off with a header table of
+// 64 KiB.
 inline constexpr size_t kMaxMessage = 128 * 1024;
 
 struct Message {
@@ -48,16 +49,16 @@ struct Greeting {
 };
 Greeting read_greeting(const Message& message, uint32_t lane);
 
-// Its process goes on as without us.
+// Is it a GivenUp, after which the agent's process goes on as without us?
 bool is_given_up(const Message& message);
-// kBad content: false.
+// False: the message is no hand-off, or makes no sense.
 bool read_hand_off(const Message& message, HandOff* hand_off);
-// What follows a hand-off of kind kRelay; `table` and `half_read` are within `message`. kBad content:
-// false.
+// Reads what follows a hand-off of kind kRelay; `table` and `half_read` are within `message`. False: it
+// makes no sense.
 bool read_relay_state(const Message& message, RelayState* state, std::string_view* table,
                       std::string_view* half_read);
 
-// False: the agent is gone. Without descriptors (-1) where it is refused.
+// The descriptors are -1 where the agent is refused. False: the agent is gone.
 bool send_welcome(int socket, const Welcome& welcome, int lane_memory, int ring);
 
 // Text from an agent as it may stand in a report: control characters become '?', and all bytes

@@ -37,7 +37,7 @@ Result<RingReader> RingReader::create() {
 
 bool RingReader::is_mapped_by(pid_t pid) const {
   if (pid == ::getpid()) return false;
-  // address permissions offset device inode name
+  // A line: address permissions offset device inode name
   std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
   const std::string inode = " " + std::to_string(inode_) + " ";
   for (std::string line; std::getline(maps, line);) {

@@ -38,11 +38,11 @@ class RingReader {
   // Records dropped since the last call.
   uint64_t take_dropped();
 
-  // Has that process it mapped, other than the calling one?
+  // Has the process mapped the ring? False for the calling process, which has it always.
   bool is_mapped_by(pid_t pid) const;
 
   int descriptor() const { return file_.get(); }
-  // The agent has its own copy.
+  // To be called when the agent has a copy of its own.
   void close_descriptor() { file_.reset(); }
 
  private:

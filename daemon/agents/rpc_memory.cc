@@ -9,7 +9,8 @@ namespace {
 // Bounds the memory of an application whose indexes differ in every run.
 constexpr size_t kMaxRemembered = 100'000;
 
-// What an index is made of before the body is known, and the query, which counts as payload.
+// Hash of a call site with what is called there: what an index is made of, without its path and without
+// the payload (body and query).
 Hash128 site_of(const RpcRecord& rpc) {
   std::string text = to_hex(rpc.stack);
   const std::string path = path_of(rpc);
@@ -25,7 +26,7 @@ Hash128 site_of(const RpcRecord& rpc) {
 }  // namespace
 
 void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
-  // Without a method its request was never formed (refused at connect).
+  // An RPC without a method was refused at connect: its request was never formed.
   if (rpc.index.is_zero() || rpc.method.empty() || seen_.size() >= kMaxRemembered) return;
   const auto [place, added] = seen_.try_emplace(rpc.index);
   Seen& seen = place->second;
@@ -128,7 +129,7 @@ RpcMemory::Plan RpcMemory::expand(const std::vector<PlannedRpcFault>& plan) cons
     row.count = wire.count;
     out.rows.push_back(std::move(row));
     out.planned.push_back(i);
-    // At connect the agent counts under wire names: the first row must not be found there.
+    // At connect the agent counts under wire names: the row with the final index must not be found there.
     out.rows[i].number = out.rows[i].service_number = 0;
   }
   return out;

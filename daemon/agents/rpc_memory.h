@@ -1,7 +1,7 @@
-// What a session has seen of each RPC, by its final index, over all its executions: the texts of an
-// RPC that is refused at connect (its request is never formed), the body of one that is faulted
-// before it, names for planned faults that did not fire, and under which index a request was on the
-// wire before its body was complete.
+// What a session has seen of each RPC, by its final index, over all its executions. It supplies the
+// texts of an RPC that is refused at connect (its request is never formed), the body of an RPC that is
+// faulted before it has sent any, names for planned faults that did not fire, and the index under which
+// a request was on the wire before its body was complete.
 #pragma once
 
 #include <optional>
@@ -24,11 +24,12 @@ class RpcMemory {
     uint32_t count = 0;
     bool before_body = false;  // it was issued before its own body was known
   };
-  // Only the first sight of an index is kept, besides whether one of its call site had its body then.
+  // Keeps what the first RPC with an index showed; of a later one, only that its call site issued it
+  // with its body, if it did.
   void remember(const RpcRecord& rpc, const WireNames& wire);
-  // What a request would have said, for an RPC that was refused at connect.
+  // Fills in what the request would have said, for an RPC that was refused at connect.
   void complete(RpcRecord* rpc) const;
-  // What its body would have begun with, for one that was faulted before it had sent any of it.
+  // Fills in the beginning of the body, for an RPC that was faulted before it had sent any of it.
   void complete_body(RpcRecord* rpc) const;
   // "users -> bookings GET /bookings/1 #2", or the index where it was never seen.
   std::string describe(const Hash128& index) const;
@@ -46,8 +47,8 @@ class RpcMemory {
     // plan[i] cannot be recognised on the wire: several requests share its preliminary index.
     std::vector<bool> ambiguous;
   };
-  // Adds a row under the wire index for every planned RPC that had another one when it was issued;
-  // but not where that was by chance (merely_late).
+  // Adds a row under the wire index for every planned RPC that was issued under another index than its
+  // final one, unless that happened by chance (merely_late).
   Plan expand(const std::vector<PlannedRpcFault>& plan) const;
 
  private:
@@ -60,10 +61,11 @@ class RpcMemory {
     WireNames wire;
     Hash128 site;
     bool long_body = false;
-    uint32_t first = 0;  // execution, counted from the session's first
+    uint32_t first = 0;  // the execution that saw it first, counted from the session's first
   };
-  // Its body, or that of an RPC that it is caused by, came too late for its head once: others of that
-  // call site are issued with theirs, and it is short. The next time that may be another one's.
+  // Was the RPC, or one that caused it, issued before its body only by chance? The body is short then,
+  // and other RPCs of the call site are issued with theirs. Next time another RPC may have this wire
+  // index.
   bool merely_late(const Seen& seen) const;
 
   std::unordered_map<Hash128, Seen, Hash128Hasher> seen_;

@@ -41,7 +41,7 @@ uint32_t crc_of_file(int fd) {
   return ~crc;
 }
 
-// Was `fd` stripped off `module`? By build-id; by the checksum where the program has none.
+// Is `fd` the debug file of `module`? The build-id tells, or the checksum where the program has none.
 bool belongs_to(int fd, Dwfl_Module* module, GElf_Word crc) {
   const unsigned char* id = nullptr;
   GElf_Addr address = 0;
@@ -125,7 +125,8 @@ std::string runtime_frame(std::string_view rest) {
   return std::string(rest);
 }
 
-// Of a path, or of a line that begins with one: headers of the system, what protoc has generated.
+// Is the path, or the path that begins the line, that of a library? Headers of the system are, and what
+// protoc has generated.
 bool is_of_library(std::string_view path) {
   path = path.substr(0, path.find(':'));
   return path.starts_with("/usr/include/") || path.ends_with(".pb.cc") || path.ends_with(".pb.h");
@@ -171,8 +172,8 @@ class Symbolizer::Module {
     return module_ != nullptr && std::string_view(build_id_).substr(0, build_id.size()) == build_id;
   }
 
-  // "file:line (function)", as much of it as is known; "" for nothing. Of code that was inlined the
-  // innermost place is told that is not a library's, with the function it is in.
+  // "file:line (function)", as much of it as is known; `fallback` stands for an unknown place. For
+  // inlined code this is the innermost place that is not in a library, with the function it is in.
   std::string describe(uint64_t offset, const std::string& fallback) const {
     // Frames hold return addresses: the call is in front of them.
     const Dwarf_Addr address = bias_ + offset - (offset > 0 ? 1 : 0);
@@ -187,7 +188,7 @@ class Symbolizer::Module {
       function = function_name(&scopes[i]);
       if (!is_of_library(place.file)) break;
       if (!called_at(unit, &scopes[i], &place)) break;
-      function.clear();  // that of the symbol, unless it is inlined, too
+      function.clear();  // the symbol names the caller, unless the caller is inlined, too
     }
     std::free(scopes);
     if (function.empty()) {
@@ -261,7 +262,8 @@ std::string Symbolizer::line(const std::string& frame) {
   return out;
 }
 
-// What a library's templates and inline functions do in the program is not the program's call site.
+// Leaves out the innermost frames of templates and inline functions of a library: they are not the
+// program's call site.
 void Symbolizer::lines(std::vector<std::string>* frames) {
   for (std::string& frame : *frames) frame = line(frame);
   const auto own = std::find_if_not(frames->begin(), frames->end(), is_of_library);
@@ -288,7 +290,7 @@ std::string Symbolizer::native(std::string_view frame) {
   if (module == nullptr) module = std::make_unique<Module>(path);
   if (build_id.find_first_not_of("0123456789abcdef") != std::string_view::npos) build_id = {};
   if (module->is(build_id)) return module->describe(offset, fallback);
-  // Rebuilt since the last look? Then this look is at the new file.
+  // The file may have been built anew since it was opened: the new one is looked at.
   module = std::make_unique<Module>(path);
   return module->is(build_id) ? module->describe(offset, fallback) : fallback;
 }

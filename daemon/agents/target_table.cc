@@ -46,7 +46,7 @@ void set_unix(Target128* target, std::string_view path) {
 bool set_host(Target128* target, const std::string& host) {
   uint8_t bytes[16];
   if (host.empty()) {
-    target->kind = TargetKind::kLoopback;  // at any of them
+    target->kind = TargetKind::kLoopback;  // with an address of zeros: any loopback address
   } else if (host == "localhost") {
     set_ip4(target, kLocalhost);
   } else if (::inet_pton(AF_INET, host.c_str(), bytes) == 1) {
@@ -84,7 +84,7 @@ std::string address_text(const Target128& target) {
   return port + " of " + ::inet_ntop(family, target.address, text, sizeof text);
 }
 
-// 127.0.0.1, which is meant where a service has no `host`.
+// Is it 127.0.0.1? A configured service without a `host` means that address, too.
 bool is_localhost(const Target128& target) {
   return target.kind == TargetKind::kLoopback &&
          std::memcmp(target.address, kLocalhost, sizeof kLocalhost) == 0;
@@ -161,7 +161,7 @@ bool TargetTable::report(const Listen& listen, uint32_t agent, const std::string
     case TargetKind::kUnix:
       target.port = 0;
       set_unix(&target, listen.path);
-      // The agent's own hash where it sends one: the lookup is done with that.
+      // Where the agent sends its own hash of the path, that one is used: agents look targets up by it.
       if (std::memcmp(listen.address, kAny.data(), 16) != 0) {
         std::memcpy(target.address, listen.address, 16);
       }

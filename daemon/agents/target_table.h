@@ -19,7 +19,7 @@ class TargetTable {
   bool configure(const TargetRow& row, std::string* note);
   // A listening socket of `agent`, whose service is `service`.
   bool report(const Listen& listen, uint32_t agent, const std::string& service, std::string* note);
-  // Its rows stay (a service that restarts comes back there) until their room is needed.
+  // The rows of the agent stay until their room is needed: a service that restarts listens there again.
   void agent_ended(uint32_t agent);
 
   // In the form of lane memory, at most kMaxTargets.
@@ -30,7 +30,7 @@ class TargetTable {
   struct Row {
     Target128 target;
     bool configured = false;
-    uint32_t agent = 0;  // that reported it; 0: none, or it ended
+    uint32_t agent = 0;  // the agent that reported the row; 0: none, or it ended
   };
   Row* find(const Target128& address);
   bool make_room();

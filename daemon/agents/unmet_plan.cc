@@ -13,7 +13,7 @@ bool is_same_call(const RpcRecord& a, const ExpectedRpc& b) {
          path_of(a) == path_of(b.target, a.protocol());
 }
 
-// After these a library may make the call again by itself.
+// After such a fault a client library may make the call again by itself.
 bool fails_the_connection(const RpcRecord& rpc) {
   return rpc.injected &&
          (rpc.fault.kind == FaultKind::kRefused || rpc.fault.kind == FaultKind::kReset ||

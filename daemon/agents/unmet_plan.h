@@ -1,4 +1,4 @@
-// Why the RPC of a planned fault was not there, from what was there in its place.
+// Explains why the RPC of a planned fault was not issued, by what was issued in its place.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ struct ExpectedRpc {
   std::string caller, service, method, target;
 };
 // A sentence that begins with "its RPC was not issued". `is_new`: was this index never seen when the
-// planned RPC was? (What came then, too, stands for no other.)
+// planned RPC was? (An RPC that came then, too, does not stand in the place of another.)
 std::string why_not_issued(const ExecutionRecord& record, const PlannedRpcFault& planned,
                            const ExpectedRpc& expected,
                            const std::function<bool(const Hash128&)>& is_new);

@@ -60,7 +60,7 @@ class HashTable {
   struct Shard {
     std::unique_ptr<Slot[]> slots;
     size_t mask = 0;   // capacity - 1
-    size_t limit = 0;  // grows before it holds more
+    size_t limit = 0;  // the shard grows before it holds more entries
     size_t size = 0;
   };
   static constexpr size_t kShards = 256;

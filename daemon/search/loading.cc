@@ -70,13 +70,14 @@ Result<void> Search::State::load() {
     }
     if (!whole) return;
     hasher.link(list, numbers());
-    // In order of id, so parents first: as good as the order of execution (search.h "Reduction").
+    // The lists come in order of id, so parents first: that is as good as the order of execution
+    // (search.h "Reduction").
     if (!predicted) learn(id, list, 0);
     for (const Item& item : list) contexts.insert(in_context(item.context, item.after), {});
   });
   if (!concretes) return concretes;
   if (!whole) return damaged();
-  // As prune() wrote them.
+  // Reasons are as prune() writes them: the id of an execution, a blank, the index of an RPC.
   auto reasons = store->reasons(AbstractState::kRedundant);
   if (!reasons) return reasons.error();
   for (const auto& [id, reason] : reasons.value()) {

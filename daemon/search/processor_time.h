@@ -1,4 +1,4 @@
-// What the calling thread took of a processor.
+// The processor time of the calling thread.
 #pragma once
 
 #include <time.h>

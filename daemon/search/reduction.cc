@@ -2,8 +2,8 @@
 
 namespace filibuster::search {
 
-// Registers every prefix of every group of an executed execution. Before `from` it is like its
-// parent, which registered them.
+// Registers every prefix of every group of an executed execution. Before `from` the execution is like
+// its parent, which has registered those.
 void Search::State::learn(AbstractId id, const RpcList& list, size_t from) {
   in_contexts.clear();
   for (size_t at = from; at < list.size(); ++at) {
@@ -14,7 +14,7 @@ void Search::State::learn(AbstractId id, const RpcList& list, size_t from) {
   for (size_t at = from; at < list.size(); ++at) {
     const Item& item = list[at];
     Group seen{0, id};
-    // An injected outcome says nothing about what the group makes of its parent.
+    // Where the parent's outcome was injected, it does not tell what the group leads to.
     if (item.parent_at != kNowhere && !list[item.parent_at].injected) {
       seen.parent_outcome = list[item.parent_at].outcome;
     }
@@ -23,7 +23,7 @@ void Search::State::learn(AbstractId id, const RpcList& list, size_t from) {
   }
 }
 
-// search.h "Reduction". Fills `levels`, from the faulted RPC upwards.
+// Is the execution redundant (search.h "Reduction")? Fills `levels`, from the faulted RPC upwards.
 bool Search::State::redundant(const RpcList& list, uint32_t position, OutcomeId fault) {
   levels.clear();
   uint32_t at = position;
@@ -42,8 +42,8 @@ bool Search::State::redundant(const RpcList& list, uint32_t position, OutcomeId 
   }
 }
 
-// Of a redundant execution, after redundant(): whether one of its groups was shown with an outcome
-// that is only taken as the same.
+// Called for a redundant execution after redundant(). Finds a group that was shown with another outcome,
+// which is only taken as the same.
 std::optional<Unlike> Search::State::unlike_of(AbstractId id, const RpcList& list) {
   if (!taken_as.merges()) return std::nullopt;
   for (const Level& level : levels) {
@@ -109,7 +109,7 @@ void Search::State::foresee(AbstractId id, const RpcList& list) {
   if (counts.scheduled != before) keep(id, true, *foreseen);
 }
 
-// Decides a redundant execution, after redundant().
+// Called for a redundant execution after redundant(): it is decided, and expanded where that is needed.
 void Search::State::prune(AbstractId id, const RpcList& list) {
   std::string reason;
   if (const auto found = unlike_of(id, list)) {

@@ -26,8 +26,8 @@ struct Item {
   uint32_t parent_at = kNowhere;  // where the parent stands in the list
   Hash128 before;                 // the group up to and without this item
   Hash128 after;                  // the group with this item
-  Hash128 context;  // what stands before each ancestor in that one's group: all that can influence
-                    // this item from outside its group, under service encapsulation
+  Hash128 context;  // what stands before each ancestor in the ancestor's own group: all that can
+                    // influence this item from outside its group, under service encapsulation
 
   bool same_rpc_and_outcome(const Item& other) const {
     return rpc == other.rpc && parent == other.parent && outcome == other.outcome &&
@@ -62,7 +62,7 @@ class TakenAs {
   bool merges_ = false;
 };
 
-// Hash of a group that ends with this RPC and outcome, which is what it is taken as.
+// Hash of a group that ends with this RPC; `outcome` is what the RPC's outcome is taken as.
 Hash128 group_with(Hash128 before, uint32_t rpc, OutcomeId outcome);
 // Hash of such a group in its context.
 Hash128 in_context(Hash128 context, Hash128 group);
@@ -71,7 +71,7 @@ class GroupHasher {
  public:
   explicit GroupHasher(TakenAs* taken_as) : taken_as_(*taken_as) {}
   // Fills the derived members of every item from `from` on; those before it are filled already.
-  // `numbers`: numbers of indexes given so far.
+  // `numbers`: how many numbers were given to indexes so far.
   void link(RpcList& list, uint32_t numbers, size_t from = 0);
 
  private:

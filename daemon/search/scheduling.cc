@@ -35,7 +35,7 @@ bool Search::State::mark(uint32_t rpc) {
   return true;
 }
 
-// Newest first.
+// The planned faults of an execution, newest first.
 std::vector<std::pair<uint32_t, OutcomeId>> Search::State::planned(AbstractId id) const {
   std::vector<std::pair<uint32_t, OutcomeId>> faults;
   for (; id != kReference; id = abstracts[id].parent) {
@@ -80,8 +80,8 @@ void Search::State::keep(AbstractId id, bool predicted, const RpcList& list) {
   }
 }
 
-// The order in which an execution is compared with others (search.h "Concurrency"). `prefix`: how
-// many RPCs of `like` come first.
+// Are the RPCs in the order in which executions are compared (search.h "Concurrency")? `prefix`: that
+// many RPCs of `like` come first in it. ordered() brings them into that order.
 bool Search::State::in_order(std::span<const ObservedRpc> rpcs, const RpcList& like,
                              size_t prefix) {
   if (rpcs.size() < prefix) return false;
@@ -111,8 +111,8 @@ std::vector<ObservedRpc> Search::State::ordered(std::span<const ObservedRpc> rpc
   for (size_t n = 0; n < rpcs.size(); ++n) {
     if (!taken[n]) by_sight.push_back(n);
   }
-  // An RPC stands below the last one before it that has its parent's index (several have it where
-  // the count is no part of indexes).
+  // An RPC stands below the last RPC before it that has its parent's index. (Several RPCs have that
+  // index where the count is no part of indexes.)
   std::unordered_map<Hash128, size_t, Hash128Hasher> last;
   std::vector<size_t> parent(rpcs.size(), rpcs.size());
   for (size_t n = 0; n < rpcs.size(); ++n) {
@@ -134,9 +134,9 @@ std::vector<ObservedRpc> Search::State::ordered(std::span<const ObservedRpc> rpc
   return out;
 }
 
-// What was observed, as a list. An execution is mostly like the one that it was scheduled from, at
-// the same places: numbers and hashes are taken from there as far as that holds. `*same`: the
-// number of RPCs at the beginning that are entirely as there.
+// What was observed, as a list. An execution is mostly like the one that it was scheduled from
+// (`like`), at the same places: numbers and hashes are taken from `like` as far as that holds. `*same`:
+// the number of RPCs at the beginning that are entirely as in `like`.
 std::shared_ptr<RpcList> Search::State::read(std::span<const ObservedRpc> rpcs, const RpcList& like,
                                              size_t* same) {
   auto list = std::make_shared<RpcList>(rpcs.size());
@@ -195,8 +195,8 @@ void Search::State::expand(AbstractId id, const std::shared_ptr<const RpcList>& 
   expanded(id, children, list);
 }
 
-// SearchOptions::tell_apart_by_place: an RPC of the prefix is one with the same index at the same
-// place, and what an execution is told apart by is its whole prefix with its faults.
+// SearchOptions::tell_apart_by_place: an RPC belongs to the prefix if the prefix has the same index at
+// the same place, and executions are told apart by their whole prefix and its faults.
 void Search::State::expand_by_place(AbstractId id, const std::shared_ptr<const RpcList>& list) {
   ++mark_round;
   Hash128 set;
@@ -222,7 +222,7 @@ void Search::State::expand_by_place(AbstractId id, const std::shared_ptr<const R
   expanded(id, children, list);
 }
 
-// 1 if it was not scheduled before, else 0. `known_as` tells abstract executions apart.
+// Returns 1 if the execution was not scheduled before, else 0. `known_as` tells executions apart.
 uint32_t Search::State::schedule(AbstractId from, uint32_t rpc, uint32_t at, OutcomeId fault,
                                  Hash128 known_as) {
   if (!fault_sets.insert(known_as, {}).added) {
@@ -243,7 +243,7 @@ void Search::State::expanded(AbstractId id, uint32_t children,
                              const std::shared_ptr<const RpcList>& list) {
   if (children == 0) return;
   open_parents[id] = {children, list};
-  cache[id % kCachedLists] = {id, list};  // the next one popped is its child
+  cache[id % kCachedLists] = {id, list};  // as a rule a child of it is handed out next
 }
 
 void Search::State::decide(AbstractId id, AbstractState state, std::string_view reason) {

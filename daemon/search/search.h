@@ -1,6 +1,6 @@
-// The search of SFIT (dissertation Algorithms 1, 2, 4; facts.md "Search"), free of processes and
-// I/O but for the store behind `SearchStore`. Feed it what executions observed; it says what to
-// execute next. Depth first, last scheduled first.
+// The search of SFIT (dissertation Algorithms 1, 2, 4), free of processes and I/O but for the store
+// behind `SearchStore`. Feed it what executions observed; it says what to execute next. Depth first,
+// last scheduled first.
 //
 //   Search search(options, &store);             // or Search::resume(...)
 //   search.executed(kReference, rpcs);
@@ -21,8 +21,8 @@
 //
 // Why the first execution may be believed: faults are added in order of issue, and a parent is
 // executed (or found redundant) before its children. So the first execution that shows a group
-// prefix has no fault after it, exactly like the scheduled one. This needs determinism (facts.md):
-// an RPC that answers differently makes another group, which costs an execution.
+// prefix has no fault after it, exactly like the scheduled one. This needs determinism: an RPC that
+// answers differently makes another group, which costs an execution.
 //
 // What is equal. Outcomes are equal when the caller cannot tell them apart, so far as an agent can:
 // an answer is its status and its body. The published reduction compares statuses alone
@@ -98,17 +98,17 @@ struct AbstractExecution {
 struct SearchOptions {
   bool reduce = true;           // ESR
   bool execute_single_faults = false;  // an execution with one fault is never redundant
-  // What an outcome is taken as where executions are compared; null: as itself. Asked once for
-  // each.
+  // What an outcome is taken as where executions are compared; null: as itself. Asked once for each
+  // outcome.
   std::function<OutcomeId(OutcomeId)> taken_as = {};
   uint64_t max_executions = 0;  // 0: no bound
   uint32_t max_faults = 0;      // faults in one execution; 0: no bound (1: single faults only)
   // How the published prototype counts where several RPCs of an execution share an index
   // (docs/execution-indexes.md, "Table 7.1"): the second one is beyond the prefix again, and the
   // same faults after another prefix are another execution. Makes more executions and finds no more.
-  // Without a bound of faults, and not to be resumed.
+  // Such a search ignores `max_faults`, and cannot be resumed.
   bool tell_apart_by_place = false;
-  // Deliberate breakages, for the test that shows that the count test can fail.
+  // A deliberate breakage, for the test that shows that the count test can fail.
   bool explore_first_scheduled_first = false;
 };
 
@@ -126,7 +126,7 @@ struct SearchCounts {
 struct Unlike {
   AbstractId id;
   AbstractId like;  // the execution that showed the other outcome
-  Hash128 rpc;      // whose outcome it is
+  Hash128 rpc;      // the RPC whose two outcomes differ
 };
 
 // Seconds on a processor of this process (a resumed search begins at 0), without the store's writes.
@@ -153,17 +153,18 @@ class Search {
   // `id` could not be concluded (plan not met, incomplete): recorded with the reason, not expanded.
   Result<void> abandoned(AbstractId id, std::string_view reason);
 
-  // The next one that is not redundant; nullopt: the space is explored.
+  // The next execution that is not redundant; nullopt: the space is explored, the bound on executions
+  // is reached, or the store failed (health()).
   std::optional<AbstractExecution> next();
   AbstractExecution describe(AbstractId id) const;
   // What `id` showed, in the order in which it was compared. It was executed, or others were
   // scheduled from it.
   std::vector<ObservedRpc> observed(AbstractId id) const;
-  // Those that were executed, in order of id.
+  // The executions that were executed, in order of id.
   std::vector<AbstractId> concluded() const;
-  // What an execution handed out is to show up to its newest fault, that one included: as its parent
-  // did, or as it is foreseen. Index, parent and outcome; `injected` is not 0 where a fault of ours
-  // is. Empty: the store failed.
+  // What an execution that was handed out is expected to show, up to and with the RPC of its newest
+  // fault: what its parent showed, or was foreseen to show. Index, parent and outcome; `injected` is
+  // not 0 where a fault of ours is. Empty: the store failed.
   std::vector<ObservedRpc> prefix(AbstractId id) const;
   SearchCounts counts() const;
   const std::vector<Unlike>& unlike() const;

@@ -24,11 +24,11 @@ namespace filibuster::search {
 
 inline constexpr Hash128 kFaultSalt{0x2545f4914f6cdd1dull, 0x9e6c63d0876a9a47ull};
 inline constexpr int kBatchMs =
-    100;  // the oldest uncommitted write while the search itself is at work
-inline constexpr int kHandOutMs = 10;  // and before an execution, which may take long
+    100;  // at this age an uncommitted write is committed while the search itself is at work
+inline constexpr int kHandOutMs = 10;  // the same before an execution, which may take long
 inline constexpr size_t kCachedLists = 1024;
 
-// Sum: the same for every order of the same faults.
+// The hashes are summed: the result is the same for every order of the same faults.
 inline void add_fault(Hash128* set, uint32_t rpc, OutcomeId fault) {
   const Hash128 one = combine(kFaultSalt, uint64_t{rpc} << 32 | fault);
   set->hi += one.hi;
@@ -74,8 +74,8 @@ struct Search::State {
   HashTable<uint32_t> fault_list_of;  // hash of a fault list -> number
   std::vector<std::vector<OutcomeId>> fault_lists{{}};
   HashTable<Group> groups;           // prefixes of groups that executions showed
-  HashTable<NoValue> contexts;       // the same in context, executed or foreseen, and expanded
-  HashTable<NoValue> fault_sets;     // scheduled or explored
+  HashTable<NoValue> contexts;       // the same in their contexts: executed or foreseen, and expanded
+  HashTable<NoValue> fault_sets;     // of the executions that were scheduled or explored
   ChunkedArray<Abstract> abstracts;  // by id
   std::deque<AbstractId> open;       // ascending ids: a stack
   std::unordered_map<AbstractId, OpenParent> open_parents;
@@ -131,7 +131,7 @@ struct Search::State {
   uint32_t schedule(AbstractId from, uint32_t rpc, uint32_t at, OutcomeId fault, Hash128 known_as);
   void expanded(AbstractId id, uint32_t children, const std::shared_ptr<const RpcList>& list);
   void decide(AbstractId id, AbstractState state, std::string_view reason);
-  // False: it is executed, whatever was seen.
+  // False: the execution is executed, whatever was seen.
   bool may_be_redundant(AbstractId id) const {
     return options.reduce && !(options.execute_single_faults && abstracts[id].parent == kReference);
   }
@@ -143,7 +143,7 @@ struct Search::State {
   Result<void> load();
 };
 
-// Adds what an operation takes to `sum`, but for the store's part of it.
+// Adds the processor time of an operation to `sum`, without the store's part of it.
 class Measured {
  public:
   Measured(double* sum, const SearchStore* store)
