@@ -105,7 +105,7 @@ void ConnectedAgents::read(uint32_t id) {
           return;
         }
         if (!hub_.host->take_hand_off(agent.source, &message)) {
-          drop(&agent, "sent a message that makes no sense");
+          drop(&agent, "sent a malformed message");
         }
         break;
       case Agent::State::kDropped:
@@ -119,7 +119,7 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   const auto pid = static_cast<pid_t>(agent->record.pid);
   const std::string who = "pid " + std::to_string(pid) + " (" + executable_of(pid) + ")";
   if (!greeting.is_hello) {
-    hub_.recorder->note(who + " sent something else than a Hello: not interposed");
+    hub_.recorder->note(who + " did not introduce itself as an agent of this version: not interposed");
     return false;
   }
   Welcome welcome;
@@ -152,7 +152,7 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
                     agent->ring->descriptor())) {
     // The agent waits a second, then its process goes on as without us for the rest of the session.
     agent->source = {id, agent->record.pid, executable_of(pid)};
-    return goes_on_unheard(id, agent, "no longer waited for its registration");
+    return goes_on_unheard(id, agent, "gave up waiting for its registration");
   }
   fail_point("registered");
   agent->ring->close_descriptor();
@@ -263,9 +263,9 @@ ConnectedAgents::Drained ConnectedAgents::drain(Agent* agent) {
   hub_.recorder->lost(agent->ring->take_dropped());
   out.pending = state == RingReader::State::kPending;
   if (state == RingReader::State::kCorrupt) {
-    drop(agent, "has a ring that makes no sense");
+    drop(agent, "has a malformed ring of events");
   } else if (!sound) {
-    drop(agent, "sent an event that makes no sense");
+    drop(agent, "sent a malformed event");
   }
   return out;
 }
@@ -284,7 +284,7 @@ ConnectedAgents::Drained ConnectedAgents::drain() {
 void ConnectedAgents::listens(const Agent& agent, std::span<const uint8_t> payload) {
   Listen listen;
   if (!decode(payload.data(), payload.size(), &listen)) {
-    hub_.recorder->note(agent.source.name() + ": a listening socket could not be understood");
+    hub_.recorder->note(agent.source.name() + ": the report of a listening socket is malformed");
     return;
   }
   hub_.host->listens(agent.source, listen);

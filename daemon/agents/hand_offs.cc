@@ -45,7 +45,7 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
     const FaultSpec* fault = recorder_->planned_fault(hand_off.plan_entry);
     if (fault == nullptr || fault->kind != FaultKind::kStatus) {
       close_with_reset(std::move(held));
-      recorder_->note(agent.name() + ": handed off a fault that has no answer in the plan");
+      recorder_->note(agent.name() + ": asked for the answer of a fault that has none in the plan");
       recorder_->lost(1);
       return true;
     }

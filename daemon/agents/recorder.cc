@@ -182,7 +182,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
   Entry* entry = this->entry(source, head, event.rpc);
   if (entry == nullptr) return;
   if (entry->issued) {
-    note(source.name() + ": two RPCs have one id (" + number_text(event.rpc) + ")");
+    note(source.name() + ": two RPCs were reported under one id (" + number_text(event.rpc) + ")");
     ++draft_.lost_events;  // one of them is not in the record
     return;
   }
@@ -538,7 +538,7 @@ ExecutionRecord Recorder::build() const {
   }
   for (const auto& [id, entry] : entries_) {
     if (entry.issued) continue;
-    add_text(&out.notes, entry.first_source + ": events of an RPC that nobody issued (" +
+    add_text(&out.notes, entry.first_source + ": events of an RPC whose beginning was not reported (" +
                              number_text(id) + ")");
     if (!entry.receivers.empty()) {
       out.still_open.push_back(entry.record.received_by + " has not answered a request (" +

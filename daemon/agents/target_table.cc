@@ -119,7 +119,7 @@ bool TargetTable::configure(const TargetRow& row, std::string* note) {
     target.port = row.port;
     if (!set_host(&target, row.host)) {
       *note = row.service + ": " + row.host +
-              " is not a numeric address; its RPCs are named after their Host field";
+              " is not a numeric address; RPCs to it are named by the Host field of the request";
       return false;
     }
   }

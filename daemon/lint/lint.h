@@ -1,4 +1,4 @@
-// Projections and lints (facts.md "Projections for lints"): what the executions of a session say
+// Projections and lints (docs/lint.md): what the executions of a session say
 // about how an application makes its calls. The functions of this folder are pure: they read
 // records, and the session (daemon/session/linter.h) runs the executions.
 //

@@ -82,7 +82,7 @@ void Relays::take(const RelayState& state, std::string_view table, std::string_v
   const bool watched = watch(&connection->client, number, EPOLLIN) &&
                        watch(&connection->server, number | kServerBit, EPOLLIN);
   if (!watched || !connection->relay.ok()) {
-    host_->note(watched ? "the state of a handed-off HTTP/2 connection makes no sense"
+    host_->note(watched ? "the state of a handed-off HTTP/2 connection is malformed"
                         : "a handed-off HTTP/2 connection is not a socket",
                 true);
     close(connections_.emplace(number, std::move(connection)).first->second.get(),

@@ -1,5 +1,5 @@
 // Which incoming request caused this RPC? The open incoming requests of a process, which of them a
-// thread read, and the rules that choose among them (design.md law 3: never guessed). No globals:
+// thread read, and the rules that choose among them (docs/laws.md, law 3: never guessed). No globals:
 // testable without a session. Lock-free, and safe in a signal handler and in a forked child.
 #pragma once
 

@@ -536,7 +536,7 @@ TEST_F(RecorderTest, EventsOfAnRpcThatNobodyIssuedAreANote) {
   finish(kTest, id(kTest, 9));
   const ExecutionRecord record = recorder_.end(1);
   EXPECT_TRUE(record.rpcs.empty());
-  EXPECT_TRUE(any_contains(record.notes, "nobody issued"));
+  EXPECT_TRUE(any_contains(record.notes, "beginning was not reported"));
 }
 
 TEST_F(RecorderTest, UnseenRequestsAreCountedInTheirOwnExecution) {

@@ -362,7 +362,7 @@ TEST_F(RelayHandOff, AHandOffThatMakesNoSenseIsRefused) {
   EXPECT_TRUE(is_reset(application.one.get()));
   const ExecutionRecord record = hub_->end_execution();
   EXPECT_TRUE(any_contains(record.notes, "the state of a handed-off HTTP/2 connection"));
-  EXPECT_TRUE(any_contains(record.notes, "sent a message that makes no sense"));
+  EXPECT_TRUE(any_contains(record.notes, "sent a malformed message"));
   EXPECT_EQ(record.lost_events, 2u);
 }
 

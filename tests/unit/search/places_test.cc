@@ -1,5 +1,5 @@
 // Where RPCs share an index, or change places: the two rules by which an RPC is beyond the prefix
-// (facts.md, Table 7.1, "one connection error per RPC"), and the reduction under concurrency.
+// (docs/execution-indexes.md, Table 7.1, "one connection error per RPC"), and the reduction under concurrency.
 #include <gtest/gtest.h>
 
 #include "tests/unit/search/simulated_application.h"

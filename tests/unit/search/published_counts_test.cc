@@ -1,4 +1,4 @@
-// The counts that the dissertation's corpus gives (facts.md "Numbers from the seeds"), with the
+// The counts that the dissertation's corpus gives (docs/reproductions.md), with the
 // faults {500, 502, 503, 504} at every RPC but the test's own.
 #include <gtest/gtest.h>
 
