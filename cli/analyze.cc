@@ -162,7 +162,20 @@ int write_document(const AnalyzeOptions& options, const AnalysisTask& task,
   return kNothingFound;
 }
 
+// A document that is not there is said so, whatever else is missing. "": all are there.
+std::string missing_document(const AnalyzeOptions& options) {
+  for (const auto* documents : {&options.openapi, &options.proto}) {
+    for (const std::string& document : *documents) {
+      const std::string file = document.substr(document.find('=') + 1);
+      if (access(file.c_str(), R_OK) != 0) return file + ": " + std::strerror(errno);
+    }
+  }
+  return "";
+}
+
 int analyze(const AnalyzeOptions& options) {
+  if (const std::string missing = missing_document(options); !missing.empty())
+    return complain(kUsage, missing);
   Result<AnalysisTask> task = task_of(options);
   if (!task) return complain(kUsage, task.error().message);
   Analyzer analyzer(task.value());

@@ -19,9 +19,15 @@
 namespace filibuster::cli {
 namespace {
 
-constexpr const Verb* kVerbs[] = {&kRunVerb,    &kReplayVerb,           &kTraceVerb,
-                                  &kLintVerb,   &kAnalyzeVerb,          &kWasFaultInjectedVerb,
-                                  &kDoctorVerb, &kDaemonVerb,           &kVersionVerb};
+constexpr const char kFind[] = "Find what fails", kLook[] = "Look at calls", kSetUp[] = "Set up";
+// As --help lists them: the verbs of one group stand together.
+struct VerbRow {
+  const Verb* verb;
+  const char* group;
+};
+constexpr VerbRow kVerbs[] = {{&kRunVerb, kFind},     {&kReplayVerb, kFind},  {&kWasFaultInjectedVerb, kFind},
+                              {&kTraceVerb, kLook},   {&kLintVerb, kLook},    {&kDoctorVerb, kSetUp},
+                              {&kAnalyzeVerb, kSetUp}, {&kDaemonVerb, kSetUp}, {&kVersionVerb, kSetUp}};
 
 // "'foo' is not a verb of filibuster ..." if the first word, which options may precede, is none.
 std::string unknown_verb(const std::vector<std::string>& own) {
@@ -30,7 +36,7 @@ std::string unknown_verb(const std::vector<std::string>& own) {
   if (word == own.end()) return "";
   std::vector<std::string_view> names;
   std::transform(std::begin(kVerbs), std::end(kVerbs), std::back_inserter(names),
-                 [](const Verb* verb) { return std::string_view(verb->name); });
+                 [](const VerbRow& row) { return std::string_view(row.verb->name); });
   if (std::find(names.begin(), names.end(), *word) != names.end()) return "";
   std::string text = "there is no subcommand '" + *word + "'";
   if (const std::string_view near = nearest(*word, names); !near.empty())
@@ -83,8 +89,8 @@ int run(int argc, char** argv) {
   bool version = false;
   app.add_flag("--version", version, "print the version");
   std::map<const CLI::App*, std::pair<const Verb*, Work>> verbs;
-  for (const Verb* verb : kVerbs) {
-    CLI::App* sub = app.add_subcommand(verb->name, verb->summary);
+  for (const auto& [verb, group] : kVerbs) {
+    CLI::App* sub = app.add_subcommand(verb->name, verb->summary)->group(group);
     sub->formatter(std::make_shared<HelpText>(verb->command));
     if (verb->examples[0] != '\0') sub->footer(std::string("\nExamples:\n") + verb->examples);
     verbs.emplace(sub, std::pair(verb, verb->declare(*sub)));

@@ -30,9 +30,11 @@ Work declare(CLI::App& app) {
          "--no-reduction", [options] { options->reduce = "off"; }, "the same as --reduce off")
       ->excludes(reduce);
   app.add_option("--max-executions", options->max_executions, "stop after N executions")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}));
   app.add_option("--max-faults", options->max_faults, "at most N faults in one execution")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024));
   app.add_option("--reference-executions", options->reference_executions,
                  "run N times without faults first and mask what varies (default 2; 1: compare "
                  "nothing)")

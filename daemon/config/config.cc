@@ -17,6 +17,7 @@ struct TestDraft {
   TestConfig test;
   SuiteConfig suite;
   bool is_suite = false;
+  bool has_name = false, has_command = false;
 };
 
 void read_suite_text(Reader& reader, const SourceNode& node, const char* name, TestDraft* out,
@@ -31,6 +32,7 @@ void read_suite_text(Reader& reader, const SourceNode& node, const char* name, T
 constexpr Key<TestDraft> kTestKeys[] = {
     {"name", false,
      [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       out->has_name = true;
        const auto name = reader.text(node, "'name'");
        if (!name) return;
        if (name->empty() || name->size() > 200) {
@@ -40,6 +42,7 @@ constexpr Key<TestDraft> kTestKeys[] = {
      }},
     {"command", false,
      [](Reader& reader, const SourceNode& node, TestDraft* out) {
+       out->has_command = true;
        read_command(reader, node, "'command'", out->draft, &out->test.command);
      }},
     {"runner", false,
@@ -85,11 +88,11 @@ constexpr Key<TestDraft> kTestKeys[] = {
 void check_test(Reader& reader, const SourceNode& node, const TestDraft& test) {
   const SuiteConfig& suite = test.suite;
   if (!test.is_suite) {
-    if (test.test.name.empty()) reader.error(node.offset, "a test needs 'name'");
-    if (test.test.command.empty()) reader.error(node.offset, "a test needs 'command'");
+    if (!test.has_name) reader.error(node.offset, "a test needs 'name'");
+    if (!test.has_command) reader.error(node.offset, "a test needs 'command'");
     return;
   }
-  if (!test.test.command.empty())
+  if (test.has_command)
     reader.error(node.offset, "'command' is that of one test: a suite has 'runner', or 'list' and 'each'");
   const bool by_hand = !suite.list.empty() || !suite.each.empty();
   if (suite.runner.empty() == !by_hand) {

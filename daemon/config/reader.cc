@@ -15,10 +15,10 @@ struct Unit {
   std::string_view name;
   double milliseconds;
 };
-constexpr Unit kUnits[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"", 1000}};
+constexpr Unit kUnits[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"", 1000}};
 constexpr double kMaxDuration = 7.0 * 24 * 3600 * 1000;  // a week, in milliseconds
 constexpr std::string_view kDurationForms =
-    "a number of seconds, or text such as \"500ms\", \"5s\", \"2m\"";
+    "a number of seconds, or text such as \"500ms\", \"5s\", \"2m\", \"1h\"";
 
 }  // namespace
 

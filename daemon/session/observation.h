@@ -91,7 +91,8 @@ class KnownRpcs {
  public:
   explicit KnownRpcs(search::SearchStore* store) : store_(store) {}
   // `masks`: what varies by itself in a path. `unstable`: RPCs that come and go by themselves.
-  Result<void> learn(const ExecutionRecord& record, const std::vector<NondeterminismRule>& masks,
+  Result<void> learn(const ExecutionRecord& record,
+                     const std::vector<NondeterminismRule>& masks = {},
                      const UnstableRpcs& unstable = {});
   // nullptr: never seen.
   const InjectedFault* find(Hash128 index);

@@ -172,7 +172,7 @@ TEST(ConfigErrors, ReadinessHasFourForms) {
   expect_error(with_service(R"(, "command": "x", "ready": {"port": "admin"})"), "2:66",
                "has no port 'admin'; it has 'users'");
   expect_error(with_service(R"(, "ready": {"log": "up"})"), "2:14", "which has no command");
-  expect_error(with_service(R"(, "command": "x", "ready": {"http": "/", "timeout": "5h"})"), "2:82",
+  expect_error(with_service(R"(, "command": "x", "ready": {"http": "/", "timeout": "5d"})"), "2:82",
                "\"500ms\"");
 }
 

@@ -13,7 +13,7 @@ constexpr char kEverything[] = R"({
   "services": [
     {"name": "users", "command": "exec ./users --port ${port:users}",
      "env": {"BOOKINGS": "http://127.0.0.1:${port:admin}"}, "directory": "src/../users",
-     "ready": {"http": "/health", "timeout": "2m"}, "restart": "each"},
+     "ready": {"http": "/health", "timeout": "0.5h"}, "restart": "each"},
     {"name": "bookings", "command": ["./bookings", "-x"], "ports": {"bookings": 0, "admin": 5001},
      "ready": {"log": "listening", "port": "admin", "timeout": 1.5}},
     {"name": "db", "command": "./db", "interpose": false, "ready": "none", "restart": "never"},
@@ -60,7 +60,7 @@ TEST(Config, ReadsEveryMember) {
   EXPECT_EQ(users.ports, (std::map<std::string, uint16_t>{{"users", 0}}));
   EXPECT_EQ(users.ready.kind, ReadyCheck::Kind::kHttp);
   EXPECT_EQ(users.ready.http_path, "/health");
-  EXPECT_EQ(users.ready.timeout, milliseconds(120'000));
+  EXPECT_EQ(users.ready.timeout, milliseconds(1'800'000));
   EXPECT_EQ(users.restart, ServiceConfig::Restart::kEach);
 
   const ServiceConfig& bookings = config.services[1];
