@@ -100,7 +100,7 @@ TEST(Registration, AnAgentThatNoLongerWaitsIsNamedAndItsExecutionIncomplete) {
   ASSERT_TRUE(agent.send_bytes(&hello, sizeof hello));
   const std::string who = "pid " + std::to_string(::getpid());
   const auto noted = [&] {
-    return any_contains(hub->snapshot(StackLines::kOfAll).notes, "no longer waited");
+    return any_contains(hub->snapshot(StackLines::kOfAll).notes, "gave up waiting");
   };
   ASSERT_TRUE(eventually(noted));
   const ExecutionRecord record = hub->end_execution();
