@@ -214,7 +214,7 @@ void read_switch(Reader& reader, const SourceNode& node, Draft* out) {
 constexpr std::string_view kReductions[] = {"sound", "published", "off"};  // by Reduction
 
 void read_reduce(Reader& reader, const SourceNode& node, Draft* out) {
-  if (node.kind == Kind::kBool) {  // as before there were several
+  if (node.kind == Kind::kBool) {  // an older form: there was only one reduction
     out->config.reduce = node.flag ? Reduction::kSound : Reduction::kOff;
   } else if (const auto at = reader.word(node, "'reduce'", kReductions)) {
     out->config.reduce = static_cast<Reduction>(*at);
@@ -250,7 +250,7 @@ constexpr Key<Draft> kKeys[] = {
      }},
     {"reduce", false, read_reduce},
     {"fast_timeouts", false, read_switch<&Config::fast_timeouts>},
-    // For editors: names the schema, docs/filibuster.schema.json.
+    // Names the schema for editors, docs/filibuster.schema.json.
     {"$schema", false, [](Reader&, const SourceNode&, Draft*) {}},
 };
 
