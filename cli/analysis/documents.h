@@ -15,7 +15,7 @@ struct ApiDocument {
   std::vector<Endpoint> endpoints;  // every operation
   std::vector<std::string> notes;   // what was not followed
 };
-// `file` as it is shown. The Error is "file:line:column: what was expected".
+// `file` is the name that messages show. The Error is "file:line:column: what was expected".
 Result<ApiDocument> read_openapi(const std::string& file, const std::string& text);
 
 // The services that a .proto file declares, with their methods. Imports are not followed: a
