@@ -1,4 +1,4 @@
-// What an expression may come to, as far as its form tells.
+// The values that an expression may have, as far as its syntax tells.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What documents say of a service: OpenAPI 3 and Swagger 2 (YAML or JSON), and .proto files.
+// What documents say about a service: OpenAPI 3 and Swagger 2 (YAML or JSON), and .proto files.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ struct Place {
 };
 std::string to_text(const Place& place);  // "users.py:31"
 
-// One answer of a service with what speaks for it.
+// One answer of a service with the evidence for it.
 struct Evidence {
   Answer answer;
   std::vector<Endpoint> endpoints;  // the requests that get this answer; empty: any request

@@ -16,7 +16,7 @@ struct Definition {
   std::string_view name;
   bool is_class = false;
   bool outermost = false;  // in no other function or class
-  bool decorated = false;  // a decorator or an annotation stands before it: somebody else calls it
+  bool decorated = false;  // a decorator or an annotation stands before it: a framework may call it
   uint32_t begin = 0, end = 0;                  // with its decorators
   uint32_t parameters = 0, parameters_end = 0;  // the tokens between the parentheses; 0, 0: none
   uint32_t body = 0;                            // the first token behind the head

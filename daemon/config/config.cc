@@ -211,7 +211,7 @@ void read_switch(Reader& reader, const SourceNode& node, Draft* out) {
   if (const auto on = reader.flag(node, "'" + node.key + "'")) out->config.*member = *on;
 }
 
-constexpr std::string_view kReductions[] = {"sound", "published", "off"};  // by Reduction
+constexpr std::string_view kReductions[] = {"sound", "published", "off"};  // indexed by Reduction
 
 void read_reduce(Reader& reader, const SourceNode& node, Draft* out) {
   if (node.kind == Kind::kBool) {  // an older form: there was only one reduction

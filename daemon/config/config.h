@@ -25,8 +25,8 @@ struct ConfigError {
   std::string message;       // what is wrong and what was expected
 };
 
-// Commands are an array of arguments, or a string that /bin/sh -c runs. `${port:NAME}` in command, env
-// and ready becomes the port asked for under NAME; PORT_<NAME> is in the environment of all.
+// In the file, an array of arguments, or a string that /bin/sh -c runs. In commands, `env` and `ready`,
+// `${port:NAME}` stands for the number of the port NAME; the environment has it as PORT_<NAME>, too.
 struct Command {
   std::vector<std::string> argv;  // {"/bin/sh", "-c", text} for a string
   bool empty() const { return argv.empty(); }
@@ -44,12 +44,12 @@ struct ServiceConfig {
   std::string name;
   Command command;                            // empty: started by someone else
   std::map<std::string, std::string> env;
-  std::string directory;                      // relative to the configuration file
+  std::string directory;                      // below Config::directory, if relative in the file; or ""
   std::map<std::string, uint16_t> ports;      // name -> fixed port, 0: any free one. A service with a
                                               // command that names none has the port named like itself
   std::string host;                           // name or address; "": any loopback address
   ReadyCheck ready;
-  bool third_party = false;                   // carries no agent, never gets our header
+  bool third_party = false;                   // carries no agent, and never gets our header field
   bool ignored = false;                       // "interpose": false (a database)
   // The declared protocol. kHttp stands for HTTP and gRPC, which are told apart by what is sent.
   Protocol protocol = Protocol::kHttp;

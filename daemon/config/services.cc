@@ -14,7 +14,7 @@ struct ServiceDraft {
   bool has_ports = false;
   bool has_ready = false;
   const SourceNode* ready_port = nullptr;
-  // The members that an entry with "protocol": "redis" cannot have with every value; null if absent.
+  // Members that are an error with "protocol": "redis", some with one of their values; null if absent.
   const SourceNode* third_party = nullptr;
   const SourceNode* interpose = nullptr;
   const SourceNode* ready_http = nullptr;

@@ -90,7 +90,7 @@ struct NotProbed {
 struct TestLint {
   std::string test;
   bool finished = false;
-  uint64_t rpcs = 0;        // of the reference execution
+  uint64_t rpcs = 0;        // in the reference execution
   uint64_t executions = 0;  // number of probes
   double reference_seconds = 0, seconds = 0, silence_seconds = 0;
   std::vector<CallSite> sites;

@@ -45,7 +45,7 @@ bool is_read_only(const RpcRecord& rpc);  // RFC 9110 §9.2.1; in Redis, command
 // Equal for requests to the same service with the same method, target and body.
 std::string request_key(const RpcRecord& rpc);
 // Equal for requests of one caller to one method of one service from the same call stack. Where the
-// stack is not known, the path without its last segment stands in for it.
+// stack is not known, the path stands in for it; an HTTP path without its last segment.
 std::string site_key(const RpcRecord& rpc);
 
 Call describe_call(const RpcRecord& rpc);

@@ -11,9 +11,10 @@ namespace filibuster {
 
 inline constexpr std::string_view kRedacted = "[redacted]";
 
-// Names: headers with credentials, passwords, tokens, keys and the like, in header lines, query
-// strings, forms, JSON, `name=value` and `--name value` texts. Forms: JWT, Bearer and Basic, card numbers, private
-// keys, keys of well-known services. Passwords in URLs.
+// Redacts values after names of credentials (headers, passwords, tokens, keys and the like) in header
+// lines, query strings, forms, JSON, `name=value` and `--name value`. Redacts what has the form of a
+// secret: JWT, Bearer and Basic, card numbers, private keys, keys of well-known services. Redacts
+// passwords in URLs.
 std::string redact(std::string_view text);
 // redact() for the text of a JSON object: the result is a JSON object, or "null" if `text` is none.
 std::string redact_object(const std::string& text);

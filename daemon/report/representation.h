@@ -1,5 +1,5 @@
 // The representations of an execution index (dissertation section 5.4), from what an RpcRecord
-// holds. An index is written as its elements from [] on, each of these parts in this order:
+// holds. An index is written as the list of its elements, outermost first, each with these parts:
 //
 //   [metadata, invoking service, signature, synchronous part (stack), asynchronous part (payload)]|k
 //
