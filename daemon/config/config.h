@@ -44,7 +44,7 @@ struct ServiceConfig {
   std::string name;
   Command command;                            // empty: started by someone else
   std::map<std::string, std::string> env;
-  std::string directory;                      // below Config::directory, if relative in the file; or ""
+  std::string directory;                      // where its command runs; "": Config::directory
   std::map<std::string, uint16_t> ports;      // name -> fixed port, 0: any free one. A service with a
                                               // command that names none has the port named like itself
   std::string host;                           // name or address; "": any loopback address
