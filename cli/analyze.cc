@@ -1,4 +1,4 @@
-// `filibuster analyze`: which faults can a service return? Nothing is started, no daemon is needed.
+// `filibuster analyze`: which faults can a service return? It starts nothing and needs no daemon.
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -24,7 +24,7 @@ using Json = nlohmann::ordered_json;
 
 struct AnalyzeOptions {
   std::string config_file;
-  std::vector<std::string> sources, openapi, proto;  // NAME=PATH; of `proto` also PATH alone
+  std::vector<std::string> sources, openapi, proto;  // NAME=PATH; in `proto` also PATH alone
   std::vector<std::string> observed;                 // FILE
   std::string root = ".filibuster";
   std::string format = "text";
@@ -69,14 +69,15 @@ Result<AnalysisTask> read_task(const AnalyzeOptions& options) {
     return Error{all};
   }
   for (ServiceConfig& service : parsed.config.services) {
-    // What an answer of Redis says is not its sources': the default set goes by the command.
+    // Sources say nothing about the answers of Redis. Its default set depends on the command alone.
     if (!service.ignored && service.protocol != Protocol::kRedis) task.services.push_back(std::move(service));
   }
   task.text = std::move(text).value();
   return task;
 }
 
-// NAME=PATH of an option into the service of that name, which may be a new one.
+// Adds NAME=PATH of an option to the service of that name. Without a configuration the service may be
+// new.
 Result<void> apply(const std::vector<std::string>& texts, const char* option,
                    std::vector<std::string> ServiceConfig::*member, AnalysisTask* task) {
   for (const std::string& text : texts) {
@@ -124,8 +125,8 @@ Result<AnalysisTask> task_of(const AnalyzeOptions& options) {
   return read;
 }
 
-// The configuration with the proposal as its `faults`. Rules of a person (without evidence) stay in
-// front, where they decide.
+// The configuration with the proposal as its `faults`. Rules that a person wrote (without evidence) stay
+// in front, where they decide; `kept` is their number.
 std::string document(const AnalysisTask& task, const Json& rules, size_t* kept) {
   Json out = task.text.empty() ? Json::object() : Json::parse(task.text);
   Json all = Json::array();
@@ -143,13 +144,13 @@ std::string document(const AnalysisTask& task, const Json& rules, size_t* kept) 
 int write_document(const AnalyzeOptions& options, const AnalysisTask& task,
                    const std::string& text) {
   const std::string path = absolute(options.write);
-  // Its commands and paths begin where it stands.
+  // The commands and relative paths of a configuration start from its folder.
   if (!task.text.empty() && fs::path(path).parent_path().string() != task.directory) {
     return complain(kUsage, "--write " + options.write + ": expected a file in " + task.directory +
                                 ", where the configuration is, since its commands run there");
   }
   if (options.force) std::remove(path.c_str());
-  // "x": it must not be there.
+  // With "x", opening fails if the file exists.
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wxe"), std::fclose);
   if (!file && errno == EEXIST)
     return complain(kUsage, options.write + " is there already; --force replaces it");

@@ -78,7 +78,7 @@ Result<void> Analyzer::methods_of(const std::vector<std::string>& paths,
   return {};
 }
 
-// Who is given whose port asks them.
+// A service that has the port of another one in its environment counts as calling it.
 void Analyzer::add_asked_by_port() {
   for (const ServiceConfig& one : task_.services) {
     for (const auto& [name, value] : one.env) {
@@ -122,7 +122,7 @@ Result<ServiceFacts> Analyzer::facts_of(const ServiceConfig& config,
   if (auto read = look_at_documents(config, &facts); !read) return read.error();
   http |= !config.openapi.empty();
   add_observations(&facts, &http, &grpc);
-  // Nobody but the session asks whether it is ready.
+  // Only the session calls the path of the readiness check, so it needs no rule.
   const std::string& probe = config.ready.http_path;
   std::erase_if(facts.endpoints,
                 [&](const analysis::Endpoint& one) { return !probe.empty() && one.path == probe; });
@@ -137,7 +137,7 @@ Result<void> Analyzer::look_at_sources(const ServiceConfig& config,
                                        const std::vector<analysis::GrpcMethod>& methods,
                                        ServiceFacts* facts, bool* http, bool* grpc) {
   if (config.sources.empty() && config.third_party) {
-    // What is started here in its place says nothing of the real one.
+    // The command starts a stand-in, which says nothing about the real service.
     if (!config.command.empty())
       facts->remarks.push_back("a third party: its command's sources were not looked at");
     return {};

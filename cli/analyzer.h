@@ -1,5 +1,5 @@
-// What `filibuster analyze` looks at, and what it finds for each service: the side with files of
-// analysis/.
+// What `filibuster analyze` looks at, and what it finds for each service. This part reads the files;
+// analysis/ reads none.
 #pragma once
 
 #include <string>
@@ -17,17 +17,18 @@ struct AnalysisTask {
   std::string directory;                // where the configuration is, absolute
   std::string text;                     // of the configuration; empty: none
   std::vector<ServiceConfig> services;  // with what is to be looked at; paths are absolute
-  std::vector<std::string> proto;       // of all
-  std::vector<std::string> reports;     // of earlier runs
+  std::vector<std::string> proto;       // .proto files for all services
+  std::vector<std::string> reports;     // report.json files of earlier runs
 };
 
 class Analyzer {
  public:
   explicit Analyzer(const AnalysisTask& task) : task_(task), files_(task.directory) {}
 
-  // Leaves first. The Error is one of a document, or of a path that is not there.
+  // The facts of each service; a service comes after those that it asks. The Error is one of a document,
+  // or of a path that does not exist.
   Result<std::vector<analysis::ServiceFacts>> run();
-  // About all services, for people.
+  // Remarks about all services, for people.
   const std::vector<std::string>& remarks() const { return remarks_; }
 
  private:

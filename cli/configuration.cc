@@ -26,7 +26,7 @@ std::string base_name(const std::string& path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
-// nullopt: not the number of a port.
+// nullopt if `text` is not the number of a port.
 std::optional<unsigned> port_number(std::string_view text) {
   unsigned port = 0;
   const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -74,7 +74,8 @@ size_t sequence_length(std::string_view text, size_t at) {
   return 0;
 }
 
-// What is safe in a name of a file and is not read as an option: the rest becomes single dashes.
+// `text` as a part of a file's name that cannot be taken for an option. Each run of other characters
+// becomes one dash.
 std::string readable(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -93,7 +94,8 @@ std::string readable(std::string_view text) {
   return first == std::string::npos ? "" : out.substr(first, last - first + 1);
 }
 
-// Without what changes from call to call or should not be read: user, query, fragment.
+// A URL without its scheme, and without what changes from call to call or is private: user, query,
+// fragment.
 std::string address_of(std::string_view url) {
   url.remove_prefix(url.find("://") + 3);
   url = url.substr(0, url.find_first_of("?#"));
@@ -102,7 +104,8 @@ std::string address_of(std::string_view url) {
   return std::string(url);
 }
 
-// What a test is about: the first URL among its arguments' words, else the first that is no option.
+// What a test is about: the first URL among the words of its arguments, else the first word that is no
+// option.
 std::string subject_of(const std::vector<std::string>& command) {
   std::string subject;
   for (size_t i = 1; i < command.size(); ++i) {
@@ -117,7 +120,7 @@ std::string subject_of(const std::vector<std::string>& command) {
   return subject;
 }
 
-// --port NAME=NUMBER into the services that were described.
+// Adds each --port NAME=NUMBER to the service of that name.
 Result<void> fix_ports(const std::vector<std::string>& ports, Json* services) {
   for (const std::string& text : ports) {
     const size_t equals = std::min(text.find('='), text.size());

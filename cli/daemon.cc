@@ -28,15 +28,15 @@ void announce(const std::string& root) {
   std::fflush(stdout);
 }
 
-// Leaves a process behind that announces the daemon once it serves: this one becomes the daemon.
-// Returns the descriptor to be told on, -1 if there is none.
+// Starts a process that announces the daemon once it serves, since this process itself becomes the
+// daemon. Returns the descriptor on which the daemon says that it serves, or -1.
 int leave_announcer(const std::string& root) {
   int fds[2];
   if (pipe(fds) != 0) return -1;
   const pid_t child = fork();
   if (child == 0) {
     close(fds[1]);
-    if (fork() != 0) _exit(0);  // the daemon is not to have a child that it does not know
+    if (fork() != 0) _exit(0);  // the daemon must not have a child that it does not know
     char ready = 0;
     if (read(fds[0], &ready, 1) == 1) announce(root);
     _exit(0);

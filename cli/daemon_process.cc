@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kReadyTimeoutMs = 30'000;
-constexpr int kEndTimeoutMs = 30'000;  // after the request to end: it stops the services first
+constexpr int kEndTimeoutMs = 30'000;  // after the request to end: the daemon stops the services first
 constexpr int kTermTimeoutMs = 5'000;  // after SIGTERM
 
 class Descriptor {
@@ -85,7 +85,7 @@ Descriptor open_process(int64_t pid) {
   return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
 }
 
-// The same for a child, which is buried too.
+// Waits for the end of a child and reaps it; false if it does not end in time.
 bool bury(pid_t child, int timeout_ms) {
   const Descriptor pidfd = open_process(child);
   return pidfd.get() >= 0 && wait_for_end(pidfd, timeout_ms) && waitpid(child, nullptr, 0) == child;
@@ -96,7 +96,8 @@ struct Start {
   bool ready = false;
 };
 
-// In a session of its own: Ctrl-C is for this process, which asks the daemon to stop in order.
+// Starts the daemon in a terminal session of its own: Ctrl-C must only reach this process, which then
+// asks the daemon to stop in order.
 Result<Start> spawn(const std::string& program, const std::string& root, const std::string& log) {
   int pipe_fds[2];
   if (pipe2(pipe_fds, O_CLOEXEC) != 0) return Error{failure("pipe")};
@@ -127,7 +128,7 @@ Result<Start> spawn(const std::string& program, const std::string& root, const s
   }
   ready_write.reset();
 
-  // A byte means that it serves; the end of the pipe without one, that it ended.
+  // A byte means that the daemon serves; the end of the pipe without a byte means that it ended.
   Start start{child, false};
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(kReadyTimeoutMs);
@@ -155,7 +156,7 @@ uint64_t process_start_time(int64_t pid) {
   std::istringstream fields(stat->substr(name_end + 1));
   std::string state, skipped;
   fields >> state;
-  if (state == "Z" || state == "X") return 0;  // it ended and only waits to be buried
+  if (state == "Z" || state == "X") return 0;  // it has ended and waits to be reaped
   for (int field = 4; field < 22; ++field) fields >> skipped;
   uint64_t start = 0;
   fields >> start;
@@ -170,7 +171,7 @@ std::string own_directory() {
 
 std::optional<DaemonAddress> read_daemon_address(const std::string& root) {
   const std::string path = root + "/daemon.json";
-  // Another user's daemon would be told what is in the configuration.
+  // The file must be this user's: the daemon that it names is sent the configuration.
   struct stat status;
   if (lstat(path.c_str(), &status) != 0 || status.st_uid != geteuid()) return std::nullopt;
   Result<std::string> text = read_file(path);
@@ -225,7 +226,7 @@ Result<std::unique_ptr<Daemon>> Daemon::join_or_start(const std::string& root) {
   if (address && answers(*address)) {
     return std::unique_ptr<Daemon>(new Daemon(*address, start->child));
   }
-  // It ended, or does not say that it serves.
+  // The daemon ended, or does not say that it serves.
   if (!bury(start->child, start->ready ? 0 : 100)) {
     kill(start->child, SIGTERM);
     bury(start->child, kTermTimeoutMs);
@@ -238,7 +239,7 @@ Result<std::unique_ptr<Daemon>> Daemon::join_or_start(const std::string& root) {
 
 bool Daemon::ended(int timeout_ms) const {
   const Descriptor pidfd = open_process(address_.pid);
-  // Opened first: if the start time still fits, the descriptor means the same process.
+  // The pidfd is opened first: if the start time fits afterwards, it means the same process.
   if (pidfd.get() < 0 || !runs(address_)) return true;
   return wait_for_end(pidfd, timeout_ms);
 }

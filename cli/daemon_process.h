@@ -1,4 +1,5 @@
-// The daemon that serves ROOT: joined if it runs, else started from beside this executable.
+// The daemon that serves ROOT. It is joined if it runs; otherwise the filibusterd beside this executable
+// is started.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +14,8 @@
 
 namespace filibuster::cli {
 
-// Field 22 of /proc/PID/stat, in clock ticks since boot: with the pid it names one process. 0:
-// none, or one that has ended.
+// Field 22 of /proc/PID/stat, in clock ticks since boot: with the pid it names one process. 0 if there
+// is no such process, or if it has ended.
 uint64_t process_start_time(int64_t pid);
 
 // The directory of this executable.
@@ -26,7 +27,7 @@ std::string preload_path();
 // Makes ROOT if it is not there. The Error says how to name another one.
 Result<void> prepare_root(const std::string& root);
 
-// ROOT/daemon.json.
+// The content of ROOT/daemon.json.
 struct DaemonAddress {
   int64_t pid = 0;
   uint64_t start_time = 0;
@@ -36,7 +37,7 @@ std::optional<DaemonAddress> read_daemon_address(const std::string& root);
 
 class Daemon {
  public:
-  // Error: what went wrong, with the daemon's last words.
+  // The Error says what went wrong, with the end of the daemon's log.
   static Result<std::unique_ptr<Daemon>> join_or_start(const std::string& root);
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -44,10 +45,10 @@ class Daemon {
 
   const DaemonClient& client() const { return client_; }
   int64_t pid() const { return address_.pid; }
-  // Has it ended, or does it within `timeout_ms`? Its connections close before it is gone: whoever
-  // lost one has to wait for a moment to tell the end of a daemon from a hiccup.
+  // Has the daemon ended, or does it end within `timeout_ms`? Its connections close before its process
+  // ends: who has lost one must wait a moment to tell the end of the daemon from a hiccup.
   bool ended(int timeout_ms) const;
-  // Ends it if it was started here, and waits until its services are gone.
+  // Ends the daemon if it was started here, and waits until its services are gone.
   void finish();
 
  private:
@@ -56,7 +57,7 @@ class Daemon {
 
   DaemonAddress address_;
   DaemonClient client_;
-  pid_t child_ = 0;  // 0: not ours
+  pid_t child_ = 0;  // 0: it was joined, not started here
 };
 
 }  // namespace filibuster::cli

@@ -96,8 +96,8 @@ int check_machine() {
   return usable ? 0 : kEnvironment;
 }
 
-// A program of another user's rights is interposed only where it gives none: that depends on who
-// asks.
+// Prints a line if the program is setuid or setgid, but gives this user no further rights: it can be
+// interposed for this user, and not for others.
 void explain_rights(const std::string& file) {
   struct stat status {};
   if (stat(file.c_str(), &status) != 0 || (status.st_mode & (S_ISUID | S_ISGID)) == 0) return;

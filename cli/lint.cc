@@ -14,7 +14,7 @@ struct LintOptions {
   SessionOptions session;
   std::string format = "text";
   bool no_probes = false;
-  double silence = 0;  // seconds; 0: as the session finds it
+  double silence = 0;  // seconds; 0: the session's hang limit
   uint64_t max_probes = 0;
   std::string severity = "note";
   std::vector<std::string> without;

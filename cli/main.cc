@@ -1,4 +1,4 @@
-// The command people type. Each verb has its own file; this one has their table.
+// The command people type. Each verb has its own file; this file has the table of verbs.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -29,7 +29,7 @@ constexpr VerbRow kVerbs[] = {{&kRunVerb, kFind},     {&kReplayVerb, kFind},  {&
                               {&kTraceVerb, kLook},   {&kLintVerb, kLook},    {&kDoctorVerb, kSetUp},
                               {&kAnalyzeVerb, kSetUp}, {&kDaemonVerb, kSetUp}, {&kVersionVerb, kSetUp}};
 
-// "'foo' is not a verb of filibuster ..." if the first word, which options may precede, is none.
+// "there is no subcommand 'foo' ..." if the first word after any options is no verb; else "".
 std::string unknown_verb(const std::vector<std::string>& own) {
   const auto word = std::find_if(own.begin(), own.end(),
                                  [](const std::string& text) { return !text.starts_with("-"); });
@@ -47,7 +47,7 @@ std::string unknown_verb(const std::vector<std::string>& own) {
   return text;
 }
 
-// CLI11 does not know of "--": what may stand after it is added to the usage line of a verb.
+// CLI11 does not know of "--", so this adds what may stand after it to the usage line of a verb.
 class HelpText : public CLI::Formatter {
  public:
   explicit HelpText(const char* command) : command_(command) {}
@@ -63,7 +63,7 @@ class HelpText : public CLI::Formatter {
 };
 
 int run(int argc, char** argv) {
-  // What stands behind the first "--" is somebody else's command line: never looked into.
+  // What stands behind the first "--" is the command line of another program, and is not parsed.
   std::vector<std::string> own;
   Invocation invocation;
   for (int i = 1; i < argc; ++i) {
@@ -76,7 +76,7 @@ int run(int argc, char** argv) {
     }
   }
 
-  // Said before CLI11 looks: to it, `filibuster foo --help` is a question for help alone.
+  // This comes before CLI11 parses, which takes `filibuster foo --help` for a request for help.
   if (const std::string problem = unknown_verb(own); !problem.empty()) {
     complain(kUsage, problem);
     std::cerr << "(`filibuster --help` shows how it is used)\n";
@@ -119,9 +119,9 @@ int run(int argc, char** argv) {
 }  // namespace filibuster::cli
 
 int main(int argc, char** argv) {
-  // A reader of our output that goes away (`| head`) is an error of a write, not the end.
+  // If the reader of our output goes away (`| head`), the write fails and does not end the process.
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // so is a file that may not grow
+  std::signal(SIGXFSZ, SIG_IGN);  // the same for a file that may not grow
   try {
     return filibuster::cli::run(argc, argv);
   } catch (const std::exception& error) {

@@ -35,7 +35,7 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
-// The program of a "#!" line; behind `env` the one that it looks for.
+// The program that a "#!" line names. If that is `env`, the program that `env` looks for.
 std::string interpreter_of(std::string_view bytes) {
   const std::vector<std::string_view> line = interpreter_line(bytes);
   if (line.empty()) return "";

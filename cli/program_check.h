@@ -9,7 +9,7 @@
 namespace filibuster::cli {
 
 struct ProgramCheck {
-  std::string file;                    // what will run, behind scripts and links
+  std::string file;                    // the program that runs in the end, after scripts and links
   std::vector<std::string> obstacles;  // empty: it can be interposed
   std::vector<std::string> remarks;
 };

@@ -11,7 +11,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Plain lines: not closer than this, unless a tenth of the work was done since the last one.
+// Without a terminal, lines about executions come at most this often, or when a further tenth of the work
+// is done.
 constexpr std::chrono::seconds kPlainInterval{2};
 constexpr double kPlainFraction = 0.1;
 
@@ -43,7 +44,7 @@ std::string with_newline(std::string text) {
   return text;
 }
 
-// At most `columns` characters, never within one of UTF-8.
+// The first `columns` characters of a UTF-8 text.
 std::string cut(const std::string& text, int columns) {
   int seen = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -124,7 +125,7 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
     const std::string line = "service " + event.name + " " + event.state +
                              (event.pid > 0 ? " (pid " + std::to_string(event.pid) + ")" : "") +
                              (event.detail.empty() ? "" : ": " + event.detail);
-    // That a service is about to start is news for a moment only.
+    // This line is only of interest until the next event.
     if (event.state == "starting") {
       if (!options_.terminal) return {};
       Output out{transient(line), ""};
@@ -140,7 +141,7 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
   if (event.type == "execution") return execution(event, now);
   if (event.type == "finding") {
     ++findings_;
-    // The news only; the summary at the end shows it whole.
+    // Only the headline: the summary at the end shows the whole finding.
     return lasting("finding " + std::to_string(event.number) + ": " + event.headline);
   }
   if (event.type == "warning") return lasting("warning: " + event.text);
@@ -150,11 +151,11 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
     line_.clear();
     return out;
   }
-  return {};  // a type of a later version
+  return {};  // an event type of a later version
 }
 
 Output ProgressView::execution(const ProgressEvent& event, Time now) {
-  const uint64_t findings = std::max(findings_, event.findings);  // those of an earlier run, too
+  const uint64_t findings = std::max(findings_, event.findings);  // a resumed run counts earlier ones, too
   const std::string found =
       findings == 0 ? ""
                     : ", " + std::to_string(findings) + (findings == 1 ? " finding" : " findings");
@@ -182,8 +183,8 @@ Output ProgressView::execution(const ProgressEvent& event, Time now) {
 Output ProgressView::lasting(std::string progress, std::string result) {
   const std::string before = momentary_ ? "" : line_;
   Output out{clear() + with_newline(std::move(progress)), with_newline(std::move(result))};
-  // The updating line comes back with the next execution: written now, it would stand before
-  // what goes to the other stream.
+  // With a result, the updating line only comes back with the next execution: written now, it would stand
+  // before the result, which goes to the other stream.
   if (out.result.empty() && !before.empty()) out.progress += transient(before);
   return out;
 }

@@ -1,6 +1,5 @@
-// From the daemon's progress events to what stands on the screen: on a terminal one line that
-// updates itself below what stays; elsewhere plain lines, not more than a person wants to read. No
-// I/O here.
+// Turns the daemon's progress events into text: on a terminal, one line that updates itself below the
+// lines that stay; elsewhere plain lines, not more than a person wants to read. It does no I/O.
 //
 //   ProgressView view({.terminal = true, .columns = 80});
 //   Output out = view.show(event, now);     // write out.progress to stderr, out.result to stdout
@@ -14,7 +13,7 @@
 
 namespace filibuster::cli {
 
-// Of docs/api.md; members that an event does not have are empty.
+// An event of docs/api.md. Members that it does not have keep their defaults.
 struct ProgressEvent {
   std::string type, test, name, state, detail, text, headline, verdict, summary, report,
       counterexample;
@@ -45,9 +44,9 @@ class ProgressView {
   explicit ProgressView(ViewOptions options) : options_(options) {}
 
   Output show(const ProgressEvent& event, Time now);
-  // A line of our own above the updating one.
+  // Both return what to write to stderr: a lasting line above the updating one ...
   std::string note(const std::string& text);
-  // Takes the updating line away.
+  // ... or what removes the updating line.
   std::string clear();
 
  private:
@@ -56,10 +55,10 @@ class ProgressView {
   std::string transient(const std::string& line);
 
   ViewOptions options_;
-  std::string line_;        // on the terminal now
+  std::string line_;        // the updating line that is on the terminal now
   bool momentary_ = false;  // line_ is news that the next event makes stale
   uint64_t findings_ = 0;
-  std::string plain_test_;  // what the last plain execution line was about, and when
+  std::string plain_test_;  // the test, time and progress of the last plain line about an execution
   Time plain_time_{};
   double plain_fraction_ = 0;
 };

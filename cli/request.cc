@@ -48,14 +48,14 @@ bool is_below(const fs::path& path, const fs::path& folder) {
   return differ.first == folder.end();
 }
 
-// A file of this user, that others do not write.
+// True for a regular file of this user that others may not write to.
 bool is_own_file(const fs::path& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
          status.st_uid == geteuid() && (status.st_mode & S_IWOTH) == 0;
 }
 
-// Was it written by an exploration of this root?
+// True if the file lies below `root` and is this user's own, and so comes from an exploration there.
 bool is_of_root(const std::string& file, const std::string& root) {
   std::error_code failed;
   const fs::path whole = fs::canonical(file, failed);
@@ -64,8 +64,8 @@ bool is_of_root(const std::string& file, const std::string& root) {
   return !failed && is_below(whole, folder) && is_own_file(whole);
 }
 
-// The user's configuration that a counterexample names; "": it is not one. Where it stands is the
-// counterexample's to say: the user is in that folder, or in one around it or below.
+// The path of the configuration that a counterexample names, if it is this user's own; else "". The
+// folder comes from the counterexample, so it only counts if the user works in it, above it or below.
 std::string own_configuration(const std::string& directory, const std::string& path,
                               const Client& client) {
   std::error_code failed;
@@ -119,7 +119,7 @@ Result<Json> session_request(const char* mode, const SessionOptions& options,
   }
   if (!options.representation.empty()) request["representation"] = options.representation;
   request["overrides"] = overrides(options);
-  // Without a file they stand in the configuration that was made above.
+  // Without a configuration file, the faults are in the configuration text that was made above.
   if (!options.has_command && !line.faults.empty()) request["overrides"]["faults"] = line.faults;
   return request;
 }
@@ -133,7 +133,7 @@ Result<Json> replay_request(const std::string& path, const std::string& text,
   try {
     counterexample = Json::parse(text);
   } catch (const Json::parse_error& error) {
-    // error.byte counts from 1.
+    // `error.byte` counts from 1.
     const size_t at = std::min(text.size(), error.byte == 0 ? 0 : error.byte - 1);
     const auto begin = text.begin();
     const auto end = begin + static_cast<ptrdiff_t>(at);
@@ -166,7 +166,8 @@ Result<Json> replay_request(const std::string& path, const std::string& text,
   const std::string own = own_configuration(request["directory"].get<std::string>(),
                                             request["config_path"].get<std::string>(), client);
   request["own_config"] = own;
-  // What the configuration vouches for runs where it stands, however the folder was spelled.
+  // The commands run in the folder of the configuration that vouches for them, however the
+  // counterexample spelled that folder.
   if (!own.empty()) request["directory"] = fs::path(own).parent_path().string();
   request["counterexample"] = std::move(counterexample);
   return request;

@@ -1,4 +1,5 @@
-// From the options of `run`, `trace` and `replay` to the body of POST /v1/sessions (docs/api.md).
+// Turns the options of `run`, `trace`, `lint` and `replay` into the body of POST /v1/sessions
+// (docs/api.md).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct SessionOptions {
   std::string root = ".filibuster";
   std::vector<std::string> tests;
   bool restart = false;
-  // What is not given is left to the configuration.
-  std::string reduce;  // empty: as the configuration says
+  // For options that are not given, the configuration decides.
+  std::string reduce;
   bool stop_at_first = false;
   bool real_timeouts = false;
   bool coverage = false;
@@ -27,15 +28,15 @@ struct SessionOptions {
   uint64_t max_executions = 0;
   uint32_t max_faults = 0;
   uint32_t reference_executions = 0;
-  std::string representation;              // of what `trace` prints; "": compact
+  std::string representation;              // of the indexes that `trace` prints; "": compact
   std::vector<std::string> index_without;  // payload | stack | count | path
   bool json = false;
   bool document = false;  // standard output is for one document, printed at the end
   std::string counterexample;  // the file that is replayed; "": none
-  bool trust = false;          // it may execute what it names, wherever it comes from
+  bool trust = false;          // the commands in that file may be executed, wherever it comes from
 };
 
-struct Client {  // this process: the daemon ends the session when it ends
+struct Client {  // this process: the daemon ends the session when the process ends
   int64_t pid = 0;
   uint64_t start_time = 0;
   std::string directory;  // absolute working directory

@@ -19,8 +19,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kPostTimeout = 60;      // seconds; the daemon answers before it starts services
-constexpr int kProgressTimeout = 30;  // seconds; it answers within one
-constexpr int kMaxSilences = 3;       // unanswered questions in a row before we leave
+constexpr int kProgressTimeout = 30;  // seconds; the daemon normally answers within one
+constexpr int kMaxSilences = 3;       // unanswered requests in a row before this command gives up
 constexpr int kEndTimeoutMs = 1000;   // from a daemon's lost connection to its end
 
 volatile sig_atomic_t interrupts = 0;
@@ -64,7 +64,7 @@ int int_member(const Json& json, const char* key, int absent) {
   return found != json.end() && found->is_number_integer() ? found->get<int>() : absent;
 }
 
-// A file that somebody sent may hold what a terminal obeys.
+// Text may come from a file that somebody sent, and contain control sequences for a terminal.
 std::string without_controls(std::string text) {
   for (char& c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -73,7 +73,7 @@ std::string without_controls(std::string text) {
   return text;
 }
 
-// What the daemon said in place of "created".
+// Prints why the daemon did not create the session; returns the exit code.
 int refused(const Answer& answer, const SessionOptions& options) {
   const Json body = Json::parse(answer.body, nullptr, false);
   if (answer.status == 409) {
@@ -111,7 +111,7 @@ int daemon_ended(const std::string& pid, bool resumes) {
 
 class Follower {
  public:
-  // `resumes`: the same command goes on where an interrupted one ended.
+  // `resumes`: running the same command again continues an interrupted session.
   Follower(const Daemon& daemon, const SessionOptions& options, std::string id, bool resumes)
       : daemon_(daemon),
         options_(options),
@@ -198,8 +198,8 @@ class Follower {
   int silences_ = 0;
 };
 
-// A service of the command line that no RPC of the reference executions names is said to be
-// missing: a mistyped name or a program without the library looks like success otherwise.
+// Warns about each --service that no RPC of the reference executions names. Otherwise a mistyped name,
+// or a program without the library, would look like success.
 void name_absent_services(const DaemonClient& client, const std::string& id,
                           const CommandLineConfiguration& line) {
   if (line.services.empty()) return;
@@ -217,7 +217,7 @@ void name_absent_services(const DaemonClient& client, const std::string& id,
       }
     }
   }
-  if (seen.empty()) return;  // nothing ran: the error that says why was printed
+  if (seen.empty()) return;  // nothing ran, and the error that says why was printed
   for (const std::string& text : line.services) {
     const std::string name = text.substr(0, text.find('='));
     if (seen.contains(name)) continue;

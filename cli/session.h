@@ -1,4 +1,4 @@
-// One session from the command line's side: ask the daemon for it, show how it goes, leave in
+// One session from the command line's side: asks the daemon for it, shows its progress, and leaves in
 // order.
 #pragma once
 
@@ -11,17 +11,17 @@
 
 namespace filibuster::cli {
 
-// The options that say what is tested and where results go (run, trace), and --root and --json
-// alone.
+// The options that say what is tested, with those of declare_common_options() (run, trace, lint).
 void declare_source_options(CLI::App& app, SessionOptions* options);
-// Which parts indexes have (run, trace).
+// The options that say which parts indexes have (run, trace).
 void declare_index_options(CLI::App& app, SessionOptions* options);
+// --root and --json.
 void declare_common_options(CLI::App& app, SessionOptions* options);
 
 Client this_client();
 
-// Where the end of the session leaves something to ask the daemon for, before it goes: gets the
-// session's id and exit code, returns the exit code.
+// Is called after the end of the session while the daemon still runs, to ask it for more. Gets the
+// session's id and exit code, and returns the exit code.
 using AtEnd = std::function<int(const Daemon& daemon, const std::string& id, int code)>;
 
 // Posts `request`, follows the session to its end; returns the exit code. Ctrl-C stops the session

@@ -29,7 +29,7 @@ std::string normal(const fs::path& path) {
   return path.lexically_normal().string();
 }
 
-// "module example.com/shop" of the go.mod above `folder`, and where it stands.
+// The name and folder of the Go module around `folder`, from its go.mod ("module example.com/shop").
 struct GoModule {
   std::string name, folder;
 };
@@ -99,7 +99,7 @@ void SourceFiles::walk(const std::string& folder, std::set<std::string>* files,
     const std::string name = at->path().filename().string();
     std::error_code unknown;
     if (at->is_directory(unknown)) {
-      if (at->is_symlink(unknown)) {  // the iterator does not follow it
+      if (at->is_symlink(unknown)) {  // the iterator does not follow links
         skipped->by_reason["symbolic links to folders"].push_back(shown(path) + "/");
         continue;
       }
@@ -168,7 +168,7 @@ Result<SourceFiles::Found> SourceFiles::below(const std::vector<std::string>& pa
   return out;
 }
 
-// The files of the project that `source` imports.
+// Adds the files of the project that `source` imports.
 void SourceFiles::follow(const std::string& path, const analysis::Source& source,
                          std::vector<std::string>* next) const {
   const fs::path folder = fs::path(path).parent_path();

@@ -13,7 +13,7 @@
 
 namespace filibuster::cli {
 
-// Each file is read once, however many services have it.
+// Each file is read only once, even if several services have it.
 class SourceFiles {
  public:
   // Paths are shown relative to `base` where they are below it.
@@ -24,10 +24,11 @@ class SourceFiles {
     std::vector<std::string> remarks;  // what was skipped, and why
     std::string shown;  // "users.py and 2 files that it imports", "12 files in users"
   };
-  // A folder with everything below it, or single files, all of which count.
+  // The sources at `paths`: single files, and folders with everything below them. All of them count.
   Result<Found> below(const std::vector<std::string>& paths);
-  // The program that `words`, a command, starts in `directory`, and what it imports; else the
-  // folder of the service: that of its program where this is below `directory`, else `directory`.
+  // The source of the program that the command `words` starts in `directory`, and what it imports. If
+  // that source is not found, all sources in the folder of the service: the folder of its program if that
+  // is below `directory`, else `directory`.
   Result<Found> of_command(const std::vector<std::string>& words, const std::string& directory);
 
   std::string shown(const std::string& path) const;

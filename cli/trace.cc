@@ -9,7 +9,7 @@
 namespace filibuster::cli {
 namespace {
 
-// With --json the tree itself follows the events; a person gets it in the summary.
+// Prints the tree of RPCs after the events, for --json. Without it, the summary has the tree.
 int print_tree(const Daemon& daemon, int code) {
   const Result<Answer> answer = daemon.client().get("/v1/trace");
   if (!answer || answer->status != 200) return code;

@@ -1,4 +1,4 @@
-// One verb of the command line (`filibuster run`), declared in a file of its own; main.cc has the
+// One verb of the command line (`filibuster run`). Each is declared in a file of its own; main.cc has the
 // table.
 #pragma once
 
@@ -19,18 +19,18 @@ enum ExitCode {
 };
 
 struct Invocation {
-  bool has_command = false;          // "--" was there
-  std::vector<std::string> command;  // what stood after it
+  bool has_command = false;          // "--" was given
+  std::vector<std::string> command;  // the words after "--"
 };
 
-// Declares the options on `app`; the function returned does the work once they are parsed.
+// Does the work of a verb, after its options are parsed; returns the exit code.
 using Work = std::function<int(const Invocation&)>;
 struct Verb {
   const char* name;
   const char* summary;
   const char* examples;  // shown by --help
   const char* command;   // what may stand after "--", for its usage line; "": nothing may
-  Work (*declare)(CLI::App& app);
+  Work (*declare)(CLI::App& app);  // declares the options on `app`
 };
 
 extern const Verb kRunVerb, kReplayVerb, kTraceVerb, kLintVerb, kAnalyzeVerb, kWasFaultInjectedVerb, kDoctorVerb,

@@ -34,7 +34,7 @@ Result<std::string> arguments_of(const std::vector<std::string>& texts) {
   return out.empty() ? std::string() : out.dump();
 }
 
-// The daemon's own words, or what else came.
+// The error message of the daemon, or the answer's text if it has none.
 std::string refusal(const nlohmann::json& body, const std::string& text) {
   try {
     return body.at("errors").at(0).at("message").get<std::string>();

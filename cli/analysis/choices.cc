@@ -42,7 +42,7 @@ class Choices {
     }
     return span.end;
   }
-  // The ':' of the '?' before `from`, with those of others in between.
+  // The ':' that belongs to the '?' before `from`. Conditionals in between have a ':' of their own.
   uint32_t colon(uint32_t from, uint32_t end) const {
     int open = 0;
     for (uint32_t i = from; i < end; ++i) {
@@ -80,7 +80,8 @@ class Choices {
   uint32_t count_;
 };
 
-// A line that begins or ends with one of these is not the whole.
+// True if an expression continues over the line break before `at`: an operator stands at the end of the
+// line before, or at the beginning of this one.
 bool goes_on(const Source& source, uint32_t at) {
   const auto joins = [&](uint32_t i) {
     return source.is(i, "||") || source.is(i, "??") ||
@@ -89,8 +90,8 @@ bool goes_on(const Source& source, uint32_t at) {
   return joins(at) || joins(at - 1) || source.is(at - 1, "or") || source.is(at - 1, "else");
 }
 
-// What a `return` before `at` returns: up to the semicolon or line that ends it; nothing if it is
-// alone.
+// What the `return` before `at` returns, up to the semicolon or line that ends it; empty if it returns
+// nothing.
 Span returned_at(const Source& source, uint32_t at) {
   const auto count = static_cast<uint32_t>(source.tokens.size());
   uint32_t i = at;

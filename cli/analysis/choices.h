@@ -1,4 +1,4 @@
-// What an expression may come to, as far as its form tells.
+// The values that an expression may have, as far as its syntax tells.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@ namespace filibuster::analysis {
 // The expression that begins at a token: up to the comma, semicolon, bracket or line that ends it.
 Span expression_at(const Source& source, uint32_t at);
 
-// Of Python's `return` at a token: what it may return, each without the parentheses around it.
+// The values that the Python `return` at a token may return, without the parentheses around them.
 std::vector<Span> tuples_returned(const Source& source, uint32_t at);
 
-// Of `a || b`, `a ?? b`, `a or b`: both. Of `c ? a : b` and `a if c else b`: a and b. Of anything
-// else: itself.
+// The values that an expression may have: a and b for `a || b`, `a ?? b`, `a or b`, `c ? a : b` and
+// `a if c else b`. Any other expression is its only value.
 std::vector<Span> choices_of(const Source& source, Span expression);
 
 }  // namespace filibuster::analysis

@@ -1,4 +1,4 @@
-// What documents say of a service: OpenAPI 3 and Swagger 2 (YAML or JSON), and .proto files.
+// What documents say about a service: OpenAPI 3 and Swagger 2 (YAML or JSON), and .proto files.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct ApiDocument {
   std::vector<Endpoint> endpoints;  // every operation
   std::vector<std::string> notes;   // what was not followed
 };
-// `file` as it is shown. The Error is "file:line:column: what was expected".
+// `file` is the name that messages show. The Error is "file:line:column: what was expected".
 Result<ApiDocument> read_openapi(const std::string& file, const std::string& text);
 
 // The services that a .proto file declares, with their methods. Imports are not followed: a

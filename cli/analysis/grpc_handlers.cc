@@ -1,4 +1,4 @@
-// The methods of gRPC services in sources.
+// Finds the functions that implement methods of gRPC services.
 #include <algorithm>
 
 #include "cli/analysis/routes.h"
@@ -69,7 +69,7 @@ std::set<std::string> implemented_services(const Source& source) {
         break;
     }
   }
-  // A class whose name is longer than what it generates: CartServiceServicer twice.
+
   out.erase("");
   return out;
 }
@@ -77,7 +77,7 @@ std::set<std::string> implemented_services(const Source& source) {
 std::vector<Route> find_grpc_handlers(const Source& source, const std::set<std::string>& services,
                                       const std::vector<GrpcMethod>& methods) {
   std::vector<Route> out;
-  // Python: methods of a class that has the servicer among its bases, whatever is known besides.
+  // For Python without .proto files: the service that a class serves, by the servicer among its bases.
   const auto servicer_around = [&](const Definition& one) -> std::string {
     const Definition* holder =
         source.around(one.begin, [&](const Definition& c) { return c.is_class && &c != &one; });

@@ -88,7 +88,7 @@ void javascript_imports(const Source& source, std::vector<Import>* out) {
     Import one;
     const std::string path(token.text);
     one.candidates.push_back(path);
-    // TypeScript names the file that it becomes.
+    // TypeScript imports "x.js", the compiled file, for x.ts.
     const std::string stem = path.ends_with(".js") ? path.substr(0, path.size() - 3) : path;
     for (const char* end : {".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", "/index.js",
                             "/index.mjs", "/index.ts"})
@@ -131,7 +131,7 @@ void cpp_imports(const Source& source, std::vector<Import>* out) {
     one.upwards = true;
     const std::string path(token.text);
     one.candidates.push_back(path);
-    // What a header declares stands beside it.
+    // The source that defines what a header declares stands beside the header.
     const std::string stem = path.substr(0, path.rfind('.'));
     for (std::string_view ending : kEndings) {
       if (stem + std::string(ending) != path) one.candidates.push_back(stem + std::string(ending));
@@ -279,7 +279,7 @@ std::vector<std::string> program_candidates(const std::vector<std::string>& word
         "python", "python3", "pypy3", "node", "nodejs", "deno",    "bun",
         "tsx",    "npx",     "npm",   "sh",   "bash",   "ts-node", "go"};
     if (in_list(base, kInterpreters)) continue;
-    // A program that was built: its main file has its name.
+    // A program that was built: the main file has the program's name.
     for (const char* end : {".cc", ".cpp", ".cxx", ".c", ".go"}) out.push_back(base + end);
     for (const char* main : {"/main.go", "/index.js", "/index.mjs", "/__main__.py"})
       out.push_back(word + main);

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kVersion = 1;  // of report.json that is read here
+constexpr int kVersion = 1;  // of the report.json that can be read
 
 std::string text(const Json& object, const char* name) {
   const auto at = object.find(name);
@@ -34,7 +34,7 @@ std::string call_text(const Json& row) {
   return grpc.empty() ? text(row, "method") + " " + text(row, "path") : grpc;
 }
 
-// "when bookings GET /bookings/x had timeout, movies GET /movies/1 answered 503"
+// " when bookings GET /bookings/x had the fault timeout, and movies GET /movies/1 ended with 503"
 std::string circumstances(const std::vector<Json>& under) {
   std::string out;
   for (const Json& call : under) {
@@ -136,7 +136,7 @@ void find_endpoints(const std::vector<Endpoint>& endpoints, std::vector<Evidence
   }
 }
 
-// Tarjan's strongly connected components come out in this order.
+// Tarjan's algorithm yields the strongly connected components in this order.
 LeavesFirst leaves_first(const std::vector<std::string>& names,
                          const std::map<std::string, std::set<std::string>>& asks) {
   struct Node {
@@ -151,7 +151,7 @@ LeavesFirst leaves_first(const std::vector<std::string>& names,
     return std::find(names.begin(), names.end(), name) - names.begin();
   };
   const std::function<void(const std::string&)> visit = [&](const std::string& name) {
-    Node& node = nodes[name];  // stays where it is
+    Node& node = nodes[name];  // stays valid when others are added
     node.index = node.low = next++;
     node.on_stack = true;
     stack.push_back(name);

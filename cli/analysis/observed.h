@@ -1,4 +1,4 @@
-// What an earlier run saw services answer (report.json), and who asks whom.
+// What services answered in an earlier run (report.json), and which services they asked.
 #pragma once
 
 #include <map>
@@ -14,18 +14,18 @@ namespace filibuster::analysis {
 struct Observations {
   std::map<std::string, std::vector<Evidence>> answers;  // by service
   std::map<std::string, std::set<std::string>> asks;     // caller -> services
-  std::set<std::string> speaks_http, speaks_grpc;        // services, as they were asked
-  bool explored = false;  // with faults: what services make of failures was seen
+  std::set<std::string> speaks_http, speaks_grpc;        // services, by the protocol of the calls to them
+  bool explored = false;  // there were executions with faults
 };
-// `file` as it is shown. The Error names it.
+// `file` is the name that messages show. The Error names it.
 Result<Observations> read_report(const std::string& file, const std::string& text);
 
-// A path as it was asked for ("/users/7") belongs to the endpoint that serves it ("/users/*"): the
-// first of the most specific ones, or to none.
+// Replaces each path of the evidence that was called ("/users/7") by the endpoint that serves it
+// ("/users/*"): the most specific one, the first of equals. A path that no endpoint serves is removed.
 void find_endpoints(const std::vector<Endpoint>& endpoints, std::vector<Evidence>* evidence);
 
-// Services in an order in which each comes after those that it asks; services that ask each other
-// in a circle come together, in the order of `names`, and are listed.
+// `order` has each service after the services that it asks. Services that ask each other in a circle
+// come together, in the order of `names`, and are also listed in `circles`.
 struct LeavesFirst {
   std::vector<std::string> order;
   std::vector<std::vector<std::string>> circles;

@@ -13,11 +13,11 @@ Error error_at(const std::string& file, int line, int column, const std::string&
   return Error{file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + message};
 }
 Error error_at(const std::string& file, const YAML::Mark& mark, const std::string& message) {
-  // A place that is not known is the file's beginning.
+  // An unknown place is shown as the file's beginning.
   return error_at(file, std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1, message);
 }
 
-// Where a byte stands, from 1; the column counts characters.
+// Line and column of a byte, from 1; the column counts characters.
 std::pair<int, int> position(std::string_view text, size_t offset) {
   int line = 1, column = 1;
   for (size_t i = 0; i < std::min(offset, text.size()); ++i) {
@@ -31,7 +31,7 @@ std::pair<int, int> position(std::string_view text, size_t offset) {
   return {line, column};
 }
 
-// YAML has JSON within it, but says little of where JSON is broken.
+// The YAML parser reads JSON, too, but says little about where JSON is broken.
 Result<void> check_json(const std::string& file, const std::string& text) {
   try {
     const nlohmann::json parsed = nlohmann::json::parse(text);
@@ -176,7 +176,7 @@ class OpenApi {
     const Answer answer{false, status};
     if (!is_error(answer)) return;
     Evidence one{answer, endpoints, std::move(text)};
-    // A path that matches everything says nothing of which request it is.
+    // A path that matches everything does not tell requests apart.
     if (std::any_of(endpoints.begin(), endpoints.end(), [](const Endpoint& e) { return e.any(); }))
       one.endpoints.clear();
     out_.evidence.push_back(std::move(one));

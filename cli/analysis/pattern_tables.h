@@ -1,4 +1,4 @@
-// The tables of patterns, and how a pattern is compared with tokens.
+// The tables of patterns, and the comparison of a pattern with tokens.
 #pragma once
 
 #include <span>
@@ -10,13 +10,13 @@
 
 namespace filibuster::analysis {
 
-// Tokens, separated by blanks. $S: an expression that may be a status; $W: any word; $N: the name of
-// a status (notFound); ... : what stands in between within the same brackets.
+// `text` is a list of tokens, separated by blanks. $S is an expression that may be a status, $W any word,
+// $N the name of a status (notFound), and ... anything in between within the same brackets.
 struct Pattern {
   Language language;
   std::string_view framework;
   std::string_view text;
-  uint16_t status = 0;  // of a pattern without $S and $N
+  uint16_t status = 0;  // what a pattern without $S and $N answers
 };
 std::span<const Pattern> answer_patterns();
 
@@ -24,7 +24,7 @@ struct FrameworkRow {
   Language language;
   std::string_view text;
   std::string_view name;
-  Answer uncaught;  // code 0: the connection ends, or the program
+  Answer uncaught;  // to an uncaught exception; code 0: the connection or the program ends
 };
 std::span<const FrameworkRow> framework_rows();
 
@@ -33,8 +33,8 @@ std::vector<std::string_view> words_of(std::string_view text);
 
 struct Match {
   bool found = false;
-  std::vector<uint32_t> statuses;  // of $S: their places
-  uint16_t named = 0;              // of $N
+  std::vector<uint32_t> statuses;  // tokens of the statuses that $S matched
+  uint16_t named = 0;              // the status that $N matched
   uint32_t end = 0;
 };
 Match match_pattern(const Source& source, uint32_t at, std::span<const std::string_view> words);

@@ -62,7 +62,7 @@ class Finder {
         continue;
       const Match match = match_pattern(source_, at, rows[i]);
       if (!match.found) continue;
-      // [404, 403] is a list of statuses, no answer.
+      // [404, 403] is a list of statuses, and not an answer.
       const bool list = answer_patterns()[i].text.ends_with("[ $S ,");
       if (list && source_.token(match.end).kind == Token::Kind::kNumber) continue;
       const uint16_t whole = match.named != 0 ? match.named : answer_patterns()[i].status;
@@ -74,7 +74,7 @@ class Finder {
   // A constant for a status that nothing is compared with.
   void by_name(uint32_t at) {
     if (at > 0 && (source_.is(at - 1, ".") || source_.is(at - 1, "::"))) {
-      // its beginning was looked at already, but for ::grpc::StatusCode
+      // The name was looked at from its beginning, except for a leading "::" (::grpc::StatusCode).
       if (at < 2 || source_.token(at - 2).word()) return;
     }
     const auto written = status_at(source_, at);
@@ -108,7 +108,7 @@ class Finder {
       add_choices(expression_at(source_, at + 2));
   }
 
-  // answer(404, ...) where the sources say that it takes a status there.
+  // answer(404, ...) where a function of the sources takes a status as this argument
   void by_taker(uint32_t at) {
     if (!source_.token(at).word() || !(source_.is(at + 1, "(") || source_.is(at + 1, "{"))) return;
     const auto first = takers_.takers.lower_bound({std::string(source_.tokens[at].text), 0});
@@ -139,7 +139,7 @@ class Finder {
     if (const uint16_t status = http_status_of(text)) add(name, {false, status});
   }
 
-  // throw new NotFoundException(...) where a framework makes statuses of such
+  // throw new NotFoundException(...) where a framework turns such exceptions into statuses
   void thrown(uint32_t at) {
     if (!source_.is(at + 1, "new")) return;
     const Token& token = source_.token(at + 2);

@@ -1,5 +1,4 @@
-// Where sources give an answer with the status of an error: one table of patterns for each
-// framework.
+// Finds where sources answer with the status of an error, by a table of patterns of the frameworks.
 #pragma once
 
 #include <optional>
@@ -18,7 +17,7 @@ namespace filibuster::analysis {
 struct StatusTakers {
   struct Taker {
     std::string name;
-    uint32_t argument = 0;  // which one is the status, from 0
+    uint32_t argument = 0;  // which argument is the status, from 0
     auto operator<=>(const Taker&) const = default;
   };
   std::set<Taker> takers;
@@ -33,10 +32,10 @@ struct Sighting {
 // Every status of an error that the source gives as an answer, in order.
 std::vector<Sighting> find_answers(const Source& source, const StatusTakers& takers);
 
-// Where the status of another service's answer is passed on: `abort(response.status_code)`.
+// Tokens where the status of another service's answer is passed on: `abort(response.status_code)`.
 std::vector<uint32_t> find_passed_on(const Source& source, const StatusTakers& takers);
 
-// What makes a program a server, and what it answers where an exception is not caught.
+// A framework that makes a program a server, and what it answers if an exception is not caught.
 struct Framework {
   std::string_view name;
   std::optional<Answer> uncaught;

@@ -15,14 +15,14 @@ struct Texts {
   std::vector<std::string> list;  // in the order in which they came
   std::set<std::string> known;
 };
-using Answers = std::map<Answer, Texts>;  // with the evidence of each
+using Answers = std::map<Answer, Texts>;  // each answer with its evidence
 
 void add(Answers* answers, const Answer& answer, const std::string& text) {
   Texts& texts = (*answers)[answer];
   if (texts.known.insert(text).second) texts.list.push_back(text);
 }
 
-// More of the path is said: tried first.
+// The order of the rules: the endpoint whose path is more specific comes first.
 bool more_specific(const Endpoint& a, const Endpoint& b) {
   const auto said = [](const std::string& pattern) {
     return static_cast<long>(pattern.size()) -
@@ -60,7 +60,7 @@ class ServiceRules {
     std::vector<ProposedRule> out;
     for (const Endpoint& endpoint : endpoints())
       out.push_back(rule(endpoint, answers_of(endpoint)));
-    // What is none of these gets all of them: a path may be written otherwise than it is served.
+    // A request to none of these endpoints gets all answers: the sources may write its path differently.
     Endpoint rest;
     if (grpc_ && other_protocol) rest.grpc = "*";
     out.push_back(rule(rest, all_));
@@ -78,7 +78,8 @@ class ServiceRules {
     return out;
   }
 
-  // Those that get less than everything.
+  // The endpoints that need a rule of their own: those with fewer answers than all of the service, and
+  // those that the rule of such an endpoint would match.
   std::vector<Endpoint> endpoints() const {
     std::set<Endpoint> known;
     for (const auto& [endpoint, answers] : own_) known.insert(endpoint);
@@ -92,7 +93,7 @@ class ServiceRules {
     std::sort(out.begin(), out.end(), more_specific);
     return out;
   }
-  // Without a rule of its own another one's would take it, with less.
+  // True if the rule of another endpoint, with fewer answers, would match `endpoint`.
   bool covered(const std::set<Endpoint>& known, const Endpoint& endpoint) const {
     return std::any_of(known.begin(), known.end(), [&](const Endpoint& other) {
       return other != endpoint && covers(other, endpoint) && answers_of(other).size() < all_.size();
@@ -111,7 +112,7 @@ class ServiceRules {
       out.inject = {"refused", "timeout"};
       out.evidence = {"refused, timeout: any service can be down, or silent"};
     }
-    constexpr size_t kMaxPlaces = 3;  // of one fault
+    constexpr size_t kMaxPlaces = 3;  // shown for one fault
     for (const auto& [answer, found] : answers) {
       const std::vector<std::string>& texts = found.list;
       const std::string fault = fault_text(answer);

@@ -1,4 +1,4 @@
-// From what speaks for the faults of each service to rules of the configuration.
+// Turns the evidence for the faults of each service into rules of the configuration.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,11 +15,11 @@ enum class Protocol : uint8_t { kUnknown, kHttp, kGrpc, kBoth };
 struct ServiceFacts {
   std::string name;
   Protocol protocol = Protocol::kUnknown;
-  bool looked_at = false;              // there was something that could have named a status
-  std::vector<Evidence> evidence;      // of documents, sources and observations
-  std::vector<Endpoint> endpoints;     // that it is known to serve
+  bool looked_at = false;              // something was read that could have named a status
+  std::vector<Evidence> evidence;      // from documents, sources and observations
+  std::vector<Endpoint> endpoints;     // that the service is known to serve
   std::vector<std::string> looked_in;  // "Flask (users.py:12)", "users.py", "openapi.yaml"
-  std::vector<std::string> passed_on;  // places that pass statuses of others on
+  std::vector<std::string> passed_on;  // places that pass on statuses of other services
   std::vector<std::string> remarks;    // what was skipped, and why
 };
 
@@ -32,14 +32,14 @@ struct ProposedRule {
 
 struct ServiceProposal {
   const ServiceFacts* facts = nullptr;
-  bool is_default = false;  // nothing speaks for anything else than the default set
+  bool is_default = false;  // there is no evidence, and the default set is proposed
   std::vector<ProposedRule> rules;
 };
 
-// Rules in the order in which they have to be read. `facts` must outlive the result.
+// The rules are in the order in which the configuration must have them. `facts` must outlive the result.
 std::vector<ServiceProposal> propose(const std::vector<ServiceFacts>& facts);
 
-// The value of `faults`.
+// The value of `faults` in the configuration.
 nlohmann::ordered_json to_json(const std::vector<ServiceProposal>& proposals);
 // For people: a table for each service.
 std::string to_text(const std::vector<ServiceProposal>& proposals);

@@ -10,7 +10,7 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// Keeps the first thing that is wrong.
+// Keeps the first error.
 class FirstError : public pb::io::ErrorCollector {
  public:
   explicit FirstError(const std::string& file) : file_(file) {}

@@ -25,7 +25,7 @@ Reach::Reach(const ServiceSources& sources) : unreached_(sources.files.size()) {
     const auto count = static_cast<uint32_t>(source.tokens.size());
     uint32_t covered = 0;
     for (const Definition& one : source.definitions) {
-      // What is decorated or annotated is called by a framework.
+      // A definition with a decorator or an annotation counts as reached: a framework calls it.
       if (file == 0 || !one.outermost || one.decorated) continue;
       waiting.emplace(one.name, Waiting{file, {one.begin, one.end}});
       mention(source, covered, std::max(covered, one.begin));
@@ -33,7 +33,7 @@ Reach::Reach(const ServiceSources& sources) : unreached_(sources.files.size()) {
     }
     mention(source, covered, count);
   }
-  // Words that a reached part mentions reach others, until nothing new comes.
+  // The words of a reached part reach other parts, until no part is added.
   for (bool grew = true; grew;) {
     grew = false;
     for (auto one = waiting.begin(); one != waiting.end();) {

@@ -1,5 +1,5 @@
-// Which parts of a program's sources can take part in it: everything of the program's own file, and
-// of what it imports the functions and classes that are mentioned in what takes part.
+// Which parts of a program's sources the program can reach: all of its own file, and those functions
+// and classes of imported files whose names are mentioned in a part that is reached.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ class Reach {
   struct Part {
     uint32_t begin = 0, end = 0;
   };
-  std::vector<std::vector<Part>> unreached_;  // of each file, in order
+  std::vector<std::vector<Part>> unreached_;  // for each file, by its index
 };
 
 }  // namespace filibuster::analysis

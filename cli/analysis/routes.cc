@@ -39,7 +39,8 @@ constexpr Verb kVerbs[] = {
     {"add_delete", "DELETE"},
     {"add_patch", "PATCH"},
 };
-// The method that a word asks for; "" with `any` set for one that takes all.
+// The HTTP method for which `word` declares a route; "" if it takes all methods, nullopt if the word
+// declares no route.
 std::optional<std::string> method_of(std::string_view word) {
   for (const Verb& row : kVerbs) {
     if (word == row.name) return std::string(row.method);
@@ -88,8 +89,9 @@ class Routes {
     return "";
   }
 
-  // What stands in front of the paths of `owner` ("bp" in @bp.get): "" for an application; else
-  // '*', and what is given where it is made: somebody else decides the rest.
+  // The prefix of the paths of `owner` ("bp" in @bp.get): "" for an application. For a part of one (a
+  // blueprint, a router) it is '*' and the prefix given where the part is made, since the code that
+  // mounts the part decides about the rest.
   std::string prefix_of(std::string_view owner) const {
     for (uint32_t i = 0; i + 2 < count_; ++i) {
       if (!source_.is(i, owner) || !(source_.is(i + 1, "=") || source_.is(i + 1, ":="))) continue;
@@ -104,7 +106,7 @@ class Routes {
       if (std::find(kPart.begin(), kPart.end(), made) == kPart.end()) return "";
       for (const Span& one : arguments_of(source_, call)) {
         if (source_.is(one.begin, "url_prefix") || source_.is(one.begin, "prefix"))
-          return "*" + text_of(one);  // the whole may be mounted below another path
+          return "*" + text_of(one);  // the part may be mounted below another path
       }
       return "*";
     }
@@ -148,7 +150,7 @@ class Routes {
     out_.push_back(std::move(route));
   }
 
-  // A function written out: one that has a body.
+  // True if the argument is a function with its body, and not the name of one.
   bool serves(const Span& span) const {
     for (uint32_t i = span.begin; i < span.end; ++i) {
       if (source_.is(i, "=>") || source_.is(i, "function") || source_.is(i, "func")) return true;
@@ -248,7 +250,7 @@ class Routes {
       const bool python = source_.language == Language::kPython;
       std::vector<std::string> methods = one.methods;
       if (methods.empty()) {
-        // Flask answers GET where nothing is said.
+        // A Flask route without methods answers GET.
         methods.push_back(one.method.empty() && python && one.owner != "" ? "GET" : one.method);
       }
       std::vector<std::string> paths = one.paths;
@@ -328,9 +330,9 @@ std::string path_pattern(std::string_view path) {
     } else if (c == '*') {
       star();
     } else if ((c == '+' || c == '?') && out.ends_with('*')) {
-      // repeats what is a '*' already
+      // repeats something that is a '*' already
     } else if (c == '?') {
-      break;  // the query takes no part
+      break;  // a query is no part of the path
     } else if (c != '^' && c != '$') {
       out += c;
     }

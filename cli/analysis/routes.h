@@ -11,7 +11,7 @@
 
 namespace filibuster::analysis {
 
-// What a rule of the configuration can tell apart. Empty members: any.
+// The requests that a rule of the configuration can tell apart. Empty members match anything.
 struct Endpoint {
   std::string method;  // of HTTP
   std::string path;    // with '*' for what varies
@@ -26,8 +26,8 @@ std::string path_pattern(std::string_view path);
 
 struct Route {
   std::vector<Endpoint> endpoints;
-  uint32_t begin = 0, end = 0;  // tokens whose answers are this route's; equal: none
-  std::string_view handler;     // a function that is named instead
+  uint32_t begin = 0, end = 0;  // the tokens of the code that answers; equal: it is elsewhere
+  std::string_view handler;     // then the name of the function that answers
 };
 std::vector<Route> find_routes(const Source& source);
 
@@ -42,7 +42,8 @@ std::string_view short_name(std::string_view service);
 // Short names of the gRPC services that the source implements: class X(CartServiceServicer), class
 // X : shop::CartService::Service, extends CartServiceImplBase, RegisterCartServiceServer(...), ...
 std::set<std::string> implemented_services(const Source& source);
-// The functions that serve `methods`, as routes. In Python also without them (`methods` empty).
+// The functions that serve `methods`, as routes. If `methods` is empty, the methods of Python's
+// servicer classes are found.
 std::vector<Route> find_grpc_handlers(const Source& source, const std::set<std::string>& services,
                                       const std::vector<GrpcMethod>& methods);
 

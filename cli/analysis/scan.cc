@@ -107,7 +107,8 @@ class Scanner {
     }
   }
 
-  // The innermost route around it that speaks its protocol.
+  // The endpoints of the innermost route around the sighting, as far as they have its protocol; empty if
+  // there is no route, or if it takes any request.
   std::vector<Endpoint> endpoints_of(size_t file, const Sighting& sighting) const {
     const Route* found = nullptr;
     for (const Route& route : routes_[file]) {

@@ -39,7 +39,7 @@ class PythonDefinitions {
  private:
   static constexpr uint32_t kNone = ~0u;
 
-  // A line inside brackets says nothing with its indentation. Lines are met in order.
+  // The indentation of a line inside brackets means nothing. `at` grows from call to call.
   bool in_brackets(uint32_t at) {
     for (; looked_ < at; ++looked_) {
       const uint32_t other = source_.partner[looked_];
@@ -73,7 +73,7 @@ class PythonDefinitions {
     const auto count = static_cast<uint32_t>(source_.tokens.size());
     for (uint32_t i = from; i < count; ++i) {
       const uint32_t other = source_.partner[i];
-      if (other < count && other > i) {  // over the brackets
+      if (other < count && other > i) {  // skip what is in brackets
         i = other;
         continue;
       }
@@ -117,7 +117,7 @@ class BraceDefinitions {
     return source_.partner[open] < count_ && source_.partner[open] > open;
   }
 
-  // The annotations in front of a definition: @Get("/x") @Other, and the words between.
+  // The token where a definition begins, with the annotations and words before it: @Get("/x") public.
   uint32_t with_annotations(uint32_t at, bool* any) const {
     uint32_t begin = at;
     for (uint32_t i = at; i > 0 && at - i < 64; --i) {
@@ -185,7 +185,7 @@ class BraceDefinitions {
     while (at < most) {
       const Token& token = source_.tokens[at];
       if (token.is("{")) {
-        // C++: a(b), c{d} { : this is the body if it is the last one.
+        // C++: in "a(b), c{d} {" the last brace opens the body.
         if (!initializers || !closed(at)) return at;
         const uint32_t behind = source_.partner[at] + 1;
         if (!source_.is(behind, ",") && !source_.is(behind, "{")) return at;
@@ -249,7 +249,7 @@ class BraceDefinitions {
   std::vector<Definition> out_;
 };
 
-// Written as a constant: GONE, kGone.
+// True if the name is written like a constant's: GONE, kGone.
 bool is_constant(const Token& name) {
   if (!name.word()) return false;
   const bool k = name.text.size() > 1 && name.text[0] == 'k' && name.text[1] >= 'A' &&
@@ -258,7 +258,8 @@ bool is_constant(const Token& name) {
                            [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
-// GONE = 410, static final int GONE = 410; constexpr int kGone = 410;
+// Finds GONE = 410, static final int GONE = 410; constexpr int kGone = 410; A name that also gets another
+// value is left out.
 void find_numbers(Source* source) {
   std::set<std::string_view> others;
   const auto count = static_cast<uint32_t>(source->tokens.size());

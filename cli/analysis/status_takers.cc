@@ -1,4 +1,4 @@
-// Functions and types that take a status, and calls of them with somebody else's.
+// Finds functions and types that take a status, and calls that pass on the status of another service.
 #include <algorithm>
 #include <array>
 
@@ -8,16 +8,14 @@
 namespace filibuster::analysis {
 namespace {
 
-// The word that an argument or a parameter is called by: `int status`, `status = 200`, `status:
-// int`.
+// The name of an argument or a parameter: "status" in `int status`, `status = 200`, `status: int`.
 std::string_view parameter_name(const Source& source, const Span& span) {
   uint32_t end = span.begin;
   while (end < span.end && !source.tokens[end].is("=") && !source.tokens[end].is(":")) ++end;
   if (end == span.begin || !source.tokens[end - 1].word()) {
-    // Go: `code int`
     return "";
   }
-  if (source.language == Language::kGo) return source.tokens[span.begin].text;
+  if (source.language == Language::kGo) return source.tokens[span.begin].text;  // `code int`
   return source.tokens[end - 1].text;
 }
 
@@ -61,7 +59,7 @@ std::vector<uint32_t> find_passed_on(const Source& source, const StatusTakers& t
   const auto member_status = [&](const Span& span) {
     uint32_t end = span.end;
     if (span.size() >= 5 && source.is(end - 1, ")") && source.is(end - 2, "(")) end -= 2;
-    // `code` is too many things besides.
+    // A member named `code` is often something other than a status.
     const std::string_view name = source.token(end - 1).text;
     if (end < span.begin + 3 || !names_status(name) || name == "code") return false;
     return source.is(end - 2, ".") || source.is(end - 2, "?.") || source.is(end - 2, "->");

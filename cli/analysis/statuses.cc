@@ -14,8 +14,8 @@ struct StatusName {
   std::string_view name;  // lower case, without '_'
   uint16_t status;
 };
-// RFC 9110 §15, RFC 6585, RFC 4918; then the shorter names of java.net.HttpURLConnection, and what
-// frameworks call them besides.
+// The names of RFC 9110 §15, RFC 6585 and RFC 4918; then the shorter names of
+// java.net.HttpURLConnection and of frameworks.
 constexpr StatusName kNames[] = {
     {"badrequest", 400},
     {"unauthorized", 401},
@@ -100,12 +100,12 @@ std::optional<Answer> grpc_answer(std::string_view name) {
   return std::nullopt;
 }
 
-// One way to name a status: words before the name, with what stands between them.
+// One way to name a status: the tokens before the name, and what the name begins with.
 struct Form {
   Language language;
   bool grpc;
   std::array<std::string_view, 4> before;  // tokens
-  std::string_view prefix;                 // of the name
+  std::string_view prefix;                 // what the name begins with
 };
 constexpr Form kForms[] = {
     {Language::kPython, true, {"grpc", ".", "StatusCode", "."}, ""},
@@ -136,11 +136,11 @@ constexpr Form kForms[] = {
     {Language::kCpp, false, {"http", "::", "status", "::"}, ""},
     {Language::kCpp, false, {"status", "::"}, ""},
     {Language::kCpp, false, {"StatusCode", "::"}, ""},  // cpp-httplib: StatusCode::NotFound_404
-    {Language::kCpp, false, {}, "k404"},                // drogon, see below
+    {Language::kCpp, false, {}, "k404"},                // drogon, see status_at()
 };
 
-// A name that both protocols have is gRPC's where its library is used. cpp-httplib's end with their
-// number.
+// In Java and JavaScript, a name that HTTP and gRPC share means gRPC only if the source mentions gRPC. A
+// name with a number in it is one of cpp-httplib.
 std::optional<Answer> by_form(const Source& source, const Form& form, std::string_view name) {
   if (!form.grpc) return http_answer(name, form.prefix);
   const bool numbered = name.find_first_of("0123456789") != std::string_view::npos;
@@ -200,7 +200,7 @@ std::optional<Written> status_at(const Source& source, uint32_t at) {
   const Token& first = source.token(at);
   if (const auto number = http_status_number(first)) return Written{{false, *number}, 1, false};
   if (!first.word()) return std::nullopt;
-  // The middle of a longer name is no beginning: x.status.NOT_FOUND.
+  // In x.status.NOT_FOUND, a name does not begin at the middle word.
   const bool member = at > 0 && (source.is(at - 1, ".") || source.is(at - 1, "::"));
   for (const Form& form : kForms) {
     if (form.language != source.language) continue;
@@ -227,7 +227,7 @@ std::optional<Written> status_at(const Source& source, uint32_t at) {
 }
 
 bool compared(const Source& source, uint32_t begin, uint32_t end) {
-  // Out of qualifiers that stand before: a.b.NOT_FOUND
+  // Go back over the qualifiers: a.b.NOT_FOUND
   while (begin >= 2 && (source.is(begin - 1, ".") || source.is(begin - 1, "::")) &&
          source.token(begin - 2).word()) {
     begin -= 2;

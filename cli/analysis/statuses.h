@@ -18,22 +18,22 @@ struct Answer {
   uint16_t code = 0;
   auto operator<=>(const Answer&) const = default;
 };
-// "status:404", "grpc:NOT_FOUND": as the configuration has it.
+// The answer as a fault of the configuration: "status:404", "grpc:NOT_FOUND".
 std::string fault_text(const Answer& answer);
 // 400 to 599, or a code of gRPC other than OK.
 bool is_error(const Answer& answer);
 
-// "NOT_FOUND", "NotFound", "not_found" -> 404; 0: none. Names of RFC 9110 and common ones besides.
+// "NOT_FOUND", "NotFound", "not_found" -> 404; 0 if the name is none of a status.
 uint16_t http_status_of(std::string_view name);
 // A whole number from 100 to 599.
 std::optional<uint16_t> http_status_number(const Token& token);
 
-// A status as a number, or by a constant of the same source (`GONE = 410`).
+// The status at a token: a number, or a constant of the same source (`GONE = 410`).
 std::optional<uint16_t> own_status(const Source& source, uint32_t at);
-// The places of such statuses that an expression may come to: `error.status || 502`.
+// The tokens of such statuses among the values of an expression: `error.status || 502`.
 std::vector<uint32_t> own_statuses(const Source& source, Span expression);
 
-// A status, written out or by name, that begins at a token and is `size` tokens long.
+// A status, as a number or by name, that begins at a token and is `size` tokens long.
 struct Written {
   Answer answer;
   uint32_t size = 0;
@@ -41,10 +41,10 @@ struct Written {
 };
 std::optional<Written> status_at(const Source& source, uint32_t at);
 
-// Does something compare with what stands in [begin, end)? That is somebody else's answer.
+// True if the status in [begin, end) is compared with something: then it is another service's answer.
 bool compared(const Source& source, uint32_t begin, uint32_t end);
 
-// "status", "statusCode", "http_status", ...: what people call a status.
+// True for "status", "statusCode", "http_status", ...: the names that people give to a status.
 bool names_status(std::string_view word);
 
 }  // namespace filibuster::analysis

@@ -52,7 +52,7 @@ class Tokenizer {
     line_start_ = at_;
     fresh_ = true;
   }
-  // Everything up to `end`, of which lines are counted.
+  // Moves to `end` and counts the lines on the way.
   void move_to(size_t end) {
     end = std::min(end, text_.size());
     while (at_ < end) {
@@ -118,7 +118,7 @@ class Tokenizer {
     return true;
   }
 
-  // Length of what stands before the quote of a string that begins here; npos: none does.
+  // Length of the prefix before the quote of a string that begins here; npos if no string begins here.
   size_t string_prefix() const {
     const auto quote = [&](size_t ahead) { return peek(ahead) == '"' || peek(ahead) == '\''; };
     if (quote(0)) return 0;
@@ -196,10 +196,10 @@ class Tokenizer {
     return std::min(i, text_.size());
   }
 
-  // The backtick that ends a template; what is in its ${...} may have strings and templates again.
+  // The backtick that ends a template. Its ${...} may contain strings and templates again.
   size_t template_end(size_t from) const {
-    std::vector<uint32_t> braces;    // open in each ${...} around this place
-    std::vector<bool> inside{true};  // a template (true) or an expression
+    std::vector<uint32_t> braces;    // number of open braces in each ${...} around this place
+    std::vector<bool> inside{true};  // nesting: a template (true) or an expression (false)
     for (size_t i = from; i < text_.size(); ++i) {
       const char c = text_[i];
       if (c == '\\') {
@@ -242,7 +242,7 @@ class Tokenizer {
     return before.kind == Token::Kind::kPunctuation && !before.is(")") && !before.is("]") &&
            !before.is("}");
   }
-  // 0: this is no regular expression.
+  // Where the regular expression that begins here ends; 0 if it is none.
   size_t regex_end() const {
     constexpr size_t kMaxRegex = 1000;  // bytes
     const size_t most = std::min(text_.size(), at_ + kMaxRegex);
@@ -340,7 +340,7 @@ std::vector<uint32_t> match_brackets(const std::vector<Token>& tokens) {
     }
     const size_t kind = kClosing.find(token.text[0]);
     if (kind == std::string_view::npos) continue;
-    // An opening bracket that something else closed has no partner.
+    // Opening brackets of another kind that were never closed are skipped and get no partner.
     constexpr size_t kMaxSkipped = 32;
     size_t up = open.size();
     while (up > 0 && open.size() - up < kMaxSkipped &&

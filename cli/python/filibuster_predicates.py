@@ -21,7 +21,7 @@ __all__ = ["was_fault_injected"]
 
 _TIMEOUT = 30  # seconds
 
-# The daemon stands on loopback: a proxy of the environment must not come between.
+# The daemon listens on loopback, so a proxy that the environment names must not be used.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 

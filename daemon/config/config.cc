@@ -214,10 +214,10 @@ void read_switch(Reader& reader, const SourceNode& node, Draft* out) {
   if (const auto on = reader.flag(node, "'" + node.key + "'")) out->config.*member = *on;
 }
 
-constexpr std::string_view kReductions[] = {"sound", "published", "off"};  // by Reduction
+constexpr std::string_view kReductions[] = {"sound", "published", "off"};  // indexed by Reduction
 
 void read_reduce(Reader& reader, const SourceNode& node, Draft* out) {
-  if (node.kind == Kind::kBool) {  // as before there were several
+  if (node.kind == Kind::kBool) {  // an older form: there was only one reduction
     out->config.reduce = node.flag ? Reduction::kSound : Reduction::kOff;
   } else if (const auto at = reader.word(node, "'reduce'", kReductions)) {
     out->config.reduce = static_cast<Reduction>(*at);
@@ -253,7 +253,7 @@ constexpr Key<Draft> kKeys[] = {
      }},
     {"reduce", false, read_reduce},
     {"fast_timeouts", false, read_switch<&Config::fast_timeouts>},
-    // For editors: names the schema, docs/filibuster.schema.json.
+    // Names the schema for editors, docs/filibuster.schema.json.
     {"$schema", false, [](Reader&, const SourceNode&, Draft*) {}},
 };
 

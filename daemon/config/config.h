@@ -25,8 +25,8 @@ struct ConfigError {
   std::string message;       // what is wrong and what was expected
 };
 
-// Commands are an array of arguments, or a string that /bin/sh -c runs. `${port:NAME}` in command, env
-// and ready becomes the port asked for under NAME; PORT_<NAME> is in the environment of all.
+// In the file, an array of arguments, or a string that /bin/sh -c runs. In commands, `env` and `ready`,
+// `${port:NAME}` stands for the number of the port NAME; the environment has it as PORT_<NAME>, too.
 struct Command {
   std::vector<std::string> argv;  // {"/bin/sh", "-c", text} for a string
   bool empty() const { return argv.empty(); }
@@ -35,8 +35,8 @@ struct Command {
 struct ReadyCheck {
   enum class Kind { kTcp, kHttp, kLog, kNone } kind = Kind::kTcp;
   std::string http_path;     // kHttp: "/health": any answer below 500
-  std::string log_pattern;   // kLog: text in its output
-  std::string port;          // name of a port; empty: the service's first
+  std::string log_pattern;   // kLog: text in the service's output
+  std::string port;          // name of a port; empty: the service's first port
   std::chrono::milliseconds timeout{30000};
 };
 
@@ -44,17 +44,18 @@ struct ServiceConfig {
   std::string name;
   Command command;                            // empty: started by someone else
   std::map<std::string, std::string> env;
-  std::string directory;                      // relative to the configuration file
-  std::map<std::string, uint16_t> ports;      // name -> fixed port, 0: any free one. A service always
-                                              // has the port named like itself unless it names others
+  std::string directory;                      // where its command runs; "": Config::directory
+  std::map<std::string, uint16_t> ports;      // name -> fixed port, 0: any free one. A service with a
+                                              // command that names none has the port named like itself
   std::string host;                           // name or address; "": any loopback address
   ReadyCheck ready;
-  bool third_party = false;                   // carries no agent, never gets our header
+  bool third_party = false;                   // carries no agent, and never gets our header field
   bool ignored = false;                       // "interpose": false (a database)
-  // Declared, or kHttp, which is both: HTTP and gRPC are told apart by what is said.
+  // The declared protocol. kHttp stands for HTTP and gRPC, which are told apart by what is sent.
   Protocol protocol = Protocol::kHttp;
   enum class Restart { kNever, kCrash, kEach } restart = Restart::kCrash;
-  // What `filibuster analyze` reads of it, absolute: files and folders, and documents.
+  // What `filibuster analyze` reads about the service. The paths are absolute; those of `sources` may
+  // be folders.
   std::vector<std::string> sources, openapi, proto;
 };
 
@@ -65,43 +66,45 @@ struct SuiteConfig : suite::Suite {
 };
 
 struct TestConfig {
-  std::string name;  // of a suite what its tests' names begin with, or ""
+  std::string name;  // for a suite, what the names of its tests begin with; may be ""
   Command command;
   std::map<std::string, std::string> env;
   std::string directory;
   std::optional<std::chrono::milliseconds> timeout;
-  // It stands for the tests of a suite, and has no command. A session takes them in its place.
+  // If set, this entry stands for the tests of a suite and has no command. A session replaces it with
+  // those tests.
   std::optional<SuiteConfig> suite;
-  bool of_suite = false;  // one of these
-  std::string junit_xml;  // the file in which its runner says what became of it; empty: it does not
+  bool of_suite = false;  // this test came from a suite
+  std::string junit_xml;  // the file to which the runner writes the test's result; empty: there is none
 };
 
-// `on`: absent members match anything; service, caller and method by equality, path by glob (*, ?).
-// Of a gRPC call the service and the method may also be those of gRPC (grpc_name.h); `grpc` matches
-// nothing else. Of a command to Redis the method is its name, and the path the pattern of its key.
+// The condition `on` and its faults. Empty members match anything; service, caller and method match by
+// equality, path by glob (*, ?). For a gRPC call, service and method may also be gRPC names
+// (grpc_name.h), and `grpc` matches gRPC calls only. For a command to Redis, the method is the name of
+// the command, and the path is the pattern of its key.
 struct FaultRule {
   std::string service, method, path, caller, grpc;
-  std::vector<FaultSpec> inject;  // empty: none are injected here
+  std::vector<FaultSpec> inject;  // empty: nothing is injected
   int line = 0;
 };
 
-// What varies from run to run at the RPCs that `on` matches, so that it takes no part in their
-// identity. `on`: absent members match anything; path segment by segment (masks.h path_matches).
+// What varies from run to run at the RPCs that `on` matches, and therefore takes no part in their
+// identity. Empty members of `on` match anything; the path matches by segments (masks.h path_matches).
 struct NondeterminismRule {
   std::string caller, service, method, path;
-  std::string grpc;                            // as in FaultRule; then without `path`
+  std::string grpc;                            // as in FaultRule; not together with `path`
   std::vector<uint32_t> path_segments;         // from 1
   std::vector<std::string> query, form;        // names
   std::vector<std::string> json, response;     // JSON pointers; '*' is any name or element
-  // Of the messages of a gRPC request (`response` of its answer): pointers whose names are the numbers
-  // of fields, "/3/1" (core/index/message_walker.h).
+  // In the messages of a gRPC request: pointers whose names are field numbers, "/3/1"
+  // (core/index/message_walker.h). For a gRPC answer, `response` has such pointers.
   std::vector<std::string> message;
   bool stack = false;                          // the call stack
   int line = 0;
 };
 
-struct DescriptorFile {  // of `protoc --descriptor_set_out`
-  std::string path;    // absolute, or relative to where the daemon runs if the configuration is
+struct DescriptorFile {  // written by `protoc --descriptor_set_out`
+  std::string path;    // absolute; relative to the daemon's folder if Config::directory is relative
   int line = 0, column = 0;
 };
 
@@ -121,11 +124,11 @@ struct BoundsConfig {
   uint32_t reference_executions = 2;  // compared with each other; 1: nothing is compared
 };
 
-// What is not executed because it would show nothing new (daemon/search/search.h).
+// Which executions are left out because they would show nothing new (daemon/search/search.h).
 enum class Reduction : uint8_t {
-  kSound,      // what is equal to what was seen, answers by status and body; single faults never
-  kPublished,  // answers by status alone, single faults too: the dissertation's counts
-  kOff,        // nothing
+  kSound,      // answers are equal by status and body; executions with one fault are never left out
+  kPublished,  // answers are equal by status alone, as in the dissertation; single faults may be left out
+  kOff,        // none
 };
 std::string_view reduction_name(Reduction reduction);
 // "'sound', 'published' or 'off'"
@@ -136,15 +139,16 @@ struct Config {
   int version = 1;
   std::string path;       // "" for a configuration made from the command line
   std::string directory;  // absolute; commands run here
-  std::string application;  // whom services follow that somebody else starts; not in the file
+  // The name by which services that somebody else starts find this session; not in the file.
+  std::string application;
   std::vector<ServiceConfig> services;
   std::vector<TestConfig> tests;
-  std::vector<FaultRule> faults;   // the first rule that matches an RPC decides; none: default set
-  bool default_faults = true;      // false: only the rules
-  bool fault_test_calls = false;   // faults on the test's own calls
+  std::vector<FaultRule> faults;   // the first rule that matches an RPC decides; else the default set
+  bool default_faults = true;      // false: there is no default set
+  bool fault_test_calls = false;   // the test's own calls get faults, too
   std::vector<NondeterminismRule> nondeterminism;
   std::vector<DescriptorFile> descriptors;
-  bool reflection = true;  // gRPC services that these do not have are asked
+  bool reflection = true;  // services that are not in `descriptors` are asked by server reflection
   FramesConfig frames;  // of call stacks
   HooksConfig hooks;
   BoundsConfig bounds;
@@ -164,35 +168,35 @@ ParsedConfig parse_config(const std::string& text, const std::string& path,
 // One fault as text: "refused", "status:503:after", "grpc:UNAVAILABLE", and "503" for "status:503".
 Result<FaultSpec> parse_fault_text(std::string_view text);
 
-// Alone, whatever rules stand before it. `caller` "" is the test. `path`: of a gRPC call it names its
-// method, of a command to Redis its key.
+// True if the rule matches by itself, whatever rules stand before it. The test is `caller` "" or "test".
+// `path` names the method of a gRPC call, and the key of a command to Redis.
 bool rule_matches(const Config& config, const FaultRule& rule, const std::string& caller,
                   const std::string& service, const std::string& method, const std::string& path,
                   Protocol protocol = Protocol::kHttp);
-// The faults of one RPC by the rules: {} where it must not be faulted. Among those of a rule may be
-// some that do not apply to it (fault_applies).
+// The faults of one RPC by the first rule that matches, or the default set; {} if the RPC must not be
+// faulted. Some of them may not apply to the RPC (fault_applies).
 std::vector<FaultSpec> faults_for(const Config& config, const std::string& caller,
                                   const std::string& service, const std::string& method,
                                   const std::string& path, Protocol protocol = Protocol::kHttp);
-// Some faults need HTTP, HTTP/2, a gRPC call, or a command to Redis; the others can happen to any RPC.
+// Some faults need HTTP, HTTP/2, a gRPC call, or a command to Redis; the others apply to any RPC.
 bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol);
-// "it does not go over HTTP/2": what a fault needs that an RPC is not.
+// Why a fault does not apply to an RPC, as text for people: "it does not go over HTTP/2".
 std::string_view why_not_applicable(const FaultSpec& fault);
-// Does a rule name a command that client libraries say to Redis by themselves?
+// Does a rule name a command that client libraries send to Redis by themselves?
 bool names_library_command(const Config& config);
-// For people: `grpc:UNAVAILABLE "no stock"`, `status:503 "slow" (with Retry-After)`.
+// For people: `grpc:UNAVAILABLE "no stock"`, `status:503 "slow" (with Retry-After)`
 std::string describe_fault(const FaultSpec& fault);
 // "RPCs of users to movies GET /movies/*", "gRPC calls to cart shop.CartService/GetCart"
 std::string describe_condition(const FaultRule& rule);
-// The table that agents read. Error: the rules do not fit.
+// The table that agents read. The Error says that the rules do not fit into it.
 Result<std::unique_ptr<MaskTable>> compile_masks(const std::vector<NondeterminismRule>& rules);
-// The lists as agents read them.
+// The allow and deny lists as the table that agents read.
 FrameTable compile_frames(const FramesConfig& frames);
-// The rules as the value of `nondeterminism`, one a line; and back.
+// The rules as the text of `nondeterminism`, one a line; and back.
 std::string to_config_text(const std::vector<NondeterminismRule>& rules);
 Result<std::vector<NondeterminismRule>> parse_nondeterminism(const std::string& text);
 
-// One line for each rule as used, with the default set if it applies.
+// One line for each rule, with the default set if it applies to anything.
 std::vector<std::string> describe_faults(const Config& config);
 
 }  // namespace filibuster

@@ -26,7 +26,7 @@ bool speaks_redis(const Config& config) {
   });
 }
 
-// "refused, timeout, redis:LOADING, of those that write also redis:READONLY, ..."
+// "refused, timeout, redis:LOADING, and where the command writes redis:READONLY, ..."
 std::string describe_redis_defaults() {
   const std::vector<FaultSpec> of_all = default_redis_faults("GET", ""),
                                of_some = default_redis_faults("SET", "");
@@ -40,7 +40,7 @@ bool rule_matches(const Config& config, const FaultRule& rule, const std::string
                   const std::string& service, const std::string& method, const std::string& path,
                   Protocol protocol) {
   const bool grpc = protocol == Protocol::kGrpc;
-  // A key may hold a '?'.
+  // The key of a Redis command may contain a '?', which begins no query there.
   const std::string_view whole =
       protocol == Protocol::kRedis ? std::string_view(path) : split_target(path).path;
   const bool test_call = (caller.empty() || caller == "test") && !config.fault_test_calls;
@@ -98,8 +98,8 @@ std::vector<FaultSpec> faults_for(const Config& config, const std::string& calle
                                   const std::string& path, Protocol protocol) {
   const auto ignored = [&](const ServiceConfig& s) { return s.name == service && s.ignored; };
   if (std::any_of(config.services.begin(), config.services.end(), ignored)) return {};
-  // The test's own calls (by a caller without an agent, if the test is not preloaded) are its
-  // questions, not part of the application: faulted only if asked for.
+  // The test's own calls are not part of the application and are faulted only if asked for. A test that
+  // is not preloaded has no agent, and its calls have no caller.
   const bool test_call = (caller.empty() || caller == "test") && !config.fault_test_calls;
   for (const FaultRule& rule : config.faults) {
     if (rule_matches(config, rule, caller, service, method, path, protocol)) return rule.inject;
@@ -145,7 +145,7 @@ std::string describe_condition(const FaultRule& rule) {
 
 std::vector<std::string> describe_faults(const Config& config) {
   std::vector<std::string> lines;
-  bool all_decided = false;  // a rule without conditions leaves nothing to what follows
+  bool all_decided = false;  // a rule without conditions was seen: later rules are never used
   for (const FaultRule& rule : config.faults) {
     std::string line = describe_condition(rule);
     const bool everything = line == "all RPCs";

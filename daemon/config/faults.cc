@@ -9,10 +9,12 @@ namespace {
 
 using Kind = SourceNode::Kind;
 
-// In memory shared with every agent, next to the other faults of an execution.
+// Bytes of an injected body. It lies in memory that is shared with every agent, together with the other
+// faults of an execution.
 constexpr size_t kMaxBody = 64 * 1024;
 
-// "503" and 503 are short for "status:503"; a number that is no status is told as such.
+// "503" and 503 are short for "status:503". Any number is completed like this, so that the error message
+// for one that is no status speaks of statuses.
 std::string long_form(std::string_view text) {
   const std::string_view number = text.substr(0, text.find(':'));
   const auto digit = [](unsigned char c) { return std::isdigit(c) != 0; };
@@ -93,7 +95,7 @@ constexpr Key<FaultSpec> kLatencyKeys[] = {
     {"at_message", false, read_at_message},
 };
 
-// Those that need nothing but their name: {"goaway": true}.
+// Faults that need nothing but their name: {"goaway": true}.
 template <FaultKind kind>
 void read_named(Reader& reader, const SourceNode& node, FaultSpec* out) {
   out->kind = kind;
@@ -205,7 +207,7 @@ constexpr Key<FaultSpec> kStatusKeys[] = {
     {"after", false, read_after},
 };
 
-// The key that says which fault an object is, and all its keys.
+// The key that tells which fault an object describes, and all keys that the object may have.
 struct ObjectForm {
   std::string_view key;
   std::span<const Key<FaultSpec>> keys;

@@ -1,5 +1,5 @@
-// `index.frames`: which frames of a call stack name a call site. Read, and compiled into the table
-// that the agents read (core/index/frame_rules.h).
+// `index.frames`: which frames of a call stack name a call site. This file reads the rules and compiles
+// them into the table that the agents read (core/index/frame_rules.h).
 #include <algorithm>
 #include <cstring>
 

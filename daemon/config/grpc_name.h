@@ -10,14 +10,14 @@
 
 namespace filibuster {
 
-// "" or what is wrong with the name: "a blank is not allowed".
+// What is wrong with the name, as "a blank is not allowed"; "" if nothing is.
 std::string grpc_name_problem(std::string_view name);
 // `path`: "/shop.CartService/GetCart". '*' and '?' match within the service and the method.
 bool grpc_name_matches(std::string_view name, std::string_view path);
 
-// `service` as a name of a gRPC service: "shop.CartService", "CartService".
+// True if `service` names the gRPC service of `path`: "shop.CartService", "CartService".
 bool grpc_service_matches(std::string_view service, std::string_view path);
-// `method` as a name of a gRPC method: "GetCart", or with its service.
+// True if `method` names the gRPC method of `path`: "GetCart", or with its service.
 bool grpc_method_matches(std::string_view method, std::string_view path);
 
 }  // namespace filibuster

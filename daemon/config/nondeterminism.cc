@@ -1,5 +1,5 @@
-// `nondeterminism`: what varies from run to run and takes no part in the identity of an RPC. Read,
-// written, and compiled into the table that the agents read (core/index/masks.h).
+// `nondeterminism`: what varies from run to run and takes no part in the identity of an RPC. This file
+// reads and writes the rules and compiles them into the table that the agents read (core/index/masks.h).
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -64,7 +64,7 @@ constexpr Key<NondeterminismRule> kOnKeys[] = {
      }},
 };
 
-// Calls `add` for each text of a list, or for the one text that stands in its place.
+// Calls `add` for each text of a list, or once if the value is a text itself.
 template <typename Add>
 void each_text(Reader& reader, const SourceNode& node, Add add) {
   const std::string what = "'" + node.key + "'";
@@ -97,7 +97,7 @@ void read_names(Reader& reader, const SourceNode& node, NondeterminismRule* out)
   });
 }
 
-// "/3/1": every name is the number of a field.
+// True if every name of a pointer is a field number, as in "/3/1".
 bool are_field_numbers(const std::vector<std::string>& names) {
   return !names.empty() && std::all_of(names.begin(), names.end(), [](const std::string& name) {
     return !name.empty() && name.size() <= 9 && name[0] != '0' &&
@@ -105,7 +105,7 @@ bool are_field_numbers(const std::vector<std::string>& names) {
   });
 }
 
-// `numbers`: the names are numbers of fields of a message.
+// With `numbers`, the names of a pointer must be field numbers of a message.
 template <std::vector<std::string> NondeterminismRule::*member, bool numbers = false>
 void read_pointers(Reader& reader, const SourceNode& node, NondeterminismRule* out) {
   const std::string what = "'" + node.key + "': ";
@@ -180,7 +180,8 @@ bool masks_nothing(const NondeterminismRule& rule) {
          rule.message.empty() && rule.form.empty() && rule.response.empty();
 }
 
-// Which segments may vary stands in the path itself.
+// What is wrong with `mask.path`; "" if nothing is. Each masked segment must have a '*' or '?' in
+// `on.path`.
 std::string wrong_segments(const NondeterminismRule& rule) {
   if (rule.path_segments.empty()) return "";
   if (rule.path.empty()) return "'mask.path' needs 'on.path': which segment is which depends on it";

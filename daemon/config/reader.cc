@@ -32,7 +32,7 @@ std::string list_of(std::span<const std::string_view> words) {
 }
 
 void Reader::error(size_t offset, std::string message) {
-  // Messages quote the source: nothing of it may steer a terminal or flood it.
+  // Messages quote the source. The quoted text must not control a terminal or flood it.
   constexpr size_t kMaxMessage = 500;
   for (char& c : message) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';

@@ -1,6 +1,5 @@
-// Reads positioned JSON by tables: one row per known key, with the function that reads it. All
-// errors are collected with their positions; reading goes on after one, so that a person sees them
-// all.
+// Reads positioned JSON by tables: one row per known key, with the function that reads the value.
+// Reading goes on after an error, so that a person sees all errors, each with its position.
 //
 //   const Key<HooksConfig> kKeys[] = {{"before_execution", false, read_before}, ...};
 //   read_object(reader, node, "hooks", std::span(kKeys), &out);
@@ -28,22 +27,23 @@ class Reader {
 
   void error(size_t offset, std::string message);
   size_t errors() const { return found_.size(); }  // so far
-  // Where byte `index` of a string value stands; its beginning if it has escapes.
+  // The offset of byte `index` of a string value; the offset of the value if it has escapes.
   size_t offset_in(const SourceNode& node, size_t index) const;
   int line_of(const SourceNode& node) const { return place_of(node).line; }
   SourcePosition place_of(const SourceNode& node) const { return position_of(text_, node.offset); }
 
-  // Each reports a wrong type and then returns nothing. `what` names the value: "'timeout'".
+  // Each of these reports a wrong type as an error and then returns nothing. `what` names the value in
+  // the message: "'timeout'".
   bool expect(const SourceNode& node, SourceNode::Kind kind, std::string_view what);
   std::optional<std::string> text(const SourceNode& node, std::string_view what);
   std::optional<bool> flag(const SourceNode& node, std::string_view what);
   std::optional<int64_t> integer(const SourceNode& node, std::string_view what, int64_t low,
                                  int64_t high);
-  // A number of seconds, or text with a unit: "500ms", "5s", "2m".
-  // `range`: what the message says of it, where it is narrower; checked by who calls.
+  // A number of seconds, or text with a unit: "500ms", "5s", "2m". `range` only goes into the message:
+  // a caller that allows less than a week checks that itself.
   std::optional<std::chrono::milliseconds> duration(const SourceNode& node, std::string_view what,
                                                     std::string_view range = "from 0 to a week");
-  // The word's place in `words`.
+  // The index of the word in `words`.
   std::optional<size_t> word(const SourceNode& node, std::string_view what,
                              std::span<const std::string_view> words);
 

@@ -1,4 +1,4 @@
-// The parts of the configuration that config.cc puts together; each file reads one of them.
+// The parts of the configuration, which config.cc puts together. Each file reads one part.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace filibuster::config {
 
-// Where a ${port:NAME} may stand: checked when every port is known.
+// A ${port:NAME} in a text. The name is checked when all ports are known.
 struct PortUse {
   size_t offset;
   std::string name;
@@ -28,7 +28,7 @@ void read_environment(Reader& reader, const SourceNode& node, Draft* draft,
                       std::map<std::string, std::string>* out);
 void read_directory(Reader& reader, const SourceNode& node, const Draft& draft, std::string* out);
 void note_port_uses(Reader& reader, const SourceNode& node, Draft* draft);
-// The name of a gRPC method (grpc_name.h) of an `on`.
+// The `grpc` of an `on`: the name of a gRPC method (grpc_name.h).
 void read_grpc_name(Reader& reader, const SourceNode& node, std::string* out);
 // Letters, digits, '.', '_' and '-': names become part of paths, variables and headers.
 bool read_name(Reader& reader, const SourceNode& node, std::string_view what, std::string* out);

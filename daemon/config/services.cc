@@ -14,7 +14,7 @@ struct ServiceDraft {
   bool has_ports = false;
   bool has_ready = false;
   const SourceNode* ready_port = nullptr;
-  // Of members that say what a protocol rules out.
+  // Members that are an error with "protocol": "redis", some with one of their values; null if absent.
   const SourceNode* third_party = nullptr;
   const SourceNode* interpose = nullptr;
   const SourceNode* ready_http = nullptr;
@@ -204,7 +204,7 @@ constexpr Key<ServiceDraft> kServiceKeys[] = {
     {"proto", false, read_paths<&ServiceConfig::proto>},
 };
 
-// A server of Redis carries no agent that could tell anything, and understands no header of ours.
+// A Redis server is a third party: it carries no agent, and understands no header field of ours.
 void finish_redis(Reader& reader, ServiceDraft* draft) {
   ServiceConfig& service = draft->service;
   const std::string speaks = ": service '" + service.name + "' speaks Redis";
@@ -230,8 +230,8 @@ void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
   ServiceConfig& service = draft->service;
   if (service.protocol == Protocol::kRedis) finish_redis(reader, draft);
   const bool by_hand = service.command.empty();
-  // What somebody else starts has no port that could be asked for, and by default nothing to wait
-  // for.
+  // A service that somebody else starts gets no free port from us. Nothing is waited for by default if
+  // there is no port, or if the service is a third party without a command.
   if (!draft->has_ports && !by_hand && !service.name.empty()) service.ports[service.name] = 0;
   const bool elsewhere = by_hand && service.third_party;
   if (!draft->has_ready && (service.ports.empty() || elsewhere))
@@ -263,8 +263,8 @@ void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
   }
 }
 
-// Services are told apart by address and port: where two have the same, one of them would have the
-// name of the other.
+// Services are told apart by address and port: if two had the same, calls to one would be named after
+// the other.
 void check_addresses(Reader& reader, const SourceNode& node, const ServiceConfig& service,
                      std::map<std::string, std::string>* owners) {
   const bool here = service.host.empty() || service.host == "localhost" ||

@@ -44,7 +44,7 @@ bool is_between_tokens(char c) {
 }
 
 // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing
-// object key - unexpected '}'; expected string literal" -> what stands after the position.
+// object key - unexpected '}'; expected string literal" -> the text after the position.
 std::string readable(std::string_view what) {
   what = what.substr(0, what.find("; last read: "));
   for (std::string_view cut : {"syntax error while parsing ", ": "}) {
@@ -165,7 +165,7 @@ class TreeBuilder {
   }
   bool leaf(SourceNode node) {
     const SourceNode::Kind kind = place(std::move(node)).kind;
-    // A number ends where another byte was read: that byte is not part of it.
+    // To find the end of a number, the lexer reads one byte more, which is not part of the number.
     const bool number = kind == SourceNode::Kind::kInteger || kind == SourceNode::Kind::kNumber;
     constexpr std::string_view kNumberBytes = "0123456789+-.eE";
     if (number && kNumberBytes.find(text_[last_end_ - 1]) == std::string_view::npos) --last_end_;

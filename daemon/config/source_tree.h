@@ -1,5 +1,5 @@
-// JSON as a small tree in which every value knows where it stands in its source: nlohmann's
-// document object model loses positions, so this is built from its SAX interface over a counting
+// JSON as a small tree in which every value knows its position in the source. The document object model
+// of nlohmann's library loses positions, so the tree is built from its SAX interface over a counting
 // input.
 //
 //   SourceTree tree = parse_source(text);

@@ -82,7 +82,7 @@ void read_directory(Reader& reader, const SourceNode& node, const Draft& draft, 
 }
 
 bool read_name(Reader& reader, const SourceNode& node, std::string_view what, std::string* out) {
-  // 103: what fits the registration of an agent and the table of targets.
+  // 103 bytes fit into the registration of an agent and into the table of targets.
   constexpr size_t kMaxName = 103;
   const auto text = reader.text(node, what);
   if (!text) return false;

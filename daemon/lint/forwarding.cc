@@ -1,5 +1,5 @@
-// Data that goes from an answer into a later request of the same caller, and chains in which that
-// is all that the answer was for.
+// Finds data that a caller takes from an answer into a later request, and chains of calls in which
+// the answer served for nothing else.
 #include <algorithm>
 #include <set>
 
@@ -13,8 +13,8 @@ namespace {
 struct Forwarding {
   const RpcRecord* answer = nullptr;
   Rpcs requests;
-  std::set<std::string> fields;  // of the answer
-  std::set<std::string> places;  // of the requests
+  std::set<std::string> fields;  // names in the answer that the data comes from
+  std::set<std::string> places;  // parts of the requests that the data goes into
   std::set<std::string> values;
 };
 
@@ -30,8 +30,9 @@ void add_telling(const std::vector<Value>& values, std::set<std::string>* out) {
   }
 }
 
-// What the caller had before this answer came: from its own request, from the requests that it had
-// issued, and from earlier answers. It is not taken from this one.
+// Values that the caller had before `answer` came: from the incoming request that it serves, from the
+// requests that it had issued, and from earlier answers. Such a value is not counted as taken from
+// `answer`.
 std::set<std::string> known_before(const RecordView::Group& group, const RpcRecord& answer) {
   std::set<std::string> known;
   add_telling(values_of_request(*group.incoming), &known);
@@ -50,7 +51,7 @@ std::vector<Forwarding> forwardings(const RecordView::Group& group, const RpcRec
   const Body body = answer_of(answer);
   const std::set<std::string> known = known_before(group, answer);
   for (const RpcRecord* rpc : group.rpcs) {
-    // Equal times: clocks are coarser than a fast answer.
+    // Of two equal times the answer counts as the earlier: clocks are coarser than a fast answer.
     if (rpc == &answer || rpc->issued_ns < answer.finished_ns) continue;
     for (const Value& argument : values_of_request(*rpc)) {
       if (!is_telling(argument.text) || known.contains(argument.text)) continue;
@@ -87,8 +88,8 @@ bool in_requests(const Rpcs& rpcs, const RpcRecord& after, const std::string& va
   });
 }
 
-// Nothing of the answer is seen again but what the one next request needed. Whatever cannot be seen
-// (bodies that are cut or compressed, an unread answer of the caller) counts as used.
+// True if nothing of the answer is seen again except what the one next request needed. What cannot
+// be seen (bodies that are cut or compressed, the caller's own answer if it was not read) counts as used.
 bool is_only_for(const RecordView::Group& group, const Forwarding& forwarding) {
   if (forwarding.requests.size() != 1) return false;
   const RpcRecord& next = *forwarding.requests.front();
@@ -107,7 +108,7 @@ bool is_only_for(const RecordView::Group& group, const Forwarding& forwarding) {
     const bool forwarded = forwarding.values.contains(value.text);
     if (in_requests(others, *forwarding.answer, value.text)) return false;
     if (!forwarded && in_requests({&next}, *forwarding.answer, value.text)) continue;
-    // The next answer may bring the same text back.
+    // A text that is in the answer to the next request, too, may have come from there.
     if (contains(own.response_sample, value.text) && !contains(next.response_sample, value.text))
       return false;
   }

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kLintVersion = 1;
 
-// "shop.CartService/GetCart"; "" of what is no gRPC call.
+// "shop.CartService/GetCart"; "" if `call` is no gRPC call.
 std::string grpc_name_of(const Call& call) {
   return grpc_name(call.method, call.target, call.protocol);
 }

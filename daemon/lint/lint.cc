@@ -70,7 +70,8 @@ const LintRow* find_lint(std::string_view name) {
 }
 
 Place parse_place(std::string_view frame) {
-  // The first ":DIGITS" in front of a blank or the end closes the file; a function may hold colons.
+  // The file's name ends at the first ":DIGITS" that a blank or the end follows. The name of a function
+  // may hold colons, too.
   for (size_t colon = frame.find(':'); colon != frame.npos; colon = frame.find(':', colon + 1)) {
     const size_t end = std::min(frame.find_first_not_of("0123456789", colon + 1), frame.size());
     if (end == colon + 1 || (end < frame.size() && frame[end] != ' ')) continue;

@@ -1,11 +1,11 @@
-// Projections and lints (docs/lint.md): what the executions of a session say
-// about how an application makes its calls. The functions of this folder are pure: they read
-// records, and the session (daemon/session/linter.h) runs the executions.
+// Lints: what the executions of a session say about how an application makes its calls. The
+// functions of this folder are pure: they read records, and the session (daemon/session/linter.h)
+// runs the executions.
 //
 //   passive   lint_reference(record): from one execution without faults
 //   probed    probes.h: from executions in which one call site got a silence or a failure
 //
-// A lint is a row of `lints()`; its name and the meaning of its findings stand in docs/lint.md.
+// A lint is a row of `lints()`. docs/lint.md has the names of the lints and what their findings mean.
 #pragma once
 
 #include <chrono>
@@ -38,8 +38,8 @@ enum class Lint : uint8_t {
 
 struct LintRow {
   Lint lint;
-  std::string_view name;  // "no-timeout"; stable
-  Severity severity;      // of most of its findings
+  std::string_view name;  // "no-timeout"; users write it in commands, so it never changes
+  Severity severity;      // of most findings; a finding may have a lower one
   std::string_view summary;
   std::string_view help;  // what to do about it
 };
@@ -47,7 +47,7 @@ std::span<const LintRow> lints();
 const LintRow& row_of(Lint lint);
 const LintRow* find_lint(std::string_view name);
 
-// "users.py:31 (get_bookings)" -> {users.py, 31, get_bookings}; line 0: the file is not known.
+// "users.py:31 (get_bookings)" -> {users.py, 31, get_bookings}; line 0 if the file is not known.
 struct Place {
   std::string file;
   uint32_t line = 0;
@@ -58,9 +58,10 @@ Place parse_place(std::string_view frame);
 // One request as a finding or a list of call sites names it.
 struct Call {
   std::string caller, service, method, target;
-  std::vector<std::string> stack;  // innermost first; empty: not known
+  std::vector<std::string> stack;  // frames, innermost first; empty if not known
   Hash128 index;
-  Protocol protocol = Protocol::kHttp;  // kGrpc: `target` is that of a method; kRedis: of a key
+  // kGrpc: `target` is the path of a method; kRedis: the pattern of a key.
+  Protocol protocol = Protocol::kHttp;
   std::string place() const { return stack.empty() ? std::string() : stack.front(); }
 };
 
@@ -68,16 +69,16 @@ struct Finding {
   Lint lint = Lint::kNoTimeout;
   Severity severity = Severity::kNote;
   std::string text;         // a sentence or two with the evidence
-  std::vector<Call> calls;  // those concerned; the first is where the finding stands
-  std::string replay;       // a file for `filibuster replay`; "": the trace shows it
+  std::vector<Call> calls;  // the calls that it is about; the first one is the finding's place
+  std::string replay;       // a file for `filibuster replay`; "" if `filibuster trace` shows it
 };
 
 // All requests from one call stack of one service to one method of another.
 struct CallSite {
   Call first;
-  uint64_t rpcs = 0;                // in the reference execution; 0: reached only under faults
+  uint64_t rpcs = 0;                // in the reference execution; 0: called only under faults
   std::string timeout;              // what the probe showed: "fires", "none", "" (not probed)
-  std::optional<uint32_t> retries;  // seen under failures; nullopt: not probed
+  std::optional<uint32_t> retries;  // number of retries after failures; nullopt: not probed
 };
 
 struct NotProbed {
@@ -89,8 +90,8 @@ struct NotProbed {
 struct TestLint {
   std::string test;
   bool finished = false;
-  uint64_t rpcs = 0;        // of the reference execution
-  uint64_t executions = 0;  // those of the probes
+  uint64_t rpcs = 0;        // in the reference execution
+  uint64_t executions = 0;  // number of probes
   double reference_seconds = 0, seconds = 0, silence_seconds = 0;
   std::vector<CallSite> sites;
   std::vector<Finding> findings;
@@ -112,18 +113,19 @@ struct Options {
   std::set<Lint> without;
 };
 
-// Every call site, in order of first use; also those of the test itself.
+// Every call site in order of first use, with the call sites of the test itself.
 std::vector<CallSite> call_sites(const ExecutionRecord& record);
 // All passive lints of an execution without faults.
 std::vector<Finding> lint_reference(const ExecutionRecord& record);
-// Without what the options leave out; the worst first, then in the order of `lints()`.
+// Removes the findings that the options leave out, and sorts the others: the worst first, then in the
+// order of `lints()`.
 void choose(const Options& options, std::vector<Finding>* findings);
 
 // lint.json, version 1 (docs/lint.md).
 std::string to_json(const Report& report);
 // SARIF 2.1.0.
 std::string to_sarif(const Report& report);
-// What stands on the terminal.
+// The text for the terminal.
 std::string to_text(const Report& report);
 
 }  // namespace filibuster::lint

@@ -6,11 +6,12 @@
 
 namespace filibuster::lint {
 
-// The same request twice for one incoming request, the first of them answered (else it is a retry).
+// The same request several times for one incoming request. Only requests that were answered count: a
+// request after a failed one is a retry.
 std::vector<Finding> redundant_rpcs(const RecordView& view);
 // The same request from several services.
 std::vector<Finding> redundant_across_services(const RecordView& view);
-// kForwardedResponse, and kCallChain where nothing else of the answer was used.
+// kForwardedResponse, and kCallChain as well where nothing else of the answer was used.
 std::vector<Finding> forwarded_responses(const RecordView& view);
 // kLeastRepeats or more different requests from one call site for one incoming request.
 inline constexpr size_t kLeastRepeats = 3;

@@ -10,7 +10,7 @@
 
 namespace filibuster::lint {
 
-// Why a site is not probed, whatever the configuration says; "": it is.
+// Why the call site of `rpc` cannot be probed, whatever the configuration says; "" if it can.
 std::string obstacle_to_probe(const RpcRecord& rpc);
 
 enum class Silence : uint8_t {
@@ -21,15 +21,18 @@ enum class Silence : uint8_t {
 Silence judge_silence(const ExecutionRecord& record, Hash128 index);
 Finding no_timeout(const RpcRecord& rpc, std::chrono::milliseconds silence);
 
-// `index` and what repeats it under the same parent, in order of issue; empty: it was not issued.
+// The RPC with this index and its repetitions under the same parent, in order of issue; empty if no
+// RPC with this index was issued.
 Rpcs attempts_of(const ExecutionRecord& record, Hash128 index);
 
-// At least two retries in a row, each sent less than this after the failure of the one before,
+// Retries have no backoff if there are at least kLeastRetries in a row, each is sent less than
+// kImmediateNs after the attempt before it failed, and the last wait is less than kGrowthNs longer than
+// the first: a smaller difference may come from the scheduler.
 inline constexpr uint64_t kImmediateNs = 10'000'000;
-// and later ones not noticeably later: shorter differences are those of a scheduler.
 inline constexpr uint64_t kGrowthNs = 5'000'000;
 inline constexpr size_t kLeastRetries = 2;
-// Longer gaps are certainly waits; shorter ones may be a busy machine: they are measured again.
+// A gap of this length or more is certainly a wait of the program. A shorter one may come from a busy
+// machine, so the probe is executed again, up to kMeasurements times in all.
 inline constexpr uint64_t kMaybeImmediateNs = 100'000'000;
 inline constexpr int kMeasurements = 4;
 
@@ -38,15 +41,15 @@ inline constexpr int kMeasurements = 4;
 class RetryGaps {
  public:
   void add(const Rpcs& attempts);
-  bool immediate() const;        // what kImmediateNs and kGrowthNs say
-  bool worth_measuring() const;  // enough retries, and not certainly waits
+  bool immediate() const;        // the retries have no backoff, as defined above
+  bool worth_measuring() const;  // there are enough retries, and no gap is certainly a wait
   const std::vector<uint64_t>& shortest() const { return shortest_; }
 
  private:
   std::vector<uint64_t> shortest_;  // nanoseconds, by number of the retry
-  bool overlap_ = false;            // sent before the failure was known: hedged, or meant anyway
+  bool overlap_ = false;            // a request was sent before the failure was known: it is no retry
 };
-// Precondition: gaps.immediate(). `attempts`: of the last execution.
+// Precondition: gaps.immediate(). `attempts` are those of the last execution.
 Finding retry_without_backoff(const Rpcs& attempts, const RetryGaps& gaps);
 
 }  // namespace filibuster::lint

@@ -31,7 +31,7 @@ const RpcRecord* RecordView::root_of(const RpcRecord& rpc) const {
     if (at->parent_rpc == 0 || parent == by_id_.end()) return nullptr;
     at = parent->second;
   }
-  return nullptr;  // a circle
+  return nullptr;  // the causes form a circle
 }
 
 bool is_of_this_execution(const RpcRecord& rpc) {
@@ -40,8 +40,8 @@ bool is_of_this_execution(const RpcRecord& rpc) {
 
 namespace {
 
-// As the documentation of gRPC's status codes has it: what the server was asked for was wrong, or is
-// not there; the same request would get the same answer.
+// True for codes that the same request would get again, by the documentation of gRPC's status codes:
+// the request is wrong, or what it asks for is not there.
 bool is_final(grpc::Code code) {
   using grpc::Code;
   switch (code) {
@@ -60,14 +60,16 @@ bool is_final(grpc::Code code) {
   }
 }
 
-// Codes that a server gives until it, or its cluster, can do it: a second request may be answered well.
+// False for codes that a server gives only until it, or its cluster, can execute the command: a second
+// request may succeed.
 bool is_final_redis(std::string_view code) {
   constexpr std::string_view kPassing[] = {"BUSY",       "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF",
                                            "NOREPLICAS", "OOM",         "READONLY", "TRYAGAIN"};
   return std::find(std::begin(kPassing), std::end(kPassing), code) == std::end(kPassing);
 }
 
-// Of a transaction each of its commands. What is known of none may change anything.
+// A transaction changes nothing if none of its commands does. A command that is not in the table may
+// change anything.
 bool changes_nothing(std::string_view command, std::string_view target) {
   if (command == "MULTI") {
     while (!target.empty()) {
@@ -90,7 +92,7 @@ bool succeeded(const RpcRecord& rpc) {
   if (rpc.open || rpc.outcome != RpcOutcome::kAnswered) return false;
   if (rpc.code_space == CodeSpace::kRedis) return is_final_redis(rpc.code);
   if (has_grpc_answer(rpc)) return is_final(static_cast<grpc::Code>(rpc.grpc_status));
-  // 408 and 429 ask for a second request, as do failures of the server.
+  // 408 and 429 ask the client to send the request again, as 5xx does.
   return rpc.status < 500 && rpc.status != 408 && rpc.status != 429;
 }
 
@@ -105,7 +107,7 @@ bool is_read_only(const RpcRecord& rpc) {
 }
 
 std::string request_key(const RpcRecord& rpc) {
-  // The digest alone would do, but for parts of a payload that a configuration masks.
+  // The payload's digest leaves out what the configuration masks; the body sample has it.
   return rpc.service + '\0' + rpc.method + '\0' + rpc.target + '\0' + to_hex(rpc.payload) + '\0' +
          rpc.body_sample;
 }
@@ -114,7 +116,8 @@ std::string site_key(const RpcRecord& rpc) {
   std::string key = caller_of(rpc) + '\0' + rpc.service + '\0' + rpc.method + '\0';
   if (!rpc.stack.is_zero()) return key + to_hex(rpc.stack);
   const std::string path = path_of(rpc);
-  // That of a gRPC call names the method, that of Redis the kind of the key: no argument.
+  // The path of a gRPC call names the method, the path of a Redis command the pattern of its key:
+  // neither has arguments.
   if (rpc.protocol() != Protocol::kHttp) return key + path;
   return key + path.substr(0, path.rfind('/') + 1);
 }

@@ -1,4 +1,4 @@
-// One execution as the lints walk it: who caused what, and what is the same request.
+// One execution as the lints walk it: which RPC caused which, and which requests are the same.
 #pragma once
 
 #include <map>
@@ -18,14 +18,14 @@ class RecordView {
   explicit RecordView(const ExecutionRecord& record);
 
   const std::vector<RpcRecord>& rpcs() const { return record_.rpcs; }
-  // The requests that one service made for one incoming request, in order of issue; those of the
-  // test and those without a known cause are in no group.
+  // The requests that one service made for one incoming request, in order of issue. Requests of the
+  // test and requests without a known cause are in no group.
   struct Group {
     const RpcRecord* incoming;
     Rpcs rpcs;
   };
   const std::vector<Group>& groups() const { return groups_; }
-  // The request of the test that led to `rpc`; nullptr: not known.
+  // The request of the test that led to `rpc`; nullptr if it is not known.
   const RpcRecord* root_of(const RpcRecord& rpc) const;
 
  private:
@@ -34,18 +34,18 @@ class RecordView {
   std::vector<Group> groups_;
 };
 
-// A late one belongs to another execution.
+// False for a late RPC, which belongs to another execution.
 bool is_of_this_execution(const RpcRecord& rpc);
-// Answered, and with no status, of gRPC if it is a gRPC call, or error of Redis that clients ask again
-// for.
+// The request was answered, and not with an HTTP status, a gRPC status or an error of Redis after which
+// clients send a request again.
 bool succeeded(const RpcRecord& rpc);
-// Answered, and the answer is a failure: 4xx, 5xx, a gRPC status but OK, an error of Redis.
+// The answer is a failure: 4xx, 5xx, a gRPC status other than OK, an error of Redis.
 bool is_error_answer(const RpcRecord& rpc);
-bool is_read_only(const RpcRecord& rpc);  // RFC 9110 §9.2.1; of Redis: commands that do not write
-// Equal for requests that ask the same service for the same with the same arguments.
+bool is_read_only(const RpcRecord& rpc);  // RFC 9110 §9.2.1; in Redis, commands that do not write
+// Equal for requests to the same service with the same method, target and body.
 std::string request_key(const RpcRecord& rpc);
-// Equal for requests from one call stack; where the stack is not known, to one path but for its
-// last segment.
+// Equal for requests of one caller to one method of one service from the same call stack. Where the
+// stack is not known, the path stands in for it; an HTTP path without its last segment.
 std::string site_key(const RpcRecord& rpc);
 
 Call describe_call(const RpcRecord& rpc);
@@ -53,7 +53,7 @@ Call describe_call(const RpcRecord& rpc);
 std::string request_text(const RpcRecord& rpc);
 // "users -> movies  GET /movies/1", with `between` after the service; credentials redacted.
 std::string call_text(const Call& call, const char* between);
-// "(users.py:31 (get))"; "" where the site is not known.
+// " at users.py:31 (get)"; "" where the call site is not known.
 std::string site_text(const RpcRecord& rpc);
 // "1 request", "3 requests"
 std::string counted(uint64_t number, const char* one, const char* many);

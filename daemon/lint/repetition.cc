@@ -1,5 +1,5 @@
-// Requests that are made more than once: the same by one service, the same by several, and those of
-// one call site with ever other arguments; and requests that nobody caused.
+// Requests that are made more than once: the same request by one service or by several, and requests
+// of one call site with other arguments each time. Also requests whose cause is not known.
 #include <algorithm>
 #include <set>
 
@@ -10,7 +10,7 @@
 namespace filibuster::lint {
 namespace {
 
-// Groups of `rpcs` with an equal key, in order of first appearance.
+// `rpcs` in groups of equal keys, in order of first appearance.
 template <typename Key>
 std::vector<Rpcs> grouped(const Rpcs& rpcs, Key key) {
   std::vector<Rpcs> out;
@@ -51,11 +51,11 @@ std::vector<Call> calls_of(const Rpcs& rpcs) {
   return out;
 }
 
-// Those that repeat a request which was answered; a request after a failure is a retry.
+// The requests that were answered well; a request after one that failed is a retry.
 Rpcs without_retries(const Rpcs& rpcs) {
   Rpcs out;
   for (const RpcRecord* rpc : rpcs) {
-    if ((rpc->flags & kRpcPreliminary) != 0) continue;  // its body is not known whole
+    if ((rpc->flags & kRpcPreliminary) != 0) continue;  // not all of its body is known
     if (succeeded(*rpc)) out.push_back(rpc);
   }
   return out;
@@ -99,7 +99,7 @@ std::vector<Finding> redundant_across_services(const RecordView& view) {
   }
   std::vector<Finding> out;
   for (const Rpcs& same : grouped(candidates, request_key)) {
-    // One request for each caller, or the lint above is meant.
+    // One request for each caller: repetition by one caller is kRedundantRpc.
     Rpcs first_of_each;
     std::set<std::string> callers;
     for (const RpcRecord* rpc : without_retries(same)) {

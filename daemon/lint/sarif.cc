@@ -20,7 +20,7 @@ constexpr const char* kSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 constexpr const char* kRoot = "SRCROOT";
 
-// RFC 3986: what a path may hold unescaped.
+// Escapes what RFC 3986 does not allow in a path.
 std::string uri_path(const std::string& path) {
   static constexpr char kDigits[] = "0123456789ABCDEF";
   std::string out;
@@ -38,10 +38,11 @@ std::string uri_path(const std::string& path) {
   return out;
 }
 
-// Below the configuration's folder: relative to it (§3.4.4), so that the file fits any checkout.
+// A file below the configuration's folder is named relative to that folder (§3.4.4), so that the
+// report fits any checkout.
 Json artifact(const std::string& file, const std::string& directory) {
   const fs::path whole = fs::path(file).lexically_normal();
-  // As a compiler was told: relative to where it ran, which is not known.
+  // A relative path is the one that a compiler was given. Where the compiler ran is not known.
   if (whole.is_relative()) return {{"uri", uri_path(whole.string())}};
   const fs::path relative = whole.lexically_relative(fs::path(directory).lexically_normal());
   if (!directory.empty() && !relative.empty() && *relative.begin() != "..")
@@ -67,7 +68,7 @@ Json location(const Call& call, const std::string& directory) {
   return out;
 }
 
-// The same for the same finding in a later version of the sources: without lines (§3.27.17).
+// Equal for the same finding in a later version of the sources, so it has no line numbers (§3.27.17).
 std::string fingerprint(const TestLint& test, const Finding& finding) {
   std::string all = std::string(row_of(finding.lint).name) + '\0' + test.test;
   if (!finding.calls.empty()) {

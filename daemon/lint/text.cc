@@ -1,4 +1,4 @@
-// What a person reads: the findings, the worst first, then all call sites, then what was not
+// The text for a person: the findings, the worst first, then all call sites, then what was not
 // probed.
 #include <algorithm>
 #include <cstdio>
@@ -11,7 +11,7 @@
 namespace filibuster::lint {
 namespace {
 
-constexpr size_t kMaxCalls = 6;    // of one finding
+constexpr size_t kMaxCalls = 6;    // shown of one finding
 constexpr size_t kMaxFrame = 120;  // bytes; names of C++ functions can fill a screen
 
 std::string frame_text(const std::string& frame) {
@@ -21,7 +21,7 @@ std::string frame_text(const std::string& frame) {
   return frame.substr(0, end) + "...";
 }
 
-// The innermost frame is often that of a helper: the one that called it tells more.
+// Two frames: the innermost one is often that of a helper, and the frame that called it tells more.
 std::string place_of(const Call& call) {
   if (call.stack.empty()) return "(call site not known)";
   std::string out = frame_text(call.stack[0]);
@@ -70,7 +70,7 @@ std::string site_line(const CallSite& site) {
   return out + "\n";
 }
 
-// Often one reason for many sites.
+// Grouped by reason: many call sites often share one.
 std::string not_probed_text(const std::vector<NotProbed>& rows) {
   std::map<std::string, std::string> by_reason;
   for (const NotProbed& row : rows) {

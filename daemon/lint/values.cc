@@ -12,14 +12,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kLeastLength = 4;    // characters of a value that tells anything
-constexpr size_t kLongestPlain = 64;  // bytes of a plain text that is one value
+constexpr size_t kLeastLength = 4;    // shorter values occur by chance: see is_telling()
+constexpr size_t kLongestPlain = 64;  // bytes; a longer plain text is not read as one value
 constexpr std::array<std::string_view, 20> kCommon = {
     "true",    "false", "null",  "none", "undefined", "unknown", "default",
     "success", "error", "name",  "test", "active",    "enabled", "status",
     "string",  "value", "items", "list", "http",      "json"};
 
-// Takes what can be read of a text that may end anywhere.
+// Collects the values of a JSON text that may be cut anywhere.
 class ValueReader : public nlohmann::json_sax<Json> {
  public:
   explicit ValueReader(Body* out) : out_(out) {}
@@ -48,7 +48,7 @@ class ValueReader : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  // The text was cut: digits at its end may be the start of a longer number.
+  // For a text that was cut: digits at its end may be the start of a longer number.
   void drop_cut_number() {
     if (last_is_number_) out_->values.pop_back();
   }
@@ -108,7 +108,7 @@ bool is_plain(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
 }
 
-// "user=7&show=all": names of letters and digits, and no blanks.
+// "user=7&show=all": the first name has letters, digits, '_' and '-' only, and there are no blanks.
 bool is_form(std::string_view text) {
   const size_t equals = text.find('=');
   return equals != text.npos && equals > 0 && is_plain(text) &&
@@ -164,7 +164,7 @@ Body answer_of(const RpcRecord& rpc) {
 std::vector<Value> values_of_request(const RpcRecord& rpc) {
   std::vector<Value> out;
   const bool whole = (rpc.flags & (kRpcPayloadTruncated | kRpcPreliminary)) == 0;
-  if (rpc.is_redis()) {  // its target is only the pattern of its key
+  if (rpc.is_redis()) {  // the target is only the pattern of the key and holds no value
     for (Value& value : read_body(rpc.body_sample, whole).values)
       out.push_back({std::move(value.text), "argument"});
     return out;
@@ -176,7 +176,7 @@ std::vector<Value> values_of_request(const RpcRecord& rpc) {
       out.push_back({percent_decoded(target.path.substr(begin, end - begin), false), "path"});
     begin = end + 1;
   }
-  // An answer may hold the link that is followed.
+  // The whole target, too: it may be a link that an earlier answer held.
   out.push_back({rpc.target, "path"});
   for (Value& value : arguments_of(target.query)) {
     out.push_back({std::move(value.text), "query argument '" + value.name + "'"});

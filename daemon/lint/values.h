@@ -1,6 +1,6 @@
 // The data in requests and answers, as far as records keep it: the target, and the first bytes of
-// bodies (kBodySample of preload/protocols). JSON is read, and forms, and short plain texts;
-// compressed and other bodies hold no values.
+// bodies (kBodySample in preload/protocols/http1/exchange.h). JSON, forms and short plain texts are
+// read; compressed and other bodies count as holding no values.
 #pragma once
 
 #include <string>
@@ -13,25 +13,26 @@ namespace filibuster::lint {
 
 struct Value {
   std::string text;  // a JSON string without its escapes, a number as it is written
-  std::string name;  // the nearest member name: "id"; of a request "path", "query 'id'"
+  // The nearest member name, "id"; for a value of a request "path", "query argument 'id'", ...
+  std::string name;
 };
 
 struct Body {
   std::vector<Value> values;
   std::vector<std::string> names;  // all member names
-  bool whole = false;              // nothing of it is missing, and it was understood
+  bool whole = false;              // nothing of the body is missing, and it was understood
 };
 
-// `whole`: `sample` is not cut.
+// `whole` says that `sample` is the whole body.
 Body read_body(std::string_view sample, bool whole);
 Body answer_of(const RpcRecord& rpc);
 // Segments of the path, the path itself, arguments of the query, values of the body.
 std::vector<Value> values_of_request(const RpcRecord& rpc);
 
-// Long enough, and not a word that stands in many programs, to tell that it was passed on.
+// True if the text is long and rare enough to show that it was passed on when it is seen twice.
 bool is_telling(std::string_view text);
 
-// "%20" -> " "; an escape that is none stays.
+// "%20" -> " "; a '%' without two hexadecimal digits stays.
 std::string percent_decoded(std::string_view text, bool plus_is_blank);
 
 }  // namespace filibuster::lint

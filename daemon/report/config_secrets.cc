@@ -9,15 +9,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A value of the configuration and what stands around it.
+// Where a value stands in the configuration.
 struct Place {
   std::string owner;   // "service 'users'", "test 'checkout'"; "": the configuration itself
   std::string name;    // of the member: "command", "DB_PASSWORD"
-  std::string before;  // in a list: the text before it
-  bool variable = false;
+  std::string before;  // if the value stands in a list, the text before it
+  bool variable = false;  // the value is that of an environment variable
 };
 
-// In lists services and tests are known by their names.
+// What stands at the same place of the other configuration; nullptr if nothing does. Services and tests
+// are found by their names, other elements of a list by their index.
 const Json* counterpart(const Json* now, const std::string& key) {
   if (now == nullptr || !now->is_object()) return nullptr;
   const auto at = now->find(key);
@@ -34,8 +35,8 @@ const Json* counterpart(const Json* now, const Json& element, size_t index) {
   return nullptr;
 }
 
-// Calls `leaf(place, text, now)` of each text, where `now` is what stands at its place in another
-// configuration; nullptr: nothing does.
+// Calls `leaf(place, text, now)` for each text, where `now` is what stands at the same place of another
+// configuration, or nullptr.
 template <class Leaf>
 void walk(Json* json, const Json* now, const Place& place, const Leaf& leaf) {
   if (json->is_object()) {
@@ -72,7 +73,7 @@ std::string redacted(const Place& place, const std::string& text) {
     const std::string pair = place.before + std::string(kBlank) + text;
     if (redact_command(pair) != pair) return std::string(kRedacted);
   }
-  // A header of an injected answer: no member of the configuration's own has such a name.
+  // The name is that of a header of an injected answer: no key of the configuration looks like a secret.
   if (is_secret_name(place.name)) return std::string(kRedacted);
   return redact_command(text);
 }

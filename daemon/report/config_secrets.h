@@ -1,5 +1,4 @@
-// The configuration without its secrets, as a counterexample keeps it, and with them again, for a
-// replay.
+// Takes the secrets out of a configuration, for a counterexample, and puts them back, for a replay.
 #pragma once
 
 #include <string>
@@ -7,18 +6,19 @@
 
 namespace filibuster {
 
-// `text` as it is where there is no secret in it, or where it is no JSON object.
+// `text` without its secrets. A text that has none is returned byte for byte; one that is no JSON
+// object goes through redact().
 std::string redact_config(const std::string& text);
 
 struct RestoredConfig {
   std::string text;
-  // "variable 'DB_PASSWORD' of service 'users'", "'command' of test 'checkout'": redacted, and
-  // found nowhere.
+  // The redacted values that were found nowhere: "variable 'DB_PASSWORD' of service 'users'",
+  // "'command' of test 'checkout'".
   std::vector<std::string> missing;
 };
-// Takes what `redacted` leaves out from `now`, the configuration's file as it is now ("": there is
-// none): what stands at the same place there, and would be redacted to the same. Else variables of
-// the environment are taken from that of this process.
+// Puts the secrets back into `redacted`. `now` is the text of the configuration's file as it is now (""
+// if there is none): a value at the same place there is taken if redaction would make it the same
+// text. Otherwise an environment variable is taken from the environment of this process.
 RestoredConfig restore_config(const std::string& redacted, const std::string& now);
 
 }  // namespace filibuster

@@ -5,7 +5,7 @@
 namespace filibuster {
 namespace {
 
-// What a reason means, where its name does not say it; "" where it does.
+// What a reason means; "" where its name says enough.
 std::string in_words(const NotInterposedRecord& record) {
   if (record.reason == reason_name(NotInterposedReason::kRedis)) {
     return record.target_service.empty()

@@ -7,8 +7,8 @@
 
 namespace filibuster {
 
-// "tls"; with what it means, or what to do, where the name does not say it: "redis (it speaks Redis,
-// and is not declared so: ...)".
+// The name of the reason, "tls", and where the name does not say enough, what it means or what to do:
+// "redis (it speaks Redis, and is not declared so: ...)".
 std::string reason_text(const NotInterposedRecord& record);
 
 }  // namespace filibuster

@@ -24,36 +24,36 @@ enum class Verdict : uint8_t {
   kFailed,        // the test failed under the faults
   kCrashed,       // a service ended by a signal or exited under the faults
   kTestTimeout,   // the test did not end within its limit
-  kPlanNotMet,    // a planned fault did not fire: no conclusion
+  kPlanNotMet,    // a planned fault did not fire, so the execution allows no conclusion
   kIncomplete,    // events were lost
   kNotQuiescent,  // passed, but RPCs stayed open beyond quiesce_timeout
   kNoTimeout,     // passed, but a caller waited for an answer until hang_limit
 };
 std::string_view verdict_name(Verdict verdict);
-// Is it a finding for the user (kFailed, kCrashed, kTestTimeout, kNoTimeout)?
+// True for the verdicts that are findings for the user (kFailed, kCrashed, kTestTimeout, kNoTimeout).
 bool is_failure(Verdict verdict);
 
-// Which RPC it is, beyond an edit of the program (core/index/stable_identity.h).
+// Identifies an RPC even after an edit of the program (core/index/stable_identity.h).
 struct StableIdentity {
-  Hash128 identity;    // zero: not known, in files of before there was one
-  // How many RPCs of its execution only their order tells from this one, itself included.
+  Hash128 identity;    // zero: not known, since the file is older than this field
+  // How many RPCs of the execution, this one included, differ only in their order.
   uint32_t alike = 0;
 };
 
 struct InjectedFault {        // one fault of one execution, for a person and for replay
   Hash128 index;
   std::string fault;          // to_text(FaultSpec)
-  std::string key;            // fault_key(FaultSpec); empty: the text says all
+  std::string key;            // fault_key(FaultSpec); empty if it is the same as `fault`
   std::string message;        // of a gRPC status, or of an error of Redis
   std::string caller, service, method, path;
-  Protocol protocol = Protocol::kHttp;  // kGrpc: `path` is that of a method; kRedis: of a key
-  std::string arguments;      // of the gRPC method, a JSON object; empty: not known
+  Protocol protocol = Protocol::kHttp;  // kGrpc: `path` names a method; kRedis: the pattern of a key
+  std::string arguments;      // of the gRPC method, a JSON object; empty if not known
   std::string call_site;      // innermost kept frame: "users.py:31 (get_bookings)"
   std::vector<std::string> stack;
   std::vector<std::string> service_path;  // ["test", "users", "bookings"]
   uint32_t count = 0;
-  bool as_reset = false;      // RpcRecord::refused_as_reset of the execution that this is of
-  // replay needs these to inject at connect (PlannedRpcFault):
+  bool as_reset = false;      // RpcRecord::refused_as_reset in the execution of this fault
+  // A replay needs these to inject the fault at connect (PlannedRpcFault).
   Hash128 connect_key, signature, parent, stack_hash;
   uint32_t number = 0, service_number = 0;
   StableIdentity stable;
@@ -63,7 +63,7 @@ struct InjectedFault {        // one fault of one execution, for a person and fo
   const std::string& identity() const { return key.empty() ? fault : key; }
 };
 // "users -> movies  GET /movies/1", "gateway -> cart  shop.CartService/GetCart"; credentials
-// redacted. `between`: of the caller's and the called service's side.
+// redacted. `between` stands between the services and the name of the call.
 std::string call_text(const InjectedFault& fault, std::string_view between = "  ");
 // `grpc:UNAVAILABLE "no stock"`, "refused (as a reset)"
 std::string fault_text(const InjectedFault& fault);
@@ -80,66 +80,70 @@ struct Execution {            // one executed abstract execution with its result
 };
 
 struct Finding {
-  Execution first;                      // the first execution of the group
+  Execution first;                      // the execution whose faults are exactly the minimal set
   std::vector<InjectedFault> minimal;   // the minimal failing fault set
   uint64_t executions = 1;              // failing executions whose faults contain the minimal set
-  std::optional<bool> reproduced;       // after the replay; nullopt: not replayed
-  // 16 hexadecimal digits that stay when lines move: of the test, and of the faults and their RPCs.
+  std::optional<bool> reproduced;       // by the replay; nullopt: not replayed
+  // 16 hexadecimal digits, made from the test, the faults and the stable identities of their RPCs. They
+  // stay the same when lines of the program move.
   std::string id;
   std::string counterexample;           // path of the file
   uint32_t number = 0;                  // of the counterexample; 0: there is none
 };
 
 inline constexpr size_t kFindingIdSize = 16;
-// Finding::id: the same whatever the order of the faults.
+// Finding::id; the order of the faults does not matter.
 std::string finding_id(const std::string& test, const std::vector<InjectedFault>& faults);
 
 // Groups failures by minimal failing fault set: a failing set that contains another failing set belongs
-// to the smaller one; sets are equal when index and fault are. Order of first appearance.
+// to the smaller one. Two faults are the same if their RPCs have the same index and their identity() is
+// equal. The findings are in the order of the first failure of each group.
 std::vector<Finding> group_failures(const std::vector<Execution>& failures);
 
-// What varied between executions of a test with the same faults: the reference executions, or later.
+// What varied between executions of a test with the same faults: between the reference executions, or
+// between later ones.
 struct Variation {
   std::string rpc;     // "users -> orders POST /orders/*"
   std::string what;    // "path segment 2", "JSON /id", "the order of ..."
   std::string effect;  // "masked", "not faulted", ...
   std::string reason;
-  std::string under;   // the faults under which it varied, "{a -> b GET /: 503}"; "": none
+  std::string under;   // the faults under which it varied, "{a -> b GET /: 503}"; "" without faults
   bool operator==(const Variation&) const = default;
 };
 
-// A fault that was not executed because an answer was taken for one with the same status and
-// another body (`reduce`: published).
+// A fault of which executions were left out because an answer counted as equal to another one with the
+// same status and a different body (`reduce`: published).
 struct PrunedUnlike {
-  std::vector<InjectedFault> faults;  // of the smallest execution left out so; it is the last
-  uint64_t executions = 1;            // left out so
-  std::string rpc;                    // whose answer was taken for another: "front -> a GET /"
-  std::vector<InjectedFault> like;    // the faults under which it was that one
+  std::vector<InjectedFault> faults;  // of the smallest execution left out; the last is the fault
+  uint64_t executions = 1;            // number of executions left out
+  std::string rpc;                    // the RPC whose answers differ: "front -> a GET /"
+  std::vector<InjectedFault> like;    // of the execution that showed the other answer
 };
 
 struct TestReport {
   std::string test;
   search::SearchCounts counts;
   bool finished = false;  // the whole space was explored
-  // A test of a suite that calls nothing, or that its runner skips: why. It counts as explored.
+  // Why a test of a suite has nothing to explore: it calls nothing, or its runner skips it. Such a test
+  // counts as explored.
   std::string nothing_to_explore;
   double reference_seconds = 0, seconds = 0, median_execution_seconds = 0;
   search::SearchSeconds search_seconds;
-  double store_seconds = 0;  // on a processor, of writing what an interrupted search goes on from
+  double store_seconds = 0;  // processor time for writing the store
   std::vector<std::string> fault_configuration;  // one line per rule as used, for a person
   std::vector<Finding> findings;
   std::vector<Skipped> skipped;
-  std::vector<Unexplained> unexplained;     // the inconclusive ones of `skipped`, by cause
+  std::vector<Unexplained> unexplained;     // the inconclusive rows of `skipped`, by cause
   std::vector<PrunedUnlike> pruned_unlike;
   std::vector<NotInterposedRecord> dependencies_not_tested;
-  std::vector<std::string> without_cause;   // RPCs listed, never guessed
+  std::vector<std::string> without_cause;   // RPCs that were never faulted, with the reason
   uint32_t reference_executions = 1;
-  std::vector<Variation> variations;        // in what equal executions differed
+  std::vector<Variation> variations;        // what differed between executions with the same faults
   std::string proposed_masks;               // value of `nondeterminism`; empty: nothing to propose
-  uint64_t damaged_fields = 0;              // header fields that were not of this session
+  uint64_t damaged_fields = 0;              // requests with a forged or damaged x-filibuster field
   std::vector<std::string> notes;
   std::vector<RpcRecord> reference;         // the tree of the reference execution
-  std::vector<ObservedAnswer> observed;     // errors of the services' own
+  std::vector<ObservedAnswer> observed;     // errors that services answered with by themselves
   TestedRpcs rpcs;
   std::vector<Timeouts> timeouts;           // how injected silences ended
   std::vector<Refusals> refusals;           // how 'refused' reached each client
@@ -155,15 +159,15 @@ struct SessionReport {
 
 // report.json, version 1 (schema in docs/report.md). Credentials are redacted.
 std::string to_json(const SessionReport& report);
-// What stands on the terminal at the end.
+// The text for the terminal at the end.
 std::string to_text(const SessionReport& report);
-// The last line: which RPCs were tested, over all tests. "" where none was explored.
+// The last line: which RPCs were tested, over all tests. "" if there were no RPCs.
 std::string tested_text(const SessionReport& report);
 // One finding for a person: faults, call sites, service path, output, replay command.
 std::string to_text(const Finding& finding);
-// The same in one line: "the test fails (exit status 1) under users -> bookings GET /x: refused".
+// One finding in one line: "the test fails (exit status 1) under users -> bookings GET /x: refused".
 std::string to_line(const Finding& finding);
-// What one execution could not show: connections not interposed, notes. "" if there is nothing.
+// What one execution could not show: the connections that were not interposed, and notes. "" if nothing.
 std::string limits_text(const TestReport& test);
 // "2 requests carried ...", for notes.
 std::string damaged_fields_text(uint64_t requests);
@@ -176,10 +180,13 @@ struct Counterexample {
   std::string config_path, config_text, directory;
   std::vector<InjectedFault> faults;
   std::string verdict, detail, output;
-  uint32_t index_parts = kIndexAll;  // as explored: other parts would give other indexes
-  std::string nondeterminism = "[]";  // the masks as explored (config.h to_config_text), likewise
-  std::string descriptors;  // what services said of themselves, serialized (descriptor_set.h)
-  std::map<std::string, uint16_t> ports;  // the automatic ones: requests and answers may carry them
+  // As in the exploration: other parts or other masks (config.h to_config_text) give other indexes.
+  uint32_t index_parts = kIndexAll;
+  std::string nondeterminism = "[]";
+  std::string descriptors;  // of gRPC services, by server reflection, serialized (descriptor_set.h)
+  // Ports that were chosen automatically: a replay uses them again, since requests and answers may
+  // contain them.
+  std::map<std::string, uint16_t> ports;
 };
 std::string to_json(const Counterexample& counterexample);
 Result<Counterexample> parse_counterexample(std::string_view json);

@@ -59,7 +59,7 @@ std::string finding_id(const std::string& test, const std::vector<InjectedFault>
 std::vector<Finding> group_failures(const std::vector<Execution>& failures) {
   std::vector<FaultKeys> sets;
   for (const Execution& failure : failures) sets.push_back(keys_of(failure.faults));
-  // The minimal sets, each once, smallest first: nothing smaller follows one that is taken.
+  // Smallest first: when a set is looked at, every set that it could contain has been looked at.
   std::vector<size_t> by_size(failures.size());
   for (size_t i = 0; i < by_size.size(); ++i) by_size[i] = i;
   std::stable_sort(by_size.begin(), by_size.end(),
@@ -71,8 +71,8 @@ std::vector<Finding> group_failures(const std::vector<Execution>& failures) {
     if (!covered) minimal.push_back(at);
   }
   std::sort(minimal.begin(), minimal.end());
-  // A finding shows the execution with exactly the minimal set: nothing else is injected there. Its
-  // place is that of the first failure that belongs to it.
+  // A finding shows the execution with exactly the minimal set, in which nothing else is injected. The
+  // place of the finding in the list is that of the first failure of its group.
   std::vector<std::pair<size_t, Finding>> placed;
   for (size_t at : minimal) {
     Finding finding;

@@ -40,7 +40,7 @@ std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// The path of a rule may have to be one in which a secret stands: '*' fits there, too.
+// The path of a mask may contain a secret. Its segment becomes '*', which matches the same requests.
 Json redacted_masks(const std::string& text) {
   Json masks = Json::parse(text, nullptr, false);
   if (!masks.is_array()) return Json::array();
@@ -50,7 +50,7 @@ Json redacted_masks(const std::string& text) {
     if (path == mask["on"].end() || !path->is_string()) continue;
     std::string shown = redact(path->get<std::string>());
     for (size_t at; (at = shown.find(kRedacted)) != std::string::npos;) {
-      const size_t begin = shown.rfind('/', at) + 1;  // 0 of none
+      const size_t begin = shown.rfind('/', at) + 1;  // 0 if there is no '/'
       shown.replace(begin, std::min(shown.find('/', at), shown.size()) - begin, "*");
     }
     *path = std::move(shown);
@@ -131,7 +131,7 @@ Json row(const NotInterposedRecord& record) {
 }
 
 Json row(const RpcRecord& rpc) {
-  // Before it is cut: a part of a secret has not its form.
+  // Redacted before it is cut: a part of a secret is not recognised.
   const std::string sample = redact(rpc.response_sample).substr(0, kMaxSample);
   const AnswerCode code = code_of(rpc);
   return {
@@ -294,7 +294,7 @@ struct Reader {
       out->push_back(one.get<std::string>());
     }
   }
-  // Of a member that older files do not have.
+  // Reads a member that older files do not have.
   void later_text(const char* name, std::string* out) {
     if (object.contains(name)) text(name, out);
   }
@@ -338,7 +338,7 @@ std::string read_fault(const Json& json, InjectedFault* out) {
   std::string grpc, protocol;
   reader.later_text("grpc", &grpc);
   reader.later_text("protocol", &protocol);
-  out->protocol = grpc.empty() ? Protocol::kHttp : Protocol::kGrpc;  // of an older file
+  out->protocol = grpc.empty() ? Protocol::kHttp : Protocol::kGrpc;  // older files have no "protocol"
   if (const auto known = parse_protocol(protocol)) out->protocol = *known;
   if (const auto at = json.find("arguments"); at != json.end() && at->is_object())
     out->arguments = at->dump();
@@ -350,12 +350,12 @@ std::string read_fault(const Json& json, InjectedFault* out) {
   reader.hash("parent", &out->parent);
   reader.hash("signature", &out->signature);
   reader.hash("connect_key", &out->connect_key);
-  if (json.contains("stack_hash")) {  // an older file has none: never refused at connect
+  if (json.contains("stack_hash")) {  // without it (an older file) nothing is refused at connect
     reader.hash("stack_hash", &out->stack_hash);
     reader.number("number", &out->number);
     reader.number("service_number", &out->service_number);
   }
-  if (json.contains("identity")) {  // an older file has none: not found again after an edit
+  if (json.contains("identity")) {  // without it (an older file) the RPC is not found after an edit
     reader.hash("identity", &out->stable.identity);
     reader.number("alike", &out->stable.alike);
   }
@@ -395,7 +395,7 @@ std::string to_json(const Counterexample& counterexample) {
                {"ports", counterexample.ports},
                {"faults", std::move(faults)},
                {"output", redact(counterexample.output)},
-               // A replay takes what is redacted of it from its file.
+               // A replay takes the redacted values from the configuration's file.
                {"config_text", redact_config(counterexample.config_text)}});
 }
 
@@ -427,7 +427,7 @@ Result<Counterexample> parse_counterexample(std::string_view text) {
   } else {
     reader.fail("descriptors", "base64");
   }
-  // Of an older one the configuration's rules hold.
+  // For an older file, which has no masks, a replay uses those of the configuration.
   out.nondeterminism = json.contains("nondeterminism") ? json["nondeterminism"].dump() : "";
   if (json.contains("index_parts")) {
     std::vector<std::string> names;

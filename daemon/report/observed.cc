@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What is kept of it stands in the store, too.
+// Redacted here already, since the rows are written to the store, too.
 std::string shown_path_of(const RpcRecord& rpc) {
   return redact(path_of(rpc));
 }
@@ -20,12 +20,13 @@ bool is_error_of_grpc(const RpcRecord& rpc) {
   return rpc.is_grpc() && rpc.grpc_status != kNoGrpcStatus && rpc.grpc_status != 0;
 }
 
-// "" where the service did not answer, or not with an error, or we did.
+// The error that the service answered with by itself; "" if there was no answer, the answer was no
+// error, or the answer was injected.
 std::string own_error(const RpcRecord& rpc) {
   if (rpc.open || rpc.injected || rpc.outcome != RpcOutcome::kAnswered) return "";
   if (is_error_of_grpc(rpc)) {
-    // What a client makes of an answer that it never got (0 is no answer of HTTP) is not the
-    // service's.
+    // With another HTTP status (0: there was no answer) the gRPC status is the client's conclusion and
+    // not the service's answer.
     return rpc.status == 200 ? "grpc:" + std::string(grpc_status_name(rpc)) : "";
   }
   if (rpc.code_space == CodeSpace::kRedis) return "redis:" + rpc.code;
@@ -98,7 +99,7 @@ void ObservedAnswers::add_json(std::string_view text) {
       rows_.emplace(std::move(key), std::move(row));
     }
   } catch (const Json::exception&) {
-    // Written by another version: what was read of it stays.
+    // Another version wrote the text. The rows that were read stay.
   }
 }
 

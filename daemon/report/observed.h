@@ -1,5 +1,5 @@
-// Which errors services were seen to answer with by themselves, and what had happened to the
-// services that they asked: `filibuster analyze` makes the faults of their callers from it.
+// Which errors services answered with by themselves, and which of their own calls had failed before:
+// `filibuster analyze` proposes faults for their callers from this.
 #pragma once
 
 #include <map>
@@ -11,32 +11,34 @@
 
 namespace filibuster {
 
-// What a service was told, or not, by one that it asked.
+// A call of a service that failed.
 struct FailedCall {
   std::string service, method, path;
-  std::string what;       // the fault, or how it ended by itself: "timeout", "503"
-  bool injected = false;  // else it is an answer of that service itself
+  std::string what;       // the injected fault, or how the call ended by itself: "timeout", "503"
+  bool injected = false;
   bool operator==(const FailedCall&) const = default;
 };
 
 struct ObservedAnswer {
   std::string service, method, path;  // the path without its query
-  Protocol protocol = Protocol::kHttp;  // kGrpc: `path` is that of a method; kRedis: of a key
+  Protocol protocol = Protocol::kHttp;  // kGrpc: `path` names a method; kRedis: the pattern of a key
   std::string answer;  // as a fault: "status:503", "grpc:UNAVAILABLE", "redis:LOADING"
-  std::vector<FailedCall> under;      // of the first time; empty: with all calls answered well
+  // The failed calls when the answer was first seen; empty if none of the service's calls failed.
+  std::vector<FailedCall> under;
 };
 
 class ObservedAnswers {
  public:
-  // Of an execution that came as planned. True: there is something new.
+  // Adds an execution that came as planned. True if it showed something new.
   bool see(const ExecutionRecord& record);
   // Ordered by service, path, method and answer.
   std::vector<ObservedAnswer> all() const;
-  // Rows beyond it are not kept.
+  // Further rows are not kept.
   static constexpr size_t kMax = 1000;
   bool full() const { return rows_.size() >= kMax; }
 
-  // Kept with the session, so that a resumed one knows them. What is not such a text is left out.
+  // The rows as text, which the store keeps so that a resumed session knows them. add_json() ignores
+  // what it cannot read.
   std::string to_json() const;
   void add_json(std::string_view text);
 

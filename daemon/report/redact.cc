@@ -1,4 +1,4 @@
-// Secrets that are known by the name before them.
+// Recognises secrets by the name before them.
 #include "daemon/report/redact.h"
 
 #include <algorithm>
@@ -16,14 +16,15 @@ constexpr std::array<std::string_view, 5> kHeaders = {"authorization", "proxyaut
 constexpr std::array<std::string_view, 13> kSecrets = {
     "token",     "password",   "passwd",    "secret", "apikey",    "credential", "passphrase",
     "passcode",  "privatekey", "accesskey", "sessid", "sessionid", "signingkey"};
-// These are words of prose, and names of services, too: they count between quotes, as in JSON, and
+// These are also words of prose and names of services. They count only between quotes, as in JSON, and
 // directly before '='.
 constexpr std::array<std::string_view, 13> kWords = {"auth", "session", "sid", "sig", "signature",
                                                      "jwt",  "pwd",     "pin", "otp", "cvv",
                                                      "cvc",  "pass",    "ssn"};
-// And these of answers: they count in a query or a form.
+// These are also words of ordinary answers. They count only in a query or a form.
 constexpr std::array<std::string_view, 2> kArguments = {"key", "code"};
-// Of environment variables: STRIPE_KEY, DB_PASS; but not of those that say where something is.
+// Words in the name of a variable or an option with a secret value: STRIPE_KEY, --db-pass. A name that
+// ends with one of `kPlaces` says where something is or how it is used, and its value is no secret.
 constexpr std::array<std::string_view, 14> kVariableWords = {
     "key",  "auth", "pass", "pwd", "pin",   "session", "cookie", "sig", "signature",
     "salt", "jwt",  "dsn",  "creds", "signing"};
@@ -61,7 +62,7 @@ Kind kind_of(std::string_view name) {
   return is_one_of(kArguments, plain) ? Kind::kArgument : Kind::kPlain;
 }
 
-// "$TOKEN", "${TOKEN}", "$(cat token)": says where the secret is, and holds none.
+// "$TOKEN", "${TOKEN}", "$(cat token)": such a value says where the secret is and does not contain it.
 bool is_reference(std::string_view value) {
   if (value.size() < 2 || value[0] != '$') return false;
   return value[1] == '{' || value[1] == '(' ||
@@ -75,7 +76,7 @@ size_t skip(std::string_view text, size_t at, char c) {
   return at;
 }
 
-// A quote, with the backslashes before it where the text is itself a quoted one: \"token\".
+// The quote at `at` with the backslashes before it: the text may be quoted itself, as in \"token\".
 std::string_view quote_at(std::string_view text, size_t at) {
   const size_t quote = skip(text, at, '\\');
   if (quote == text.size() || !is_quote(text[quote])) return {};
@@ -100,7 +101,7 @@ size_t end_of_value(std::string_view text, size_t at, Kind kind) {
   return end == std::string_view::npos ? text.size() : end;
 }
 
-// "https://user:password@host": [begin, end) of the password; empty if there is none at `at`.
+// "https://user:password@host": [begin, end) of the password, if "://" stands at `at`; else empty.
 std::pair<size_t, size_t> password_in_url(std::string_view text, size_t at) {
   if (text.substr(at, 3) != "://") return {at, at};
   const size_t end = std::min(text.find_first_of("/?# \t\r\n\"'", at + 3), text.size());
@@ -111,14 +112,15 @@ std::pair<size_t, size_t> password_in_url(std::string_view text, size_t at) {
   return {at + 3 + colon + 1, at + 3 + host};
 }
 
-// "a -> token: timeout", "POST /token: status:503": the name of a service and a path, and no name of a value.
+// In "a -> token: timeout" and "POST /token: status:503" the word before ':' is a service or a path, and
+// not the name of a value.
 bool is_of_a_call(std::string_view text, size_t begin) {
   const std::string_view before = text.substr(0, begin);
   return before.ends_with('/') || before.ends_with("-> ");
 }
 
-// "GET token:*", "password-reset:*:mail": the pattern of a key of Redis, whose parts that vary are left
-// out of it.
+// "GET token:*", "password-reset:*:mail": the word before ':' belongs to the pattern of a Redis key. The
+// pattern has '*' for what varies, so it contains no value.
 bool is_of_a_pattern(std::string_view text, size_t end) {
   return text.substr(end).starts_with(":*") && (text.size() == end + 2 || !is_name_char(text[end + 2]));
 }
@@ -138,7 +140,7 @@ bool counts_here(Kind kind, std::string_view text, size_t begin, size_t end, boo
     case Kind::kArgument:
       break;
   }
-  // The first field of a form stands at the beginning of its text, and others follow.
+  // The first field of a form stands at the beginning of the text, and other fields follow.
   const size_t next = text.find_first_of("& \t\r\n\"'", end);
   const bool form = (before == '\0' || before == '\n' || is_quote(before)) &&
                     next != std::string_view::npos && text[next] == '&';
@@ -186,7 +188,7 @@ std::string redact_named(std::string_view text) {
     value += quote.size();
     const size_t end =
         quote.empty() ? end_of_value(text, value, kind) : end_of_quoted(text, value, quote);
-    // An object or a list: what is in it is looked at by its own names.
+    // The value is an object or a list: the names inside decide about its parts.
     const bool nested =
         quote.empty() && value < text.size() && (text[value] == '{' || text[value] == '[');
     if (end <= value || nested || is_reference(text.substr(value, end - value))) continue;
@@ -196,7 +198,7 @@ std::string redact_named(std::string_view text) {
   return out;
 }
 
-// The words of STRIPE_SECRET_KEY, stripe.secret-key, stripeSecretKey; in small letters.
+// The words of STRIPE_SECRET_KEY, stripe.secret-key or stripeSecretKey, in small letters.
 std::vector<std::string> words_of(std::string_view name) {
   std::vector<std::string> out(1);
   bool small_before = false;
@@ -219,7 +221,8 @@ bool is_secret_name(std::string_view name) {
 
 namespace {
 
-// Is what an option or a variable of this name has a secret? More words say so than elsewhere.
+// True if an option or a variable of this name has a secret value. More words count here than in
+// other texts.
 bool has_secret_value(std::string_view name) {
   const std::vector<std::string> words = words_of(name);
   if (is_one_of(kPlaces, words.back())) return false;
@@ -229,7 +232,7 @@ bool has_secret_value(std::string_view name) {
          });
 }
 
-// "--token VALUE", "--token 'VALUE'"; with '=' between, too. `is_secret` is asked about the name.
+// Redacts VALUE in "--token VALUE", "--token 'VALUE'" and "--token=VALUE" if is_secret("--token").
 template <class IsSecret>
 std::string redact_values_of_options(std::string_view text, const IsSecret& is_secret) {
   std::string out;

@@ -1,6 +1,6 @@
-// What must not leave: values of credentials, found by the name before them (redact.cc) or by their
-// own form (secret_forms.cc), wherever a document, an event or a text for the terminal is written.
-// Text that is no credential stays byte for byte, and what is redacted once stays as it is.
+// Removes credentials from all documents, events and texts for the terminal (docs/laws.md, law 9). A
+// credential is recognised by the name before it (redact.cc) or by its own form (secret_forms.cc).
+// Other text stays byte for byte, and redacting a text twice changes nothing more.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,24 +11,25 @@ namespace filibuster {
 
 inline constexpr std::string_view kRedacted = "[redacted]";
 
-// Names: headers with credentials, passwords, tokens, keys and the like, in header lines, query
-// strings, forms, JSON, `name=value` and `--name value` texts. Forms: JWT, Bearer and Basic, card numbers, private
-// keys, keys of well-known services. Passwords in URLs.
+// Redacts values after names of credentials (headers, passwords, tokens, keys and the like) in header
+// lines, query strings, forms, JSON, `name=value` and `--name value`. Redacts what has the form of a
+// secret: JWT, Bearer and Basic, card numbers, private keys, keys of well-known services. Redacts
+// passwords in URLs.
 std::string redact(std::string_view text);
-// The same of the text of a JSON object, which stays one; "null" of what is none.
+// redact() for the text of a JSON object: the result is a JSON object, or "null" if `text` is none.
 std::string redact_object(const std::string& text);
-// The same of a command, with more names of options: --key VALUE, --db-pass VALUE.
+// redact() for a command: more names of options count, as in --key VALUE, --db-pass VALUE.
 std::string redact_command(std::string_view text);
-// The value of an environment variable; more names are those of secrets there (STRIPE_KEY, DB_PASS).
+// redact() for the value of an environment variable: more names count, as STRIPE_KEY, DB_PASS.
 std::string redact_variable(std::string_view name, std::string_view value);
-// Is the value of an option or member of this name a secret (--api-token, "password")?
+// True if an option or member of this name has a secret value (--api-token, "password").
 bool is_secret_name(std::string_view name);
 
-// Only what has the form of a secret, whatever stands before it.
+// Redacts only what has the form of a secret, whatever stands before it.
 std::string redact_forms(std::string_view text);
 
-// Every text in a document or an event. Names of members say what filibuster means by them, and count
-// for nothing.
+// Redacts every text in a document or an event. The names of its members do not count, since they are
+// Filibuster's own.
 template <class Json>
 void redact_texts(Json* json) {
   if (json->is_string()) {

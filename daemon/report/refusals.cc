@@ -45,7 +45,7 @@ bool RefusalCounts::see(const ExecutionRecord& record) {
     Client& client = clients_[{caller, rpc.service, shown_protocol_of(rpc)}];
     const bool as_reset = rpc.refused_as_reset();
     ++(as_reset ? client.reset : client.refused);
-    const std::string path = redact(path_of(rpc));  // kept in the store
+    const std::string path = redact(path_of(rpc));  // the name is written to the store
     const std::string name = caller + " -> " + rpc.service + " " + call_name(rpc, path);
     const auto known = client.rpcs.find(name);
     if (known != client.rpcs.end()) {
@@ -86,7 +86,7 @@ void RefusalCounts::add_json(std::string_view text) {
       clients_[key] = {row.at(1), row.at(2), row.at(3).get<std::map<std::string, bool>>()};
     }
   } catch (const Json::exception&) {
-    // Written by another version: what was read of it stays.
+    // Another version wrote the text. The rows that were read stay.
   }
 }
 

@@ -1,6 +1,5 @@
-// How 'refused' reached the callers: as a connect that was refused, or (the connection was open
-// already) as a reset of it, which is another failure: what a caller does about a refusal was not
-// tried there.
+// How the fault 'refused' reached the callers: as a refused connect, or as a reset of a connection that
+// was open already. A reset is another failure, so it does not show what a caller does about a refusal.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace filibuster {
 
-// Of one client: a service that calls, the one that it calls, and how.
+// The counts for one client: a caller, the service that it calls, and the protocol.
 struct Refusals {
   std::string caller, service;
   std::string protocol;         // "HTTP/1.1", "HTTP/2", "gRPC", "Redis"
@@ -22,25 +21,26 @@ struct Refusals {
   std::vector<std::string> never_refused;  // "front -> back GET /x": RPCs that got resets only
 };
 
-// Of a client with RPCs that were never refused: that this was not tried there.
+// A note for a client with RPCs in `never_refused`: a refused connect was not tried there.
 std::string to_note(const Refusals& client);
 
 class RefusalCounts {
  public:
-  // Of an execution that came as planned. True: there is something new.
+  // Adds an execution that came as planned. True if it showed something new.
   bool see(const ExecutionRecord& record);
   // Ordered by caller, service and protocol.
   std::vector<Refusals> all() const;
 
-  // Kept with the session, so that a resumed one knows them. What is not such a text is left out.
+  // The counts as text, which the store keeps so that a resumed session knows them. add_json() ignores
+  // what it cannot read.
   std::string to_json() const;
   void add_json(std::string_view text);
-  static constexpr size_t kMaxRpcs = 1000;  // RPCs beyond it are counted, not named
+  static constexpr size_t kMaxRpcs = 1000;  // further RPCs of a client are counted, not named
 
  private:
   struct Client {
     uint64_t refused = 0, reset = 0;
-    std::map<std::string, bool> rpcs;  // was it ever a refused connect?
+    std::map<std::string, bool> rpcs;  // name -> a connect was refused at least once
   };
   // caller, service, protocol
   std::map<std::vector<std::string>, Client> clients_;

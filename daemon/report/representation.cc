@@ -76,7 +76,7 @@ std::vector<IndexElement> index_elements(const std::vector<RpcRecord>& rpcs, con
   for (const RpcRecord& each : rpcs) by_id.emplace(each.rpc, &each);
   std::vector<IndexElement> out;
   const RpcRecord* at = &rpc;
-  // More elements than RPCs: a circle, which only a broken agent makes.
+  // More elements than RPCs would be a circle, which only a broken agent reports.
   while (at != nullptr && out.size() <= rpcs.size()) {
     IndexElement element;
     element.metadata = joined(tags_of(*at), ", ");

@@ -1,4 +1,4 @@
-// Secrets that are known by their form alone.
+// Recognises secrets by their form alone.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -16,7 +16,7 @@ bool is_digit(char c) {
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
-// Of base64 and base64url (RFC 4648 §4 and §5).
+// Characters of base64url (RFC 4648 §5).
 bool is_base64url(char c) {
   return is_word(c) || c == '-';
 }
@@ -34,9 +34,11 @@ bool begins_word(std::string_view text, size_t at) {
   return at == 0 || !is_word(text[at - 1]);
 }
 
-// Each of these: where the secret that begins at `at` ends; `at` if none does.
+// Each of the following functions returns the end of the secret that begins at `at`, or `at` if none
+// does.
 
-// RFC 7519: base64url of {"..., a dot, and more; a text that was cut may end in the middle.
+// A JSON Web Token (RFC 7519): base64url of {"..., a dot, and at least one more part. The text may be
+// cut within the token.
 size_t jwt(std::string_view text, size_t at) {
   constexpr std::string_view kBegin = "eyJ";
   constexpr size_t kLeastHeader = 10;
@@ -51,8 +53,8 @@ size_t jwt(std::string_view text, size_t at) {
   return end;
 }
 
-// "Bearer TOKEN", "Basic BASE64" (RFC 6750, 7617). In prose ("bearer of", "basic example") stands a
-// word after them.
+// "Bearer TOKEN", "Basic BASE64" (RFC 6750, 7617). In prose ("bearer of", "basic example") an ordinary
+// word follows, which is told by its length and by what it decodes to.
 size_t credentials(std::string_view text, size_t at) {
   constexpr size_t kLeastToken = 8, kSurelyToken = 20;
   const auto begins = [&](std::string_view lower) {
@@ -76,8 +78,8 @@ size_t credentials(std::string_view text, size_t at) {
 }
 
 struct CardRow {
-  uint32_t first, last;  // of the leading digits, inclusive
-  size_t digits;         // that these are
+  uint32_t first, last;  // range of the leading digits, inclusive
+  size_t digits;         // how many leading digits that is
   std::array<uint8_t, 4> lengths;
 };
 // Ranges of issuers (ISO/IEC 7812).
@@ -115,7 +117,8 @@ bool is_card(const std::string& digits) {
   return sum % 10 == 0;
 }
 
-// In one piece, or in groups of four and more between blanks or hyphens.
+// The number of a payment card: in one piece, or in groups of four and more digits with blanks or hyphens
+// between them.
 size_t card(std::string_view text, size_t at) {
   constexpr size_t kLeastDigits = 13, kMostDigits = 19, kLeastGroup = 4;
   if (!is_digit(text[at]) || !begins_word(text, at) || (at > 0 && text[at - 1] == '.')) return at;
@@ -140,7 +143,7 @@ size_t card(std::string_view text, size_t at) {
   return !goes_on && digits.size() >= kLeastDigits && is_card(digits) ? end : at;
 }
 
-// RFC 7468; to the end where the text was cut.
+// A private key in PEM (RFC 7468). If the text was cut, the key reaches to its end.
 size_t private_key(std::string_view text, size_t at) {
   constexpr std::string_view kBegin = "-----BEGIN ", kEnd = "-----END ", kDashes = "-----";
   if (!text.substr(at).starts_with(kBegin)) return at;
@@ -157,7 +160,7 @@ size_t private_key(std::string_view text, size_t at) {
 
 struct PrefixRow {
   std::string_view prefix;
-  size_t least;  // characters after it
+  size_t least;  // characters that must follow the prefix
 };
 constexpr PrefixRow kPrefixes[] = {
     {"AKIA", 16},    {"ASIA", 16},     {"ghp_", 20},  {"gho_", 20},  {"ghs_", 20},
@@ -177,7 +180,8 @@ size_t well_known_key(std::string_view text, size_t at) {
   return at;
 }
 
-// With which some form begins: texts of every execution are looked at.
+// The bytes with which some form begins. They make redact_forms() fast enough for every text of every
+// execution.
 constexpr std::array<bool, 256> kFirst = [] {
   std::array<bool, 256> first{};
   for (const char c : std::string_view("eBb-0123456789")) first[static_cast<unsigned char>(c)] = true;
@@ -201,7 +205,7 @@ std::string redact_forms(std::string_view text) {
       out += text[at++];
       continue;
     }
-    // "Bearer" stays: it says what was there.
+    // The scheme ("Bearer") stays, since it says what was there.
     const size_t blank = text.substr(at, end - at).find(' ');
     const bool scheme = blank != std::string_view::npos && std::isalpha(text[at]) != 0;
     if (scheme) out.append(text.substr(at, blank + 1));

@@ -14,7 +14,7 @@ std::string counted(size_t number) {
   return std::to_string(number) + (number == 1 ? " RPC" : " RPCs");
 }
 
-// The first of them stand for all, where there are many.
+// The reasons, the most frequent first. If there are many, only the first are named.
 std::string reasons_text(const std::map<std::string, std::string>& untested) {
   constexpr size_t kShown = 3;
   std::map<std::string, size_t> times;
@@ -105,7 +105,7 @@ TestedRpcs RpcLedger::result(Rest rest) const {
     }
   }
   for (const auto& [rpc, reason] : left_out_) {
-    // Whatever else is the matter with it: no fault is wanted there.
+    // Other reasons do not count where the configuration wants no fault.
     if (!by_configuration_.contains(rpc)) out.untested.insert_or_assign(rpc, reason);
   }
   return out;

@@ -1,4 +1,5 @@
-// Which RPCs of an exploration were tested, and why others were not: what 'no failure found' is worth.
+// Which RPCs of an exploration were tested, and why others were not. It tells what 'no failure found'
+// is worth.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,15 @@
 
 namespace filibuster {
 
-// The reason of what an interrupted exploration has not come to.
+// The reason for RPCs that an interrupted exploration did not reach.
 inline constexpr std::string_view kInterruptedBefore = "the exploration was interrupted before";
 
 // RPCs as "users -> movies GET /movies/1", without secrets.
 struct TestedRpcs {
   std::set<std::string> tested;                // a fault was injected, or proved to be redundant
-  std::map<std::string, std::string> untested;  // with the reason, which is not the configuration's
-  // The rules inject nothing there, a bound ended the exploration before. The test's own requests are
-  // not among them.
+  std::map<std::string, std::string> untested;  // RPC -> reason, other than the configuration
+  // RPCs where the rules inject nothing, or that a bound kept the exploration from reaching. The test's
+  // own requests are not among them.
   std::set<std::string> by_configuration;
 
   void add(const TestedRpcs& other);
@@ -27,36 +28,39 @@ struct TestedRpcs {
 // "3 RPCs tested, 1 not (its cause is not known), 2 left out by the configuration"
 std::string to_line(const TestedRpcs& rpcs);
 
-// Collects them over the executions of a test.
+// Collects the RPCs over the executions of a test.
 class RpcLedger {
  public:
-  // What one execution showed: RPCs that may get faults, those that get none although they should,
-  // and those that the configuration leaves out. True: there is something new.
+  // Adds what one execution showed: the RPCs that may get faults, and the RPCs that the configuration
+  // leaves out. True if there is something new.
   bool see(const std::set<std::string>& faulted, const std::set<std::string>& by_configuration);
+  // `rpc` gets no fault although it should.
   void leave_out(const std::string& rpc, const std::string& reason);
-  // An execution came as planned, with a fault at it.
+  // An execution with a fault at `rpc` came as planned. True if that is new.
   bool injected(const std::string& rpc);
-  // An execution with a fault at it had no conclusion. True: as above.
+  // An execution with a fault at `rpc` had no conclusion. True if that is new.
   bool unconcluded(const std::string& rpc);
   bool knows(const std::string& rpc) const;
-  static constexpr size_t kMaxRpcs = 10'000;  // of one kind; those beyond it are not named
+  static constexpr size_t kMaxRpcs = 10'000;  // of one kind; further RPCs are not kept
   bool full() const;
 
-  // How the exploration ended that left something open.
+  // Why the exploration left scheduled executions open.
   enum class Rest : uint8_t {
-    kNone,         // every fault that was scheduled was executed, or proved to be redundant
-    kBound,        // it is left to a bound
-    kInterrupted,  // the same command goes on with it
+    kNone,         // it left none: each was executed, or proved to be redundant
+    kBound,        // a bound of the configuration ended it
+    kInterrupted,  // it was interrupted; the same command goes on
     kNoConclusion,
   };
   TestedRpcs result(Rest rest) const;
 
-  // Kept with the session, so that a resumed one knows them. What is not such a text is left out.
+  // The RPCs as text, which the store keeps so that a resumed session knows them. add_json() ignores
+  // what it cannot read.
   std::string to_json() const;
   void add_json(std::string_view text);
 
  private:
-  // Adds `rpc` without secrets, while there is room; most were seen before, as they were.
+  // Adds redacted names to `to` while there is room. `seen` has the names as they came: most come again,
+  // and need not be redacted each time.
   struct Names {
     std::unordered_set<std::string> seen;
     bool add(const std::string& rpc, std::set<std::string>* to);

@@ -1,4 +1,4 @@
-// What a person reads: findings, the summary at the end, the tree of RPCs.
+// The text for a person: findings, the summary at the end, the tree of RPCs.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -12,7 +12,7 @@
 namespace filibuster {
 namespace {
 
-constexpr size_t kMaxOutputLines = 20;  // of the test's own output, the last ones
+constexpr size_t kMaxOutputLines = 20;  // the last lines of the test's own output
 constexpr size_t kMaxArguments = 300;   // bytes
 
 std::string seconds_text(double seconds) {
@@ -60,8 +60,7 @@ std::string last_lines(const std::string& text, size_t count, const char* indent
   return out;
 }
 
-// "connection refused", "answer 503", "no answer"; the specification itself where it cannot be
-// read.
+// "connection refused", "answer 503", "no answer"; `text` itself if it is no fault specification.
 std::string fault_in_words(const std::string& text) {
   const auto fault = parse_fault(text);
   if (!fault) return text;
@@ -202,8 +201,8 @@ std::string dependencies_text(const TestReport& test) {
   return list_text("dependencies that were not tested (connections not interposed):", lines);
 }
 
-// What allows no conclusion by its cause. Of the rest all of a few; of many with the same reason the
-// first, and their number.
+// Executions without a conclusion are grouped by cause. Of the other rows that share a reason, the
+// first three are shown, and the number of the rest.
 std::vector<std::string> skipped_lines(const TestReport& test) {
   constexpr size_t kShown = 3;
   std::map<std::string, size_t> times;
@@ -223,8 +222,8 @@ std::vector<std::string> skipped_lines(const TestReport& test) {
   return lines;
 }
 
-// Of lines that differ in their numbers only (a background caller that counts: "/tick/1",
-// "/tick/2", ...) a few, and how many more there are.
+// Shows only a few of the lines that differ in their numbers only (a background caller that counts:
+// "/tick/1", "/tick/2", ...), and how many more there are.
 std::vector<std::string> alike_once(const std::vector<std::string>& lines) {
   constexpr size_t kShown = 3;
   const auto shape = [](const std::string& line) {
@@ -293,7 +292,7 @@ std::string test_text(const TestReport& test) {
   if (!test.findings.empty()) out += "\n";
   out += list_text("faults that were injected:", test.fault_configuration);
   std::vector<std::string> lines = skipped_lines(test);
-  // beyond_bound contains the open ones when a bound ended the search.
+  // If a bound ended the search, `beyond_bound` contains the open executions, too.
   if (!test.finished && counts.open > 0 && counts.beyond_bound < counts.open) {
     lines.push_back(counted(counts.open, "scheduled execution", "scheduled executions") +
                     ": the exploration was stopped; run it again to continue");
@@ -353,7 +352,7 @@ std::string tree_line(const RpcRecord& rpc) {
   return out;
 }
 
-using Children = std::multimap<uint64_t, const RpcRecord*>;  // by id of the causing RPC, in order
+using Children = std::multimap<uint64_t, const RpcRecord*>;  // by id of the causing RPC, in order of issue
 
 void add_children(const Children& children, uint64_t of, const std::string& indent,
                   size_t depth_left, std::string* out) {
@@ -426,8 +425,8 @@ std::string tested_text(const SessionReport& report) {
   TestedRpcs all;
   for (const TestReport& test : report.tests) all.add(test.rpcs);
   if (all.tested.empty() && all.untested.empty() && all.by_configuration.empty()) return "";
-  // What an interrupted exploration has not come to is not accepted: it goes on with it. Nor are
-  // executions without a conclusion.
+  // --allow-untested accepts neither RPCs that an interrupted exploration did not reach, since the same
+  // command goes on with them, nor executions without a conclusion.
   const bool may_be_accepted =
       std::any_of(all.untested.begin(), all.untested.end(),
                   [](const auto& row) { return row.second != kInterruptedBefore; }) &&
@@ -451,7 +450,7 @@ std::string tree_text(const std::vector<RpcRecord>& rpcs) {
   for (const RpcRecord& rpc : rpcs) known[rpc.rpc] = true;
   Children children;
   for (const RpcRecord& rpc : rpcs) {
-    // Where the cause was not seen the RPC stands at the left.
+    // An RPC whose cause was not seen becomes a root of the tree.
     const bool under = rpc.parent_rpc != rpc.rpc && known.contains(rpc.parent_rpc);
     children.emplace(under ? rpc.parent_rpc : 0, &rpc);
   }

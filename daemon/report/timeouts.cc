@@ -79,7 +79,7 @@ void TimeoutCounts::add_json(std::string_view text) {
       client.longest = std::max(client.longest, row.at(5).get<double>());
     }
   } catch (const Json::exception&) {
-    // Written by another version: what was read of it stays.
+    // Another version wrote the text. The rows that were read stay.
   }
 }
 

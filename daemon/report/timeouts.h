@@ -1,5 +1,5 @@
-// How injected silences ended, by client: at once (the wait was seen in the process, and was taken for
-// over), by the caller's own timer, or by the hang limit.
+// How injected silences ended, by client: at once (the agent saw the timed wait and let it elapse), by
+// the caller's own timer, or by the hang limit.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,23 @@ namespace filibuster {
 
 struct Timeouts {
   std::string caller, service;
-  uint64_t elapsed = 0;     // at once
-  uint64_t waited = 0;      // really waited for
-  uint64_t hang_limit = 0;  // of `waited`: until we ended them
-  double longest = 0;       // seconds, of those that were waited for
+  uint64_t elapsed = 0;     // silences that ended at once
+  uint64_t waited = 0;      // silences that really lasted
+  uint64_t hang_limit = 0;  // how many of `waited` lasted until the hang limit
+  double longest = 0;       // seconds that the longest of `waited` lasted
 };
 // "front -> back: 4 over at once, 2 waited for (at most 1.0 s)"
 std::string to_line(const Timeouts& client);
 
 class TimeoutCounts {
  public:
-  // Of an execution that came as planned. True: there is something new.
+  // Adds an execution that came as planned. True if it had an injected silence.
   bool see(const ExecutionRecord& record);
   // Ordered by caller and service.
   std::vector<Timeouts> all() const;
 
-  // Kept with the session, so that a resumed one knows them. What is not such a text is left out.
+  // The counts as text, which the store keeps so that a resumed session knows them. add_json() ignores
+  // what it cannot read.
   std::string to_json() const;
   void add_json(std::string_view text);
 

@@ -9,13 +9,13 @@ namespace filibuster {
 namespace {
 
 struct CauseRow {
-  std::string_view sign;  // in the reason, where names of RPCs stand too
+  std::string_view sign;  // text in the reason of an execution by which the cause is recognised
   std::string_view name, advice;
 };
 constexpr std::string_view kTellApart =
     "several have one execution index: leave fewer parts out of it (`index`, masks), or let them "
     "differ in what they send";
-// The first one whose sign is there.
+// The first row whose sign is in the reason has the cause.
 constexpr std::array kCauses = std::to_array<CauseRow>({
     {kAnswerEndedAfter, "the answer has fewer messages",
      "faults at a message of the answer (`@3`) that the answer does not have: the reason says after "

@@ -8,8 +8,8 @@
 
 namespace filibuster {
 
-// What is added to the reason of an execution whose planned RPC was not issued, once it was looked
-// into; the cause is told by it.
+// When a planned RPC was not issued, the daemon looks for the cause and adds one of these texts to the
+// reason. group_by_cause() recognises the cause by it.
 inline constexpr std::string_view kOtherValues = "RPCs like it come with other values each time";
 inline constexpr std::string_view kNorWithoutFault =
     "nor did it come where it had been seen, with the same faults but this one";
@@ -21,18 +21,18 @@ inline constexpr std::string_view kAtConnect =
 struct Skipped {
   std::string what;    // "execution {users -> bookings: refused}"
   std::string reason;
-  bool inconclusive = false;  // it ran, and allows no conclusion
+  bool inconclusive = false;  // the execution ran and allows no conclusion
 };
 
 struct Unexplained {
   std::string cause;    // "state in a service"
   std::string advice;   // what to do, for a person
-  std::string example;  // the first of them, with its reason
+  std::string example;  // the first execution of the group, with its reason
   uint64_t executions = 0;
 };
-// Of those that are inconclusive, in order of first appearance.
+// Groups the inconclusive rows, in order of first appearance.
 std::vector<Unexplained> group_by_cause(const std::vector<Skipped>& skipped);
-// "3 executions: state in a service. ..."
+// "3 executions without a conclusion, although run twice: state in a service: ..."
 std::string to_line(const Unexplained& group);
 
 }  // namespace filibuster
