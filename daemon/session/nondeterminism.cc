@@ -72,8 +72,8 @@ class Finder {
       seen.others.push_back(pair.other);
       ++seen.runs;
       FieldSet varied = differences(*pair.first, *pair.other, parts_);
-      // The agents hashed the whole request. If their signatures differ and no difference is found here,
-      // the comparison missed something: a body that was not seen whole, a target that was cut.
+      // If the agents' signatures differ and no difference is found here, the comparison missed
+      // something: a body that was not seen whole, a target that was cut.
       const bool same_identity = pair.first->signature == pair.other->signature;
       FieldSet open = varied;
       open.remove(covered_by(rules_, *pair.first, varied));

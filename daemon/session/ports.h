@@ -26,9 +26,9 @@ namespace filibuster {
 
 using PortMap = std::map<std::string, uint16_t>;
 
-// Automatic ports that no other session of this machine takes while this lives, although nothing
-// listens on them yet: one socket each, with a name of Linux's abstract namespace, which ends with
-// its process and reaches as far as TCP ports do (a network namespace).
+// Automatic ports that no other session of this machine takes while this object lives, although
+// nothing listens on them yet. Each claim is a Unix socket with a name in Linux's abstract namespace:
+// it ends with its process, and is seen in one network namespace, like a TCP port.
 class PortClaims {
  public:
   PortClaims() = default;
@@ -49,11 +49,11 @@ struct MovedPort {
 
 struct Ports {
   PortMap numbers;               // all of them
-  PortMap automatic;             // those of them that are not fixed
-  std::vector<MovedPort> moved;  // automatic ones that are not those of before
+  PortMap automatic;             // the ports among them that are not fixed
+  std::vector<MovedPort> moved;  // automatic ports that are not the former ones
 };
 
-// `former`: the automatic ports of before; those of other names are passed over.
+// `former`: automatic ports of an earlier session; names that no service has are ignored.
 // Error: no free port was found, or one name stands for two different fixed ports.
 Result<Ports> allocate_ports(const Config& config, const PortMap& former, PortClaims* claims);
 
