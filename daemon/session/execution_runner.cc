@@ -166,7 +166,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
                                              milliseconds limit) {
   auto ready = services_->prepare_execution();
   if (!ready) return ready.error();
-  // The hook runs before the execution begins, so that its RPCs to the services are not recorded.
+  // The hook runs before the execution begins, so that what it does to the services is not part of it.
   if (auto hook =
           run_hook("before_execution", config_->hooks.before_execution, number, lane_->wake_fd);
       !hook) {

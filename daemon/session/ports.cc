@@ -104,7 +104,7 @@ bool port_is_taken(uint16_t port, const std::string& host) {
     if (fd < 0) continue;
     const int one = 1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    // An address of another machine fails with another error, and is not taken for this purpose.
+    // The address of another machine gives another error: the port does not count as taken.
     taken = bind(fd, at->ai_addr, at->ai_addrlen) != 0 && errno == EADDRINUSE;
     close(fd);
   }

@@ -11,7 +11,7 @@ namespace filibuster {
 
 struct ProgramCheck {
   std::string program;                 // the ELF file that will run
-  std::string reached;                 // by what: "users.py -> /usr/bin/python3"; empty: by its own name
+  std::string reached;                 // the way to it: "users.py -> /usr/bin/python3"; empty: named directly
   std::vector<std::string> obstacles;  // "is statically linked"; empty: none known
   std::string asan_runtime;            // "libasan.so.8": its runtime must come first in LD_PRELOAD
 };

@@ -40,7 +40,7 @@ class Questions {
   std::set<std::string> configured_;
   std::set<Question> questions_;  // service, method, path, grpc
   std::set<Rpc> rpcs_;            // service, method, path, protocol
-  bool whole_ = true;             // false: rpcs_ is full, so it lacks RPCs that were seen
+  bool whole_ = true;             // false: rpcs_ is full, and may lack RPCs that were seen
 };
 
 }  // namespace filibuster

@@ -411,7 +411,7 @@ Result<void> Session::work(SessionReport* report) {
                           ? explorer.explore()
                           : explorer.run_once(request_.faults);
       }
-      // Questions without an RPC are named only if this session saw every RPC of the exploration.
+      // Questions that no RPC matched are named only if this session saw every RPC of the exploration.
       if (request_.mode == SessionRequest::Mode::kRun && exploration.report.finished &&
           !exploration.resumed) {
         const std::lock_guard lock(mutex_);
