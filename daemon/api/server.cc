@@ -60,8 +60,8 @@ bool is_loopback_host(std::string host) {
   return false;
 }
 
-// Why the request must come from a web page, not from a program of this machine; "": nothing says so.
-// Browsers say from which page a request comes.
+// Why the request is refused, because it may come from a web page instead of a program of this machine;
+// "": nothing says so. Browsers say from which page a request comes.
 std::string foreign(const httplib::Request& request) {
   const std::string host = request.get_header_value("Host");
   if (request.get_header_value_count("Host") != 1 || !is_loopback_host(host))

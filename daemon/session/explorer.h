@@ -114,7 +114,8 @@ class Explorer {
   Result<bool> take_over(const search::AbstractExecution& next);
   search::SearchOptions search_options() const;
   Result<bool> run_search();     // false: stopped
-  // Repeats an inconclusive execution once.
+  // Runs the plan. An inconclusive execution is repeated once, or twice while connections from before the
+  // session are being retired.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan);
   Result<void> conclude(const search::AbstractExecution& next,
                         const std::vector<InjectedFault>& faults, const Attempt& attempt);
@@ -203,7 +204,7 @@ class Explorer {
 std::string to_line(const Variation& variation);
 // The last lines of a test, for the end of an error.
 std::string quoted_output(const std::string& output);
-// What the test wrote, and the last words of the services that ended.
+// What the test wrote, and the last lines of the services that ended.
 std::string with_service_logs(std::string output, const ExecutionResult& result);
 
 // Name of the folder that keeps a test's search: 16 hexadecimal digits of a hash of the test's name,

@@ -1,6 +1,6 @@
 // What varies only under faults. An RPC that is made only under faults is planned with the values that
 // it had when it was seen. If these vary, the plan is not met. Then the execution that showed the RPC
-// is run again, two or three times with equal plans. What varies between these runs is masked, or its
+// is run again, up to three times with equal plans. What varies between these runs is masked, or its
 // RPCs are left out, as between reference executions. The search then begins anew; executions that saw
 // no RPC of the kind are taken over.
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kComparisons = 3;  // for one kind of RPC: further ones would show nothing new
+constexpr uint32_t kComparisons = 3;  // comparisons for one kind of RPC, and runs in each of them
 constexpr size_t kMaxLessons = 32;    // in one exploration
 // More than a second, since many requests carry the time in seconds.
 constexpr milliseconds kCoarseClock{1100};
@@ -123,7 +123,7 @@ Result<Explorer::Lesson> Explorer::compare(const std::vector<PlannedRpcFault>& p
     if (!found.proposed.empty() || !found.unstable.lasting().empty()) break;
   }
   lesson.unstable = found.unstable.lasting();
-  std::map<std::string, std::string> refused;  // by RPC
+  std::map<std::string, std::string> refused;  // RPC -> why its mask was refused
   for (NondeterminismRule& rule : found.proposed) {
     const std::string why = merges_in_reference(rule);
     if (why.empty()) {

@@ -71,7 +71,7 @@ TestedRpcs Explorer::tested_rpcs() {
                     : exploration_.stopped                    ? Rest::kInterrupted
                     : bounded                                 ? Rest::kBound
                                                               : Rest::kNoConclusion;
-  // An RPC that is called late in some executions only has been seen in time in others.
+  // An RPC that the ledger knows was late in some executions only, and was seen in time in others.
   for (const std::string& call : late_calls_) {
     if (!ledger_.knows(call)) ledger_.leave_out(call, std::string(kLateCall));
   }

@@ -42,7 +42,7 @@ class KeptConnections {
 // True of a failure that is judged by time: on a busy machine it may have been a slow success.
 bool is_by_time(Verdict verdict);
 
-// True when nothing may be concluded from the execution (it is repeated once, then abandoned).
+// True when nothing may be concluded from the execution (it is repeated, then abandoned).
 bool is_inconclusive(Verdict verdict);
 
 // "service 'front' seems to call itself without end: front -> front GET / is 312 levels deep, at

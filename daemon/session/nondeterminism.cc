@@ -440,7 +440,7 @@ class Finder {
     for (const RpcRecord& rpc : runs_[0]->rpcs) {
       const auto found = seen_.find(rpc.rpc);
       if (found == seen_.end() || found->second.runs == runs_.size()) continue;
-      // What it caused is missing with it.
+      // If the RPC that caused it is missing as often, only that one is told: it explains this one.
       const auto parent = seen_.find(rpc.parent_rpc);
       if (parent != seen_.end() && parent->second.runs <= found->second.runs &&
           parent->second.runs < runs_.size()) {

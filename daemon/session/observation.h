@@ -74,7 +74,7 @@ struct Observation {
   std::map<std::string, std::string> left_out;        // RPC -> why it is never faulted
   std::map<std::string, std::string> not_applicable;  // "FAULT at RPC" -> why it is not injected
   std::set<std::string> faulted;           // RPCs that may get faults
-  std::set<std::string> by_configuration;  // RPCs, but the test's own, for which none is configured
+  std::set<std::string> by_configuration;  // RPCs without a configured fault, but for the test's own
 };
 // RPCs that `unstable` knows get no fault, nor do the RPCs that they cause. They stay in the search
 // under an index that does not vary, so that their outcomes count. RPCs that come in some executions

@@ -1,8 +1,8 @@
-// Ports by name: fixed ones are kept, asked-for ones (0, "automatic") become free ports below the
-// ephemeral range, so that no client's own connection takes one before the service does. One map
-// per lane: this is what makes replicas possible. An automatic port that the lane had before is
-// taken again where it is free: requests and answers may carry it (a callback URL), and with it
-// execution indexes.
+// Ports by name: fixed ones are kept. Automatic ones (0 in the configuration) become free ports below
+// the ephemeral range, so that no client's own connection takes one before the service does. Each lane
+// has a map of its own, so that replicas can run side by side. An automatic port that the lane had
+// before is taken again if it is free: requests and answers may carry it (a callback URL), and
+// execution indexes depend on these.
 //
 //   PortClaims claims;
 //   auto ports = allocate_ports(config, former, &claims);   // .numbers: {"users": 21034, ...}
@@ -48,7 +48,7 @@ struct MovedPort {
 };
 
 struct Ports {
-  PortMap numbers;               // all of them
+  PortMap numbers;               // all ports
   PortMap automatic;             // the ports among them that are not fixed
   std::vector<MovedPort> moved;  // automatic ports that are not the former ones
 };

@@ -47,7 +47,7 @@ class ProgramFiles {
 std::map<std::string, std::string> program_files(const Config& config, const SessionLane& lane,
                                                  const TestConfig& test);
 
-// "users.py has changed", "users.py is new, and 2 more files differ"; "" where nothing differs.
+// "users.py has changed", "users.py is new, and 2 more differ"; "" where nothing differs.
 std::string difference(const std::map<std::string, std::string>& before,
                        const std::map<std::string, std::string>& now);
 

@@ -30,7 +30,7 @@ class Questions {
   explicit Questions(const Config& config);
   void asked(const FaultQuery& query);
   void saw(const ExecutionRecord& record);
-  // "the test asked about service 'movie', ...", in the order of their texts.
+  // "the test asked whether a fault was injected (service 'movie'), but no RPC ...", sorted.
   std::vector<std::string> unmatched() const;
 
  private:

@@ -83,7 +83,7 @@ std::string plain_pointer(std::string_view path);
 // not known. `answer`: the field is in the answer, not in the request.
 using FieldNames =
     std::function<std::string(const RpcRecord& rpc, const std::string& pointer, bool answer)>;
-// "path segment 2", "query ts", "JSON /id", "message field /3/1 (cart.id)", ... of this RPC.
+// "path segment 2", "query argument ts", "JSON field /id", "message field /3/1 (cart.id)", ...
 std::vector<std::string> describe_fields(const FieldSet& fields, const RpcRecord& rpc,
                                          const FieldNames& names);
 

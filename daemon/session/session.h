@@ -109,7 +109,7 @@ class Session {
 
   mutable std::mutex mutex_;  // guards everything below, but for the threads
   std::condition_variable changed_;
-  std::vector<nlohmann::json> events_;  // the last kKeptEvents
+  std::vector<nlohmann::json> events_;  // the last kKeptEvents, or up to twice as many
   uint64_t first_event_ = 0;
   std::chrono::steady_clock::time_point last_told_;
   int exit_code_ = 0;

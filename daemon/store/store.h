@@ -66,7 +66,7 @@ class SearchStore {
   Result<void> forget_search();
 
   // --- for the session layer ---
-  // Free texts by key ("session", "configuration", ...). "version" is the store's own.
+  // Free texts by key ("state", "masks", "finding:KEY", ...). The store itself uses "version".
   Result<std::optional<std::string>> meta(std::string_view key);
   Result<void> set_meta(std::string_view key, std::string_view value);
   // Interns an outcome text ("status:503", "refused"): equal texts are equal ids, across resumes

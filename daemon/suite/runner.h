@@ -14,7 +14,7 @@ namespace filibuster::suite {
 struct Suite {
   std::string runner;   // "pytest"; empty: the configuration has commands of its own instead
   std::string program;  // text for a shell that starts the runner; empty: Runner::program
-  std::string path;     // where the tests are
+  std::string path;     // where the tests are; for gtest, the test program
 };
 
 struct SuiteTest {
