@@ -50,7 +50,7 @@ class DescriptorSet {
   // answers); "": the names are not known.
   std::string field_names(std::string_view path, std::string_view numbers, bool answer) const;
 
-  // Fills RpcRecord::arguments where that is possible.
+  // Fills RpcRecord::arguments, or arguments_problem where they cannot be read.
   void read_arguments(ExecutionRecord* record) const;
 
  private:

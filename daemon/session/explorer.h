@@ -114,8 +114,7 @@ class Explorer {
   Result<bool> take_over(const search::AbstractExecution& next);
   search::SearchOptions search_options() const;
   Result<bool> run_search();     // false: stopped
-  // Runs the plan. An inconclusive execution is repeated once, or twice while connections from before the
-  // session are being retired.
+  // Runs the plan. An inconclusive execution is repeated once, and once more if it has not settled.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan);
   Result<void> conclude(const search::AbstractExecution& next,
                         const std::vector<InjectedFault>& faults, const Attempt& attempt);

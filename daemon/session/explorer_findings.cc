@@ -251,7 +251,7 @@ void Explorer::finish_report() {
     finding.counterexample = known->second.counterexample;
     finding.number = known->second.number;
   }
-  // A resumed session has not seen the RPCs of its earlier part, so it cannot say that a rule matched none.
+  // A resumed session has not seen the RPCs of its earlier part, so it does not know which rules matched.
   if (search_ && !exploration_.error && !exploration_.stopped && !resumed_) {
     for (const std::string& line : rule_use_.unmatched()) notes_.insert(line);
   }

@@ -25,8 +25,8 @@ namespace filibuster {
 //   ""                      the RPC is open
 //   the fault's key         a fault was injected (a refusal that was delivered as a reset is a "reset")
 //   "refused", "timeout", "garbled"
-//   "reset", "reset:REFUSED_STREAM"   with the error code of an HTTP/2 stream: clients treat codes differently
-//   "status:503"            400 and above; "grpc:UNAVAILABLE" and "redis:LOADING" for gRPC and Redis
+//   "reset"                 "reset:REFUSED_STREAM" of an HTTP/2 stream: clients treat codes differently
+//   "status:503"            400 and above; "grpc:UNAVAILABLE" (or "no grpc-status"), "redis:LOADING"
 //   "ok:200:BODY-DIGEST"    any other answer; "ok:REPLY-DIGEST" for Redis
 // The published reduction leaves out what stands behind '=': the digest of what a failure says
 // besides its status ("status:503=DIGEST"; an injected failure says nothing, or has a key of its own),
