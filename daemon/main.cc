@@ -45,7 +45,7 @@ int complain(const std::string& message) {
   return kExitEnvironment;
 }
 
-// Held as long as the daemon lives: one daemon for each ROOT.
+// The lock is held as long as the daemon lives, so that each ROOT has one daemon. -1: another has it.
 int lock_root(const std::string& root) {
   const int fd = open((root + "/daemon.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
@@ -65,14 +65,14 @@ int serve(const DaemonOptions& options) {
 
   make_root_private(root);
 
-  // Blocked before the first thread, so that only the loop below sees them. Children start with
-  // nothing blocked (process.cc).
+  // The signals are blocked before the first thread starts, so that only the loop below sees them.
+  // Children start with no signal blocked (process.cc).
   sigset_t ends;
   sigemptyset(&ends);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, number);
   sigprocmask(SIG_BLOCK, &ends, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // what cannot be written is said
+  signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit then fails, and the error is reported
   const int signals = signalfd(-1, &ends, SFD_CLOEXEC);
   const int shutdown = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   const pid_t parent = getppid();

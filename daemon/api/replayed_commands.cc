@@ -14,7 +14,7 @@ const Json* member(const Json& json, const char* key) {
   return json.is_object() && found != json.end() ? &*found : nullptr;
 }
 
-// As JSON in ASCII: nothing in it hides from who reads it on a terminal.
+// The value as JSON in ASCII, so that no character is hidden when it is read on a terminal.
 std::string shown(const std::string& what, const Json& value) {
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (text.size() > kLongestShown) {
@@ -50,7 +50,7 @@ std::vector<std::string> unnamed_commands(const std::string& sent, const std::st
   compare("services", "service", [](const Json&) { return true; });
   compare("tests", "test", [&](const Json& element) {
     const Json* name = member(element, "name");
-    // A suite may have the test, whatever it is called.
+    // An element without a command is a suite: it may contain the test, whatever the suite is called.
     return member(element, "command") == nullptr || name == nullptr || *name == test;
   });
   const Json* hooks = member(theirs, "hooks");

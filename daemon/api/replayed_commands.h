@@ -1,5 +1,5 @@
-// Whose commands a replay executes: a counterexample carries the configuration of its exploration,
-// and may come from anybody.
+// The commands that a replay would execute and that the user did not write: a counterexample carries
+// the configuration of its exploration, and may come from anybody.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace filibuster {
 
-// Of the configuration `sent`: the services, the test and the hooks that are not the same in `own`,
-// the user's, one text each, as JSON. Neither need be valid.
+// The services, the test and the hooks of the configuration `sent` that `own`, the user's configuration,
+// does not have just so: one text each, as JSON. Neither configuration need be valid.
 std::vector<std::string> unnamed_commands(const std::string& sent, const std::string& test,
                                           const std::string& own);
 

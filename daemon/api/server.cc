@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::chrono::milliseconds kNewsWait{1000};
-// Long polls and kept-alive connections each hold one.
+// Each long poll and each kept-alive connection holds a thread.
 constexpr size_t kServerThreads = 16;
 
 // 128 random bits in hexadecimal.
@@ -37,7 +37,7 @@ std::string make_token() {
   return to_hex(bits);
 }
 
-// Takes the same time wherever the texts differ.
+// Takes the same time wherever the texts differ, so that a token cannot be guessed by measuring.
 bool same_secret(const std::string& a, const std::string& b) {
   unsigned difference = a.size() == b.size() ? 0u : 1u;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
@@ -46,8 +46,8 @@ bool same_secret(const std::string& a, const std::string& b) {
   return difference == 0;
 }
 
-// "127.0.0.1:8000": a name that can only mean this machine, and nothing but a port behind it. A
-// page whose own name was bound to 127.0.0.1 after it was loaded sends that name.
+// True for a name that can only mean this machine, with or without a port ("127.0.0.1:8000"). This
+// refuses DNS rebinding: a page whose own name was bound to 127.0.0.1 after it was loaded sends that name.
 bool is_loopback_host(std::string host) {
   std::transform(host.begin(), host.end(), host.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -60,8 +60,8 @@ bool is_loopback_host(std::string host) {
   return false;
 }
 
-// Why the request cannot be a program's of this machine; "": it can. Browsers say from which page a
-// request comes.
+// Why the request is refused, because it may come from a web page instead of a program of this machine;
+// "": nothing says so. Browsers say from which page a request comes.
 std::string foreign(const httplib::Request& request) {
   const std::string host = request.get_header_value("Host");
   if (request.get_header_value_count("Host") != 1 || !is_loopback_host(host))
@@ -110,7 +110,8 @@ Json to_json_row(const RpcRecord& rpc) {
           {"injected", rpc.injected},       {"stack", rpc.stack_text}};
 }
 
-// A question that nothing can answer with yes is refused: a test would take its 'no' for one.
+// Error: the question is malformed, so that no fault could ever match it. The test would take 'no' for
+// an answer.
 Result<FaultQuery> read_query(const httplib::Request& request) {
   FaultQuery query{request.get_param_value("service"), request.get_param_value("method"),
                    request.get_param_value("path"), request.get_param_value("fault"),
@@ -137,9 +138,9 @@ struct ApiServer::State {
   Shutdown shutdown;
   httplib::Server server;
   std::thread thread;
-  std::atomic<bool> ended{false};  // the thread serves no more
+  std::atomic<bool> ended{false};  // the thread does not serve any more
   std::mutex mutex;
-  std::shared_ptr<Session> session;  // the running one, or the last
+  std::shared_ptr<Session> session;  // the running session, or the last one
 
   std::shared_ptr<Session> current() {
     const std::lock_guard lock(mutex);
@@ -208,7 +209,7 @@ void ApiServer::State::routes() {
       answer_error(response, 500, "unknown failure");
     }
   });
-  // First: tests ask in every execution, and the patterns are tried in their order.
+  // The library tries patterns in their order. This one is first, since tests ask in every execution.
   server.Get("/v1/fault-injected", [this](const Request& request, Response& response) {
     const auto query = read_query(request);
     if (!query) return answer_error(response, 400, query.error().message);

@@ -37,7 +37,7 @@ constexpr ModeRow kModes[] = {{"run", SessionRequest::Mode::kRun},
                               {"trace", SessionRequest::Mode::kTrace},
                               {"lint", SessionRequest::Mode::kLint}};
 
-// In place of all rules of the file: one for every RPC.
+// `--fault`: one rule for every RPC takes the place of all rules of the configuration.
 void override_faults(const std::vector<std::string>& faults, ParsedRequest* out) {
   if (faults.empty()) return;
   FaultRule rule;
@@ -53,7 +53,7 @@ void override_faults(const std::vector<std::string>& faults, ParsedRequest* out)
   out->request.config.faults = {std::move(rule)};
 }
 
-// Bounds of 0 are 'not given'.
+// Options of the command line take precedence over the configuration. A bound of 0 means 'not given'.
 void apply_overrides(const Json& overrides, ParsedRequest* out) {
   Config* config = &out->request.config;
   if (const Json reduce = overrides.value("reduce", Json()); !reduce.is_null()) {
@@ -133,7 +133,7 @@ void load_descriptors(ParsedRequest* out) {
 void choose_tests(const std::vector<std::string>& names, ParsedRequest* out) {
   const Config& config = out->request.config;
   const std::string file = config.path;
-  // What a suite consists of is known when the session has listed it.
+  // The tests of a suite are not known before the session lists them, so the session checks the names.
   if (std::any_of(config.tests.begin(), config.tests.end(),
                   [](const TestConfig& test) { return test.suite.has_value(); })) {
     out->request.tests = config.tests;
@@ -157,8 +157,8 @@ void choose_tests(const std::vector<std::string>& names, ParsedRequest* out) {
   }
 }
 
-// A configuration that a counterexample names. Whoever wrote it may have named a device or a pipe, which
-// is never read to its end.
+// Reads a configuration that a counterexample names. A counterexample from somebody else may name a
+// device or a pipe, which could be read without end: only regular files are read.
 Result<std::string> read_named_config(const std::string& path) {
   std::error_code failed;
   if (!fs::is_regular_file(path, failed)) return Error{path + " is no file"};
@@ -167,10 +167,11 @@ Result<std::string> read_named_config(const std::string& path) {
   return read_file(path);
 }
 
-// What a counterexample leaves out stands in the configuration's file. False: not all of it.
+// A counterexample leaves secrets out. They are taken from the configuration's file. False: some are
+// not there.
 bool restore_secrets(const std::string& config_path, const std::string& directory,
                      std::string* text, ParsedRequest* out) {
-  // It was named where its exploration was started, which need not be its own folder.
+  // The path is relative to where the exploration was started. `directory` is the folder of the file.
   const auto name = fs::path(config_path).filename();
   const std::string file = (fs::path(directory) / name).string();
   const auto now = config_path.empty() ? Result<std::string>("") : read_named_config(file);
@@ -189,8 +190,8 @@ bool restore_secrets(const std::string& config_path, const std::string& director
   return restored.missing.empty();
 }
 
-// A counterexample that did not come from this ROOT executes nothing that the user's configuration
-// does not name.
+// A counterexample that does not lie in this ROOT may execute only what the user's own configuration
+// names, unless the request says `trusted`.
 bool is_allowed(const Json& request, const std::string& text, const std::string& test,
                 ParsedRequest* out) {
   if (request.value("trusted", false)) return true;

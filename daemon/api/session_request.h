@@ -1,4 +1,4 @@
-// The body of POST /v1/sessions (docs/api.md), checked.
+// Parses and checks the body of POST /v1/sessions (docs/api.md).
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
-// Named places at which a test has this daemon killed, as by `kill -9`:
-// FILIBUSTER_FAIL_AT=recorded, or recorded:3 for the third time it is passed. Nothing happens
-// without that variable. docs/architecture.md lists them.
+// Named places at which a test can have this daemon killed, as by `kill -9`:
+// FILIBUSTER_FAIL_AT=recorded, or recorded:3 for the third time that the place is passed. Nothing
+// happens without that variable. docs/architecture.md lists the places.
 #pragma once
 
 #include <signal.h>

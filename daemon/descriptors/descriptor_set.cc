@@ -29,7 +29,7 @@ using Json = nlohmann::json;
 
 constexpr size_t kMaxFile = 64u << 20;  // bytes
 
-// Keeps the first thing that is wrong with a file of descriptors.
+// Keeps the first error in a file of descriptors.
 class FirstError : public pb::DescriptorPool::ErrorCollector {
  public:
   void AddError(const std::string& file, const std::string& element, const pb::Message*,
@@ -39,7 +39,7 @@ class FirstError : public pb::DescriptorPool::ErrorCollector {
   std::string text;
 };
 
-// How many bytes of a message that was cut are whole fields.
+// How many bytes at the beginning of a cut message are whole fields.
 size_t whole_fields(const std::string& bytes) {
   pb::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(bytes.data()),
                                  static_cast<int>(bytes.size()));
@@ -77,7 +77,7 @@ bool has_own_json(const pb::Descriptor& type) {
   return type.full_name().starts_with("google.protobuf.");
 }
 
-// With the names of the .proto file. The Error names a field that is not there.
+// `wanted` with the field names of the .proto file. Error: names a field that `type` does not have.
 Result<Json> named(const pb::Descriptor& type, const Json& wanted) {
   if (!wanted.is_object() || has_own_json(type)) return wanted;
   Json out = Json::object();
@@ -107,7 +107,7 @@ Result<Json> named(const pb::Descriptor& type, const Json& wanted) {
 
 struct DescriptorSet::State {
   pb::SimpleDescriptorDatabase files;
-  // google/protobuf/*.proto, where the set was written without --include_imports.
+  // google/protobuf/*.proto, for sets that were written without --include_imports.
   pb::DescriptorPoolDatabase well_known{*pb::DescriptorPool::generated_pool()};
   pb::MergedDescriptorDatabase all{&files, &well_known};
   FirstError problem;
@@ -220,7 +220,7 @@ Result<DescriptorSet::Request> DescriptorSet::request(std::string_view path,
     return Error{"its message is no " + method->input_type()->full_name()};
   }
   pb::util::JsonPrintOptions options;
-  // Behind the cut there may be anything, also what is a default here.
+  // If the message was cut, a field that is not set here may be set behind the cut: no default is shown.
   options.always_print_primitive_fields = out.whole;
   options.preserve_proto_field_names = true;
   const auto printed = pb::util::MessageToJsonString(*message, &out.json, options);

@@ -1,5 +1,5 @@
-// What protoc knows of an application's gRPC methods (`protoc --descriptor_set_out`), so that what
-// was asked of them can be read and asked for by the names of its fields.
+// Descriptors of an application's gRPC methods (`protoc --descriptor_set_out`), so that the arguments
+// of calls can be read, and asked for, by the names of their fields.
 #pragma once
 
 #include <memory>
@@ -16,40 +16,41 @@ class DescriptorSet {
  public:
   DescriptorSet();
   ~DescriptorSet();
-  // Adds the file's descriptors. Error: it cannot be read, is none, or lacks what it imports.
+  // Adds the file's descriptors. Error: the file cannot be read, has no descriptors, or lacks what it
+  // imports.
   Result<void> add(const std::string& file);
-  // The same of a serialized google.protobuf.FileDescriptorSet. What was added before stays,
-  // whatever becomes of it.
+  // Adds a serialized google.protobuf.FileDescriptorSet. On an Error, what was added before stays.
   Result<void> add_files(const std::string& serialized);
-  // All that was added, serialized.
+  // All files that were added, as a serialized google.protobuf.FileDescriptorSet.
   std::string files() const;
-  // Is the gRPC service ("shop.CartService") among them?
+  // True if the gRPC service ("shop.CartService") was added.
   bool has_service(const std::string& name) const;
-  // Is there one of which `grpc` (grpc_name.h) names a method, be there such a method or not?
+  // True if `grpc` (grpc_name.h) names a service that was added, or a method of one, whether or not
+  // the service has that method.
   bool names_service(const std::string& grpc) const;
-  // Is it nearly the name of a method?
+  // True if `grpc` is nearly the name of a method.
   bool resembles(const std::string& grpc) const;
 
   struct Request {
     std::string json;    // an object
-    bool whole = false;  // then scalar fields that are not set have their default; else the sample
-                         // was cut, and what is not there is not known
+    bool whole = false;  // true: scalar fields that are not set have their default; false: the sample
+                         // was cut, and a field that is missing here is not known
   };
-  // The first message of a call of the method at `path` ("/shop.CartService/GetCart"); `sample` as
-  // RpcRecord::body_sample has it: the prefix of gRPC, then the message, which may be cut. Error:
-  // why it cannot be read.
+  // Reads the first message of a call of the method at `path` ("/shop.CartService/GetCart"). `sample`,
+  // as in RpcRecord::body_sample, is the gRPC prefix and then the message, which may be cut. Error: why
+  // the message cannot be read.
   Result<Request> request(std::string_view path, std::string_view sample) const;
 
-  // A question about the arguments of the methods that `grpc` names (grpc_name.h; "": all of them):
-  // an object with some fields of their requests. Error: there is no such method or field; a 'no'
-  // would be for ever. Names of fields are made those of the .proto file.
+  // Checks a question about the arguments of the methods that `grpc` names (grpc_name.h; "": all of
+  // them). `arguments` is a JSON object with some fields of their requests. Returns it with the field
+  // names of the .proto file. Error: there is no such method or field, so the answer would always be 'no'.
   Result<nlohmann::json> question(const std::string& grpc, const std::string& arguments) const;
 
-  // "cart.id" for the numbers "/3/1" of fields in the requests of the method at `path`, or in its
-  // answers; "": they are not known.
+  // "cart.id" for the field numbers "/3/1" in requests of the method at `path` (`answer`: in its
+  // answers); "": the names are not known.
   std::string field_names(std::string_view path, std::string_view numbers, bool answer) const;
 
-  // Fills RpcRecord::arguments where that is possible.
+  // Fills RpcRecord::arguments, or arguments_problem where they cannot be read.
   void read_arguments(ExecutionRecord* record) const;
 
  private:
@@ -57,8 +58,8 @@ class DescriptorSet {
   std::unique_ptr<State> state_;
 };
 
-// Does `request` have every field of `wanted` with that value? Numbers are equal to their texts (64
-// bits are a text in JSON), null to a field that is not there; elements of lists one by one.
+// True if `request` has every field of `wanted` with that value. A number equals its text (64-bit
+// numbers are texts in JSON), null equals a missing field, and lists are compared element by element.
 bool arguments_match(const nlohmann::json& wanted, const nlohmann::json& request);
 
 }  // namespace filibuster

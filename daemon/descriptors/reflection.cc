@@ -15,12 +15,12 @@ namespace {
 namespace pb = google::protobuf;
 
 constexpr size_t kMostFiles = 1000;
-// The newer one first; most servers have both.
+// The newer method is tried first; most servers have both.
 constexpr const char* kMethods[] = {
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
 
-// Of ServerReflectionRequest and ServerReflectionResponse (reflection.proto).
+// Field numbers of ServerReflectionRequest and ServerReflectionResponse (reflection.proto).
 constexpr int kFileByFilename = 3, kFileContainingSymbol = 4;
 constexpr int kFileDescriptorResponse = 4, kErrorResponse = 7;
 constexpr int kFileDescriptorProto = 1, kErrorCode = 1, kErrorMessage = 2;
@@ -33,7 +33,7 @@ std::string request_of(int question, const std::string& name) {
   return out;
 }
 
-// The fields of the message in field `number` of `fields`; false: it has none.
+// Reads the message in field `number` of `fields`; false: there is no such field, or it is no message.
 bool inner(const pb::UnknownFieldSet& fields, int number, pb::UnknownFieldSet* out) {
   for (int i = 0; i < fields.field_count(); ++i) {
     const pb::UnknownField& field = fields.field(i);
@@ -61,7 +61,7 @@ class Asking {
   Asking(const std::string& address, std::chrono::milliseconds limit)
       : stream_(ReflectionStream::Clock::now() + limit), connected_(stream_.connect(address)) {}
 
-  // Adds the file of the service and what it imports; nothing, if that is not all there.
+  // Adds the file of the service and the files that it imports. Error: one is missing; nothing is added.
   Result<void> add(const std::string& service) {
     const int before = set_.file_size();
     auto added = add_some(service);
@@ -79,7 +79,7 @@ class Asking {
     if (!connected_) return connected_.error();
     auto added = ask(kFileContainingSymbol, service);
     if (!added) return added;
-    // Some servers leave out what the file imports.
+    // Some servers do not send the imported files with it.
     for (int i = 0; i < set_.file_size(); ++i) {
       for (int k = 0; k < set_.file(i).dependency_size(); ++k) {
         const std::string name = set_.file(i).dependency(k);

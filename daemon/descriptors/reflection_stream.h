@@ -1,5 +1,5 @@
-// One stream of messages to a gRPC server and back, over a connection of its own: one message is
-// sent, one is waited for. Blocks, within a limit; bounded in what it takes.
+// One bidirectional gRPC stream over a connection of its own: one message is sent, then one is waited
+// for. Calls block until `end` at most. Answers are bounded in size.
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -26,12 +26,12 @@ class ReflectionStream final : grpc::MessageHandler {
   ReflectionStream& operator=(const ReflectionStream&) = delete;
 
   Result<void> connect(const std::string& address);
-  // A call of this method takes the place of the one before it.
+  // Begins a call of the method `path`. It takes the place of the call before it, which is cancelled.
   Result<void> call(const std::string& path);
   // The answer to `message`. Error: why there is none; not_there() says whether the server has no
   // such method.
   Result<std::string> ask(std::string_view message);
-  // Nothing more is asked; waits until the server has ended the call, too: it is not open any more.
+  // Ends the call, and waits until the server has ended it, too, so that no RPC stays open.
   void finish();
   bool not_there() const { return status_ == "404" || grpc_status_ == "12"; }
 
@@ -48,7 +48,7 @@ class ReflectionStream final : grpc::MessageHandler {
   void on_message_bytes(const grpc::MessageInfo&, const char* data, size_t size) override;
   void on_message_end(const grpc::MessageInfo&) override;
 
-  // Moves what can be, and waits for more. Error: the end of the connection, or of the time.
+  // Sends and receives what is ready, after waiting for it. Error: the connection or the time ended.
   Result<void> turn();
   std::string how_it_ended() const;
 
@@ -57,8 +57,8 @@ class ReflectionStream final : grpc::MessageHandler {
   std::string address_;
   nghttp2_session* session_ = nullptr;
   int32_t stream_ = 0;
-  std::string to_send_;  // of the stream
-  std::string unsent_;   // of the connection
+  std::string to_send_;  // messages that are not in DATA frames yet
+  std::string unsent_;   // frames that are not written to the socket yet
   grpc::MessageReader reader_;
   std::string message_;
   std::deque<std::string> answers_;

@@ -1,4 +1,5 @@
-// Whose services follow a session that are not started by it (core/protocol/control_page.h).
+// Which services follow a session that did not start them: those of its application
+// (core/protocol/control_page.h).
 #pragma once
 
 #include <string>
@@ -12,10 +13,11 @@ namespace filibuster {
 // the agents find it; else the directory itself.
 std::string application_of(const std::string& directory);
 
-// Does somebody else start services of it? Where no service is named, all of them.
+// True if somebody else starts services of the application. If no service is configured, somebody else
+// starts all of them.
 bool waits_for_services_by_hand(const Config& config);
 
-// What to say of sessions that the same processes could follow; "" where there are none.
+// A warning about other sessions that the same processes could follow; "": there are none.
 std::string beside_others(const Config& config, const std::vector<OtherSession>& others);
 
 }  // namespace filibuster

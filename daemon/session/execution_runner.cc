@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kHookLimit{60000};
 constexpr milliseconds kKillLimit{5000};  // from SIGKILL to the end of the test process
-constexpr milliseconds kLeavingLimit{2000};  // from the end of its connection to its own
+constexpr milliseconds kLeavingLimit{2000};  // from the end of an agent's connection to that of its process
 constexpr int kOutputLines = 40;
 constexpr int kHookLines = 20;
 
@@ -27,13 +27,13 @@ bool is_woken(int fd) {
   return fd >= 0 && poll(&watched, 1, 0) > 0;
 }
 
-// Where filibusterd and filibuster are.
+// The folder of filibusterd and filibuster.
 std::string own_directory() {
   std::error_code failed;
   return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path().string();
 }
 
-// "" where the test ran, or its runner says nothing.
+// Why a test that ended well did not run; "": it ran, or its runner says nothing.
 std::string why_not_run(const std::string& junit_xml) {
   const auto text = junit_xml.empty() ? Result<std::string>("") : read_file(junit_xml);
   if (!text || text->empty()) return "";
@@ -81,8 +81,8 @@ Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const Test
     set_variable(variables, "FILIBUSTER_URL", lane.api_url);
     set_variable(variables, "FILIBUSTER_TOKEN", lane.token);
     set_variable(variables, "FILIBUSTER_LANE", std::to_string(lane.number));
-    // `filibuster was-fault-injected` in a test: 'not found' would read as 'no'. Last, so that
-    // nothing else is found there first.
+    // A test may call `filibuster was-fault-injected`, and would take 'not found' for 'no'. The folder
+    // comes last in PATH, so that it hides no other program.
     const std::string known = get_variable(*variables, "PATH");
     set_variable(variables, "PATH", (known.empty() ? "/usr/bin:/bin" : known) + ":" + own_directory());
   }
@@ -102,7 +102,8 @@ Result<void> ExecutionRunner::run_hook(const char* name, const Command& command,
   options.log_path = lane_->log_path(name);
   auto process = Process::spawn(options);
   if (!process) return Error{std::string("hook ") + name + ": " + process.error().message};
-  // A stop ends the preparation of an execution at once; what brings the state back may finish.
+  // A stop ends the hook before an execution at once. The one after it may finish (`stop_fd` is -1),
+  // since it restores state.
   const auto status = process->wait(kHookLimit, stop_fd);
   if (!status) {
     process->kill_group(SIGKILL);
@@ -136,7 +137,7 @@ Result<std::vector<ServiceEnd>> ExecutionRunner::ended_by_hand(
   for (const auto& [name, agents] : before) {
     if (still.contains(name)) continue;
     for (const AgentRecord& agent : agents) {
-      // The connection to us ends a little before the process that crashed.
+      // The connection of a process that crashed ends a little before the process.
       if (wait_for_end(static_cast<pid_t>(agent.pid), agent.start_time, kLeavingLimit)) continue;
       return Error{"service '" + name + "' (pid " + std::to_string(agent.pid) +
                    ", started by hand) left this session and goes on without it: start it again; the "
@@ -165,7 +166,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
                                              milliseconds limit) {
   auto ready = services_->prepare_execution();
   if (!ready) return ready.error();
-  // Before the execution begins: what the hook does to the services is none of its RPCs.
+  // The hook runs before the execution begins, so that what it does to the services is not part of it.
   if (auto hook =
           run_hook("before_execution", config_->hooks.before_execution, number, lane_->wake_fd);
       !hook) {

@@ -20,16 +20,16 @@ struct ExecutionResult {
   bool timed_out = false;
   bool stopped = false;                  // the session was asked to end: no conclusion
   std::vector<ServiceEnd> ended;         // services that ended during it
-  std::vector<ServiceEnd> ended_before;  // between the execution before and this one
+  std::vector<ServiceEnd> ended_before;  // services that ended between the last execution and this one
   double seconds = 0;                    // of the test process, start to end
-  double limit_seconds = 0;              // of its limit, by the patient clock
+  double limit_seconds = 0;              // the test's time limit, by AgentHub::patient_now
   // What the test's runner says of a test that ended well without having run: "skipped: needs a network".
   std::string not_run;
 };
 
 class ExecutionRunner {
  public:
-  // Everything outlives the runner. Error: the test's command or environment cannot be made.
+  // All arguments must outlive the runner. Error: the test's command or environment cannot be made.
   static Result<ExecutionRunner> create(const Config& config, const TestConfig& test,
                                         const SessionLane& lane, AgentHub* hub, Services* services,
                                         OwnedProcesses* owned);
@@ -56,7 +56,7 @@ class ExecutionRunner {
         owned_(owned) {}
   Result<void> run_hook(const char* name, const Command& command, uint32_t number, int stop_fd);
   std::map<std::string, std::vector<AgentRecord>> alive_by_hand() const;
-  // Those of `before` that are not there any more. Error: one left the session and goes on.
+  // The services of `before` that have ended. Error: the process of one left the session and still runs.
   Result<std::vector<ServiceEnd>> ended_by_hand(
       const std::map<std::string, std::vector<AgentRecord>>& before) const;
   std::vector<std::string> suspects(const ExecutionRecord& record) const;

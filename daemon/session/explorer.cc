@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
-constexpr milliseconds kReferenceLimit{600000};  // of a test whose time is not yet known
+constexpr milliseconds kReferenceLimit{600000};  // for a test whose duration is not known yet
 constexpr milliseconds kLeastTestLimit{10000};
 
 milliseconds in_milliseconds(double seconds) {
@@ -93,7 +93,7 @@ Result<void> Explorer::open_store() {
   if (auto opened = open(); !opened) return opened;
   auto state = store_->meta("state");
   if (!state) return state.error();
-  // Only an interrupted session is continued, of the same programs; a finished one begins anew.
+  // A search is continued only if it was interrupted and its programs are the same; else it begins anew.
   files_ = program_files(context_.config, context_.lane, context_.test);
   bool anew = context_.restart || (state.value() && *state.value() != "interrupted");
   if (!anew && state.value()) {
@@ -175,7 +175,8 @@ Result<void> Explorer::note_answers(const ExecutionRecord& record) {
 
 Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
   constexpr int kAttempts = 2;
-  // Where connections of before the session are retired: found, told, followed.
+  // While connections from before the session are retired: one attempt finds them, their clients are
+  // told to open others, and those are followed.
   constexpr int kUntilSettled = 3;
   Attempt last;
   std::vector<PlannedRpcFault> planned = plan;
@@ -198,8 +199,8 @@ Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& 
                     " was inconclusive and was run again: " + last.judgement.detail);
     }
     if (last.result.record.names_changed) context_.hub->freeze_names();
-    // A client that opens its connections in the background has none when its connection was ended for a
-    // refusal: the call is reset instead.
+    // A client that opens connections in the background issues no call after its connection was ended
+    // for a planned refusal. The next attempt ends no connection, and resets the call instead.
     if (last.judgement.detail.find(kNotIssued) == std::string::npos) continue;
     for (PlannedRpcFault& row : planned) {
       row.reset_expected = row.reset_expected || row.fault.kind == FaultKind::kRefused;
@@ -223,7 +224,7 @@ Result<std::vector<InjectedFault>> Explorer::describe(const search::AbstractExec
     if (fault->kind != FaultKind::kRefused) continue;
     if (prefix.empty()) prefix = search_->prefix(execution.id);
     known_->number(prefix, &out.back());
-    // The newest one has no outcome yet.
+    // The newest fault has no outcome yet, so only earlier faults can be known as resets.
     const auto seen = std::find_if(prefix.begin(), prefix.end(), [&](const auto& one) {
       return one.index == planned.index && one.injected != 0;
     });
@@ -277,7 +278,7 @@ Result<bool> Explorer::run_search() {
       if (!again) return again.error();
       if (again->result.stopped) return false;
       seen_twice = is_by_time(again->judgement.verdict);
-      // One that says nothing takes nothing back.
+      // An inconclusive second run does not take the failure back.
       const bool conclusive = !is_inconclusive(again->judgement.verdict);
       if (conclusive && !seen_twice) {
         const std::string text = "execution " + to_line(faults.value()) + " did not come to its end in time once (" +
@@ -337,8 +338,8 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
     row["failure"] = to_json(failure);
     failures_[execution.id] = execution;
   }
-  // The result first: if the daemon dies between the two, the execution is run again and its newer
-  // result replaces this one; the other order could lose a failure.
+  // The result is stored before the search is told: if the daemon dies between the two, the execution
+  // is run again and its newer result replaces this one. The other order could lose a failure.
   if (auto put = store_->put_result(execution.number, dump_json(row)); !put) return put;
   fail_point("recorded");
   seconds_.push_back(static_cast<float>(execution.seconds));
@@ -361,9 +362,9 @@ void Explorer::tell_execution(const Execution& execution) {
   const search::SearchCounts counts = search_->counts();
   const double elapsed = std::chrono::duration<double>(Clock::now() - began_).count();
   const double rate = elapsed > 0 ? static_cast<double>(run_now_) / elapsed : 0;
-  // Every decided execution (run, or pruned for nearly nothing) schedules `growth` new ones: while
-  // that stays below 1 the open ones are the start of a geometric series, else they are all one can
-  // say.
+  // Every decided execution (run, or pruned at nearly no cost) schedules `growth` new ones on average.
+  // While `growth` is below 1, the open executions are the start of a geometric series. Otherwise
+  // nothing can be said beyond their number.
   const uint64_t decided = counts.executed + counts.redundant - decided_at_start_;
   const double growth = decided == 0 ? 0
                                      : static_cast<double>(counts.scheduled - scheduled_at_start_) /
@@ -424,7 +425,7 @@ Exploration Explorer::explore() {
       notes_.insert("nothing to explore: " + exploration_.report.nothing_to_explore);
     }
     exploration_.stopped = !ended;
-    // A bound is an end too: the next run of the same command begins anew.
+    // A search that met a bound is finished, too: the next run of the same command begins anew.
     if (ended) {
       if (auto set = store_->set_meta("state", "finished"); !set) return set;
     }

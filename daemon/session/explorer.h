@@ -38,18 +38,18 @@ struct ExplorerContext {
   OwnedProcesses* owned;
   EventSink sink;
   SessionCounters* counters;
-  // For GET /v1/trace; reads the arguments of gRPC calls.
+  // Called after each execution. Reads the arguments of gRPC calls, and keeps the record for GET /v1/trace.
   std::function<void(ExecutionRecord*)> on_record;
   const ServiceDescriptors* descriptors;
-  std::vector<std::string> preflight;                     // what cannot be interposed
+  std::vector<std::string> preflight;                     // programs that cannot be interposed, a line each
   bool restart = false;                                   // forget an interrupted session
 };
 
 struct Exploration {
   TestReport report;
   std::optional<Error> error;  // environment: nothing further can be concluded
-  bool stopped = false;        // asked to; resumable
-  bool resumed = false;        // went on where an interrupted session stopped
+  bool stopped = false;        // the user stopped it; the same command resumes it
+  bool resumed = false;        // it went on where an interrupted session stopped
 };
 
 class Explorer {
@@ -58,21 +58,21 @@ class Explorer {
       : context_(std::move(context)), rule_use_(context_.config) {}
 
   Exploration explore();
-  // One execution with exactly these faults (`filibuster replay`), or with none (`trace`). Where the
-  // program was edited since, their RPCs are looked for by their stable identities.
-  // report.findings has one entry if it failed; report.reference is what was seen.
+  // One execution with exactly these faults (`filibuster replay`), or with none (`trace`). If the plan
+  // is not met because the program was edited, the RPCs are looked for by their stable identities.
+  // report.findings has one entry if the test failed; report.reference has the RPCs that were seen.
   Exploration run_once(const std::vector<InjectedFault>& recorded);
 
  private:
   struct Attempt {
     ExecutionResult result;
     Judgement judgement;
-    std::string output;  // of the test, where it is a failure: the runner has that of the last one only
+    std::string output;  // the test's last lines, if it failed (the runner has those of its last run only)
   };
 
   Result<void> open_store();
   Result<void> load_results();
-  // explorer_resume.cc; "" where nothing differs
+  // explorer_resume.cc. The two comparisons return what differs; "": nothing.
   Result<std::string> files_changed();
   Result<std::string> reference_changed(const ExecutionRecord& record);
   Result<void> keep_reference(const ExecutionRecord& record);
@@ -83,7 +83,7 @@ class Explorer {
   void tell_if_configured_otherwise(const std::string& folder);
   Result<void> begin_anew(const std::string& why);
   // explorer_reference.cc
-  Result<bool> run_reference();  // false: stopped
+  Result<bool> run_reference();  // false: stopped, or nothing to explore
   Result<bool> begin_faults();   // false: stopped
   Result<std::optional<ExecutionResult>> reference_execution(const std::string& which);
   Result<bool> repeat_reference(size_t count, std::vector<ExecutionResult>* runs);
@@ -95,7 +95,7 @@ class Explorer {
   Result<void> load_masks();
   Result<void> store_masks();
   // explorer_learning.cc
-  struct Lesson {  // what varied between executions of one plan
+  struct Lesson {  // what varied between executions of the same plan
     std::vector<NondeterminismRule> rules;
     UnstableRpcs unstable;
     std::vector<Variation> variations;
@@ -110,18 +110,18 @@ class Explorer {
   Result<bool> learn(const search::AbstractExecution& next, const std::vector<InjectedFault>& faults,
                      const std::vector<PlannedRpcFault>& plan, Attempt* attempt);
   Result<void> begin_anew_with(const Lesson& lesson);
-  // False: it was not executed before the search began anew.
+  // True: `next` was executed before the search began anew, and that result counts. False: it must run.
   Result<bool> take_over(const search::AbstractExecution& next);
   search::SearchOptions search_options() const;
   Result<bool> run_search();     // false: stopped
-  // Repeats an inconclusive execution once.
+  // Runs the plan. An inconclusive execution is repeated once, and once more if it has not settled.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan);
   Result<void> conclude(const search::AbstractExecution& next,
                         const std::vector<InjectedFault>& faults, const Attempt& attempt);
-  // `seen_twice`: there is no need to replay it.
+  // Reports a failure. `seen_twice`: the failure was reproduced already, so it is not replayed.
   Result<void> found(const Execution& execution, const std::vector<PlannedRpcFault>& plan,
                      bool seen_twice = false);
-  // A failing execution had some of these faults, and no others.
+  // True: the faults of an earlier failing execution are a subset of `faults`.
   bool belongs_to_earlier(const std::vector<InjectedFault>& faults) const;
   void forget_finding(const std::vector<InjectedFault>& faults);
   Result<bool> replays(const std::vector<PlannedRpcFault>& plan);
@@ -130,7 +130,7 @@ class Explorer {
   Result<std::optional<std::vector<InjectedFault>>> find_again(const std::vector<InjectedFault>& faults);
   void tell_where(const std::vector<InjectedFault>& then, const std::vector<InjectedFault>& now);
   Result<std::vector<PlannedRpcFault>> plan_for(const std::vector<InjectedFault>& faults) const;
-  // By number: the key of the faults, "" where it is another test's.
+  // The counterexample files: number -> key of the faults ("" for a file of another test).
   std::map<uint32_t, std::string> counterexamples() const;
   void note_earlier_counterexamples();
   std::string write_counterexample(const Execution& execution, uint32_t* number);
@@ -165,23 +165,23 @@ class Explorer {
   std::map<std::string, Known> findings_;  // by key of the failing fault set
   std::vector<std::set<std::string>> failing_sets_;
   std::map<std::string, std::string> left_out_, not_applicable_;
-  std::set<std::string> late_calls_;  // as in ExecutionRecord
+  std::set<std::string> late_calls_;  // as in ExecutionRecord, of all executions
   std::set<std::string> notes_;
   ObservedAnswers observed_;
   RpcLedger ledger_;
   TimeoutCounts timeouts_;
   RefusalCounts refusals_;
-  std::vector<NondeterminismRule> masks_;  // those that the agents use now
-  std::vector<NondeterminismRule> proposed_;  // of these, what was found here
-  struct Comparison {  // RPCs of one kind that did not come when a fault was planned for them
+  std::vector<NondeterminismRule> masks_;  // the masks that the agents use now
+  std::vector<NondeterminismRule> proposed_;  // the masks among them that this exploration found
+  struct Comparison {  // of RPCs of one kind that did not come when a fault was planned for them
     uint32_t times = 0;
-    bool comes_again = false;  // without that fault
+    bool comes_again = false;  // they came when the same plan ran without that fault
   };
   std::map<std::string, Comparison> compared_;
   size_t lessons_ = 0;
-  struct Kept {  // an execution that stands although the search began anew
+  struct Kept {  // an execution whose result stands although the search began anew
     uint32_t number = 0;
-    std::string row;  // in the store
+    std::string row;  // its JSON in the store's results
     std::vector<search::ObservedRpc> rpcs;
     std::optional<Execution> failure;
   };
@@ -189,11 +189,11 @@ class Explorer {
   UnstableRpcs unstable_;
   std::map<std::string, NotInterposedRecord> dependencies_;
   KeptConnections kept_connections_;
-  std::map<std::string, std::string> files_;  // of the programs, with their digests
+  std::map<std::string, std::string> files_;  // files of the programs -> their digests
   bool resumed_ = false;
   bool calls_without_end_noted_ = false;
-  std::string ended_by_hand_;  // a service that nobody but the user can start again
-  std::vector<float> seconds_;  // of each execution, for the median
+  std::string ended_by_hand_;  // a service that ended, and that only the user can start again; "": none
+  std::vector<float> seconds_;  // what each execution took, for the median
   std::chrono::steady_clock::time_point began_;
   uint64_t run_now_ = 0;  // executions since began_
   uint64_t scheduled_at_start_ = 0, decided_at_start_ = 0;
@@ -203,11 +203,11 @@ class Explorer {
 std::string to_line(const Variation& variation);
 // The last lines of a test, for the end of an error.
 std::string quoted_output(const std::string& output);
-// What the test wrote, and the last words of the services that ended.
+// What the test wrote, and the last lines of the services that ended.
 std::string with_service_logs(std::string output, const ExecutionResult& result);
 
-// Where the search of a test is kept: 16 hexadecimal digits of its name, configuration and what
-// decides its indexes.
+// Name of the folder that keeps a test's search: 16 hexadecimal digits of a hash of the test's name,
+// its configuration and the options that decide what is explored.
 std::string session_digest(const Config& config, const std::string& config_text,
                            const std::string& test);
 

@@ -1,4 +1,4 @@
-// The findings of an exploration: what is known of them from the store, their replay, their
+// The findings of an exploration: loading earlier ones from the store, their replay, their
 // counterexample files, and the report at the end.
 #include <algorithm>
 #include <filesystem>
@@ -29,8 +29,8 @@ std::string set_key(const std::vector<InjectedFault>& faults) {
 
 }  // namespace
 
-// A failure keeps its number from run to run, whatever else is found: the file that has the same test
-// and the same faults is written anew.
+// Finds the file that has the same test and the same faults, so that a failure keeps its number from
+// run to run, whatever else is found: that file is written anew.
 std::map<uint32_t, std::string> Explorer::counterexamples() const {
   std::map<uint32_t, std::string> keys;
   std::error_code failed;
@@ -119,7 +119,7 @@ Result<void> Explorer::found(const Execution& execution, const std::vector<Plann
   Known known;
   if (seen_twice) {
     known.reproduced = true;
-  } else if (ended_by_hand_.empty()) {  // else there is nothing to replay it on
+  } else if (ended_by_hand_.empty()) {  // otherwise a service is gone, and nothing can be replayed
     auto reproduced = replays(plan);
     if (!reproduced) return reproduced.error();
     known.reproduced = reproduced.value();
@@ -147,7 +147,7 @@ Result<void> Explorer::found(const Execution& execution, const std::vector<Plann
   return {};
 }
 
-// Its execution is run again, with other indexes.
+// Called when the search begins anew: the failing execution runs again, with other indexes.
 void Explorer::forget_finding(const std::vector<InjectedFault>& faults) {
   const auto known = findings_.find(set_key(faults));
   if (known == findings_.end()) return;
@@ -190,7 +190,8 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
   return path;
 }
 
-// Neither removed nor passed over in silence: it may be mended, or these options do not reach it.
+// Names the counterexamples of earlier runs that this run did not find. They are not removed: the
+// failure may be mended, or the options of this run may not reach it.
 void Explorer::note_earlier_counterexamples() {
   std::string earlier;
   for (const auto& [number, key] : counterexamples()) {
@@ -204,7 +205,9 @@ void Explorer::note_earlier_counterexamples() {
                 "/counterexamples; `filibuster replay` says whether they still fail");
 }
 
-// One row for each fault that was left out so, however many executions that are.
+// Fills report.pruned_unlike: executions that are redundant only because an answer was taken as another
+// one (Search::unlike). One row for each newest fault, which counts its executions and shows the
+// smallest set of faults.
 void Explorer::note_pruned_unlike() {
   std::map<std::pair<Hash128, search::OutcomeId>, size_t> rows;
   std::vector<PrunedUnlike>& out = exploration_.report.pruned_unlike;
@@ -248,7 +251,7 @@ void Explorer::finish_report() {
     finding.counterexample = known->second.counterexample;
     finding.number = known->second.number;
   }
-  // What a resumed session did before is not seen again.
+  // A resumed session has not seen the RPCs of its earlier part, so it does not know which rules matched.
   if (search_ && !exploration_.error && !exploration_.stopped && !resumed_) {
     for (const std::string& line : rule_use_.unmatched()) notes_.insert(line);
   }

@@ -1,8 +1,8 @@
-// What varies only under faults. An RPC that only they bring about is planned under the values that
-// it had once, so where these vary its plan is not met. Then the execution that showed it is run
-// again, twice, and what varies between the two (equal plans) is masked, or its RPCs are left out, as
-// between reference executions. The search begins anew with that; executions that saw nothing of the
-// kind are taken over.
+// What varies only under faults. An RPC that is made only under faults is planned with the values that
+// it had when it was seen. If these vary, the plan is not met. Then the execution that showed the RPC
+// is run again, up to three times with equal plans. What varies between these runs is masked, or its
+// RPCs are left out, as between reference executions. The search then begins anew; executions that saw
+// no RPC of the kind are taken over.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -17,9 +17,9 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kComparisons = 3;  // of one kind of RPC: what they do not show, others will not
-constexpr size_t kMaxLessons = 32;    // of one exploration
-// Above the second in which many requests carry the time.
+constexpr uint32_t kComparisons = 3;  // comparisons for one kind of RPC, and runs in each of them
+constexpr size_t kMaxLessons = 32;    // in one exploration
+// More than a second, since many requests carry the time in seconds.
 constexpr milliseconds kCoarseClock{1100};
 
 }  // namespace
@@ -72,7 +72,8 @@ FieldNames Explorer::field_names() const {
   };
 }
 
-// One more execution of `plan`, with the fields of every body; nullopt: it says nothing.
+// One more execution of `plan`, in which agents report the fields of every body. nullopt: it was
+// stopped or inconclusive.
 Result<std::optional<ExecutionResult>> Explorer::run_to_compare(
     const std::vector<PlannedRpcFault>& plan) {
   context_.hub->report_fields(true);
@@ -85,7 +86,8 @@ Result<std::optional<ExecutionResult>> Explorer::run_to_compare(
   return std::optional(std::move(tried->result));
 }
 
-// A mask that varies under faults must not merge what the reference execution tells apart.
+// Why a mask for what varies under faults is refused: it must not merge RPCs that the reference
+// execution tells apart. "": it merges none.
 std::string Explorer::merges_in_reference(const NondeterminismRule& rule) const {
   ExecutionRecord reference;
   reference.rpcs = exploration_.report.reference;
@@ -121,7 +123,7 @@ Result<Explorer::Lesson> Explorer::compare(const std::vector<PlannedRpcFault>& p
     if (!found.proposed.empty() || !found.unstable.lasting().empty()) break;
   }
   lesson.unstable = found.unstable.lasting();
-  std::map<std::string, std::string> refused;  // by RPC
+  std::map<std::string, std::string> refused;  // RPC -> why its mask was refused
   for (NondeterminismRule& rule : found.proposed) {
     const std::string why = merges_in_reference(rule);
     if (why.empty()) {
@@ -156,7 +158,7 @@ Result<bool> Explorer::learn(const search::AbstractExecution& next,
   });
   if (missing == faults.end() || lessons_ == kMaxLessons) return false;
   const auto place = missing - faults.begin();
-  // Where it was seen: with the faults before it only.
+  // The execution in which the missing RPC was first seen: it has only the faults before it.
   search::AbstractId seen_in = next.id;
   for (size_t i = faults.size(); i > static_cast<size_t>(place); --i)
     seen_in = search_->describe(seen_in).parent;
@@ -198,7 +200,7 @@ Result<bool> Explorer::learn(const search::AbstractExecution& next,
   return false;
 }
 
-// What was executed and is the same under the new masks; the rest of the search is forgotten.
+// Keeps the executions that are the same under the new masks (kept_), and forgets the rest of the search.
 Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
   const bool answers = std::any_of(lesson.rules.begin(), lesson.rules.end(),
                                    [](const auto& rule) { return !rule.response.empty(); });
@@ -223,7 +225,7 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
     if (row.is_object()) results[row.value("id", 0u)] = {number, text, {}, {}};
   }
   std::optional<Kept> reference;
-  // Of an earlier lesson, and not come to since.
+  // kept_ may still hold executions from an earlier lesson that the search has not come to since.
   std::erase_if(kept_, [&](const auto& entry) {
     const Kept& kept = entry.second;
     const bool gone = std::any_of(kept.rpcs.begin(), kept.rpcs.end(), touches);

@@ -14,12 +14,12 @@ namespace {
 using std::chrono::milliseconds;
 using Json = nlohmann::json;
 
-constexpr int kReferenceAttempts = 3;  // what was under way when the session began settles within them
-// A field may differ only once another is masked (the RPCs are matched better), and what varies
-// rarely may be equal in the first two runs.
+constexpr int kReferenceAttempts = 3;  // what was under way when the session began settles within these
+// More than one round is needed: some fields are seen to differ only after others are masked and RPCs
+// are matched better, and what varies rarely may be equal in the first two runs.
 constexpr int kMaskRounds = 3;
-constexpr size_t kTold = 20;  // variations that are told at once; all are in the report
-// Above 5 s, which many clients have as their own limit: theirs must fire first.
+constexpr size_t kTold = 20;  // variations shown as warnings; the report has all of them
+// Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
 constexpr milliseconds kLeastHangLimit{6000};
 
 std::string to_json(const std::vector<Variation>& variations) {
@@ -67,7 +67,7 @@ Result<void> Explorer::mask(const std::vector<NondeterminismRule>& rules) {
   return {};
 }
 
-// What an interrupted session found: its indexes were formed so.
+// Loads the masks of the interrupted session: its indexes were formed with them.
 Result<void> Explorer::load_masks() {
   auto masks = store_->meta("masks");
   if (!masks) return masks.error();
@@ -95,7 +95,7 @@ Result<void> Explorer::load_masks() {
   return mask(rules.value());
 }
 
-// nullopt: stopped.
+// nullopt: the session was stopped, or the test of a suite has nothing to explore.
 Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::string& which) {
   for (int tries = 0; tries < kReferenceAttempts; ++tries) {
     auto run = runner_->run(context_.counters->next_execution++, {}, test_limit());
@@ -145,7 +145,7 @@ Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::
   return Error{"the reference execution did not settle"};
 }
 
-// Runs more of them until there are `count`. False: stopped.
+// Adds reference executions to `runs` until there are `count`. False: stopped, or nothing to explore.
 Result<bool> Explorer::repeat_reference(size_t count, std::vector<ExecutionResult>* runs) {
   while (runs->size() < count) {
     auto run =
@@ -182,7 +182,7 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
     unstable_.add(found.unstable);
     if (found.proposed.empty()) break;
     if (round == kMaskRounds) {
-      // What goes on to differ under ever more masks is not masked further.
+      // An RPC in which other fields differ after every round of masks is not masked further.
       for (const NondeterminismRule& rule : found.proposed) {
         UnstableKind kind{rule.caller, rule.service, rule.method,
                           rule.path,   {},           "other fields of it vary in every comparison"};
@@ -225,7 +225,7 @@ Result<void> Explorer::store_masks() {
 }
 
 Result<bool> Explorer::run_reference() {
-  // A resumed search has its reference; this one shows that the application is still the same.
+  // A resumed search has its reference execution. One more shows that the application is still the same.
   const bool resumed = search_->counts().executed > 0;
   const uint32_t count = resumed ? 1 : context_.config.bounds.reference_executions;
   if (resumed) {
@@ -246,7 +246,8 @@ Result<bool> Explorer::run_reference() {
   if (resumed) {
     auto why = reference_changed(runs.back().record);
     if (!why) return why.error();
-    // Something that varies by itself, and was not seen to? Then it was as it is now at least once.
+    // The difference may be one that varies by itself and was not noticed: then a repetition may be
+    // equal to the stored reference.
     if (!why.value().empty()) {
       if (done = repeat_reference(2, &runs); !done || !done.value()) return done;
       why = reference_changed(runs.back().record);
@@ -261,8 +262,9 @@ Result<bool> Explorer::run_reference() {
   return take_reference(runs.front());
 }
 
-// With coverage the services were just started anew. As without, the first execution with faults
-// meets services that have served an execution before.
+// With coverage the services are started anew here. The reference execution is then repeated, so that
+// the first execution with faults meets services that have served an execution, as it does without
+// coverage. False: stopped.
 Result<bool> Explorer::begin_faults() {
   auto anew = context_.services->begin_coverage(coverage::Phase::kUnderFaults);
   if (!anew) return anew.error();
@@ -292,7 +294,7 @@ void Explorer::warn_of_services_without_agent(const ExecutionRecord& record) {
 }
 
 void Explorer::note_calls_without_end(const ExecutionRecord& record) {
-  if (calls_without_end_noted_) return;  // its depth is another one each time
+  if (calls_without_end_noted_) return;  // the text has the depth, so it differs each time
   const std::string text = calls_without_end(record);
   if (text.empty()) return;
   calls_without_end_noted_ = true;

@@ -1,4 +1,5 @@
-// One execution with given faults: a replay, which finds its RPCs in an edited program again, or a trace.
+// One execution with given faults (a replay) or with none (a trace). A replay also finds its RPCs in a
+// program that was edited.
 #include <algorithm>
 
 #include "daemon/session/explorer.h"
@@ -9,13 +10,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The fault of `then`, at the RPC that it is now.
+// The fault of `then`, at `now`: the same RPC in the program as it is now.
 InjectedFault moved_to(const InjectedFault& then, InjectedFault now) {
   now.fault = then.fault;
   now.key = then.key;
   now.message = then.message;
   now.as_reset = then.as_reset;
-  // Where calls run concurrently, their order says nothing.
+  // A number of 0 means that the calls run concurrently, so that their order says nothing.
   if (then.number == 0) now.number = 0;
   if (then.service_number == 0) now.service_number = 0;
   now.stable = then.stable;
@@ -24,9 +25,9 @@ InjectedFault moved_to(const InjectedFault& then, InjectedFault now) {
 
 }  // namespace
 
-// The same faults, at the RPCs that have their stable identities in the program as it is now. An RPC that
-// comes only under faults is looked for when the others are in place. nullopt: one of them is not there, or
-// cannot be told from others.
+// The same faults, at the RPCs that have these stable identities in the program as it is now. An RPC that
+// is made only under other faults of the list is looked for once these are injected. nullopt: an RPC is
+// not there, or cannot be told from others.
 Result<std::optional<std::vector<InjectedFault>>> Explorer::find_again(
     const std::vector<InjectedFault>& faults) {
   using Found = std::optional<std::vector<InjectedFault>>;
@@ -75,8 +76,8 @@ Result<std::vector<PlannedRpcFault>> Explorer::plan_for(
     const std::vector<InjectedFault>& faults) const {
   std::vector<PlannedRpcFault> plan;
   for (const InjectedFault& fault : faults) {
-    // The configuration has what the text leaves out: body and headers, message and details. A file
-    // of before there were keys has the text only.
+    // The text of a fault leaves out body and headers, message and details: these are taken from the
+    // configuration. A counterexample from before faults had keys has the text only.
     std::optional<FaultSpec> spec;
     for (const FaultRule& rule : context_.config.faults) {
       for (const FaultSpec& candidate : rule.inject) {
@@ -150,7 +151,8 @@ Exploration Explorer::run_once(const std::vector<InjectedFault>& recorded) {
     execution.verdict = tried->judgement.verdict;
     execution.detail = tried->judgement.detail;
     execution.seconds = tried->result.seconds;
-    // That RPCs were missed makes no test fail where no fault was wanted.
+    // Without faults, a failed test is a failure even if the record is incomplete: missing an RPC
+    // makes no test fail.
     const auto& exit = tried->result.exit;
     if (faults.empty() && is_inconclusive(execution.verdict) && exit && !exit->success()) {
       execution.verdict = Verdict::kFailed;

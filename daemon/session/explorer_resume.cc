@@ -1,6 +1,5 @@
-// Whether an interrupted exploration may go on: only with the application that it explored. The
-// files of the programs are looked at, and the new reference execution is compared with the old
-// one.
+// Decides whether an interrupted exploration may go on: only if the application is the same. The files
+// of the programs are compared, and the new reference execution with the old one.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -16,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 using Texts = std::map<std::string, std::string>;
 
-// nullopt: it is not there.
+// A JSON object of texts under `key` of the store. nullopt: the store has no such key.
 Result<std::optional<Texts>> texts_of(search::SearchStore* store, const char* key) {
   auto text = store->meta(key);
   if (!text) return text.error();
@@ -30,7 +29,7 @@ Result<std::optional<Texts>> texts_of(search::SearchStore* store, const char* ke
   return out;
 }
 
-// One RPC of a reference execution, as it is compared.
+// What is compared of one RPC of a reference execution.
 struct Compared {
   std::string what, outcome, faults;
   std::string to_text() const { return dump_json(Json{what, outcome, faults}); }
@@ -44,8 +43,8 @@ struct Compared {
   }
 };
 
-// Requests from outside (health checks, pollers) come as often as they like. Where the test's own calls
-// are seen, the test is what they bring about.
+// The record without requests from outside (health checks, pollers), which come at any time. If the
+// test's own calls were seen, only these and the RPCs that they cause are kept.
 ExecutionRecord of_the_test(const ExecutionRecord& record) {
   const auto issued_by_test = [](const RpcRecord& rpc) {
     return rpc.caller == kTestService && (rpc.flags & kRpcEntry) == 0;
@@ -94,7 +93,7 @@ std::string difference_of_rpcs(const Texts& before, const Texts& now) {
 
 }  // namespace
 
-// Of what the processes run that somebody else started.
+// The files of services that were started by hand, found by their processes.
 Texts Explorer::files_by_hand() const {
   namespace fs = std::filesystem;
   ProgramFiles files(context_.lane.root);
@@ -131,7 +130,7 @@ Result<void> Explorer::keep_files() {
   return store_->set_meta("files", dump_json(files_));
 }
 
-// RPCs by index.
+// The reference execution as it is stored and compared: index in hexadecimal -> Compared::to_text.
 Result<Texts> Explorer::reference_texts(const ExecutionRecord& whole) {
   const ExecutionRecord record = of_the_test(whole);
   auto observed = observe(context_.config, record, &*outcomes_, unstable_, masks_);
@@ -177,7 +176,8 @@ void Explorer::tell_why_anew(const std::string& why) {
   warn("test '" + context_.test.name + "' was interrupted and begins anew: " + why);
 }
 
-// Another configuration is explored in another folder: what was interrupted stays there.
+// Says so if the same test was interrupted under another configuration: that search has another folder,
+// and stays there.
 void Explorer::tell_if_configured_otherwise(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code failed;

@@ -8,8 +8,8 @@
 namespace filibuster {
 namespace {
 
-// Connections that carry RPCs, and which we could not follow. What speaks another protocol need not be
-// a service's RPC (a database's client, and a Redis that is not declared to be one).
+// True for a connection that carries RPCs and could not be followed. A connection of another protocol
+// is left out, since it need not carry RPCs (a database's client, or a Redis that is not declared).
 bool hides_rpcs(const NotInterposedRecord& row) {
   constexpr NotInterposedReason kReasons[] = {
       NotInterposedReason::kTls,         NotInterposedReason::kMidStream,
@@ -32,9 +32,10 @@ Result<void> Explorer::load_tested() {
   return {};
 }
 
-// Of an execution that came as planned.
+// Called for the reference execution, and for every execution whose plan was met.
 Result<void> Explorer::note_tested(const Observation& seen, const ExecutionRecord& record) {
-  // A fault may cut a request that the reference execution shows whole, and which gets its faults.
+  // A fault may cut a request short. If the reference execution shows that RPC whole, it gets its faults
+  // there and is not left out.
   const auto cut_here = [&](const std::string& rpc) {
     const std::vector<RpcRecord>& reference = exploration_.report.reference;
     return std::any_of(reference.begin(), reference.end(), [&](const RpcRecord& known) {
@@ -70,7 +71,7 @@ TestedRpcs Explorer::tested_rpcs() {
                     : exploration_.stopped                    ? Rest::kInterrupted
                     : bounded                                 ? Rest::kBound
                                                               : Rest::kNoConclusion;
-  // An RPC that is called late in some executions only has been seen in time in others.
+  // An RPC that the ledger knows was late in some executions only, and was seen in time in others.
   for (const std::string& call : late_calls_) {
     if (!ledger_.knows(call)) ledger_.leave_out(call, std::string(kLateCall));
   }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kNotMet = "plan not met: ";
 
-// The first of them: a service that calls itself without end leaves thousands open.
+// Shows the first ones only: a service that calls itself without end leaves thousands open.
 std::string join(const std::vector<std::string>& texts) {
   constexpr size_t kShown = 10;
   std::string out;
@@ -21,7 +21,8 @@ std::string join(const std::vector<std::string>& texts) {
   return out;
 }
 
-// Planned faults of which the record shows nothing, should the hub have named no reason.
+// Planned faults that did not fire, with the hub's reasons. If the hub named none, the faults of which
+// the record shows nothing.
 std::vector<std::string> missing_faults(const ExecutionRecord& record,
                                         const std::vector<PlannedRpcFault>& plan) {
   std::vector<std::string> out = record.not_injected;
@@ -71,7 +72,7 @@ bool is_inconclusive(Verdict verdict) {
 
 std::string calls_without_end(const ExecutionRecord& record) {
   constexpr uint32_t kEndless = 100;   // levels: more than any application means to have
-  constexpr uint32_t kLongestWay = 8;  // RPCs from one call of a call site to its next one below
+  constexpr uint32_t kLongestWay = 8;  // RPCs between two calls from one call site on a path
   struct Level {
     const RpcRecord* rpc;
     uint32_t depth;  // RPCs of this call site on its path
@@ -140,7 +141,7 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
   }
   if (result.exit && !result.exit->success()) return {Verdict::kFailed, to_text(*result.exit)};
   for (const RpcRecord& rpc : record.rpcs) {
-    // The test passed only because the silence was ended for it.
+    // The test passed only because the daemon ended the silence: the caller has no timeout.
     const size_t at = rpc.fault_detail.find(kCallerHasNoTimeout);
     if (at != std::string::npos) {
       return {Verdict::kNoTimeout, rpc.caller + ": " + rpc.fault_detail.substr(at)};

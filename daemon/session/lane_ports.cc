@@ -11,7 +11,7 @@ using Json = nlohmann::json;
 constexpr int kVersion = 1;
 constexpr uint64_t kLastPort = 65535;
 
-// Nothing where there is no file, or another than this writes.
+// The member "lanes" of the file; an empty object if there is no file, or one of another version.
 Json read_lanes(const std::string& path) {
   const auto text = read_file(path);
   if (!text) return Json::object();

@@ -1,7 +1,6 @@
-// The ports of a lane in one session, and those that its root keeps for the next one in
-// ROOT/ports.json: {"version": 1, "lanes": {"0": {"users": 21034}}}, the automatic ones. A session
-// that resumes, a run anew, `trace`, `lint` and `replay` take them again; a counterexample that is
-// replayed brings its own.
+// The ports of a lane in one session. The automatic ones are kept for the next session in
+// ROOT/ports.json: {"version": 1, "lanes": {"0": {"users": 21034}}}. `run`, `trace`, `lint` and
+// `replay` take them again; a counterexample that is replayed brings ports of its own, which come first.
 //
 //   LanePorts ports(config, example.ports, "; ...", &lane);
 //   ports.take();            // lane.ports, lane.automatic_ports, lane.port_notes
@@ -19,15 +18,15 @@ namespace filibuster {
 
 class LanePorts {
  public:
-  // `brought`: those to take before what the root keeps. `meaning`: ends the note on a port that is
-  // not the one of before.
+  // `brought`: former ports that take precedence over those in ROOT/ports.json. `meaning`: ends the
+  // note on a port that has changed.
   LanePorts(const Config& config, const PortMap& brought, std::string meaning, SessionLane* lane);
 
   Result<void> take();
   bool moved() const { return !lane_->port_notes.empty(); }
 
-  // With kNewNames, ports that the root has for a name stay: what an interrupted run knows was
-  // found with these.
+  // Writes the automatic ports to ROOT/ports.json. With kNewNames, a port that the file has for a name
+  // stays: an interrupted run found its results with that port.
   enum class Keep { kAll, kNewNames };
   Result<void> keep(Keep which) const;
 

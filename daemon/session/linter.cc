@@ -15,15 +15,15 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kReferenceAttempts = 3;            // what is under way at first settles within them
-constexpr milliseconds kReferenceLimit{600000};  // of a test whose time is not yet known
+constexpr int kReferenceAttempts = 3;  // what was under way when the session began settles within these
+constexpr milliseconds kReferenceLimit{600000};  // for a test whose duration is not known yet
 constexpr milliseconds kLeastTestLimit{10000};
-// Above 5 s, which many clients have as their own limit: theirs must fire first.
+// Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
 constexpr milliseconds kLeastSilence{6000};
-constexpr milliseconds kAfterSilence{2000};  // for what its end sets going
-constexpr size_t kDeepest = 3;  // faults in front of a call site that only they make appear
+constexpr milliseconds kAfterSilence{2000};  // for the calls that follow the end of a silence
+constexpr size_t kDeepest = 3;  // most faults that may be needed to reach a call site that is probed
 
-// The kinds of failure that clients retry; the second is tried where the first was not retried.
+// Failures that clients retry. The second one is tried if the first one was not retried.
 constexpr const char* kFailures[] = {"status:503", "refused"};
 constexpr const char* kGrpcFailures[] = {"grpc:UNAVAILABLE", "refused"};
 constexpr const char* kRedisFailures[] = {"redis:LOADING", "refused"};
@@ -50,7 +50,7 @@ InjectedFault with_fault(const ExecutionRecord& record, const RpcRecord& rpc, co
   return out;
 }
 
-// Where a finding is behind other faults, it is said.
+// Adds to the text of a finding the faults without which the call is not made.
 lint::Finding behind(const std::vector<InjectedFault>& faults, lint::Finding finding) {
   if (!faults.empty()) finding.text += "; the call is only made under " + to_line(faults);
   return finding;
@@ -159,8 +159,8 @@ Result<void> Linter::run_reference() {
   return {};
 }
 
-// New call sites of services, each with its first request. Those of the reference execution are in
-// result.sites already.
+// Adds call sites of services that were not known to `sites_`, each with its first request, and to
+// result.sites, which has those of the reference execution already.
 void Linter::discover(const ExecutionRecord& record, const Faults& faults) {
   std::unordered_set<std::string> retried;
   for (const RpcRecord& rpc : record.rpcs) {
@@ -292,8 +292,8 @@ Result<void> Linter::probe_retries(size_t number) {
   return {};
 }
 
-// Fails the request, then its first retry too, and so on, until enough of them were seen; then
-// measures again while the gaps could be either.
+// Fails the request, then its first retry too, and so on, until enough retries were seen. Then it
+// measures again, while the gaps do not yet show whether the retries wait.
 Result<bool> Linter::probe_retries(size_t number, const char* fault) {
   const Site site = sites_[number];  // discover() moves the list
   Faults faults = site.prefix;

@@ -1,7 +1,7 @@
-// The lints of one test (`filibuster lint`): an execution without faults, which the passive lints
-// read, then probes: at each call site a failure (is it retried, and how soon?) and a silence (does
-// the caller give up?). Call sites that only appear under a failure are probed behind it.
-// Judges with daemon/lint; runs on the session's thread.
+// The lints of one test (`filibuster lint`): one execution without faults, which the passive lints
+// read, then probes. A probe injects at a call site a failure (is it retried, and how soon?) or a
+// silence (does the caller give up?). Call sites that only appear under a failure are probed with that
+// failure in front of them. daemon/lint judges; all of it runs on the session's thread.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ struct LintMemory {
     std::optional<uint32_t> retries;
   };
   std::unordered_map<std::string, Probed> sites;  // by lint::site_key
-  uint32_t files = 0;                             // for replay, written so far
+  uint32_t files = 0;                             // number of replay files written so far
 };
 
 class Linter {
@@ -44,14 +44,14 @@ class Linter {
  private:
   using Faults = std::vector<InjectedFault>;
   struct Site {
-    RpcRecord rpc;       // its first request
-    Faults prefix;       // without which it is not reached
-    size_t row = 0;      // of result.sites
-    size_t repeats = 0;  // of that request under its parent, without a fault at it
+    RpcRecord rpc;       // the first request of this call site
+    Faults prefix;       // the faults without which the call site is not reached
+    size_t row = 0;      // index in result.sites
+    size_t repeats = 0;  // how often its parent sends that request without a fault at this call site
   };
   struct Attempt {
     ExecutionResult result;
-    std::string problem;  // why nothing may be concluded; "": something may
+    std::string problem;  // why nothing may be concluded; "": there is a conclusion
   };
 
   Result<void> work();
@@ -72,7 +72,7 @@ class Linter {
   ExplorerContext context_;
   const lint::Options& options_;
   LintMemory* memory_;
-  Config config_;  // quiescence waits for a silence to end
+  Config config_;  // a copy, whose quiesce_timeout is long enough for a silence to end
   std::optional<ExecutionRunner> runner_;
   Linting out_;
   std::vector<Site> sites_;  // of services, in order of discovery

@@ -14,12 +14,12 @@ namespace {
 
 using Rules = std::vector<NondeterminismRule>;
 
-// One RPC of the first run, what it is in the others, and what varied in it.
+// One RPC of the first run, its counterparts in the other runs, and what varied between them.
 struct Seen {
   const RpcRecord* rpc = nullptr;
   std::vector<const RpcRecord*> others;
   FieldSet varied;
-  uint32_t runs = 1;  // in which it appeared
+  uint32_t runs = 1;  // number of runs in which it appeared
 };
 
 bool overlap(const RpcRecord& a, const RpcRecord& b) {
@@ -51,7 +51,7 @@ class Finder {
       for (const RpcRecord* rpc : children) seen_[rpc->rpc].rpc = rpc;
     }
     for (size_t run = 1; run < trees_.size(); ++run) compare(trees_[run]);
-    // What the user masks is checked as it is, before anything is built on it.
+    // The user's rules are checked first, by themselves: proposals are built on them.
     check_rules();
     for (const RpcRecord& rpc : runs_[0]->rpcs) {
       const auto found = seen_.find(rpc.rpc);
@@ -72,8 +72,8 @@ class Finder {
       seen.others.push_back(pair.other);
       ++seen.runs;
       FieldSet varied = differences(*pair.first, *pair.other, parts_);
-      // Agents agree with what is compared here, or nothing is believed: bodies that were not seen
-      // whole, targets that were cut.
+      // If the agents' signatures differ and no difference is found here, the comparison missed
+      // something: a body that was not seen whole, a target that was cut.
       const bool same_identity = pair.first->signature == pair.other->signature;
       FieldSet open = varied;
       open.remove(covered_by(rules_, *pair.first, varied));
@@ -130,7 +130,8 @@ class Finder {
       out_.variations.push_back(std::move(variation));
   }
 
-  // "/items/<mark>0/id" as "/items/*/id" where every element's varied, else as "/items/0/id".
+  // The mask for a field of an array's element, "/items/<mark>0/id": "/items/*/id" if the field varied
+  // in every element, else "/items/0/id".
   std::string mask_of(const std::string& field, const std::set<std::string>& varied,
                       const BodyFields& body) const {
     if (field.find(kElementMark) == std::string::npos) return field;
@@ -175,8 +176,8 @@ class Finder {
     const size_t segments = segments_of(request_path_of(*seen.rpc)).size();
     std::set<uint32_t> stars = masked_segments(rules_, *seen.rpc);
     stars.insert(open.segments.begin(), open.segments.end());
-    // Another stack with other contents: another call site, as likely as not. Without both, two
-    // would be one.
+    // If the stack and the contents both vary, these may be two call sites. With both masked they would
+    // be one.
     if (impossible.empty() && open.stack &&
         !(open.segments.empty() && open.query.empty() && open.form.empty() && open.json.empty() &&
           open.message.empty()))
@@ -279,7 +280,7 @@ class Finder {
 
   // --- masks that are too broad -----------------------------------------------------------------
 
-  // Why `rules` must not merge the two; "": they do not, or may.
+  // Why `rules` must not merge the two RPCs; "": the rules do not merge them, or may.
   std::string broad(const Rules& rules, const Seen& a, const Seen& b) const {
     const RpcRecord &x = *a.rpc, &y = *b.rpc;
     if (caller_of(x) != caller_of(y) || x.service != y.service || x.method != y.method) return "";
@@ -386,7 +387,8 @@ class Finder {
                                  "indexes do not depend on the order of RPCs that differ; the "
                                  "reduction may execute more", ""});
     }
-    // Told apart by their count alone although they say different things, at the same time.
+    // Concurrent RPCs that have one signature although their contents differ: only their count tells
+    // them apart.
     for (const auto& [parent, children] : trees_[0].all()) {
       std::map<Hash128, std::vector<const RpcRecord*>> same;
       for (const RpcRecord* rpc : children) same[rpc->signature].push_back(rpc);
@@ -417,7 +419,7 @@ class Finder {
     out_.variations.push_back({call_of(rpc, request_path_of(rpc)), what, "not faulted",
                                "it may not come when its fault is planned", ""});
     out_.unstable.add_index(rpc.index, what);
-    // Where all of its kind come and go, so will others of it with another path.
+    // If every RPC of its kind is missing in some run, RPCs of the kind with other paths come and go, too.
     const auto kin = [&](const auto& entry) {
       const RpcRecord& other = *entry.second.rpc;
       return entry.second.runs == runs_.size() && caller_of(other) == caller_of(rpc) &&
@@ -438,7 +440,7 @@ class Finder {
     for (const RpcRecord& rpc : runs_[0]->rpcs) {
       const auto found = seen_.find(rpc.rpc);
       if (found == seen_.end() || found->second.runs == runs_.size()) continue;
-      // What it caused is missing with it.
+      // If the RPC that caused it is missing as often, only that one is told: it explains this one.
       const auto parent = seen_.find(rpc.parent_rpc);
       if (parent != seen_.end() && parent->second.runs <= found->second.runs &&
           parent->second.runs < runs_.size()) {
@@ -449,7 +451,8 @@ class Finder {
     for (const auto& [call, times] : missing_) missing(*times.first, times.second);
   }
 
-  // Those that have the same index in every run, whatever else their kind does.
+  // Keeps RPCs that have the same index in every run out of the unstable ones, whatever others of their
+  // kind do.
   void keep_stable() {
     for (const auto& [id, seen] : seen_) {
       if (seen.runs != runs_.size() || seen.varied.identity() || ambiguous_.contains(id)) continue;

@@ -17,16 +17,16 @@
 namespace filibuster {
 namespace {
 
-// Where connects and requests are counted: one call site under one path, to one service; and all call
-// sites of that path.
+// The two places at which connects and requests are counted: the call site under its path, to this
+// service; and all call sites under that path, to this service.
 std::array<Hash128, 2> places_of(Hash128 parent, const std::string& service, Hash128 stack) {
   const Hash128 name = hash_text(service);
   return {call_place(parent, name, stack), call_place(parent, name, Hash128{})};
 }
 
-constexpr char kBesides = '=';
+constexpr char kBesides = '=';  // between what the published reduction compares and the rest
 
-// What the answer of a failure says besides its status; "" if that is nothing.
+// What a failure's answer says besides its status, with kBesides; "" if that is nothing.
 std::string said_besides(const RpcRecord& rpc, bool varies) {
   if (rpc.response.is_zero() || rpc.response == hash_text("")) return "";
   return kBesides + (varies ? "varies" : to_hex(rpc.response));
@@ -52,9 +52,9 @@ class StableNames {
 
   struct Name {
     Hash128 index, parent;
-    std::string left_out;  // why it is never faulted; empty: it is
-    std::string what;      // the RPC, without what varies
-    bool dropped = false;  // it has no place in the search
+    std::string left_out;  // why the RPC is never faulted; empty: it is faulted
+    std::string what;      // the RPC in words, without what varies
+    bool dropped = false;  // the RPC is left out of the search
   };
   Name of(const RpcRecord& rpc) {
     Name name{rpc.index, rpc.parent, {}, {}, false};
@@ -100,7 +100,7 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
   switch (rpc.outcome) {
     case RpcOutcome::kAnswered:
       if (rpc.is_grpc() && rpc.status == 200 && rpc.grpc_status != 0) {
-        // Without a status the trailers are missing; clients make different codes of that.
+        // Without a status the trailers are missing. Clients report different codes then.
         const std::string_view code = grpc_status_name(rpc);
         return (code.empty() ? "no grpc-status" : "grpc:" + std::string(code)) +
                said_besides(rpc, answer_varies);
@@ -109,8 +109,8 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
         return "redis:" + rpc.code + said_besides(rpc, answer_varies);
       if (rpc.status >= 400)
         return "status:" + std::to_string(rpc.status) + said_besides(rpc, answer_varies);
-      // A degraded 200 is not the same success: what it says counts, or the reduction would miss
-      // what its caller does with it.
+      // A 200 with a degraded body is not the same outcome: the body counts, or the reduction would
+      // miss what the caller does with it.
       if (rpc.is_redis()) return answer_varies ? "ok" : "ok:" + to_hex(rpc.response);
       return "ok:" + std::to_string(rpc.status) +
              (answer_varies ? "" : ":" + to_hex(rpc.response));
@@ -206,7 +206,8 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
   const RpcsById rpcs = rpcs_by_id(record);
   StableNames names(unstable);
   std::map<uint64_t, std::map<Hash128, std::string>> below;  // by RPC: outcomes by index
-  std::vector<std::pair<size_t, const RpcRecord*>> unseen;   // answers, by place in `out`
+  // RPCs whose caller carries no agent, with their place in out.rpcs: nobody saw the answer's body.
+  std::vector<std::pair<size_t, const RpcRecord*>> unseen;
   for (const RpcRecord& rpc : record.rpcs) {
     if ((rpc.flags & kRpcLate) != 0) continue;  // belongs to an older execution
     const bool known = root_is_known(rpcs, rpc);
@@ -219,7 +220,8 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
       out.not_applicable.emplace(describe_fault(fault) + " at " + described,
                                  "does not apply: " + std::string(why_not_applicable(fault)));
     }
-    // A heartbeat comes when it likes: in a group of ESR it would make every execution differ.
+    // An RPC without a known cause (a heartbeat) comes at any time: in a group of ESR it would make
+    // every execution differ.
     if (!known) {
       out.left_out.emplace(described, "its cause is not known");
       continue;
@@ -365,8 +367,8 @@ Result<void> KnownRpcs::learn_order(const ExecutionRecord& record, const Unstabl
     const bool comes_when_it_likes = unstable.find(rpc) != nullptr;
     for (const Hash128 place : places_of(rpc.parent, rpc.service, rpc.stack)) {
       const RpcRecord*& last = before[place];
-      // In order of issue: with its neighbour it would be concurrent, if with any. Requests of HTTP/2 are
-      // written by any thread of their library.
+      // RPCs are in order of issue, so one that is concurrent with any is concurrent with a neighbour.
+      // The thread of an HTTP/2 request says nothing: any thread of the library may write it.
       const bool other_thread = rpc.thread != (last != nullptr ? last->thread : rpc.thread) &&
                                 (rpc.flags & kRpcHttp2) == 0;
       const bool concurrent = last != nullptr && last != &rpc &&
@@ -388,8 +390,8 @@ Result<void> KnownRpcs::learn(const ExecutionRecord& record,
   std::optional<StableIdentities> identities;  // most executions show nothing new
   for (const RpcRecord& rpc : record.rpcs) {
     const auto found = rpcs_.find(rpc.index);
-    // An RPC that a fault of ours kept from its server tells nothing of its connection, and one that
-    // went over an open one nothing of where another is opened.
+    // What is known is replaced only for another connect_key. An RPC with an injected fault says nothing
+    // about its connection, nor does one that used an open connection say where one is opened.
     const bool opens = (rpc.flags & kRpcOpensConnection) != 0;
     if (found != rpcs_.end() &&
         (rpc.injected || !opens || found->second.connect_key == rpc.connect_key))

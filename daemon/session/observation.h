@@ -20,20 +20,21 @@
 
 namespace filibuster {
 
-// What its caller saw of an RPC: the injected fault's key (of a refusal that was a reset: "reset",
-// "reset:REFUSED_STREAM"); else "refused", "reset", "timeout",
-// "garbled", "status:503" (400 and above), "ok:200:BODY-DIGEST"; "" while it is open. Equal texts
-// are equal outcomes for ESR, so that an organic 503 equals an injected one. A gRPC call that
-// failed says so in its status, "grpc:UNAVAILABLE", a command to Redis in its code, "redis:LOADING" (and
-// "ok:REPLY-DIGEST" of a success); a stream that was reset is
-// "reset:REFUSED_STREAM": clients make different things of different error codes.
-// Behind '=' stands what the published reduction leaves out: the digest of what a failure says
-// besides its status ("status:503=DIGEST"; an injected one says nothing, or has a key of its own),
+// The outcome of an RPC as its caller saw it. Equal texts are equal outcomes for ESR, so that an
+// organic 503 equals an injected one.
+//   ""                      the RPC is open
+//   the fault's key         a fault was injected (a refusal that was delivered as a reset is a "reset")
+//   "refused", "timeout", "garbled"
+//   "reset"                 "reset:REFUSED_STREAM" of an HTTP/2 stream: clients treat codes differently
+//   "status:503"            400 and above; "grpc:UNAVAILABLE" (or "no grpc-status"), "redis:LOADING"
+//   "ok:200:BODY-DIGEST"    any other answer; "ok:REPLY-DIGEST" for Redis
+// The published reduction leaves out what stands behind '=': the digest of what a failure says
+// besides its status ("status:503=DIGEST"; an injected failure says nothing, or has a key of its own),
 // and that a connection ended instead of being reset ("reset=closed").
-// An answer that varies by itself (`answer_varies`) counts by its status alone: "ok:200",
-// "status:503=varies", which is not the same as one that says nothing.
+// An answer that varies by itself (`answer_varies`) counts by its status alone: "ok:200". A failure
+// that varies is "status:503=varies", which differs from a failure that says nothing.
 std::string outcome_text(const RpcRecord& rpc, bool answer_varies = false);
-// As the published reduction takes it.
+// The outcome as the published reduction compares it: what stands before '='.
 std::string_view status_alone(std::string_view outcome);
 
 // "users -> bookings GET /bookings/1"; "... GET /bookings/*" where `masks` leave that segment out.
@@ -44,11 +45,11 @@ inline constexpr std::string_view kLateCall =
 inline constexpr std::string_view kStayedPreliminary =
     "its index stayed preliminary: the request body did not end";
 
-// Faults of an RPC by configuration, and why it gets none although its service could have some.
+// The faults that the configuration gives an RPC, and why it gets none although a rule has some for it.
 struct FaultChoice {
   std::vector<FaultSpec> faults;
   std::vector<FaultSpec> not_applicable;  // configured here, but for another protocol
-  std::string left_out;  // "its cause is not known"; empty: faulted, or the rules say none
+  std::string left_out;  // "its cause is not known"; empty: it is faulted, or no rule has a fault for it
 };
 FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_known);
 
@@ -56,7 +57,7 @@ FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_
 class OutcomeTable {
  public:
   explicit OutcomeTable(search::SearchStore* store) : store_(store) {}
-  // All faults that the configuration can inject, so that a resumed search can be planned.
+  // Adds all faults that the configuration can inject, so that a resumed search can be planned.
   Result<void> add_faults(const Config& config);
   Result<search::OutcomeId> id(const FaultSpec& fault);
   Result<search::OutcomeId> id(const std::string& text);
@@ -73,20 +74,20 @@ struct Observation {
   std::map<std::string, std::string> left_out;        // RPC -> why it is never faulted
   std::map<std::string, std::string> not_applicable;  // "FAULT at RPC" -> why it is not injected
   std::set<std::string> faulted;           // RPCs that may get faults
-  std::set<std::string> by_configuration;  // RPCs, but the test's own, for which none is configured
+  std::set<std::string> by_configuration;  // RPCs without a configured fault, but for the test's own
 };
-// RPCs that `unstable` knows, and all that they cause, get no fault. They stay in the search under
-// a name that does not vary, so that what their callers saw of them counts; but those that come
-// only sometimes do not.
-// RPCs are named by what `masks` leave of them.
-// Of a call whose caller carries no agent nobody saw the answer's body: it counts as what the
-// service made of the outcomes of its own calls.
+// RPCs that `unstable` knows get no fault, nor do the RPCs that they cause. They stay in the search
+// under an index that does not vary, so that their outcomes count. RPCs that come in some executions
+// only are left out of the search.
+// The texts name RPCs by what `masks` leave of their paths.
+// If the caller of an RPC carries no agent, nobody saw the body of the answer. The outcome then
+// stands for the answer's status and the outcomes of the calls that the service made for it.
 Result<Observation> observe(const Config& config, const ExecutionRecord& record,
                             OutcomeTable* outcomes, const UnstableRpcs& unstable = {},
                             const std::vector<NondeterminismRule>& masks = {});
 
-// Every RPC seen in a session by its index, as last seen, without a fault. What a plan needs beyond
-// the index, and what a report says about it. Kept in the store, so that a resumed session has it.
+// Every RPC seen in a session, by its index: what a plan needs beyond the index, and what a report
+// says about the RPC. It is kept in the store, so that a resumed session has it.
 class KnownRpcs {
  public:
   explicit KnownRpcs(search::SearchStore* store) : store_(store) {}
@@ -96,38 +97,41 @@ class KnownRpcs {
                      const UnstableRpcs& unstable = {});
   // nullptr: never seen.
   const InjectedFault* find(Hash128 index);
-  // Which of the RPCs of its call site `fault` is in an execution with this prefix (Search::prefix):
-  // its numbers, 0 where what runs concurrently, or comes when it likes, leaves them open.
+  // Sets the numbers of `fault` in an execution with this prefix (Search::prefix): which of the RPCs
+  // of its call site it is, and which of those to its service. A number is 0 (not known) where RPCs
+  // run concurrently or come in some executions only.
   void number(std::span<const search::ObservedRpc> prefix, InjectedFault* fault);
 
  private:
-  // Notes where RPCs run concurrently: which of them connects first is the scheduler's choice, so
-  // that a connect says nothing about which RPC it is for.
+  // Notes the places where RPCs run concurrently. Which of these connects first is the scheduler's
+  // choice, so that a connect does not say which RPC it is for.
   Result<void> learn_order(const ExecutionRecord& record, const UnstableRpcs& unstable);
   Result<void> note_unordered(Hash128 place);
   bool is_unordered(Hash128 place);
 
   search::SearchStore* store_;
   std::unordered_map<Hash128, InjectedFault, Hash128Hasher> rpcs_;
-  // Places (core/index call_place): known to have no order; the store was asked.
+  // Places (core/index call_place). `unordered_`: known to have no order. `ordered_`: the store was
+  // asked about it.
   std::unordered_set<Hash128, Hash128Hasher> unordered_, ordered_;
 };
 
-// Reads a record backwards: from an RPC to the services that led to it (["test", "users"]).
+// The RPCs of a record by their number (RpcRecord::rpc), to follow causes backwards.
 using RpcsById = std::unordered_map<uint64_t, const RpcRecord*>;
 RpcsById rpcs_by_id(const ExecutionRecord& record);
-// The RPC that led to `start` and was caused by none of the record; nullptr: they form a circle.
+// The first of the RPCs that led to `start`: none of the record caused it. nullptr: causes form a circle.
 const RpcRecord* root_of(const RpcsById& rpcs, const RpcRecord& start);
 InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc);
 
-// Services of the application whose answers came from processes without an agent (workers that
-// changed their user, static programs), each with a line that says so. Silence about them would be
-// the worst bug.
+// Services of the application that answered from a process without an agent (a worker that changed
+// its user, a static program), each with a line that says so. Saying nothing would break law 2
+// (docs/laws.md).
 std::map<std::string, std::string> services_without_agent(const Config& config,
                                                           const ExecutionRecord& record);
-// Says of each fault whether the execution delivered it as what it is called (InjectedFault::as_reset).
+// Sets InjectedFault::as_reset of each fault: whether a refusal was delivered as a reset.
 void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* faults);
-// An RPC that is known by its description only, for what looks at records (explorer_learning.cc).
+// A record with what the description has of the RPC, for functions that take records
+// (explorer_learning.cc).
 RpcRecord as_record(const InjectedFault& rpc);
 PlannedRpcFault plan_fault(const InjectedFault& rpc, const FaultSpec& fault);
 // "users -> bookings GET /bookings/1: refused"

@@ -26,8 +26,8 @@ constexpr uint16_t kPortCount = 12000;
 
 enum class Bind { kFree, kTaken, kNoFamily };
 
-// SO_REUSEADDR lets a port pass that only has connections in TIME_WAIT (nearly every server sets
-// it).
+// With SO_REUSEADDR, a port that only has connections in TIME_WAIT counts as free (nearly every server
+// sets it).
 Bind try_bind(int family, uint16_t port, bool reuse_address) {
   const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return Bind::kNoFamily;
@@ -104,7 +104,7 @@ bool port_is_taken(uint16_t port, const std::string& host) {
     if (fd < 0) continue;
     const int one = 1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    // An address of another machine is not ours to judge.
+    // The address of another machine gives another error: the port does not count as taken.
     taken = bind(fd, at->ai_addr, at->ai_addrlen) != 0 && errno == EADDRINUSE;
     close(fd);
   }
@@ -148,8 +148,9 @@ Result<Ports> allocate_ports(const Config& config, const PortMap& former, PortCl
       if (number != 0) used.insert(number);
     }
   }
-  // First what was: no new name may take it. Where connections of the last session are in TIME_WAIT
-  // the kernel gives the port to who sets SO_REUSEADDR if the server did so too, and only then.
+  // The former ports come first, so that no new name takes them. If connections of the last session
+  // are in TIME_WAIT, the kernel gives the port only to a socket with SO_REUSEADDR, and only if the
+  // server had set it, too.
   for (auto& [name, number] : ports) {
     const auto before = former.find(name);
     if (number != 0 || before == former.end()) continue;

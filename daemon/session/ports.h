@@ -1,8 +1,8 @@
-// Ports by name: fixed ones are kept, asked-for ones (0, "automatic") become free ports below the
-// ephemeral range, so that no client's own connection takes one before the service does. One map
-// per lane: this is what makes replicas possible. An automatic port that the lane had before is
-// taken again where it is free: requests and answers may carry it (a callback URL), and with it
-// execution indexes.
+// Ports by name: fixed ones are kept. Automatic ones (0 in the configuration) become free ports below
+// the ephemeral range, so that no client's own connection takes one before the service does. Each lane
+// has a map of its own, so that replicas can run side by side. An automatic port that the lane had
+// before is taken again if it is free: requests and answers may carry it (a callback URL), and
+// execution indexes depend on these.
 //
 //   PortClaims claims;
 //   auto ports = allocate_ports(config, former, &claims);   // .numbers: {"users": 21034, ...}
@@ -26,9 +26,9 @@ namespace filibuster {
 
 using PortMap = std::map<std::string, uint16_t>;
 
-// Automatic ports that no other session of this machine takes while this lives, although nothing
-// listens on them yet: one socket each, with a name of Linux's abstract namespace, which ends with
-// its process and reaches as far as TCP ports do (a network namespace).
+// Automatic ports that no other session of this machine takes while this object lives, although
+// nothing listens on them yet. Each claim is a Unix socket with a name in Linux's abstract namespace:
+// it ends with its process, and is seen in one network namespace, like a TCP port.
 class PortClaims {
  public:
   PortClaims() = default;
@@ -48,12 +48,12 @@ struct MovedPort {
 };
 
 struct Ports {
-  PortMap numbers;               // all of them
-  PortMap automatic;             // those of them that are not fixed
-  std::vector<MovedPort> moved;  // automatic ones that are not those of before
+  PortMap numbers;               // all ports
+  PortMap automatic;             // the ports among them that are not fixed
+  std::vector<MovedPort> moved;  // automatic ports that are not the former ones
 };
 
-// `former`: the automatic ports of before; those of other names are passed over.
+// `former`: automatic ports of an earlier session; names that no service has are ignored.
 // Error: no free port was found, or one name stands for two different fixed ports.
 Result<Ports> allocate_ports(const Config& config, const PortMap& former, PortClaims* claims);
 

@@ -1,5 +1,5 @@
-// Looks at a command before it is started: can libfilibuster.so enter what it runs? A program that
-// it cannot enter would be a silent no-effect, the worst fault of this tool, so it is named loudly.
+// Looks at a command before it is started: can libfilibuster.so be loaded into the program that it
+// runs? If not, faults would silently have no effect, so the program is named (docs/laws.md, law 2).
 // Follows `#!` lines, /usr/bin/env and, for `/bin/sh -c TEXT`, the first program of TEXT.
 #pragma once
 
@@ -11,9 +11,9 @@ namespace filibuster {
 
 struct ProgramCheck {
   std::string program;                 // the ELF file that will run
-  std::string reached;                 // how: "users.py -> /usr/bin/python3"; empty: directly
+  std::string reached;                 // the way to it: "users.py -> /usr/bin/python3"; empty: named directly
   std::vector<std::string> obstacles;  // "is statically linked"; empty: none known
-  std::string asan_runtime;            // "libasan.so.8": its runtime must come first in LD_PRELOAD
+  std::string asan_runtime;            // "libasan.so.8", if it needs one: must come first in LD_PRELOAD
 };
 
 // Empty where the program is not found (starting it will say so).
@@ -23,7 +23,7 @@ std::vector<ProgramCheck> check_command(const std::vector<std::string>& argv,
 // The obstacles of one ELF file, and its ASan runtime.
 ProgramCheck check_elf(const std::string& file);
 
-// The file that `name` means: as is where it has a slash (relative to `directory`), else by PATH.
+// The file of the program `name`: if it has a slash, relative to `directory`, else by PATH. "": none.
 std::string find_program(const std::string& name, const std::string& directory,
                          std::string_view path_variable);
 // The first program of a shell command: "A=1 exec ./users --port 1" -> "./users". Empty: unclear.

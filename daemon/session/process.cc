@@ -29,8 +29,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
-// Runs a process of this group still, besides its ended leader? (proc(5): after the name in
-// parentheses come state, parent and group.)
+// True if a process of this group runs, besides the leader, which has ended. (proc(5): after the name
+// in parentheses come state, parent and group.)
 bool group_goes_on(pid_t group) {
   DIR* const folder = opendir("/proc");
   if (folder == nullptr) return false;
@@ -84,7 +84,7 @@ bool wait_for_end(pid_t pid, uint64_t start_time, std::chrono::milliseconds time
   const int pidfd = pidfd_open(pid, 0);
   if (pidfd < 0) return true;
   pollfd watched{pidfd, POLLIN, 0};
-  // The number may be another process's by now.
+  // The pid may belong to another process by now.
   const bool same = process_start_time(pid) == start_time;
   const bool ended = !same || poll(&watched, 1, static_cast<int>(timeout.count())) > 0;
   close(pidfd);
@@ -117,7 +117,7 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
   posix_spawnattr_init(&attributes);
   sigset_t none, all;
   sigemptyset(&none);
-  sigfillset(&all);  // the daemon ignores SIGPIPE and blocks others: no child inherits that
+  sigfillset(&all);  // the daemon ignores SIGPIPE and blocks other signals: no child inherits that
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setpgroup(&attributes, 0);
@@ -135,7 +135,7 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
     return Error{"cannot start '" + program + "': " + strerror(error) +
                  (options.directory.empty() ? "" : " (in " + options.directory + ")")};
   }
-  // The child cannot be reaped before we wait for it, so this pid is still it.
+  // Only this process can reap the child, so the pid cannot belong to another process yet.
   const int pidfd = pidfd_open(pid, 0);
   if (pidfd < 0) {
     const std::string reason = strerror(errno);
@@ -181,7 +181,7 @@ std::optional<ExitStatus> Process::poll_exit() {
   if (waitid(P_PIDFD, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
     return std::nullopt;
   }
-  // Before it is reaped its number cannot be anyone else's group.
+  // Until the process is reaped, its pid cannot become the group of other processes.
   using Clock = std::chrono::steady_clock;
   for (const auto limit = Clock::now() + rest_grace_;
        Clock::now() < limit && group_goes_on(pid_);) {

@@ -32,8 +32,8 @@ struct SpawnOptions {
   std::string directory;                 // where it runs; empty: the daemon's
   std::string log_path;                  // stdout and stderr
   bool append = false;                   // to the log, instead of a new one
-  // How long what is left of its group may go on when the process ended (a shell's child that
-  // writes what it measured), before it is killed.
+  // How long other processes of its group may go on after the process ended, before they are killed
+  // (a shell's child that writes what it measured).
   std::chrono::milliseconds rest_grace{0};
 };
 
@@ -54,13 +54,14 @@ class Process {
   uint64_t start_time() const { return start_time_; }
   int pidfd() const { return pidfd_; }  // readable when the process ended
 
-  // The status if it ended (the first time, what is left of its group is killed, after its grace).
+  // The status if the process ended. The call that first sees the end kills the rest of the process's
+  // group, after rest_grace.
   std::optional<ExitStatus> poll_exit();
   // Waits at most `timeout` (negative: forever); also ends when `wake_fd` (if >= 0) is readable.
   std::optional<ExitStatus> wait(std::chrono::milliseconds timeout, int wake_fd = -1);
   void kill_group(int signal_number);
-  // SIGTERM to the group, once however often it is called: to many programs a second one means to
-  // end at once, without what they still had to write.
+  // Sends SIGTERM to the group, at the first call only: many programs end at once at a second one,
+  // without writing what they still have to write.
   void ask_to_end();
   // Asks it to end; SIGKILL after `grace`. Returns when it is gone.
   ExitStatus stop(std::chrono::milliseconds grace);

@@ -16,11 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uintmax_t kLargest = 256 << 20;  // of which the content is read
+constexpr uintmax_t kLargest = 256 << 20;  // bytes; of a larger file only size and time are compared
 constexpr size_t kPiece = 1 << 20;
 constexpr int kDeepest = 12;
 
-// What is read as code at run time. Sources of compiled programs are not: the program is.
+// Files that are read as code at run time. Sources of compiled programs are not among them, since the
+// program itself is compared.
 constexpr std::string_view kCode[] = {".py",  ".js",    ".mjs", ".cjs", ".ts",     ".tsx", ".jsx",
                                       ".rb",  ".php",   ".pl",  ".pm",  ".lua",    ".sh",  ".ex",
                                       ".exs", ".class", ".jar", ".war", ".groovy", ".so",  ".dll"};
@@ -30,7 +31,8 @@ bool is_code(const fs::path& path) {
          std::end(kCode);
 }
 
-// Of a file that a command names. Others are data: a database changes with every execution.
+// Whether a file that a command names is compared. Other files are data: a database changes with
+// every execution.
 bool is_program(const fs::path& path) {
   return is_code(path) || access(path.c_str(), X_OK) == 0;
 }
@@ -42,7 +44,7 @@ bool is_left_out(const fs::path& folder) {
          fs::exists(folder / "pyvenv.cfg", ignored);
 }
 
-// The same for "services/a" and "services/a/".
+// One name for "services/a" and "services/a/".
 std::string walked_name(const fs::path& folder) {
   const fs::path normal = folder.lexically_normal();
   return (normal.has_filename() ? normal : normal.parent_path()).string();
@@ -52,7 +54,7 @@ std::string digest_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return "";
   if (static_cast<uintmax_t>(status.st_size) <= kLargest) {
-    // Read, not mapped: a build may cut it short just now.
+    // The file is read, not mapped: a build may be cutting it short at this moment.
     std::ifstream file(path, std::ios::binary);
     std::vector<char> piece(std::min<size_t>(static_cast<size_t>(status.st_size) + 1, kPiece));
     Hash128 hash;
@@ -83,7 +85,7 @@ void ProgramFiles::add_word(std::string_view word, const std::string& directory)
   }
 }
 
-// A word as it is, and its parts where it is a list or an assignment (-cp a.jar:b.jar, --app=x.py).
+// Adds each word of `text`, and its parts if it is a list or an assignment (-cp a.jar:b.jar, --app=x.py).
 void ProgramFiles::add_words(std::string_view text, const std::string& directory) {
   constexpr std::string_view kBetweenWords = " \t\n\"'`;&|()<>{}$";
   constexpr std::string_view kBetweenParts = ":=,";
@@ -122,7 +124,7 @@ void ProgramFiles::add_folder(const std::string& folder) {
   for (const fs::recursive_directory_iterator end; !failed && at != end; at.increment(failed)) {
     std::error_code ignored;
     const bool is_folder = at->is_directory(ignored);
-    // Data are not looked at, and may be many.
+    // Files of data are not counted as looked at: there may be many.
     if (!is_folder && (!is_code(at->path()) || !at->is_regular_file(ignored))) continue;
     if (++looked_at > most_entries_) {
       files_[folder + ": more than " + std::to_string(most_entries_) +

@@ -1,6 +1,6 @@
-// What a program is made of, so that an interrupted exploration does not go on with another version
-// of it: the files that its command names, and the sources that are interpreted beneath where it
-// runs.
+// The files that a program is made of, so that an interrupted exploration does not go on with another
+// version of the program: the files that its command names, and the files of code beneath the folder
+// where it runs.
 #pragma once
 
 #include <map>
@@ -16,20 +16,20 @@ namespace filibuster {
 class ProgramFiles {
  public:
   static constexpr size_t kMostEntries = 20'000;
-  // `ignored`: a folder that is not looked into (what a session writes itself). `most_entries`:
-  // directories and files of code that are looked at beneath one folder.
+  // `ignored`: a folder that is not looked into (the one that sessions write to). `most_entries`: at
+  // most so many directories and files of code are looked at beneath one folder.
   explicit ProgramFiles(std::string ignored, size_t most_entries = kMostEntries)
       : ignored_(std::move(ignored)), most_entries_(most_entries) {}
 
-  // The program (by PATH where it has no slash), and every word of the command, also of a shell's
-  // text, that is a program or a file of code, or a folder of them, seen from `directory`.
+  // Adds the program (by PATH if it has no slash), and every word of the command, or of a shell's text
+  // in it, that names a program, a file of code or a folder, relative to `directory`.
   void add_command(const std::vector<std::string>& argv, const std::string& directory,
                    std::string_view path_variable);
-  // Files beneath it that a runtime reads as code. What is hidden is left out, and the packages of
-  // others (node_modules, virtual environments).
+  // Adds the files beneath the folder that a runtime reads as code, without hidden folders and
+  // packages of others (node_modules, virtual environments).
   void add_folder(const std::string& folder);
 
-  // Path -> digest of what is in it. Where a folder has more than is looked at, a line says so.
+  // Path -> digest of the file. A folder with more entries than are looked at has a row that says so.
   const std::map<std::string, std::string>& files() const { return files_; }
 
  private:
@@ -43,11 +43,11 @@ class ProgramFiles {
   std::set<std::string> walked_;  // folders
 };
 
-// Of what the session starts: the services that have commands, and the test.
+// The files of what the session starts: the services that have commands, and the test.
 std::map<std::string, std::string> program_files(const Config& config, const SessionLane& lane,
                                                  const TestConfig& test);
 
-// "users.py has changed", "users.py is new, and 2 more files differ"; "" where nothing differs.
+// "users.py has changed", "users.py is new, and 2 more differ"; "" where nothing differs.
 std::string difference(const std::map<std::string, std::string>& before,
                        const std::map<std::string, std::string>& now);
 

@@ -11,7 +11,7 @@ namespace filibuster {
 namespace {
 
 constexpr size_t kMaxQuestions = 1000;
-constexpr size_t kMaxRpcs = 10'000;  // distinct paths: beyond, nothing is concluded
+constexpr size_t kMaxRpcs = 10'000;  // distinct RPCs; with more, no question is named
 
 bool matches(std::string_view wanted, std::string_view value) {
   return wanted.empty() || wanted == value;
@@ -48,7 +48,8 @@ Questions::Questions(const Config& config) {
 }
 
 void Questions::asked(const FaultQuery& query) {
-  // A helper may ask about every service of the application, also those that this test never calls.
+  // A question about a configured service alone is not kept: a helper may ask about every service of
+  // the application, also about those that this test never calls.
   const bool by_service_alone = query.method.empty() && query.path.empty() && query.grpc.empty();
   if (by_service_alone && (query.service.empty() || configured_.contains(query.service))) return;
   if (questions_.size() >= kMaxQuestions) return;

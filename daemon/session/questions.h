@@ -1,6 +1,6 @@
-// What the test asks about its faults (GET /v1/fault-injected). A name that is spelled wrong is
-// answered 'no' for ever, and the test then expects of every fault what it expects of none:
-// questions that no RPC of the exploration could ever have been meant by are named at its end.
+// What the test asks about its faults (GET /v1/fault-injected). A question with a misspelt name is
+// always answered 'no', and the test then expects under every fault what it expects without any. So
+// questions that no RPC of the exploration could have matched are named at its end.
 #pragma once
 
 #include <set>
@@ -20,17 +20,17 @@ struct FaultQuery {
   std::string arguments;                     // a JSON object: fields of the request of a gRPC call
 };
 
-// Is an RPC meant by the question, whatever its fault and its arguments? `path`: without the query.
+// True if the question means this RPC, whatever its fault and its arguments. `path`: without the query.
 bool asks_of(const FaultQuery& query, std::string_view service, std::string_view method,
              std::string_view path, Protocol protocol);
 
-// Of one test.
+// The questions of one test.
 class Questions {
  public:
   explicit Questions(const Config& config);
   void asked(const FaultQuery& query);
   void saw(const ExecutionRecord& record);
-  // "the test asked about service 'movie', ...", in the order of their texts.
+  // "the test asked whether a fault was injected (service 'movie'), but no RPC ...", sorted.
   std::vector<std::string> unmatched() const;
 
  private:
@@ -40,7 +40,7 @@ class Questions {
   std::set<std::string> configured_;
   std::set<Question> questions_;  // service, method, path, grpc
   std::set<Rpc> rpcs_;            // service, method, path, protocol
-  bool whole_ = true;             // rpcs_ has not met its bound
+  bool whole_ = true;             // false: rpcs_ is full, and may lack RPCs that were seen
 };
 
 }  // namespace filibuster

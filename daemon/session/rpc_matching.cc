@@ -12,10 +12,11 @@ namespace filibuster {
 namespace {
 
 using Rpcs = std::vector<const RpcRecord*>;
-// A field may occur more than once: its values together.
+// Field -> hashes of its values; a field may occur more than once.
 using Values = std::map<std::string, std::vector<uint64_t>, std::less<>>;
 
-constexpr size_t kCompared = 256;  // of one kind under one parent: beyond it, order decides
+// RPCs of one kind under one parent that are compared with each other; with more, order decides.
+constexpr size_t kCompared = 256;
 
 Values query_values(const RpcRecord& rpc) {
   struct Sink final : LeafSink {
@@ -44,7 +45,7 @@ Values leaf_values(const BodyFields& body) {
   return values;
 }
 
-// What the request says, whole.
+// The target and a digest of the body: equal for equal requests.
 std::string content_of(const RpcRecord& rpc) {
   const Hash128 body = rpc.request_fields.known ? rpc.request_fields.plain : rpc.payload;
   return rpc.target + "\n" + to_hex(body);
@@ -57,7 +58,7 @@ std::string kind_of(const RpcRecord& rpc, uint32_t parts, bool whole) {
   return kind + "|" + std::to_string(segments_of(request_path_of(rpc)).size());
 }
 
-// How much of two requests agrees: segments, query values, leaves.
+// How many path segments, query arguments and fields of the body agree.
 size_t likeness(const RpcRecord& a, const RpcRecord& b) {
   size_t same = 0;
   const auto left = segments_of(request_path_of(a)), right = segments_of(request_path_of(b));
@@ -115,7 +116,7 @@ class Matcher {
     out_.pairs.push_back({a, b, whole});
   }
 
-  // Leaves in both what has no partner.
+  // Pairs RPCs of `left` and `right`, and leaves those without a partner in them.
   void match_kind(Rpcs* left, Rpcs* right, bool whole) {
     if (left->empty() || right->empty()) return;
     std::map<std::string, std::deque<const RpcRecord*>> same;
@@ -200,7 +201,8 @@ bool has_field(const Values& values, std::string_view path) {
   return below != values.end() && is_within(below->first, path);
 }
 
-// JSON fields that differ; the smallest container where its shape does. False: the whole does.
+// Collects the JSON fields that differ; where a shape differs, the smallest container that both have.
+// False: only the whole body is such a container.
 bool json_differences(const Values& a, const Values& b, std::set<std::string>* out) {
   std::set<std::string> varied;
   const auto compare = [&](const Values& from, const Values& to) {
@@ -238,7 +240,7 @@ void body_differences(const RpcRecord& a, const RpcRecord& b, FieldSet* out) {
     out->beyond.insert("the arguments of the command");
     return;
   }
-  // The payload is of both: what the query does not explain is the body's.
+  // The payload is a hash of query and body. If the query differs, it explains the difference.
   if (!x.known && !y.known && query_values(a) != query_values(b)) return;
   if (!readable(x) || !readable(y)) {
     out->beyond.insert(x.known && y.known
@@ -314,7 +316,7 @@ void response_differences(const RpcRecord& a, const RpcRecord& b, FieldSet* out)
   }
 }
 
-// Names of a pointer, without escapes and marks; of a rule or of a leaf.
+// The parts of a pointer (a rule's or a leaf's), without kElementMark.
 std::vector<std::string> names_of(std::string_view pointer) {
   std::vector<std::string> names;
   while (!pointer.empty()) {
@@ -401,7 +403,7 @@ FieldSet differences(const RpcRecord& a, const RpcRecord& b, uint32_t index_part
     }
   }
   out.stack = (index_parts & kIndexStack) != 0 && a.stack != b.stack;
-  // The names of the query's arguments are part of the signature, the values of the payload.
+  // The names of the query's arguments belong to the signature, their values to the payload.
   if (query_names(a) != query_names(b)) {
     out.beyond.insert("the names of its query arguments");
   } else if ((index_parts & kIndexPayload) != 0) {

@@ -1,6 +1,6 @@
-// Which rules (of faults, and of what is nondeterministic) found something to match in an exploration:
-// one that never does is most often a misspelt name, and its silence would look like 'no failure
-// found', or like a mask that does not help.
+// Which rules (of `faults` and of `nondeterminism`) matched an RPC in an exploration. A rule that never
+// does most often has a misspelt name. If nobody said so, it would look like 'no failure found', or
+// like a mask that does not help.
 #pragma once
 
 #include <string>

@@ -11,9 +11,9 @@
 namespace filibuster {
 namespace {
 
-constexpr std::chrono::milliseconds kLimit{2000};  // of one address
+constexpr std::chrono::milliseconds kLimit{2000};  // for asking one address
 
-// Of two serialized sets; repeated fields of messages that follow one another are joined.
+// Two serialized sets as one: when serialized messages are concatenated, their repeated fields are joined.
 std::string joined(const std::string& one, const std::string& other) {
   return one + other;
 }
@@ -51,7 +51,7 @@ Result<nlohmann::json> ServiceDescriptors::question(const std::string& grpc,
   }
   const std::shared_ptr<const DescriptorSet> known = get();
   auto question = known->question(grpc, arguments);
-  // Nearly a name that the configuration's descriptors have.
+  // `grpc` is nearly a name that the configuration's descriptors have: a mistake, not an unknown service.
   const bool mistaken = given_ && (grpc.empty() || given_->resembles(grpc));
   if (question || !asks_ || mistaken || known->names_service(grpc)) return question;
   auto wanted = nlohmann::json::parse(arguments, nullptr, false);
@@ -64,7 +64,7 @@ Result<void> ServiceDescriptors::check_name(const std::string& grpc) const {
   return question ? Result<void>() : question.error();
 }
 
-// A service of the application, at a port of its own: others are left alone.
+// True for a service of the application at one of its own ports. No other server is asked.
 bool ServiceDescriptors::may_be_asked(const RpcRecord& rpc) const {
   const auto service =
       std::find_if(config_.services.begin(), config_.services.end(),
@@ -116,7 +116,7 @@ std::vector<std::string> ServiceDescriptors::learn(ExecutionRecord* record) {
   known->read_arguments(record);
   std::vector<std::string> notes;
   for (const auto& [grpc, why] : problems) {
-    // A proxy has none; who is behind it may have.
+    // One address may be a proxy without reflection, and the service behind it may have it.
     if (known->has_service(grpc)) continue;
     notes.push_back("the arguments of gRPC service " + grpc + " are not known: " + why);
   }

@@ -1,6 +1,6 @@
-// What is known of the gRPC methods that a session sees: what the configuration names, and what the
-// services say of themselves (server reflection). Those that calls went to and of which nothing is
-// known are asked between executions, once.
+// The descriptors of the gRPC methods that a session sees: those that the configuration names, and
+// what the services say of themselves (server reflection). A service that was called, and whose
+// descriptors are not known, is asked once, between executions.
 #pragma once
 
 #include <memory>
@@ -18,20 +18,21 @@ namespace filibuster {
 
 class ServiceDescriptors {
  public:
-  // `given`: of the configuration, or null. `learnt`: what an earlier session was told, serialized.
+  // `given`: descriptors that the configuration names, or null. `learnt`: what services said in an
+  // earlier session, as learnt() returned it.
   ServiceDescriptors(const Config& config, PortMap ports,
                      std::shared_ptr<const DescriptorSet> given, const std::string& learnt);
 
   // Never null. May be called while another thread learns.
   std::shared_ptr<const DescriptorSet> get() const;
-  // DescriptorSet::question. Where services are asked, a service of gRPC that is not known yet may
-  // be later, when it was called: the question stands as it is.
+  // As DescriptorSet::question. If services are asked, a gRPC service that is not known yet may be
+  // known once it was called: a question about it is returned unchanged.
   Result<nlohmann::json> question(const std::string& grpc, const std::string& arguments) const;
   // Error: `grpc` is nearly the name of a method of the configuration's descriptors.
   Result<void> check_name(const std::string& grpc) const;
 
-  // Asks the services that the execution called (no execution runs), and reads the arguments of its
-  // calls. What could not be learnt, for the report.
+  // Called when no execution runs. Asks the services that the execution called, and reads the
+  // arguments of its calls. Returns what could not be learnt, for the report.
   std::vector<std::string> learn(ExecutionRecord* record);
   // What the services said, serialized; "": nothing.
   std::string learnt() const { return learnt_; }

@@ -21,14 +21,14 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kStopGrace{3000};       // between SIGTERM and SIGKILL
-constexpr milliseconds kCoverageGrace{20000};  // the same, where what was counted is written first
+constexpr milliseconds kCoverageGrace{20000};  // the same with coverage: services write their counts first
 constexpr milliseconds kFirstProbe{2};    // readiness is probed at growing intervals
 constexpr milliseconds kLastProbe{50};
 constexpr milliseconds kProbeLimit{2000};   // for one HTTP probe
-constexpr milliseconds kSuspectGrace{100};  // a core dump or a slow exit after the connection broke
+constexpr milliseconds kSuspectGrace{100};  // for a core dump or a slow exit after a connection broke
 constexpr int kLogLines = 20;
 
-// A connected socket to one of its addresses; -1: nobody accepts.
+// A socket that is connected to one of the host's addresses; -1: nobody accepts.
 int connect_to(const std::string& host, uint16_t port) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
@@ -45,14 +45,14 @@ int connect_to(const std::string& host, uint16_t port) {
   return fd;
 }
 
-// At its host; without one at loopback, IPv4 first.
+// Connects to the service at its host, or without a host at loopback, IPv4 first.
 int connect_service(const ServiceConfig& service, uint16_t port) {
   if (!service.host.empty()) return connect_to(service.host, port);
   const int fd = connect_to("127.0.0.1", port);
   return fd >= 0 ? fd : connect_to("::1", port);
 }
 
-// Any answer below 500. Only the status line is read.
+// True for any answer with a status below 500. Only the beginning of the status line is read.
 bool answers_http(const ServiceConfig& service, uint16_t port, const std::string& path) {
   const int fd = connect_service(service, port);
   if (fd < 0) return false;
@@ -259,7 +259,7 @@ Result<void> Services::wait_ready(Running* service) {
   milliseconds interval = kFirstProbe;
   while (true) {
     if (is_ready(*service, ready, port)) {
-      // Ready by a port that a program of someone else holds would be a lie: it must still live.
+      // Another program may hold the port and answer the probe, so the service itself must still run.
       if (ready.kind == ReadyCheck::Kind::kNone || !service->process->poll_exit()) return {};
     }
     if (const auto status = service->process->wait(interval, lane_.wake_fd)) {

@@ -28,7 +28,7 @@ struct ServiceEnd {
 
 class Services {
  public:
-  // `coverage`: measures the services; null: nobody does.
+  // `coverage` measures the services; null: coverage is not measured.
   Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned, EventSink sink,
            coverage::Collector* coverage = nullptr);
   ~Services();  // stops what still runs
@@ -44,15 +44,15 @@ class Services {
   // we did not break) are given a moment to be seen ending.
   std::vector<ServiceEnd> take_ended(const std::vector<std::string>& suspects);
 
-  // Before an execution: starts again what ended, and every service with `restart: each`. Returns
-  // those that ended between two executions: the next one is not to blame for that. Error also
-  // where a service ended that must not be restarted.
+  // Called before an execution: starts the services again that ended, and every service with
+  // `restart: each`. Returns those that ended between two executions: the next execution is not to
+  // blame for that. Error: also if a service ended that must not be restarted.
   Result<std::vector<ServiceEnd>> prepare_execution();
 
   void stop_all();
 
-  // Where coverage is measured: what follows belongs to that phase. The services are started anew
-  // if it is another than now (true), so that what they counted before is written and set apart.
+  // Begins a phase of measuring coverage. True: the services were started anew, so that what they
+  // counted before is written and kept apart. False: coverage is not measured, or the phase is the same.
   Result<bool> begin_coverage(coverage::Phase phase);
 
  private:

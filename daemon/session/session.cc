@@ -27,7 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kKeptEvents = 20000;       // a client that is further behind misses some
-// Executions of a few milliseconds each: their client is told of several at once.
+// Executions may take a few milliseconds each. Events are gathered this long, so that the client gets
+// several at once.
 constexpr std::chrono::milliseconds kGather{25};
 constexpr size_t kLongestSocketPath = 100;  // sockaddr_un has 108 bytes
 constexpr int kExitNothing = 0, kExitFailures = 1, kExitEnvironment = 3;
@@ -45,8 +46,8 @@ std::string hexadecimal(uint32_t number) {
   return text;
 }
 
-// A folder that is gone with the session, where ROOT's own path is too long for a socket or holds
-// what LD_PRELOAD cannot (blanks and colons separate its entries).
+// The folder of the agents' socket: ROOT/agents. If that path is too long for a socket or has blanks
+// or colons (they separate the entries of LD_PRELOAD), it is a temporary folder, removed at the end.
 struct HubDirectory {
   std::string path;
   bool temporary = false;
@@ -71,16 +72,17 @@ struct HubDirectory {
   }
 };
 
-// A site that calls while nothing is served is a background caller's (core/protocol/lane_memory.h,
-// SiteFlags): seen in time, its calls are never taken for those of the only open request. So the
-// services are left to themselves for a moment before the first execution; a stop ends it.
+// A call site that calls while no request is open belongs to a background thread
+// (core/protocol/lane_memory.h, SiteFlags). Once that was seen, its calls are never attributed to the
+// only open request. So the services are left alone for a moment before the first execution; a stop
+// ends the wait.
 void watch_idle_services(int wake_fd) {
   constexpr int kWatchMs = 100;  // once per session; heartbeats of libraries come every 5 to 50 ms
   pollfd wake{wake_fd, POLLIN, 0};
   poll(&wake, 1, kWatchMs);
 }
 
-// What a port that changed means for the one who reads it.
+// What a changed port means for the user. It ends the note about that port.
 const char* meaning_of_moved_port(SessionRequest::Mode mode) {
   switch (mode) {
     case SessionRequest::Mode::kRun:
@@ -258,7 +260,8 @@ std::string Session::coverage_helpers() const {
   return fs::path(context_.preload).parent_path().string() + "/filibuster/coverage";
 }
 
-// Data of an interrupted run belong to this one if it explores the same.
+// Coverage data of an interrupted run are continued if the keys are equal: the programs and what is
+// explored are the same.
 std::string Session::coverage_key(const SessionLane& lane) const {
   std::string key;
   for (const TestConfig& test : request_.tests) {
@@ -408,7 +411,7 @@ Result<void> Session::work(SessionReport* report) {
                           ? explorer.explore()
                           : explorer.run_once(request_.faults);
       }
-      // Only where every RPC was seen that there is, in this session.
+      // Questions that no RPC matched are named only if this session saw every RPC of the exploration.
       if (request_.mode == SessionRequest::Mode::kRun && exploration.report.finished &&
           !exploration.resumed) {
         const std::lock_guard lock(mutex_);
@@ -420,7 +423,7 @@ Result<void> Session::work(SessionReport* report) {
       if (exploration.stopped) return {};
       if (!exploration.error) continue;
       if (request_.tests.size() == 1) return *exploration.error;
-      // Told at once; the other tests may still find something.
+      // The user is told at once; the other tests may still find something.
       tell({{"type", "warning"},
             {"text", "test '" + test.name + "' was not explored: " + exploration.error->message}});
       report->tests.back().notes.push_back("NOT explored: " + exploration.error->message);
@@ -539,7 +542,7 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
                                    : ""));
     }
   }
-  // Nor is 'nothing found' true of what was tried in vain, or of what could not be tried.
+  // Nor is 'nothing found' true if an execution had no conclusion, or an RPC could not be tested.
   report.allow_untested = request_.allow_untested;
   for (const TestReport& test : report.tests) {
     no_conclusion |= test.counts.abandoned > 0;

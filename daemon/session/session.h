@@ -29,10 +29,10 @@ struct SessionRequest {
   enum class Mode { kRun, kReplay, kTrace, kLint } mode = Mode::kRun;
   Config config;
   std::string config_text;
-  std::vector<TestConfig> tests;  // those to explore, and suites
-  std::vector<std::string> only;  // where there are suites: of their tests, and others, these; empty: all
+  std::vector<TestConfig> tests;  // tests to explore, and suites; the session puts their tests in place
+  std::vector<std::string> only;  // names of the tests to explore, if there are suites; empty: all
   bool restart = false;
-  bool coverage = false;  // of the services' statements; kRun
+  bool coverage = false;  // measure which statements of the services are reached; kRun
   bool allow_untested = false;  // RPCs that could not be tested leave the exit code as it is; kRun
   Representation representation = Representation::kCompact;  // of what `trace` prints
   pid_t client_pid = 0;  // 0: nobody to watch
@@ -48,7 +48,7 @@ struct DaemonContext {
   std::string root;  // absolute
   std::string api_url, token;
   uint16_t api_port = 0;
-  std::string preload;  // libfilibuster.so; what runs in services besides is in filibuster/ beside it
+  std::string preload;  // path of libfilibuster.so; the helpers of coverage are in filibuster/ beside it
   std::function<void()> on_client_gone;
 };
 
@@ -59,7 +59,7 @@ class Session {
 
   const std::string& id() const { return id_; }
   bool running() const { return !done_.load(); }
-  // Ends after the running execution is given up; it is executed again when the session resumes.
+  // Gives up the running execution and ends. The same execution runs again when the session resumes.
   void stop();
 
   struct News {
@@ -71,15 +71,15 @@ class Session {
   // Events with n >= after; waits at most `wait` for the first, and a little for more.
   News news(uint64_t after, std::chrono::milliseconds wait);
 
-  std::string report() const;  // report.json, of a kLint lint.json; "" before the end
-  std::string sarif() const;   // of a kLint; "" else
-  // The faults injected in the running execution that match. `unknown` is set where a fault of
-  // which the arguments could not be read would decide.
+  std::string report() const;  // text of report.json (kLint: of lint.json); "" before the end
+  std::string sarif() const;   // kLint: the findings as SARIF; else ""
+  // The faults injected in the running execution that match. `unknown` is set if the answer depends on
+  // a faulted RPC whose arguments could not be read.
   struct Injected {
     std::vector<InjectedFault> faults;
     std::string unknown;
   };
-  // Error: the question names arguments that cannot be.
+  // Error: the question names a gRPC method or arguments that cannot exist.
   Result<Injected> injected(const FaultQuery& query);
   // The running execution, else the last one.
   ExecutionRecord trace();
@@ -98,18 +98,18 @@ class Session {
 
   SessionRequest request_;
   DaemonContext context_;
-  lint::Report lint_;  // kLint; the worker's
-  std::optional<coverage::Report> coverage_;  // the worker's
-  bool ports_moved_ = false;                  // the worker's
+  lint::Report lint_;  // kLint; used by the worker thread only, like the next two
+  std::optional<coverage::Report> coverage_;
+  bool ports_moved_ = false;
   std::string id_;
-  int wake_fd_ = -1;  // eventfd: stop
-  int done_fd_ = -1;  // eventfd: the watcher may end
+  int wake_fd_ = -1;  // eventfd, readable when the session is to stop
+  int done_fd_ = -1;  // eventfd, readable when the watcher may end
   std::atomic<bool> done_{false};
   std::atomic<bool> stopped_{false};
 
-  mutable std::mutex mutex_;  // everything below
+  mutable std::mutex mutex_;  // guards everything below, but for the threads
   std::condition_variable changed_;
-  std::vector<nlohmann::json> events_;  // the last kKeptEvents
+  std::vector<nlohmann::json> events_;  // the last kKeptEvents, or up to twice as many
   uint64_t first_event_ = 0;
   std::chrono::steady_clock::time_point last_told_;
   int exit_code_ = 0;

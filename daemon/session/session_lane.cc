@@ -35,7 +35,8 @@ std::string boot_id() {
 
 void end_process(pid_t pid, uint64_t start_time) {
   const int pidfd = pidfd_open(pid, 0);
-  // Looked at again under the pidfd: from here on the number cannot become another process.
+  // The start time is compared after the pidfd is open: from then on the pid cannot become another
+  // process's.
   if (pidfd < 0 || process_start_time(pid) != start_time) {
     if (pidfd >= 0) close(pidfd);
     return;
@@ -92,7 +93,7 @@ Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
                                                   const std::string& asan_runtime) {
   std::vector<std::string> out;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    // The variables of a session around this daemon are not this session's.
+    // If this daemon runs inside another session, that session's variables are left out.
     if (!std::string_view(*entry).starts_with("FILIBUSTER_")) out.emplace_back(*entry);
   }
   for (const std::string& port : port_environment(lane.ports)) {
@@ -164,8 +165,8 @@ Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionL
                                       : kTargetInApplication;
     const bool redis = service.protocol == Protocol::kRedis;
     if (redis) row.flags |= kTargetRedis;
-    // A third party that has a name is known by that: its addresses change. But no command to Redis says
-    // for which host it is.
+    // A third party with a host name is recognised by that name, since its addresses may change. A
+    // command to Redis names no host, so a Redis is recognised by its addresses.
     std::vector<std::string> hosts{service.host};
     if (!service.host.empty() && (!service.third_party || redis)) {
       hosts = addresses_of(service.host);
@@ -179,7 +180,7 @@ Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionL
       for (const auto& [name, number] : service.ports) {
         const auto found = lane.ports.find(name);
         row.port = found == lane.ports.end() ? number : found->second;
-        // A third party by host name alone: the port of plain HTTP.
+        // A service with a host and without a port has that of plain HTTP.
         if (!service.host.empty() && row.port == 0) row.port = 80;
         if (row.port != 0) rows.push_back(row);
       }
@@ -206,9 +207,9 @@ void OwnedProcesses::forget(pid_t pid) {
   std::erase_if(rows_, [&](const Row& row) { return row.pid == pid; });
 }
 
-// Best effort: without it a killed daemon's processes must be ended by hand. In place, since this
-// happens in every execution: within a page (which a kill does not interrupt), and blanks in place
-// of what was longer.
+// Best effort: without the file, a killed daemon's processes must be ended by hand. This happens in
+// every execution, so the file is overwritten in place, as long as it fits into a page (a kill does not
+// interrupt such a write). Blanks overwrite the rest of a longer text.
 void OwnedProcesses::write() {
   constexpr size_t kPage = 4096;
   nlohmann::json rows = nlohmann::json::array();
@@ -255,7 +256,7 @@ Result<void> make_private_folder(const std::string& path) {
   for (fs::path at; const fs::path& part : folder) {
     at /= part;
     if (part.empty() || mkdir(at.c_str(), 0700) == 0 || errno == EEXIST) continue;
-    if (std::error_code ignored; fs::is_directory(at, ignored)) continue;  // of a read-only system
+    if (std::error_code ignored; fs::is_directory(at, ignored)) continue;  // on a read-only file system
     return Error{"cannot make " + path + ": " + strerror(errno)};
   }
   if (chmod(folder.c_str(), 0700) != 0)
@@ -290,7 +291,7 @@ void make_root_private(const std::string& root) {
 
 Result<void> write_file(const std::string& path, const std::string& text) {
   const std::string temporary = path + ".new";
-  // What another user put there, where the folder is not ours alone, is not written through.
+  // Others may be able to write to the folder: a link that another user put there is not followed.
   constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   unlink(temporary.c_str());
   const int fd = open(temporary.c_str(), kNew, 0600);

@@ -1,6 +1,6 @@
 // One lane: one replica of the application under test, with its ports, its agents' address and the
-// environment that its processes get. Today there is lane 0 only; nothing outside this struct says
-// so.
+// environment that its processes get. There is only lane 0; nothing outside this struct depends on
+// that.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct SessionLane {
   std::string api_url, token;
   uint16_t api_port = 0;
   PortMap ports;
-  PortMap automatic_ports;              // those of them that are not fixed
-  std::vector<std::string> port_notes;  // which are not those of before, and what that means
+  PortMap automatic_ports;              // the ports among them that are not fixed
+  std::vector<std::string> port_notes;  // a line for each automatic port that has changed
   int wake_fd = -1;                     // readable when the session is to stop
 
   std::string log_path(const std::string& name) const;  // ROOT/logs/NAME-LANE.log
@@ -42,7 +42,7 @@ enum class Interpose { kYes, kNo };
 
 // The environment of a process of this lane: the daemon's own, then ports, `env` of the
 // configuration (with ${port:NAME}), FILIBUSTER_* and LD_PRELOAD where it is interposed.
-// `asan_runtime` goes first.
+// `asan_runtime`, unless empty, comes first in LD_PRELOAD.
 Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
                                                   const std::string& service,
                                                   const std::map<std::string, std::string>& env,
@@ -53,13 +53,13 @@ void set_variable(std::vector<std::string>* environment, const std::string& name
                   const std::string& value);
 std::string get_variable(const std::vector<std::string>& environment, const std::string& name);
 
-// Ports substituted in every argument.
+// The arguments of the command, with ${port:NAME} substituted.
 Result<std::vector<std::string>> lane_command(const SessionLane& lane, const Command& command);
-// `directory` relative to the configuration's.
+// The path of `directory`, which is relative to the directory of the configuration.
 std::string lane_directory(const Config& config, const std::string& directory);
 
-// The addresses with a service name that the configuration knows, the daemon's own API included.
-// Error: the host of a service is not known.
+// The addresses to which the configuration gives a service name, and the daemon's own API.
+// Error: the host of a service has no address.
 Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionLane& lane);
 
 // Processes started by this daemon and not seen to end, by pid and start time, in
@@ -69,8 +69,8 @@ class OwnedProcesses {
   explicit OwnedProcesses(std::string root) : path_(std::move(root) + "/processes.json") {}
   void add(const std::string& name, const Process& process);
   void remove(pid_t pid);
-  // Without a write, for what ends in every execution: its pid and start time are nobody's any more,
-  // and the next change writes.
+  // As remove(), but without a write, for the test process of every execution. Its row may stay in the
+  // file until the next write: no other process has that pid and start time.
   void forget(pid_t pid);
   // Ends what an earlier daemon left behind. Returns "users (pid 123)" for each that was ended.
   std::vector<std::string> end_leftovers();
@@ -87,11 +87,11 @@ class OwnedProcesses {
   size_t written_ = 0;  // bytes of the file; above a page: not known, or too long to write in place
 };
 
-// Makes a folder and those above it that are missing, each 0700; one that is there becomes so.
+// Makes a folder and its missing parents, each 0700. A folder that exists becomes 0700, too.
 Result<void> make_private_folder(const std::string& path);
-// What an earlier version, or a program that wrote into a folder of ours, left readable for others
-// under ROOT becomes 0600, and folders 0700. ROOT itself keeps what its user gave it, unless it is
-// the `.filibuster` that we made.
+// Takes the permissions of group and others from our files and folders under ROOT. An earlier version,
+// or a program that wrote into one of the folders, may have left them readable. ROOT itself keeps its
+// mode, unless its name is `.filibuster`.
 void make_root_private(const std::string& root);
 // Writes a file in one step: a reader sees the old text or the new one. 0600.
 Result<void> write_file(const std::string& path, const std::string& text);

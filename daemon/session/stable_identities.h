@@ -17,10 +17,10 @@ class StableIdentities {
   // What `masks` leave out of a path is not part of an identity.
   StableIdentities(const ExecutionRecord& record, const std::vector<NondeterminismRule>& masks);
 
-  // Of an RPC of the record, by its id.
+  // The identity of an RPC of the record, by RpcRecord::rpc.
   StableIdentity of(uint64_t rpc) const;
-  // The RPC of this identity among as many that are alike; nullptr: there is none, or more or fewer are
-  // alike, so that it may be another one.
+  // The RPC with this identity. nullptr: there is none, or the number of RPCs that are alike is another
+  // one than in `wanted`, so that the RPC that was found may be another one.
   const RpcRecord* find(const StableIdentity& wanted) const;
 
  private:

@@ -14,7 +14,7 @@
 namespace filibuster {
 namespace {
 
-constexpr std::chrono::minutes kListLimit{10};  // it imports all tests
+constexpr std::chrono::minutes kListLimit{10};  // listing may import all tests
 constexpr std::chrono::seconds kKillLimit{5};
 constexpr int kErrorLines = 20;
 
@@ -50,7 +50,7 @@ class Listing {
     return Error{"the tests of the suite " + shown(suite_) + " " + what};
   }
 
-  // What lists them prints, or writes.
+  // The list as the command prints it, or writes it to a file.
   Result<std::string> output(const std::string& directory) {
     const std::string out = lane_.log_path("suite"), errors = lane_.log_path("suite-errors");
     const std::string file = out + ".json";
@@ -62,7 +62,7 @@ class Listing {
     std::error_code ignored;
     std::filesystem::remove(file, ignored);
     SpawnOptions options;
-    // Its errors are no names of tests.
+    // Errors go to another file, since lines of the log are names of tests.
     options.argv = {"/bin/sh", "-c", "exec 2>\"$0\"; exec \"$@\"", errors};
     options.argv.insert(options.argv.end(), argv->begin(), argv->end());
     options.environment = std::move(environment).value();

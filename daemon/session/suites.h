@@ -1,4 +1,4 @@
-// The tests of suites that exist already, in place of the suites.
+// Lists the tests of suites that exist already, and puts them in place of the suites.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace filibuster {
 
-// `tests`, with the tests of a suite where the suite stands. `only`: of all these, the ones of these names;
-// empty: all. Error: a suite cannot be listed, or has none; two tests have one name; there is no test of a
+// `tests`, with each suite replaced by its tests. `only`: the names of the tests to return; empty: all.
+// Error: a suite cannot be listed or has no test, two tests have the same name, or there is no test of a
 // name in `only`.
 Result<std::vector<TestConfig>> list_suites(const Config& config, const SessionLane& lane,
                                             const std::vector<TestConfig>& tests,

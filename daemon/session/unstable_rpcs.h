@@ -1,5 +1,5 @@
-// RPCs that no fault can be planned for, because the reference executions disagree about them in a
-// way that no mask covers; and RPCs whose answers vary. Recognised in any later execution.
+// RPCs that no fault can be planned for, because they differ between reference executions in a way
+// that no mask covers; and RPCs whose answers vary. They are recognised in any later execution.
 #pragma once
 
 #include <map>
@@ -17,9 +17,9 @@ struct UnstableKind {
   std::string path;     // pattern (masks.h path_matches); empty: any
   Hash128 stack;        // zero: any
   std::string reason;   // "path segment 2 varies, and ..."
-  bool answer = false;  // only its answer varies: it is faulted, its outcome is its status alone
-  bool failed = false;  // of such an answer: it is that of a failure; others are compared
-  // It comes in some executions only: no place can be kept for it in the search.
+  bool answer = false;  // only the answer varies: the RPC is faulted, its outcome is the status alone
+  bool failed = false;  // with `answer`: failures vary, and successes are compared; false: the reverse
+  // The RPC comes in some executions only, so the search leaves it out.
   bool sometimes = false;
   bool operator==(const UnstableKind&) const = default;
 };
@@ -28,17 +28,17 @@ class UnstableRpcs {
  public:
   void add(UnstableKind kind);
   void add(const UnstableRpcs& other);
-  // By its index, where others of its kind are stable.
+  // Adds a single RPC that comes in some executions only, whatever others of its kind do.
   void add_index(Hash128 index, std::string reason);
-  // This one is as stable as can be, although it looks like a kind that is not.
+  // The RPC of this index is stable, although it is of an unstable kind.
   void keep(Hash128 index) { stable_.insert(index); }
-  // Why the RPC itself is not faulted; nullptr: it is.
+  // The reason why the RPC is not faulted; nullptr: it is faulted.
   const UnstableKind* find(const RpcRecord& rpc) const;
   bool answer_varies(const RpcRecord& rpc) const;
   bool empty() const { return kinds_.empty() && by_index_.empty(); }
-  // Without those that come in some executions only.
+  // A copy without the RPCs that come in some executions only.
   UnstableRpcs lasting() const;
-  // RPCs like this one, wherever they are called, are of a kind that is here.
+  // True: a kind matches this RPC when its call site is ignored.
   bool concerns(const RpcRecord& rpc) const;
 
   // Kept with the session, so that a resumed one knows them.

@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMaxRows = 1 << 16;  // of abstract executions that wait for a commit
+constexpr size_t kMaxRows = 1 << 16;  // abstract executions that may wait for a commit
 constexpr std::string_view kInMemory = ":memory:";  // a name of SQLite: no file
 
 // One row per prepared statement.
@@ -115,9 +115,9 @@ struct SearchStore::State {
   // operations only; nothing is written any more.
   std::optional<Error> failed;
 
-  double seconds = 0;  // on a processor, of writing
+  double seconds = 0;  // processor seconds of writing
   bool writing = false;
-  // Of the outermost write; what it is made of costs no further look at the clock.
+  // Measures a write. Only the outermost one reads the clock, not the writes that it consists of.
   struct Measured {
     explicit Measured(State* s) : state(s->writing ? nullptr : s) {
       if (state == nullptr) return;
@@ -266,7 +266,8 @@ SearchStore::~SearchStore() {
 Result<std::unique_ptr<SearchStore>> SearchStore::open(const std::string& path) {
   auto state = std::make_unique<State>();
   state->path = path;
-  // SQLite makes files that everybody may read, and gives its log the mode of the file.
+  // SQLite makes files that everybody may read, so the file is made here. SQLite gives its log the
+  // same mode.
   if (path != kInMemory) {
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file >= 0) {

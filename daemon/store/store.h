@@ -1,14 +1,15 @@
 // The durable memory of one search: everything from which an interrupted session resumes, in one
 // SQLite file per test (WAL, synchronous=NORMAL: a commit survives the death of the daemon; a power
-// failure may take the last commits, and what is lost is simply executed again).
+// failure may take the last commits, and what is lost is executed again).
 //
-//   auto store = SearchStore::open(".filibuster/search/test_bookings.db");   // or ":memory:"
+//   auto store = SearchStore::open(".filibuster/sessions/0123456789abcdef/search.db");  // or ":memory:"
 //   auto search = Search::resume(options, store.value().get());              // new or interrupted
 //   if (search.value().counts().executed == 0) { ... the reference execution ... }
 //
 // Writes collect in one transaction. It is committed between two operations of the search, never
-// inside one, when it is older than 100 ms, before an execution is handed out when it is older than
-// 10 ms, and by flush(). One thread at a time. Every Error names the file and what to do.
+// inside one: when it is older than 100 ms; when it is older than 10 ms and an execution is handed
+// out; and by flush(). Only one thread may use a store at a time. Every Error names the file and what
+// to do.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,7 @@
 namespace filibuster::search {
 
 enum class AbstractState : uint8_t {
-  kOpen = 0,  // scheduled, perhaps handed out; not decided
+  kOpen = 0,  // scheduled, perhaps handed out, and not yet decided
   kExecuted = 1,
   kRedundant = 2,  // pruned by ESR
   kAbandoned = 3,  // could not be concluded; the reason is kept
@@ -44,7 +45,7 @@ struct AbstractRow {
 
 class SearchStore {
  public:
-  // "MAJOR.MINOR" of what is written; a file with another major is refused.
+  // Version of the file's format, "MAJOR.MINOR"; a file with another major is refused.
   static constexpr int kMajor = 1;
   static constexpr int kMinor = 0;
 
@@ -58,14 +59,14 @@ class SearchStore {
   Result<void> flush();
   // The first failed write. Nothing is written after it: the file holds whole operations only.
   Result<void> health() const;
-  // What writing took of a processor, since it was opened.
+  // Processor seconds that writing took since the store was opened.
   double seconds() const;
-  // Forgets the search and its results; outcomes keep their ids, and meta is kept: the search begins
-  // anew, and some of what it saw stands.
+  // Forgets the search and its results, so that the search begins anew. Outcomes keep their ids, and
+  // meta is kept.
   Result<void> forget_search();
 
   // --- for the session layer ---
-  // Free texts by key ("session", "configuration", ...). "version" is the store's own.
+  // Free texts by key ("state", "masks", "finding:KEY", ...). The store itself uses "version".
   Result<std::optional<std::string>> meta(std::string_view key);
   Result<void> set_meta(std::string_view key, std::string_view value);
   // Interns an outcome text ("status:503", "refused"): equal texts are equal ids, across resumes
@@ -85,7 +86,7 @@ class SearchStore {
   // `predicted`: not executed but foreseen from other executions (search.h "Expansion").
   Result<void> add_concrete(AbstractId id, bool predicted, std::string_view packed);
   Result<std::string> concrete(AbstractId id);
-  // Numbers that only counts() needs; written with the next commit.
+  // Numbers that only Search::counts() needs; written with the next commit.
   void set_counters(uint64_t duplicate, uint64_t beyond_bound);
   Result<std::pair<uint64_t, uint64_t>> counters();
   // Call between operations: commits if the transaction is older than the limit in milliseconds.

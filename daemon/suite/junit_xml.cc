@@ -16,13 +16,13 @@ void read_case(const pugi::xml_node& node, std::vector<JunitCase>* out) {
     const std::string_view name = child.name();
     const bool failed = name == "failure" || name == "error";
     if (!failed && name != "skipped") continue;
-    // A test that fails twice (in its end, too) is shown by its first failure.
+    // A test may fail twice (again in its teardown): the first failure is kept.
     if (read.result == CaseResult::kFailed) continue;
     read.result = failed ? CaseResult::kFailed : CaseResult::kSkipped;
     read.message = child.attribute("message").value();
     read.stack = child.text().get();
   }
-  // GoogleTest says it so of a test that its filter left out.
+  // GoogleTest marks a test that its filter left out with this status.
   if (std::strcmp(node.attribute("status").value(), "notrun") == 0) read.result = CaseResult::kSkipped;
   out->push_back(std::move(read));
 }

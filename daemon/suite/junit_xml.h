@@ -1,5 +1,5 @@
-// JUnit XML: what a test runner says of each test that it ran. There is no standard of it; read is what
-// pytest, GoogleTest, mocha (xunit), jest-junit, Node and JUnit's console launcher write.
+// JUnit XML: what a test runner says of each test that it ran. The format has no standard. This reads
+// what pytest, GoogleTest, mocha (xunit), jest-junit, Node and JUnit's console launcher write.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ enum class CaseResult : uint8_t { kPassed, kFailed, kSkipped };
 struct JunitCase {
   std::string group, name;  // classname, name
   CaseResult result = CaseResult::kPassed;
-  std::string message;  // of its failure, or why it was skipped
-  std::string stack;    // the text of its failure
+  std::string message;  // message of the first failure, or why the test was skipped
+  std::string stack;    // text of the first failure
 };
 
-// The cases in their order. Error: it is no XML, or has no test suite.
+// The cases in the order of the file. Error: it is no XML, or has no test suite.
 Result<std::vector<JunitCase>> parse_junit(std::string_view xml);
 
 }  // namespace filibuster::suite

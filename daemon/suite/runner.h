@@ -1,5 +1,5 @@
-// Test suites that exist already: how the tests of each runner are listed, how one of them is run alone,
-// and where it says what became of it. One row for each runner (runners.cc).
+// Test suites that exist already: how a runner lists its tests, how it runs one of them alone, and where
+// it writes the result. One row for each runner (runners.cc).
 #pragma once
 
 #include <span>
@@ -12,26 +12,26 @@
 namespace filibuster::suite {
 
 struct Suite {
-  std::string runner;   // "pytest"; empty: none of these
-  std::string program;  // text for a shell that starts the runner; empty: the runner's own name
-  std::string path;     // where the tests are
+  std::string runner;   // "pytest"; empty: the configuration has commands of its own instead
+  std::string program;  // text for a shell that starts the runner; empty: Runner::program
+  std::string path;     // where the tests are; for gtest, the test program
 };
 
 struct SuiteTest {
   std::string name;  // unique in its suite, the same from run to run
-  std::string file;  // where `each` needs it; else ""
-  std::string id;    // as the runner calls it
+  std::string file;  // the test's file, if `each` needs it; else ""
+  std::string id;    // the runner's own name of the test
 };
 
 struct Runner {
   std::string_view name;     // in the configuration
-  std::string_view program;  // where the configuration names none
+  std::string_view program;  // used if the configuration names no program
   // A command for /bin/sh that prints the tests, or writes them to `out`.
   std::string (*list)(const Suite& suite, const std::string& out);
-  // What it printed, or wrote, in the order of the runner. Error: what is wrong with it.
+  // The tests in what `list` printed or wrote, in the runner's order. Error: what is wrong with the text.
   Result<std::vector<SuiteTest>> (*parse)(const std::string& text, const std::string& directory);
-  bool writes_list;  // to `out`
-  // A command for /bin/sh that runs one test. It writes JUnit XML to `xml`, where the runner can.
+  bool writes_list;  // true: `list` writes to `out`; false: it prints
+  // A command for /bin/sh that runs one test. It writes JUnit XML to `xml`, if the runner can.
   std::string (*each)(const Suite& suite, const SuiteTest& test, const std::string& xml);
 };
 

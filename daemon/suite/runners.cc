@@ -36,7 +36,7 @@ std::string relative_to(const std::string& directory, const std::string& file) {
   return file.starts_with(prefix) ? file.substr(prefix.size()) : file;
 }
 
-// What a runner wrote; of anything else no object.
+// The JSON that a runner wrote; for any other text a value that is no object.
 Json read_json(const std::string& text) {
   return is_nested_too_deep(text) ? Json() : Json::parse(text, nullptr, false);
 }
@@ -119,7 +119,7 @@ std::string run_unittest(const Suite& suite, const SuiteTest& test, const std::s
 
 constexpr std::string_view kJest = "npx jest";
 
-// A pattern that no test has: jest reads the files, runs none of their tests, and reports them all.
+// The pattern matches no test: jest reads the files, runs none of their tests, and reports them all.
 std::string list_jest(const Suite& suite, const std::string& out) {
   return program_of(suite, kJest) + " --json --outputFile=" + shell_word(out) +
          " --testNamePattern='^(?!)' --passWithNoTests" +
@@ -150,7 +150,7 @@ Result<Tests> parse_jest(const std::string& text, const std::string& directory) 
 std::string run_jest(const Suite& suite, const SuiteTest& test, const std::string& xml) {
   const std::string program = program_of(suite, kJest) + " --runTestsByPath " + shell_word(test.file) +
                               " --testNamePattern=" + shell_word(exact_pattern(test.id));
-  // The package writes the XML; without it the exit code says all.
+  // The package jest-junit writes the XML. Without it, the exit code is the only result.
   return "if [ -e node_modules/jest-junit ]; then JEST_JUNIT_OUTPUT_FILE=" + shell_word(xml) + " exec " +
          program + " --reporters=default --reporters=jest-junit; else exec " + program + "; fi";
 }
@@ -186,7 +186,7 @@ std::string run_mocha(const Suite& suite, const SuiteTest& test, const std::stri
 
 constexpr std::string_view kNode = "node";
 
-// It lists nothing by itself: each file is a test.
+// Node cannot list tests, so each file counts as one test.
 std::string list_node(const Suite& suite, const std::string&) {
   const std::string path = path_of(suite, ".");
   return "if [ -d " + path + " ]; then find " + path +
@@ -211,7 +211,7 @@ std::string run_node(const Suite& suite, const SuiteTest& test, const std::strin
 
 // --- GoogleTest -----------------------------------------------------------------------------------
 
-// The path is the program.
+// The command that starts the test program, which is the path of the suite.
 std::string gtest_program(const Suite& suite) {
   const std::string path = suite.path.find('/') == std::string::npos ? "./" + suite.path : suite.path;
   return (suite.program.empty() ? "" : suite.program + " ") + shell_word(path);
