@@ -167,7 +167,9 @@ int write_document(const AnalyzeOptions& options, const AnalysisTask& task,
 std::string missing_document(const AnalyzeOptions& options) {
   for (const auto* documents : {&options.openapi, &options.proto}) {
     for (const std::string& document : *documents) {
-      const std::string file = document.substr(document.find('=') + 1);
+      const size_t mark = document.find('=');
+      if (mark == std::string::npos && documents == &options.openapi) continue;  // said by task_of()
+      const std::string file = document.substr(mark + 1);
       if (access(file.c_str(), R_OK) != 0) return file + ": " + std::strerror(errno);
     }
   }

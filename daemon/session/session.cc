@@ -89,7 +89,7 @@ const char* meaning_of_moved_port(SessionRequest::Mode mode) {
       return "; where requests or answers carry it, what an interrupted exploration found holds no "
              "longer: --restart-session begins anew";
     case SessionRequest::Mode::kReplay:
-      return "; where requests or answers carry it, the faults are not met: replay again when that "
+      return "; where requests or answers carry it, the faults may not be met: replay again when that "
              "port is free";
     case SessionRequest::Mode::kTrace:
     case SessionRequest::Mode::kLint:
