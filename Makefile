@@ -148,7 +148,7 @@ $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
   nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libpugixml-dev libxxhash-dev \
   python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java
-TEST_PACKAGES := libgtest-dev python3-pytest python3-pytest-xdist gunicorn nginx-light curl wrk redis-server redis-tools procps \
+TEST_PACKAGES := libgtest-dev python3-pytest python3-pytest-xdist python3-jsonschema gunicorn nginx-light curl wrk redis-server redis-tools procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop rustc binutils \
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
   python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server python3-coverage \
@@ -305,6 +305,7 @@ install: all  ## install under PREFIX (/usr/local), DESTDIR respected
 	for f in $(COVERAGE_FILES:$(COVERAGE_DIR)/%=%); do install -Dm644 $(COVERAGE_DIR)/$$f $(DESTDIR)$(PREFIX)/lib/filibuster/coverage/$$f; done
 	install -Dm644 cli/python/filibuster_predicates.py $(DESTDIR)$(PREFIX)/share/filibuster/filibuster_predicates.py
 	install -Dm644 docs/filibuster.schema.json $(DESTDIR)$(PREFIX)/share/filibuster/filibuster.schema.json
+	for s in docs/schema/*.json; do install -Dm644 $$s $(DESTDIR)$(PREFIX)/share/filibuster/schema/$$(basename $$s); done
 	for d in README.md LICENSE docs/*.md; do install -Dm644 $$d $(DESTDIR)$(PREFIX)/share/doc/filibuster/$$(basename $$d); done
 	for m in docs/man/*.[158]; do install -Dm644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
 format:  ## clang-format everything in place

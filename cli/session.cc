@@ -288,8 +288,9 @@ void declare_source_options(CLI::App& app, SessionOptions* options) {
 
 Client this_client() {
   const char* application = getenv("FILIBUSTER_APPLICATION");
+  const char* day = getenv("FILIBUSTER_TODAY");
   return {getpid(), process_start_time(getpid()), std::filesystem::current_path().string(),
-          application == nullptr ? "" : application};
+          application == nullptr ? "" : application, day == nullptr ? "" : day};
 }
 
 int run_session(const SessionOptions& options, const nlohmann::ordered_json& request,

@@ -16,6 +16,7 @@ enum ExitCode {
   kFailuresFound = 1,
   kUsage = 2,        // or a configuration that is not valid
   kEnvironment = 3,  // also: interrupted, no RPC was seen
+  kTimeOver = 4,     // nothing was found before the time of --max-time was over
 };
 
 struct Invocation {
@@ -33,7 +34,7 @@ struct Verb {
   Work (*declare)(CLI::App& app);  // declares the options on `app`
 };
 
-extern const Verb kRunVerb, kReplayVerb, kTraceVerb, kLintVerb, kAnalyzeVerb, kWasFaultInjectedVerb, kDoctorVerb,
+extern const Verb kRunVerb, kReplayVerb, kAcceptVerb, kTraceVerb, kLintVerb, kAnalyzeVerb, kWasFaultInjectedVerb, kDoctorVerb,
     kDaemonVerb, kVersionVerb;
 
 // Writes "filibuster: message" to stderr and returns `code`.

@@ -75,6 +75,16 @@ void apply_overrides(const Json& overrides, ParsedRequest* out) {
   if (const auto times = overrides.value("reference_executions", 0u); times != 0) {
     bounds.reference_executions = std::min(times, 100u);
   }
+  if (const auto time = overrides.value("max_time", std::string()); !time.empty()) {
+    if (const auto known = parse_duration_text(time); !known) {
+      out->errors.push_back({"", 0, 0, "--max-time: " + known.error().message});
+    } else if (known.value().count() == 0) {
+      out->errors.push_back({"", 0, 0, "--max-time " + time + ": expected more than nothing"});
+    } else {
+      bounds.max_time = known.value();
+    }
+  }
+  if (const auto path = overrides.value("baseline", std::string()); !path.empty()) config->baseline = path;
   const Json parts = overrides.value("index", Json::object());
   for (const PartRow& row : kParts) {
     if (!parts.contains(row.name)) continue;
@@ -128,6 +138,21 @@ void load_descriptors(ParsedRequest* out) {
     }
   }
   out->request.descriptors = std::move(descriptors);
+}
+
+// What only a run has: the baseline, the day, and what has changed.
+void read_run_options(const Json& json, ParsedRequest* out) {
+  SessionRequest& request = out->request;
+  const std::string pretended = json.value("day", "");
+  if (!pretended.empty() && !is_date(pretended)) {
+    out->errors.push_back({"", 0, 0, "FILIBUSTER_TODAY: expected a day such as 2026-12-31"});
+  }
+  request.day = today(pretended);
+  request.changed_files = json.value("changed_files", std::vector<std::string>());
+  if (request.config.baseline.empty()) return;
+  ParsedBaseline parsed = read_baseline(request.config.baseline);
+  out->errors.insert(out->errors.end(), parsed.errors.begin(), parsed.errors.end());
+  request.baseline = std::move(parsed.baseline);
 }
 
 void choose_tests(const std::vector<std::string>& names, ParsedRequest* out) {
@@ -298,6 +323,8 @@ ParsedRequest parse_session_request(const std::string& body) {
     const Json overrides = json.value("overrides", Json::object());
     apply_overrides(overrides, &out);
     override_faults(overrides.value("faults", std::vector<std::string>()), &out);
+    request.working_directory = json.value("working_directory", request.config.directory);
+    if (request.mode == Mode::kRun) read_run_options(json, &out);
     if (request.mode == Mode::kLint) read_lint_options(json.value("lint", Json::object()), &out);
     choose_tests(tests, &out);
   } catch (const Json::exception& error) {

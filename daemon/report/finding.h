@@ -10,6 +10,8 @@
 #include "core/index/execution_index.h"
 #include "core/result.h"
 #include "daemon/agents/execution_record.h"
+#include "daemon/report/baseline.h"
+#include "daemon/report/fault_case.h"
 #include "daemon/report/observed.h"
 #include "daemon/report/refusals.h"
 #include "daemon/report/tested.h"
@@ -79,6 +81,10 @@ struct Execution {            // one executed abstract execution with its result
   double seconds = 0;
 };
 
+// Whether a finding makes a run fail: an accepted one does not (baseline.h).
+enum class Standing : uint8_t { kNew, kAccepted, kExpired };
+std::string_view standing_name(Standing standing);  // as in report.json
+
 struct Finding {
   Execution first;                      // the execution whose faults are exactly the minimal set
   std::vector<InjectedFault> minimal;   // the minimal failing fault set
@@ -89,7 +95,13 @@ struct Finding {
   std::string id;
   std::string counterexample;           // path of the file
   uint32_t number = 0;                  // of the counterexample; 0: there is none
+  Standing standing = Standing::kNew;
+  std::string because, until;           // of the baseline; empty for kNew
+  bool fails() const { return standing != Standing::kAccepted; }
 };
+// "accepted until 2026-12-31: waits for the new client", "accepted until 2026-01-31, which is over: ...";
+// "" for a new finding.
+std::string standing_text(const Finding& finding);
 
 inline constexpr size_t kFindingIdSize = 16;
 // Finding::id; the order of the faults does not matter.
@@ -147,6 +159,10 @@ struct TestReport {
   TestedRpcs rpcs;
   std::vector<Timeouts> timeouts;           // how injected silences ended
   std::vector<Refusals> refusals;           // how 'refused' reached each client
+  std::vector<FaultCase> cases;             // every RPC with each of its faults, and what came of it
+  std::vector<LeftFault> left;              // what was scheduled and not executed
+  bool time_over = false;                   // --max-time ended the exploration
+  std::string error;                        // why it could not be explored to its end; "": it could
 };
 
 struct SessionReport {
@@ -155,6 +171,12 @@ struct SessionReport {
   std::vector<TestReport> tests;
   bool allow_untested = false;
   int exit_code = 0;
+  std::string error;              // what ended the session early; "": nothing did
+  std::string working_directory;  // of the user: SARIF names files relative to it
+  BaselineUse baseline;
+
+  // The number of findings that make the session fail: new ones, and accepted ones whose day is over.
+  size_t failing() const;
 };
 
 // report.json, version 1 (schema in docs/report.md). Credentials are redacted.

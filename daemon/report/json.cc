@@ -7,6 +7,7 @@
 #include "daemon/agents/call_name.h"
 #include "daemon/report/config_secrets.h"
 #include "daemon/report/finding.h"
+#include "daemon/report/json_rows.h"
 #include "daemon/report/redact.h"
 #include "daemon/report/representation.h"
 
@@ -111,6 +112,9 @@ Json row(const Finding& finding) {
           {"executions", finding.executions},
           {"reproduced", finding.reproduced ? Json(*finding.reproduced) : Json(nullptr)},
           {"counterexample", finding.counterexample},
+          {"standing", standing_name(finding.standing)},
+          {"because", finding.because},
+          {"until", finding.until},
           {"first", row(finding.first)}};
 }
 
@@ -245,6 +249,8 @@ Json row(const TestReport& test) {
   for (const Refusals& client : test.refusals) refusals.push_back(row(client));
   return {{"test", test.test},
           {"finished", test.finished},
+          {"error", test.error},
+          {"time_over", test.time_over},
           {"counts", row(test.counts)},
           {"seconds",
            {{"total", test.seconds},
@@ -268,7 +274,9 @@ Json row(const TestReport& test) {
           {"observed", std::move(observed)},
           {"rpcs", row(test.rpcs)},
           {"timeouts", std::move(timeouts)},
-          {"refusals", std::move(refusals)}};
+          {"refusals", std::move(refusals)},
+          {"cases", to_rows(test.cases)},
+          {"left", to_rows(test.left)}};
 }
 
 // --- reading ---
@@ -373,10 +381,14 @@ std::string to_json(const SessionReport& report) {
   Json tests = Json::array();
   for (const TestReport& test : report.tests) tests.push_back(row(test));
   redact_texts(&tests);
+  Json baseline = to_row(report.baseline);
+  redact_texts(&baseline);
   return dump({{"version", kVersion},
                {"session", report.session},
                {"config", report.config_path},
                {"exit_code", report.exit_code},
+               {"error", redact(report.error)},
+               {"baseline", std::move(baseline)},
                {"tests", std::move(tests)}});
 }
 

@@ -7,6 +7,7 @@
 #include "daemon/report/dependency.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/redact.h"
+#include "daemon/report/results.h"
 #include "core/text/shell_word.h"
 
 namespace filibuster {
@@ -156,6 +157,8 @@ std::string finding_text(const Finding& finding, const std::string& indent) {
     notes += (notes.empty() ? "" : "; ") + replayed;
   }
   if (!notes.empty()) out += indent + notes + "\n";
+  if (const std::string standing = standing_text(finding); !standing.empty())
+    out += indent + standing + "\n";
   if (!finding.counterexample.empty()) {
     out += indent + "again: filibuster replay " + shell_word(finding.counterexample) + "\n";
   }
@@ -293,11 +296,12 @@ std::string test_text(const TestReport& test) {
   out += list_text("faults that were injected:", test.fault_configuration);
   std::vector<std::string> lines = skipped_lines(test);
   // If a bound ended the search, `beyond_bound` contains the open executions, too.
-  if (!test.finished && counts.open > 0 && counts.beyond_bound < counts.open) {
+  if (!test.finished && !test.time_over && counts.open > 0 && counts.beyond_bound < counts.open) {
     lines.push_back(counted(counts.open, "scheduled execution", "scheduled executions") +
                     ": the exploration was stopped; run it again to continue");
   }
   out += list_text("not explored:", lines);
+  out += left_text(test);
   lines.clear();
   for (const PrunedUnlike& pruned : test.pruned_unlike) lines.push_back(pruned_line(pruned));
   out += list_text(
@@ -418,6 +422,7 @@ std::string to_text(const SessionReport& report) {
     out += "\n" + counted(report.tests.size(), "test", "tests") + ", " +
            counted(findings, "finding", "findings") + (finished ? "" : ", not finished") + "\n";
   }
+  if (const std::string baseline = baseline_text(report); !baseline.empty()) out += "\n" + baseline;
   return out;
 }
 

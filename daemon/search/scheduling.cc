@@ -44,6 +44,13 @@ std::vector<std::pair<uint32_t, OutcomeId>> Search::State::planned(AbstractId id
   return faults;
 }
 
+size_t Search::State::rank_of(AbstractId id) const {
+  if (!options.rank) return 0;
+  std::vector<PlannedFault> faults;
+  for (const auto& [rpc, fault] : planned(id)) faults.push_back({index_of[rpc], fault});
+  return options.rank(faults);
+}
+
 std::shared_ptr<const RpcList> Search::State::list_of(AbstractId id) {
   auto& [cached_id, cached] = cache[id % kCachedLists];
   if (cached != nullptr && cached_id == id) return cached;
@@ -231,7 +238,7 @@ uint32_t Search::State::schedule(AbstractId from, uint32_t rpc, uint32_t at, Out
   }
   const auto child = static_cast<AbstractId>(abstracts.size());
   abstracts.push_back({from, rpc, at, fault, AbstractState::kOpen});
-  open.push_back(child);
+  open.add(child, rank_of(child));
   ++counts.scheduled;
   if (store != nullptr) {
     note(store->add_abstract({child, from, rpc, at, fault, AbstractState::kOpen}));

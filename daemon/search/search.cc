@@ -68,13 +68,7 @@ std::optional<AbstractExecution> Search::next() {
   (void)s.health();
   while (!s.failed && !s.open.empty()) {
     if (s.options.max_executions != 0 && s.counts.executed >= s.options.max_executions) break;
-    const bool oldest = s.options.explore_first_scheduled_first;
-    const AbstractId id = oldest ? s.open.front() : s.open.back();
-    if (oldest) {
-      s.open.pop_front();
-    } else {
-      s.open.pop_back();
-    }
+    const AbstractId id = s.open.take(s.options.explore_first_scheduled_first);
     if (s.may_be_redundant(id)) {
       const Abstract& abstract = s.abstracts[id];
       const auto list = s.list_of(abstract.parent);
@@ -140,6 +134,14 @@ std::vector<AbstractId> Search::concluded() const {
     if (state_->abstracts[id].state == AbstractState::kExecuted) out.push_back(id);
   }
   return out;
+}
+
+void Search::each_scheduled(const std::function<void(const Scheduled&)>& row) const {
+  const State& s = *state_;
+  for (AbstractId id = 1; id < s.abstracts.size(); ++id) {
+    const Abstract& one = s.abstracts[id];
+    row({id, one.parent == kReference, {s.index_of[one.rpc], one.fault}, one.state});
+  }
 }
 
 const std::vector<Unlike>& Search::unlike() const {

@@ -108,6 +108,12 @@ struct SearchOptions {
   // same faults after another prefix are another execution. Makes more executions and finds no more.
   // Such a search ignores `max_faults`, and cannot be resumed.
   bool tell_apart_by_place = false;
+  // What is executed first: the executions of the lowest rank, below kRanks, that are scheduled; of one
+  // rank, the last scheduled. null: all have the same rank, so that the search is depth first. Any order
+  // reduces soundly, since an execution is scheduled by its parent only; which executions are redundant,
+  // and so their number, depends on it. Asked once for each execution that is scheduled or loaded.
+  std::function<size_t(std::span<const PlannedFault>)> rank = {};
+  static constexpr size_t kRanks = 8;
   // A deliberate breakage, for the test that shows that the count test can fail.
   bool explore_first_scheduled_first = false;
 };
@@ -135,7 +141,8 @@ struct SearchSeconds {
   double reduction = 0;   // finding the next execution that is not redundant
 };
 
-class SearchStore;  // daemon/store/store.h
+class SearchStore;                  // daemon/store/store.h
+enum class AbstractState : uint8_t;  // the same
 
 class Search {
  public:
@@ -162,6 +169,14 @@ class Search {
   std::vector<ObservedRpc> observed(AbstractId id) const;
   // The executions that were executed, in order of id.
   std::vector<AbstractId> concluded() const;
+  // What was ever scheduled, in order of id, without the reference execution.
+  struct Scheduled {
+    AbstractId id = 0;
+    bool alone = false;   // it has no other fault than `newest`
+    PlannedFault newest;  // its newest fault
+    AbstractState state{};
+  };
+  void each_scheduled(const std::function<void(const Scheduled&)>& row) const;
   // What an execution that was handed out is expected to show, up to and with the RPC of its newest
   // fault: what its parent showed, or was foreseen to show. Index, parent and outcome; `injected` is
   // not 0 where a fault of ours is. Empty: the store failed.

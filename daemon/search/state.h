@@ -6,6 +6,8 @@
 //   loading.cc    a search that goes on where an earlier process left it
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -55,6 +57,31 @@ struct OpenParent {
   std::shared_ptr<const RpcList> list;  // null after a resume, until it is needed
 };
 
+// What is scheduled and not handed out, by rank (SearchOptions::rank).
+class OpenExecutions {
+ public:
+  void add(AbstractId id, size_t rank) {
+    by_rank_[std::min(rank, by_rank_.size() - 1)].push_back(id);
+  }
+  bool empty() const {
+    return std::all_of(by_rank_.begin(), by_rank_.end(), [](const auto& ids) { return ids.empty(); });
+  }
+  // Precondition: !empty(). `oldest`: the first scheduled of its rank, in place of the last.
+  AbstractId take(bool oldest) {
+    auto& ids = *std::find_if(by_rank_.begin(), by_rank_.end(), [](const auto& some) { return !some.empty(); });
+    const AbstractId id = oldest ? ids.front() : ids.back();
+    if (oldest) {
+      ids.pop_front();
+    } else {
+      ids.pop_back();
+    }
+    return id;
+  }
+
+ private:
+  std::array<std::deque<AbstractId>, SearchOptions::kRanks> by_rank_;  // each in order of id
+};
+
 // One level of the way from the newly faulted RPC up to []: the group that changes there.
 struct Level {
   uint32_t at = 0;         // the RPC of the group that changes: the faulted one, then its ancestors
@@ -77,7 +104,7 @@ struct Search::State {
   HashTable<NoValue> contexts;       // the same in their contexts: executed or foreseen, and expanded
   HashTable<NoValue> fault_sets;     // of the executions that were scheduled or explored
   ChunkedArray<Abstract> abstracts;  // by id
-  std::deque<AbstractId> open;       // ascending ids: a stack
+  OpenExecutions open;
   std::unordered_map<AbstractId, OpenParent> open_parents;
   std::unordered_map<AbstractId, std::string> packed_lists;  // only without a store
   std::vector<std::pair<AbstractId, std::shared_ptr<const RpcList>>> cache{kCachedLists};
@@ -130,6 +157,7 @@ struct Search::State {
   void expand_by_place(AbstractId id, const std::shared_ptr<const RpcList>& list);
   uint32_t schedule(AbstractId from, uint32_t rpc, uint32_t at, OutcomeId fault, Hash128 known_as);
   void expanded(AbstractId id, uint32_t children, const std::shared_ptr<const RpcList>& list);
+  size_t rank_of(AbstractId id) const;
   void decide(AbstractId id, AbstractState state, std::string_view reason);
   // False: the execution is executed, whatever was seen.
   bool may_be_redundant(AbstractId id) const {

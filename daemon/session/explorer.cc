@@ -60,7 +60,7 @@ milliseconds Explorer::test_limit() const {
   return std::max(kLeastTestLimit, in_milliseconds(10 * reference));
 }
 
-search::SearchOptions Explorer::search_options() const {
+search::SearchOptions Explorer::search_options() {
   search::SearchOptions options;
   options.reduce = context_.config.reduce != Reduction::kOff;
   options.execute_single_faults = context_.config.reduce == Reduction::kSound;
@@ -72,6 +72,8 @@ search::SearchOptions Explorer::search_options() const {
   }
   options.max_executions = context_.config.bounds.max_executions;
   options.max_faults = context_.config.bounds.max_faults;
+  if (context_.deadline)
+    options.rank = [this](std::span<const search::PlannedFault> faults) { return rank_of(faults); };
   options.explore_first_scheduled_first = getenv("FILIBUSTER_BREAK_SEARCH_ORDER") != nullptr;
   options.tell_apart_by_place = getenv("FILIBUSTER_TELL_APART_BY_PLACE") != nullptr;
   return options;
@@ -102,6 +104,9 @@ Result<void> Explorer::open_store() {
     anew = !why.value().empty();
     if (anew) tell_why_anew(why.value());
   }
+  if (context_.deadline && state.value()) {
+    if (auto noted = note_changed_files(); !noted) return noted;
+  }
   if (!state.value() && !context_.restart) tell_if_configured_otherwise(folder);
   if (anew) {
     store_.reset();
@@ -114,12 +119,12 @@ Result<void> Explorer::open_store() {
   if (auto set = store_->set_meta("test", context_.test.name); !set) return set;
   if (auto kept = keep_files(); !kept) return kept;
 
-  auto resumed = search::Search::resume(search_options(), store_.get());
-  if (!resumed) return resumed.error();
-  search_.emplace(std::move(resumed).value());
   outcomes_.emplace(store_.get());
   known_.emplace(store_.get());
   if (auto added = outcomes_->add_faults(context_.config); !added) return added;
+  auto resumed = search::Search::resume(search_options(), store_.get());
+  if (!resumed) return resumed.error();
+  search_.emplace(std::move(resumed).value());
   return load_results();
 }
 
@@ -241,7 +246,7 @@ Result<bool> Explorer::run_search() {
   decided_at_start_ = start.executed + start.redundant;
   while (true) {
     if (is_woken(context_.lane.wake_fd)) return false;
-    if (context_.config.bounds.stop_at_first && !failures_.empty()) {
+    if (context_.config.bounds.stop_at_first && has_new_failure()) {
       const uint64_t open = search_->counts().open;
       if (open > 0) {
         exploration_.report.skipped.push_back(
@@ -252,6 +257,11 @@ Result<bool> Explorer::run_search() {
     const auto next = search_->next();
     if (!next) {
       if (auto healthy = search_->health(); !healthy) return healthy.error();
+      return true;
+    }
+    // What was handed out and is not executed stays open: the same command goes on with it.
+    if (is_time_over()) {
+      exploration_.report.time_over = true;
       return true;
     }
     auto taken = take_over(*next);
@@ -425,8 +435,9 @@ Exploration Explorer::explore() {
       notes_.insert("nothing to explore: " + exploration_.report.nothing_to_explore);
     }
     exploration_.stopped = !ended;
-    // A search that met a bound is finished, too: the next run of the same command begins anew.
-    if (ended) {
+    // A search that met a bound is finished, too: the next run of the same command begins anew. What the
+    // time did not suffice for is left to the next run.
+    if (ended && !exploration_.report.time_over) {
       if (auto set = store_->set_meta("state", "finished"); !set) return set;
     }
     const search::SearchCounts counts = search_->counts();
@@ -436,7 +447,10 @@ Exploration Explorer::explore() {
   }();
   if (search_) exploration_.report.search_seconds = search_->seconds();
   if (store_) exploration_.report.store_seconds = store_->seconds();
-  if (!work.ok()) exploration_.error = work.error();
+  if (!work.ok()) {
+    exploration_.error = work.error();
+    exploration_.report.error = work.error().message;
+  }
   finish_report();
   exploration_.report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
   search_.reset();

@@ -19,6 +19,7 @@
 #include "daemon/session/rpc_matching.h"
 #include "daemon/session/rule_use.h"
 #include "daemon/session/service_descriptors.h"
+#include "daemon/session/suspects.h"
 #include "daemon/store/store.h"
 
 namespace filibuster {
@@ -43,6 +44,11 @@ struct ExplorerContext {
   const ServiceDescriptors* descriptors;
   std::vector<std::string> preflight;                     // programs that cannot be interposed, a line each
   bool restart = false;                                   // forget an interrupted session
+  Baseline baseline = {};                                 // accepted findings do not count for stop_at_first
+  std::string day = {};                                   // with which the baseline is compared
+  // No execution begins after this time. With it, what is likelier to fail comes first.
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};
+  Suspects suspects = {};
 };
 
 struct Exploration {
@@ -79,6 +85,7 @@ class Explorer {
   Result<std::map<std::string, std::string>> reference_texts(const ExecutionRecord& whole);
   std::map<std::string, std::string> files_by_hand() const;
   Result<void> keep_files();
+  Result<void> note_changed_files();
   void tell_why_anew(const std::string& why);
   void tell_if_configured_otherwise(const std::string& folder);
   Result<void> begin_anew(const std::string& why);
@@ -112,7 +119,7 @@ class Explorer {
   Result<void> begin_anew_with(const Lesson& lesson);
   // True: `next` was executed before the search began anew, and that result counts. False: it must run.
   Result<bool> take_over(const search::AbstractExecution& next);
-  search::SearchOptions search_options() const;
+  search::SearchOptions search_options();
   Result<bool> run_search();     // false: stopped
   // Runs the plan. An inconclusive execution is repeated once, and once more if it has not settled.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan);
@@ -124,6 +131,8 @@ class Explorer {
   // True: the faults of an earlier failing execution are a subset of `faults`.
   bool belongs_to_earlier(const std::vector<InjectedFault>& faults) const;
   void forget_finding(const std::vector<InjectedFault>& faults);
+  bool is_accepted(const Execution& failure) const;
+  bool has_new_failure();
   Result<bool> replays(const std::vector<PlannedRpcFault>& plan);
   Result<std::vector<InjectedFault>> describe(const search::AbstractExecution& planned);
   // explorer_replay.cc
@@ -131,9 +140,13 @@ class Explorer {
   void tell_where(const std::vector<InjectedFault>& then, const std::vector<InjectedFault>& now);
   Result<std::vector<PlannedRpcFault>> plan_for(const std::vector<InjectedFault>& faults) const;
   // The counterexample files: number -> key of the faults ("" for a file of another test).
-  std::map<uint32_t, std::string> counterexamples() const;
+  const std::map<uint32_t, std::string>& counterexamples();
   void note_earlier_counterexamples();
   std::string write_counterexample(const Execution& execution, uint32_t* number);
+  // explorer_cases.cc
+  bool is_time_over() const;
+  size_t rank_of(std::span<const search::PlannedFault> faults);
+  void note_cases();
   // explorer_tested.cc
   Result<void> load_tested();
   Result<void> note_tested(const Observation& seen, const ExecutionRecord& record);
@@ -164,6 +177,8 @@ class Explorer {
   };
   std::map<std::string, Known> findings_;  // by key of the failing fault set
   std::vector<std::set<std::string>> failing_sets_;
+  std::optional<std::map<uint32_t, std::string>> counterexamples_;  // as counterexamples() has read them
+  std::map<std::pair<Hash128, search::OutcomeId>, bool> suspect_;   // as rank_of() has found them
   std::map<std::string, std::string> left_out_, not_applicable_;
   std::set<std::string> late_calls_;  // as in ExecutionRecord, of all executions
   std::set<std::string> notes_;

@@ -31,8 +31,9 @@ std::string set_key(const std::vector<InjectedFault>& faults) {
 
 // Finds the file that has the same test and the same faults, so that a failure keeps its number from
 // run to run, whatever else is found: that file is written anew.
-std::map<uint32_t, std::string> Explorer::counterexamples() const {
-  std::map<uint32_t, std::string> keys;
+const std::map<uint32_t, std::string>& Explorer::counterexamples() {
+  if (counterexamples_) return *counterexamples_;
+  std::map<uint32_t, std::string>& keys = counterexamples_.emplace();
   std::error_code failed;
   for (const auto& entry :
        fs::directory_iterator(context_.lane.root + "/counterexamples", failed)) {
@@ -138,13 +139,39 @@ Result<void> Explorer::found(const Execution& execution, const std::vector<Plann
   finding.reproduced = known.reproduced;
   finding.counterexample = known.counterexample;
   finding.number = known.number;
+  finding.id = finding_id(execution.test, execution.faults);
+  const bool accepted = is_accepted(execution);
   context_.sink({{"type", "finding"},
                  {"test", execution.test},
                  {"number", known.number},
-                 {"headline", to_line(finding)},
+                 {"id", finding.id},
+                 {"accepted", accepted},
+                 {"headline", (accepted ? "accepted: " : "") + to_line(finding)},
                  {"text", to_text(finding)},
                  {"counterexample", known.counterexample}});
   return {};
+}
+
+bool Explorer::is_accepted(const Execution& failure) const {
+  const std::string id = finding_id(failure.test, failure.faults);
+  return std::any_of(
+      context_.baseline.accepted.begin(), context_.baseline.accepted.end(),
+      [&](const Acceptance& row) { return row.finding == id && context_.day <= row.until; });
+}
+
+// True if there is a failing execution that does not belong to an accepted finding.
+bool Explorer::has_new_failure() {
+  if (context_.baseline.accepted.empty()) return !failures_.empty();
+  std::vector<std::set<std::string>> accepted;
+  for (const auto& [id, failure] : failures_) {
+    if (is_accepted(failure)) accepted.push_back(fault_set(failure.faults));
+  }
+  return std::any_of(failures_.begin(), failures_.end(), [&](const auto& entry) {
+    const std::set<std::string> set = fault_set(entry.second.faults);
+    return std::none_of(accepted.begin(), accepted.end(), [&](const std::set<std::string>& smaller) {
+      return std::includes(set.begin(), set.end(), smaller.begin(), smaller.end());
+    });
+  });
 }
 
 // Called when the search begins anew: the failing execution runs again, with other indexes.
@@ -153,6 +180,7 @@ void Explorer::forget_finding(const std::vector<InjectedFault>& faults) {
   if (known == findings_.end()) return;
   std::error_code failed;
   if (!known->second.counterexample.empty()) fs::remove(known->second.counterexample, failed);
+  if (counterexamples_) counterexamples_->erase(known->second.number);
   findings_.erase(known);
 }
 
@@ -162,7 +190,7 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
     warn(made.error().message);
     return "";
   }
-  const std::map<uint32_t, std::string> numbers = counterexamples();
+  const std::map<uint32_t, std::string>& numbers = counterexamples();
   const std::string key = set_key(execution.faults);
   const auto same = std::find_if(numbers.begin(), numbers.end(),
                                  [&](const auto& entry) { return entry.second == key; });
@@ -187,6 +215,7 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
     warn(written.error().message);
     return "";
   }
+  counterexamples_->insert_or_assign(*number, key);
   return path;
 }
 
@@ -281,6 +310,7 @@ void Explorer::finish_report() {
     }
   }
   if (search_) report.rpcs = tested_rpcs();
+  if (search_) note_cases();
   report.timeouts = timeouts_.all();
   report.unexplained = group_by_cause(report.skipped);
   report.observed = observed_.all();

@@ -251,6 +251,7 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
   for (const auto& [id, execution] : failures_) forget_finding(execution.faults);
   failures_.clear();
   failing_sets_.clear();
+  suspect_.clear();
   exploration_.report.skipped.clear();
 
   std::vector<NondeterminismRule> rules = masks_;

@@ -126,6 +126,18 @@ Result<std::string> Explorer::files_changed() {
   return difference(*before.value(), files_);
 }
 
+// The files that have changed since the last exploration of this test are suspects.
+Result<void> Explorer::note_changed_files() {
+  auto before = texts_of(store_.get(), "files");
+  if (!before) return before.error();
+  if (!before.value()) return {};
+  for (const auto& [path, digest] : files_) {
+    const auto known = before.value()->find(path);
+    if (known == before.value()->end() || known->second != digest) context_.suspects.add_file(path);
+  }
+  return {};
+}
+
 Result<void> Explorer::keep_files() {
   return store_->set_meta("files", dump_json(files_));
 }
@@ -201,6 +213,7 @@ Result<void> Explorer::begin_anew(const std::string& why) {
   failures_.clear();
   findings_.clear();
   failing_sets_.clear();
+  suspect_.clear();
   left_out_.clear();
   not_applicable_.clear();
   observed_ = {};

@@ -64,7 +64,7 @@ Result<void> Explorer::note_tested(const Observation& seen, const ExecutionRecor
 TestedRpcs Explorer::tested_rpcs() {
   const TestReport& report = exploration_.report;
   const BoundsConfig& bounds = context_.config.bounds;
-  const bool bounded = report.counts.beyond_bound > 0 || bounds.stop_at_first;
+  const bool bounded = report.counts.beyond_bound > 0 || bounds.stop_at_first || report.time_over;
   const bool decided = report.counts.open == 0 && report.counts.abandoned == 0;
   using Rest = RpcLedger::Rest;
   const Rest rest = decided && report.counts.beyond_bound == 0 ? Rest::kNone

@@ -13,6 +13,7 @@
 #include "daemon/base/fail_point.h"
 #include "daemon/coverage/collector.h"
 #include "daemon/report/redact.h"
+#include "daemon/report/results.h"
 #include "daemon/session/application.h"
 #include "daemon/session/lane_ports.h"
 #include "daemon/session/linter.h"
@@ -31,7 +32,17 @@ constexpr size_t kKeptEvents = 20000;       // a client that is further behind m
 // several at once.
 constexpr std::chrono::milliseconds kGather{25};
 constexpr size_t kLongestSocketPath = 100;  // sockaddr_un has 108 bytes
-constexpr int kExitNothing = 0, kExitFailures = 1, kExitEnvironment = 3;
+constexpr int kExitNothing = 0, kExitFailures = 1, kExitEnvironment = 3, kExitTimeOver = 4;
+
+// The documents of a run beside report.json, by the format that the API knows them by.
+struct DocumentRow {
+  const char* format;
+  const char* file;
+  std::string (*write)(const SessionReport& report);
+};
+constexpr DocumentRow kDocuments[] = {{"junit", "junit.xml", to_junit},
+                                      {"sarif", "report.sarif", to_sarif},
+                                      {"markdown", "summary.md", to_markdown}};
 
 uint32_t random_number() {
   std::random_device device;
@@ -172,9 +183,10 @@ std::string Session::report() const {
   return report_;
 }
 
-std::string Session::sarif() const {
+std::string Session::document(const std::string& format) const {
   const std::lock_guard lock(mutex_);
-  return sarif_;
+  const auto found = documents_.find(format);
+  return found == documents_.end() ? "" : found->second;
 }
 
 ExecutionRecord Session::trace() {
@@ -276,6 +288,7 @@ void Session::run() {
   SessionReport report;
   report.session = id_;
   report.config_path = request_.config.path;
+  report.working_directory = request_.working_directory;
   std::optional<Error> error;
   try {
     const auto worked = work(&report);
@@ -286,7 +299,24 @@ void Session::run() {
   finish(std::move(report), error);
 }
 
+// What the last report of this root and the changed files point to.
+Suspects Session::suspects() {
+  Suspects out;
+  for (const std::string& path : request_.changed_files) out.add_file(path);
+  const std::string path = context_.root + "/report.json";
+  if (access(path.c_str(), F_OK) != 0) return out;
+  const auto text = read_file(path);
+  const auto added = text ? out.add_report(text.value()) : Result<void>(text.error());
+  if (!added) {
+    tell({{"type", "warning"},
+          {"text", "the earlier report " + path + " does not say what to try first: " + added.error().message}});
+  }
+  return out;
+}
+
 Result<void> Session::work(SessionReport* report) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point began = Clock::now();
   const Config& config = request_.config;
   const EventSink sink = [this](nlohmann::json event) { tell(std::move(event)); };
   for (const char* folder : {"logs", "counterexamples", "sessions"}) {
@@ -362,6 +392,9 @@ Result<void> Session::work(SessionReport* report) {
   SessionCounters counters;
   LintMemory lint_memory;
   std::string not_explored;
+  const bool bounded = request_.mode == SessionRequest::Mode::kRun && config.bounds.max_time.count() > 0;
+  const Clock::time_point end = began + config.bounds.max_time;
+  const Suspects suspected = bounded ? suspects() : Suspects();
   const auto explore = [&]() -> Result<void> {
     if (auto up = services.start_all(); !up) return up;
     fail_point("services");
@@ -373,11 +406,23 @@ Result<void> Session::work(SessionReport* report) {
       }
     }
     watch_idle_services(wake_fd_);
-    for (const TestConfig& test : request_.tests) {
+    for (size_t number = 0; number < request_.tests.size(); ++number) {
+      const TestConfig& test = request_.tests[number];
+      const Clock::time_point now = Clock::now();
+      if (bounded && now >= end) {
+        TestReport left;
+        left.test = test.name;
+        left.time_over = true;
+        report->tests.push_back(std::move(left));
+        continue;
+      }
       {
         const std::lock_guard lock(mutex_);
         questions_.emplace(config);
       }
+      // The tests that are left share the time that is left.
+      std::optional<Clock::time_point> deadline;
+      if (bounded) deadline = now + (end - now) / static_cast<int64_t>(request_.tests.size() - number);
       const ExplorerContext context{config,
                                     request_.config_text,
                                     test,
@@ -396,7 +441,11 @@ Result<void> Session::work(SessionReport* report) {
                                     },
                                     descriptors.get(),
                                     preflight,
-                                    request_.restart};
+                                    request_.restart,
+                                    request_.baseline,
+                                    request_.day,
+                                    deadline,
+                                    suspected};
       Exploration exploration;
       if (request_.mode == SessionRequest::Mode::kLint) {
         Linting linting = Linter(context, request_.lint, &lint_memory).lint();
@@ -511,23 +560,51 @@ std::string Session::summary(const SessionReport& report) const {
   return out;
 }
 
+// Writes report.json and the documents beside it; returns the path of report.json. Where the root takes
+// them no more (it is full, or was removed), they go to a new private folder in the system's temporary
+// one, so that nothing found is lost; `*written` is false then. "": that failed, too.
+std::string Session::write_documents(const std::string& report, bool* written) {
+  const auto write_to = [&](const std::string& folder) -> Result<void> {
+    if (auto done = write_file(folder + "/report.json", report); !done) return done;
+    for (const DocumentRow& row : kDocuments) {
+      if (auto done = write_file(folder + "/" + row.file, document(row.format)); !done) return done;
+    }
+    return {};
+  };
+  const auto done = write_to(context_.root);
+  *written = done.ok();
+  if (*written) return context_.root + "/report.json";
+  std::error_code failed;
+  const fs::path temporary = fs::temp_directory_path(failed);
+  std::string folder = (failed ? fs::path("/tmp") : temporary) / "filibuster-report-XXXXXX";
+  std::string text = done.error().message;
+  const bool saved = mkdtemp(folder.data()) != nullptr && write_to(folder).ok();
+  text += saved ? "; the report and what belongs to it stand in " + folder
+                : "; nor can it be written to " + folder + ": what was found stands on standard output only";
+  tell({{"type", "warning"}, {"text", text}});
+  return saved ? folder + "/report.json" : "";
+}
+
 void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const bool linting = request_.mode == SessionRequest::Mode::kLint;
-  const auto found = [](const auto& test) { return !test.findings.empty(); };
-  const bool failures = linting ? std::any_of(lint_.tests.begin(), lint_.tests.end(), found)
-                                : std::any_of(report.tests.begin(), report.tests.end(), found);
+  const bool run = request_.mode == SessionRequest::Mode::kRun;
+  if (run) apply_baseline(request_.baseline, request_.day, &report);
+  const bool failures = linting ? std::any_of(lint_.tests.begin(), lint_.tests.end(),
+                                              [](const auto& test) { return !test.findings.empty(); })
+                                : report.failing() > 0;
   bool no_conclusion =
       (request_.mode == SessionRequest::Mode::kReplay ||
        request_.mode == SessionRequest::Mode::kTrace) &&
       std::any_of(report.tests.begin(), report.tests.end(),
                   [](const TestReport& test) { return !test.skipped.empty(); });
-  if (request_.mode == SessionRequest::Mode::kRun && !stopped_ && !error) {
+  if (run && !stopped_ && !error) {
     // 'Nothing found' would be a lie where nothing was tried.
     const bool any_explored =
         std::any_of(report.tests.begin(), report.tests.end(),
                     [](const TestReport& test) { return test.counts.executed > 1; });
     for (TestReport& test : report.tests) {
       if (test.counts.executed > 1 || test.counts.open > 0 || test.counts.beyond_bound > 0) continue;
+      if (test.time_over) continue;
       if (!test.nothing_to_explore.empty() && any_explored) continue;
       no_conclusion = true;
       const std::vector<FaultRule>& rules = request_.config.faults;
@@ -549,17 +626,25 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
     no_conclusion |= !request_.allow_untested && !test.rpcs.untested.empty();
   }
   // What was found stands, whatever ended the session.
+  const bool time_over = std::any_of(report.tests.begin(), report.tests.end(),
+                                     [](const TestReport& test) { return test.time_over; });
   report.exit_code = failures                             ? kExitFailures
                      : error || stopped_ || no_conclusion ? kExitEnvironment
+                     : time_over                          ? kExitTimeOver
                                                           : kExitNothing;
+  if (error) report.error = error->message;
   lint_.session = id_;
   lint_.config_path = request_.config.path;
   lint_.directory = request_.config.directory;
   lint_.exit_code = report.exit_code;
-  const bool writes = linting || request_.mode == SessionRequest::Mode::kRun;
-  const std::string path = context_.root + (linting ? "/lint.json" : "/report.json");
+  const bool writes = linting || run;
+  std::string path = context_.root + (linting ? "/lint.json" : "/report.json");
   const std::string text = linting ? lint::to_json(lint_) : to_json(report);
-  const std::string sarif = linting ? lint::to_sarif(lint_) : "";
+  std::map<std::string, std::string> documents;
+  if (linting) documents["sarif"] = lint::to_sarif(lint_);
+  for (const DocumentRow& row : kDocuments) {
+    if (run) documents[row.format] = row.write(report);
+  }
   const std::string coverage_path = context_.root + "/coverage.json";
   fail_point("reporting");
   if (coverage_) {
@@ -567,15 +652,24 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
       tell({{"type", "warning"}, {"text", written.error().message}});
     }
   }
-  if (writes) {
-    if (auto written = write_file(path, text); !written) {
-      tell({{"type", "warning"}, {"text", written.error().message}});
-    }
-  }
   {
     const std::lock_guard lock(mutex_);
     report_ = text;
-    sarif_ = sarif;
+    documents_ = std::move(documents);
+  }
+  bool written = true;
+  if (run) {
+    path = write_documents(text, &written);
+  } else if (writes) {
+    if (auto done = write_file(path, text); !done) {
+      tell({{"type", "warning"}, {"text", done.error().message}});
+    }
+  }
+  // Whoever waits for a report must not take its absence for a pass.
+  if (!written && (report.exit_code == kExitNothing || report.exit_code == kExitTimeOver))
+    report.exit_code = kExitEnvironment;
+  {
+    const std::lock_guard lock(mutex_);
     exit_code_ = report.exit_code;
   }
   if (error) {

@@ -42,6 +42,10 @@ struct SessionRequest {
   std::shared_ptr<const DescriptorSet> descriptors;  // null: the configuration names none
   std::string learnt_descriptors;  // kReplay: what services said when it was explored
   PortMap ports;                   // kReplay: the automatic ports with which it was explored
+  Baseline baseline;               // kRun
+  std::string day;                 // with which the baseline is compared
+  std::string working_directory;   // of the user
+  std::vector<std::string> changed_files;  // kRun with a bound on the time
 };
 
 struct DaemonContext {
@@ -72,7 +76,8 @@ class Session {
   News news(uint64_t after, std::chrono::milliseconds wait);
 
   std::string report() const;  // text of report.json (kLint: of lint.json); "" before the end
-  std::string sarif() const;   // kLint: the findings as SARIF; else ""
+  // The same as another document: "sarif"; kRun: "junit" and "markdown", too. "": there is none.
+  std::string document(const std::string& format) const;
   // The faults injected in the running execution that match. `unknown` is set if the answer depends on
   // a faulted RPC whose arguments could not be read.
   struct Injected {
@@ -87,6 +92,8 @@ class Session {
  private:
   void run();
   Result<void> work(SessionReport* report);
+  Suspects suspects();
+  std::string write_documents(const std::string& report, bool* written);
   Result<std::string> prepare_root();
   std::string coverage_helpers() const;
   std::string coverage_key(const SessionLane& lane) const;
@@ -113,7 +120,8 @@ class Session {
   uint64_t first_event_ = 0;
   std::chrono::steady_clock::time_point last_told_;
   int exit_code_ = 0;
-  std::string report_, sarif_;
+  std::string report_;
+  std::map<std::string, std::string> documents_;  // by format
   std::shared_ptr<AgentHub> hub_;
   ExecutionRecord last_;
   std::shared_ptr<ServiceDescriptors> descriptors_;  // null: there is no lane yet
