@@ -38,7 +38,8 @@ std::string text_of(const Json& json, const char* name) {
 int complain_all(const std::vector<ConfigError>& errors) {
   for (const ConfigError& error : errors) {
     std::string where = error.file;
-    if (error.line > 0) where += ":" + std::to_string(error.line) + ":" + std::to_string(error.column);
+    if (error.line > 0)
+      where += ":" + std::to_string(error.line) + ":" + std::to_string(error.column);
     std::fprintf(stderr, "%s: %s\n", where.c_str(), error.message.c_str());
   }
   return kUsage;
@@ -48,16 +49,20 @@ int complain_all(const std::vector<ConfigError>& errors) {
 Result<std::string> baseline_path(const Accept& options) {
   if (!options.baseline.empty()) return fs::absolute(options.baseline).lexically_normal().string();
   const Result<std::string> text = read_file(options.config_file);
-  if (!text) return Error{text.error().message + " (expected the configuration, which names the baseline; or give --baseline FILE)"};
+  if (!text)
+    return Error{
+        text.error().message +
+        " (expected the configuration, which names the baseline; or give --baseline FILE)"};
   const std::string directory = fs::absolute(options.config_file).parent_path().string();
   ParsedConfig parsed = parse_config(text.value(), options.config_file, directory);
   if (!parsed.errors.empty()) {
     const ConfigError& first = parsed.errors.front();
-    return Error{first.file + ":" + std::to_string(first.line) + ":" + std::to_string(first.column) + ": " +
-                 first.message};
+    return Error{first.file + ":" + std::to_string(first.line) + ":" +
+                 std::to_string(first.column) + ": " + first.message};
   }
   if (parsed.config.baseline.empty()) {
-    return Error{options.config_file + " names no baseline; write \"baseline\": \"accepted.json\" into it, "
+    return Error{options.config_file +
+                 " names no baseline; write \"baseline\": \"accepted.json\" into it, "
                  "or give --baseline FILE"};
   }
   return parsed.config.baseline;
@@ -67,7 +72,8 @@ Result<Json> read_report(const std::string& path) {
   constexpr size_t kMost = size_t{1} << 30;  // a report of many findings is long
   const Result<std::string> text = read_file(path, kMost);
   if (!text) return Error{text.error().message + " (expected the report of a run)"};
-  Json report = is_nested_too_deep(text.value()) ? Json() : Json::parse(text.value(), nullptr, false);
+  Json report =
+      is_nested_too_deep(text.value()) ? Json() : Json::parse(text.value(), nullptr, false);
   if (!report.is_object() || !report.contains("tests") || !report["tests"].is_array())
     return Error{path + ": it is no report of a run"};
   if (report.value("version", Json()) != 1) {
@@ -82,8 +88,9 @@ std::string what_of(const Json& finding) {
   std::string out;
   for (const Json& fault : finding.value("faults", Json::array())) {
     const std::string grpc = text_of(fault, "grpc");
-    out += (out.empty() ? "" : " + ") + text_of(fault, "caller") + " -> " + text_of(fault, "service") +
-           " " + (grpc.empty() ? text_of(fault, "method") + " " + text_of(fault, "path") : grpc) + ": " +
+    out += (out.empty() ? "" : " + ") + text_of(fault, "caller") + " -> " +
+           text_of(fault, "service") + " " +
+           (grpc.empty() ? text_of(fault, "method") + " " + text_of(fault, "path") : grpc) + ": " +
            text_of(fault, "fault");
   }
   return out.empty() ? "without any fault" : out;
@@ -101,7 +108,8 @@ Result<Acceptance> find(const Json& report, const std::string& wanted, const std
       const std::string digits = at.is_number_unsigned() && at != 0 ? at.dump() : "";
       if (id == wanted || (!digits.empty() && digits == wanted))
         return Acceptance{id, text_of(test, "test"), what_of(finding), "", ""};
-      if (number++ < kNamed) known += (known.empty() ? "" : ", ") + (digits.empty() ? id : digits + " (" + id + ")");
+      if (number++ < kNamed)
+        known += (known.empty() ? "" : ", ") + (digits.empty() ? id : digits + " (" + id + ")");
     }
   }
   if (number > kNamed) known += ", and " + std::to_string(number - kNamed) + " more";
@@ -116,9 +124,11 @@ int accept_findings(const Accept& options) {
   if (!is_date(options.until))
     return complain(kUsage, "--until " + options.until + ": expected a day such as 2026-12-31");
   if (options.until < day)
-    return complain(kUsage, "--until " + options.until + ": that day is over (today is " + day + ")");
+    return complain(kUsage,
+                    "--until " + options.until + ": that day is over (today is " + day + ")");
   if (options.because.find_first_not_of(" \t\r\n") == std::string::npos)
-    return complain(kUsage, "--because: expected the reason, for those who read the baseline later");
+    return complain(kUsage,
+                    "--because: expected the reason, for those who read the baseline later");
   const Result<std::string> path = baseline_path(options);
   if (!path) return complain(kUsage, path.error().message);
   ParsedBaseline parsed = read_baseline(path.value());
@@ -148,18 +158,23 @@ Work declare(CLI::App& app) {
                  "the number of a finding, or its id, as the last report has it (repeatable)")
       ->required()
       ->type_name("");
-  app.add_option("--because", options->because, "why it is accepted, for those who read the baseline")
+  app.add_option("--because", options->because,
+                 "why it is accepted, for those who read the baseline")
       ->required()
       ->type_name("REASON");
-  app.add_option("--until", options->until, "the last day on which it is accepted: YYYY-MM-DD (UTC)")
+  app.add_option("--until", options->until,
+                 "the last day on which it is accepted: YYYY-MM-DD (UTC)")
       ->required()
       ->type_name("DATE");
-  app.add_option("-c,--config", options->config_file, "the configuration, whose 'baseline' is written")
+  app.add_option("-c,--config", options->config_file,
+                 "the configuration, whose 'baseline' is written")
       ->type_name("FILE")
       ->capture_default_str();
   app.add_option("--baseline", options->baseline, "write this file in place of the configuration's")
       ->type_name("FILE");
-  app.add_option("--root", options->root, "where the report is")->type_name("DIR")->capture_default_str();
+  app.add_option("--root", options->root, "where the report is")
+      ->type_name("DIR")
+      ->capture_default_str();
   return [options](const Invocation&) { return accept_findings(*options); };
 }
 

@@ -44,7 +44,7 @@ struct Client {  // this process: the daemon ends the session when the process e
   uint64_t start_time = 0;
   std::string directory;  // absolute working directory
   std::string application;  // FILIBUSTER_APPLICATION
-  std::string day;          // FILIBUSTER_TODAY
+  std::string day = {};     // FILIBUSTER_TODAY
 };
 
 // Reads the configuration file if there is one. The Error is one of usage or configuration.

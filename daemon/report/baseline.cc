@@ -40,7 +40,8 @@ constexpr Key<Acceptance> kRowKeys[] = {
        const auto text = reader.text(node, "'finding'");
        if (!text) return;
        if (!is_finding_id(*text))
-         reader.error(node.offset, "'finding': expected the id of a finding, 16 hexadecimal digits");
+         reader.error(node.offset,
+                      "'finding': expected the id of a finding, 16 hexadecimal digits");
        out->finding = *text;
      }},
     {"test", true, read_text<&Acceptance::test>},
@@ -50,7 +51,8 @@ constexpr Key<Acceptance> kRowKeys[] = {
      [](Reader& reader, const SourceNode& node, Acceptance* out) {
        const auto text = reader.text(node, "'until'");
        if (!text) return;
-       if (!is_date(*text)) reader.error(node.offset, "'until': expected a day such as \"2026-12-31\"");
+       if (!is_date(*text))
+         reader.error(node.offset, "'until': expected a day such as \"2026-12-31\"");
        out->until = *text;
      }},
 };
@@ -60,7 +62,8 @@ void read_rows(Reader& reader, const SourceNode& node, Baseline* out) {
   std::set<std::string> known;
   for (const SourceNode& child : node.children) {
     Acceptance row;
-    if (!config::read_object<Acceptance>(reader, child, "an accepted finding", kRowKeys, &row)) continue;
+    if (!config::read_object<Acceptance>(reader, child, "an accepted finding", kRowKeys, &row))
+      continue;
     if (!row.finding.empty() && !known.insert(row.finding).second)
       reader.error(child.offset, "finding " + row.finding + " is accepted twice");
     out->accepted.push_back(std::move(row));
@@ -82,9 +85,10 @@ constexpr Key<Baseline> kKeys[] = {
 // Of a file of another version only the version is judged: what else it has is not known.
 bool is_other_version(const SourceTree& tree) {
   if (tree.error || tree.root.kind != Kind::kObject) return false;
-  return std::any_of(tree.root.children.begin(), tree.root.children.end(), [](const SourceNode& node) {
-    return node.key == "version" && (node.kind != Kind::kInteger || node.integer != kVersion);
-  });
+  return std::any_of(
+      tree.root.children.begin(), tree.root.children.end(), [](const SourceNode& node) {
+        return node.key == "version" && (node.kind != Kind::kInteger || node.integer != kVersion);
+      });
 }
 
 }  // namespace
@@ -94,13 +98,15 @@ bool is_date(std::string_view text) {
   if (text.size() != kSize) return false;
   for (size_t i = 0; i < kSize; ++i) {
     const bool dash = i == 4 || i == 7;
-    if (dash ? text[i] != '-' : std::isdigit(static_cast<unsigned char>(text[i])) == 0) return false;
+    if (dash ? text[i] != '-' : std::isdigit(static_cast<unsigned char>(text[i])) == 0)
+      return false;
   }
   const auto number = [&](size_t at, size_t size) {
     return static_cast<unsigned>(std::stoul(std::string(text.substr(at, size))));
   };
   return std::chrono::year_month_day(std::chrono::year(static_cast<int>(number(0, 4))),
-                                     std::chrono::month(number(5, 2)), std::chrono::day(number(8, 2)))
+                                     std::chrono::month(number(5, 2)),
+                                     std::chrono::day(number(8, 2)))
       .ok();
 }
 
@@ -179,10 +185,14 @@ bool accept(const Acceptance& row, Baseline* baseline) {
 
 std::string_view state_name(RowState state) {
   switch (state) {
-    case RowState::kAccepted: return "accepted";
-    case RowState::kExpired: return "expired";
-    case RowState::kNotFound: return "not found";
-    case RowState::kNotLookedFor: return "not looked for";
+    case RowState::kAccepted:
+      return "accepted";
+    case RowState::kExpired:
+      return "expired";
+    case RowState::kNotFound:
+      return "not found";
+    case RowState::kNotLookedFor:
+      return "not looked for";
   }
   return "";
 }

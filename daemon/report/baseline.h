@@ -1,6 +1,6 @@
-// The baseline: findings that a team has accepted for a while (docs/ci.md). A run fails for what is new,
-// and again for what was accepted until a day that has passed. A finding is known by its id, which stays
-// the same when lines of the program move (finding.h).
+// The baseline: findings that a team has accepted for a while (docs/ci.md). A run fails for what is
+// new, and again for what was accepted until a day that has passed. A finding is known by its id,
+// which stays the same when lines of the program move (finding.h).
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ struct ParsedBaseline {
   Baseline baseline;
   std::vector<ConfigError> errors;  // empty: valid
 };
-// The text of a file, version 1. Unknown members and other versions are errors with their position: what
-// this program does not understand is not taken for an acceptance.
+// The text of a file, version 1. Unknown members and other versions are errors with their position:
+// what this program does not understand is not taken for an acceptance.
 ParsedBaseline parse_baseline(const std::string& text, const std::string& path);
 // A file that does not exist gives a baseline that accepts nothing.
 ParsedBaseline read_baseline(const std::string& path);
@@ -64,8 +64,8 @@ struct BaselineUse {
 };
 
 struct SessionReport;
-// Says of each finding of the report whether it is accepted on that day, and of each row what became of
-// it.
+// Says of each finding of the report whether it is accepted on that day, and of each row what
+// became of it.
 void apply_baseline(const Baseline& baseline, const std::string& day, SessionReport* report);
 
 }  // namespace filibuster

@@ -19,16 +19,16 @@ std::string_view case_state_name(CaseState state);
 
 // One fault at one RPC of a test, or the faults of a finding that needs several.
 struct FaultCase {
-  // finding_id() of the faults: a case that fails alone has the id of its finding. It stays the same when
-  // lines of the program move.
+  // finding_id() of the faults: a case that fails alone has the id of its finding. It stays the
+  // same when lines of the program move.
   std::string id;
-  // "users -> movies GET /movies/* at users.py get_movie: timeout": without line numbers and without
-  // secrets, so that it stays the same, too.
+  // "users -> movies GET /movies/* at users.py get_movie: timeout": without line numbers and
+  // without secrets, so that it stays the same, too.
   std::string name;
   std::string call_site;  // of the newest fault: "users.py:31 (get_movie)"; "": not known
   CaseState state = CaseState::kSkipped;
-  bool redundant = false;  // kPassed without an execution: others prove it
-  std::string reason;      // kInconclusive, kSkipped
+  bool redundant = false;             // kPassed without an execution: others prove it
+  std::string reason;                 // kInconclusive, kSkipped
   std::vector<std::string> findings;  // ids of the findings that have this fault; kFailed
   uint64_t executions = 0;            // executions whose newest fault is this one
   double seconds = 0;                 // of all of them
@@ -36,8 +36,8 @@ struct FaultCase {
 
 // What was scheduled and not executed, by the newest fault of the executions.
 struct LeftFault {
-  std::string rpc;    // "users -> movies GET /movies/*"
-  std::string fault;  // "timeout"
+  std::string rpc;          // "users -> movies GET /movies/*"
+  std::string fault;        // "timeout"
   bool alone = false;       // the execution with this fault alone is among them
   uint64_t executions = 0;  // further ones may follow from them
 };

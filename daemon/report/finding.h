@@ -171,9 +171,9 @@ struct SessionReport {
   std::vector<TestReport> tests;
   bool allow_untested = false;
   int exit_code = 0;
-  std::string error;              // what ended the session early; "": nothing did
-  std::string working_directory;  // of the user: SARIF names files relative to it
-  BaselineUse baseline;
+  std::string error = {};              // what ended the session early; "": nothing did
+  std::string working_directory = {};  // of the user: SARIF names files relative to it
+  BaselineUse baseline = {};
 
   // The number of findings that make the session fail: new ones, and accepted ones whose day is over.
   size_t failing() const;

@@ -1,5 +1,5 @@
-// JUnit XML. The format has no standard: this writes what Jenkins, GitLab, GitHub's actions and JUnit's own
-// reporter agree on. Servers know a case again by its class name and its name.
+// JUnit XML. The format has no standard: this writes what Jenkins, GitLab, GitHub's actions and
+// JUnit's own reporter agree on. Servers know a case again by its class name and its name.
 #include <cstdio>
 #include <pugixml.hpp>
 #include <set>
@@ -111,8 +111,8 @@ void set_place(pugi::xml_node node, const std::string& call_site, const std::str
 using Findings = std::map<std::string, const Finding*>;  // by id
 
 Outcome outcome_of(const Finding& finding) {
-  Outcome out{Outcome::Kind::kFailure, std::string(verdict_name(finding.first.verdict)), to_line(finding),
-              to_text(finding)};
+  Outcome out{Outcome::Kind::kFailure, std::string(verdict_name(finding.first.verdict)),
+              to_line(finding), to_text(finding)};
   if (finding.standing == Standing::kNew) return out;
   out.message = standing_text(finding) + " | " + out.message;
   if (finding.fails()) return out;
@@ -140,7 +140,8 @@ Outcome outcome_of(const FaultCase& row, const Findings& findings) {
       return {};
     case CaseState::kFailed: {
       const auto alone = findings.find(row.id);
-      return alone != findings.end() ? outcome_of(*alone->second) : outcome_of(row.findings, findings);
+      return alone != findings.end() ? outcome_of(*alone->second)
+                                     : outcome_of(row.findings, findings);
     }
     case CaseState::kInconclusive:
       return {Outcome::Kind::kError, "no conclusion", row.reason, ""};
@@ -155,8 +156,9 @@ std::string name_of(const Finding& finding, const std::map<std::string, const Fa
   std::string out;
   for (const InjectedFault& fault : finding.minimal) {
     const auto known = cases.find(finding_id(finding.first.test, {fault}));
-    out += (out.empty() ? "" : " + ") + (known != cases.end() ? known->second->name
-                                                              : call_text(fault, " ") + ": " + fault.fault);
+    out +=
+        (out.empty() ? "" : " + ") +
+        (known != cases.end() ? known->second->name : call_text(fault, " ") + ": " + fault.fault);
   }
   return out.empty() ? "without any fault" : out;
 }
@@ -187,12 +189,14 @@ void add_cases(const SessionReport& report, const TestReport& test, Suite* suite
   for (const auto& [rpc, reason] : test.rpcs.untested)
     suite->add(rpc + " is tested", 0, {untested, "not tested", reason, ""});
   for (const std::string& rpc : test.rpcs.by_configuration) {
-    suite->add(rpc + " is tested", 0,
-               {Outcome::Kind::kSkipped, "not tested", "left out by the configuration", ""});
+    suite->add(
+        rpc + " is tested", 0,
+        {Outcome::Kind::kSkipped, "not tested", "left out by the configuration or a bound", ""});
   }
 }
 
-void add_test(const SessionReport& report, const TestReport& test, pugi::xml_node root, Totals* totals) {
+void add_test(const SessionReport& report, const TestReport& test, pugi::xml_node root,
+              Totals* totals) {
   Suite suite(root, test.test);
   Outcome reference;
   if (!test.error.empty()) {
@@ -233,8 +237,8 @@ std::string to_junit(const SessionReport& report) {
   if (!report.error.empty() && !told) {
     Suite suite(root, "session");
     suite.add("the session", 0,
-              {Outcome::Kind::kError, "environment", report.error.substr(0, report.error.find('\n')),
-               report.error});
+              {Outcome::Kind::kError, "environment",
+               report.error.substr(0, report.error.find('\n')), report.error});
     totals.add(suite.end(0));
   }
   set_totals(root, totals, time);

@@ -15,8 +15,8 @@ constexpr size_t kMaxOutput = 4000;  // bytes of the output of one test
 // Room for the end of the document: what does not fit before it is counted.
 constexpr size_t kRoom = kMaxMarkdown - 100'000;
 
-// Text of others within a line. What Markdown or HTML could read as markup becomes a character reference
-// (CommonMark 0.30 §2.5: it stands for the character, never for structure).
+// Text of others within a line. What Markdown or HTML could read as markup becomes a character
+// reference (CommonMark 0.30 §2.5: it stands for the character, never for structure).
 std::string inline_text(const std::string& text) {
   std::string out;
   for (const char c : one_line(redact(text))) {
@@ -73,18 +73,19 @@ std::string heading(const SessionReport& report) {
 
 std::string tests_table(const SessionReport& report) {
   std::string out =
-      "| test | executions | findings that fail | accepted | RPCs tested | RPCs not tested | left |\n"
+      "| test | executions | findings that fail | accepted | RPCs tested | RPCs not tested | left "
+      "|\n"
       "|---|---:|---:|---:|---:|---:|---:|\n";
   for (size_t i = 0; i < report.tests.size() && i < kShownRows; ++i) {
     const TestReport& test = report.tests[i];
-    const auto failing = static_cast<size_t>(
-        std::count_if(test.findings.begin(), test.findings.end(),
-                      [](const Finding& finding) { return finding.fails(); }));
+    const auto failing =
+        static_cast<size_t>(std::count_if(test.findings.begin(), test.findings.end(),
+                                          [](const Finding& finding) { return finding.fails(); }));
     out += "| " + inline_text(test.test);
-    for (const uint64_t number : {test.counts.executed, uint64_t{failing},
-                                  uint64_t{test.findings.size() - failing},
-                                  uint64_t{test.rpcs.tested.size()}, uint64_t{test.rpcs.untested.size()},
-                                  test.counts.open}) {
+    for (const uint64_t number :
+         {test.counts.executed, uint64_t{failing}, uint64_t{test.findings.size() - failing},
+          uint64_t{test.rpcs.tested.size()}, uint64_t{test.rpcs.untested.size()},
+          test.counts.open}) {
       out += " | " + std::to_string(number);
     }
     out += " |\n";
@@ -95,8 +96,8 @@ std::string tests_table(const SessionReport& report) {
 }
 
 std::string finding_markdown(const Finding& finding, bool whole) {
-  std::string out = "- **" + inline_text(finding.first.test) + "**: " + inline_text(to_line(finding)) +
-                    " (" + finding.id + ")";
+  std::string out = "- **" + inline_text(finding.first.test) +
+                    "**: " + inline_text(to_line(finding)) + " (" + finding.id + ")";
   if (finding.standing == Standing::kExpired) out += "; " + inline_text(standing_text(finding));
   out += "\n";
   for (const InjectedFault& fault : finding.minimal) {
@@ -108,7 +109,8 @@ std::string finding_markdown(const Finding& finding, bool whole) {
   if (!whole || finding.first.output.empty()) return out;
   std::string output = redact(finding.first.output);
   if (output.size() > kMaxOutput) output = "...\n" + output.substr(output.size() - kMaxOutput);
-  return out + "\n<details><summary>the test's output</summary>\n\n" + block(output) + "\n</details>\n\n";
+  return out + "\n<details><summary>the test's output</summary>\n\n" + block(output) +
+         "\n</details>\n\n";
 }
 
 std::string failing_markdown(const SessionReport& report, size_t room) {
@@ -138,7 +140,8 @@ std::string list(const std::string& title, const std::vector<std::string>& rows,
     out += "- " + row + "\n";
     ++shown;
   }
-  if (shown < rows.size()) out += "- and " + std::to_string(rows.size() - shown) + " more (all are in report.json)\n";
+  if (shown < rows.size())
+    out += "- and " + std::to_string(rows.size() - shown) + " more (all are in report.json)\n";
   *room -= std::min(*room, out.size());
   return out + "\n";
 }
@@ -154,8 +157,8 @@ std::string to_markdown(const SessionReport& report) {
   for (const TestReport& test : report.tests) {
     for (const Finding& finding : test.findings) {
       if (!finding.fails())
-        accepted.push_back(inline_text(to_line(finding)) + " (" + finding.id + "): " +
-                           inline_text(standing_text(finding)));
+        accepted.push_back(inline_text(to_line(finding)) + " (" + finding.id +
+                           "): " + inline_text(standing_text(finding)));
     }
     for (const LeftFault& row : test.left) {
       if (test.time_over)

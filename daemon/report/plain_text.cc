@@ -7,11 +7,15 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// The size of the UTF-8 sequence at the start of `text`, and its character; size 0: there is none (RFC
-// 3629 §4).
+// The size of the UTF-8 sequence at the start of `text`, and its character; size 0: there is none
+// (RFC 3629 §4).
 size_t decode(std::string_view text, uint32_t* character) {
   const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
-  const size_t size = byte(0) < 0x80 ? 1 : (byte(0) >> 5) == 6 ? 2 : (byte(0) >> 4) == 14 ? 3 : (byte(0) >> 3) == 30 ? 4 : 0;
+  const size_t size = byte(0) < 0x80         ? 1
+                      : (byte(0) >> 5) == 6  ? 2
+                      : (byte(0) >> 4) == 14 ? 3
+                      : (byte(0) >> 3) == 30 ? 4
+                                             : 0;
   if (size == 0 || size > text.size()) return 0;
   *character = size == 1 ? byte(0) : byte(0) & (0x7Fu >> size);
   for (size_t i = 1; i < size; ++i) {

@@ -14,26 +14,35 @@ std::string counted(uint64_t number, const char* one, const char* many) {
 }
 
 std::string rest_of(size_t all) {
-  return all <= kShown ? "" : "    and " + std::to_string(all - kShown) + " more (all are in report.json)\n";
+  return all <= kShown
+             ? ""
+             : "    and " + std::to_string(all - kShown) + " more (all are in report.json)\n";
 }
 
 }  // namespace
 
 std::string_view standing_name(Standing standing) {
   switch (standing) {
-    case Standing::kNew: return "new";
-    case Standing::kAccepted: return "accepted";
-    case Standing::kExpired: return "expired";
+    case Standing::kNew:
+      return "new";
+    case Standing::kAccepted:
+      return "accepted";
+    case Standing::kExpired:
+      return "expired";
   }
   return "";
 }
 
 std::string_view case_state_name(CaseState state) {
   switch (state) {
-    case CaseState::kPassed: return "passed";
-    case CaseState::kFailed: return "failed";
-    case CaseState::kInconclusive: return "inconclusive";
-    case CaseState::kSkipped: return "skipped";
+    case CaseState::kPassed:
+      return "passed";
+    case CaseState::kFailed:
+      return "failed";
+    case CaseState::kInconclusive:
+      return "inconclusive";
+    case CaseState::kSkipped:
+      return "skipped";
   }
   return "";
 }
@@ -48,8 +57,9 @@ std::string standing_text(const Finding& finding) {
 size_t SessionReport::failing() const {
   size_t number = 0;
   for (const TestReport& test : tests) {
-    number += static_cast<size_t>(std::count_if(test.findings.begin(), test.findings.end(),
-                                                [](const Finding& finding) { return finding.fails(); }));
+    number +=
+        static_cast<size_t>(std::count_if(test.findings.begin(), test.findings.end(),
+                                          [](const Finding& finding) { return finding.fails(); }));
   }
   return number;
 }
@@ -59,8 +69,8 @@ std::string baseline_text(const SessionReport& report) {
   if (use.path.empty()) return "";
   size_t all = 0;
   for (const TestReport& test : report.tests) all += test.findings.size();
-  std::string out = "baseline " + use.path + (use.present ? "" : " (the file is not there yet)") + ": " +
-                    counted(all, "finding", "findings");
+  std::string out = "baseline " + use.path + (use.present ? "" : " (the file is not there yet)") +
+                    ": " + counted(all, "finding", "findings");
   if (all > 0) {
     const size_t failing = report.failing();
     out += ", " + std::to_string(all - failing) + " accepted, " + std::to_string(failing) +
@@ -68,7 +78,9 @@ std::string baseline_text(const SessionReport& report) {
   }
   out += "\n";
   if (report.failing() > 0) {
-    out += "  to accept one for a while: filibuster accept NUMBER --because REASON --until YYYY-MM-DD\n";
+    out +=
+        "  to accept one for a while: filibuster accept NUMBER --because REASON --until "
+        "YYYY-MM-DD\n";
   }
   std::vector<std::string> mended;
   for (const BaselineUse::Row& row : use.rows) {
@@ -87,15 +99,17 @@ std::string left_text(const TestReport& test) {
     return "  left: all of it, since the time (--max-time) was over before it began\n";
   const auto alone = std::count_if(test.left.begin(), test.left.end(),
                                    [](const LeftFault& left) { return left.alone; });
-  std::string out = "  left when the time (--max-time) was over: " +
-                    counted(test.counts.open, "scheduled execution", "scheduled executions") + ", " +
-                    (alone == 0 ? std::string("no single fault")
-                                : counted(static_cast<uint64_t>(alone), "single fault", "single faults")) +
-                    " among them; the same command goes on with them\n";
+  std::string out =
+      "  left when the time (--max-time) was over: " +
+      counted(test.counts.open, "scheduled execution", "scheduled executions") + ", " +
+      (alone == 0 ? std::string("no single fault")
+                  : counted(static_cast<uint64_t>(alone), "single fault", "single faults")) +
+      " among them; the same command goes on with them\n";
   for (size_t i = 0; i < std::min(test.left.size(), kShown); ++i) {
     const LeftFault& left = test.left[i];
     out += "    " + redact(left.rpc) + ": " + left.fault + ", " +
-           counted(left.executions, "execution", "executions") + (left.alone ? ", alone too" : "") + "\n";
+           counted(left.executions, "execution", "executions") + (left.alone ? ", alone too" : "") +
+           "\n";
   }
   return out + rest_of(test.left.size());
 }

@@ -1,5 +1,5 @@
-// SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format") of an exploration. The section numbers
-// below are those of the standard.
+// SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format") of an exploration. The section
+// numbers below are those of the standard.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -22,9 +22,11 @@ struct Rule {
 };
 constexpr Rule kRules[] = {
     {Verdict::kFailed, "The test fails when a remote call fails.",
-     "Handle the failure of the call where it is made, or tell the test what must happen under it."},
+     "Handle the failure of the call where it is made, or tell the test what must happen under "
+     "it."},
     {Verdict::kCrashed, "A service ends when a remote call fails.",
-     "Handle the failure of the call where it is made: one failing request must not end the process."},
+     "Handle the failure of the call where it is made: one failing request must not end the "
+     "process."},
     {Verdict::kTestTimeout, "The test does not end when a remote call fails.",
      "Look for a wait without a limit, or for retries without an end, behind the call."},
     {Verdict::kNoTimeout, "A caller waits without end for an answer.", "Give the call a timeout."},
@@ -52,15 +54,16 @@ class Writer {
  public:
   explicit Writer(const SessionReport& report) : report_(report) {}
 
-  // §3.27. The place of a finding is the call site of its last fault, since the execution without that
-  // fault passes.
+  // §3.27. The place of a finding is the call site of its last fault, since the execution without
+  // that fault passes.
   Json result(const Finding& finding) const {
     const size_t rule = rule_of(finding.first.verdict);
     Json out = {{"ruleId", verdict_name(kRules[rule].verdict)},
                 {"ruleIndex", rule},
                 {"level", "error"},
                 {"message", {{"text", to_line(finding)}}}};
-    Json places = Json::array(), related = Json::array(), stacks = Json::array(), flow = Json::array();
+    Json places = Json::array(), related = Json::array(), stacks = Json::array(),
+         flow = Json::array();
     for (size_t i = 0; i < finding.minimal.size(); ++i) {
       const InjectedFault& fault = finding.minimal[i];
       const std::string what = call_text(fault, " ") + ": " + fault_text(fault);
@@ -82,7 +85,8 @@ class Writer {
     if (!related.empty()) out["relatedLocations"] = std::move(related);
     if (!stacks.empty()) {
       out["stacks"] = std::move(stacks);
-      out["codeFlows"] = Json::array({{{"threadFlows", Json::array({{{"locations", std::move(flow)}}})}}});
+      out["codeFlows"] =
+          Json::array({{{"threadFlows", Json::array({{{"locations", std::move(flow)}}})}}});
     }
     out["partialFingerprints"] = {{"filibusterFinding/v1", finding.id}};
     if (!finding.fails()) {
@@ -104,11 +108,12 @@ class Writer {
   // §3.28. A call whose file is not known stands in the configuration, which the reader can open.
   Json location(const InjectedFault& fault, const std::string& frame) const {
     const Place place = parse_place(frame);
-    Json out = place.file.empty()
-                   ? configuration()
-                   : Json{{"physicalLocation",
-                           {{"artifactLocation", sarif_artifact(place.file, report_.working_directory)},
-                            {"region", {{"startLine", place.line}}}}}};
+    Json out =
+        place.file.empty()
+            ? configuration()
+            : Json{{"physicalLocation",
+                    {{"artifactLocation", sarif_artifact(place.file, report_.working_directory)},
+                     {"region", {{"startLine", place.line}}}}}};
     Json logical = {{"name", fault.caller}, {"kind", "module"}};
     if (!place.function.empty()) {
       logical = {{"name", place.function},
@@ -172,8 +177,7 @@ std::string to_sarif(const SessionReport& report) {
   const bool whole = report.error.empty() && (report.exit_code == 0 || report.exit_code == 1);
   Json run = {
       {"tool",
-       {{"driver",
-         {{"name", "filibuster"}, {"semanticVersion", kVersion}, {"rules", rules()}}}}},
+       {{"driver", {{"name", "filibuster"}, {"semanticVersion", kVersion}, {"rules", rules()}}}}},
       {"invocations", Json::array({{{"executionSuccessful", whole},
                                     {"exitCode", report.exit_code},
                                     {"toolExecutionNotifications", std::move(told)}}})},

@@ -32,8 +32,8 @@ std::string uri_path(const std::string& path) {
 }  // namespace
 
 Place parse_place(std::string_view frame) {
-  // The file's name ends at the first ":DIGITS" that a blank or the end follows. The name of a function
-  // may hold colons, too.
+  // The file's name ends at the first ":DIGITS" that a blank or the end follows. The name of a
+  // function may hold colons, too.
   for (size_t colon = frame.find(':'); colon != frame.npos; colon = frame.find(':', colon + 1)) {
     const size_t end = std::min(frame.find_first_not_of("0123456789", colon + 1), frame.size());
     if (end == colon + 1 || (end < frame.size() && frame[end] != ' ')) continue;

@@ -23,8 +23,8 @@ inline constexpr const char* kSarifSchema =
 // "file://" and the path, with what RFC 3986 does not allow in a path escaped.
 std::string file_uri(const std::string& path);
 // SARIF 2.1.0 §3.4: a file below `directory` is named relative to it, so that the document fits any
-// checkout. A path that is relative already is the one that a compiler was given; where the compiler ran
-// is not known.
+// checkout. A path that is relative already is the one that a compiler was given; where the
+// compiler ran is not known.
 nlohmann::ordered_json sarif_artifact(const std::string& file, const std::string& directory);
 // The value of `originalUriBaseIds`, for a directory that is not empty.
 nlohmann::ordered_json sarif_base(const std::string& directory);

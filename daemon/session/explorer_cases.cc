@@ -29,7 +29,8 @@ void note_first(std::optional<search::AbstractId>* place, search::AbstractId id)
 
 }  // namespace
 
-// FILIBUSTER_TIME_UP_AFTER is for tests: the time is over after so many executions, whatever a clock says.
+// FILIBUSTER_TIME_UP_AFTER is for tests: the time is over after so many executions, whatever a
+// clock says.
 bool Explorer::is_time_over() const {
   if (!context_.deadline) return false;
   if (const char* after = getenv("FILIBUSTER_TIME_UP_AFTER"))
@@ -95,7 +96,8 @@ void Explorer::note_cases() {
       tally->alone = one.id;
       tally->alone_state = one.state;
     }
-    if (const auto took = seconds.find(one.id); took != seconds.end()) tally->row.seconds += took->second;
+    if (const auto took = seconds.find(one.id); took != seconds.end())
+      tally->row.seconds += took->second;
     switch (one.state) {
       case AbstractState::kExecuted:
         ++tally->row.executions;
@@ -121,9 +123,10 @@ void Explorer::note_cases() {
     for (const InjectedFault& fault : finding.minimal)
       findings[finding_id(report.test, {fault})].push_back(finding.id);
   }
-  const std::string left_because = report.time_over      ? "the time (--max-time) was over before"
-                                   : exploration_.stopped ? std::string(kInterruptedBefore)
-                                                          : "a bound or an error ended the exploration before";
+  const std::string left_because = report.time_over ? "the time (--max-time) was over before"
+                                   : exploration_.stopped
+                                       ? std::string(kInterruptedBefore)
+                                       : "a bound or an error ended the exploration before";
   const auto judge = [&](Tally* tally) {
     FaultCase& row = tally->row;
     const auto skip = [&](const std::string& reason) {
@@ -135,7 +138,8 @@ void Explorer::note_cases() {
     const auto counts = [&](const std::optional<search::AbstractId>& id, AbstractState state) {
       return comes_alone ? tally->alone_state == state : id.has_value();
     };
-    if (const auto own = findings.find(row.id); own != findings.end() &&
+    if (const auto own = findings.find(row.id);
+        own != findings.end() &&
         std::find(own->second.begin(), own->second.end(), row.id) != own->second.end()) {
       row.findings = own->second;
       row.state = CaseState::kFailed;
@@ -147,7 +151,8 @@ void Explorer::note_cases() {
     } else if (comes_alone ? executed : tally->failed.has_value()) {
       row.findings = findings[row.id];
       row.state = CaseState::kFailed;
-      if (row.findings.empty()) skip("it comes only under other faults, under which the test fails without it");
+      if (row.findings.empty())
+        skip("it comes only under other faults, under which the test fails without it");
     } else if (counts(tally->redundant, AbstractState::kRedundant)) {
       // It ends as the executions do that have shown all of it.
       const search::AbstractId id = comes_alone ? *tally->alone : *tally->redundant;
@@ -167,12 +172,14 @@ void Explorer::note_cases() {
   };
   for (Tally& tally : tallies) {
     const std::string rpc = redact(describe_rpc(as_record(tally.fault), masks_));
-    tally.row.name = rpc +
-                     (tally.fault.call_site.empty() ? "" : " at " + frame_without_line(tally.fault.call_site)) +
-                     ": " + tally.fault.fault;
+    tally.row.name =
+        rpc +
+        (tally.fault.call_site.empty() ? "" : " at " + frame_without_line(tally.fault.call_site)) +
+        ": " + tally.fault.fault;
     tally.row.call_site = tally.fault.call_site;
     judge(&tally);
-    if (tally.left > 0) report.left.push_back({rpc, tally.fault.fault, tally.alone_left, tally.left});
+    if (tally.left > 0)
+      report.left.push_back({rpc, tally.fault.fault, tally.alone_left, tally.left});
     report.cases.push_back(std::move(tally.row));
   }
 }

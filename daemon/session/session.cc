@@ -13,8 +13,8 @@
 #include "daemon/base/fail_point.h"
 #include "daemon/coverage/collector.h"
 #include "daemon/report/redact.h"
-#include "daemon/report/results.h"
 #include "daemon/session/application.h"
+#include "daemon/session/documents.h"
 #include "daemon/session/lane_ports.h"
 #include "daemon/session/linter.h"
 #include "daemon/session/pidfd.h"
@@ -33,16 +33,6 @@ constexpr size_t kKeptEvents = 20000;       // a client that is further behind m
 constexpr std::chrono::milliseconds kGather{25};
 constexpr size_t kLongestSocketPath = 100;  // sockaddr_un has 108 bytes
 constexpr int kExitNothing = 0, kExitFailures = 1, kExitEnvironment = 3, kExitTimeOver = 4;
-
-// The documents of a run beside report.json, by the format that the API knows them by.
-struct DocumentRow {
-  const char* format;
-  const char* file;
-  std::string (*write)(const SessionReport& report);
-};
-constexpr DocumentRow kDocuments[] = {{"junit", "junit.xml", to_junit},
-                                      {"sarif", "report.sarif", to_sarif},
-                                      {"markdown", "summary.md", to_markdown}};
 
 uint32_t random_number() {
   std::random_device device;
@@ -299,21 +289,6 @@ void Session::run() {
   finish(std::move(report), error);
 }
 
-// What the last report of this root and the changed files point to.
-Suspects Session::suspects() {
-  Suspects out;
-  for (const std::string& path : request_.changed_files) out.add_file(path);
-  const std::string path = context_.root + "/report.json";
-  if (access(path.c_str(), F_OK) != 0) return out;
-  const auto text = read_file(path);
-  const auto added = text ? out.add_report(text.value()) : Result<void>(text.error());
-  if (!added) {
-    tell({{"type", "warning"},
-          {"text", "the earlier report " + path + " does not say what to try first: " + added.error().message}});
-  }
-  return out;
-}
-
 Result<void> Session::work(SessionReport* report) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point began = Clock::now();
@@ -394,7 +369,16 @@ Result<void> Session::work(SessionReport* report) {
   std::string not_explored;
   const bool bounded = request_.mode == SessionRequest::Mode::kRun && config.bounds.max_time.count() > 0;
   const Clock::time_point end = began + config.bounds.max_time;
-  const Suspects suspected = bounded ? suspects() : Suspects();
+  Suspects suspects;
+  if (bounded) {
+    for (const std::string& file : request_.changed_files) suspects.add_file(file);
+    const std::string earlier = context_.root + "/report.json";
+    if (auto read = suspects.read_report(earlier); !read) {
+      tell({{"type", "warning"},
+            {"text", "the earlier report " + earlier + " does not say what to try first: " +
+                         read.error().message}});
+    }
+  }
   const auto explore = [&]() -> Result<void> {
     if (auto up = services.start_all(); !up) return up;
     fail_point("services");
@@ -445,7 +429,7 @@ Result<void> Session::work(SessionReport* report) {
                                     request_.baseline,
                                     request_.day,
                                     deadline,
-                                    suspected};
+                                    suspects};
       Exploration exploration;
       if (request_.mode == SessionRequest::Mode::kLint) {
         Linting linting = Linter(context, request_.lint, &lint_memory).lint();
@@ -560,31 +544,6 @@ std::string Session::summary(const SessionReport& report) const {
   return out;
 }
 
-// Writes report.json and the documents beside it; returns the path of report.json. Where the root takes
-// them no more (it is full, or was removed), they go to a new private folder in the system's temporary
-// one, so that nothing found is lost; `*written` is false then. "": that failed, too.
-std::string Session::write_documents(const std::string& report, bool* written) {
-  const auto write_to = [&](const std::string& folder) -> Result<void> {
-    if (auto done = write_file(folder + "/report.json", report); !done) return done;
-    for (const DocumentRow& row : kDocuments) {
-      if (auto done = write_file(folder + "/" + row.file, document(row.format)); !done) return done;
-    }
-    return {};
-  };
-  const auto done = write_to(context_.root);
-  *written = done.ok();
-  if (*written) return context_.root + "/report.json";
-  std::error_code failed;
-  const fs::path temporary = fs::temp_directory_path(failed);
-  std::string folder = (failed ? fs::path("/tmp") : temporary) / "filibuster-report-XXXXXX";
-  std::string text = done.error().message;
-  const bool saved = mkdtemp(folder.data()) != nullptr && write_to(folder).ok();
-  text += saved ? "; the report and what belongs to it stand in " + folder
-                : "; nor can it be written to " + folder + ": what was found stands on standard output only";
-  tell({{"type", "warning"}, {"text", text}});
-  return saved ? folder + "/report.json" : "";
-}
-
 void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const bool linting = request_.mode == SessionRequest::Mode::kLint;
   const bool run = request_.mode == SessionRequest::Mode::kRun;
@@ -639,12 +598,10 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   lint_.exit_code = report.exit_code;
   const bool writes = linting || run;
   std::string path = context_.root + (linting ? "/lint.json" : "/report.json");
-  const std::string text = linting ? lint::to_json(lint_) : to_json(report);
-  std::map<std::string, std::string> documents;
+  Documents documents;
+  if (run) documents = make_documents(report);
   if (linting) documents["sarif"] = lint::to_sarif(lint_);
-  for (const DocumentRow& row : kDocuments) {
-    if (run) documents[row.format] = row.write(report);
-  }
+  const std::string text = linting ? lint::to_json(lint_) : run ? documents["json"] : to_json(report);
   const std::string coverage_path = context_.root + "/coverage.json";
   fail_point("reporting");
   if (coverage_) {
@@ -652,24 +609,21 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
       tell({{"type", "warning"}, {"text", written.error().message}});
     }
   }
+  std::string problem;
+  if (run) {
+    WrittenDocuments written = write_documents(context_.root, documents);
+    path = std::move(written.report);
+    problem = std::move(written.problem);
+  } else if (writes) {
+    if (auto written = write_file(path, text); !written) problem = written.error().message;
+  }
+  if (!problem.empty()) tell({{"type", "warning"}, {"text", problem}});
+  // Whoever waits for the report of a run must not take its absence for a pass.
+  if (run && !problem.empty() && report.exit_code != kExitFailures) report.exit_code = kExitEnvironment;
   {
     const std::lock_guard lock(mutex_);
     report_ = text;
     documents_ = std::move(documents);
-  }
-  bool written = true;
-  if (run) {
-    path = write_documents(text, &written);
-  } else if (writes) {
-    if (auto done = write_file(path, text); !done) {
-      tell({{"type", "warning"}, {"text", done.error().message}});
-    }
-  }
-  // Whoever waits for a report must not take its absence for a pass.
-  if (!written && (report.exit_code == kExitNothing || report.exit_code == kExitTimeOver))
-    report.exit_code = kExitEnvironment;
-  {
-    const std::lock_guard lock(mutex_);
     exit_code_ = report.exit_code;
   }
   if (error) {

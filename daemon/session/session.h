@@ -18,6 +18,7 @@
 #include "daemon/lint/lint.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/representation.h"
+#include "daemon/session/documents.h"
 #include "daemon/session/explorer.h"
 #include "daemon/session/ports.h"
 #include "daemon/session/questions.h"
@@ -92,8 +93,6 @@ class Session {
  private:
   void run();
   Result<void> work(SessionReport* report);
-  Suspects suspects();
-  std::string write_documents(const std::string& report, bool* written);
   Result<std::string> prepare_root();
   std::string coverage_helpers() const;
   std::string coverage_key(const SessionLane& lane) const;
@@ -121,7 +120,7 @@ class Session {
   std::chrono::steady_clock::time_point last_told_;
   int exit_code_ = 0;
   std::string report_;
-  std::map<std::string, std::string> documents_;  // by format
+  Documents documents_;
   std::shared_ptr<AgentHub> hub_;
   ExecutionRecord last_;
   std::shared_ptr<ServiceDescriptors> descriptors_;  // null: there is no lane yet

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text/json_depth.h"
+#include "daemon/session/session_lane.h"
 
 namespace filibuster {
 namespace {
@@ -27,8 +28,8 @@ std::string_view file_of(std::string_view frame) {
   return file;
 }
 
-// Paths may be absolute, or relative to different folders: they are the same file as far as can be known
-// if the shorter one is the end of the longer one.
+// Paths may be absolute, or relative to different folders: they are the same file as far as can be
+// known if the shorter one is the end of the longer one.
 bool is_same_file(std::string_view a, std::string_view b) {
   if (a.size() < b.size()) std::swap(a, b);
   return !b.empty() && a.ends_with(b) &&
@@ -46,7 +47,8 @@ Result<void> Suspects::add_report(std::string_view text) {
   for (const Json& test : report["tests"]) {
     if (!test.is_object() || !test.contains("findings") || !test["findings"].is_array()) continue;
     for (const Json& finding : test["findings"]) {
-      if (!finding.is_object() || !finding.contains("faults") || !finding["faults"].is_array()) continue;
+      if (!finding.is_object() || !finding.contains("faults") || !finding["faults"].is_array())
+        continue;
       for (const Json& fault : finding["faults"]) {
         if (!fault.is_object()) continue;
         const std::string identity = text_of(fault, "identity"), key = text_of(fault, "key");
@@ -56,6 +58,13 @@ Result<void> Suspects::add_report(std::string_view text) {
     }
   }
   return {};
+}
+
+Result<void> Suspects::read_report(const std::string& path) {
+  std::error_code failed;
+  if (!std::filesystem::exists(path, failed)) return {};
+  const auto text = read_file(path);
+  return text ? add_report(text.value()) : Result<void>(text.error());
 }
 
 void Suspects::add_file(std::string_view path) {

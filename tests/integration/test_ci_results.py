@@ -239,6 +239,7 @@ def test_the_first_new_failure_stops_and_an_accepted_one_does_not(project):
     run = project.filibuster("run", "--stop-at-first", env=on("2030-01-01"))
     new = [finding["id"] for finding in run.test["findings"] if finding["standing"] == "new"]
     assert run.exit_code == 1 and len(new) == 1 and new[0] in prices, run
+    assert project.filibuster("run").exit_code == 1  # the last report has all of them again
     assert accept(project, *prices).exit_code == 0
     run = project.filibuster("run", "--stop-at-first", env=on("2030-01-01"))
     assert run.exit_code == 0 and run.test["finished"] and len(run.test["findings"]) == 4, run
@@ -327,7 +328,7 @@ def test_single_faults_that_are_left_are_told_apart(project):
     assert "3 single faults among them; the same command goes on with them" in run.output
     assert sum(row["alone"] for row in run.test["left"]) == 3
     assert sorted(row["state"] for row in run.test["cases"]) == ["passed", "skipped", "skipped", "skipped"]
-    assert named(project, "shop -> ").count("skipped") == 3
+    assert named(project, "shop -> ", ": ").count("skipped") == 3
 
 
 def test_findings_of_the_earlier_report_are_tried_first(project):

@@ -88,7 +88,8 @@ def test_report_json_has_exactly_the_documented_members(planted):
     described = listed("\nA finding: ")
     first = {"execution", "id", "verdict", "detail", "output", "seconds", "faults"}
     assert set(finding["first"]) == first and first <= described
-    assert set(finding) == {"id", "number", "faults", "executions", "reproduced", "counterexample", "first"}
+    assert set(finding) == {"id", "number", "faults", "executions", "reproduced", "counterexample", "standing", "because",
+                            "until", "first"}
     assert set(finding) <= described
     assert set(finding["faults"][0]) == documented("\nA fault:")
     for rpc in test["reference"]:

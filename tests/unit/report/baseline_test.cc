@@ -7,7 +7,8 @@
 namespace filibuster {
 namespace {
 
-const Acceptance kRow{"0123456789abcdef", "checkout", "users -> movies GET /: timeout", "the new client", "2030-01-31"};
+const Acceptance kRow{"0123456789abcdef", "checkout", "users -> movies GET /: timeout",
+                      "the new client", "2030-01-31"};
 
 TEST(Baseline, IsReadAsItIsWritten) {
   Baseline baseline;
@@ -44,9 +45,11 @@ TEST(Baseline, MistakesAreNamedByTheirPlace) {
       {"{\"accepted\": []}", 1, 1, "needs 'version'"},
       {"[]", 1, 1, "expected an object"},
       {"{\"version\": 1, \"accepted\": [], \"more\": 1}", 1, 33, "more"},
-      {"{\"version\": 1, \"accepted\": [{\"finding\": \"3\", \"test\": \"t\", \"what\": \"w\", \"because\": \"b\", \"until\": \"2030-01-31\"}]}",
+      {"{\"version\": 1, \"accepted\": [{\"finding\": \"3\", \"test\": \"t\", \"what\": \"w\", "
+       "\"because\": \"b\", \"until\": \"2030-01-31\"}]}",
        1, 41, "16 hexadecimal digits"},
-      {"{\"version\": 1, \"accepted\": [{\"finding\": \"0123456789abcdef\", \"test\": \"t\", \"what\": \"w\", \"because\": \"b\", \"until\": \"2030-02-30\"}]}",
+      {"{\"version\": 1, \"accepted\": [{\"finding\": \"0123456789abcdef\", \"test\": \"t\", "
+       "\"what\": \"w\", \"because\": \"b\", \"until\": \"2030-02-30\"}]}",
        1, 112, "expected a day"},
       {twice.c_str(), 2, 1, "accepted twice"},
   };
@@ -71,7 +74,8 @@ TEST(Baseline, AFileThatIsNotThereAcceptsNothing) {
 
 TEST(Baseline, KnowsDays) {
   for (const char* day : {"2026-12-31", "2028-02-29"}) EXPECT_TRUE(is_date(day)) << day;
-  for (const char* day : {"", "2026-13-01", "2026-02-29", "2026-1-1", "31.12.2026", "2026-12-31 ", "20x6-12-31"})
+  for (const char* day :
+       {"", "2026-13-01", "2026-02-29", "2026-1-1", "31.12.2026", "2026-12-31 ", "20x6-12-31"})
     EXPECT_FALSE(is_date(day)) << day;
   EXPECT_EQ(today("2030-01-01"), "2030-01-01");
   EXPECT_TRUE(is_date(today("")));

@@ -50,7 +50,8 @@ FaultCase row_of(const InjectedFault& one, CaseState state, const std::string& r
   return out;
 }
 
-// A fault that fails alone, a pair that fails, and faults that pass, are left, and have no conclusion.
+// A fault that fails alone, a pair that fails, and faults that pass, are left, and have no
+// conclusion.
 SessionReport report() {
   const auto alone = fault(1, "timeout"), first = fault(2, "refused"), second = fault(3, "refused");
   TestReport test;
@@ -104,8 +105,10 @@ TEST(Junit, HasACaseForEachRpcAndFaultByItsStableIdentity) {
   EXPECT_EQ(element(3), "error");
   EXPECT_EQ(element(4), "skipped");
   const pugi::xml_node failed = case_of(document, test.findings[0].id);
-  EXPECT_STREQ(failed.attribute("name").value(),
-               ("users -> movies GET /movies/* at users.py get_movie: timeout [" + test.findings[0].id + "]").c_str());
+  EXPECT_STREQ(
+      failed.attribute("name").value(),
+      ("users -> movies GET /movies/* at users.py get_movie: timeout [" + test.findings[0].id + "]")
+          .c_str());
   EXPECT_STREQ(failed.attribute("file").value(), "src/users.py");
   EXPECT_STREQ(failed.attribute("line").value(), "31");
   const std::string text = failed.child("failure").text().get();
@@ -142,8 +145,9 @@ TEST(Junit, SkipsWhatIsAcceptedAndFailsWhatIsAcceptedNoMore) {
                   .starts_with("accepted until 2030-01-31: the new client"));
   finding.standing = Standing::kExpired;
   document = parsed(to_junit(whole));
-  EXPECT_TRUE(std::string_view(case_of(document, finding.id).child("failure").attribute("message").value())
-                  .starts_with("accepted until 2030-01-31, which is over: the new client"));
+  EXPECT_TRUE(
+      std::string_view(case_of(document, finding.id).child("failure").attribute("message").value())
+          .starts_with("accepted until 2030-01-31, which is over: the new client"));
 }
 
 TEST(Junit, SaysWhyASessionDidNotComeToItsEnd) {
@@ -151,13 +155,19 @@ TEST(Junit, SaysWhyASessionDidNotComeToItsEnd) {
   whole.error = "service 'users' does not start\nits last lines";
   whole.exit_code = 3;
   auto document = parsed(to_junit(whole));
-  const pugi::xml_node error = document.document_element().child("testsuite").child("testcase").child("error");
+  const pugi::xml_node error =
+      document.document_element().child("testsuite").child("testcase").child("error");
   EXPECT_STREQ(error.attribute("message").value(), "service 'users' does not start");
   EXPECT_STREQ(error.text().get(), whole.error.c_str());
   whole = report();
   whole.tests[0].error = whole.error = "the reference execution fails";
   document = parsed(to_junit(whole));
-  EXPECT_STREQ(document.document_element().child("testsuite").child("testcase").child("error").attribute("message").value(),
+  EXPECT_STREQ(document.document_element()
+                   .child("testsuite")
+                   .child("testcase")
+                   .child("error")
+                   .attribute("message")
+                   .value(),
                "the reference execution fails");
   EXPECT_EQ(document.document_element().attribute("errors").as_int(), 3) << "it is told once";
 }
@@ -198,14 +208,16 @@ TEST(Sarif, NamesPlacesRelativeToTheWorkingDirectoryAndFingerprintsByIdentity) {
   const Json& alone = run["results"][0];
   EXPECT_EQ(alone["ruleId"], "failed");
   EXPECT_EQ(run["tool"]["driver"]["rules"][alone["ruleIndex"].get<size_t>()]["id"], "failed");
-  EXPECT_EQ(alone["partialFingerprints"], Json({{"filibusterFinding/v1", whole.tests[0].findings[0].id}}));
+  EXPECT_EQ(alone["partialFingerprints"],
+            Json({{"filibusterFinding/v1", whole.tests[0].findings[0].id}}));
   const Json& place = alone["locations"][0]["physicalLocation"];
   EXPECT_EQ(place["artifactLocation"], Json({{"uri", "src/users.py"}, {"uriBaseId", "SRCROOT"}}));
   EXPECT_EQ(place["region"]["startLine"], 31);
   EXPECT_EQ(run["originalUriBaseIds"]["SRCROOT"]["uri"], "file:///srv/shop/");
   EXPECT_EQ(alone["stacks"][0]["frames"].size(), 2u);
-  EXPECT_EQ(alone["stacks"][0]["frames"][1]["location"]["physicalLocation"]["artifactLocation"]["uri"],
-            "file:///usr/lib/else.py");
+  EXPECT_EQ(
+      alone["stacks"][0]["frames"][1]["location"]["physicalLocation"]["artifactLocation"]["uri"],
+      "file:///usr/lib/else.py");
   EXPECT_EQ(alone["properties"]["replay"], "filibuster replay /r/counterexamples/1.json");
   const Json& pair = run["results"][1];
   EXPECT_EQ(pair["locations"].size(), 1u);
@@ -237,8 +249,8 @@ TEST(Sarif, StaysValidWhateverNamesHold) {
 TEST(Markdown, ShowsWhatFailsAndCountsTheRest) {
   SessionReport whole = report();
   const std::string text = to_markdown(whole);
-  for (const char* part : {"# Filibuster: 2 findings fail", "| checkout | 12 | 2 | 0 |", "## Findings",
-                           "AssertionError", "## RPCs that were not tested"}) {
+  for (const char* part : {"# Filibuster: 2 findings fail", "| checkout | 12 | 2 | 0 |",
+                           "## Findings", "AssertionError", "## RPCs that were not tested"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in:\n" << text;
   }
   for (Finding& finding : whole.tests[0].findings) finding.standing = Standing::kAccepted;
@@ -306,10 +318,10 @@ TEST(PlainText, ReplacesWhatXmlDoesNotAllow) {
   const std::string kNo = "\xEF\xBF\xBD";
   EXPECT_EQ(plain_text("a\tb\r\nc é \xF0\x9F\x98\x80"), "a\tb\r\nc é \xF0\x9F\x98\x80");
   EXPECT_EQ(plain_text(std::string("\0\x1b", 2)), kNo + kNo);
-  EXPECT_EQ(plain_text("\xff\xc3"), kNo + kNo);                 // no sequence, and one that is cut
-  EXPECT_EQ(plain_text("\xc0\xaf"), kNo + kNo);                 // longer than it need be
-  EXPECT_EQ(plain_text("\xed\xa0\x80"), kNo + kNo + kNo);       // a surrogate
-  EXPECT_EQ(plain_text("\xef\xbf\xbe"), kNo);                   // U+FFFE
+  EXPECT_EQ(plain_text("\xff\xc3"), kNo + kNo);            // no sequence, and one that is cut
+  EXPECT_EQ(plain_text("\xc0\xaf"), kNo + kNo);            // longer than it need be
+  EXPECT_EQ(plain_text("\xed\xa0\x80"), kNo + kNo + kNo);  // a surrogate
+  EXPECT_EQ(plain_text("\xef\xbf\xbe"), kNo);              // U+FFFE
   EXPECT_EQ(one_line("a\nb\tc"), "a b c");
 }
 

@@ -23,7 +23,8 @@ TEST(Suspects, AreTheFaultsOfEarlierFindings) {
   Suspects suspects;
   EXPECT_TRUE(suspects.empty());
   ASSERT_TRUE(suspects.add_report(to_json(report)).ok());
-  EXPECT_TRUE(suspects.are_met_by(call(7, "timeout", "/elsewhere/users.py:40 (get)"))) << "it has moved";
+  EXPECT_TRUE(suspects.are_met_by(call(7, "timeout", "/elsewhere/users.py:40 (get)")))
+      << "it has moved";
   EXPECT_FALSE(suspects.are_met_by(call(7, "refused", "")));
   EXPECT_FALSE(suspects.are_met_by(call(8, "timeout", "")));
 }
@@ -33,19 +34,23 @@ TEST(Suspects, AreTheCallsThatChangedFilesMake) {
   suspects.add_file("./shop/users.py");
   suspects.add_file("/srv/lib/libshop.so");
   suspects.add_file("");
-  for (const char* frame : {"/srv/shop/users.py:31 (get)", "shop/users.py:2", "users.py:2 (f)", "libshop.so+0x12 (f())",
-                            "file:///srv/shop/users.py:7 (x)"}) {
+  for (const char* frame : {"/srv/shop/users.py:31 (get)", "shop/users.py:2", "users.py:2 (f)",
+                            "libshop.so+0x12 (f())", "file:///srv/shop/users.py:7 (x)"}) {
     EXPECT_TRUE(suspects.are_met_by(call(1, "refused", frame))) << frame;
   }
-  for (const char* frame : {"/srv/shop/all_users.py:31 (get)", "/srv/other/users.py:31 (get)", "", "shop/users.pyc:2"})
+  for (const char* frame :
+       {"/srv/shop/all_users.py:31 (get)", "/srv/other/users.py:31 (get)", "", "shop/users.pyc:2"})
     EXPECT_FALSE(suspects.are_met_by(call(1, "refused", frame))) << frame;
 }
 
 TEST(Suspects, TakeNothingFromWhatIsNoReport) {
   Suspects suspects;
-  for (const char* text : {"", "[]", "{}", "{\"version\": 2, \"tests\": []}", "{\"version\": 1, \"tests\": 3}"})
+  for (const char* text :
+       {"", "[]", "{}", "{\"version\": 2, \"tests\": []}", "{\"version\": 1, \"tests\": 3}"})
     EXPECT_FALSE(suspects.add_report(text).ok()) << text;
-  EXPECT_TRUE(suspects.add_report(R"({"version": 1, "tests": [3, {"findings": [4, {"faults": [5, {}]}]}]})").ok());
+  EXPECT_TRUE(
+      suspects.add_report(R"({"version": 1, "tests": [3, {"findings": [4, {"faults": [5, {}]}]}]})")
+          .ok());
   EXPECT_TRUE(suspects.empty());
 }
 
