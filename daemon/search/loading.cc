@@ -46,7 +46,7 @@ Result<void> Search::State::load() {
     ++counts.scheduled;
     switch (row.state) {
       case AbstractState::kOpen:
-        open.add(row.id, rank_of(row.id));
+        open.add(row.id, place_of(row.id));
         ++open_parents[row.parent].open_children;
         break;
       case AbstractState::kExecuted:

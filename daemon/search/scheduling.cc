@@ -44,11 +44,11 @@ std::vector<std::pair<uint32_t, OutcomeId>> Search::State::planned(AbstractId id
   return faults;
 }
 
-size_t Search::State::rank_of(AbstractId id) const {
-  if (!options.rank) return 0;
+OpenExecutions::Place Search::State::place_of(AbstractId id) const {
+  if (!options.rank) return {};
   std::vector<PlannedFault> faults;
   for (const auto& [rpc, fault] : planned(id)) faults.push_back({index_of[rpc], fault});
-  return options.rank(faults);
+  return {faults.size(), options.rank(faults)};
 }
 
 std::shared_ptr<const RpcList> Search::State::list_of(AbstractId id) {
@@ -238,7 +238,7 @@ uint32_t Search::State::schedule(AbstractId from, uint32_t rpc, uint32_t at, Out
   }
   const auto child = static_cast<AbstractId>(abstracts.size());
   abstracts.push_back({from, rpc, at, fault, AbstractState::kOpen});
-  open.add(child, rank_of(child));
+  open.add(child, place_of(child));
   ++counts.scheduled;
   if (store != nullptr) {
     note(store->add_abstract({child, from, rpc, at, fault, AbstractState::kOpen}));

@@ -31,6 +31,12 @@
 // reason only is told by unlike(). And because fields of an answer's head are no part of an
 // outcome, an execution with a single fault can be exempted altogether (execute_single_faults).
 //
+// The order. A set of faults must be decided after all of its subsets: then whatever shows a group in a
+// context first has no fault that hides what follows from it there. (With {b, c} before {c}, where b takes
+// the answer of c's caller away after its effect, nobody would look at that caller's answer to c.) Depth
+// first, last scheduled first, is such an order, because a later fault alone comes before an earlier one
+// with it; fewer faults first is another one, whatever the order among equally many (SearchOptions::rank).
+//
 // Concurrency. Concurrent RPCs change places from execution to execution, and what one of them
 // causes comes between what another one does. Taken as seen, neither of the two arguments above
 // would hold: a planned fault could stand after the newest one, and an RPC of the prefix could
@@ -108,12 +114,10 @@ struct SearchOptions {
   // same faults after another prefix are another execution. Makes more executions and finds no more.
   // Such a search ignores `max_faults`, and cannot be resumed.
   bool tell_apart_by_place = false;
-  // What is executed first: the executions of the lowest rank, below kRanks, that are scheduled; of one
-  // rank, the last scheduled. null: all have the same rank, so that the search is depth first. Any order
-  // reduces soundly, since an execution is scheduled by its parent only; which executions are redundant,
-  // and so their number, depends on it. Asked once for each execution that is scheduled or loaded.
+  // The order of executions. null: depth first, last scheduled first. Else fewer faults come first, and of
+  // equally many the lower rank; of one rank, the last scheduled. Which executions are redundant, and so
+  // their number, depends on the order. Asked once for each execution that is scheduled or loaded.
   std::function<size_t(std::span<const PlannedFault>)> rank = {};
-  static constexpr size_t kRanks = 8;
   // A deliberate breakage, for the test that shows that the count test can fail.
   bool explore_first_scheduled_first = false;
 };

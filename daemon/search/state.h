@@ -6,9 +6,8 @@
 //   loading.cc    a search that goes on where an earlier process left it
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,29 +56,29 @@ struct OpenParent {
   std::shared_ptr<const RpcList> list;  // null after a resume, until it is needed
 };
 
-// What is scheduled and not handed out, by rank (SearchOptions::rank).
+// What is scheduled and not handed out, in the order of SearchOptions::rank.
 class OpenExecutions {
  public:
-  void add(AbstractId id, size_t rank) {
-    by_rank_[std::min(rank, by_rank_.size() - 1)].push_back(id);
-  }
-  bool empty() const {
-    return std::all_of(by_rank_.begin(), by_rank_.end(), [](const auto& ids) { return ids.empty(); });
-  }
-  // Precondition: !empty(). `oldest`: the first scheduled of its rank, in place of the last.
+  // The number of faults and the rank; all equal where the search is depth first.
+  using Place = std::pair<size_t, size_t>;
+  void add(AbstractId id, Place place) { by_place_[place].push_back(id); }
+  bool empty() const { return by_place_.empty(); }
+  // Precondition: !empty(). `oldest`: the first scheduled of its place, instead of the last.
   AbstractId take(bool oldest) {
-    auto& ids = *std::find_if(by_rank_.begin(), by_rank_.end(), [](const auto& some) { return !some.empty(); });
+    const auto first = by_place_.begin();
+    std::deque<AbstractId>& ids = first->second;
     const AbstractId id = oldest ? ids.front() : ids.back();
     if (oldest) {
       ids.pop_front();
     } else {
       ids.pop_back();
     }
+    if (ids.empty()) by_place_.erase(first);
     return id;
   }
 
  private:
-  std::array<std::deque<AbstractId>, SearchOptions::kRanks> by_rank_;  // each in order of id
+  std::map<Place, std::deque<AbstractId>> by_place_;
 };
 
 // One level of the way from the newly faulted RPC up to []: the group that changes there.
@@ -157,7 +156,7 @@ struct Search::State {
   void expand_by_place(AbstractId id, const std::shared_ptr<const RpcList>& list);
   uint32_t schedule(AbstractId from, uint32_t rpc, uint32_t at, OutcomeId fault, Hash128 known_as);
   void expanded(AbstractId id, uint32_t children, const std::shared_ptr<const RpcList>& list);
-  size_t rank_of(AbstractId id) const;
+  OpenExecutions::Place place_of(AbstractId id) const;
   void decide(AbstractId id, AbstractState state, std::string_view reason);
   // False: the execution is executed, whatever was seen.
   bool may_be_redundant(AbstractId id) const {

@@ -84,8 +84,7 @@ bool Suspects::are_met_by(const InjectedFault& fault) const {
 size_t Suspects::rank(std::span<const bool> suspect) {
   const auto number = std::count(suspect.begin(), suspect.end(), true);
   const bool all = static_cast<size_t>(number) == suspect.size();
-  if (suspect.size() == 1) return all ? 0 : 1;
-  return all ? 2 : number > 0 ? 3 : 4;
+  return all ? 0 : number > 0 ? 1 : 2;
 }
 
 }  // namespace filibuster

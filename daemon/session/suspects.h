@@ -28,9 +28,9 @@ class Suspects {
   // stack.
   bool are_met_by(const InjectedFault& fault) const;
 
-  // In which order executions come (SearchOptions::rank): single faults, then those whose faults
-  // are all suspect, then those of which some are, then the rest. Single faults that are suspect
-  // come before the others. `suspect`: of each fault, whether it is.
+  // In which order executions with equally many faults come (SearchOptions::rank): those whose
+  // faults are all suspect, those of which some are, the rest. `suspect`: of each fault, whether it
+  // is.
   static size_t rank(std::span<const bool> suspect);
 
  private:

@@ -44,7 +44,7 @@ TEST(Baseline, MistakesAreNamedByTheirPlace) {
       {"{\"version\": \"1\"}", 1, 13, "version 1 only"},
       {"{\"accepted\": []}", 1, 1, "needs 'version'"},
       {"[]", 1, 1, "expected an object"},
-      {"{\"version\": 1, \"accepted\": [], \"more\": 1}", 1, 33, "more"},
+      {"{\"version\": 1, \"accepted\": [], \"more\": 1}", 1, 32, "more"},
       {"{\"version\": 1, \"accepted\": [{\"finding\": \"3\", \"test\": \"t\", \"what\": \"w\", "
        "\"because\": \"b\", \"until\": \"2030-01-31\"}]}",
        1, 41, "16 hexadecimal digits"},

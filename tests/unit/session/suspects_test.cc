@@ -54,16 +54,12 @@ TEST(Suspects, TakeNothingFromWhatIsNoReport) {
   EXPECT_TRUE(suspects.empty());
 }
 
-TEST(Suspects, ComeFirstAmongSingleFaultsAndThenAmongTheOthers) {
-  const auto rank = [](std::vector<char> suspect) {
-    bool flags[4];
-    std::copy(suspect.begin(), suspect.end(), flags);
-    return Suspects::rank({flags, suspect.size()});
-  };
-  const std::vector<std::vector<char>> order = {{1}, {0}, {1, 1}, {0, 1}, {0, 0}};
-  for (size_t i = 0; i + 1 < order.size(); ++i) EXPECT_LT(rank(order[i]), rank(order[i + 1])) << i;
-  EXPECT_EQ(rank({1, 1, 1}), rank({1, 1}));
-  EXPECT_LT(rank({0, 0, 0}), search::SearchOptions::kRanks);
+TEST(Suspects, ComeFirst) {
+  const bool all[] = {true, true}, some[] = {true, false}, none[] = {false, false};
+  EXPECT_LT(Suspects::rank(all), Suspects::rank(some));
+  EXPECT_LT(Suspects::rank(some), Suspects::rank(none));
+  EXPECT_EQ(Suspects::rank(std::span(some).first(1)), Suspects::rank(all));
+  EXPECT_EQ(Suspects::rank(std::span(some).last(1)), Suspects::rank(none));
 }
 
 }  // namespace
