@@ -1,4 +1,4 @@
-#include "daemon/agents/lane.h"
+#include "daemon/agents/lane_writer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -39,8 +39,8 @@ size_t head_part(const FaultSpec& fault, const std::string& whole) {
 
 }  // namespace
 
-Result<std::unique_ptr<Lane>> Lane::create(const HubOptions& options) {
-  std::unique_ptr<Lane> lane(new Lane);
+Result<std::unique_ptr<LaneWriter>> LaneWriter::create(const HubOptions& options) {
+  std::unique_ptr<LaneWriter> lane(new LaneWriter);
   Result<UniqueFd> file = sealed_memory("filibuster-lane", sizeof(LaneMemory));
   if (!file) return file.error();
   lane->file_ = std::move(file).value();
@@ -63,7 +63,7 @@ Result<std::unique_ptr<Lane>> Lane::create(const HubOptions& options) {
   return lane;
 }
 
-Result<void> Lane::write_plan(std::span<const PlannedRpcFault> rows) {
+Result<void> LaneWriter::write_plan(std::span<const PlannedRpcFault> rows) {
   if (rows.size() > kMaxPlanEntries) {
     return Error{"the plan of an execution has " + std::to_string(rows.size()) +
                  " faults; at most " + std::to_string(kMaxPlanEntries) + " fit"};
@@ -120,12 +120,12 @@ Result<void> Lane::write_plan(std::span<const PlannedRpcFault> rows) {
   return {};
 }
 
-void Lane::set_field_option(FieldOptions option, bool on) {
+void LaneWriter::set_field_option(FieldOptions option, bool on) {
   const uint32_t others = memory_->field_options.load(std::memory_order_relaxed) & ~option;
   memory_->field_options.store(on ? others | option : others, std::memory_order_release);
 }
 
-void Lane::write_masks(const MaskTable& masks) {
+void LaneWriter::write_masks(const MaskTable& masks) {
   {
     const SequenceWrite write(&memory_->mask_sequence);
     memory_->masks = masks;
@@ -133,11 +133,11 @@ void Lane::write_masks(const MaskTable& masks) {
   set_field_option(kFieldsMasked, masks.rule_count != 0);
 }
 
-void Lane::report_fields(bool wanted) {
+void LaneWriter::report_fields(bool wanted) {
   set_field_option(kFieldsReported, wanted);
 }
 
-void Lane::write_targets(std::span<const Target128> targets) {
+void LaneWriter::write_targets(std::span<const Target128> targets) {
   const size_t count = std::min<size_t>(targets.size(), kMaxTargets);
   const SequenceWrite write(&memory_->target_version);
   std::copy_n(targets.begin(), count, memory_->targets);
@@ -146,7 +146,7 @@ void Lane::write_targets(std::span<const Target128> targets) {
 
 // A thread that was stopped in the middle of an execution that is over may go on counting meanwhile.
 // The odd epoch keeps it out, and the new one tells it that its slot is another one's.
-void Lane::clear_counters() {
+void LaneWriter::clear_counters() {
   memory_->counters_used.store(0, std::memory_order_relaxed);
   const uint32_t epoch = memory_->counter_epoch.load(std::memory_order_relaxed) + 2;
   memory_->counter_epoch.store(epoch - 1, std::memory_order_relaxed);
@@ -158,7 +158,7 @@ void Lane::clear_counters() {
   memory_->counter_epoch.store(epoch, std::memory_order_release);
 }
 
-void Lane::begin(uint32_t execution) {
+void LaneWriter::begin(uint32_t execution) {
   // Keys contain their execution, so those of earlier ones only take room. Clearing the table (1 MiB)
   // each time would cost more than the rest of this function.
   if (memory_->counters_used.load(std::memory_order_relaxed) > kCounterSlots / 4) clear_counters();
@@ -169,7 +169,7 @@ void Lane::begin(uint32_t execution) {
   memory_->state.store(static_cast<uint32_t>(LaneState::kExecuting), std::memory_order_release);
 }
 
-void Lane::end() {
+void LaneWriter::end() {
   memory_->state.store(static_cast<uint32_t>(LaneState::kIdle), std::memory_order_release);
 }
 

@@ -15,9 +15,9 @@
 
 namespace filibuster {
 
-class Lane {
+class LaneWriter {
  public:
-  static Result<std::unique_ptr<Lane>> create(const HubOptions& options);
+  static Result<std::unique_ptr<LaneWriter>> create(const HubOptions& options);
 
   int descriptor() const { return file_.get(); }
 
@@ -49,7 +49,7 @@ class Lane {
   }
 
  private:
-  Lane() = default;
+  LaneWriter() = default;
   void clear_counters();
   void set_field_option(FieldOptions option, bool on);
   LaneState state() const {
