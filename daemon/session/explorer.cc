@@ -12,16 +12,8 @@
 namespace filibuster {
 namespace {
 
-using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
-
-constexpr milliseconds kReferenceLimit{600000};  // for a test whose duration is not known yet
-constexpr milliseconds kLeastTestLimit{10000};
-
-milliseconds in_milliseconds(double seconds) {
-  return milliseconds(static_cast<int64_t>(seconds * 1000));
-}
 
 bool is_woken(int fd) {
   pollfd watched{fd, POLLIN, 0};
@@ -48,30 +40,37 @@ std::string session_digest(const Config& config, const std::string& config_text,
   return to_hex(hash_text(all)).substr(0, 16);
 }
 
-void Explorer::warn(const std::string& text) {
-  context_.sink({{"type", "warning"}, {"text", text}});
-}
+Explorer::Explorer(SessionContext* session, Lane* lane, const TestConfig& test)
+    : session_(*session),
+      lane_(*lane),
+      test_(test),
+      config_(session->config),
+      restart_(session->restart),
+      obstacles_(lane->obstacles()),
+      rule_use_(session->config) {}
 
-milliseconds Explorer::test_limit() const {
-  if (context_.test.timeout) return *context_.test.timeout;
-  if (context_.config.bounds.test_timeout) return *context_.config.bounds.test_timeout;
-  const double reference = exploration_.report.reference_seconds;
-  if (reference <= 0) return kReferenceLimit;
-  return std::max(kLeastTestLimit, in_milliseconds(10 * reference));
+void Explorer::warn(const std::string& text) { session_.warn(text); }
+
+Result<void> Explorer::make_run() {
+  auto run = TestRun::make(&session_, &lane_, test_, config_);
+  if (!run) return run.error();
+  run_ = std::move(run).value();
+  obstacles_.insert(obstacles_.end(), run_->obstacles().begin(), run_->obstacles().end());
+  return {};
 }
 
 search::SearchOptions Explorer::search_options() const {
   search::SearchOptions options;
-  options.reduce = context_.config.reduce != Reduction::kOff;
-  options.execute_single_faults = context_.config.reduce == Reduction::kSound;
-  if (context_.config.reduce == Reduction::kPublished) {
+  options.reduce = config_.reduce != Reduction::kOff;
+  options.execute_single_faults = config_.reduce == Reduction::kSound;
+  if (config_.reduce == Reduction::kPublished) {
     options.taken_as = [store = store_.get()](search::OutcomeId outcome) {
       const auto as = store->outcome(status_alone(store->outcome_text(outcome)));
       return as ? as.value() : outcome;  // a failure of the store is told by its health()
     };
   }
-  options.max_executions = context_.config.bounds.max_executions;
-  options.max_faults = context_.config.bounds.max_faults;
+  options.max_executions = config_.bounds.max_executions;
+  options.max_faults = config_.bounds.max_faults;
   options.explore_first_scheduled_first = getenv("FILIBUSTER_BREAK_SEARCH_ORDER") != nullptr;
   options.tell_apart_by_place = getenv("FILIBUSTER_TELL_APART_BY_PLACE") != nullptr;
   return options;
@@ -79,8 +78,8 @@ search::SearchOptions Explorer::search_options() const {
 
 Result<void> Explorer::open_store() {
   const std::string folder =
-      context_.lane.root + "/sessions/" +
-      session_digest(context_.config, context_.config_text, context_.test.name);
+      lane_.place().root + "/sessions/" +
+      session_digest(config_, session_.config_text, test_.name);
   const std::string path = folder + "/search.db";
   if (auto made = make_private_folder(folder); !made) return made;
   std::error_code failed;
@@ -94,15 +93,15 @@ Result<void> Explorer::open_store() {
   auto state = store_->meta("state");
   if (!state) return state.error();
   // A search is continued only if it was interrupted and its programs are the same; else it begins anew.
-  files_ = program_files(context_.config, context_.lane, context_.test);
-  bool anew = context_.restart || (state.value() && *state.value() != "interrupted");
+  files_ = program_files(config_, lane_.place(), test_);
+  bool anew = restart_ || (state.value() && *state.value() != "interrupted");
   if (!anew && state.value()) {
     auto why = files_changed();
     if (!why) return why.error();
     anew = !why.value().empty();
     if (anew) tell_why_anew(why.value());
   }
-  if (!state.value() && !context_.restart) tell_if_configured_otherwise(folder);
+  if (!state.value() && !restart_) tell_if_configured_otherwise(folder);
   if (anew) {
     store_.reset();
     for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
@@ -111,7 +110,7 @@ Result<void> Explorer::open_store() {
     if (auto opened = open(); !opened) return opened;
   }
   if (auto set = store_->set_meta("state", "interrupted"); !set) return set;
-  if (auto set = store_->set_meta("test", context_.test.name); !set) return set;
+  if (auto set = store_->set_meta("test", test_.name); !set) return set;
   if (auto kept = keep_files(); !kept) return kept;
 
   auto resumed = search::Search::resume(search_options(), store_.get());
@@ -119,13 +118,13 @@ Result<void> Explorer::open_store() {
   search_.emplace(std::move(resumed).value());
   outcomes_.emplace(store_.get());
   known_.emplace(store_.get());
-  if (auto added = outcomes_->add_faults(context_.config); !added) return added;
+  if (auto added = outcomes_->add_faults(config_); !added) return added;
   return load_results();
 }
 
 std::string Explorer::no_rpc_hint() const {
   std::string out;
-  for (const std::string& text : context_.preflight) out += "\n  - " + text;
+  for (const std::string& text : obstacles_) out += "\n  - " + text;
   for (const auto& [key, row] : dependencies_) {
     out += "\n  - not interposed: " + row.service + (row.outgoing ? " -> " : " <- ") +
            (row.target_service.empty() ? row.peer : row.target_service) + ": " + reason_text(row);
@@ -173,40 +172,16 @@ Result<void> Explorer::note_answers(const ExecutionRecord& record) {
   return store_->set_meta("observed", observed_.to_json());
 }
 
-Result<Explorer::Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
-  constexpr int kAttempts = 2;
-  // While connections from before the session are retired: one attempt finds them, their clients are
-  // told to open others, and those are followed.
-  constexpr int kUntilSettled = 3;
-  Attempt last;
-  std::vector<PlannedRpcFault> planned = plan;
-  for (int tries = 1; tries <= kUntilSettled; ++tries) {
-    auto result = runner_->run(context_.counters->next_execution++, planned, test_limit());
-    if (!result) return result.error();
-    last.result = std::move(result).value();
-    kept_connections_.leave_out(&last.result.record);
-    context_.on_record(&last.result.record);
-    add_notes(last.result);
-    for (const ServiceEnd& end : last.result.ended) {
+Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
+  return run_->attempt(plan, [this](const Attempt& one) {
+    add_notes(one.result);
+    for (const ServiceEnd& end : one.result.ended) {
       if (end.by_hand) ended_by_hand_ = end.name;
     }
-    last.judgement = judge(last.result, planned);
-    if (is_failure(last.judgement.verdict)) last.output = runner_->output();
-    if (last.result.stopped || !is_inconclusive(last.judgement.verdict)) break;
-    if (tries >= kAttempts && is_settled(last.result.record)) break;
-    if (tries == 1) {
-      notes_.insert("execution " + std::to_string(last.result.record.execution) +
-                    " was inconclusive and was run again: " + last.judgement.detail);
-    }
-    if (last.result.record.names_changed) context_.hub->freeze_names();
-    // A client that opens connections in the background issues no call after its connection was ended
-    // for a planned refusal. The next attempt ends no connection, and resets the call instead.
-    if (last.judgement.detail.find(kNotIssued) == std::string::npos) continue;
-    for (PlannedRpcFault& row : planned) {
-      row.reset_expected = row.reset_expected || row.fault.kind == FaultKind::kRefused;
-    }
-  }
-  return last;
+    if (!one.runs_again || one.number > 1) return;
+    notes_.insert("execution " + std::to_string(one.result.record.execution) +
+                  " was inconclusive and was run again: " + one.judgement.detail);
+  });
 }
 
 Result<std::vector<InjectedFault>> Explorer::describe(const search::AbstractExecution& execution) {
@@ -240,8 +215,8 @@ Result<bool> Explorer::run_search() {
   scheduled_at_start_ = start.scheduled;
   decided_at_start_ = start.executed + start.redundant;
   while (true) {
-    if (is_woken(context_.lane.wake_fd)) return false;
-    if (context_.config.bounds.stop_at_first && !failures_.empty()) {
+    if (is_woken(lane_.place().wake_fd)) return false;
+    if (config_.bounds.stop_at_first && !failures_.empty()) {
       const uint64_t open = search_->counts().open;
       if (open > 0) {
         exploration_.report.skipped.push_back(
@@ -303,7 +278,7 @@ Result<bool> Explorer::run_search() {
 Result<void> Explorer::conclude(const search::AbstractExecution& next,
                                 const std::vector<InjectedFault>& faults, const Attempt& attempt) {
   Execution execution;
-  execution.test = context_.test.name;
+  execution.test = test_.name;
   execution.id = next.id;
   execution.number = attempt.result.record.execution;
   execution.faults = faults;
@@ -347,7 +322,7 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
     if (auto done = search_->abandoned(next.id, execution.detail); !done) return done;
   } else {
     if (auto learned = known_->learn(attempt.result.record, masks_, unstable_); !learned) return learned;
-    auto seen = observe(context_.config, attempt.result.record, &*outcomes_, unstable_, masks_);
+    auto seen = observe(config_, attempt.result.record, &*outcomes_, unstable_, masks_);
     if (!seen) return seen.error();
     if (auto noted = note_tested(seen.value(), attempt.result.record); !noted) return noted;
     if (auto noted = note_answers(attempt.result.record); !noted) return noted;
@@ -373,7 +348,7 @@ void Explorer::tell_execution(const Execution& execution) {
   const double eta = decided == 0 ? 0 : left * elapsed / static_cast<double>(decided);
   std::vector<std::string> faults;
   for (const InjectedFault& fault : execution.faults) faults.push_back(to_line(fault));
-  context_.sink({{"type", "execution"},
+  session_.sink({{"type", "execution"},
                  {"test", execution.test},
                  {"number", execution.number},
                  {"executed", counts.executed},
@@ -395,16 +370,9 @@ Exploration Explorer::explore() {
     if (auto opened = open_store(); !opened) return opened;
     resumed_ = search_->counts().executed > 0;
     exploration_.resumed = resumed_;
-    context_.sink({{"type", "session"}, {"test", context_.test.name}, {"resumed", resumed_}});
-    auto runner = ExecutionRunner::create(context_.config, context_.test, context_.lane,
-                                          context_.hub, context_.services, context_.owned);
-    if (!runner) return runner.error();
-    runner_.emplace(std::move(runner).value());
-    for (const std::string& obstacle : runner_->obstacles()) {
-      warn(obstacle);
-      context_.preflight.push_back(obstacle);
-    }
-    if (auto begun = context_.services->begin_coverage(coverage::Phase::kWithoutFaults); !begun) {
+    session_.sink({{"type", "session"}, {"test", test_.name}, {"resumed", resumed_}});
+    if (auto made = make_run(); !made) return made;
+    if (auto begun = lane_.services().begin_coverage(coverage::Phase::kWithoutFaults); !begun) {
       return begun.error();
     }
     auto reference = run_reference();

@@ -13,37 +13,13 @@
 
 #include "daemon/report/finding.h"
 #include "daemon/search/search.h"
-#include "daemon/session/execution_runner.h"
-#include "daemon/session/judgement.h"
 #include "daemon/session/observation.h"
 #include "daemon/session/rpc_matching.h"
 #include "daemon/session/rule_use.h"
-#include "daemon/session/service_descriptors.h"
+#include "daemon/session/test_run.h"
 #include "daemon/store/store.h"
 
 namespace filibuster {
-
-// Numbers that all tests of a session share.
-struct SessionCounters {
-  uint32_t next_execution = 1;
-};
-
-struct ExplorerContext {
-  const Config& config;
-  const std::string& config_text;
-  const TestConfig& test;
-  const SessionLane& lane;
-  AgentHub* hub;
-  Services* services;
-  OwnedProcesses* owned;
-  EventSink sink;
-  SessionCounters* counters;
-  // Called after each execution. Reads the arguments of gRPC calls, and keeps the record for GET /v1/trace.
-  std::function<void(ExecutionRecord*)> on_record;
-  const ServiceDescriptors* descriptors;
-  std::vector<std::string> preflight;                     // programs that cannot be interposed, a line each
-  bool restart = false;                                   // forget an interrupted session
-};
 
 struct Exploration {
   TestReport report;
@@ -54,8 +30,8 @@ struct Exploration {
 
 class Explorer {
  public:
-  explicit Explorer(ExplorerContext context)
-      : context_(std::move(context)), rule_use_(context_.config) {}
+  // All arguments must outlive the explorer.
+  Explorer(SessionContext* session, Lane* lane, const TestConfig& test);
 
   Exploration explore();
   // One execution with exactly these faults (`filibuster replay`), or with none (`trace`). If the plan
@@ -64,12 +40,7 @@ class Explorer {
   Exploration run_once(const std::vector<InjectedFault>& recorded);
 
  private:
-  struct Attempt {
-    ExecutionResult result;
-    Judgement judgement;
-    std::string output;  // the test's last lines, if it failed (the runner has those of its last run only)
-  };
-
+  Result<void> make_run();
   Result<void> open_store();
   Result<void> load_results();
   // explorer_resume.cc. The two comparisons return what differs; "": nothing.
@@ -114,7 +85,7 @@ class Explorer {
   Result<bool> take_over(const search::AbstractExecution& next);
   search::SearchOptions search_options() const;
   Result<bool> run_search();     // false: stopped
-  // Runs the plan. An inconclusive execution is repeated once, and once more if it has not settled.
+  // As TestRun::attempt, with notes of what the executions showed.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan);
   Result<void> conclude(const search::AbstractExecution& next,
                         const std::vector<InjectedFault>& faults, const Attempt& attempt);
@@ -143,18 +114,22 @@ class Explorer {
   void add_notes(const ExecutionResult& result);
   void note_pruned_unlike();
   void finish_report();
-  std::chrono::milliseconds test_limit() const;
   std::string no_rpc_hint() const;
   void warn(const std::string& text);
 
-  ExplorerContext context_;
+  SessionContext& session_;
+  Lane& lane_;
+  const TestConfig& test_;
+  const Config& config_;
+  bool restart_;  // forget an interrupted search
+  std::vector<std::string> obstacles_;  // programs that cannot be interposed, a line each
   RuleUse rule_use_;
   Exploration exploration_;
   std::unique_ptr<search::SearchStore> store_;
   std::optional<search::Search> search_;
   std::optional<OutcomeTable> outcomes_;
   std::optional<KnownRpcs> known_;
-  std::optional<ExecutionRunner> runner_;
+  std::unique_ptr<TestRun> run_;
 
   std::map<search::AbstractId, Execution> failures_;
   struct Known {
@@ -188,7 +163,6 @@ class Explorer {
   std::map<std::vector<std::pair<Hash128, search::OutcomeId>>, Kept> kept_;
   UnstableRpcs unstable_;
   std::map<std::string, NotInterposedRecord> dependencies_;
-  KeptConnections kept_connections_;
   std::map<std::string, std::string> files_;  // files of the programs -> their digests
   bool resumed_ = false;
   bool calls_without_end_noted_ = false;
@@ -201,8 +175,6 @@ class Explorer {
 
 // "gateway -> telemetry POST /report: JSON field /at varies, masked"
 std::string to_line(const Variation& variation);
-// The last lines of a test, for the end of an error.
-std::string quoted_output(const std::string& output);
 // What the test wrote, and the last lines of the services that ended.
 std::string with_service_logs(std::string output, const ExecutionResult& result);
 

@@ -35,7 +35,7 @@ std::map<uint32_t, std::string> Explorer::counterexamples() const {
   std::map<uint32_t, std::string> keys;
   std::error_code failed;
   for (const auto& entry :
-       fs::directory_iterator(context_.lane.root + "/counterexamples", failed)) {
+       fs::directory_iterator(lane_.place().root + "/counterexamples", failed)) {
     const std::string stem = entry.path().stem().string();
     const auto text = read_file(entry.path().string());
     if (!text || stem.empty() || stem.size() > 9 ||
@@ -43,7 +43,7 @@ std::map<uint32_t, std::string> Explorer::counterexamples() const {
       continue;
     }
     const auto known = parse_counterexample(text.value());
-    const bool same = known.ok() && known.value().test == context_.test.name;
+    const bool same = known.ok() && known.value().test == test_.name;
     keys[static_cast<uint32_t>(std::stoul(stem))] = same ? set_key(known.value().faults) : "";
   }
   return keys;
@@ -60,7 +60,7 @@ Result<void> Explorer::load_results() {
   auto rows = store_->results();
   if (!rows) return rows.error();
   for (const auto& [number, text] : rows.value()) {
-    context_.counters->next_execution = std::max(context_.counters->next_execution, number + 1);
+    session_.next_execution = std::max(session_.next_execution, number + 1);
     const auto json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_object()) continue;
     seconds_.push_back(json.value("seconds", 0.0f));
@@ -73,7 +73,7 @@ Result<void> Explorer::load_results() {
     const auto failure = parse_counterexample(json.value("failure", ""));
     if (!failure) return failure.error();
     Execution execution;
-    execution.test = context_.test.name;
+    execution.test = test_.name;
     execution.id = json.value("id", 0u);
     execution.number = number;
     execution.faults = failure.value().faults;
@@ -138,7 +138,7 @@ Result<void> Explorer::found(const Execution& execution, const std::vector<Plann
   finding.reproduced = known.reproduced;
   finding.counterexample = known.counterexample;
   finding.number = known.number;
-  context_.sink({{"type", "finding"},
+  session_.sink({{"type", "finding"},
                  {"test", execution.test},
                  {"number", known.number},
                  {"headline", to_line(finding)},
@@ -157,7 +157,7 @@ void Explorer::forget_finding(const std::vector<InjectedFault>& faults) {
 }
 
 std::string Explorer::write_counterexample(const Execution& execution, uint32_t* number) {
-  const std::string folder = context_.lane.root + "/counterexamples";
+  const std::string folder = lane_.place().root + "/counterexamples";
   if (auto made = make_private_folder(folder); !made) {
     warn(made.error().message);
     return "";
@@ -171,13 +171,13 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
                               : numbers.rbegin()->first + 1;
   Counterexample out;
   out.test = execution.test;
-  out.config_path = context_.config.path;
-  out.config_text = context_.config_text;
-  out.directory = context_.config.directory;
-  out.index_parts = context_.config.index_parts;
+  out.config_path = config_.path;
+  out.config_text = session_.config_text;
+  out.directory = config_.directory;
+  out.index_parts = config_.index_parts;
   out.nondeterminism = to_config_text(masks_);
-  out.descriptors = context_.descriptors->learnt();
-  out.ports = context_.lane.automatic_ports;
+  out.descriptors = session_.descriptors->learnt();
+  out.ports = lane_.place().automatic_ports;
   out.faults = execution.faults;
   out.verdict = std::string(verdict_name(execution.verdict));
   out.detail = execution.detail;
@@ -201,7 +201,7 @@ void Explorer::note_earlier_counterexamples() {
   }
   if (earlier.empty()) return;
   notes_.insert("counterexamples of earlier runs of this test, which this run did not find: " +
-                earlier + " in " + context_.lane.root +
+                earlier + " in " + lane_.place().root +
                 "/counterexamples; `filibuster replay` says whether they still fail");
 }
 
@@ -236,9 +236,9 @@ void Explorer::note_pruned_unlike() {
 
 void Explorer::finish_report() {
   TestReport& report = exploration_.report;
-  report.test = context_.test.name;
+  report.test = test_.name;
   if (search_) report.counts = search_->counts();
-  report.fault_configuration = describe_faults(context_.config);
+  report.fault_configuration = describe_faults(config_);
   std::vector<Execution> failures;
   for (const auto& [id, execution] : failures_) failures.push_back(execution);
   std::sort(failures.begin(), failures.end(),
@@ -257,7 +257,7 @@ void Explorer::finish_report() {
   }
   if (search_ && !exploration_.error) note_earlier_counterexamples();
   if (report.counts.beyond_bound > 0) {
-    const BoundsConfig& bounds = context_.config.bounds;
+    const BoundsConfig& bounds = config_.bounds;
     std::string reason;
     if (bounds.max_executions > 0) {
       reason += "bound max_executions " + std::to_string(bounds.max_executions);
@@ -298,8 +298,8 @@ void Explorer::finish_report() {
                   "`nondeterminism` leave out of a path what varies)");
   }
   for (const auto& [key, row] : dependencies_) report.dependencies_not_tested.push_back(row);
-  report.notes = context_.preflight;
-  const std::vector<std::string>& ports = context_.lane.port_notes;
+  report.notes = obstacles_;
+  const std::vector<std::string>& ports = lane_.place().port_notes;
   report.notes.insert(report.notes.end(), ports.begin(), ports.end());
   report.notes.insert(report.notes.end(), notes_.begin(), notes_.end());
   if (std::any_of(report.variations.begin(), report.variations.end(), [](const Variation& v) {
@@ -317,7 +317,7 @@ void Explorer::finish_report() {
         "`\"restart\": \"each\"` gives it a fresh start, a `before_execution` hook empties its store");
   }
   if (report.damaged_fields > 0) report.notes.push_back(damaged_fields_text(report.damaged_fields));
-  if (context_.config.reduce == Reduction::kOff) report.notes.push_back("reduction (ESR) was off");
+  if (config_.reduce == Reduction::kOff) report.notes.push_back("reduction (ESR) was off");
   if (search_) note_pruned_unlike();
   if (!seconds_.empty()) {
     const auto middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);

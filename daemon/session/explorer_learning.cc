@@ -66,7 +66,7 @@ FaultSet fault_set(const std::vector<search::PlannedFault>& faults) {
 }  // namespace
 
 FieldNames Explorer::field_names() const {
-  return [descriptors = context_.descriptors->get()](const RpcRecord& rpc,
+  return [descriptors = session_.descriptors->get()](const RpcRecord& rpc,
                                                      const std::string& pointer, bool answer) {
     return descriptors->field_names(rpc.target, pointer, answer);
   };
@@ -76,9 +76,9 @@ FieldNames Explorer::field_names() const {
 // stopped or inconclusive.
 Result<std::optional<ExecutionResult>> Explorer::run_to_compare(
     const std::vector<PlannedRpcFault>& plan) {
-  context_.hub->report_fields(true);
+  lane_.hub().report_fields(true);
   auto tried = attempt(plan);
-  context_.hub->report_fields(false);
+  lane_.hub().report_fields(false);
   if (!tried) return tried.error();
   if (tried->result.stopped) exploration_.stopped = true;
   if (tried->result.stopped || is_inconclusive(tried->judgement.verdict))
@@ -92,7 +92,7 @@ std::string Explorer::merges_in_reference(const NondeterminismRule& rule) const 
   ExecutionRecord reference;
   reference.rpcs = exploration_.report.reference;
   const Nondeterminism found =
-      find_nondeterminism({&reference, &reference}, {rule}, context_.config.index_parts);
+      find_nondeterminism({&reference, &reference}, {rule}, config_.index_parts);
   return found.too_broad.empty() ? "" : "it would merge RPCs of the reference execution";
 }
 
@@ -119,7 +119,7 @@ Result<Explorer::Lesson> Explorer::compare(const std::vector<PlannedRpcFault>& p
     std::vector<const ExecutionRecord*> records;
     for (const ExecutionResult& one : runs) records.push_back(&one.record);
     found =
-        find_nondeterminism(records, masks_, context_.config.index_parts, field_names());
+        find_nondeterminism(records, masks_, config_.index_parts, field_names());
     if (!found.proposed.empty() || !found.unstable.lasting().empty()) break;
   }
   lesson.unstable = found.unstable.lasting();
@@ -270,9 +270,9 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
   search_.emplace(std::move(anew).value());
   scheduled_at_start_ = decided_at_start_ = 0;
   if (reference) return search_->executed(search::kReference, reference->rpcs);
-  context_.hub->report_fields(true);
+  lane_.hub().report_fields(true);
   auto run = reference_execution("the reference execution with masks learned under faults");
-  context_.hub->report_fields(false);
+  lane_.hub().report_fields(false);
   if (!run) return run.error();
   if (!run.value()) {
     exploration_.stopped = true;

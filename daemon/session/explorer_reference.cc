@@ -14,7 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 using Json = nlohmann::json;
 
-constexpr int kReferenceAttempts = 3;  // what was under way when the session began settles within these
 // More than one round is needed: some fields are seen to differ only after others are masked and RPCs
 // are matched better, and what varies rarely may be equal in the first two runs.
 constexpr int kMaskRounds = 3;
@@ -51,18 +50,14 @@ std::string to_line(const Variation& variation) {
          (variation.under.empty() ? "" : " under " + variation.under);
 }
 
-std::string quoted_output(const std::string& output) {
-  return output.empty() ? "\n(it wrote nothing)" : "\nits last lines:\n" + output;
-}
-
 Result<void> Explorer::mask(const std::vector<NondeterminismRule>& rules) {
   auto table = compile_masks(rules);
   if (!table) {
-    return Error{"what varies between executions of test '" + context_.test.name +
+    return Error{"what varies between executions of test '" + test_.name +
                  "' needs more masks than there may be: " + table.error().message +
                  "; write broader rules into the configuration"};
   }
-  context_.hub->set_masks(*table.value());
+  lane_.hub().set_masks(*table.value());
   masks_ = rules;
   return {};
 }
@@ -89,7 +84,7 @@ Result<void> Explorer::load_masks() {
     if (!found) return found.error();
     proposed_ = std::move(found).value();
   }
-  if (!masks.value()) return mask(context_.config.nondeterminism);
+  if (!masks.value()) return mask(config_.nondeterminism);
   auto rules = parse_nondeterminism(*masks.value());
   if (!rules) return rules.error();
   return mask(rules.value());
@@ -97,52 +92,31 @@ Result<void> Explorer::load_masks() {
 
 // nullopt: the session was stopped, or the test of a suite has nothing to explore.
 Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::string& which) {
-  for (int tries = 0; tries < kReferenceAttempts; ++tries) {
-    auto run = runner_->run(context_.counters->next_execution++, {}, test_limit());
-    if (!run) return run.error();
-    ExecutionResult result = std::move(run).value();
-    if (result.stopped) return std::optional<ExecutionResult>();
-    kept_connections_.leave_out(&result.record);
-    const bool again = !is_settled(result.record) && tries + 1 < kReferenceAttempts;
-    if (!again) kept_connections_.settle_as_it_is(&result.record);
-    context_.on_record(&result.record);
-    add_notes(result);
-    context_.hub->freeze_names();
-    note_calls_without_end(result.record);
-    if (again) continue;
-
-    const std::string what = which + " of test '" + context_.test.name + "' ";
-    const Judgement judgement = judge(result, {});
-    if (judgement.verdict == Verdict::kIncomplete)
-      return Error{what + "is incomplete: " + judgement.detail};
-    if (is_failure(judgement.verdict)) {
-      std::string text = what + "fails without any fault (" + judgement.detail +
-                         "), so nothing can be concluded from faults" +
-                         quoted_output(runner_->output());
-      for (const ServiceEnd& end : result.ended) {
-        text += "\nlast lines of " + end.name + ":" +
-                (end.output.empty() ? " (none)" : "\n" + end.output);
-      }
-      return Error{text};
-    }
+  auto run = run_->reference([this](const Attempt& one) {
+    add_notes(one.result);
+    note_calls_without_end(one.result.record);
+  });
+  if (!run) return run.error();
+  if (run->result.stopped) return std::optional<ExecutionResult>();
+  const std::string what = which + " of test '" + test_.name + "' ";
+  if (auto problem = run_->why_unusable(what, run.value())) return *problem;
+  const ExecutionResult& result = run->result;
+  if (test_.of_suite) {
     std::string& nothing = exploration_.report.nothing_to_explore;
-    if (context_.test.of_suite) {
-      nothing = !result.not_run.empty()        ? result.not_run
-                : result.record.rpcs.empty() ? "it makes no remote call"
-                                             : "";
-      if (!nothing.empty()) return std::optional<ExecutionResult>();
-    }
-    if (!result.not_run.empty()) return Error{what + "says nothing: " + result.not_run};
-    if (result.record.rpcs.empty()) {
-      return Error{"no RPC was seen in " + what +
-                   "(it passed): there is nothing to inject faults into" + no_rpc_hint()};
-    }
-    if (judgement.verdict == Verdict::kNotQuiescent) {
-      warn(what + "passed, but RPCs stayed open: " + judgement.detail);
-    }
-    return std::optional(std::move(result));
+    nothing = !result.not_run.empty()      ? result.not_run
+              : result.record.rpcs.empty() ? "it makes no remote call"
+                                           : "";
+    if (!nothing.empty()) return std::optional<ExecutionResult>();
   }
-  return Error{"the reference execution did not settle"};
+  if (!result.not_run.empty()) return Error{what + "says nothing: " + result.not_run};
+  if (result.record.rpcs.empty()) {
+    return Error{"no RPC was seen in " + what +
+                 "(it passed): there is nothing to inject faults into" + no_rpc_hint()};
+  }
+  if (run->judgement.verdict == Verdict::kNotQuiescent) {
+    warn(what + "passed, but RPCs stayed open: " + run->judgement.detail);
+  }
+  return std::optional(std::move(run->result));
 }
 
 // Adds reference executions to `runs` until there are `count`. False: stopped, or nothing to explore.
@@ -165,7 +139,7 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
     std::vector<const ExecutionRecord*> records;
     for (const ExecutionResult& run : *runs) records.push_back(&run.record);
     Nondeterminism found =
-        find_nondeterminism(records, masks_, context_.config.index_parts, field_names());
+        find_nondeterminism(records, masks_, config_.index_parts, field_names());
     if (!found.too_broad.empty()) {
       std::string text = "a mask is too broad; nothing is explored with it:";
       for (const std::string& why : found.too_broad) text += "\n  - " + why;
@@ -198,7 +172,7 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
     rules.insert(rules.end(), found.proposed.begin(), found.proposed.end());
     if (auto masked = mask(rules); !masked) return masked.error();
     runs->clear();
-    auto again = repeat_reference(context_.config.bounds.reference_executions, runs);
+    auto again = repeat_reference(config_.bounds.reference_executions, runs);
     if (!again || !again.value()) return again;
   }
   for (size_t i = 0; i < report.variations.size() && i < kTold; ++i)
@@ -227,21 +201,22 @@ Result<void> Explorer::store_masks() {
 Result<bool> Explorer::run_reference() {
   // A resumed search has its reference execution. One more shows that the application is still the same.
   const bool resumed = search_->counts().executed > 0;
-  const uint32_t count = resumed ? 1 : context_.config.bounds.reference_executions;
+  const uint32_t count = resumed ? 1 : config_.bounds.reference_executions;
   if (resumed) {
     if (auto loaded = load_masks(); !loaded) return loaded.error();
-  } else if (auto masked = mask(context_.config.nondeterminism); !masked) {
+  } else if (auto masked = mask(config_.nondeterminism); !masked) {
     return masked.error();
   }
   std::vector<ExecutionResult> runs;
-  context_.hub->report_fields(count > 1);
+  lane_.hub().report_fields(count > 1);
   auto done = repeat_reference(1, &runs);
   if (done.ok() && done.value()) {
     exploration_.report.reference_seconds = runs[0].seconds;
+    run_->set_reference_seconds(runs[0].seconds);
     done = repeat_reference(count, &runs);
     if (done.ok() && done.value() && count > 1) done = settle_nondeterminism(&runs);
   }
-  context_.hub->report_fields(false);
+  lane_.hub().report_fields(false);
   if (!done || !done.value()) return done;
   if (resumed) {
     auto why = reference_changed(runs.back().record);
@@ -266,7 +241,7 @@ Result<bool> Explorer::run_reference() {
 // the first execution with faults meets services that have served an execution, as it does without
 // coverage. False: stopped.
 Result<bool> Explorer::begin_faults() {
-  auto anew = context_.services->begin_coverage(coverage::Phase::kUnderFaults);
+  auto anew = lane_.services().begin_coverage(coverage::Phase::kUnderFaults);
   if (!anew) return anew.error();
   if (!anew.value()) return true;
   auto run = reference_execution(
@@ -277,13 +252,13 @@ Result<bool> Explorer::begin_faults() {
 }
 
 void Explorer::warn_of_services_without_agent(const ExecutionRecord& record) {
-  const auto found = services_without_agent(context_.config, record);
-  if (const std::string text = beside_others(context_.config, context_.hub->others());
+  const auto found = services_without_agent(config_, record);
+  if (const std::string text = beside_others(config_, lane_.hub().others());
       !found.empty() && !text.empty() && notes_.insert(text).second) {
     warn(text);
   }
   for (const auto& [service, text] : found) {
-    const bool said = std::any_of(context_.preflight.begin(), context_.preflight.end(),
+    const bool said = std::any_of(obstacles_.begin(), obstacles_.end(),
                                   [&](const std::string& known) {
                                     return known.find("'" + service + "'") != std::string::npos;
                                   });
@@ -307,7 +282,7 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   for (const std::string& text : rule_use_.unknown_services(result.record)) warn(text);
   exploration_.report.reference = result.record.rpcs;
   if (auto learned = known_->learn(result.record, masks_); !learned) return learned.error();
-  auto seen = observe(context_.config, result.record, &*outcomes_, unstable_, masks_);
+  auto seen = observe(config_, result.record, &*outcomes_, unstable_, masks_);
   if (!seen) return seen.error();
   if (auto noted = note_tested(seen.value(), result.record); !noted) return noted.error();
   if (auto noted = note_answers(result.record); !noted) return noted.error();
@@ -320,7 +295,7 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
       if (++shown == kTold) break;
     }
     for (const std::string& call : late_calls_) why += "\n  - " + call + ": " + std::string(kLateCall);
-    if (why.empty() && context_.test.of_suite)
+    if (why.empty() && test_.of_suite)
       exploration_.report.nothing_to_explore = "it makes no remote call that gets a fault, but its own";
     else
       warn(why.empty() ? "no RPC of the reference execution gets a fault: only the test's own calls "
@@ -329,13 +304,13 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
                      : "no RPC of the reference execution gets a fault:" + why);
   }
   const double seconds = exploration_.report.reference_seconds;
-  context_.sink({{"type", "reference"},
-                 {"test", context_.test.name},
+  session_.sink({{"type", "reference"},
+                 {"test", test_.name},
                  {"seconds", seconds},
                  {"rpcs", result.record.rpcs.size()}});
-  const auto hang = context_.config.bounds.hang_limit.value_or(
+  const auto hang = config_.bounds.hang_limit.value_or(
       std::max(kLeastHangLimit, milliseconds(static_cast<int64_t>(3000 * seconds))));
-  context_.hub->set_hang_limit(hang);
+  lane_.hub().set_hang_limit(hang);
   if (search_->counts().executed > 0) return true;
   seconds_.push_back(static_cast<float>(seconds));
   if (auto kept = keep_reference(result.record); !kept) return kept.error();

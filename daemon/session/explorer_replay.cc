@@ -38,7 +38,7 @@ Result<std::optional<std::vector<InjectedFault>>> Explorer::find_again(
     const auto tried = attempt(plan.value());
     if (!tried) return tried.error();
     if (tried->result.stopped || !tried->judgement.plan_met) return Found();
-    const StableIdentities identities(tried->result.record, context_.config.nondeterminism);
+    const StableIdentities identities(tried->result.record, config_.nondeterminism);
     const RpcsById rpcs = rpcs_by_id(tried->result.record);
     std::vector<InjectedFault> missing;
     for (const InjectedFault& fault : left) {
@@ -79,7 +79,7 @@ Result<std::vector<PlannedRpcFault>> Explorer::plan_for(
     // The text of a fault leaves out body and headers, message and details: these are taken from the
     // configuration. A counterexample from before faults had keys has the text only.
     std::optional<FaultSpec> spec;
-    for (const FaultRule& rule : context_.config.faults) {
+    for (const FaultRule& rule : config_.faults) {
       for (const FaultSpec& candidate : rule.inject) {
         const bool same = fault.key.empty() ? to_text(candidate) == fault.fault
                                             : fault_key(candidate) == fault.key;
@@ -106,15 +106,8 @@ Result<std::vector<PlannedRpcFault>> Explorer::plan_for(
 Exploration Explorer::run_once(const std::vector<InjectedFault>& recorded) {
   const auto began = Clock::now();
   const auto work = [&]() -> Result<void> {
-    context_.sink({{"type", "session"}, {"test", context_.test.name}, {"resumed", false}});
-    auto runner = ExecutionRunner::create(context_.config, context_.test, context_.lane,
-                                          context_.hub, context_.services, context_.owned);
-    if (!runner) return runner.error();
-    runner_.emplace(std::move(runner).value());
-    for (const std::string& obstacle : runner_->obstacles()) {
-      warn(obstacle);
-      context_.preflight.push_back(obstacle);
-    }
+    session_.sink({{"type", "session"}, {"test", test_.name}, {"resumed", false}});
+    if (auto made = make_run(); !made) return made;
     std::vector<InjectedFault> faults = recorded;
     const auto plan = plan_for(faults);
     if (!plan) return plan.error();
@@ -143,7 +136,7 @@ Exploration Explorer::run_once(const std::vector<InjectedFault>& recorded) {
     report.counts.executed = 1;
     report.finished = !exploration_.stopped;
     Execution execution;
-    execution.test = context_.test.name;
+    execution.test = test_.name;
     execution.number = tried->result.record.execution;
     execution.faults = faults;
     note_delivery(tried->result.record, &execution.faults);
@@ -159,13 +152,13 @@ Exploration Explorer::run_once(const std::vector<InjectedFault>& recorded) {
       execution.detail = to_text(*exit) + "; not all of it was seen: " + execution.detail;
     }
     if (is_failure(execution.verdict)) {
-      execution.output = with_service_logs(runner_->output(), tried->result);
+      execution.output = with_service_logs(tried->output, tried->result);
       failures_[0] = execution;
     } else if (execution.verdict != Verdict::kPassed) {
       report.skipped.push_back({"execution " + to_line(faults), execution.detail});
     }
     if (report.reference.empty()) {
-      const std::string test = "test '" + context_.test.name + "'";
+      const std::string test = "test '" + test_.name + "'";
       if (execution.verdict == Verdict::kFailed) {
         return Error{test + " failed (" + execution.detail + ") before any RPC was seen" +
                      quoted_output(execution.output)};

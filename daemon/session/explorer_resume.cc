@@ -96,10 +96,10 @@ std::string difference_of_rpcs(const Texts& before, const Texts& now) {
 // The files of services that were started by hand, found by their processes.
 Texts Explorer::files_by_hand() const {
   namespace fs = std::filesystem;
-  ProgramFiles files(context_.lane.root);
-  for (const AgentRecord& agent : context_.hub->agents()) {
+  ProgramFiles files(lane_.place().root);
+  for (const AgentRecord& agent : lane_.hub().agents()) {
     const bool by_hand =
-        std::any_of(context_.config.services.begin(), context_.config.services.end(),
+        std::any_of(config_.services.begin(), config_.services.end(),
                     [&](const ServiceConfig& service) {
                       return service.name == agent.service && service.command.empty();
                     });
@@ -133,7 +133,7 @@ Result<void> Explorer::keep_files() {
 // The reference execution as it is stored and compared: index in hexadecimal -> Compared::to_text.
 Result<Texts> Explorer::reference_texts(const ExecutionRecord& whole) {
   const ExecutionRecord record = of_the_test(whole);
-  auto observed = observe(context_.config, record, &*outcomes_, unstable_, masks_);
+  auto observed = observe(config_, record, &*outcomes_, unstable_, masks_);
   if (!observed) return observed.error();
   const Observation& seen = observed.value();
   std::unordered_map<Hash128, std::string, Hash128Hasher> names;
@@ -173,7 +173,7 @@ Result<std::string> Explorer::reference_changed(const ExecutionRecord& record) {
 }
 
 void Explorer::tell_why_anew(const std::string& why) {
-  warn("test '" + context_.test.name + "' was interrupted and begins anew: " + why);
+  warn("test '" + test_.name + "' was interrupted and begins anew: " + why);
 }
 
 // Says so if the same test was interrupted under another configuration: that search has another folder,
@@ -187,7 +187,7 @@ void Explorer::tell_if_configured_otherwise(const std::string& folder) {
     const auto other = search::SearchStore::open(path.string());
     if (!other) continue;
     const auto test = other.value()->meta("test"), state = other.value()->meta("state");
-    if (!test || !state || test.value() != context_.test.name || state.value() != "interrupted") continue;
+    if (!test || !state || test.value() != test_.name || state.value() != "interrupted") continue;
     return tell_why_anew("its configuration is another one, or the options that decide what is explored");
   }
 }
@@ -213,10 +213,10 @@ Result<void> Explorer::begin_anew(const std::string& why) {
   exploration_.report.variations.clear();
   exploration_.report.proposed_masks.clear();
   proposed_.clear();
-  context_.restart = true;
+  restart_ = true;
   if (auto opened = open_store(); !opened) return opened;
   resumed_ = exploration_.resumed = false;
-  context_.sink({{"type", "session"}, {"test", context_.test.name}, {"resumed", false}});
+  session_.sink({{"type", "session"}, {"test", test_.name}, {"resumed", false}});
   return {};
 }
 

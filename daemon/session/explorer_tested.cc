@@ -63,7 +63,7 @@ Result<void> Explorer::note_tested(const Observation& seen, const ExecutionRecor
 
 TestedRpcs Explorer::tested_rpcs() {
   const TestReport& report = exploration_.report;
-  const BoundsConfig& bounds = context_.config.bounds;
+  const BoundsConfig& bounds = config_.bounds;
   const bool bounded = report.counts.beyond_bound > 0 || bounds.stop_at_first;
   const bool decided = report.counts.open == 0 && report.counts.abandoned == 0;
   using Rest = RpcLedger::Rest;
@@ -77,9 +77,9 @@ TestedRpcs Explorer::tested_rpcs() {
   }
   for (const auto& [key, row] : dependencies_) {
     const auto target = std::find_if(
-        context_.config.services.begin(), context_.config.services.end(),
+        config_.services.begin(), config_.services.end(),
         [&](const ServiceConfig& service) { return service.name == row.target_service; });
-    if (target == context_.config.services.end() || target->third_party || target->ignored ||
+    if (target == config_.services.end() || target->third_party || target->ignored ||
         !hides_rpcs(row)) {
       continue;
     }
