@@ -12,11 +12,11 @@
 
 #include "daemon/base/fail_point.h"
 #include "daemon/coverage/collector.h"
+#include "daemon/process/pidfd.h"
 #include "daemon/report/redact.h"
 #include "daemon/session/application.h"
 #include "daemon/session/lane_ports.h"
 #include "daemon/session/linter.h"
-#include "daemon/session/pidfd.h"
 #include "daemon/session/program_files.h"
 #include "daemon/session/services.h"
 #include "daemon/session/suites.h"

@@ -16,10 +16,10 @@
 #include "daemon/config/config.h"
 #include "daemon/coverage/report.h"
 #include "daemon/lint/lint.h"
+#include "daemon/process/ports.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/representation.h"
 #include "daemon/session/explorer.h"
-#include "daemon/session/ports.h"
 #include "daemon/session/questions.h"
 #include "daemon/session/service_descriptors.h"
 
