@@ -6,9 +6,9 @@
 
 #include "core/text/json_depth.h"
 #include "daemon/api/replayed_commands.h"
+#include "daemon/process/session_lane.h"
 #include "daemon/report/config_secrets.h"
 #include "daemon/session/application.h"
-#include "daemon/session/session_lane.h"
 
 namespace filibuster {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "daemon/session/preflight.h"
-#include "daemon/session/process.h"
+#include "daemon/process/preflight.h"
+#include "daemon/process/process.h"
 
 extern char** environ;
 

@@ -18,7 +18,7 @@
 #include "core/result.h"
 #include "daemon/coverage/programs.h"
 #include "daemon/coverage/report.h"
-#include "daemon/session/session_lane.h"
+#include "daemon/process/session_lane.h"
 
 namespace filibuster::coverage {
 

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "core/program/mapped_file.h"
-#include "daemon/session/preflight.h"
+#include "daemon/process/preflight.h"
 
 namespace filibuster::coverage {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "daemon/base/fail_point.h"
-#include "daemon/session/preflight.h"
+#include "daemon/process/preflight.h"
 #include "daemon/suite/junit_xml.h"
 
 namespace filibuster {

@@ -15,7 +15,7 @@
 #include "daemon/coverage/collector.h"
 #include "daemon/session/lane_ports.h"
 #include "daemon/session/services.h"
-#include "daemon/session/session_lane.h"
+#include "daemon/process/session_lane.h"
 
 namespace filibuster {
 

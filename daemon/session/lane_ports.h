@@ -11,8 +11,8 @@
 #include <string>
 
 #include "core/result.h"
-#include "daemon/session/ports.h"
-#include "daemon/session/session_lane.h"
+#include "daemon/process/ports.h"
+#include "daemon/process/session_lane.h"
 
 namespace filibuster {
 

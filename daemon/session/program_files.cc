@@ -9,7 +9,7 @@
 #include <set>
 
 #include "core/hash.h"
-#include "daemon/session/preflight.h"
+#include "daemon/process/preflight.h"
 
 namespace filibuster {
 namespace {

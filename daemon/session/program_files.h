@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/session/session_lane.h"
+#include "daemon/process/session_lane.h"
 
 namespace filibuster {
 

@@ -13,7 +13,7 @@
 #include "daemon/lint/lint.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/representation.h"
-#include "daemon/session/ports.h"
+#include "daemon/process/ports.h"
 
 namespace filibuster {
 

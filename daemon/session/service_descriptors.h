@@ -12,7 +12,7 @@
 
 #include "daemon/config/config.h"
 #include "daemon/descriptors/descriptor_set.h"
-#include "daemon/session/ports.h"
+#include "daemon/process/ports.h"
 
 namespace filibuster {
 

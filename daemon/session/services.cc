@@ -12,7 +12,7 @@
 #include <fstream>
 
 #include "daemon/base/fail_point.h"
-#include "daemon/session/preflight.h"
+#include "daemon/process/preflight.h"
 
 namespace filibuster {
 namespace {

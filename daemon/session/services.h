@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/coverage/collector.h"
-#include "daemon/session/session_lane.h"
+#include "daemon/process/session_lane.h"
 
 namespace filibuster {
 

@@ -10,7 +10,7 @@
 #include "daemon/base/fail_point.h"
 #include "daemon/base/random.h"
 #include "daemon/coverage/collector.h"
-#include "daemon/session/pidfd.h"
+#include "daemon/process/pidfd.h"
 #include "daemon/session/program_files.h"
 #include "daemon/session/suites.h"
 

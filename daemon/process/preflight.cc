@@ -1,4 +1,4 @@
-#include "daemon/session/preflight.h"
+#include "daemon/process/preflight.h"
 
 #include <sys/stat.h>
 #include <sys/xattr.h>

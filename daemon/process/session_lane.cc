@@ -1,4 +1,4 @@
-#include "daemon/session/session_lane.h"
+#include "daemon/process/session_lane.h"
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -15,7 +15,7 @@
 
 #include "core/protocol/lane_memory.h"
 #include "daemon/base/fail_point.h"
-#include "daemon/session/pidfd.h"
+#include "daemon/process/pidfd.h"
 
 extern char** environ;
 

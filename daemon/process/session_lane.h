@@ -15,8 +15,8 @@
 #include "core/result.h"
 #include "daemon/agents/agent_hub.h"
 #include "daemon/config/config.h"
-#include "daemon/session/ports.h"
-#include "daemon/session/process.h"
+#include "daemon/process/ports.h"
+#include "daemon/process/process.h"
 
 namespace filibuster {
 

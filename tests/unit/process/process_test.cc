@@ -1,11 +1,11 @@
-#include "daemon/session/process.h"
+#include "daemon/process/process.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "daemon/session/session_lane.h"
+#include "daemon/process/session_lane.h"
 #include "tests/unit/session/temporary_folder.h"
 
 namespace filibuster {

@@ -1,4 +1,4 @@
-#include "daemon/session/process.h"
+#include "daemon/process/process.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <fstream>
 #include <utility>
 
-#include "daemon/session/pidfd.h"
+#include "daemon/process/pidfd.h"
 
 namespace filibuster {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/session/ports.h"
+#include "daemon/process/ports.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
