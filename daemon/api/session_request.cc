@@ -8,7 +8,7 @@
 #include "daemon/api/replayed_commands.h"
 #include "daemon/process/session_lane.h"
 #include "daemon/report/config_secrets.h"
-#include "daemon/session/application.h"
+#include "daemon/lane/application.h"
 
 namespace filibuster {
 namespace {

@@ -8,7 +8,7 @@
 #include "daemon/agents/caller.h"
 #include "daemon/lint/probes.h"
 #include "daemon/report/dependency.h"
-#include "daemon/session/observation.h"
+#include "daemon/explore/observation.h"
 
 namespace filibuster {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "daemon/lint/lint.h"
-#include "daemon/session/test_run.h"
+#include "daemon/explore/test_run.h"
 
 namespace filibuster {
 

@@ -9,8 +9,8 @@
 
 #include "daemon/coverage/report.h"
 #include "daemon/report/finding.h"
-#include "daemon/session/explorer.h"
-#include "daemon/session/lane_ports.h"
+#include "daemon/explore/explorer.h"
+#include "daemon/lane/lane_ports.h"
 #include "daemon/session/request.h"
 
 namespace filibuster {

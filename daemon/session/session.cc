@@ -11,7 +11,7 @@
 #include "daemon/base/random.h"
 #include "daemon/coverage/collector.h"
 #include "daemon/process/pidfd.h"
-#include "daemon/session/program_files.h"
+#include "daemon/explore/program_files.h"
 #include "daemon/session/suites.h"
 
 namespace filibuster {

@@ -14,11 +14,11 @@
 #include "daemon/coverage/report.h"
 #include "daemon/report/finding.h"
 #include "daemon/session/event_log.h"
-#include "daemon/session/lane.h"
+#include "daemon/lane/lane.h"
 #include "daemon/session/mode.h"
 #include "daemon/session/questions.h"
 #include "daemon/session/request.h"
-#include "daemon/session/service_descriptors.h"
+#include "daemon/lane/service_descriptors.h"
 
 namespace filibuster {
 

@@ -5,7 +5,7 @@
 
 #include "core/text/json_depth.h"
 #include "daemon/api/replayed_commands.h"
-#include "tests/unit/session/temporary_folder.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace filibuster {
 namespace {
