@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "tests/unit/core/elf_recipe.h"
-#include "tests/unit/session/temporary_folder.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace filibuster {
 namespace {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "daemon/process/session_lane.h"
-#include "tests/unit/session/temporary_folder.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace filibuster {
 namespace {
