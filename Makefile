@@ -82,7 +82,7 @@ $(BUILD)/obj/pic/%.o: core/%.cc
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LESS) $(PURE) -c $< -o $@
 $(BUILD)/obj/daemon/api/server.o $(BUILD)/obj/cli/daemon_client.o: CPPFLAGS += $(HTTPLIB)
 # What runs a few times for each execution of a test, or once for each command.
-RARE := $(filter $(foreach f,api config coverage descriptors lint process report session suite,daemon/$f/%) cli/% tests/unit/%,\
+RARE := $(filter $(foreach f,api config coverage descriptors explore lane lint process report session suite,daemon/$f/%) cli/% tests/unit/%,\
           $(DAEMON_SRC) $(CLI_SRC) cli/main.cc daemon/main.cc $(UNIT_SRC))
 $(call objects,$(RARE)): LESS := $(if $(LESS),-O1 -g1)
 $(BUILD)/obj/%.o: %.cc
