@@ -14,12 +14,12 @@
 
 #include "core/protocol/events.h"
 #include "daemon/agents/control_pages.h"
-#include "daemon/agents/descriptors.h"
 #include "daemon/agents/execution_record.h"
 #include "daemon/agents/lane_writer.h"
 #include "daemon/agents/recorder.h"
 #include "daemon/agents/registration.h"
 #include "daemon/agents/ring_reader.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster {
 

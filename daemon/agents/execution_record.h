@@ -11,13 +11,9 @@
 #include "core/hash.h"
 #include "core/index/body_walker.h"
 #include "core/protocol/events.h"
+#include "daemon/base/fault_texts.h"
 
 namespace filibuster {
-
-// Stands in `RpcRecord::fault_detail` when a silence lasted until the hang limit: a finding.
-inline constexpr std::string_view kCallerHasNoTimeout = "caller has no timeout";
-// Begins the reason why a planned fault had no effect, where its "@3" is beyond the answer's end.
-inline constexpr std::string_view kAnswerEndedAfter = "the answer ended after ";
 
 // Parts of the reasons for which an execution allows no conclusion: daemon/report/unexplained.h tells
 // the cause by them. Names of RPCs stand beside them, so a single word would not do.

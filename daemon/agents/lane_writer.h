@@ -11,7 +11,7 @@
 #include "core/protocol/lane_memory.h"
 #include "core/result.h"
 #include "daemon/agents/agent_hub.h"
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster {
 

@@ -2,6 +2,7 @@
 // counterexample files, and the report at the end.
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "daemon/base/fail_point.h"
 #include "daemon/explore/explorer.h"

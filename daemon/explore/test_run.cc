@@ -1,6 +1,7 @@
 #include "daemon/explore/test_run.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace filibuster {
 namespace {
@@ -19,6 +20,10 @@ constexpr milliseconds kLeastTestLimit{10000};
 
 std::string quoted_output(const std::string& output) {
   return output.empty() ? "\n(it wrote nothing)" : "\nits last lines:\n" + output;
+}
+
+void SessionContext::warn(const std::string& text) const {
+  sink({{"type", "warning"}, {"text", text}});
 }
 
 TestRun::TestRun(SessionContext* session, Lane* lane, const TestConfig& test, const Config& config,

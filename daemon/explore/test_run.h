@@ -28,7 +28,7 @@ struct SessionContext {
   bool restart = false;         // forget an interrupted session
   uint32_t next_execution = 1;  // the number of the next execution
 
-  void warn(const std::string& text) const { sink({{"type", "warning"}, {"text", text}}); }
+  void warn(const std::string& text) const;
 };
 
 // One execution, judged.

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "daemon/base/fail_point.h"
 #include "daemon/process/preflight.h"

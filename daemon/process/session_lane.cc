@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "core/protocol/lane_memory.h"
 #include "daemon/base/fail_point.h"

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/agents/execution_record.h"
-#include "daemon/agents/hang_limit.h"
+#include "daemon/base/fault_texts.h"
 
 namespace filibuster {
 

@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/agents/finisher.h"
-
 namespace filibuster {
 namespace {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 #include "daemon/relay/relay.h"
 
 namespace filibuster {

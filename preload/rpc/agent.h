@@ -17,10 +17,10 @@
 #include "core/hash.h"
 #include "core/protocol/control_page.h"
 #include "core/protocol/events.h"
-#include "core/protocol/header_field.h"
 #include "core/protocol/lane_memory.h"
 #include "core/protocol/messages.h"
 #include "core/protocol/relay.h"
+#include "core/rpc/header_field.h"
 #include "preload/rpc/request_head.h"
 
 namespace filibuster::preload {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 
 namespace filibuster::preload {
 

@@ -5,7 +5,7 @@
 //
 // Three ways in:
 //   pushed   the helper calls swap_task around the task (threads that run one task at a time)
-//   carried  the helper puts a RuntimeField into the request (core/protocol/header_field.h)
+//   carried  the helper puts a RuntimeField into the request (core/rpc/header_field.h)
 //   pulled   a TaskReader (runtimes.h) asks the runtime at the moment of the request (an event loop that writes
 //            from within the task)
 #pragma once
@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 #include "preload/runtimes/stack.h"
 
 namespace filibuster::preload {

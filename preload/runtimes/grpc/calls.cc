@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/grpc/originals.h"
 #include "preload/runtimes/grpc/pointer_table.h"

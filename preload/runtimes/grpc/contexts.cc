@@ -1,6 +1,6 @@
 #include "preload/runtimes/grpc/contexts.h"
 
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/grpc/pointer_table.h"
 

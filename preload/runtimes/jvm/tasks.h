@@ -4,7 +4,7 @@
 #include <jni.h>
 #include <jvmti.h>
 
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 
 namespace filibuster::preload::jvm {
 

@@ -23,7 +23,7 @@
 #include "core/protocol/messages.h"
 #include "core/protocol/ring.h"
 #include "daemon/agents/agent_hub.h"
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster::test {
 
