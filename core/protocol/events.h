@@ -132,6 +132,10 @@ enum class FaultHow : uint8_t {
   kRefusedAfterAll = 5,
 };
 
+// Details of kNotInjected by which the daemon tells the cause.
+inline constexpr char kConnectionEndedFirst[] = "the connection ended first";
+inline constexpr char kPartWasSent[] = "a part of it had been sent before all of it was known";
+
 struct Listen {
   uint16_t port = 0;  // 0: unix
   uint8_t kind = 0;   // TargetKind

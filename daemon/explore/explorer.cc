@@ -296,9 +296,10 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
                           inconclusive ? execution.detail
                                        : "it ran, but did not become quiet in time "
                                          "(bounds.quiesce_timeout): " + execution.detail,
-                          inconclusive};
+                          inconclusive ? std::optional(attempt.judgement.cause) : std::nullopt};
     row["skipped"] = skipped.what;
     row["reason"] = skipped.reason;
+    if (skipped.cause) row["cause"] = cause_key(*skipped.cause);
     exploration_.report.skipped.push_back(skipped);
     for (const InjectedFault& fault : inconclusive ? faults : std::vector<InjectedFault>())
       ledger_.unconcluded(describe_rpc(as_record(fault), masks_));

@@ -66,9 +66,11 @@ Result<void> Explorer::load_results() {
     if (!json.is_object()) continue;
     seconds_.push_back(json.value("seconds", 0.0f));
     if (json.contains("skipped")) {
+      std::optional<NoConclusion> cause;
+      if (is_inconclusive(static_cast<Verdict>(json.value("verdict", 0))))
+        cause = cause_by_key(json.value("cause", ""));
       exploration_.report.skipped.push_back(
-          {json.value("skipped", ""), json.value("reason", ""),
-           is_inconclusive(static_cast<Verdict>(json.value("verdict", 0)))});
+          {json.value("skipped", ""), json.value("reason", ""), cause});
     }
     if (!json.contains("failure")) continue;
     const auto failure = parse_counterexample(json.value("failure", ""));

@@ -191,12 +191,15 @@ Result<bool> Explorer::learn(const search::AbstractExecution& next,
         return breaks_connection(fault) && before.caller == missing->caller &&
                before.service == missing->service;
       });
-  const std::string_view why = drifted                                            ? kOtherValues
-                               : !compared.comes_again                            ? kNorWithoutFault
-                               : after_reset                                      ? kAfterReset
-                               : breaks_connection(plan[static_cast<size_t>(place)]) ? kAtConnect
-                                                                                  : std::string_view();
-  if (!why.empty()) attempt->judgement.detail += "; " + std::string(why);
+  const bool at_connect = breaks_connection(plan[static_cast<size_t>(place)]);
+  const NoConclusion cause = drifted                 ? NoConclusion::kOtherValues
+                             : !compared.comes_again ? NoConclusion::kStateInService
+                             : after_reset           ? NoConclusion::kAfterReset
+                             : at_connect            ? NoConclusion::kAtConnect
+                                                     : NoConclusion::kOther;
+  attempt->judgement.cause = std::min(attempt->judgement.cause, cause);
+  if (const std::string_view seen = what_was_seen(cause); !seen.empty())
+    attempt->judgement.detail += "; " + std::string(seen);
   return false;
 }
 
@@ -290,7 +293,7 @@ Result<bool> Explorer::take_over(const search::AbstractExecution& next) {
   auto row = nlohmann::json::parse(kept.row, nullptr, false);
   row["id"] = next.id;
   if (row.contains("skipped")) {
-    exploration_.report.skipped.push_back({row.value("skipped", ""), row.value("reason", ""), false});
+    exploration_.report.skipped.push_back({row.value("skipped", ""), row.value("reason", ""), {}});
   }
   if (auto put = store_->put_result(kept.number, dump_json(row)); !put) return put.error();
   if (auto done = search_->executed(next.id, kept.rpcs); !done) return done.error();

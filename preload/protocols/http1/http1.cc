@@ -233,7 +233,7 @@ void Http1::settle(Connection& c) {
   if (c.closing.load() && responses.state() != http1::ParseState::kStart) responses.finish();
   if (Exchange* x = fault) {
     fault = nullptr;
-    report_fault(x->call, FaultHow::kNotInjected, "the connection ended first");
+    report_fault(x->call, FaultHow::kNotInjected, kConnectionEndedFirst);
     if (x != current) finish_half(c, x, kRequestHalf);
   }
   end_open_request(c);

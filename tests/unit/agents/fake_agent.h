@@ -215,6 +215,11 @@ class FakeAgent {
   SharedMapping<RingMemory> ring_;
 };
 
+inline bool any_contains(const std::vector<NotInjected>& rows, const std::string& part) {
+  return std::any_of(rows.begin(), rows.end(), [&](const NotInjected& row) {
+    return row.text.find(part) != std::string::npos;
+  });
+}
 inline bool any_contains(const std::vector<std::string>& texts, const std::string& part) {
   for (const std::string& text : texts) {
     if (text.find(part) != std::string::npos) return true;

@@ -496,7 +496,7 @@ TEST(Judgement, AFailureWithoutItsFaultIsNoFinding) {
   rpc.injected = true;
   result.record.rpcs = {rpc};
   EXPECT_EQ(judge(result, {planned}).verdict, Verdict::kFailed);
-  result.record.not_injected = {"lease expired"};
+  result.record.not_injected = {{NoConclusion::kBusyMachine, "lease expired"}};
   EXPECT_EQ(judge(result, {planned}).verdict, Verdict::kPlanNotMet);
 }
 
