@@ -317,6 +317,6 @@ install: all  ## install under PREFIX (/usr/local), DESTDIR respected
 	for d in README.md LICENSE docs/*.md; do install -Dm644 $$d $(DESTDIR)$(PREFIX)/share/doc/filibuster/$$(basename $$d); done
 	for m in docs/man/*.[158]; do install -Dm644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
 clean:  ## remove what was built
-	rm -rf build build-san compile_commands.json
+	rm -rf build build-san build-clang compile_commands.json
 help:  ## this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16

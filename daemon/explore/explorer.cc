@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/base/fail_point.h"
-#include "daemon/report/dependency.h"
 #include "daemon/explore/program_files.h"
+#include "daemon/report/dependency.h"
 
 namespace filibuster {
 namespace {

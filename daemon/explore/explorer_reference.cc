@@ -259,8 +259,8 @@ void Explorer::warn_of_services_without_agent(const ExecutionRecord& record) {
   }
   for (const auto& [service, text] : found) {
     const bool said = std::any_of(obstacles_.begin(), obstacles_.end(),
-                                  [&](const std::string& known) {
-                                    return known.find("'" + service + "'") != std::string::npos;
+                                  [&name = service](const std::string& known) {
+                                    return known.find("'" + name + "'") != std::string::npos;
                                   });
     if (said) continue;
     warn(text);

@@ -78,7 +78,7 @@ TestedRpcs Explorer::tested_rpcs() {
   for (const auto& [key, row] : dependencies_) {
     const auto target = std::find_if(
         config_.services.begin(), config_.services.end(),
-        [&](const ServiceConfig& service) { return service.name == row.target_service; });
+        [&wanted = row.target_service](const ServiceConfig& service) { return service.name == wanted; });
     if (target == config_.services.end() || target->third_party || target->ignored ||
         !hides_rpcs(row)) {
       continue;

@@ -154,7 +154,7 @@ class Relay {
     bool settings_seen = false;
     bool rewriting = false;
     struct Free {
-      void operator()(char* block) const { std::free(block); }
+      void operator()(char* allocated) const { std::free(allocated); }
     };
     // Of the decoder, of the rewriter and of what it writes. Untouched where it is not used.
     std::unique_ptr<char, Free> memory;

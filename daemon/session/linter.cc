@@ -7,9 +7,9 @@
 
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
+#include "daemon/explore/observation.h"
 #include "daemon/lint/probes.h"
 #include "daemon/report/dependency.h"
-#include "daemon/explore/observation.h"
 
 namespace filibuster {
 namespace {

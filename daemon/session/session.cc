@@ -11,8 +11,8 @@
 #include "daemon/base/fail_point.h"
 #include "daemon/base/random.h"
 #include "daemon/coverage/collector.h"
-#include "daemon/process/pidfd.h"
 #include "daemon/explore/program_files.h"
+#include "daemon/process/pidfd.h"
 #include "daemon/session/suites.h"
 
 namespace filibuster {
