@@ -250,7 +250,8 @@ const Verb kAnalyzeVerb = {
     "  filibuster run -c proposed.json                  # then again: what was observed counts, "
     "too\n"
     "  filibuster analyze --source users=./users --source movies=./movies --format json\n"
-    "\nExit status: 0 done, 2 usage, configuration or document, 3 FILE cannot be written.\n",
+    "\nExit status: 0 done, 2 usage, configuration or document, 3 FILE cannot be written;\n"
+    "filibuster(1) has the table.\n",
     "", declare};
 
 }  // namespace filibuster::cli

@@ -47,7 +47,7 @@ Work declare(CLI::App& app) {
                "measure which statements of the services are reached, and which only under faults "
                "(Python, Node, JVM, gcc --coverage): coverage.json beside report.json");
   app.add_flag("--allow-untested", options->allow_untested,
-               "RPCs that could not be tested (the last line says which) do not make the exit status 3");
+               "RPCs that could not be tested (the last line counts them) do not make the exit status 3");
   app.add_flag("--restart-session", options->restart,
                "forget an interrupted session instead of continuing it");
   declare_index_options(app, options.get());
@@ -69,9 +69,9 @@ const Verb kRunVerb = {
     "  filibuster run --service users='python3 users.py --port ${port:users}' -- pytest "
     "test_it.py\n"
     "  filibuster run --service users='./users 8080' --port users=8080 -- ./their_test\n"
-    "\nExit status: 0 nothing found, 1 failures found, 2 usage or configuration, 3 environment, an\n"
-    "RPC that could not be tested (see --allow-untested), or interrupted. An interrupted run continues\n"
-    "when the same command runs again, unless the programs are no longer what they were.\n",
+    "\nExit status: 0 nothing found, 1 findings, 2 usage or configuration, 3 environment, interrupted,\n"
+    "or an RPC could not be tested; filibuster(1) has the table. An interrupted run continues when the\n"
+    "same command runs again, unless the programs have changed.\n",
     "[-- TEST [ARG...]]", declare};
 
 }  // namespace filibuster::cli

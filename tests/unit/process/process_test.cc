@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <nlohmann/json.hpp>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
