@@ -1,6 +1,7 @@
 #include "daemon/process/process.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
