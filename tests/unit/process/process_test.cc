@@ -1,10 +1,11 @@
 #include "daemon/process/process.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <nlohmann/json.hpp>
 
 #include "daemon/process/session_lane.h"
 #include "tests/unit/temporary_folder.h"
