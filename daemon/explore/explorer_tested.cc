@@ -76,9 +76,10 @@ TestedRpcs Explorer::tested_rpcs() {
     if (!ledger_.knows(call)) ledger_.leave_out(call, std::string(kLateCall));
   }
   for (const auto& [key, row] : dependencies_) {
-    const auto target = std::find_if(
-        config_.services.begin(), config_.services.end(),
-        [&wanted = row.target_service](const ServiceConfig& service) { return service.name == wanted; });
+    const auto target = std::find_if(config_.services.begin(), config_.services.end(),
+                                     [&wanted = row.target_service](const ServiceConfig& service) {
+                                       return service.name == wanted;
+                                     });
     if (target == config_.services.end() || target->third_party || target->ignored ||
         !hides_rpcs(row)) {
       continue;

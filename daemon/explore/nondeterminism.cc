@@ -151,9 +151,10 @@ class Finder {
       rule.json = {general};
       RpcRecord any;
       if (covered_by({rule}, any, one).json.empty()) continue;
-      const bool varies = std::any_of(varied.begin(), varied.end(), [&own = path](const std::string& other) {
-        return own == other || own.starts_with(other + "/");
-      });
+      const bool varies =
+          std::any_of(varied.begin(), varied.end(), [&own = path](const std::string& other) {
+            return own == other || own.starts_with(other + "/");
+          });
       if (!varies) return plain_pointer(field);
     }
     return general;
@@ -358,9 +359,9 @@ class Finder {
       });
     }
     for (const auto& [seen, open] : reasons_) {
-      const bool kept = std::any_of(proposals_.begin(), proposals_.end(), [&rpc = *seen->rpc](const auto& rule) {
-        return rule_applies(rule, rpc);
-      });
+      const bool kept =
+          std::any_of(proposals_.begin(), proposals_.end(),
+                      [&rpc = *seen->rpc](const auto& rule) { return rule_applies(rule, rpc); });
       const auto refused = refused_.find(seen->rpc->rpc);
       const std::string why = refused != refused_.end()
                                   ? refused->second
@@ -456,9 +457,9 @@ class Finder {
   void keep_stable() {
     for (const auto& [id, seen] : seen_) {
       if (seen.runs != runs_.size() || seen.varied.identity() || ambiguous_.contains(id)) continue;
-      const bool same =
-          std::all_of(seen.others.begin(), seen.others.end(),
-                      [index = seen.rpc->index](const RpcRecord* other) { return other->index == index; });
+      const bool same = std::all_of(
+          seen.others.begin(), seen.others.end(),
+          [index = seen.rpc->index](const RpcRecord* other) { return other->index == index; });
       if (same && out_.unstable.find(*seen.rpc) != nullptr) out_.unstable.keep(seen.rpc->index);
     }
   }

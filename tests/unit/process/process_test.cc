@@ -6,6 +6,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "daemon/process/session_lane.h"
 #include "tests/unit/temporary_folder.h"
 
