@@ -141,8 +141,8 @@ RequestFields* begin_fields(std::string_view caller, std::string_view service,
   }
   auto* masks = new (scratch.data()) RequestMasks;
   if ((options & kFieldsMasked) != 0 &&
-      !find_masks(a->lane, caller, service, head.method, request_path(head.method, head.target),
-                  head.is_grpc(), masks)) {
+      !find_masks(a->lane, {caller, service, head.method, request_path(head.method, head.target),
+                            head.is_grpc()}, masks)) {
     lost(a, "the masks could not be read");
     return nullptr;
   }

@@ -103,11 +103,8 @@ size_t copy_blob(const LaneMemory* lane, const PlanEntry& entry, bool head_reque
   return read && same ? size : 0;
 }
 
-bool find_masks(const LaneMemory* lane, std::string_view caller, std::string_view service,
-                std::string_view method, std::string_view path, bool grpc, RequestMasks* out) {
-  return read_consistently(lane->mask_sequence, [&] {
-    select_masks(lane->masks, caller, service, method, path, grpc, out);
-  });
+bool find_masks(const LaneMemory* lane, const MaskedRequest& request, RequestMasks* out) {
+  return read_consistently(lane->mask_sequence, [&] { select_masks(lane->masks, request, out); });
 }
 
 bool find_target(const LaneMemory* lane, const Target128& wanted, Target128* row) {

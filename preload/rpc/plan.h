@@ -35,8 +35,7 @@ size_t copy_blob(const LaneMemory* lane, const PlanEntry& entry, bool head_reque
                  size_t capacity);
 
 // What is masked in one request. False: the daemon kept writing, which it does between executions.
-bool find_masks(const LaneMemory* lane, std::string_view caller, std::string_view service,
-                std::string_view method, std::string_view path, bool grpc, RequestMasks* out);
+bool find_masks(const LaneMemory* lane, const MaskedRequest& request, RequestMasks* out);
 
 // The row of the frozen table for `wanted` (kind, port, address are compared); false: none.
 bool find_target(const LaneMemory* lane, const Target128& wanted, Target128* row);

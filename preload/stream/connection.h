@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/pieces.h"
 #include "preload/rpc/agent.h"
 #include "preload/stream/connection_state.h"
 #include "preload/stream/protocol.h"
@@ -201,7 +202,7 @@ void end_silence(Connection& connection);
 
 // Bytes that went by unchanged, after the transfer, in the flow's turn: requests received by a
 // server, responses received by a client or sent by a server.
-void observe(Connection& connection, int fd, bool requests, const iovec* pieces, size_t count,
+void observe(Connection& connection, int fd, bool requests, Pieces pieces,
              size_t size, uint32_t sequence);
 // `size` bytes of it went by unseen (sendfile, splice, MSG_TRUNC).
 void observe_unseen(Connection& connection, bool requests, size_t size, uint32_t sequence);

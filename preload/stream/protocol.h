@@ -18,6 +18,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/pieces.h"
 #include "core/protocol/events.h"
 
 namespace filibuster::preload {
@@ -30,8 +31,7 @@ enum class Traffic : uint8_t { kRequests, kResponses };
 
 // What a client sends, of which nothing was accepted before, from position `base` of its stream.
 struct Offer {
-  const iovec* pieces = nullptr;
-  size_t count = 0;
+  Pieces pieces;
   uint64_t base = 0;
   uint64_t end = 0;
 };
@@ -88,12 +88,12 @@ class Followed {
 
   // --- bytes that went by unchanged
 
-  virtual void observed(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
+  virtual void observed(Connection& c, int fd, Traffic traffic, Pieces pieces,
                         size_t size) = 0;
   // `size` bytes that nobody saw. False: they cannot have been a part of a body.
   virtual bool unseen(Connection& c, Traffic traffic, size_t size) = 0;
   // May these first bytes of requests begin a message?
-  virtual bool may_begin_with(const iovec* pieces, size_t count) const = 0;
+  virtual bool may_begin_with(Pieces pieces) const = 0;
   // May a connection be ended while nothing is under way on it, and is that so now?
   virtual bool may_be_ended() const { return false; }
   virtual bool is_idle(const Connection&) const { return false; }
@@ -131,12 +131,11 @@ class Followed {
   // Its bytes pass, but for what it puts between them or takes away: it sends itself.
   virtual bool passes() const { return false; }
   // sender.h send_offered, for such a one. `plain`: neither an address nor control data goes with them.
-  virtual ssize_t pass_send(Connection&, int, const iovec*, size_t, int /*flags*/, bool /*plain*/,
-                            int* /*error*/) {
-    return -1;
+  virtual IoResult pass_send(Connection&, int, Pieces, int /*flags*/, bool /*plain*/) {
+    return {-1, 0};
   }
   // `size` bytes were read, or looked at (MSG_PEEK).
-  virtual void pass_received(Connection&, int, const iovec*, size_t, int /*flags*/, size_t /*size*/) {}
+  virtual void pass_received(Connection&, int, Pieces, int /*flags*/, size_t /*size*/) {}
   virtual void pass_unseen_send(Connection&) {}
 
  protected:
@@ -159,7 +158,7 @@ struct ProtocolRow {
   Recognised (*responses)(std::string_view first);
   // Makes the connection's Followed and publishes it (publish). `pieces`: the first transfer of its
   // client, where that is known.
-  void (*begin)(Connection& c, const iovec* pieces, size_t count, size_t size);
+  void (*begin)(Connection& c, Pieces pieces, size_t size);
   // A stream of which the beginning was not seen: is this the beginning of a request? `*reason`: why it
   // is not followed, where these bytes say so. nullptr: it cannot be joined.
   Joined (*joins)(std::string_view first, NotInterposedReason* reason);

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "core/pieces.h"
 #include "preload/stream/connection.h"
 #include "preload/stream/wire.h"
 
@@ -20,17 +21,16 @@ inline constexpr ssize_t kNotHandled = -2;
 
 // Sends for the application, as far as the socket takes it now; returns what a call that does not wait
 // returns, with *error for -1. kNotHandled: the caller sends by the original.
-ssize_t send_offered(Connection& connection, int fd, const iovec* pieces, size_t count, int flags,
-                     int* error);
+IoResult send_offered(Connection& connection, int fd, Pieces pieces, int flags);
 
 // Where the application would wait: after the above said EAGAIN for the same `pieces`, gives what the
 // caller sends by one call that waits, with no scope and nothing of ours held but the request flow. kBusy:
 // another thread is inside; kNothing: one was, so that all is to be offered again. Then ended with what the
 // call gave (`error`: its errno); returns how many of the application's bytes that were.
 enum class WaitingSend : uint8_t { kReady, kBusy, kNothing };
-WaitingSend begin_waiting_send(Connection& connection, const iovec* pieces, size_t count, OnTheWire* out);
-size_t end_waiting_send(Connection& connection, int fd, const iovec* pieces, size_t count,
-                        const OnTheWire& out, ssize_t sent, int error);
+WaitingSend begin_waiting_send(Connection& connection, Pieces pieces, OnTheWire* out);
+size_t end_waiting_send(Connection& connection, int fd, Pieces pieces, const OnTheWire& out,
+                        IoResult sent);
 
 // Owner of the request flow from now on, unless another thread is inside. One that waited in the kernel
 // and did not come back (a jump out of a signal handler, a cancelled thread) is not: what it was about to

@@ -50,10 +50,11 @@ bool each_piece(const Connection& c, const Offer& offer, uint64_t start, uint64_
   const Wire& w = c.wire;
   if (w.held != nullptr) give(w.held->bytes, w.held_base, w.held_size);
   uint64_t base = offer.base;
-  for (size_t i = 0; i < offer.count; ++i) {
-    give(static_cast<const char*>(offer.pieces[i].iov_base), base, offer.pieces[i].iov_len);
-    base += offer.pieces[i].iov_len;
-  }
+  offer.pieces.each(0, SIZE_MAX, [&](const char* part, size_t size) {
+    give(part, base, size);
+    base += size;
+    return true;
+  });
   return start == end;
 }
 

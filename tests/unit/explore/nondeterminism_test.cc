@@ -40,7 +40,7 @@ class Recorded {
     const bool grpc = body.starts_with('\0');
     if (grpc) rpc.flags |= kRpcHttp2 | kRpcGrpc;
     RequestMasks masks;
-    select_masks(*table_, caller, "back", method, request_path(method, target), grpc, &masks);
+    select_masks(*table_, {caller, "back", method, request_path(method, target), grpc}, &masks);
     BodyWalker query;
     query.begin_query(&masks, nullptr);
     query.feed(split_target(target).query);
