@@ -105,6 +105,8 @@ struct RpcFinished {
   // For an answer whose code is a word: which codes the word belongs to, and the word. kNone: success.
   CodeSpace code_space = CodeSpace::kNone;
   std::string_view code;
+  // Status of an answer that began, where `outcome` is another than kAnswered. 0: no head of one was read.
+  uint16_t begun = 0;
 };
 
 struct IncomingFinished {

@@ -57,6 +57,7 @@ struct RpcRecord {
   uint32_t error = 0;
   uint32_t stream_error = 0;  // of an HTTP/2 stream that was reset (RFC 9113 §7)
   std::string grpc_message;
+  uint16_t begun = 0;  // status of an answer that began and was not read to its end (RpcFinished)
   CodeSpace code_space = CodeSpace::kNone;  // of an answer whose code is a word (RpcFinished)
   std::string code;
   // Digest of the response body; for a gRPC call that failed, also of the status' message and details.

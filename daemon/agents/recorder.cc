@@ -262,6 +262,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcFin
   rpc.grpc_message = event.grpc_message;
   rpc.code_space = event.code_space;
   rpc.code = printable(event.code);
+  rpc.begun = event.begun;
   rpc.error = event.error;
   rpc.stream_error = event.stream_error;
   rpc.response = event.body;

@@ -88,6 +88,11 @@ class StableNames {
   std::map<Hash128, uint64_t> times_;
 };
 
+// What was read of an answer that was not read to its end, with kBesides; "": nothing.
+std::string read_in_part(const RpcRecord& rpc) {
+  return rpc.begun == 0 ? "" : kBesides + ("within " + std::to_string(rpc.begun));
+}
+
 }  // namespace
 
 std::string_view status_alone(std::string_view outcome) {
@@ -117,13 +122,14 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
     case RpcOutcome::kRefused:
       return "refused";
     case RpcOutcome::kClosed:
-      return std::string("reset") + kBesides + "closed";
+      return std::string("reset") + kBesides + "closed" + read_in_part(rpc);
     case RpcOutcome::kReset: {
       const std::string error = stream_error_name(rpc);
-      return error.empty() ? "reset" : "reset:" + error;
+      return (error.empty() ? "reset" : "reset:" + error) + read_in_part(rpc);
     }
     case RpcOutcome::kTimedOut:
-      return "timeout";
+      // A caller that leaves in the middle of an answer has seen its head: that is no silence.
+      return "timeout" + read_in_part(rpc);
     case RpcOutcome::kGarbled:
       return "garbled";
   }
