@@ -493,7 +493,7 @@ if (library !== undefined) {
   const onWrite = (socket, bytes, encoding) => {
     const call = encodedCall(bytes);
     const size = sizeOf(bytes, encoding);
-    // The getter bytesWritten walks through all that is buffered, so it is asked when nothing is.
+    // The getter bytesWritten walks through all that is buffered, so we count ourselves while something is.
     const before = written.get(socket);
     const start = before === undefined || socket.writableLength === 0 ? socket.bytesWritten : before;
     written.set(socket, start + size);
