@@ -33,7 +33,7 @@ void drop_pending_fields(const Incoming* incoming) {
   pending_of(incoming).fields = nullptr;
 }
 
-// As whom a caller without an agent counts (execution_record.h caller_of).
+// A caller without an agent counts as the test (caller_of in daemon/agents/caller.h).
 constexpr std::string_view kTestCaller = "test";
 
 // Nothing is preloaded into the test, or nothing can be. So the index is formed here, under the path [].
