@@ -125,7 +125,7 @@ bool Relay::place(uint32_t id, Stream* stream) {
       append_reset(&to_client_, id, stream->fault.error);
       return false;
     case FaultKind::kTimeout:
-    case FaultKind::kGoaway:  // ends the connection (leave); the next five: place_changed
+    case FaultKind::kGoaway:  // ends the connection (leave); those up to kNoTrailers: place_changed
     case FaultKind::kLatency:
     case FaultKind::kPartialMessage:
     case FaultKind::kEmptyMessage:

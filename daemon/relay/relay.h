@@ -27,7 +27,7 @@
 //
 // A GOAWAY of the server names the last stream that it has taken. Streams that the server never saw may be
 // higher, and their client would send them again elsewhere. So the number is raised beyond them, and every
-// stream that was not taken, and is not one of ours, is refused by itself (RFC 9113 §6.8, §8.7).
+// stream that was to reach the server and was not taken is refused by itself (RFC 9113 §6.8, §8.7).
 //
 // 'Reset' resets the whole connection only where no other stream is open, nor comes within 20 ms: a fault
 // hits the one RPC that it was meant for (docs/laws.md, law 3). Else it is an RST_STREAM(INTERNAL_ERROR).
