@@ -200,7 +200,7 @@ Relays::Next Relays::go_on(Connection* c, uint64_t now_ns) {
   End& client = c->client;
   End& server = c->server;
   flush(c);
-  // The application's own reset would have reached the server.
+  // Without us, the application's reset would have reached the server.
   if (client.broken) return Next::kResetServer;
   const bool sent = relay.to_client().empty();
   if (relay.reset() && sent) return Next::kResetClient;

@@ -51,7 +51,7 @@ inline bool session_present() {
 // at most 1 s. If that fails, it is inert until the generation changes. False: pass through.
 bool attached();
 
-// attached() and an execution runs and this process may interpose (not a vfork child).
+// attached(), an execution runs, and this is our own process (not a vfork child).
 bool executing();
 
 // The current execution number (0 when none).
@@ -95,12 +95,12 @@ struct TargetInfo {
   uint8_t service_size = 0;
   std::string_view name() const { return {service, service_size}; }
 };
-// By the frozen table of the lane; unknown: known == false (the caller then uses the Host header's
-// host without port as the service name).
+// Looks the address up in the lane's table of names. If it is not there, known == false (the caller then
+// uses the Host header's host without port as the service name).
 TargetInfo lookup_target(const sockaddr* address, socklen_t size);
 // "127.0.0.1:5001", "[::1]:80", "unix:/path"; returns its length.
 size_t describe_address(const sockaddr* address, socklen_t size, char* out, size_t capacity);
-// A listening socket of this process: tells the daemon once per address.
+// A socket of this process has begun to listen: tells the daemon its address.
 void report_listen(const sockaddr* address, socklen_t size);
 
 // --- causality -------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ struct OutgoingCall : OpenCall {
   uint32_t count = 0;      // k
   uint16_t flags = 0;
   bool insert_header = false;         // else nothing is inserted (third party, already overwritten)
-  bool overwrite_header = false;      // the request carries one: put header_value over its value
+  bool overwrite_header = false;      // the request carries a field: put our value over its value
                                       // (HTTP/2: append a second one, which is the one that counts)
   char header_line[kHeaderLineSize];  // "x-filibuster: ...\r\n"; the value begins at
                                       // kHeaderName.size() + 2

@@ -37,7 +37,7 @@ size_t copy_blob(const LaneMemory* lane, const PlanEntry& entry, bool head_reque
 // What is masked in one request. False: the daemon kept writing, which it does between executions.
 bool find_masks(const LaneMemory* lane, const MaskedRequest& request, RequestMasks* out);
 
-// The row of the frozen table for `wanted` (kind, port, address are compared); false: none.
+// The row for `wanted` in the lane's table of names (kind, port, address are compared); false: none.
 bool find_target(const LaneMemory* lane, const Target128& wanted, Target128* row);
 
 }  // namespace filibuster::preload

@@ -263,7 +263,7 @@ bool run_helper() {
   return good;
 }
 
-// "cpython 3.6.0: frames cannot be read (…)"
+// "cpython 3.6.0: frames not readable (needs 3.9): ..."
 std::string_view unreadable() {
   static constinit char text[160] = {};
   char version[32];
