@@ -22,7 +22,7 @@ class Pool {
     uint64_t head = free_.load(std::memory_order_acquire);
     while (index_of(head) != 0) {
       Node* node = node_at(index_of(head));
-      // `next` may be torn from under us by another taker; the tag makes the exchange fail then.
+      // Another taker may have changed `next` under us. The tag makes the exchange fail then.
       const uint64_t next = with_tag(head, node->next.load(std::memory_order_relaxed));
       if (free_.compare_exchange_weak(head, next, std::memory_order_acq_rel,
                                       std::memory_order_acquire)) {
