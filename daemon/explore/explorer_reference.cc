@@ -295,13 +295,15 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
       if (++shown == kTold) break;
     }
     for (const std::string& call : late_calls_) why += "\n  - " + call + ": " + std::string(kLateCall);
+    const std::vector<RpcRecord>& rpcs = result.record.rpcs;
+    const bool only_its_own = std::all_of(rpcs.begin(), rpcs.end(), is_test_call);
     if (why.empty() && test_.of_suite)
       exploration_.report.nothing_to_explore = "it makes no remote call that gets a fault, but its own";
     else
-      warn(why.empty() ? "no RPC of the reference execution gets a fault: only the test's own calls "
-                       "were seen, or the fault rules match none" +
-                           no_rpc_hint()
-                     : "no RPC of the reference execution gets a fault:" + why);
+      warn("no RPC of the reference execution gets a fault:" +
+           (!why.empty()   ? why
+            : only_its_own ? " only the test's own calls were seen" + no_rpc_hint()
+                           : std::string(" the fault rules of the configuration match none")));
   }
   const double seconds = exploration_.report.reference_seconds;
   session_.sink({{"type", "reference"},

@@ -224,7 +224,8 @@ void Relay::leave() {
 void Relay::retire() {
   if (retiring_) return;
   retiring_ = goaway_due_ = true;
-  last_taken_ = last_seen_;
+  // RFC 9113 §6.8, as in leave().
+  last_taken_ = std::min(last_seen_, goaway_last_);
   for (auto& [id, stream] : faulted_) cancel(&stream);
   pump();
 }

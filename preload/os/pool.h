@@ -29,13 +29,13 @@ class Pool {
         return &node->object;
       }
     }
-    const uint32_t fresh = used_.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (fresh > kPerChunk * kMaxChunks || !ensure_chunk((fresh - 1) / kPerChunk)) {
-      used_.fetch_sub(1, std::memory_order_relaxed);
-      return nullptr;
-    }
-    Node* node = node_at(fresh);
-    node->self = fresh;
+    // An index is taken only when its memory is there: one that is given back could be another thread's.
+    uint32_t used = used_.load(std::memory_order_relaxed);
+    do {
+      if (used == kPerChunk * kMaxChunks || !ensure_chunk(used / kPerChunk)) return nullptr;
+    } while (!used_.compare_exchange_weak(used, used + 1, std::memory_order_relaxed));
+    Node* node = node_at(used + 1);
+    node->self = used + 1;
     return &node->object;
   }
 
