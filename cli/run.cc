@@ -96,7 +96,7 @@ Work declare(CLI::App& app) {
                "measure which statements of the services are reached, and which only under faults "
                "(Python, Node, JVM, gcc --coverage): coverage.json beside report.json");
   app.add_flag("--allow-untested", options->allow_untested,
-               "RPCs that could not be tested (the last line says which) do not make the exit status 3");
+               "RPCs that could not be tested (the last line counts them) do not make the exit status 3");
   app.add_flag("--restart-session", options->restart,
                "forget an interrupted session instead of continuing it");
   declare_index_options(app, options);
@@ -122,10 +122,10 @@ const Verb kRunVerb = {
     "test_it.py\n"
     "  filibuster run --service users='./users 8080' --port users=8080 -- ./their_test\n"
     "  filibuster run --max-time 10m --changed \"$(git diff --name-only origin/main)\"\n"
-    "\nExit status: 0 nothing found that is not accepted, 1 failures found, 2 usage or configuration,\n"
-    "3 environment, an RPC that could not be tested (see --allow-untested), or interrupted, 4 nothing\n"
-    "found before the time of --max-time was over. An interrupted run continues when the same command\n"
-    "runs again, unless the programs are no longer what they were.\n",
+    "\nExit status: 0 nothing found that is not accepted, 1 findings, 2 usage or configuration,\n"
+    "3 environment, interrupted, or an RPC could not be tested, 4 nothing found before the time of\n"
+    "--max-time was over; filibuster(1) has the table. An interrupted run continues when the same\n"
+    "command runs again, unless the programs have changed.\n",
     "[-- TEST [ARG...]]", declare};
 
 }  // namespace filibuster::cli

@@ -260,12 +260,12 @@ void declare_index_options(CLI::App& app, SessionOptions* options) {
 void declare_source_options(CLI::App& app, SessionOptions* options) {
   CommandLineConfiguration* line = &options->command_line;
   app.add_option("-c,--config", options->config_file,
-                 "configuration; without it and without '--': filibuster.json")
+                 "the configuration (default, without '--': filibuster.json)")
       ->type_name("FILE");
   app.add_option(
          "--service", line->services,
          "a service and the shell command that starts it, with ${port:NAME} for a free port; "
-         "NAME alone is started by hand")
+         "NAME alone: somebody else starts it")
       ->type_name("NAME=COMMAND")
       ->allow_extra_args(false);
   app.add_option("--port", line->ports,

@@ -15,8 +15,8 @@
 
 #include "core/version.h"
 #include "daemon/api/server.h"
-#include "daemon/session/pidfd.h"
-#include "daemon/session/session_lane.h"
+#include "daemon/process/pidfd.h"
+#include "daemon/process/session_lane.h"
 
 namespace filibuster {
 namespace {

@@ -1,6 +1,7 @@
 #include "core/grpc/response.h"
 
 #include "core/grpc/message_reader.h"
+#include "core/text/base64.h"
 
 namespace filibuster::grpc {
 namespace {
@@ -14,24 +15,6 @@ void begin_block(std::optional<uint32_t> size_update, Output& block) {
 void write_head_fields(Output& block) {
   http2::write_literal(":status", "200", block);
   http2::write_literal("content-type", "application/grpc", block);
-}
-
-// Base64 without padding, as values of fields named -bin are sent (RFC 4648 §4).
-size_t encode_base64(std::string_view bytes, char* out, size_t capacity) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  if (capacity < (bytes.size() * 4 + 2) / 3) return SIZE_MAX;
-  size_t size = 0;
-  uint32_t bits = 0;
-  unsigned count = 0;
-  for (char c : bytes) {
-    bits = bits << 8 | static_cast<unsigned char>(c);
-    for (count += 8; count >= 6;) {
-      count -= 6;
-      out[size++] = kDigits[bits >> count & 63];
-    }
-  }
-  if (count != 0) out[size++] = kDigits[bits << (6 - count) & 63];
-  return size;
 }
 
 }  // namespace
@@ -67,6 +50,7 @@ void write_status(uint32_t stream, const Status& status, bool only_trailers,
                          block);
   }
   if (!status.details.empty()) {
+    // Without padding, as values of fields named -bin are sent.
     const size_t size = encode_base64(status.details, text, sizeof text);
     if (size == SIZE_MAX) {
       out.fail();

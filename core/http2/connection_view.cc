@@ -2,43 +2,9 @@
 
 #include <algorithm>
 
+#include "core/text/base64.h"
+
 namespace filibuster::http2 {
-namespace {
-
-// base64url without padding (RFC 4648 §5). Returns the bytes; SIZE_MAX: malformed or too long.
-size_t decode_base64url(std::string_view text, char* out, size_t capacity) {
-  while (!text.empty() && text.back() == '=') text.remove_suffix(1);  // some clients pad
-  if (text.size() % 4 == 1) return SIZE_MAX;
-  uint32_t bits = 0;
-  unsigned count = 0;
-  size_t size = 0;
-  for (char c : text) {
-    uint32_t value = 0;
-    if (c >= 'A' && c <= 'Z') {
-      value = static_cast<uint32_t>(c - 'A');
-    } else if (c >= 'a' && c <= 'z') {
-      value = static_cast<uint32_t>(c - 'a') + 26;
-    } else if (c >= '0' && c <= '9') {
-      value = static_cast<uint32_t>(c - '0') + 52;
-    } else if (c == '-' || c == '+') {
-      value = 62;
-    } else if (c == '_' || c == '/') {
-      value = 63;
-    } else {
-      return SIZE_MAX;
-    }
-    bits = bits << 6 | value;
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      if (size == capacity) return SIZE_MAX;
-      out[size++] = static_cast<char>(bits >> count);
-    }
-  }
-  return size;
-}
-
-}  // namespace
 
 ConnectionView::Way::Way(ConnectionView* view_, Direction direction_)
     : view(view_),
@@ -77,7 +43,7 @@ Error ConnectionView::skip_data(Direction direction, uint64_t size) {
 
 Stream* ConnectionView::begin_upgraded(std::string_view http2_settings) {
   char payload[512];
-  const size_t size = decode_base64url(http2_settings, payload, sizeof payload);
+  const size_t size = decode_base64(http2_settings, payload, sizeof payload);
   if (size == SIZE_MAX || !requests_.parser.preset_settings(payload, size)) {
     fail(Error::kBadSetting);
     return nullptr;

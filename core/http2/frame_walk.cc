@@ -100,12 +100,11 @@ bool FrameWalk::feed(const char* data, size_t size) {
   return valid_;
 }
 
-bool FrameWalk::feed(const iovec* pieces, size_t count, size_t size) {
-  for (size_t i = 0; i < count && size != 0; ++i) {
-    const size_t take = std::min(size, pieces[i].iov_len);
-    if (take != 0) feed(static_cast<const char*>(pieces[i].iov_base), take);
-    size -= take;
-  }
+bool FrameWalk::feed(Pieces pieces, size_t size) {
+  pieces.each(0, size, [&](const char* part, size_t bytes) {
+    feed(part, bytes);
+    return true;
+  });
   return valid_;
 }
 
@@ -118,25 +117,25 @@ void BoundarySearch::believe(const FrameWalk& walk) {
   counted_ = first_.opened();
 }
 
-bool BoundarySearch::opens_request(const iovec* pieces, size_t count, size_t offered) {
+bool BoundarySearch::opens_request(Pieces pieces, size_t offered) {
   FrameWalk ahead = first_;
   if (!found_ && first_.at_boundary()) {
-    if (!ahead.feed(pieces, count, offered)) {
+    if (!ahead.feed(pieces, offered)) {
       // What led here were no frames: the walk begins anew.
       first_ = ahead = {};
       counted_ = 0;
-      ahead.feed(pieces, count, offered);
+      ahead.feed(pieces, offered);
     }
     if (ahead.valid() && (ahead.at_boundary() || first_.frames() >= kChain)) believe(first_);
   } else if (found_) {
-    ahead.feed(pieces, count, offered);
+    ahead.feed(pieces, offered);
   }
   return found_ && first_.at_boundary() && ahead.valid() && ahead.opened() > first_.opened();
 }
 
-uint64_t BoundarySearch::sent(const iovec* pieces, size_t count, size_t accepted, size_t offered) {
+uint64_t BoundarySearch::sent(Pieces pieces, size_t accepted, size_t offered) {
   if (accepted == 0) return 0;
-  const bool valid = first_.feed(pieces, count, accepted);
+  const bool valid = first_.feed(pieces, accepted);
   uint64_t requests = valid ? first_.opened() - counted_ : 0;
   counted_ = first_.opened();
   if (found_) {
@@ -150,7 +149,7 @@ uint64_t BoundarySearch::sent(const iovec* pieces, size_t count, size_t accepted
   }
   const bool whole = accepted == offered;
   if (tried_) {
-    tried_ = other_.feed(pieces, count, accepted) && (!whole || other_.at_boundary());
+    tried_ = other_.feed(pieces, accepted) && (!whole || other_.at_boundary());
     if (tried_ && other_.at_boundary() && other_.frames() >= kOtherChain && !first_.at_boundary())
       believe(other_);
   }

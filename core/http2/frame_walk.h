@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/pieces.h"
 #include "core/http2/frame.h"
 
 namespace filibuster::http2 {
@@ -20,7 +21,7 @@ class FrameWalk {
  public:
   // False: these are no frames of a client; nothing is known any more.
   bool feed(const char* data, size_t size);
-  bool feed(const iovec* pieces, size_t count, size_t size);
+  bool feed(Pieces pieces, size_t size);
 
   bool valid() const { return valid_; }
   // Another frame may be placed here (not inside a header block, §4.3).
@@ -55,10 +56,10 @@ class FrameWalk {
 class BoundarySearch {
  public:
   // Before a write: will it begin between two frames for certain, and open a stream?
-  bool opens_request(const iovec* pieces, size_t count, size_t offered);
+  bool opens_request(Pieces pieces, size_t offered);
   // After the write, of which `accepted` bytes were accepted. Returns how many requests these opened;
   // where that is not known, at least 1.
-  uint64_t sent(const iovec* pieces, size_t count, size_t accepted, size_t offered);
+  uint64_t sent(Pieces pieces, size_t accepted, size_t offered);
   // Bytes went by unseen.
   void forget() { *this = {}; }
 

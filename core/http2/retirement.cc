@@ -39,30 +39,27 @@ size_t PingToGoaway::step(size_t matched, char byte) const {
 }
 
 // The acknowledgement begins at byte `start` of the pieces, or before them.
-void PingToGoaway::overwrite(const iovec* pieces, size_t count, size_t size, int64_t start) const {
+void PingToGoaway::overwrite(Pieces pieces, size_t size, int64_t start) const {
   char goaway[kPingSize];
   write_frame_header({8, server_leaves_ ? kNoMeaning : FrameType::kGoaway, 0, 0}, goaway);
   write_u32(goaway + kFrameHeaderSize, kLargestWindow);  // 2^31-1: all that are open go on
   write_u32(goaway + kFrameHeaderSize + 4, static_cast<uint32_t>(ErrorCode::kNoError));
   int64_t at = 0;
-  for (size_t i = 0; i < count && size != 0; ++i) {
-    const size_t take = std::min(size, pieces[i].iov_len);
+  pieces.each(0, size, [&](const char* part, size_t take) {
     const int64_t from = std::max(at, start);
     const int64_t to = std::min(at + static_cast<int64_t>(take),
                                 start + static_cast<int64_t>(kPingSize));
     if (from < to) {
-      std::memcpy(static_cast<char*>(pieces[i].iov_base) + (from - at), goaway + (from - start),
+      std::memcpy(const_cast<char*>(part) + (from - at), goaway + (from - start),
                   static_cast<size_t>(to - from));
     }
     at += static_cast<int64_t>(take);
-    size -= take;
-  }
+    return true;
+  });
 }
 
-void PingToGoaway::watch(const iovec* pieces, size_t count, size_t size) {
-  for (size_t i = 0; i < count && size != 0 && !server_leaves_; ++i) {
-    const size_t take = std::min(size, pieces[i].iov_len);
-    const char* data = static_cast<const char*>(pieces[i].iov_base);
+void PingToGoaway::watch(Pieces pieces, size_t size) {
+  pieces.each(0, size, [&](const char* data, size_t take) {
     for (size_t k = 0; k < take; ++k) {
       std::memmove(last_, last_ + 1, sizeof last_ - 1);
       last_[sizeof last_ - 1] = data[k];
@@ -71,8 +68,8 @@ void PingToGoaway::watch(const iovec* pieces, size_t count, size_t size) {
       server_leaves_ = server_leaves_ || (h.stream == 0 && h.flags == 0 && h.length >= 8 &&
                                           h.length <= kDefaultMaxFrameSize);
     }
-    size -= take;
-  }
+    return !server_leaves_;
+  });
 }
 
 PingToGoaway::Seen PingToGoaway::found() {
@@ -80,12 +77,12 @@ PingToGoaway::Seen PingToGoaway::found() {
   return server_leaves_ ? Seen::kIgnored : Seen::kGoaway;
 }
 
-PingToGoaway::Seen PingToGoaway::pass(const iovec* pieces, size_t count, size_t size,
+PingToGoaway::Seen PingToGoaway::pass(Pieces pieces, size_t size,
                                       std::string_view ahead, bool last) {
   if (done_ || size == 0) return Seen::kNothing;
   const auto read = static_cast<int64_t>(size);
   if (committed_) {
-    overwrite(pieces, count, size, -int64_t{matched_});
+    overwrite(pieces, size, -int64_t{matched_});
     if (matched_ + size < kPingSize) {
       matched_ = static_cast<uint8_t>(matched_ + size);
       return Seen::kNothing;
@@ -95,7 +92,7 @@ PingToGoaway::Seen PingToGoaway::pass(const iovec* pieces, size_t count, size_t 
   size_t matched = matched_;
   int64_t at = 0;
   size_t left = size;
-  for (size_t i = 0; i < count && left != 0; ++i) {
+  for (size_t i = 0; i < pieces.count && left != 0; ++i) {
     const size_t take = std::min(left, pieces[i].iov_len);
     const char* data = static_cast<const char*>(pieces[i].iov_base);
     for (size_t k = 0; k < take; ++k) {
@@ -108,8 +105,8 @@ PingToGoaway::Seen PingToGoaway::pass(const iovec* pieces, size_t count, size_t 
       matched = step(matched, data[k]);
       if (matched == kPingSize) {
         const int64_t start = at + static_cast<int64_t>(k) + 1 - static_cast<int64_t>(kPingSize);
-        if (start > 0) watch(pieces, count, static_cast<size_t>(start));
-        overwrite(pieces, count, size, start);
+        if (start > 0) watch(pieces, static_cast<size_t>(start));
+        overwrite(pieces, size, start);
         return found();
       }
     }
@@ -128,22 +125,22 @@ PingToGoaway::Seen PingToGoaway::pass(const iovec* pieces, size_t count, size_t 
     const bool header = known >= kFrameHeaderSize;
     if (known < kPingSize && !last) return Seen::kUndecided;
     if (known == kPingSize || header) {
-      if (start > 0) watch(pieces, count, static_cast<size_t>(start));
-      overwrite(pieces, count, size, start);
+      if (start > 0) watch(pieces, static_cast<size_t>(start));
+      overwrite(pieces, size, start);
       committed_ = true;
       matched_ = static_cast<uint8_t>(read - start);
       return Seen::kNothing;
     }
     matched = 0;  // the client reads its first bytes as they are, so the others must not change either
   }
-  watch(pieces, count, size);
+  watch(pieces, size);
   matched_ = static_cast<uint8_t>(matched);
   return Seen::kNothing;
 }
 
-void PingToGoaway::peek(const iovec* pieces, size_t count, size_t size) const {
+void PingToGoaway::peek(Pieces pieces, size_t size) const {
   PingToGoaway copy = *this;
-  copy.pass(pieces, count, size, {}, true);
+  copy.pass(pieces, size, {}, true);
 }
 
 // --- fails_on_goaway -----------------------------------------------------------------------------

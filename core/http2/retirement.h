@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/pieces.h"
 #include "core/http2/frame.h"
 
 namespace filibuster::http2 {
@@ -46,17 +47,17 @@ class PingToGoaway {
   // What the client is about to get: `size` bytes in the pieces, which are changed. `ahead`: bytes
   // that come after them. With `last`, nothing is left undecided: what is a PING with an
   // acknowledgement as far as it is known is taken for ours. Undecided bytes are given again.
-  Seen pass(const iovec* pieces, size_t count, size_t size, std::string_view ahead, bool last);
+  Seen pass(Pieces pieces, size_t size, std::string_view ahead, bool last);
   // As pass(), for bytes at which the client only looks, and which it will read again.
-  void peek(const iovec* pieces, size_t count, size_t size) const;
+  void peek(Pieces pieces, size_t size) const;
   // Nothing is looked for any more.
   bool done() const { return done_; }
 
  private:
   size_t step(size_t matched, char byte) const;
-  void overwrite(const iovec* pieces, size_t count, size_t size, int64_t start) const;
+  void overwrite(Pieces pieces, size_t size, int64_t start) const;
   // Looks for the header of a GOAWAY in the next bytes of the server, up to the acknowledgement.
-  void watch(const iovec* pieces, size_t count, size_t size);
+  void watch(Pieces pieces, size_t size);
   Seen found();
 
   char ping_[kPingSize];

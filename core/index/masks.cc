@@ -33,15 +33,14 @@ bool path_matches(std::string_view pattern, std::string_view path) {
   }
 }
 
-void select_masks(const MaskTable& table, std::string_view caller, std::string_view service,
-                  std::string_view method, std::string_view path, bool grpc, RequestMasks* out) {
+void select_masks(const MaskTable& table, const MaskedRequest& request, RequestMasks* out) {
   out->path_segments = 0;
   out->count = 0;
   out->too_many = false;
   out->stack = false;
-  const uint64_t caller_hash = name_hash(caller);
-  const uint64_t service_hash = name_hash(service);
-  const uint64_t method_hash = name_hash(method);
+  const uint64_t caller_hash = name_hash(request.caller);
+  const uint64_t service_hash = name_hash(request.service);
+  const uint64_t method_hash = name_hash(request.method);
   const uint32_t rules = std::min(table.rule_count, kMaxMaskRules);
   for (uint32_t i = 0; i < rules; ++i) {
     const MaskRule& rule = table.rules[i];
@@ -52,8 +51,8 @@ void select_masks(const MaskTable& table, std::string_view caller, std::string_v
     const size_t size = std::min<size_t>(rule.pattern_size, kMaxMaskPattern);
     const std::string_view pattern(rule.pattern, size);
     if ((rule.flags & kMaskGrpc) != 0) {
-      if (!grpc || !grpc::name_matches(pattern, path)) continue;
-    } else if (size != 0 && !path_matches(pattern, path)) {
+      if (!request.grpc || !grpc::name_matches(pattern, request.path)) continue;
+    } else if (size != 0 && !path_matches(pattern, request.path)) {
       continue;
     }
     out->path_segments |= rule.path_segments;

@@ -113,9 +113,12 @@ struct RequestMasks {
     return false;
   }
 };
-// `path`: of the origin form, without the query (execution_index.h request_path). `grpc`: it is a
-// gRPC call.
-void select_masks(const MaskTable& table, std::string_view caller, std::string_view service,
-                  std::string_view method, std::string_view path, bool grpc, RequestMasks* out);
+// The request for which masks are selected.
+struct MaskedRequest {
+  std::string_view caller, service, method;
+  std::string_view path;  // of the origin form, without the query (execution_index.h request_path)
+  bool grpc = false;
+};
+void select_masks(const MaskTable& table, const MaskedRequest& request, RequestMasks* out);
 
 }  // namespace filibuster

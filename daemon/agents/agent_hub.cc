@@ -16,7 +16,7 @@
 #include "daemon/agents/connected_agents.h"
 #include "daemon/agents/control_pages.h"
 #include "daemon/agents/hand_offs.h"
-#include "daemon/agents/lane.h"
+#include "daemon/agents/lane_writer.h"
 #include "daemon/agents/pulse.h"
 #include "daemon/agents/recorder.h"
 #include "daemon/agents/registration.h"
@@ -81,7 +81,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   const HubOptions options_;
   std::string socket_path_;
   ControlPages pages_;
-  std::unique_ptr<Lane> lane_;
+  std::unique_ptr<LaneWriter> lane_;
   UniqueFd epoll_, listener_, wake_;
   Symbolizer symbolizer_;  // has its own lock
 
@@ -118,7 +118,7 @@ Result<void> Hub::open() {
   Result<UniqueFd> listener = listen_at(socket_path_);
   if (!listener) return listener.error();
   listener_ = std::move(listener).value();
-  Result<std::unique_ptr<Lane>> lane = Lane::create(options_);
+  Result<std::unique_ptr<LaneWriter>> lane = LaneWriter::create(options_);
   if (!lane) return lane.error();
   lane_ = std::move(lane).value();
 

@@ -202,8 +202,8 @@ bool ConnectedAgents::goes_on_unheard(uint32_t id, Agent* agent, const std::stri
 void ConnectedAgents::drop(Agent* agent, const std::string& why) {
   if (agent->state == Agent::State::kDropped) return;
   agent->state = Agent::State::kDropped;
-  agent->why = agent->source.name() + ": its agent " + why + "; " + std::string(kNotHeard);
-  hub_.recorder->lost(agent->why);
+  agent->why = agent->source.name() + ": its agent " + why + "; " + "not read any more, its executions are incomplete";
+  hub_.recorder->lost(agent->why, NoConclusion::kNotHeard);
   hub_.recorder->agent_ended(agent->source, clock_ns());
 }
 
@@ -217,7 +217,8 @@ void ConnectedAgents::end(uint32_t id) {
       last = drain(&agent);
     } while (last.events > 0 && agent.state == Agent::State::kRegistered);
     if (last.pending) {
-      hub_.recorder->lost(agent.source.name() + ": process ended while it wrote an event");
+      hub_.recorder->lost(agent.source.name() + ": process ended while it wrote an event",
+                          NoConclusion::kOther);
     }
     // The end of the socket is not always the end of the process: a program may close the agent's
     // socket. A process that has ended, or executes another program, has the ring mapped no more.
@@ -295,7 +296,7 @@ void ConnectedAgents::note_dropped() {
     if (agent.state != Agent::State::kDropped) continue;
     pollfd ended{agent.socket.get(), POLLIN, 0};
     if (agent.unheard && ::poll(&ended, 1, 0) != 0) continue;
-    hub_.recorder->lost(agent.why);
+    hub_.recorder->lost(agent.why, NoConclusion::kNotHeard);
   }
 }
 

@@ -14,12 +14,12 @@
 
 #include "core/protocol/events.h"
 #include "daemon/agents/control_pages.h"
-#include "daemon/agents/descriptors.h"
 #include "daemon/agents/execution_record.h"
-#include "daemon/agents/lane.h"
+#include "daemon/agents/lane_writer.h"
 #include "daemon/agents/recorder.h"
 #include "daemon/agents/registration.h"
 #include "daemon/agents/ring_reader.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster {
 
@@ -43,7 +43,7 @@ class ConnectedAgents {
     uint64_t tag = 0;   // epoll data is `tag | number`; `tag` leaves the low 56 bits free
     int listener = -1;  // the socket of listen_at() (registration.h)
     uint32_t lane_number = 0;
-    const Lane* lane = nullptr;
+    const LaneWriter* lane = nullptr;
     const ControlPages* pages = nullptr;
     const std::string* application = nullptr;
     Recorder* recorder = nullptr;

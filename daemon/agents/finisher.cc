@@ -14,7 +14,7 @@
 #include "core/resp/reply_parser.h"
 #include "core/rpc/protocol.h"
 #include "daemon/agents/execution_record.h"
-#include "daemon/agents/hang_limit.h"
+#include "daemon/base/fault_texts.h"
 
 namespace filibuster {
 namespace {
@@ -106,11 +106,6 @@ struct Finisher::Connection {
   uint64_t deadline_ns = 0;
   std::unique_ptr<AnswerEnd> end;  // of the real answer
 };
-
-void close_with_reset(UniqueFd fd) {
-  const linger now{1, 0};
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
-}
 
 Finisher::Finisher(int epoll_fd, uint64_t tag, Report report)
     : epoll_fd_(epoll_fd), tag_(tag), report_(std::move(report)) {}

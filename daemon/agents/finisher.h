@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "core/protocol/messages.h"
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster {
 
@@ -53,8 +53,5 @@ class Finisher {
   uint64_t next_number_ = 1;
   Connections connections_;
 };
-
-// Closes so that the other end sees ECONNRESET (TCP).
-void close_with_reset(UniqueFd fd);
 
 }  // namespace filibuster

@@ -13,6 +13,14 @@
 namespace filibuster {
 namespace {
 
+// What the detail of a fault that was not injected tells.
+NoConclusion cause_of(std::string_view detail) {
+  if (detail.starts_with(kAnswerEndedAfter)) return NoConclusion::kAnswerEnded;
+  if (detail.starts_with(kConnectionEndedFirst)) return NoConclusion::kConnectionEnded;
+  if (detail.starts_with(kPartWasSent)) return NoConclusion::kCommandInParts;
+  return NoConclusion::kOther;
+}
+
 // An agent that floods makes the execution incomplete, not this process large.
 constexpr size_t kMaxRpcs = 1u << 20;
 constexpr size_t kMaxTexts = 1000;  // of each list of a record
@@ -151,10 +159,12 @@ Recorder::Entry* Recorder::entry(const EventSource& source, const EventHead& hea
 }
 
 void Recorder::late(std::string text) { add_text(&draft_.late, std::move(text)); }
-void Recorder::lost(const std::string& why) {
+void Recorder::lost(const std::string& why, NoConclusion cause) {
   note(why);
   lost(1);
-  if (draft_.lost_why.empty()) draft_.lost_why = why;
+  if (!draft_.lost_why.empty()) return;
+  draft_.lost_why = why;
+  draft_.lost_cause = cause;
 }
 
 void Recorder::note(std::string text) { add_text(&draft_.notes, std::move(text)); }
@@ -252,6 +262,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcFin
   rpc.grpc_message = event.grpc_message;
   rpc.code_space = event.code_space;
   rpc.code = printable(event.code);
+  rpc.begun = event.begun;
   rpc.error = event.error;
   rpc.stream_error = event.stream_error;
   rpc.response = event.body;
@@ -329,9 +340,10 @@ void Recorder::on(const EventSource& source, const EventHead& head, const FaultF
     planned.unmet = detail + " (" + rpc_text(entry->record) + ")";
     return;
   }
-  planned.reason = how == FaultHow::kLeaseExpired ? std::string(kLeaseIsOld)
+  planned.reason = how == FaultHow::kLeaseExpired ? "the daemon's lease is older than 1 s"
                    : !detail.empty()              ? detail
                                                   : "its agent could not inject it";
+  planned.cause = how == FaultHow::kLeaseExpired ? NoConclusion::kBusyMachine : cause_of(detail);
 }
 
 void Recorder::on(const EventSource& source, const EventHead& head, const RpcFinalized& event) {
@@ -559,25 +571,32 @@ void Recorder::explain_plan(ExecutionRecord* out) const {
         [&](const RpcRecord& candidate) { return candidate.index == plan_[i].index; });
     const bool issued = rpc != out->rpcs.end();
     std::string reason(kNotIssued);
+    NoConclusion cause = NoConclusion::kNotIssued;
     if (!planned.unmet.empty()) {
       reason = planned.unmet;
+      cause = cause_of(reason);
     } else if (shared) {
-      reason = "it fired at " + std::to_string(planned.fired) + std::string(kShareIndex);
+      reason = "it fired at " + std::to_string(planned.fired) + " RPCs that share the index";
+      cause = NoConclusion::kSharedIndex;
     } else if (!planned.reason.empty()) {
       reason = planned.reason;
+      cause = planned.cause;
     } else if (expanded_.ambiguous[i]) {
-      reason = kSharePreliminary;
+      reason = "several requests share its preliminary index";
+      cause = NoConclusion::kSharedPreliminary;
     } else if (issued && entries_.at(rpc->rpc).wire_index != rpc->index) {
-      reason = kSentBeforeBody;
+      reason = "its request was sent before its body was known, by which it is told apart";
+      cause = NoConclusion::kLateBody;
     } else if (issued) {
+      cause = NoConclusion::kOther;
       reason = "its RPC was issued and no agent reported the fault";
     } else if (const auto expected = memory_.expected(plan_[i].index)) {
       reason = why_not_issued(*out, plan_[i], *expected, [&](const Hash128& index) {
         return memory_.is_newer(index, plan_[i].index);
       });
     }
-    out->not_injected.push_back(to_text(plan_[i].fault) + " at " +
-                                memory_.describe(plan_[i].index) + ": " + reason);
+    out->not_injected.push_back({cause, to_text(plan_[i].fault) + " at " +
+                                            memory_.describe(plan_[i].index) + ": " + reason});
   }
 }
 

@@ -57,7 +57,7 @@ class Recorder {
   void problem(std::string text);  // a problem of a runtime: people are told at once, and only once
   void lost(uint64_t events) { draft_.lost_events += events; }
   // Counts one lost event. `why` becomes a note, too.
-  void lost(const std::string& why);
+  void lost(const std::string& why, NoConclusion cause = NoConclusion::kEventsLost);
   void names_changed() { draft_.names_changed = true; }
   // Adds to what is said of an RPC's fault, for example that its silence reached the hang limit.
   void fault_detail(uint32_t execution, uint64_t rpc, const std::string& text);
@@ -86,6 +86,7 @@ class Recorder {
   struct Planned {
     uint32_t fired = 0;
     std::string reason;
+    NoConclusion cause = NoConclusion::kOther;  // of `reason`
     std::string unmet;  // why the plan is not met although the fault may have fired; empty: it is met
   };
 

@@ -1,5 +1,5 @@
 // Which service stands behind which address: rows of the configuration, and listening sockets that
-// agents report. Pure; Lane writes the rows into lane memory.
+// agents report. Pure; LaneWriter writes the rows into lane memory.
 #pragma once
 
 #include <cstdint>

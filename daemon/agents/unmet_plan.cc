@@ -34,7 +34,7 @@ std::string place_of(const RpcRecord& rpc) {
 std::string why_not_issued(const ExecutionRecord& record, const PlannedRpcFault& planned,
                            const ExpectedRpc& expected,
                            const std::function<bool(const Hash128&)>& is_new) {
-  const std::string not_issued(kNotIssued);
+  std::string not_issued(kNotIssued);
   const RpcRecord* elsewhere = nullptr;
   for (const RpcRecord& rpc : record.rpcs) {
     if (rpc.injected || (rpc.flags & kRpcLate) != 0 || !is_same_call(rpc, expected)) continue;

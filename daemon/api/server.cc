@@ -240,7 +240,7 @@ void ApiServer::State::routes() {
                uint64_t after = 0;
                const std::string text = request.get_param_value("after");
                std::from_chars(text.data(), text.data() + text.size(), after);
-               const Session::News news = session_named->news(after, kNewsWait);
+               const EventLog::News news = session_named->news(after, kNewsWait);
                answer(response, 200,
                       {{"events", news.events},
                        {"next", news.next},

@@ -6,9 +6,9 @@
 
 #include "core/text/json_depth.h"
 #include "daemon/api/replayed_commands.h"
+#include "daemon/process/session_lane.h"
 #include "daemon/report/config_secrets.h"
-#include "daemon/session/application.h"
-#include "daemon/session/session_lane.h"
+#include "daemon/lane/application.h"
 
 namespace filibuster {
 namespace {
@@ -30,12 +30,12 @@ constexpr uintmax_t kLargestConfig = 16 << 20;  // bytes
 
 struct ModeRow {
   const char* name;
-  SessionRequest::Mode mode;
+  SessionRequest::Verb verb;
 };
-constexpr ModeRow kModes[] = {{"run", SessionRequest::Mode::kRun},
-                              {"replay", SessionRequest::Mode::kReplay},
-                              {"trace", SessionRequest::Mode::kTrace},
-                              {"lint", SessionRequest::Mode::kLint}};
+constexpr ModeRow kModes[] = {{"run", SessionRequest::Verb::kRun},
+                              {"replay", SessionRequest::Verb::kReplay},
+                              {"trace", SessionRequest::Verb::kTrace},
+                              {"lint", SessionRequest::Verb::kLint}};
 
 // `--fault`: one rule for every RPC takes the place of all rules of the configuration.
 void override_faults(const std::vector<std::string>& faults, ParsedRequest* out) {
@@ -237,7 +237,7 @@ bool is_allowed(const Json& request, const std::string& text, const std::string&
 }  // namespace
 
 ParsedRequest parse_session_request(const std::string& body) {
-  using Mode = SessionRequest::Mode;
+  using Verb = SessionRequest::Verb;
   ParsedRequest out;
   SessionRequest& request = out.request;
   if (is_nested_too_deep(body)) {
@@ -253,14 +253,14 @@ ParsedRequest parse_session_request(const std::string& body) {
       out.errors.push_back({"", 0, 0, "mode '" + mode + "': expected run, replay, trace or lint"});
       return out;
     }
-    request.mode = row->mode;
+    request.verb = row->verb;
     std::string path = json.value("config_path", "");
     std::string text = json.value("config_text", "");
     std::string directory = json.value("directory", "");
     auto tests = json.value("tests", std::vector<std::string>());
     uint32_t index_parts = kIndexAll;
     std::optional<std::vector<NondeterminismRule>> nondeterminism;
-    if (request.mode == Mode::kReplay) {
+    if (request.verb == Verb::kReplay) {
       const auto parsed = parse_counterexample(json.value("counterexample", Json::object()).dump());
       if (!parsed) {
         out.errors.push_back({"", 0, 0, parsed.error().message});
@@ -300,7 +300,7 @@ ParsedRequest parse_session_request(const std::string& body) {
     if (request.config.application.empty())
       request.config.application = application_of(request.config.directory);
     load_descriptors(&out);
-    if (request.mode == Mode::kReplay) {
+    if (request.verb == Verb::kReplay) {
       request.config.index_parts = index_parts;
       if (nondeterminism) request.config.nondeterminism = std::move(*nondeterminism);
     }
@@ -308,7 +308,7 @@ ParsedRequest parse_session_request(const std::string& body) {
     request.restart = json.value("restart", false);
     request.coverage = json.value("coverage", false);
     request.allow_untested = json.value("allow_untested", false);
-    if (request.coverage && request.mode != Mode::kRun) {
+    if (request.coverage && request.verb != Verb::kRun) {
       out.errors.push_back({"", 0, 0, "coverage is measured by a run only"});
     }
     const auto representation = json.value("representation", "compact");
@@ -324,8 +324,8 @@ ParsedRequest parse_session_request(const std::string& body) {
     apply_overrides(overrides, &out);
     override_faults(overrides.value("faults", std::vector<std::string>()), &out);
     request.working_directory = json.value("working_directory", request.config.directory);
-    if (request.mode == Mode::kRun) read_run_options(json, &out);
-    if (request.mode == Mode::kLint) read_lint_options(json.value("lint", Json::object()), &out);
+    if (request.verb == Verb::kRun) read_run_options(json, &out);
+    if (request.verb == Verb::kLint) read_lint_options(json.value("lint", Json::object()), &out);
     choose_tests(tests, &out);
   } catch (const Json::exception& error) {
     out.errors.push_back({"", 0, 0, std::string("the request is not valid: ") + error.what()});

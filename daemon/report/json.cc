@@ -148,6 +148,7 @@ Json row(const RpcRecord& rpc) {
       {"count", rpc.count},
       {"cause", cause_name(rpc.cause)}, {"outcome", rpc.open ? "open" : outcome_name(rpc.outcome)},
       {"status", rpc.status},           {"grpc_status", grpc_status_name(rpc)},
+      {"begun", rpc.begun},
       {"grpc_message", rpc.grpc_message},
       {"code_space", code_space_name(code.space)}, {"code", code.text},
       {"stream_error", stream_error_name(rpc)},

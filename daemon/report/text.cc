@@ -212,7 +212,7 @@ std::vector<std::string> skipped_lines(const TestReport& test) {
   std::vector<std::string> lines, order;
   for (const Unexplained& group : test.unexplained) lines.push_back(to_line(group));
   for (const Skipped& row : test.skipped) {
-    if (row.inconclusive) continue;
+    if (row.cause) continue;
     const size_t seen = ++times[row.reason];
     if (seen == 1) order.push_back(row.reason);
     if (seen <= kShown) lines.push_back(row.what + ": " + row.reason);

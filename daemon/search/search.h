@@ -66,14 +66,9 @@
 
 #include "core/hash.h"
 #include "core/result.h"
+#include "daemon/store/rows.h"
 
 namespace filibuster::search {
-
-// Interned outcome of one RPC as its caller sees it: a fault specification's text ("status:503",
-// "refused") or an organic result; equal texts are equal outcomes, so that an organic 503 equals an
-// injected one, if their bodies are equal. 0 is reserved: no result was seen (the caller went on,
-// the execution ended).
-using OutcomeId = uint32_t;
 
 // What one execution saw of one RPC, in order of issue.
 struct ObservedRpc {
@@ -85,9 +80,6 @@ struct ObservedRpc {
   // calls, unknown cause). Scheduled in this order, so explored in the reverse of it.
   std::vector<OutcomeId> faults;
 };
-
-using AbstractId = uint32_t;
-inline constexpr AbstractId kReference = 0;
 
 struct PlannedFault {
   Hash128 index;

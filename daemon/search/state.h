@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/base/processor_time.h"
 #include "daemon/search/hash_table.h"
-#include "daemon/search/processor_time.h"
 #include "daemon/search/rpc_list.h"
 #include "daemon/search/search.h"
 #include "daemon/store/store.h"

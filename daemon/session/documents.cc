@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "daemon/report/results.h"
-#include "daemon/session/session_lane.h"
+#include "daemon/process/session_lane.h"
 
 namespace filibuster {
 namespace {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
+#include "daemon/explore/observation.h"
 #include "daemon/lint/probes.h"
 #include "daemon/report/dependency.h"
 
@@ -15,9 +17,6 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kReferenceAttempts = 3;  // what was under way when the session began settles within these
-constexpr milliseconds kReferenceLimit{600000};  // for a test whose duration is not known yet
-constexpr milliseconds kLeastTestLimit{10000};
 // Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
 constexpr milliseconds kLeastSilence{6000};
 constexpr milliseconds kAfterSilence{2000};  // for the calls that follow the end of a silence
@@ -64,7 +63,7 @@ InjectedFault with_fault(const RpcRecord& rpc, const char* fault) {
 
 Linting Linter::lint() {
   const auto began = Clock::now();
-  out_.result.test = context_.test.name;
+  out_.result.test = test_.name;
   if (auto worked = work(); !worked) out_.error = worked.error();
   out_.result.finished = !out_.error && !out_.stopped;
   out_.result.seconds = std::chrono::duration<double>(Clock::now() - began).count();
@@ -73,16 +72,12 @@ Linting Linter::lint() {
 }
 
 Result<void> Linter::work() {
-  auto runner = ExecutionRunner::create(config_, context_.test, context_.lane, context_.hub,
-                                        context_.services, context_.owned);
-  if (!runner) return runner.error();
-  runner_.emplace(std::move(runner).value());
-  for (const std::string& obstacle : runner_->obstacles()) {
-    context_.sink({{"type", "warning"}, {"text", obstacle}});
-    out_.result.notes.push_back(obstacle);
-  }
-  for (const std::string& text : context_.preflight) out_.result.notes.push_back(text);
-  for (const std::string& text : context_.lane.port_notes) out_.result.notes.push_back(text);
+  auto run = TestRun::make(&session_, &lane_, test_, config_);
+  if (!run) return run.error();
+  run_ = std::move(run).value();
+  auto& notes = out_.result.notes;
+  for (const auto* lines : {&run_->obstacles(), &lane_.obstacles(), &lane_.place().port_notes})
+    notes.insert(notes.end(), lines->begin(), lines->end());
   if (auto reference = run_reference(); !reference || out_.stopped) return reference;
   if (options_.probe) return run_probes();
   for (const Site& site : sites_)
@@ -90,45 +85,25 @@ Result<void> Linter::work() {
   return {};
 }
 
-milliseconds Linter::test_limit() const {
-  if (context_.test.timeout) return *context_.test.timeout;
-  if (config_.bounds.test_timeout) return *config_.bounds.test_timeout;
-  if (out_.result.reference_seconds <= 0) return kReferenceLimit;
-  return std::max(kLeastTestLimit, in_milliseconds(10 * out_.result.reference_seconds));
-}
-
 Result<void> Linter::run_reference() {
-  const std::string what = "the reference execution of test '" + context_.test.name + "' ";
-  ExecutionResult result;
-  for (int tries = 0; tries < kReferenceAttempts; ++tries) {
-    auto run = runner_->run(context_.counters->next_execution++, {}, test_limit());
-    if (!run) return run.error();
-    result = std::move(run).value();
-    context_.on_record(&result.record);
-    out_.stopped = result.stopped;
-    if (out_.stopped) return {};
-    context_.hub->freeze_names();
-    if (is_settled(result.record)) break;
-  }
-  kept_connections_.settle_as_it_is(&result.record);
-  const Judgement judgement = judge(result, {});
-  if (judgement.verdict == Verdict::kIncomplete)
-    return Error{what + "is incomplete: " + judgement.detail};
-  if (is_failure(judgement.verdict)) {
-    return Error{what + "fails without any fault (" + judgement.detail + ")\nits last lines:\n" +
-                 runner_->output()};
-  }
+  const std::string what = "the reference execution of test '" + test_.name + "' ";
+  auto run = run_->reference([](const Attempt&) {});
+  if (!run) return run.error();
+  const ExecutionResult& result = run->result;
+  out_.stopped = result.stopped;
+  if (out_.stopped) return {};
+  if (auto problem = run_->why_unusable(what, run.value())) return *problem;
   if (result.record.rpcs.empty()) {
     std::string hints;
-    for (const std::string& text : context_.preflight) hints += "\n  - " + text;
+    for (const std::string& text : lane_.obstacles()) hints += "\n  - " + text;
     return Error{"no RPC was seen in " + what + "(it passed): there is nothing to look at" + hints};
   }
   for (const auto& [service, text] : services_without_agent(config_, result.record)) {
-    context_.sink({{"type", "warning"}, {"text", text}});
+    session_.warn(text);
     out_.result.notes.push_back(text);
   }
   for (const std::string& problem : result.record.runtime_problems) {
-    context_.sink({{"type", "warning"}, {"text", problem}});
+    session_.warn(problem);
     out_.result.notes.push_back(problem);
   }
   for (const std::string& note : result.record.notes) out_.result.notes.push_back(note);
@@ -141,18 +116,19 @@ Result<void> Linter::run_reference() {
   }
   out_.result.rpcs = result.record.rpcs.size();
   out_.result.reference_seconds = result.seconds;
+  run_->set_reference_seconds(result.seconds);
   out_.result.findings = lint::lint_reference(result.record);
   out_.result.sites = lint::call_sites(result.record);
   discover(result.record, {});
-  context_.sink({{"type", "reference"},
-                 {"test", context_.test.name},
+  session_.sink({{"type", "reference"},
+                 {"test", test_.name},
                  {"seconds", result.seconds},
                  {"rpcs", result.record.rpcs.size()}});
   silence_ = options_.silence.count() > 0
                  ? options_.silence
                  : config_.bounds.hang_limit.value_or(
                        std::max(kLeastSilence, in_milliseconds(3 * result.seconds)));
-  context_.hub->set_hang_limit(silence_);
+  lane_.hub().set_hang_limit(silence_);
   out_.result.silence_seconds = std::chrono::duration<double>(silence_).count();
   config_.bounds.quiesce_timeout =
       std::max(config_.bounds.quiesce_timeout, silence_ + kAfterSilence);
@@ -234,38 +210,35 @@ Result<void> Linter::run_probes() {
   return {};
 }
 
-Result<Linter::Attempt> Linter::attempt(const Faults& faults, milliseconds more_time) {
+Result<Linter::Probe> Linter::attempt(const Faults& faults, milliseconds more_time) {
   std::vector<PlannedRpcFault> plan;
   for (const InjectedFault& fault : faults) {
     auto spec = parse_fault(fault.fault);
     if (!spec) return spec.error();
     plan.push_back(plan_fault(fault, spec.value()));
   }
-  Attempt last;
-  for (int tries = 0; tries < 2; ++tries) {
-    auto result = runner_->run(context_.counters->next_execution++, plan, test_limit() + more_time);
-    if (!result) return result.error();
-    ++out_.result.executions;
-    last.result = std::move(result).value();
-    kept_connections_.leave_out(&last.result.record);
-    context_.on_record(&last.result.record);
-    out_.stopped = last.result.stopped;
-    if (out_.stopped) break;
-    const Judgement judgement = judge(last.result, plan);
-    last.problem = is_inconclusive(judgement.verdict) ? judgement.detail : "";
-    tell(last, faults);
-    if (last.problem.empty()) break;
-    if (last.result.record.names_changed) context_.hub->freeze_names();
-  }
-  return last;
+  auto tried = run_->attempt(
+      plan,
+      [&](const Attempt& one) {
+        ++out_.result.executions;
+        if (!one.result.stopped) tell(one, faults);
+      },
+      more_time);
+  if (!tried) return tried.error();
+  out_.stopped = tried->result.stopped;
+  Probe probe;
+  if (is_inconclusive(tried->judgement.verdict)) probe.problem = tried->judgement.detail;
+  probe.record = std::move(tried->result.record);
+  return probe;
 }
 
 void Linter::tell(const Attempt& attempt, const Faults& faults) {
   std::vector<std::string> lines;
   for (const InjectedFault& fault : faults) lines.push_back(to_line(fault));
   const uint64_t open = sites_.size() - probed_sites_;
-  context_.sink({{"type", "execution"},
-                 {"test", context_.test.name},
+  const bool concluded = !is_inconclusive(attempt.judgement.verdict);
+  session_.sink({{"type", "execution"},
+                 {"test", test_.name},
                  {"number", attempt.result.record.execution},
                  {"executed", out_.result.executions},
                  {"scheduled", out_.result.executions + open},
@@ -273,7 +246,7 @@ void Linter::tell(const Attempt& attempt, const Faults& faults) {
                  {"redundant", 0},
                  {"faults", lines},
                  {"passed", true},
-                 {"verdict", attempt.problem.empty() ? "probed" : "no conclusion"},
+                 {"verdict", concluded ? "probed" : "no conclusion"},
                  {"seconds", attempt.result.seconds}});
 }
 
@@ -312,7 +285,7 @@ Result<bool> Linter::probe_retries(size_t number, const char* fault) {
       not_probed(site, "retries", std::string(fault) + ": " + tried->problem);
       return failed > 1;
     }
-    const ExecutionRecord& record = tried->result.record;
+    const ExecutionRecord& record = tried->record;
     discover(record, faults);
     const lint::Rpcs attempts = lint::attempts_of(record, site.rpc.index);
     const auto retries = static_cast<uint32_t>(attempts.empty() ? 0 : attempts.size() - 1);
@@ -350,9 +323,9 @@ Result<void> Linter::probe_silence(size_t number) {
     not_probed(site, "timeout", tried->problem);
     return {};
   }
-  discover(tried->result.record, faults);
+  discover(tried->record, faults);
   std::string& timeout = out_.result.sites[site.row].timeout;
-  switch (lint::judge_silence(tried->result.record, site.rpc.index)) {
+  switch (lint::judge_silence(tried->record, site.rpc.index)) {
     case lint::Silence::kGaveUp:
       timeout = "fires";
       break;
@@ -372,24 +345,24 @@ Result<void> Linter::probe_silence(size_t number) {
 }
 
 std::string Linter::write_replay(const Faults& faults, const std::string& detail) {
-  const std::string folder = context_.lane.root + "/lint";
+  const std::string folder = lane_.place().root + "/lint";
   if (auto made = make_private_folder(folder); !made) {
-    context_.sink({{"type", "warning"}, {"text", made.error().message}});
+    session_.warn(made.error().message);
     return "";
   }
   Counterexample out;
-  out.test = context_.test.name;
+  out.test = test_.name;
   out.config_path = config_.path;
-  out.config_text = context_.config_text;
+  out.config_text = session_.config_text;
   out.directory = config_.directory;
   out.index_parts = config_.index_parts;
-  out.ports = context_.lane.automatic_ports;
+  out.ports = lane_.place().automatic_ports;
   out.faults = faults;
   out.verdict = std::string(verdict_name(Verdict::kNoTimeout));
   out.detail = detail;
   const std::string path = folder + "/" + std::to_string(++memory_->files) + ".json";
   if (auto written = write_file(path, to_json(out)); !written) {
-    context_.sink({{"type", "warning"}, {"text", written.error().message}});
+    session_.warn(written.error().message);
     return "";
   }
   return path;

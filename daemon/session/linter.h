@@ -4,6 +4,7 @@
 // failure in front of them. daemon/lint judges; all of it runs on the session's thread.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -11,7 +12,7 @@
 #include <vector>
 
 #include "daemon/lint/lint.h"
-#include "daemon/session/explorer.h"
+#include "daemon/explore/test_run.h"
 
 namespace filibuster {
 
@@ -33,11 +34,15 @@ struct LintMemory {
 
 class Linter {
  public:
-  Linter(ExplorerContext context, const lint::Options& options, LintMemory* memory)
-      : context_(std::move(context)),
+  // All arguments must outlive the linter.
+  Linter(SessionContext* session, Lane* lane, const TestConfig& test, const lint::Options& options,
+         LintMemory* memory)
+      : session_(*session),
+        lane_(*lane),
+        test_(test),
         options_(options),
         memory_(memory),
-        config_(context_.config) {}
+        config_(session->config) {}
 
   Linting lint();
 
@@ -49,8 +54,8 @@ class Linter {
     size_t row = 0;      // index in result.sites
     size_t repeats = 0;  // how often its parent sends that request without a fault at this call site
   };
-  struct Attempt {
-    ExecutionResult result;
+  struct Probe {
+    ExecutionRecord record;
     std::string problem;  // why nothing may be concluded; "": there is a conclusion
   };
 
@@ -60,24 +65,24 @@ class Linter {
   Result<void> probe_retries(size_t number);
   Result<bool> probe_retries(size_t number, const char* fault);  // true: retries were seen
   Result<void> probe_silence(size_t number);
-  Result<Attempt> attempt(const Faults& faults, std::chrono::milliseconds more_time);
+  Result<Probe> attempt(const Faults& faults, std::chrono::milliseconds more_time);
   void discover(const ExecutionRecord& record, const Faults& faults);
   std::string obstacle(const RpcRecord& rpc) const;
   bool out_of_probes() const;
   void not_probed(const Site& site, const char* what, const std::string& reason);
   std::string write_replay(const Faults& faults, const std::string& detail);
-  std::chrono::milliseconds test_limit() const;
   void tell(const Attempt& attempt, const Faults& faults);
 
-  ExplorerContext context_;
+  SessionContext& session_;
+  Lane& lane_;
+  const TestConfig& test_;
   const lint::Options& options_;
   LintMemory* memory_;
   Config config_;  // a copy, whose quiesce_timeout is long enough for a silence to end
-  std::optional<ExecutionRunner> runner_;
+  std::unique_ptr<TestRun> run_;
   Linting out_;
   std::vector<Site> sites_;  // of services, in order of discovery
   std::unordered_set<std::string> known_sites_;
-  KeptConnections kept_connections_;
   std::chrono::milliseconds silence_{0};
   uint64_t probed_sites_ = 0;
 };

@@ -3,59 +3,24 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
+#include <chrono>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "daemon/agents/agent_hub.h"
-#include "daemon/config/config.h"
 #include "daemon/coverage/report.h"
-#include "daemon/lint/lint.h"
 #include "daemon/report/finding.h"
-#include "daemon/report/representation.h"
-#include "daemon/session/documents.h"
-#include "daemon/session/explorer.h"
-#include "daemon/session/ports.h"
+#include "daemon/session/event_log.h"
+#include "daemon/lane/lane.h"
+#include "daemon/session/mode.h"
 #include "daemon/session/questions.h"
-#include "daemon/session/service_descriptors.h"
+#include "daemon/session/request.h"
+#include "daemon/lane/service_descriptors.h"
 
 namespace filibuster {
-
-struct SessionRequest {
-  enum class Mode { kRun, kReplay, kTrace, kLint } mode = Mode::kRun;
-  Config config;
-  std::string config_text;
-  std::vector<TestConfig> tests;  // tests to explore, and suites; the session puts their tests in place
-  std::vector<std::string> only;  // names of the tests to explore, if there are suites; empty: all
-  bool restart = false;
-  bool coverage = false;  // measure which statements of the services are reached; kRun
-  bool allow_untested = false;  // RPCs that could not be tested leave the exit code as it is; kRun
-  Representation representation = Representation::kCompact;  // of what `trace` prints
-  pid_t client_pid = 0;  // 0: nobody to watch
-  uint64_t client_start_time = 0;
-  std::vector<InjectedFault> faults;  // kReplay
-  lint::Options lint;                 // kLint
-  std::shared_ptr<const DescriptorSet> descriptors;  // null: the configuration names none
-  std::string learnt_descriptors;  // kReplay: what services said when it was explored
-  PortMap ports;                   // kReplay: the automatic ports with which it was explored
-  Baseline baseline;               // kRun
-  std::string day;                 // with which the baseline is compared
-  std::string working_directory;   // of the user
-  std::vector<std::string> changed_files;  // kRun with a bound on the time
-};
-
-struct DaemonContext {
-  std::string root;  // absolute
-  std::string api_url, token;
-  uint16_t api_port = 0;
-  std::string preload;  // path of libfilibuster.so; the helpers of coverage are in filibuster/ beside it
-  std::function<void()> on_client_gone;
-};
 
 class Session {
  public:
@@ -63,21 +28,16 @@ class Session {
   ~Session();  // stops and waits
 
   const std::string& id() const { return id_; }
-  bool running() const { return !done_.load(); }
+  bool running() const { return !events_.ended(); }
   // Gives up the running execution and ends. The same execution runs again when the session resumes.
   void stop();
 
-  struct News {
-    std::vector<nlohmann::json> events;
-    uint64_t next = 0;
-    bool done = false;
-    int exit_code = 0;
-  };
-  // Events with n >= after; waits at most `wait` for the first, and a little for more.
-  News news(uint64_t after, std::chrono::milliseconds wait);
+  EventLog::News news(uint64_t after, std::chrono::milliseconds wait) {
+    return events_.news(after, wait);
+  }
 
   std::string report() const;  // text of report.json (kLint: of lint.json); "" before the end
-  // The same as another document: "sarif"; kRun: "junit" and "markdown", too. "": there is none.
+  // The same in another format: "sarif"; kRun: "junit" and "markdown", too. "": there is none.
   std::string document(const std::string& format) const;
   // The faults injected in the running execution that match. `unknown` is set if the answer depends on
   // a faulted RPC whose arguments could not be read.
@@ -93,34 +53,35 @@ class Session {
  private:
   void run();
   Result<void> work(SessionReport* report);
-  Result<std::string> prepare_root();
+  // Explores every test on `lane`, whose services are running.
+  Result<void> explore_tests(Lane* lane, SessionReport* report);
+  Suspects suspects();
   std::string coverage_helpers() const;
   std::string coverage_key(const SessionLane& lane) const;
-  Result<std::string> usable_preload(const std::string& hub_directory) const;
-  void tell(nlohmann::json event);
+  Result<std::unique_ptr<coverage::Collector>> make_collector(const SessionLane& lane) const;
+  void collect(coverage::Collector* collector, const SessionReport& report, bool to_the_end);
   void finish(SessionReport report, const std::optional<Error>& error);
+  std::string write(const Document& document, bool* is_in_root);
+  void warn(const std::string& text) { events_.tell({{"type", "warning"}, {"text", text}}); }
   void watch_client();
-  std::string summary(const SessionReport& report) const;
 
   SessionRequest request_;
   DaemonContext context_;
-  lint::Report lint_;  // kLint; used by the worker thread only, like the next two
+  // --- used by the worker thread only ---
+  std::unique_ptr<Mode> mode_;
   std::optional<coverage::Report> coverage_;
+  std::chrono::steady_clock::time_point began_;
   bool ports_moved_ = false;
+  bool resumed_ = false;  // a test went on where an interrupted session stopped
+  // ---
   std::string id_;
   int wake_fd_ = -1;  // eventfd, readable when the session is to stop
   int done_fd_ = -1;  // eventfd, readable when the watcher may end
-  std::atomic<bool> done_{false};
   std::atomic<bool> stopped_{false};
+  EventLog events_;
 
   mutable std::mutex mutex_;  // guards everything below, but for the threads
-  std::condition_variable changed_;
-  std::vector<nlohmann::json> events_;  // the last kKeptEvents, or up to twice as many
-  uint64_t first_event_ = 0;
-  std::chrono::steady_clock::time_point last_told_;
-  int exit_code_ = 0;
-  std::string report_;
-  Documents documents_;
+  Document document_;
   std::shared_ptr<AgentHub> hub_;
   ExecutionRecord last_;
   std::shared_ptr<ServiceDescriptors> descriptors_;  // null: there is no lane yet

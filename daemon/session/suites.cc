@@ -7,8 +7,8 @@
 #include <set>
 
 #include "core/text/nearest.h"
-#include "daemon/session/process.h"
-#include "daemon/session/program_files.h"
+#include "daemon/process/process.h"
+#include "daemon/explore/program_files.h"
 #include "daemon/suite/runner.h"
 
 namespace filibuster {

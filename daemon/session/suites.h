@@ -6,7 +6,7 @@
 
 #include "core/result.h"
 #include "daemon/config/config.h"
-#include "daemon/session/session_lane.h"
+#include "daemon/process/session_lane.h"
 
 namespace filibuster {
 

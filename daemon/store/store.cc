@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "daemon/base/fail_point.h"
-#include "daemon/search/processor_time.h"
+#include "daemon/base/processor_time.h"
 
 namespace filibuster::search {
 namespace {

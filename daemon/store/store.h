@@ -22,26 +22,9 @@
 
 #include "core/hash.h"
 #include "core/result.h"
-#include "daemon/search/search.h"
+#include "daemon/store/rows.h"
 
 namespace filibuster::search {
-
-enum class AbstractState : uint8_t {
-  kOpen = 0,  // scheduled, perhaps handed out, and not yet decided
-  kExecuted = 1,
-  kRedundant = 2,  // pruned by ESR
-  kAbandoned = 3,  // could not be concluded; the reason is kept
-};
-
-// One abstract execution as a delta to the execution it was scheduled from.
-struct AbstractRow {
-  AbstractId id = 0;
-  AbstractId parent = 0;
-  uint32_t rpc = 0;       // number of the newly faulted RPC
-  uint32_t position = 0;  // its place among the RPCs of the parent: the end of the prefix
-  OutcomeId fault = 0;
-  AbstractState state = AbstractState::kOpen;
-};
 
 class SearchStore {
  public:

@@ -9,18 +9,14 @@
 #include "preload/hooks/transfer.h"
 #include "preload/stream/registry.h"
 
+using filibuster::Pieces;
 using filibuster::preload::nothing_to_do;
+using filibuster::preload::pieces_of;
 using filibuster::preload::receive_through;
 
 namespace {
 
-size_t room(const iovec* pieces, size_t count) {
-  size_t size = 0;
-  for (size_t i = 0; i < count; ++i) size += pieces[i].iov_len;
-  return size;
-}
-
-// Descriptors that came in a message have new numbers (unix(7), SCM_RIGHTS).
+// Descriptors that came in a message have new numbers (unix(7), SCM_RIGHTS): nothing is known of them.
 void forget_received(msghdr* message) {
   if (message->msg_controllen == 0 || message->msg_control == nullptr) return;
   filibuster::preload::HookScope scope;
@@ -39,31 +35,31 @@ void forget_received(msghdr* message) {
 
 FILIBUSTER_HOOK(ssize_t, read, (int fd, void* data, size_t size)) {
   const iovec piece{data, size};
-  return receive_through(fd, &piece, 1, 0, size, [&] { return REAL(read)(fd, data, size); });
+  return receive_through(fd, piece, 0, size, [&] { return REAL(read)(fd, data, size); });
 }
 
 FILIBUSTER_HOOK(ssize_t, __read_chk, (int fd, void* data, size_t size, size_t room)) {
   const iovec piece{data, size};
-  return receive_through(fd, &piece, 1, 0, size,
+  return receive_through(fd, piece, 0, size,
                          [&] { return REAL(__read_chk)(fd, data, size, room); });
 }
 
 FILIBUSTER_HOOK(ssize_t, readv, (int fd, const iovec* pieces, int count)) {
   if (count < 0 || count > 1024) return REAL(readv)(fd, pieces, count);  // IOV_MAX: EINVAL
-  const size_t n = static_cast<size_t>(count);
-  return receive_through(fd, pieces, n, 0, room(pieces, n),
+  const Pieces room{pieces, static_cast<size_t>(count)};
+  return receive_through(fd, room, 0, room.size(),
                          [&] { return REAL(readv)(fd, pieces, count); });
 }
 
 FILIBUSTER_HOOK(ssize_t, recv, (int fd, void* data, size_t size, int flags)) {
   const iovec piece{data, size};
-  return receive_through(fd, &piece, 1, flags, size,
+  return receive_through(fd, piece, flags, size,
                          [&] { return REAL(recv)(fd, data, size, flags); });
 }
 
 FILIBUSTER_HOOK(ssize_t, __recv_chk, (int fd, void* data, size_t size, size_t room, int flags)) {
   const iovec piece{data, size};
-  return receive_through(fd, &piece, 1, flags, size,
+  return receive_through(fd, piece, flags, size,
                          [&] { return REAL(__recv_chk)(fd, data, size, room, flags); });
 }
 
@@ -71,7 +67,7 @@ FILIBUSTER_HOOK(ssize_t, recvfrom,
                 (int fd, void* data, size_t size, int flags, sockaddr* address,
                  socklen_t* address_size)) {
   const iovec piece{data, size};
-  return receive_through(fd, &piece, 1, flags, size, [&] {
+  return receive_through(fd, piece, flags, size, [&] {
     return REAL(recvfrom)(fd, data, size, flags, address, address_size);
   });
 }
@@ -80,7 +76,7 @@ FILIBUSTER_HOOK(ssize_t, __recvfrom_chk,
                 (int fd, void* data, size_t size, size_t room, int flags, sockaddr* address,
                  socklen_t* address_size)) {
   const iovec piece{data, size};
-  return receive_through(fd, &piece, 1, flags, size, [&] {
+  return receive_through(fd, piece, flags, size, [&] {
     return REAL(__recvfrom_chk)(fd, data, size, room, flags, address, address_size);
   });
 }
@@ -89,8 +85,8 @@ FILIBUSTER_HOOK(ssize_t, recvmsg, (int fd, msghdr* message, int flags)) {
   if (message == nullptr || message->msg_iovlen > 1024) {
     return REAL(recvmsg)(fd, message, flags);
   }
-  const ssize_t size = receive_through(fd, message->msg_iov, message->msg_iovlen, flags,
-                                       room(message->msg_iov, message->msg_iovlen),
+  const Pieces room = pieces_of(*message);
+  const ssize_t size = receive_through(fd, room, flags, room.size(),
                                        [&] { return REAL(recvmsg)(fd, message, flags); });
   if (size >= 0 && !nothing_to_do()) forget_received(message);
   return size;
@@ -108,9 +104,8 @@ FILIBUSTER_HOOK(int, recvmmsg,
   for (int i = 0; i < received; ++i) {
     msghdr& m = messages[i].msg_hdr;
     if (transfer.connection) {
-      after_receive(transfer, fd, m.msg_iov, m.msg_iovlen, flags, messages[i].msg_len,
-                    room(m.msg_iov, m.msg_iovlen));
-      // One turn for all messages of the call.
+      after_receive(transfer, fd, pieces_of(m), flags, messages[i].msg_len, pieces_of(m).size());
+      // The messages of one call take their turns one after the other.
       ++transfer.request_sequence;
       ++transfer.response_sequence;
     }

@@ -11,23 +11,24 @@ using filibuster::preload::may_be_preface;
 using filibuster::preload::note_datagram;
 using filibuster::preload::note_preface;
 using filibuster::preload::nothing_to_do;
+using filibuster::preload::pieces_of;
 using filibuster::preload::send_through;
 using filibuster::preload::Transfer;
 
 FILIBUSTER_HOOK(ssize_t, write, (int fd, const void* data, size_t size)) {
   const iovec piece{const_cast<void*>(data), size};
-  return send_through(fd, &piece, 1, 0, true, [&] { return REAL(write)(fd, data, size); });
+  return send_through(fd, piece, 0, true, [&] { return REAL(write)(fd, data, size); });
 }
 
 FILIBUSTER_HOOK(ssize_t, writev, (int fd, const iovec* pieces, int count)) {
   if (count < 0 || count > 1024) return REAL(writev)(fd, pieces, count);  // IOV_MAX: EINVAL
-  return send_through(fd, pieces, static_cast<size_t>(count), 0, true,
+  return send_through(fd, {pieces, static_cast<size_t>(count)}, 0, true,
                       [&] { return REAL(writev)(fd, pieces, count); });
 }
 
 FILIBUSTER_HOOK(ssize_t, send, (int fd, const void* data, size_t size, int flags)) {
   const iovec piece{const_cast<void*>(data), size};
-  return send_through(fd, &piece, 1, flags, true,
+  return send_through(fd, piece, flags, true,
                       [&] { return REAL(send)(fd, data, size, flags); });
 }
 
@@ -35,7 +36,7 @@ FILIBUSTER_HOOK(ssize_t, sendto,
                 (int fd, const void* data, size_t size, int flags, const sockaddr* address,
                  socklen_t address_size)) {
   const iovec piece{const_cast<void*>(data), size};
-  const ssize_t sent = send_through(fd, &piece, 1, flags, address == nullptr, [&] {
+  const ssize_t sent = send_through(fd, piece, flags, address == nullptr, [&] {
     return REAL(sendto)(fd, data, size, flags, address, address_size);
   });
   if (address != nullptr && !nothing_to_do()) note_datagram(fd, address, address_size);
@@ -45,14 +46,13 @@ FILIBUSTER_HOOK(ssize_t, sendto,
 FILIBUSTER_HOOK(ssize_t, sendmsg, (int fd, const msghdr* message, int flags)) {
   if (nothing_to_do() || message == nullptr) {
     const ssize_t sent = REAL(sendmsg)(fd, message, flags);
-    if (sent > 0 && may_be_preface(message->msg_iov, message->msg_iovlen, sent)) {
-      note_preface(fd, message->msg_iov, message->msg_iovlen, static_cast<size_t>(sent));
-    }
+    if (sent > 0 && may_be_preface(pieces_of(*message), sent))
+      note_preface(fd, pieces_of(*message), static_cast<size_t>(sent));
     return sent;
   }
   if (message->msg_iovlen > 1024) return REAL(sendmsg)(fd, message, flags);
   const bool plain = message->msg_name == nullptr && message->msg_controllen == 0;
-  const ssize_t sent = send_through(fd, message->msg_iov, message->msg_iovlen, flags, plain,
+  const ssize_t sent = send_through(fd, pieces_of(*message), flags, plain,
                                     [&] { return REAL(sendmsg)(fd, message, flags); });
   note_datagram(fd, message->msg_name, message->msg_namelen);
   return sent;
@@ -75,16 +75,13 @@ FILIBUSTER_HOOK(int, sendmmsg, (int fd, mmsghdr* messages, unsigned count, int f
     }
     return sent;
   }
-  // A stream: one message after the other is what the kernel does too.
+  // On a stream, the kernel sends one message after the other, too.
   unsigned done = 0;
   while (done < count) {
     const ssize_t sent = ::sendmsg(fd, &messages[done].msg_hdr, flags);
     if (sent < 0) return done == 0 ? -1 : static_cast<int>(done);
     messages[done].msg_len = static_cast<unsigned>(sent);
-    size_t offered = 0;
-    for (size_t i = 0; i < messages[done].msg_hdr.msg_iovlen; ++i) {
-      offered += messages[done].msg_hdr.msg_iov[i].iov_len;
-    }
+    const size_t offered = pieces_of(messages[done].msg_hdr).size();
     ++done;
     if (static_cast<size_t>(sent) < offered) break;
   }

@@ -45,29 +45,28 @@ void note_connected_datagram(int fd) {
   report_datagram(reinterpret_cast<const sockaddr*>(&peer), size);
 }
 
-// Was the number closed behind our back, and is it used anew? Where a message may begin.
-bool is_another(const Connection& c, int fd, const iovec* pieces, size_t count) {
+// Was the number closed behind our back, and is it used anew? Asked only where a message may begin.
+bool is_another(const Connection& c, int fd, Pieces pieces) {
   if (c.debt.load() || c.state.is_replaced() || is_replaced(fd)) return false;
   const Followed* protocol = c.protocol();
-  if (protocol != nullptr && !protocol->may_begin_with(pieces, count)) return false;
+  if (protocol != nullptr && !protocol->may_begin_with(pieces)) return false;
   return socket_cookie(fd) != c.cookie;
 }
 
-// The application's call would wait now, where ours did not.
-bool would_wait(int fd, int flags, ssize_t sent, int error, size_t offered) {
-  const bool stopped = sent < 0 ? sent == -1 && error == EAGAIN : static_cast<size_t>(sent) < offered;
+// Would the application's call wait now, where ours did not?
+bool would_wait(int fd, int flags, IoResult sent, size_t offered) {
+  const bool stopped = sent.size < 0 ? sent.size == -1 && sent.error == EAGAIN
+                                     : static_cast<size_t>(sent.size) < offered;
   return stopped && (flags & MSG_DONTWAIT) == 0 && !is_nonblocking(fd);
 }
 
 // The pieces without their first `taken` bytes, as many as there is room for.
-size_t skip(const iovec* pieces, size_t count, size_t taken, iovec (&rest)[kVectors]) {
+size_t skip(Pieces pieces, size_t taken, iovec (&rest)[kVectors]) {
   size_t used = 0;
-  for (size_t i = 0; i < count && used < kVectors; ++i) {
-    const size_t past = std::min(taken, pieces[i].iov_len);
-    taken -= past;
-    if (past == pieces[i].iov_len) continue;
-    rest[used++] = {static_cast<char*>(pieces[i].iov_base) + past, pieces[i].iov_len - past};
-  }
+  pieces.each(taken, SIZE_MAX, [&](const char* part, size_t size) {
+    rest[used++] = {const_cast<char*>(part), size};
+    return used < kVectors;
+  });
   return used;
 }
 
@@ -82,7 +81,7 @@ void Receiving::end() {
   connection_.drop();
 }
 
-Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool plain) {
+Transfer before_send(int fd, Pieces pieces, int flags, bool plain) {
   Transfer t;
   HookScope scope;
   if (scope.pass_through()) return t;
@@ -93,17 +92,15 @@ Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool 
   }
   Connection* c = &*t.connection;
   if (Followed* protocol = c->protocol(); protocol != nullptr && protocol->passes()) {
-    int error = 0;
-    t.result = protocol->pass_send(*c, fd, pieces, count, flags, plain, &error);
+    const IoResult sent = protocol->pass_send(*c, fd, pieces, flags, plain);
+    t.result = sent.size;
     t.handled = t.result != kNotHandled;
-    if (t.handled && t.result < 0) scope.set_errno(error);
+    if (t.handled && t.result < 0) scope.set_errno(sent.error);
     t.connection.drop();
     return t;
   }
   if (c->role == Role::kJoining && c->state.is_followed()) {
-    size_t size = 0;
-    for (size_t i = 0; i < count; ++i) size += pieces[i].iov_len;
-    try_to_join(*c, true, pieces, count, size);
+    try_to_join(*c, true, pieces, pieces.size());
     if (c->role == Role::kJoining) settle(*c);
   }
   if (c->role == Role::kServer) {
@@ -111,7 +108,7 @@ Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool 
     return t;
   }
   if (c->role == Role::kClient) {
-    if (is_another(*c, fd, pieces, count)) {
+    if (is_another(*c, fd, pieces)) {
       t.connection.drop();
       forget(fd);
       return t;
@@ -121,40 +118,39 @@ Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool 
       flush(*c, fd);
       settle(*c);
     } else {
-      int error = 0;
-      t.result = send_offered(*c, fd, pieces, count, flags, &error);
+      const IoResult sent = send_offered(*c, fd, pieces, flags);
+      t.result = sent.size;
       t.handled = t.result != kNotHandled;
-      if (would_wait(fd, flags, t.result, error, total(pieces, count))) {
+      if (would_wait(fd, flags, sent, pieces.size())) {
         t.waits = true;
         t.result = std::max<ssize_t>(t.result, 0);
       }
-      if (t.handled && t.result < 0) scope.set_errno(error);
+      if (t.handled && t.result < 0) scope.set_errno(sent.error);
     }
   }
   t.connection.drop();
   return t;
 }
 
-ssize_t send_waiting(int fd, const iovec* pieces, size_t count, int flags, size_t taken) {
-  constexpr int kMostTurns = 5;  // of a second, for an owner of the flow that may have gone for good
-  const size_t offered = total(pieces, count);
+ssize_t send_waiting(int fd, Pieces pieces, int flags, size_t taken) {
+  constexpr int kMostTurns = 5;  // of about 1 s: a thread that owns the flow may be gone for good
+  const size_t offered = pieces.size();
   int turns = 0;
   while (taken < offered) {
-    iovec rest[kVectors];
-    const size_t rest_count = skip(pieces, count, taken, rest);
+    iovec vectors[kVectors];
+    const Pieces rest{vectors, skip(pieces, taken, vectors)};
     Pinned connection;
     OnTheWire out;
-    ssize_t sent = kNotHandled;
-    int error = 0;
+    IoResult sent{kNotHandled, 0};
     {
       HookScope scope;
       connection = follow(fd);
       if (connection && connection->role == Role::kClient)
-        sent = send_offered(*connection, fd, rest, rest_count, flags, &error);
-      if (sent == -1 && error == EAGAIN) {
-        switch (begin_waiting_send(*connection, rest, rest_count, &out)) {
+        sent = send_offered(*connection, fd, rest, flags);
+      if (sent.size == -1 && sent.error == EAGAIN) {
+        switch (begin_waiting_send(*connection, rest, &out)) {
           case WaitingSend::kReady:
-            error = 0;
+            sent.error = 0;
             break;
           case WaitingSend::kBusy:
             if (connection->sending.load() != 0) turns = 0;
@@ -167,36 +163,38 @@ ssize_t send_waiting(int fd, const iovec* pieces, size_t count, int flags, size_
         }
       }
     }
-    if (sent > 0) {
-      taken += static_cast<size_t>(sent);
+    if (sent.size > 0) {
+      taken += static_cast<size_t>(sent.size);
       continue;
     }
-    if (sent == -1 && error != 0) {
-      errno = error;
+    if (sent.size == -1 && sent.error != 0) {
+      errno = sent.error;
       return taken != 0 ? static_cast<ssize_t>(taken) : -1;
     }
+    const bool ours = sent.size == -1;
+    const Pieces leaving = ours ? Pieces{out.vectors, out.count} : rest;
     msghdr message{};
-    message.msg_iov = sent == -1 ? out.vectors : rest;
-    message.msg_iovlen = sent == -1 ? out.count : rest_count;
+    message.msg_iov = const_cast<iovec*>(leaving.data);
+    message.msg_iovlen = leaving.count;
     const ssize_t waited = REAL(sendmsg)(fd, &message, flags);
-    if (sent == -1) {
+    if (ours) {
       const int why = errno;
       HookScope scope;
-      taken += end_waiting_send(*connection, fd, rest, rest_count, out, waited, why);
+      taken += end_waiting_send(*connection, fd, rest, out, {waited, why});
     } else if (waited > 0) {
       taken += static_cast<size_t>(waited);
     }
     if (waited < 0) return taken != 0 ? static_cast<ssize_t>(taken) : -1;
-    // A signal or SO_SNDTIMEO ended the wait in the middle: so ends the application's call.
-    const bool cut_short = static_cast<size_t>(waited) < total(message.msg_iov, message.msg_iovlen);
+    // A signal or SO_SNDTIMEO ended the wait in the middle, and so ends the application's call.
+    const bool cut_short = static_cast<size_t>(waited) < leaving.size();
     if (cut_short && taken != 0) return static_cast<ssize_t>(taken);
   }
   return static_cast<ssize_t>(taken);
 }
 
-void after_send(const Transfer& t, int fd, const iovec* pieces, size_t count, size_t size) {
+void after_send(const Transfer& t, int fd, Pieces pieces, size_t size) {
   HookScope scope;
-  observe(*t.connection, fd, false, pieces, count, size, t.response_sequence);
+  observe(*t.connection, fd, false, pieces, size, t.response_sequence);
 }
 
 Transfer before_unseen_send(int fd) {
@@ -205,7 +203,7 @@ Transfer before_unseen_send(int fd) {
   if (scope.pass_through()) return t;
   t.connection = follow(fd);
   if (!t.connection) return t;
-  // Nothing of what is held may be overtaken.
+  // What is held must go out first.
   if (t.connection->role == Role::kClient) flush(*t.connection, fd, true);
   note_sequences(t);
   return t;
@@ -232,7 +230,7 @@ Transfer before_receive(int fd) {
   if (!t.connection) return t;
   Connection& c = *t.connection;
   if (c.role == Role::kClient) {
-    // (A read that waits for nothing does not keep the rest from coming.)
+    // (A read that does not wait does not keep the rest of the request from coming.)
     if (c.debt.load() && (patience_ms() == 0 || !is_nonblocking(fd))) flush(c, fd);
     const int error = c.deferred_error.exchange(0);
     if (error != 0) {
@@ -278,8 +276,10 @@ Transfer late_receive(int fd) {
 
 namespace {
 
-void note_received(Transfer& t, int fd, const iovec* pieces, size_t count, int flags, ssize_t size,
-                   size_t asked, int error) {
+void note_received(Transfer& t, int fd, Pieces pieces, int flags, IoResult received,
+                   size_t asked) {
+  const ssize_t size = received.size;
+  const int error = received.error;
   if (t.connection->generation != session_generation() && !t.connection->state.is_replaced()) {
     // A session began while the original waited: the bytes are the first that are seen in it.
     t.connection = follow(fd);
@@ -299,7 +299,7 @@ void note_received(Transfer& t, int fd, const iovec* pieces, size_t count, int f
     return;
   }
   if (Followed* protocol = c.protocol(); protocol != nullptr && protocol->passes()) {
-    if (size > 0) protocol->pass_received(c, fd, pieces, count, flags, static_cast<size_t>(size));
+    if (size > 0) protocol->pass_received(c, fd, pieces, flags, static_cast<size_t>(size));
     return;
   }
   if ((flags & (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)) != 0) return;
@@ -308,7 +308,7 @@ void note_received(Transfer& t, int fd, const iovec* pieces, size_t count, int f
     return;
   }
   if (c.role == Role::kJoining && c.state.is_followed()) {
-    try_to_join(c, false, pieces, count, static_cast<size_t>(size));
+    try_to_join(c, false, pieces, static_cast<size_t>(size));
     settle(c);
   }
   if (c.role == Role::kJoining) return;
@@ -318,17 +318,17 @@ void note_received(Transfer& t, int fd, const iovec* pieces, size_t count, int f
     // tcp(7): the bytes are discarded, not copied.
     observe_unseen(c, requests, static_cast<size_t>(size), sequence);
   } else {
-    observe(c, fd, requests, pieces, count, static_cast<size_t>(size), sequence);
+    observe(c, fd, requests, pieces, static_cast<size_t>(size), sequence);
   }
 }
 
 }  // namespace
 
-void after_receive(Transfer& t, int fd, const iovec* pieces, size_t count, int flags, ssize_t size,
+void after_receive(Transfer& t, int fd, Pieces pieces, int flags, ssize_t size,
                    size_t asked) {
   const int error = errno;
   HookScope scope;
-  note_received(t, fd, pieces, count, flags, size, asked, error);
+  note_received(t, fd, pieces, flags, {size, error}, asked);
   t.receiving.end();
   if (size > 0 && t.connection && t.connection->role == Role::kClient) go_on(*t.connection, fd);
 }

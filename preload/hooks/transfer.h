@@ -6,14 +6,15 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "core/pieces.h"
 #include "preload/interpose.h"
 #include "preload/protocols/http2/preface.h"
 #include "preload/stream/connection.h"
 
 namespace filibuster::preload {
 
-// A thread inside a receive of a client whose protocol wants to know: no fault takes the descriptor away
-// under it.
+// A thread is inside a receive of a client connection whose protocol wants to know that, so that no fault
+// takes the descriptor away meanwhile.
 class Receiving {
  public:
   Receiving() = default;
@@ -41,59 +42,63 @@ struct Transfer {
 };
 
 // `plain`: neither an address nor control data goes with the bytes.
-Transfer before_send(int fd, const iovec* pieces, size_t count, int flags, bool plain);
-// The same where the call waits, for all but the first `taken` bytes.
-ssize_t send_waiting(int fd, const iovec* pieces, size_t count, int flags, size_t taken);
-void after_send(const Transfer& transfer, int fd, const iovec* pieces, size_t count, size_t size);
-// Bytes that will go by unseen.
+Transfer before_send(int fd, Pieces pieces, int flags, bool plain);
+// Sends all but the first `taken` bytes where the application's call waits (Transfer::waits).
+ssize_t send_waiting(int fd, Pieces pieces, int flags, size_t taken);
+void after_send(const Transfer& transfer, int fd, Pieces pieces, size_t size);
+// For bytes that will go by unseen (sendfile, splice).
 Transfer before_unseen_send(int fd);
 void after_unseen_send(const Transfer& transfer, size_t size);
 
 Transfer before_receive(int fd);
-// A session began while the original waited.
+// Called after the original if a session began while it waited.
 Transfer late_receive(int fd);
-// While the original waited a fault replaced the descriptor: what it returned came from the old
-// connection and is dropped, the original is called again.
+// Did a fault replace the descriptor while the original waited? Then what the original returned came from
+// the old connection. It is dropped, and the original is called again.
 bool must_repeat(Transfer& transfer, int fd);
 // `size` as returned (-1: errno tells); `asked` = room that was offered.
-void after_receive(Transfer& transfer, int fd, const iovec* pieces, size_t count, int flags,
+void after_receive(Transfer& transfer, int fd, Pieces pieces, int flags,
                    ssize_t size, size_t asked);
 void after_unseen_receive(const Transfer& transfer, ssize_t size);
 
-// An address on a datagram socket.
+// Reports the address that a datagram was sent to.
 void note_datagram(int fd, const void* address, socklen_t size);
 
+inline Pieces pieces_of(const msghdr& message) {
+  return {message.msg_iov, message.msg_iovlen};
+}
+
 template <typename Original>
-ssize_t send_through(int fd, const iovec* pieces, size_t count, int flags, bool plain,
+ssize_t send_through(int fd, Pieces pieces, int flags, bool plain,
                      const Original& original) {
   if (nothing_to_do()) {
     const ssize_t size = original();
-    if (may_be_preface(pieces, count, size)) {
-      note_preface(fd, pieces, count, static_cast<size_t>(size));
+    if (may_be_preface(pieces, size)) {
+      note_preface(fd, pieces, static_cast<size_t>(size));
     }
     return size;
   }
-  const Transfer transfer = before_send(fd, pieces, count, flags, plain);
+  const Transfer transfer = before_send(fd, pieces, flags, plain);
   if (transfer.waits)
-    return send_waiting(fd, pieces, count, flags, static_cast<size_t>(transfer.result));
+    return send_waiting(fd, pieces, flags, static_cast<size_t>(transfer.result));
   if (transfer.handled) return transfer.result;
   const ssize_t size = original();
   if (transfer.connection && size > 0) {
-    after_send(transfer, fd, pieces, count, static_cast<size_t>(size));
-  } else if (may_be_preface(pieces, count, size)) {
-    note_preface(fd, pieces, count, static_cast<size_t>(size));
+    after_send(transfer, fd, pieces, static_cast<size_t>(size));
+  } else if (may_be_preface(pieces, size)) {
+    note_preface(fd, pieces, static_cast<size_t>(size));
   }
   return size;
 }
 
 template <typename Original>
-ssize_t receive_through(int fd, const iovec* pieces, size_t count, int flags, size_t asked,
+ssize_t receive_through(int fd, Pieces pieces, int flags, size_t asked,
                         const Original& original) {
   if (nothing_to_do()) {
     const ssize_t got = original();
     if (nothing_to_do() || got <= 0) return got;
     Transfer late = late_receive(fd);
-    if (late.connection) after_receive(late, fd, pieces, count, flags, got, asked);
+    if (late.connection) after_receive(late, fd, pieces, flags, got, asked);
     return got;
   }
   Transfer transfer = before_receive(fd);
@@ -102,7 +107,7 @@ ssize_t receive_through(int fd, const iovec* pieces, size_t count, int flags, si
   do {
     size = original();
   } while (transfer.connection && must_repeat(transfer, fd));
-  if (transfer.connection) after_receive(transfer, fd, pieces, count, flags, size, asked);
+  if (transfer.connection) after_receive(transfer, fd, pieces, flags, size, asked);
   return size;
 }
 

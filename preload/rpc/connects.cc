@@ -20,7 +20,7 @@ namespace {
 
 constinit ConnectGroups g_groups;
 
-// The RPC of `entry`, which now never gets a connection: issued, faulted, finished.
+// Emits all events of the RPC of `entry`, which never gets a connection: issued, faulted, finished.
 void emit_refused(Attachment* a, uint32_t execution, const CauseOf& cause, const PlanEntry& entry,
                   RpcIssued event) {
   const uint64_t now = now_ns();
@@ -126,7 +126,7 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
                          Scratch::kSize / 2)
               : CapturedStack{{}, "", 0, true};
   const CauseOf cause = cause_of_thread(a, execution, combine(stack.hash, attempt.target));
-  // Of no known cause, or of an older execution: nothing is planned for it.
+  // Nothing is planned for a connect of no known cause, or of an older execution.
   if (cause.cause == Cause::kNone) return decision;
   if (cause.cause != Cause::kEntry && cause.execution != execution) return decision;
   attempt.parent_path = cause.path;

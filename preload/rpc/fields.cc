@@ -35,7 +35,7 @@ struct LeafBuffer final : LeafSink {
 struct RequestFields {
   struct Body {
     BodyWalker walker;
-    MessageWalker* messages = nullptr;  // of a gRPC call, in place of it
+    MessageWalker* messages = nullptr;  // reads the body of a gRPC call, in place of `walker`
     bool transcribed = false;  // what is read is another form of the body: its digest is not the body's
     BodyWalker::Outcome outcome;
     Hash128 plain;
@@ -141,8 +141,8 @@ RequestFields* begin_fields(std::string_view caller, std::string_view service,
   }
   auto* masks = new (scratch.data()) RequestMasks;
   if ((options & kFieldsMasked) != 0 &&
-      !find_masks(a->lane, caller, service, head.method, request_path(head.method, head.target),
-                  head.is_grpc(), masks)) {
+      !find_masks(a->lane, {caller, service, head.method, request_path(head.method, head.target),
+                            head.is_grpc()}, masks)) {
     lost(a, "the masks could not be read");
     return nullptr;
   }

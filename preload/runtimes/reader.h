@@ -16,8 +16,8 @@ class FrameSink {
  public:
   FrameSink(char* buffer, size_t capacity) : buffer_(buffer), capacity_(capacity) {}
 
-  // The parts are concatenated to one line of text; it is dropped, and the stack marked incomplete,
-  // when the buffer is full. The hash always takes part.
+  // Concatenates the parts to one line of text. When the buffer is full, the line is dropped and the
+  // stack is marked incomplete. The hash always takes part.
   void add(Hash128 hash, std::initializer_list<std::string_view> parts) {
     hash_ = frames_ == 0 ? hash : combine(hash_, hash);
     ++frames_;
@@ -32,7 +32,7 @@ class FrameSink {
       std::memcpy(buffer_ + used_, part.data(), part.size());
       used_ += part.size();
     }
-    // A line is a frame, whatever a file may be called.
+    // One line is one frame, even if the name of a file contains a line feed.
     while (void* end = std::memchr(line, '\n', static_cast<size_t>(buffer_ + used_ - line)))
       *static_cast<char*>(end) = ' ';
     buffer_[used_++] = '\n';
@@ -68,8 +68,8 @@ struct StackReader {
   bool (*read)(FrameSink* sink);
 };
 
-extern const StackReader kNativeReader;   // native.cc
-extern const StackReader kCpythonReader;  // cpython.cc
-extern const StackReader kJvmReader;      // jvm.cc
+extern const StackReader kNativeReader;   // native/stack.cc
+extern const StackReader kCpythonReader;  // cpython/stack.cc
+extern const StackReader kJvmReader;      // jvm/stack.cc
 
 }  // namespace filibuster::preload

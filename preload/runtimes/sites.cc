@@ -1,5 +1,5 @@
-// Call stacks that helpers took, by number: interned once, never removed (a program has as many
-// call sites as its text has). Readers take no lock; writers exclude each other by trying only.
+// Call stacks by number. Each is interned once and never removed, since the text of a program bounds
+// how many call sites it has. Nobody takes a lock: a writer claims a slot by compare-and-exchange.
 #include <atomic>
 #include <cstring>
 
@@ -17,7 +17,7 @@ constexpr size_t kMaxText = 8 * 1024;
 
 struct Site {
   std::atomic<uint64_t> key{0};   // of the text as given, or of the stack; 0: free
-  std::atomic<uint32_t> size{0};  // of the kept text; published last, plus one
+  std::atomic<uint32_t> size{0};  // of the kept text, plus one; 0: not published yet
   uint32_t at = 0;                // in the text pages
   bool incomplete = false;
   Hash128 hash;
@@ -41,7 +41,7 @@ struct Frame {
   uint32_t number = 0;
 };
 
-// "file:line function"; without a number the whole is the file.
+// Splits "file:line function"; without a line number, the whole line is the file.
 Frame parse_frame(std::string_view line) {
   Frame frame{line, line, {}, 0};
   size_t colon = line.find(':');
@@ -69,7 +69,7 @@ void add_frames(std::string_view text, bool keep_all, FrameSink* sink) {
   }
 }
 
-// The slot of `key`, claimed if it was free (`*fresh`); nullptr: full.
+// The slot of `key`, claimed if it was free (`*fresh`); nullptr: the table is full.
 Site* slot_of(uint64_t key, bool* fresh) {
   for (size_t i = 0; i < kMaxSites; ++i) {
     Site& site = g_sites[(key + i) & (kMaxSites - 1)];
@@ -99,7 +99,7 @@ void publish(Site* site, uint32_t at, size_t size, Hash128 hash, bool incomplete
 uint64_t intern_site(std::string_view text) {
   text = text.substr(0, kMaxText);
   if (text.empty()) return 0;
-  // Under other lists the same text is another stack.
+  // Under other frame lists, the same text is another stack.
   const uint64_t key = (hash_text(text).lo + (uint64_t{frame_rules_version()} << 48)) | 1;
   bool fresh = false;
   Site* site = slot_of(key, &fresh);
@@ -108,7 +108,7 @@ uint64_t intern_site(std::string_view text) {
   const size_t room = text.size() + 3 * kMaxText / 4;  // each kept line grows by "F " and its end
   uint32_t at = 0;
   char* kept = text_room(room, &at);
-  if (kept == nullptr) return 0;  // stays without a text: not known
+  if (kept == nullptr) return 0;  // the slot stays without a text: site_stack does not know it
   FrameSink sink(kept, room);
   add_frames(text, false, &sink);
   if (sink.frames() == 0) {
@@ -121,7 +121,7 @@ uint64_t intern_site(std::string_view text) {
 
 uint64_t intern_stack(const CapturedStack& stack) {
   if (stack.text_size == 0 || stack.hash.is_zero()) return 0;
-  // The hash names the stack: two addresses may be one line of text.
+  // The hash names the stack, not the text: two addresses may have the same line of text.
   const uint64_t key = stack.hash.lo | 1;
   bool fresh = false;
   Site* site = slot_of(key, &fresh);

@@ -4,7 +4,7 @@
 //
 //   EditedStream s;                      // positions count the application's bytes from 0
 //   s.insert(16, header_line);           // before byte 16
-//   n = s.layout(0, pieces, count, 0, limit, out, kMax, &size);   // iovecs for one sendmsg
+//   s.layout(pieces, 0, s.position(), limit, &out);          // iovecs for one sendmsg
 //   wrote = sendmsg(...); s.advance(wrote);                  // any short write is fine
 //   s.position()                         // application bytes that are on the wire
 //
@@ -21,7 +21,27 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/pieces.h"
+
 namespace filibuster::preload {
+
+// What one call sends.
+inline constexpr size_t kVectors = 64;
+struct OnTheWire {
+  iovec vectors[kVectors];
+  size_t count = 0;
+  size_t bytes = 0;
+  size_t room = kVectors;  // less in tests
+
+  // False: there is no room for it.
+  bool add(const char* data, uint64_t size) {
+    if (size == 0) return true;
+    if (count == room) return false;
+    vectors[count++] = {const_cast<char*>(data), static_cast<size_t>(size)};
+    bytes += static_cast<size_t>(size);
+    return true;
+  }
+};
 
 class EditedStream {
  public:
@@ -90,18 +110,15 @@ class EditedStream {
     }
   }
 
-  // Lays out the wire bytes from `from` (>= position()) up to application position `limit` over
+  // Adds to `out` the wire bytes from application position `from` (>= position()) up to `limit` over
   // `pieces`, whose first byte is position `base` (<= from). An insertion at `limit` itself is not
-  // included. Returns the number of iovecs (fewer than needed if `capacity` is small) and their
-  // bytes.
-  size_t layout(uint64_t base, const iovec* pieces, size_t piece_count, uint64_t from,
-                uint64_t limit, iovec* out, size_t capacity, size_t* size) const {
-    Layout l{out, capacity, 0, 0};
+  // included, nor what there is no room for.
+  void layout(Pieces pieces, uint64_t base, uint64_t from, uint64_t limit, OnTheWire* out) const {
     uint64_t at = from;
     const Edit* edit = edits_ + first_;
     const Edit* const last = edit + count_;
     while (edit != last && (edit->remove == 0 ? edit->at < at : edit->end() <= at)) ++edit;
-    for (size_t p = 0; p < piece_count && at < limit; ++p) {
+    for (size_t p = 0; p < pieces.count && at < limit; ++p) {
       const uint64_t end = std::min(limit, base + pieces[p].iov_len);
       const char* data = static_cast<const char*>(pieces[p].iov_base);
       while (at < end) {
@@ -110,18 +127,17 @@ class EditedStream {
           const size_t begin = at == position_     ? edit->done
                                : edit->remove == 0 ? 0
                                                    : cut(*edit, at);
-          if (!l.add(edit->bytes + begin, cut(*edit, stop) - begin)) return l.finish(size);
+          if (!out->add(edit->bytes + begin, cut(*edit, stop) - begin)) return;
           at = stop;
           if (stop == edit->end()) ++edit;
           continue;
         }
         const uint64_t stop = edit != last ? std::min(end, edit->at) : end;
-        if (!l.add(data + (at - base), stop - at)) return l.finish(size);
+        if (!out->add(data + (at - base), stop - at)) return;
         at = stop;
       }
       base += pieces[p].iov_len;
     }
-    return l.finish(size);
   }
 
   // `wire` bytes went out. Returns how many of them were the application's.
@@ -157,24 +173,6 @@ class EditedStream {
     if (at >= e.end()) return e.size;
     return static_cast<size_t>(std::min<uint64_t>(at - e.at, e.size - 1));
   }
-
-  struct Layout {
-    iovec* out;
-    size_t capacity;
-    size_t count;
-    size_t bytes;
-    bool add(const char* data, uint64_t size) {
-      if (size == 0) return true;
-      if (count == capacity) return false;
-      out[count++] = {const_cast<char*>(data), static_cast<size_t>(size)};
-      bytes += static_cast<size_t>(size);
-      return true;
-    }
-    size_t finish(size_t* size) const {
-      *size = bytes;
-      return count;
-    }
-  };
 
   // Enough for pipelined requests with a line of ours each.
   static constexpr size_t kFewEdits = 16;

@@ -130,25 +130,25 @@ void give_up_unless_stale(Connection& c, int fd, NotInterposedReason reason) {
 
 namespace {
 
-void observe_in_turn(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
+void observe_in_turn(Connection& c, int fd, Traffic traffic, Pieces pieces,
                      size_t size) {
   Followed* protocol = c.protocol();
   if (protocol == nullptr) {
-    protocol = recognise(c, traffic, pieces, count, 0, size);
+    protocol = recognise(c, traffic, pieces, 0, size);
     if (protocol == nullptr) return;
   }
   if (has_kept(c, traffic)) {
     const KeptBytes kept = take_kept(c, traffic);
     const iovec before{const_cast<char*>(kept.bytes), kept.size};
-    protocol->observed(c, fd, traffic, &before, 1, kept.size);
+    protocol->observed(c, fd, traffic, before, kept.size);
     if (!c.state.is_followed()) return;
   }
-  protocol->observed(c, fd, traffic, pieces, count, size);
+  protocol->observed(c, fd, traffic, pieces, size);
 }
 
 }  // namespace
 
-void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t count, size_t size,
+void observe(Connection& c, int fd, bool requests, Pieces pieces, size_t size,
              uint32_t sequence) {
   Flow& flow = requests ? c.request_flow : c.response_flow;
   if (!c.state.is_followed()) return;
@@ -159,7 +159,7 @@ void observe(Connection& c, int fd, bool requests, const iovec* pieces, size_t c
     return;
   }
   if (flow.take_turn(sequence)) {
-    observe_in_turn(c, fd, requests ? Traffic::kRequests : Traffic::kResponses, pieces, count,
+    observe_in_turn(c, fd, requests ? Traffic::kRequests : Traffic::kResponses, pieces,
                     size);
   } else {
     give_up(c, NotInterposedReason::kMidStream);

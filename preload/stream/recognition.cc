@@ -41,14 +41,14 @@ Followed* published(Connection& c) {
 
 }  // namespace
 
-Followed* recognise(Connection& c, Traffic traffic, const iovec* pieces, size_t count,
+Followed* recognise(Connection& c, Traffic traffic, Pieces pieces,
                     size_t offset, size_t size) {
   if (Followed* known = c.protocol()) return known;  // by the other direction
   KeptBytes& kept = c.first[static_cast<size_t>(traffic)];
   char first[KeptBytes::kMost];
   std::memcpy(first, kept.bytes, kept.size);
   const size_t more = std::min(size - offset, sizeof first - kept.size);
-  gather(pieces, count, offset, first + kept.size, more);
+  pieces.copy(offset, first + kept.size, more);
   const std::string_view bytes(first, kept.size + more);
   bool undecided = false;
   for (const ProtocolRow& row : protocol_table()) {
@@ -57,7 +57,7 @@ Followed* recognise(Connection& c, Traffic traffic, const iovec* pieces, size_t 
     undecided = undecided || is == Recognised::kNeedMore;
     if (is != Recognised::kYes) continue;
     const bool whole = traffic == Traffic::kRequests && kept.size == 0 && offset == 0;
-    row.begin(c, pieces, whole ? count : 0, whole ? size : 0);
+    row.begin(c, whole ? pieces : Pieces(), whole ? size : 0);
     return published(c);
   }
   if (undecided && more == size - offset) {
@@ -65,7 +65,7 @@ Followed* recognise(Connection& c, Traffic traffic, const iovec* pieces, size_t 
     kept.size = static_cast<uint8_t>(bytes.size());
     return nullptr;
   }
-  protocol_table().back().begin(c, nullptr, 0, 0);
+  protocol_table().back().begin(c, {}, 0);
   return published(c);
 }
 
@@ -73,10 +73,10 @@ KeptBytes take_kept(Connection& c, Traffic traffic) {
   return std::exchange(c.first[static_cast<size_t>(traffic)], KeptBytes{});
 }
 
-FirstBytes::FirstBytes(const iovec* pieces, size_t count, size_t total, char* buffer,
+FirstBytes::FirstBytes(Pieces pieces, size_t total, char* buffer,
                        size_t capacity)
     : data(buffer), size(0) {
-  for (size_t i = 0; i < count && size < std::min(total, capacity); ++i) {
+  for (size_t i = 0; i < pieces.count && size < std::min(total, capacity); ++i) {
     if (size == 0 && pieces[i].iov_len >= capacity) {
       data = static_cast<const char*>(pieces[i].iov_base);
       size = std::min(total, pieces[i].iov_len);
@@ -88,9 +88,9 @@ FirstBytes::FirstBytes(const iovec* pieces, size_t count, size_t total, char* bu
   }
 }
 
-void try_to_join(Connection& c, bool sent, const iovec* pieces, size_t count, size_t size) {
+void try_to_join(Connection& c, bool sent, Pieces pieces, size_t size) {
   char gathered[512];
-  const FirstBytes first(pieces, count, size, gathered, sizeof gathered);
+  const FirstBytes first(pieces, size, gathered, sizeof gathered);
   if (first.size == 0) return;
   const std::string_view bytes(first.data, first.size);
   NotInterposedReason reason = NotInterposedReason::kMidStream;
@@ -99,7 +99,7 @@ void try_to_join(Connection& c, bool sent, const iovec* pieces, size_t count, si
     switch (row.joins(bytes, &reason)) {
       case Joined::kRequests:
         c.role = sent ? Role::kClient : Role::kServer;
-        return row.begin(c, nullptr, 0, 0);
+        return row.begin(c, {}, 0);
       case Joined::kWait:
         return;
       case Joined::kNo:

@@ -46,7 +46,7 @@ void check_came_back(Connection& c, const Offer& offer) {
   if (ahead == 0) return;
   char again[sizeof w.ahead];
   const size_t size = std::min<size_t>({w.ahead_size, ahead, static_cast<size_t>(offer.end - offer.base)});
-  gather(offer.pieces, offer.count, 0, again, size);
+  offer.pieces.copy(0, again, size);
   if (std::memcmp(again, w.ahead, size) == 0) return;
   w.edits.drop_from(w.accepted);
   w.fed = w.accepted;
@@ -68,7 +68,7 @@ void show(Connection& c, const Offer& offer) {
   Followed* protocol = c.protocol();
   if (protocol == nullptr) {
     const size_t size = static_cast<size_t>(offer.end - offer.base);
-    protocol = recognise(c, Traffic::kRequests, offer.pieces, offer.count,
+    protocol = recognise(c, Traffic::kRequests, offer.pieces,
                          static_cast<size_t>(from - offer.base), size);
     if (protocol == nullptr) return;
   }
@@ -76,18 +76,18 @@ void show(Connection& c, const Offer& offer) {
   if (has_kept(c, Traffic::kRequests)) {
     const KeptBytes kept = take_kept(c, Traffic::kRequests);
     const iovec before{const_cast<char*>(kept.bytes), kept.size};
-    protocol->offered(c, {&before, 1, from - kept.size, from}, from - kept.size);
+    protocol->offered(c, {before, from - kept.size, from}, from - kept.size);
   }
   if (!c.state.is_followed()) return;
   protocol->offered(c, offer, from);
 }
 
 // What was seen of them and not accepted is remembered.
-void remember_ahead(Connection& c, const iovec* pieces, size_t count, size_t offered, size_t taken) {
+void remember_ahead(Connection& c, Pieces pieces, size_t offered, size_t taken) {
   Wire& w = c.wire;
   if (w.fed <= w.accepted) return;
   w.ahead_size = static_cast<uint8_t>(std::min(offered - taken, sizeof w.ahead));
-  gather(pieces, count, taken, w.ahead, w.ahead_size);
+  pieces.copy(taken, w.ahead, w.ahead_size);
 }
 
 // Before a protocol is known nothing leaves; when none is followed any more, everything may.
@@ -110,7 +110,7 @@ int push(Connection& c, int fd, const Offer& offer, int flags, Sending sending, 
     *released = release(c, fd, offer, sending);
     if (released->then == Released::Then::kSwallow) return 0;
     const int stopped =
-        transmit(c.wire, real_descriptor(c, fd), offer.pieces, offer.count, offer.base,
+        transmit(c.wire, real_descriptor(c, fd), offer.pieces, offer.base,
                  released->limit, flags);
     if (stopped != 0 || c.wire.edits.position() < released->limit) return stopped;
     if (released->then == Released::Then::kHold) return 0;
@@ -140,7 +140,7 @@ bool hold_rest(Connection& c, int fd, const Offer& offer, uint64_t limit) {
   Wire& w = c.wire;
   if (protocol != nullptr && !protocol->may_hold(c)) return false;
   if (!watch_hold(c, fd) ||
-      !hold(w, offer.pieces, offer.count, offer.base, std::max(limit, offer.base), offer.end))
+      !hold(w, offer.pieces, offer.base, std::max(limit, offer.base), offer.end))
     return false;
   w.accepted = offer.end;
   remember_hold(c, fd);
@@ -149,21 +149,20 @@ bool hold_rest(Connection& c, int fd, const Offer& offer, uint64_t limit) {
   return true;
 }
 
-ssize_t send_owned(Connection& c, int fd, const iovec* pieces, size_t count, size_t offered,
-                   int flags, int* error) {
+IoResult send_owned(Connection& c, int fd, Pieces pieces, size_t offered, int flags) {
   Wire& w = c.wire;
   if (c.state.is_replaced()) {
     // The rest of a request whose fault fired early goes nowhere.
-    return swallows_writes(fd) ? static_cast<ssize_t>(offered) : kNotHandled;
+    return {swallows_writes(fd) ? static_cast<ssize_t>(offered) : kNotHandled, 0};
   }
-  const Offer offer{pieces, count, w.accepted, w.accepted + offered};
+  const Offer offer{pieces, w.accepted, w.accepted + offered};
   show(c, offer);
   Followed* protocol = c.protocol();
   if (!c.state.is_followed() && w.held_size == 0 && !w.edits.has_edits() &&
       c.aside.load() < 0 &&
       (protocol == nullptr || (!protocol->cannot_be_left() && !protocol->waits_for_its_fault(c)))) {
     w.edits.reset();
-    return kNotHandled;
+    return {kNotHandled, 0};
   }
   Released released;
   int stopped = push(c, fd, offer, flags, Sending::kOffered, &released);
@@ -172,7 +171,7 @@ ssize_t send_owned(Connection& c, int fd, const iovec* pieces, size_t count, siz
            w.edits.position() >= released.limit && released.limit < offer.end;
   };
   for (int times = 1; stays(); ++times) {
-    if (hold_rest(c, fd, offer, released.limit)) return static_cast<ssize_t>(offered);
+    if (hold_rest(c, fd, offer, released.limit)) return {static_cast<ssize_t>(offered), 0};
     if (protocol == nullptr) {
       give_up(c, NotInterposedReason::kUnknownProtocol);
     } else if (!protocol->press(c, times)) {
@@ -180,34 +179,31 @@ ssize_t send_owned(Connection& c, int fd, const iovec* pieces, size_t count, siz
     }
     stopped = push(c, fd, offer, flags, Sending::kOffered, &released);
   }
-  if (released.then == Released::Then::kSwallow) return static_cast<ssize_t>(offered);
+  if (released.then == Released::Then::kSwallow) return {static_cast<ssize_t>(offered), 0};
   w.accepted = std::max(offer.base, w.edits.position());
   const auto taken = static_cast<size_t>(w.accepted - offer.base);
-  remember_ahead(c, pieces, count, offered, taken);
+  remember_ahead(c, pieces, offered, taken);
   if (protocol != nullptr) protocol->sent(c, fd);
   update_debt(c);
-  if (taken != 0) return static_cast<ssize_t>(taken);
-  *error = stopped != 0 ? stopped : EAGAIN;
+  if (taken != 0) return {static_cast<ssize_t>(taken), 0};
   if (stopped != EAGAIN && stopped != EINTR && stopped != 0) c.last_error = stopped;
-  return -1;
+  return {-1, stopped != 0 ? stopped : EAGAIN};
 }
 
 }  // namespace
 
-ssize_t send_offered(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
-                      int* error) {
-  const size_t offered = total(pieces, count);
-  if (offered == 0) return kNotHandled;
+IoResult send_offered(Connection& c, int fd, Pieces pieces, int flags) {
+  const size_t offered = pieces.size();
+  if (offered == 0) return {kNotHandled, 0};
   switch (acquire_to_send(c)) {
     case Entry::kOwned:
       break;
     case Entry::kOvertake:
-      return kNotHandled;
+      return {kNotHandled, 0};
     case Entry::kBusy:
-      *error = EAGAIN;
-      return -1;
+      return {-1, EAGAIN};
   }
-  const ssize_t result = send_owned(c, fd, pieces, count, offered, flags, error);
+  const IoResult result = send_owned(c, fd, pieces, offered, flags);
   c.request_flow.release();
   settle(c);
   go_on(c, fd);  // a reader may have found us inside
@@ -233,13 +229,13 @@ bool enter_requests(Connection& c) {
   return true;
 }
 
-WaitingSend begin_waiting_send(Connection& c, const iovec* pieces, size_t count, OnTheWire* out) {
+WaitingSend begin_waiting_send(Connection& c, Pieces pieces, OnTheWire* out) {
   if (!enter_requests(c)) return WaitingSend::kBusy;
   Wire& w = c.wire;
   // Where another thread sent meanwhile, what may go out is no longer known.
   const bool still = w.stopped_by == thread_id() && !c.state.is_replaced() && c.aside.load() < 0;
   if (still) {
-    lay_out(w, pieces, count, w.accepted, std::min(w.stopped_at, w.accepted + total(pieces, count)),
+    lay_out(w, pieces, w.accepted, std::min(w.stopped_at, w.accepted + pieces.size()),
             out);
   }
   if (!still || out->bytes == 0) {
@@ -253,38 +249,36 @@ WaitingSend begin_waiting_send(Connection& c, const iovec* pieces, size_t count,
 namespace {
 
 // How many bytes of what went out are the application's, and neither held nor ours.
-size_t of_the_application(const OnTheWire& out, size_t sent, const iovec* pieces, size_t count) {
+size_t of_the_application(const OnTheWire& out, size_t sent, Pieces pieces) {
   size_t taken = 0;
-  for (size_t i = 0; i < out.count && sent != 0; ++i) {
-    const size_t size = std::min(sent, out.vectors[i].iov_len);
-    const auto* at = static_cast<const char*>(out.vectors[i].iov_base);
-    taken += std::any_of(pieces, pieces + count, [&](const iovec& piece) {
+  Pieces(out.vectors, out.count).each(0, sent, [&](const char* at, size_t size) {
+    taken += std::any_of(pieces.begin(), pieces.end(), [&](const iovec& piece) {
       const auto* from = static_cast<const char*>(piece.iov_base);
       return at >= from && at < from + piece.iov_len;
     }) ? size : 0;
-    sent -= size;
-  }
+    return true;
+  });
   return taken;
 }
 
 }  // namespace
 
-size_t end_waiting_send(Connection& c, int fd, const iovec* pieces, size_t count, const OnTheWire& out,
-                        ssize_t sent, int error) {
+size_t end_waiting_send(Connection& c, int fd, Pieces pieces, const OnTheWire& out,
+                        IoResult sent) {
   uint32_t self = thread_id();
-  const size_t bytes = sent < 0 ? 0 : static_cast<size_t>(sent);
+  const size_t bytes = sent.size < 0 ? 0 : static_cast<size_t>(sent.size);
   Wire& w = c.wire;
   if (!c.sending.compare_exchange_strong(self, 0)) {
     // A signal handler sent on this connection, too, and took the flow for abandoned.
     give_back(w.abandoned.exchange(nullptr));
-    return of_the_application(out, bytes, pieces, count);
+    return of_the_application(out, bytes, pieces);
   }
-  if (sent < 0 && error != EAGAIN && error != EINTR) c.last_error = error;
+  if (sent.size < 0 && sent.error != EAGAIN && sent.error != EINTR) c.last_error = sent.error;
   note_sent(w, bytes);
   const uint64_t before = w.accepted;
   w.accepted = std::max(before, w.edits.position());
   const auto taken = static_cast<size_t>(w.accepted - before);
-  remember_ahead(c, pieces, count, total(pieces, count), taken);
+  remember_ahead(c, pieces, pieces.size(), taken);
   if (Followed* protocol = c.protocol()) protocol->sent(c, fd);
   update_debt(c);
   c.request_flow.release();
@@ -310,7 +304,7 @@ void after_flush(Connection& c, int stopped) {
 
 // What is held, as far as the protocol lets it go. Returns 0 or the errno that stopped it.
 int push_held(Connection& c, int fd, Sending sending, bool closing, Released* released) {
-  const Offer nothing{nullptr, 0, c.wire.accepted, c.wire.accepted};
+  const Offer nothing{{}, c.wire.accepted, c.wire.accepted};
   constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
   const int stopped = push(c, fd, nothing, kFlags, sending, released);
   Followed* protocol = c.protocol();
@@ -318,7 +312,7 @@ int push_held(Connection& c, int fd, Sending sending, bool closing, Released* re
   const uint64_t limit = protocol->flush_limit(c, released->limit, closing);
   return limit <= released->limit
              ? 0
-             : transmit(c.wire, real_descriptor(c, fd), nullptr, 0, nothing.base, limit, kFlags);
+             : transmit(c.wire, real_descriptor(c, fd), {}, nothing.base, limit, kFlags);
 }
 
 }  // namespace

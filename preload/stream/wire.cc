@@ -43,27 +43,6 @@ bool is_nonblocking(int fd) {
   return (raw_syscall(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK) != 0;
 }
 
-size_t total(const iovec* pieces, size_t count) {
-  size_t size = 0;
-  for (size_t i = 0; i < count; ++i) size += pieces[i].iov_len;
-  return size;
-}
-
-// Copies `size` bytes from byte `offset` of the pieces.
-void gather(const iovec* pieces, size_t count, size_t offset, char* out, size_t size) {
-  for (size_t i = 0; i < count && size != 0; ++i) {
-    if (offset >= pieces[i].iov_len) {
-      offset -= pieces[i].iov_len;
-      continue;
-    }
-    const size_t take = std::min(size, pieces[i].iov_len - offset);
-    std::memcpy(out, static_cast<const char*>(pieces[i].iov_base) + offset, take);
-    out += take;
-    size -= take;
-    offset = 0;
-  }
-}
-
 namespace {
 
 void drop_sent_hold(Wire& w) {
@@ -73,35 +52,31 @@ void drop_sent_hold(Wire& w) {
 // One send of a copy costs the kernel 90 ns less than one of three pieces; a page would not.
 constexpr size_t kGathered = 1024;
 
-ssize_t send_pieces(int fd, iovec* pieces, size_t count, size_t bytes, int flags) {
-  if (bytes <= kGathered) {
+ssize_t send_out(int fd, OnTheWire& out, int flags) {
+  if (out.bytes <= kGathered) {
     char gathered[kGathered];
-    gather(pieces, count, 0, gathered, bytes);
-    return REAL(send)(fd, gathered, bytes, flags);
+    Pieces(out.vectors, out.count).copy(0, gathered, out.bytes);
+    return REAL(send)(fd, gathered, out.bytes, flags);
   }
   msghdr message{};
-  message.msg_iov = pieces;
-  message.msg_iovlen = count;
+  message.msg_iov = out.vectors;
+  message.msg_iovlen = out.count;
   return REAL(sendmsg)(fd, &message, flags);
 }
 
 }  // namespace
 
-void lay_out(const Wire& w, const iovec* pieces, size_t count, uint64_t base, uint64_t limit,
+void lay_out(const Wire& w, Pieces pieces, uint64_t base, uint64_t limit,
              OnTheWire* out) {
   uint64_t from = w.edits.position();
   if (w.held != nullptr) {
     const iovec held{w.held->bytes, w.held_size};
     const uint64_t end = std::min(limit, w.held_base + w.held_size);
-    out->count =
-        w.edits.layout(w.held_base, &held, 1, from, end, out->vectors, kVectors, &out->bytes);
+    w.edits.layout(held, w.held_base, from, end, out);
     from = end;
   }
   if (from < limit && from >= base) {
-    size_t more = 0;
-    out->count += w.edits.layout(base, pieces, count, from, limit, out->vectors + out->count,
-                                kVectors - out->count, &more);
-    out->bytes += more;
+    w.edits.layout(pieces, base, from, limit, out);
   }
 }
 
@@ -110,15 +85,15 @@ void note_sent(Wire& w, size_t bytes) {
   drop_sent_hold(w);
 }
 
-int transmit(Wire& w, int fd, const iovec* pieces, size_t count, uint64_t base,
+int transmit(Wire& w, int fd, Pieces pieces, uint64_t base,
              uint64_t limit, int flags) {
   w.stopped_at = limit;
   w.stopped_by = thread_id();
   while (w.edits.position() < limit) {
     OnTheWire out;
-    lay_out(w, pieces, count, base, limit, &out);
+    lay_out(w, pieces, base, limit, &out);
     if (out.bytes == 0) return 0;
-    const ssize_t sent = send_pieces(fd, out.vectors, out.count, out.bytes, flags | MSG_DONTWAIT);
+    const ssize_t sent = send_out(fd, out, flags | MSG_DONTWAIT);
     if (sent < 0) return errno;
     note_sent(w, static_cast<size_t>(sent));
     if (static_cast<size_t>(sent) < out.bytes && w.edits.position() > base) return 0;
@@ -126,7 +101,7 @@ int transmit(Wire& w, int fd, const iovec* pieces, size_t count, uint64_t base,
   return 0;
 }
 
-bool hold(Wire& w, const iovec* pieces, size_t count, uint64_t base, uint64_t from,
+bool hold(Wire& w, Pieces pieces, uint64_t base, uint64_t from,
           uint64_t end) {
   const size_t size = static_cast<size_t>(end - from);
   if (w.held == nullptr) {
@@ -137,7 +112,7 @@ bool hold(Wire& w, const iovec* pieces, size_t count, uint64_t base, uint64_t fr
     w.held_size = 0;
   }
   if (w.held_size + size > kHoldCapacity) return false;
-  gather(pieces, count, static_cast<size_t>(from - base), w.held->bytes + w.held_size, size);
+  pieces.copy(static_cast<size_t>(from - base), w.held->bytes + w.held_size, size);
   w.held_size += size;
   return true;
 }

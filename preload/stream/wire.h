@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/pieces.h"
 #include "preload/os/clock.h"
 #include "preload/stream/edited_stream.h"
 
@@ -48,31 +49,21 @@ inline constexpr uint64_t kFlushWaitNs = 1'000'000'000;
 void wait_writable(int fd, int timeout_ms);
 bool is_nonblocking(int fd);
 
-size_t total(const iovec* pieces, size_t count);
-// Copies `size` bytes from byte `offset` of the pieces.
-void gather(const iovec* pieces, size_t count, size_t offset, char* out, size_t size);
-
-// What goes out next, of the held bytes and then of `pieces` (from position `base`), up to application
-// position `limit`.
-inline constexpr size_t kVectors = 64;
-struct OnTheWire {
-  iovec vectors[kVectors];
-  size_t count = 0;
-  size_t bytes = 0;
-};
-void lay_out(const Wire& w, const iovec* pieces, size_t count, uint64_t base, uint64_t limit,
+// Adds to `out` what goes out next, of the held bytes and then of `pieces` (from position `base`), up to
+// application position `limit`.
+void lay_out(const Wire& w, Pieces pieces, uint64_t base, uint64_t limit,
              OnTheWire* out);
 // That many bytes of it went out.
 void note_sent(Wire& w, size_t bytes);
 
 // Sends that, without waiting. Returns 0 or the errno that stopped it; a short write after bytes of
 // `pieces` went out stops with 0.
-int transmit(Wire& w, int fd, const iovec* pieces, size_t count, uint64_t base,
+int transmit(Wire& w, int fd, Pieces pieces, uint64_t base,
              uint64_t limit, int flags);
 
 // Keeps the application's bytes [from, end) of `pieces` (whose first byte is `base`). False: no
 // room.
-bool hold(Wire& w, const iovec* pieces, size_t count, uint64_t base, uint64_t from,
+bool hold(Wire& w, Pieces pieces, uint64_t base, uint64_t from,
           uint64_t end);
 void release_hold(Wire& w);
 void give_back(HoldBuffer* buffer);  // nullptr: nothing

@@ -62,10 +62,10 @@ void check_search(std::string_view bytes, uint32_t seed) {
       const size_t offered = write.size() - at;
       const size_t accepted = seed == 0 || (seed >> 16) % 2 != 0 ? offered : 1 + (seed >> 17) % offered;
       const iovec piece{const_cast<char*>(write.data()) + at, offered};
-      const bool opens = search.opens_request(&piece, 1, offered);
+      const bool opens = search.opens_request(piece, offered);
       demand(!opens || search.found(), "a boundary is certain");
       const bool known = search.found();
-      const uint64_t requests = search.sent(&piece, 1, accepted, offered);
+      const uint64_t requests = search.sent(piece, accepted, offered);
       demand(known || requests != 0, "what is not known is counted");
       demand(!opens || accepted != offered || requests != 0, "what opens a request is one");
       at += accepted;
@@ -93,7 +93,7 @@ std::string read_all(std::string_view bytes, uint32_t seed, bool sees_ahead, Pin
     at += size;
     const std::string before(pieces[i]);
     const std::string_view ahead = sees_ahead ? bytes.substr(at, kPingSize) : std::string_view();
-    Seen seen = swap.pass(read.data(), read.size(), size, ahead, false);
+    Seen seen = swap.pass({read.data(), read.size()}, size, ahead, false);
     if (seen == Seen::kUndecided) {
       demand(pieces[i] == before, "nothing is changed before it is known");
       *guessed = true;

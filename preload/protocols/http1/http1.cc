@@ -29,7 +29,7 @@ bool is_undecided(const Connection& c, const Http1& h) {
 
 // Before the first byte of a message that passes unchanged: may there be one, and does the first
 // one look like HTTP/1?
-bool may_begin(Connection& c, Http1& h, int fd, bool requests, const iovec* pieces, size_t count,
+bool may_begin(Connection& c, Http1& h, int fd, bool requests, Pieces pieces,
                size_t size) {
   if (!requests) {
     if (!h.exchanges.empty()) return true;
@@ -39,7 +39,7 @@ bool may_begin(Connection& c, Http1& h, int fd, bool requests, const iovec* piec
                                                               : NotInterposedReason::kMidStream);
     return false;
   }
-  return c.requests != 0 || looks_like_requests(c, pieces, count, size);
+  return c.requests != 0 || looks_like_requests(c, pieces, size);
 }
 
 void announce(Http1& h) {
@@ -59,7 +59,7 @@ void after_feed(Connection& c, int fd, bool requests, http1::ParseState state) {
 
 }  // namespace
 
-void begin_http1(Connection& c, const iovec*, size_t, size_t) {
+void begin_http1(Connection& c, Pieces, size_t) {
   void* room = take_room(c);
   if (room != nullptr) publish(c, new (room) Http1(&c));
 }
@@ -83,9 +83,9 @@ Joined joins_http1(std::string_view first, NotInterposedReason* reason) {
   return first.starts_with("HTTP/1.") ? Joined::kWait : Joined::kNo;
 }
 
-bool looks_like_requests(Connection& c, const iovec* pieces, size_t count, size_t size) {
+bool looks_like_requests(Connection& c, Pieces pieces, size_t size) {
   char gathered[64];
-  const FirstBytes first(pieces, count, size, gathered, sizeof gathered);
+  const FirstBytes first(pieces, size, gathered, sizeof gathered);
   switch (http1::sniff(first.data, first.size)) {
     case http1::Sniff::kHttp1Request:
     case http1::Sniff::kNeedMore:
@@ -112,23 +112,16 @@ void Http1::offered(Connection& c, const Offer& offer, uint64_t from) {
     return;
   }
   if (from == 0 && requests.state() == http1::ParseState::kStart &&
-      !looks_like_requests(c, offer.pieces, offer.count, static_cast<size_t>(offer.end - offer.base)))
+      !looks_like_requests(c, offer.pieces, static_cast<size_t>(offer.end - offer.base)))
     return;
-  uint64_t base = offer.base;
-  for (size_t i = 0; i < offer.count; ++i) {
-    const uint64_t end = base + offer.pieces[i].iov_len;
-    if (from < end) {
-      const size_t skip = static_cast<size_t>(from - base);
-      feed_base = from;
-      if (requests.state() == http1::ParseState::kStart) message_start = from;
-      from = end;
-      const http1::ParseState state = requests.feed(
-          static_cast<const char*>(offer.pieces[i].iov_base) + skip, offer.pieces[i].iov_len - skip);
-      if (state == http1::ParseState::kInvalid) give_up(c, NotInterposedReason::kUnknownProtocol);
-      if (!c.state.is_followed() || state == http1::ParseState::kUpgraded) return;
-    }
-    base = end;
-  }
+  offer.pieces.each(static_cast<size_t>(from - offer.base), SIZE_MAX, [&](const char* part, size_t size) {
+    feed_base = from;
+    if (requests.state() == http1::ParseState::kStart) message_start = from;
+    from += size;
+    const http1::ParseState state = requests.feed(part, size);
+    if (state == http1::ParseState::kInvalid) give_up(c, NotInterposedReason::kUnknownProtocol);
+    return c.state.is_followed() && state != http1::ParseState::kUpgraded;
+  });
 }
 
 Released Http1::release(Connection& c, int fd, const Offer& offer, Sending sending) {
@@ -174,35 +167,32 @@ bool Http1::skipped(Connection&, uint64_t size) {
 
 // --- bytes that went by unchanged ----------------------------------------------------------------
 
-void Http1::observed(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
+void Http1::observed(Connection& c, int fd, Traffic traffic, Pieces pieces,
                      size_t size) {
   const bool of_requests = traffic == Traffic::kRequests;
   http1::MessageParser& parser = of_requests ? requests : responses;
   if (parser.state() == http1::ParseState::kStart &&
-      !may_begin(c, *this, fd, of_requests, pieces, count, size))
+      !may_begin(c, *this, fd, of_requests, pieces, size))
     return;
   if (!of_requests) announce(*this);
   http1::ParseState state = parser.state();
-  for (size_t i = 0; i < count && size != 0; ++i) {
-    const size_t take = std::min(size, pieces[i].iov_len);
-    if (take == 0) continue;
-    state = parser.feed(static_cast<const char*>(pieces[i].iov_base), take);
-    if (Followed* next = c.protocol(); next != this) {
-      const iovec rest{static_cast<char*>(pieces[i].iov_base) + upgraded_at,
-                       pieces[i].iov_len - upgraded_at};
-      next->observed(c, fd, traffic, &rest, 1, take - upgraded_at);
-      size -= take;
-      for (size_t k = i + 1; k < count && size != 0; ++k) {
-        const size_t more = std::min(size, pieces[k].iov_len);
-        next->observed(c, fd, traffic, pieces + k, 1, more);
-        size -= more;
-      }
-      return;
+  Followed* next = this;
+  pieces.each(0, size, [&](const char* part, size_t bytes) {
+    size_t mine = 0;
+    if (next == this) {
+      state = parser.feed(part, bytes);
+      next = c.protocol();
+      mine = next == this ? bytes : upgraded_at;
     }
-    size -= take;
-    if (state == http1::ParseState::kInvalid || state == http1::ParseState::kUpgraded) break;
-    if (!c.state.is_followed()) break;
-  }
+    if (next != this) {
+      const iovec rest{const_cast<char*>(part) + mine, bytes - mine};
+      next->observed(c, fd, traffic, rest, bytes - mine);
+      return true;
+    }
+    return state != http1::ParseState::kInvalid && state != http1::ParseState::kUpgraded &&
+           c.state.is_followed();
+  });
+  if (next != this) return;
   after_feed(c, fd, of_requests, state);
 }
 
@@ -231,8 +221,11 @@ void Http1::responses_ended(Connection&) {
 }
 
 void Http1::end_unanswered(Connection& c) {
+  // Of the first one the head may have been read.
+  uint16_t begun = responses.state() == http1::ParseState::kBody ? response_events.status() : 0;
   while (Exchange* x = exchanges.pop()) {
     x->finished = unanswered(c);
+    x->finished.begun = std::exchange(begun, 0);
     x->sample_size = 0;
     x->status = 0;
     finish_half(c, x, kResponseHalf);
@@ -243,7 +236,7 @@ void Http1::settle(Connection& c) {
   if (c.closing.load() && responses.state() != http1::ParseState::kStart) responses.finish();
   if (Exchange* x = fault) {
     fault = nullptr;
-    report_fault(x->call, FaultHow::kNotInjected, "the connection ended first");
+    report_fault(x->call, FaultHow::kNotInjected, kConnectionEndedFirst);
     if (x != current) finish_half(c, x, kRequestHalf);
   }
   end_open_request(c);

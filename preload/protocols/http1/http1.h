@@ -8,6 +8,7 @@
 //   exchange.cc          the ends of both halves
 #pragma once
 
+#include "core/pieces.h"
 #include "core/http1/message_parser.h"
 #include "preload/protocols/http1/exchange.h"
 #include "preload/stream/connection.h"
@@ -33,6 +34,7 @@ class ResponseEvents final : public http1::Handler {
   void on_head(const http1::MessageHead& head, size_t end) override;
   void on_body(const char* data, size_t size) override;
   void on_complete(size_t end, Hash128 body, uint64_t size) override;
+  uint16_t status() const { return status_; }  // of the head that was read last
 
  private:
   Http1* owner_;
@@ -54,10 +56,10 @@ struct Http1 final : Followed {
   void forget_ahead(Connection&) override {}
   bool skipped(Connection& c, uint64_t size) override;
   bool waits_for_its_fault(const Connection& c) const override;
-  void observed(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
+  void observed(Connection& c, int fd, Traffic traffic, Pieces pieces,
                 size_t size) override;
   bool unseen(Connection& c, Traffic traffic, size_t size) override;
-  bool may_begin_with(const iovec*, size_t) const override {
+  bool may_begin_with(Pieces) const override {
     return requests.state() == http1::ParseState::kStart;
   }
   bool may_be_ended() const override { return true; }
@@ -104,13 +106,13 @@ inline Http1& http1_of(Connection& c) {
 }
 
 // ProtocolRow. What nothing else recognises is HTTP/1, or is reported by it as what it is.
-void begin_http1(Connection& c, const iovec* pieces, size_t count, size_t size);
+void begin_http1(Connection& c, Pieces pieces, size_t size);
 Joined joins_http1(std::string_view first, NotInterposedReason* reason);
 
 // --- for the rest of this folder -----------------------------------------------------------------
 
 // First bytes of the request direction. False: given up and reported (TLS, HTTP/2, another protocol).
-bool looks_like_requests(Connection& c, const iovec* pieces, size_t count, size_t size);
+bool looks_like_requests(Connection& c, Pieces pieces, size_t size);
 
 // request_decision.cc, of a client. The head is complete: forms the RPC (outgoing_begin), enters its
 // exchange, and plans the edits that mark it.

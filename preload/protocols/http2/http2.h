@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "core/pieces.h"
 #include "core/http1/message_parser.h"
 #include "preload/stream/protocol.h"
 
@@ -18,7 +19,7 @@ struct Http1;
 // server of HTTP/1 speaks first.
 Recognised is_http2_of_client(std::string_view first);
 Recognised is_http2_of_server(std::string_view first);
-void begin_http2(Connection& c, const iovec* pieces, size_t count, size_t size);
+void begin_http2(Connection& c, Pieces pieces, size_t size);
 
 // A request of HTTP/1 that asks for HTTP/2 (Upgrade: h2c), at its head, or one that does not.
 void note_upgrade(Http1& h, const http1::MessageHead& head);

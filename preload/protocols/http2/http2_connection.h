@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/pieces.h"
 #include "core/http2/connection_view.h"
 #include "core/http2/insertion.h"
 #include "core/http2/whole_frames.h"
@@ -68,12 +69,12 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   // A program that writes frames writes them one after the other.
   bool sends_in_turn() const override { return true; }
   // observation.cc
-  void observed(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
+  void observed(Connection& c, int fd, Traffic traffic, Pieces pieces,
                 size_t size) override;
   bool unseen(Connection& c, Traffic traffic, size_t size) override;
   // (A frame of less than 64 KiB begins with a zero; a preface or a text does not.)
-  bool may_begin_with(const iovec* pieces, size_t count) const override {
-    return count == 0 || pieces[0].iov_len == 0 || *static_cast<const char*>(pieces[0].iov_base) != '\0';
+  bool may_begin_with(Pieces pieces) const override {
+    return pieces.count == 0 || pieces[0].iov_len == 0 || *static_cast<const char*>(pieces[0].iov_base) != '\0';
   }
   // streams.cc, recognition.cc
   void end_unanswered(Connection& c) override;
@@ -168,8 +169,8 @@ void adopt_exchange(Http2Connection& h, http2::Stream& stream, Exchange* exchang
 void drop_http2_blocks(Http2Connection& h);
 // Owner of the flow: `size` bytes from byte `offset` of the pieces. False: nothing is parsed any
 // more, and the connection is given up.
-bool feed_http2(Connection& c, Http2Connection& h, http2::Direction direction, const iovec* pieces,
-                size_t count, size_t offset, size_t size);
+bool feed_http2(Connection& c, Http2Connection& h, http2::Direction direction, Pieces pieces,
+                size_t offset, size_t size);
 void give_up_http2(Connection& c, http2::Error error);
 
 // A block of a stream whose fault is to be placed, and the wire is at its start: the connection is

@@ -36,8 +36,8 @@ void feed_view(Http2Connection& h, Direction direction, const char* data, size_t
 
 }  // namespace
 
-bool feed_http2(Connection& c, Http2Connection& h, Direction direction, const iovec* pieces,
-                size_t count, size_t offset, size_t size) {
+bool feed_http2(Connection& c, Http2Connection& h, Direction direction, Pieces pieces,
+                size_t offset, size_t size) {
   if (!h.lock.acquire()) {
     report_note("the state of an HTTP/2 connection could not be had");
     give_up(c, NotInterposedReason::kHttp2);
@@ -45,22 +45,16 @@ bool feed_http2(Connection& c, Http2Connection& h, Direction direction, const io
   }
   // gRPC writes a field in four pieces, and a message in two: put together they are read at once.
   constexpr size_t kGathered = 2048;
-  if (count > 1 && size <= kGathered) {
+  if (pieces.count > 1 && size <= kGathered) {
     char bytes[kGathered];
-    gather(pieces, count, offset, bytes, size);
+    pieces.copy(offset, bytes, size);
     feed_view(h, direction, bytes, size);
     size = 0;
   }
-  for (size_t i = 0; i < count && size != 0; ++i) {
-    if (offset >= pieces[i].iov_len) {
-      offset -= pieces[i].iov_len;
-      continue;
-    }
-    const size_t take = std::min(size, pieces[i].iov_len - offset);
-    feed_view(h, direction, static_cast<const char*>(pieces[i].iov_base) + offset, take);
-    offset = 0;
-    size -= take;
-  }
+  pieces.each(offset, size, [&](const char* part, size_t bytes) {
+    feed_view(h, direction, part, bytes);
+    return true;
+  });
   const http2::Error error = h.view.error();
   h.lock.release();
   if (error != http2::Error::kNone) give_up_http2(c, error);
@@ -75,9 +69,9 @@ Direction direction_of(Traffic traffic) {
 
 }  // namespace
 
-void Http2Connection::observed(Connection& c, int, Traffic traffic, const iovec* pieces, size_t count,
+void Http2Connection::observed(Connection& c, int, Traffic traffic, Pieces pieces,
                                size_t size) {
-  feed_http2(c, *this, direction_of(traffic), pieces, count, 0, size);
+  feed_http2(c, *this, direction_of(traffic), pieces, 0, size);
 }
 
 bool Http2Connection::unseen(Connection&, Traffic traffic, size_t size) {

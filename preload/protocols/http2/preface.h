@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/pieces.h"
 #include "core/http2/frame.h"
 #include "preload/stream/protocol.h"
 
@@ -20,16 +21,16 @@ inline Noted note_of(Http2Client kind) {
 }
 
 // A client whose beginning was seen, by its first write. kNone: no client of HTTP/2.
-Http2Client sniff_http2_client(const iovec* pieces, size_t count, size_t size);
+Http2Client sniff_http2_client(Pieces pieces, size_t size);
 // After a first write that may be one: marks the descriptor.
-void note_preface(int fd, const iovec* pieces, size_t count, size_t size);
+void note_preface(int fd, Pieces pieces, size_t size);
 
 // By the hooks of every write, with what it returned: was that the preface? (Read after the write: what
 // the kernel took is readable.)
-inline bool may_be_preface(const iovec* pieces, size_t count, ssize_t sent) {
+inline bool may_be_preface(Pieces pieces, ssize_t sent) {
   constexpr size_t kLooked = 8;
   if (__builtin_expect(sent < static_cast<ssize_t>(http2::kClientPreface.size()), 0)) return false;
-  if (count == 0 || pieces[0].iov_len < kLooked) return false;
+  if (pieces.count == 0 || pieces[0].iov_len < kLooked) return false;
   return __builtin_expect(
       std::memcmp(pieces[0].iov_base, http2::kClientPreface.data(), kLooked) == 0, 0);
 }

@@ -76,10 +76,10 @@ void count_requests(Connection& c, Retirement& r, uint64_t requests) {
 }
 
 // What was accepted.
-void note_sent(Connection& c, Retirement& r, const iovec* pieces, size_t count, size_t accepted,
+void note_sent(Connection& c, Retirement& r, Pieces pieces, size_t accepted,
                size_t offered) {
   const bool was_found = r.search.found();
-  const uint64_t requests = r.search.sent(pieces, count, accepted, offered);
+  const uint64_t requests = r.search.sent(pieces, accepted, offered);
   if (r.state.load() != State::kRetired || r.search.found()) return count_requests(c, r, requests);
   // It has been told: what it writes where nothing is known is hardly a request.
   if (was_found && !r.given_up) list(c, r, "its client sent what is no frame");
@@ -97,19 +97,20 @@ bool send_rest(Retirement& r, int fd, int flags, int* error) {
   return true;
 }
 
-ssize_t send_owned(Connection& c, Retirement& r, int fd, const iovec* pieces, size_t count,
-                   size_t offered, int flags, bool plain, int* error) {
+IoResult send_owned(Connection& c, Retirement& r, int fd, Pieces pieces, int flags, bool plain) {
+  const size_t offered = pieces.size();
+  int error = 0;
   const bool as_it_is = !plain || (flags & (MSG_OOB | MSG_ZEROCOPY)) != 0;
-  if (r.ping_left != 0 && (as_it_is || count > kMostPieces) && !send_rest(r, fd, flags, error)) {
-    return -1;
+  if (r.ping_left != 0 && (as_it_is || pieces.count > kMostPieces) && !send_rest(r, fd, flags, &error)) {
+    return {-1, error};
   }
   if (as_it_is || (!c.state.is_followed() && r.ping_left == 0)) {
     r.search.forget();
-    return kNotHandled;
+    return {kNotHandled, 0};
   }
   bool placed = false;
   if (r.state.load() == State::kOpen && !r.given_up) {
-    placed = r.search.opens_request(pieces, count, offered) && count <= kMostPieces;
+    placed = r.search.opens_request(pieces, offered) && pieces.count <= kMostPieces;
   }
   if (placed) {
     r.ping_left = http2::kPingSize;
@@ -122,29 +123,29 @@ ssize_t send_owned(Connection& c, Retirement& r, int fd, const iovec* pieces, si
   for (;;) {
     iovec all[kMostPieces + 1];
     msghdr message{};
-    message.msg_iov = const_cast<iovec*>(pieces);
-    message.msg_iovlen = count;
+    message.msg_iov = const_cast<iovec*>(pieces.data);
+    message.msg_iovlen = pieces.count;
     if (r.ping_left != 0) {
       all[0] = {const_cast<char*>(r.swap.ping()) + (http2::kPingSize - r.ping_left), r.ping_left};
-      std::copy(pieces, pieces + count, all + 1);
+      std::copy(pieces.begin(), pieces.end(), all + 1);
       message.msg_iov = all;
-      message.msg_iovlen = count + 1;
+      message.msg_iovlen = pieces.count + 1;
     }
     const ssize_t sent = REAL(sendmsg)(fd, &message, flags);
     if (sent < 0) {
-      *error = errno;
+      error = errno;
       if (placed && r.ping_left == http2::kPingSize) {  // not a byte of it left
         r.ping_left = 0;
         r.state.store(State::kOpen);
         update_debt(c);
       }
-      return -1;
+      return {-1, error};
     }
     const size_t ours = std::min<size_t>(static_cast<size_t>(sent), r.ping_left);
     r.ping_left = static_cast<uint8_t>(r.ping_left - ours);
     const size_t theirs = static_cast<size_t>(sent) - ours;
-    note_sent(c, r, pieces, count, theirs, offered);
-    if (theirs != 0) return static_cast<ssize_t>(theirs);
+    note_sent(c, r, pieces, theirs, offered);
+    if (theirs != 0) return {static_cast<ssize_t>(theirs), 0};
   }
 }
 
@@ -164,7 +165,7 @@ size_t look_ahead(int fd, char* out, size_t size) {
   return got > 0 ? static_cast<size_t>(got) : 0;
 }
 
-void pass_responses(Connection& c, Retirement& r, int fd, const iovec* pieces, size_t count,
+void pass_responses(Connection& c, Retirement& r, int fd, Pieces pieces,
                     size_t size) {
   using Seen = http2::PingToGoaway::Seen;
   char ahead[http2::kPingSize];
@@ -172,7 +173,7 @@ void pass_responses(Connection& c, Retirement& r, int fd, const iovec* pieces, s
   uint64_t deadline = 0;
   for (;;) {
     const bool last = deadline != 0 && system_ns() > deadline;
-    const Seen seen = r.swap.pass(pieces, count, size, {ahead, known}, last);
+    const Seen seen = r.swap.pass(pieces, size, {ahead, known}, last);
     if (seen == Seen::kNothing) return;
     if (seen != Seen::kUndecided) {
       State next = State::kRetired;
@@ -197,22 +198,22 @@ void pass_responses(Connection& c, Retirement& r, int fd, const iovec* pieces, s
 
 // --- recognition ---------------------------------------------------------------------------------
 
-Http2Client sniff_http2_client(const iovec* pieces, size_t count, size_t size) {
+Http2Client sniff_http2_client(Pieces pieces, size_t size) {
   constexpr size_t kPreface = http2::kClientPreface.size();
   // As many settings as any client sends.
   char first[kPreface + 256];
   const size_t have = std::min(size, sizeof first);
-  gather(pieces, count, 0, first, have);
+  pieces.copy(0, first, have);
   const std::string_view bytes(first, have);
   if (!bytes.starts_with(http2::kClientPreface)) return Http2Client::kNone;
   return http2::fails_on_goaway(bytes.substr(kPreface)) ? Http2Client::kAbrupt
                                                         : Http2Client::kGraceful;
 }
 
-void note_preface(int fd, const iovec* pieces, size_t count, size_t size) {
+void note_preface(int fd, Pieces pieces, size_t size) {
   HookScope scope;
   if (scope.pass_through() || !own_process() || mark_of(fd) != Mark::kUnknown || find(fd)) return;
-  const Http2Client client = sniff_http2_client(pieces, count, size);
+  const Http2Client client = sniff_http2_client(pieces, size);
   if (client == Http2Client::kNone || socket_cookie(fd) == 0) return;
   set_mark(fd, mark_for(note_of(client)));
   sockaddr_storage peer;
@@ -241,34 +242,31 @@ void begin_retirement(Connection& c, Noted noted) {
   ::filibuster::preload::settle(c);
 }
 
-ssize_t Retirement::pass_send(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
-                              bool plain, int* error) {
-  const size_t offered = total(pieces, count);
-  if (offered == 0) return kNotHandled;
+IoResult Retirement::pass_send(Connection& c, int fd, Pieces pieces, int flags, bool plain) {
+  if (pieces.size() == 0) return {kNotHandled, 0};
   if (!acquire_requests(c)) {
     give_up(c, NotInterposedReason::kMidStream);
-    *error = EAGAIN;
-    return ping_left != 0 ? -1 : kNotHandled;
+    return {ping_left != 0 ? -1 : kNotHandled, EAGAIN};
   }
-  ssize_t result = kNotHandled;
+  IoResult result{kNotHandled, 0};
   if (state.load() == State::kOpen && socket_cookie(fd) != c.cookie) {
     give_up_silently(c);  // closed behind our back and used anew
   } else {
-    result = send_owned(c, *this, fd, pieces, count, offered, flags, plain, error);
+    result = send_owned(c, *this, fd, pieces, flags, plain);
   }
   c.request_flow.release();
   ::filibuster::preload::settle(c);
   return result;
 }
 
-void Retirement::pass_received(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
+void Retirement::pass_received(Connection& c, int fd, Pieces pieces, int flags,
                                size_t size) {
   if (!owes() || (flags & (MSG_OOB | MSG_ERRQUEUE)) != 0) return;
   if (!c.response_flow.acquire()) return;
   if ((flags & MSG_PEEK) != 0) {
-    swap.peek(pieces, count, size);
+    swap.peek(pieces, size);
   } else if ((flags & MSG_TRUNC) == 0) {
-    pass_responses(c, *this, fd, pieces, count, size);
+    pass_responses(c, *this, fd, pieces, size);
   }
   c.response_flow.release();
 }

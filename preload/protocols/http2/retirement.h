@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/pieces.h"
 #include "core/http2/frame.h"
 #include "core/http2/frame_walk.h"
 #include "core/http2/retirement.h"
@@ -30,9 +31,8 @@ struct Retirement final : Followed {
   explicit Retirement(uint64_t opaque) : swap(opaque) {}
 
   bool passes() const override { return true; }
-  ssize_t pass_send(Connection& c, int fd, const iovec* pieces, size_t count, int flags, bool plain,
-                    int* error) override;
-  void pass_received(Connection& c, int fd, const iovec* pieces, size_t count, int flags,
+  IoResult pass_send(Connection& c, int fd, Pieces pieces, int flags, bool plain) override;
+  void pass_received(Connection& c, int fd, Pieces pieces, int flags,
                      size_t size) override;
   void pass_unseen_send(Connection& c) override;
   bool owes() const override { return state.load(std::memory_order_acquire) == State::kPinged; }
@@ -50,9 +50,9 @@ struct Retirement final : Followed {
   void sent(Connection&, int) override {}
   void forget_ahead(Connection&) override {}
   bool skipped(Connection&, uint64_t) override { return true; }
-  void observed(Connection&, int, Traffic, const iovec*, size_t, size_t) override {}
+  void observed(Connection&, int, Traffic, Pieces, size_t) override {}
   bool unseen(Connection&, Traffic, size_t) override { return true; }
-  bool may_begin_with(const iovec*, size_t) const override { return true; }
+  bool may_begin_with(Pieces) const override { return true; }
   void end_unanswered(Connection&) override {}
   void settle(Connection&) override {}
 

@@ -93,7 +93,7 @@ char byte_at(const Wire& w, const Offer& offer, uint64_t position) {
     return w.held->bytes[position - w.held_base];
   }
   char byte = 0;
-  gather(offer.pieces, offer.count, static_cast<size_t>(position - offer.base), &byte, 1);
+  offer.pieces.copy(static_cast<size_t>(position - offer.base), &byte, 1);
   return byte;
 }
 
@@ -246,7 +246,7 @@ void Http2Connection::offered(Connection& c, const Offer& offer, uint64_t from) 
     c.wire.edits.use(edits, kMaxWireEdits, edit_bytes, sizeof edit_bytes);
     wire_ready = true;
   }
-  feed_http2(c, *this, Direction::kRequests, offer.pieces, offer.count,
+  feed_http2(c, *this, Direction::kRequests, offer.pieces,
              static_cast<size_t>(from - offer.base), static_cast<size_t>(offer.end - from));
   decide_streams(c, *this, false);
   note_makers(c, *this);

@@ -50,10 +50,11 @@ bool each_piece(const Connection& c, const Offer& offer, uint64_t start, uint64_
   const Wire& w = c.wire;
   if (w.held != nullptr) give(w.held->bytes, w.held_base, w.held_size);
   uint64_t base = offer.base;
-  for (size_t i = 0; i < offer.count; ++i) {
-    give(static_cast<const char*>(offer.pieces[i].iov_base), base, offer.pieces[i].iov_len);
-    base += offer.pieces[i].iov_len;
-  }
+  offer.pieces.each(0, SIZE_MAX, [&](const char* part, size_t size) {
+    give(part, base, size);
+    base += size;
+    return true;
+  });
   return start == end;
 }
 
@@ -72,7 +73,7 @@ struct Made {
 void plan_fault(Connection& c, const Made& made, const OutgoingCall& call, bool begun) {
   Redis& r = redis_of(c);
   if (begun) {
-    report_fault(call, FaultHow::kNotInjected, "a part of it had been sent before all of it was known");
+    report_fault(call, FaultHow::kNotInjected, kPartWasSent);
     return;
   }
   PlannedFault* fault = make_planned_fault();

@@ -24,7 +24,7 @@ Recognised is_redis_of_client(std::string_view first) {
   return Recognised::kNo;
 }
 
-void begin_redis(Connection& c, const iovec*, size_t, size_t) {
+void begin_redis(Connection& c, Pieces, size_t) {
   void* room = take_room(c);
   if (room == nullptr) return;
   auto* redis = new (room) Redis(&c);
@@ -47,19 +47,13 @@ Joined joins_redis(std::string_view first, NotInterposedReason*) {
 void Redis::offered(Connection& c, const Offer& bytes, uint64_t from) {
   offer = &bytes;
   formed = 0;
-  uint64_t base = bytes.base;
-  for (size_t i = 0; i < bytes.count && c.state.is_followed(); ++i) {
-    const uint64_t end = base + bytes.pieces[i].iov_len;
-    if (from < end) {
-      feed_base = from;
-      const size_t skip = static_cast<size_t>(from - base);
-      const resp::CommandState state = requests.feed(
-          static_cast<const char*>(bytes.pieces[i].iov_base) + skip, bytes.pieces[i].iov_len - skip);
-      from = end;
-      if (state == resp::CommandState::kInvalid) give_up(c, NotInterposedReason::kUnknownProtocol);
-    }
-    base = end;
-  }
+  bytes.pieces.each(static_cast<size_t>(from - bytes.base), SIZE_MAX, [&](const char* part, size_t size) {
+    feed_base = from;
+    from += size;
+    if (requests.feed(part, size) == resp::CommandState::kInvalid)
+      give_up(c, NotInterposedReason::kUnknownProtocol);
+    return c.state.is_followed();
+  });
   offer = nullptr;
   drop_origin(std::exchange(origin, nullptr));
 }
@@ -122,23 +116,21 @@ bool Redis::may_go_on(const Connection&) const {
 
 // --- replies -------------------------------------------------------------------------------------
 
-void Redis::observed(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
+void Redis::observed(Connection& c, int fd, Traffic traffic, Pieces pieces,
                      size_t size) {
   if (traffic == Traffic::kRequests) return;
-  for (size_t i = 0; i < count && size != 0; ++i) {
-    const size_t take = std::min(size, pieces[i].iov_len);
-    size -= take;
+  pieces.each(0, size, [&](const char* part, size_t bytes) {
     unasked = false;
-    const resp::ReplyState state =
-        replies.feed(static_cast<const char*>(pieces[i].iov_base), take);
+    const resp::ReplyState state = replies.feed(part, bytes);
     if (unasked || state == resp::ReplyState::kInvalid) {
-      return give_up_unless_stale(c, fd,
-                                  unasked ? NotInterposedReason::kMidStream
-                                          : NotInterposedReason::kUnknownProtocol);
+      give_up_unless_stale(c, fd,
+                           unasked ? NotInterposedReason::kMidStream
+                                   : NotInterposedReason::kUnknownProtocol);
+      return false;
     }
     in_reply.store(state != resp::ReplyState::kStart);
-    if (!c.state.is_followed()) return;
-  }
+    return c.state.is_followed();
+  });
 }
 
 bool Redis::unseen(Connection&, Traffic traffic, size_t size) {
@@ -168,7 +160,7 @@ void Redis::end_unanswered(Connection& c) {
 }
 
 void Redis::settle(Connection& c) {
-  while (fault != nullptr) drop_first_fault(c, "the connection ended first");
+  while (fault != nullptr) drop_first_fault(c, kConnectionEndedFirst);
   end_unanswered(c);
 }
 

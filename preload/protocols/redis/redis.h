@@ -9,6 +9,7 @@
 
 #include <string_view>
 
+#include "core/pieces.h"
 #include "core/resp/command_parser.h"
 #include "core/resp/commands.h"
 #include "core/resp/reply_parser.h"
@@ -68,10 +69,10 @@ struct Redis final : Followed {
   WriteOrigins* write_origins(Connection& c) override;
   bool waits_for_its_fault(const Connection&) const override { return awaited.load() != 0; }
   bool may_go_on(const Connection& c) const override;
-  void observed(Connection& c, int fd, Traffic traffic, const iovec* pieces, size_t count,
+  void observed(Connection& c, int fd, Traffic traffic, Pieces pieces,
                 size_t size) override;
   bool unseen(Connection& c, Traffic traffic, size_t size) override;
-  bool may_begin_with(const iovec*, size_t) const override {
+  bool may_begin_with(Pieces) const override {
     return requests.state() == resp::CommandState::kStart;
   }
   bool may_be_ended() const override { return true; }
@@ -120,7 +121,7 @@ inline Redis& redis_of(Connection& c) {
 
 // ProtocolRow.
 Recognised is_redis_of_client(std::string_view first);
-void begin_redis(Connection& c, const iovec* pieces, size_t count, size_t size);
+void begin_redis(Connection& c, Pieces pieces, size_t size);
 Joined joins_redis(std::string_view first, NotInterposedReason* reason);
 
 // --- for the rest of this folder -----------------------------------------------------------------

@@ -50,7 +50,7 @@ TEST(NondeterminismRules, AGrpcCallIsNamedAsInFaultRules) {
   ASSERT_TRUE(table.ok());
   RequestMasks masks;
   const auto masked = [&](const char* path, bool grpc) {
-    select_masks(*table.value(), "a", "cart", "POST", path, grpc, &masks);
+    select_masks(*table.value(), {"a", "cart", "POST", path, grpc}, &masks);
     return masks.any();
   };
   EXPECT_TRUE(masked("/shop.CartService/GetCart", true));

@@ -22,6 +22,19 @@ TEST(Base64, IsThatOfRfc4648) {
   EXPECT_EQ(from_base64(to_base64(all)), all);
 }
 
+TEST(Base64, WithoutAnAllocationItHasNoPaddingAndTakesBothAlphabets) {
+  char out[8];
+  EXPECT_EQ(encode_base64("fooba", out, sizeof out), 7u);
+  EXPECT_EQ(std::string_view(out, 7), "Zm9vYmE");
+  EXPECT_EQ(encode_base64("foobar!", out, sizeof out), SIZE_MAX) << "ten characters";
+  for (const char* text : {"-_-_", "+/+/", "-_-_==="}) {
+    ASSERT_EQ(decode_base64(text, out, sizeof out), 3u) << text;
+    EXPECT_EQ(std::string_view(out, 3), "\xfb\xff\xbf") << text;
+  }
+  EXPECT_EQ(decode_base64("Zm9vYmFyZm9vYmFy", out, sizeof out), SIZE_MAX) << "twelve bytes";
+  for (const char* text : {"Z", "Zm9v!", "Zm 9"}) EXPECT_EQ(decode_base64(text, out, sizeof out), SIZE_MAX);
+}
+
 TEST(Base64, WhatIsNoneIsRefused) {
   for (const char* text : {"Z", "Zg=", "Zg===", "=", "====", "Zm9vY", "Zm 9", "Zm9v\n", "Zm-_", "Z=g=",
                            "Zh==", "Zm9="}) {

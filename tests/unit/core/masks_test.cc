@@ -43,7 +43,7 @@ struct TableTest : testing::Test {
   const RequestMasks& select(const char* caller = "users", const char* service = "orders",
                              const char* method = "POST", const char* path = "/orders/7",
                              bool grpc = false) {
-    select_masks(*table, caller, service, method, path, grpc, &out);
+    select_masks(*table, {caller, service, method, path, grpc}, &out);
     return out;
   }
   bool selects_call(const char* path, bool grpc = true) {

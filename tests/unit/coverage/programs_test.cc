@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/session/temporary_folder.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace filibuster::coverage {
 namespace {

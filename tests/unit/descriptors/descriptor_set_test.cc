@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/grpc/message_reader.h"
-#include "tests/unit/session/temporary_folder.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace filibuster {
 namespace {

@@ -53,12 +53,11 @@ std::string send_all(EditedStream& stream, const std::string& text, size_t split
     const std::string left = text.substr(reported);
     const std::vector<iovec> pieces =
         split > reported ? cut(left, {split - reported}) : cut(left, {});
-    std::vector<iovec> out(capacity);
-    size_t size = 0;
-    const size_t count = stream.layout(reported, pieces.data(), pieces.size(), stream.position(),
-                                       text.size(), out.data(), capacity, &size);
-    EXPECT_GT(size, 0u);
-    const size_t sent = take(out.data(), count, step(i), &wire);
+    OnTheWire out;
+    out.room = capacity;
+    stream.layout({pieces.data(), pieces.size()}, reported, stream.position(), text.size(), &out);
+    EXPECT_GT(out.bytes, 0u);
+    const size_t sent = take(out.vectors, out.count, step(i), &wire);
     const uint64_t ours_not_counted = stream.advance(sent);
     reported += ours_not_counted;
     EXPECT_EQ(reported, stream.position());
@@ -153,10 +152,10 @@ TEST(Insertion, AnInsertionAtTheLimitWaitsForTheByteAfterIt) {
   EditedStream stream;
   ASSERT_TRUE(stream.insert(after_line(text), kLine));
   const iovec piece{const_cast<char*>(text.data()), text.size()};
-  iovec out[4];
-  size_t size = 0;
-  EXPECT_EQ(stream.layout(0, &piece, 1, 0, after_line(text), out, 4, &size), 1u);
-  EXPECT_EQ(size, after_line(text));
+  OnTheWire out;
+  stream.layout(piece, 0, 0, after_line(text), &out);
+  EXPECT_EQ(out.count, 1u);
+  EXPECT_EQ(out.bytes, after_line(text));
 }
 
 TEST(Insertion, LaterPiecesAreLaidOutFromWhereTheHeldOnesEnd) {
@@ -165,16 +164,14 @@ TEST(Insertion, LaterPiecesAreLaidOutFromWhereTheHeldOnesEnd) {
   ASSERT_TRUE(stream.insert(after_line(held), kLine));
   const iovec first{const_cast<char*>(held.data()), held.size()};
   const iovec second{const_cast<char*>(rest.data()), rest.size()};
-  iovec out[8];
-  size_t size = 0, more = 0;
-  size_t count = stream.layout(0, &first, 1, 0, held.size(), out, 8, &size);
-  count += stream.layout(held.size(), &second, 1, held.size(), held.size() + rest.size(),
-                         out + count, 8 - count, &more);
+  OnTheWire out;
+  stream.layout(first, 0, 0, held.size(), &out);
+  stream.layout(second, held.size(), held.size(), held.size() + rest.size(), &out);
   std::string wire, expected = held + rest;
-  take(out, count, size + more, &wire);
+  take(out.vectors, out.count, out.bytes, &wire);
   expected.insert(after_line(held), kLine);
   EXPECT_EQ(wire, expected);
-  EXPECT_EQ(stream.advance(size + more), held.size() + rest.size());
+  EXPECT_EQ(stream.advance(out.bytes), held.size() + rest.size());
 }
 
 TEST(Insertion, EditsThatNeverHappenedAreForgottenButNotOneThatHasBegun) {
@@ -234,13 +231,15 @@ TEST(Insertion, TheByteBeforeAnInsertionIsReportedOnlyWithAllOfIt) {
   EditedStream stream;
   ASSERT_TRUE(stream.splice(2, 1, "c-ours"));
   const iovec piece{const_cast<char*>(text.data()), text.size()};
-  iovec out[4];
-  size_t size = 0;
-  EXPECT_EQ(stream.layout(0, &piece, 1, 0, 3, out, 4, &size), 2u);
-  EXPECT_EQ(size, 8u);
+  OnTheWire out;
+  stream.layout(piece, 0, 0, 3, &out);
+  EXPECT_EQ(out.count, 2u);
+  EXPECT_EQ(out.bytes, 8u);
   EXPECT_EQ(stream.advance(7), 2u) << "its last byte is missing";
-  EXPECT_EQ(stream.layout(0, &piece, 1, 2, 3, out, 4, &size), 1u);
-  EXPECT_EQ(size, 1u);
+  OnTheWire rest;
+  stream.layout(piece, 0, 2, 3, &rest);
+  EXPECT_EQ(rest.count, 1u);
+  EXPECT_EQ(rest.bytes, 1u);
   EXPECT_EQ(stream.advance(1), 1u);
   EXPECT_EQ(stream.position(), 3u);
 }

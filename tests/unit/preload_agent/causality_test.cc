@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/agents/lane.h"
+#include "daemon/agents/lane_writer.h"
 #include "preload/rpc/counters.h"
 
 namespace filibuster::preload {
@@ -271,7 +271,7 @@ TEST(Counters, AFullTableIsCountedAsLost) {
 }
 
 TEST(Counters, ACallOfAnExecutionThatIsOverCountsInNoSlotOfTheNext) {
-  auto lane = Lane::create(HubOptions{});
+  auto lane = LaneWriter::create(HubOptions{});
   ASSERT_TRUE(lane.ok());
   SharedMapping<LaneMemory> memory;
   ASSERT_TRUE(memory.map(lane.value()->descriptor()));

@@ -34,7 +34,7 @@ class Recognition : public testing::Test {
       const std::string_view piece = bytes.substr(0, pieces);
       bytes.remove_prefix(piece.size());
       const iovec vector{const_cast<char*>(piece.data()), piece.size()};
-      if (const Followed* protocol = recognise(c, traffic, &vector, 1, 0, piece.size())) {
+      if (const Followed* protocol = recognise(c, traffic, vector, 0, piece.size())) {
         kept_ = std::string(take_kept(c, traffic).bytes, kept_size_);
         return name_of(protocol, c);
       }
@@ -93,8 +93,7 @@ TEST_F(Recognition, WhatWasKeptOfAClientIsReadWhereItsServerHasToldTheProtocol) 
   const std::string_view preface = http2::kClientPreface;
   const auto send = [&](std::string_view bytes) {
     const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
-    int error = 0;
-    EXPECT_EQ(send_offered(c, pair[0], &piece, 1, 0, &error), static_cast<ssize_t>(bytes.size()));
+    EXPECT_EQ(send_offered(c, pair[0], piece, 0).size, static_cast<ssize_t>(bytes.size()));
   };
   send(preface.substr(0, 10));
   const std::string_view settings("\0\0\0\4\0\0\0\0\0", 9);
@@ -110,7 +109,7 @@ TEST_F(Recognition, WhatWasKeptOfAClientIsReadWhereItsServerHasToldTheProtocol) 
 TEST_F(Recognition, JoinsWhereARequestBegins) {
   const auto join = [&](bool sent, std::string_view bytes) {
     const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
-    try_to_join(*connection_, sent, &piece, 1, bytes.size());
+    try_to_join(*connection_, sent, piece, bytes.size());
   };
   join(false, "HTTP/1.1 200 OK\r\n");  // the tail of what was before: tells nothing
   EXPECT_EQ(connection_->role, Role::kJoining);
@@ -123,7 +122,7 @@ TEST_F(Recognition, JoinsWhereARequestBegins) {
 TEST_F(Recognition, GivesUpWhatItSeesInTheMiddleOfSomethingElse) {
   const std::string_view bytes = "an upload's GET /";
   const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
-  try_to_join(*connection_, false, &piece, 1, bytes.size());
+  try_to_join(*connection_, false, piece, bytes.size());
   EXPECT_TRUE(!connection_->state.is_followed());
   EXPECT_EQ(connection_->protocol(), nullptr);
 }

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/search/processor_time.h"
+#include "daemon/base/processor_time.h"
 #include "tests/unit/search/simulated_application.h"
 
 namespace filibuster::search {

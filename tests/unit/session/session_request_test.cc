@@ -5,7 +5,7 @@
 
 #include "core/text/json_depth.h"
 #include "daemon/api/replayed_commands.h"
-#include "tests/unit/session/temporary_folder.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace filibuster {
 namespace {
@@ -25,7 +25,7 @@ TEST(SessionRequestTest, TakesTheConfigurationAndAllItsTests) {
   const auto parsed = parse_session_request(request().dump());
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
   EXPECT_EQ(parsed.request.tests.size(), 2u);
-  EXPECT_TRUE(parsed.request.mode == SessionRequest::Mode::kRun);
+  EXPECT_TRUE(parsed.request.verb == SessionRequest::Verb::kRun);
   EXPECT_EQ(parsed.request.config.reduce, Reduction::kSound);
 }
 
@@ -101,7 +101,7 @@ TEST(SessionRequestTest, ALintTakesItsOptions) {
   const auto parsed = parse_session_request(json.dump());
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
   const lint::Options& options = parsed.request.lint;
-  EXPECT_TRUE(parsed.request.mode == SessionRequest::Mode::kLint);
+  EXPECT_TRUE(parsed.request.verb == SessionRequest::Verb::kLint);
   EXPECT_FALSE(options.probe);
   EXPECT_EQ(options.silence.count(), 250);
   EXPECT_EQ(options.max_probes, 9u);

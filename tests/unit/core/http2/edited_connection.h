@@ -11,7 +11,7 @@
 
 #include "core/http2/connection_view.h"
 #include "core/http2/insertion.h"
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 #include "preload/stream/edited_stream.h"
 
 namespace filibuster::http2 {
@@ -59,16 +59,13 @@ class EditedConnection final : public ConnectionListener {
   // what stands before a byte, so it is asked for one byte more than leaves.
   void leave(uint64_t limit) {
     const iovec pieces[] = {{stream_.data(), stream_.size()}, {const_cast<char*>("?"), 1}};
-    iovec out[64];
-    size_t size = 0;
-    edits_.layout(0, pieces, 2, edits_.position(), limit + 1, out, 64, &size);
-    --size;
-    uint64_t left = size;
-    for (size_t i = 0; left != 0; ++i) {
-      const size_t n = std::min<uint64_t>(out[i].iov_len, left);
-      wire.append(static_cast<const char*>(out[i].iov_base), n);
-      left -= n;
-    }
+    preload::OnTheWire out;
+    edits_.layout({pieces, 2}, 0, edits_.position(), limit + 1, &out);
+    const size_t size = out.bytes - 1;
+    Pieces(out.vectors, out.count).each(0, size, [&](const char* part, size_t bytes) {
+      wire.append(part, bytes);
+      return true;
+    });
     edits_.advance(size);
     if (edits_.position() != limit) std::abort();
   }

@@ -51,9 +51,9 @@ TEST(FrameWalk, TakesPiecesUpToASize) {
   std::string rest = "no frame at all";
   const iovec pieces[] = {{bytes.data(), 4}, {nullptr, 0}, {bytes.data() + 4, bytes.size() - 4}, {rest.data(), rest.size()}};
   FrameWalk walk;
-  EXPECT_TRUE(walk.feed(pieces, 4, bytes.size()));
+  EXPECT_TRUE(walk.feed({pieces, 4}, bytes.size()));
   EXPECT_TRUE(walk.at_boundary());
-  EXPECT_FALSE(walk.feed(pieces, 4, bytes.size() + rest.size()) && walk.valid());
+  EXPECT_FALSE(walk.feed({pieces, 4}, bytes.size() + rest.size()) && walk.valid());
 }
 
 TEST(FrameWalk, RefusesWhatNoClientSends) {
@@ -118,11 +118,11 @@ struct Client {
 
   bool opens(std::string_view offered) {
     const iovec piece{const_cast<char*>(offered.data()), offered.size()};
-    return search.opens_request(&piece, 1, offered.size());
+    return search.opens_request(piece, offered.size());
   }
   uint64_t sent(std::string_view offered, size_t accepted) {
     const iovec piece{const_cast<char*>(offered.data()), offered.size()};
-    return search.sent(&piece, 1, accepted, offered.size());
+    return search.sent(piece, accepted, offered.size());
   }
   uint64_t sent(std::string_view offered) { return sent(offered, offered.size()); }
 };

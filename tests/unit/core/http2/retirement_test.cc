@@ -32,9 +32,9 @@ std::string read_in(PingToGoaway* swap, const Pieces& pieces, std::string_view b
     const iovec one{copy.data(), copy.size()};
     at += piece.size();
     const std::string_view ahead = bytes.substr(at, kPingSize);
-    const auto seen = swap->pass(&one, 1, copy.size(), ahead, false);
+    const auto seen = swap->pass(one, copy.size(), ahead, false);
     EXPECT_FALSE(seen == PingToGoaway::Seen::kUndecided && ahead.size() == kPingSize);
-    if (seen == PingToGoaway::Seen::kUndecided) swap->pass(&one, 1, copy.size(), ahead, true);
+    if (seen == PingToGoaway::Seen::kUndecided) swap->pass(one, copy.size(), ahead, true);
     if (seen == PingToGoaway::Seen::kGoaway) ++*goaways;
     all += copy;
   }
@@ -100,9 +100,9 @@ TEST(PingToGoaway, WritesOverSeveralPieces) {
   PingToGoaway swap(kOpaque);
   std::string bytes = "abc" + ack_of(swap) + "de";
   const iovec pieces[] = {{bytes.data(), 6}, {bytes.data() + 6, 0}, {bytes.data() + 6, 9}, {bytes.data() + 15, 7}};
-  EXPECT_EQ(swap.pass(pieces, 4, bytes.size(), {}, false), PingToGoaway::Seen::kGoaway);
+  EXPECT_EQ(swap.pass({pieces, 4}, bytes.size(), {}, false), PingToGoaway::Seen::kGoaway);
   EXPECT_EQ(bytes, "abc" + goaway() + "de");
-  EXPECT_EQ(swap.pass(pieces, 4, bytes.size(), {}, false), PingToGoaway::Seen::kNothing);
+  EXPECT_EQ(swap.pass({pieces, 4}, bytes.size(), {}, false), PingToGoaway::Seen::kNothing);
 }
 
 TEST(PingToGoaway, AsksForMoreWhereTheEndOfAReadTellsTooLittle) {
@@ -111,12 +111,12 @@ TEST(PingToGoaway, AsksForMoreWhereTheEndOfAReadTellsTooLittle) {
     std::string first = "data" + ack.substr(0, cut);
     const iovec one{first.data(), first.size()};
     PingToGoaway swap(kOpaque);
-    const auto seen = swap.pass(&one, 1, first.size(), {}, false);
+    const auto seen = swap.pass(one, first.size(), {}, false);
     // The first three bytes are those of either.
     EXPECT_EQ(seen == PingToGoaway::Seen::kUndecided, cut > 3) << cut;
     EXPECT_EQ(first, "data" + ack.substr(0, cut)) << "nothing is changed before it is known";
     // Nothing more comes: with its header whole it is taken for what it looks like.
-    swap.pass(&one, 1, first.size(), {}, true);
+    swap.pass(one, first.size(), {}, true);
     EXPECT_EQ(first, "data" + (cut >= 9 ? goaway() : ack).substr(0, cut)) << cut;
   }
 }
@@ -125,7 +125,7 @@ TEST(PingToGoaway, ShowsTheSameToWhoOnlyLooks) {
   const PingToGoaway swap(kOpaque);
   std::string bytes = "x" + ack_of(swap);
   const iovec one{bytes.data(), bytes.size()};
-  swap.peek(&one, 1, bytes.size());
+  swap.peek(one, bytes.size());
   EXPECT_EQ(bytes, "x" + goaway());
   EXPECT_FALSE(swap.done());
 }

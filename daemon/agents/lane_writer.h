@@ -1,0 +1,63 @@
+// The writer of one lane's shared memory (core/protocol/lane_memory.h). Not thread-safe but for
+// renew_lease(), which the daemon's pulse calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/protocol/lane_memory.h"
+#include "core/result.h"
+#include "daemon/agents/agent_hub.h"
+#include "daemon/base/descriptors.h"
+
+namespace filibuster {
+
+class LaneWriter {
+ public:
+  static Result<std::unique_ptr<LaneWriter>> create(const HubOptions& options);
+
+  int descriptor() const { return file_.get(); }
+
+  // Replaces the plan under its seqlock; entry i of lane memory is row i. Error: it does not fit,
+  // then the old plan stands.
+  Result<void> write_plan(std::span<const PlannedRpcFault> rows);
+  // Replaces the masks under their seqlock. To be called between executions.
+  void write_masks(const MaskTable& masks);
+  // `wanted`: agents report the fields of every body, from the next execution on.
+  void report_fields(bool wanted);
+  void write_targets(std::span<const Target128> targets);
+
+  // Opens the lane for `execution`, with room for its counters.
+  void begin(uint32_t execution);
+  void end();
+  bool executing() const { return state() == LaneState::kExecuting; }
+
+  // May be called from any thread.
+  void renew_lease(uint64_t now_ns) {
+    memory_->lease_ns.store(now_ns, std::memory_order_release);
+  }
+  // Requests since begin() whose header field was not one of this session.
+  uint32_t damaged_fields() const {
+    return memory_->damaged_fields.load(std::memory_order_acquire);
+  }
+  // Invocations since begin() that found the table of counters full.
+  uint32_t counters_lost() const {
+    return memory_->counters_lost.load(std::memory_order_acquire);
+  }
+
+ private:
+  LaneWriter() = default;
+  void clear_counters();
+  void set_field_option(FieldOptions option, bool on);
+  LaneState state() const {
+    return static_cast<LaneState>(memory_->state.load(std::memory_order_relaxed));
+  }
+
+  UniqueFd file_;
+  SharedMapping<LaneMemory> memory_;
+};
+
+}  // namespace filibuster

@@ -1,0 +1,39 @@
+#include "daemon/base/descriptors.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace filibuster {
+
+void close_with_reset(UniqueFd fd) {
+  const linger now{1, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+Error system_error(const std::string& what) {
+  return Error{what + ": " + std::strerror(errno)};
+}
+
+bool memory_may_run_out_later() {
+  UniqueFd setting(::open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC));
+  char mode = '2';
+  return !setting.valid() || ::read(setting.get(), &mode, 1) != 1 || mode == '2';
+}
+
+Result<UniqueFd> sealed_memory(const char* name, size_t size, bool at_once) {
+  UniqueFd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd.valid()) return system_error("memfd_create");
+  const auto end = static_cast<off_t>(size);
+  if (at_once ? ::fallocate(fd.get(), 0, 0, end) != 0 : ::ftruncate(fd.get(), end) != 0) {
+    return system_error("shared memory of " + std::to_string(size) + " bytes");
+  }
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return system_error("sealing shared memory");
+  }
+  return fd;
+}
+
+}  // namespace filibuster

@@ -1,0 +1,432 @@
+#include "daemon/explore/explorer.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "daemon/base/fail_point.h"
+#include "daemon/explore/program_files.h"
+#include "daemon/report/dependency.h"
+
+namespace filibuster {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+bool is_woken(int fd) {
+  pollfd watched{fd, POLLIN, 0};
+  return fd >= 0 && poll(&watched, 1, 0) > 0;
+}
+
+}  // namespace
+
+std::string with_service_logs(std::string output, const ExecutionResult& result) {
+  for (const ServiceEnd& end : result.ended) {
+    if (end.output.empty()) continue;
+    output += (output.empty() ? "" : "\n") + std::string("--- last lines of ") + end.name +
+              " ---\n" + end.output;
+  }
+  return output;
+}
+
+std::string session_digest(const Config& config, const std::string& config_text,
+                           const std::string& test) {
+  std::string all = test + '\0' + config_text + '\0' + config.directory + '\0';
+  all += std::to_string(config.index_parts) + std::string(reduction_name(config.reduce)) +
+         (config.fast_timeouts ? "f" : "-") + std::to_string(config.bounds.max_faults);
+  for (const std::string& rule : describe_faults(config)) all += '\0' + rule;
+  return to_hex(hash_text(all)).substr(0, 16);
+}
+
+Explorer::Explorer(SessionContext* session, Lane* lane, const TestConfig& test)
+    : session_(*session),
+      lane_(*lane),
+      test_(test),
+      config_(session->config),
+      restart_(session->restart),
+      obstacles_(lane->obstacles()),
+      rule_use_(session->config),
+      suspects_(session->suspects) {}
+
+void Explorer::warn(const std::string& text) { session_.warn(text); }
+
+Result<void> Explorer::make_run() {
+  auto run = TestRun::make(&session_, &lane_, test_, config_);
+  if (!run) return run.error();
+  run_ = std::move(run).value();
+  obstacles_.insert(obstacles_.end(), run_->obstacles().begin(), run_->obstacles().end());
+  return {};
+}
+
+search::SearchOptions Explorer::search_options() {
+  search::SearchOptions options;
+  options.reduce = config_.reduce != Reduction::kOff;
+  options.execute_single_faults = config_.reduce == Reduction::kSound;
+  if (config_.reduce == Reduction::kPublished) {
+    options.taken_as = [store = store_.get()](search::OutcomeId outcome) {
+      const auto as = store->outcome(status_alone(store->outcome_text(outcome)));
+      return as ? as.value() : outcome;  // a failure of the store is told by its health()
+    };
+  }
+  options.max_executions = config_.bounds.max_executions;
+  options.max_faults = config_.bounds.max_faults;
+  if (session_.deadline)
+    options.rank = [this](std::span<const search::PlannedFault> faults) { return rank_of(faults); };
+  options.explore_first_scheduled_first = getenv("FILIBUSTER_BREAK_SEARCH_ORDER") != nullptr;
+  options.tell_apart_by_place = getenv("FILIBUSTER_TELL_APART_BY_PLACE") != nullptr;
+  return options;
+}
+
+Result<void> Explorer::open_store() {
+  const std::string folder =
+      lane_.place().root + "/sessions/" +
+      session_digest(config_, session_.config_text, test_.name);
+  const std::string path = folder + "/search.db";
+  if (auto made = make_private_folder(folder); !made) return made;
+  std::error_code failed;
+  const auto open = [&]() -> Result<void> {
+    auto store = search::SearchStore::open(path);
+    if (!store) return store.error();
+    store_ = std::move(store).value();
+    return {};
+  };
+  if (auto opened = open(); !opened) return opened;
+  auto state = store_->meta("state");
+  if (!state) return state.error();
+  // A search is continued only if it was interrupted and its programs are the same; else it begins anew.
+  files_ = program_files(config_, lane_.place(), test_);
+  bool anew = restart_ || (state.value() && *state.value() != "interrupted");
+  if (!anew && state.value()) {
+    auto why = files_changed();
+    if (!why) return why.error();
+    anew = !why.value().empty();
+    if (anew) tell_why_anew(why.value());
+  }
+  if (session_.deadline && state.value()) {
+    if (auto noted = note_changed_files(); !noted) return noted;
+  }
+  if (!state.value() && !restart_) tell_if_configured_otherwise(folder);
+  if (anew) {
+    store_.reset();
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+      fs::remove(path + suffix, failed);
+    }
+    if (auto opened = open(); !opened) return opened;
+  }
+  if (auto set = store_->set_meta("state", "interrupted"); !set) return set;
+  if (auto set = store_->set_meta("test", test_.name); !set) return set;
+  if (auto kept = keep_files(); !kept) return kept;
+
+  outcomes_.emplace(store_.get());
+  known_.emplace(store_.get());
+  if (auto added = outcomes_->add_faults(config_); !added) return added;
+  auto resumed = search::Search::resume(search_options(), store_.get());
+  if (!resumed) return resumed.error();
+  search_.emplace(std::move(resumed).value());
+  return load_results();
+}
+
+std::string Explorer::no_rpc_hint() const {
+  std::string out;
+  for (const std::string& text : obstacles_) out += "\n  - " + text;
+  for (const auto& [key, row] : dependencies_) {
+    out += "\n  - not interposed: " + row.service + (row.outgoing ? " -> " : " <- ") +
+           (row.target_service.empty() ? row.peer : row.target_service) + ": " + reason_text(row);
+  }
+  if (out.empty()) {
+    out =
+        "\n  - do the services and the test speak HTTP/1.1, HTTP/2 or gRPC over TCP without TLS, or "
+        "Redis that is declared (\"protocol\": \"redis\")? TLS is not read"
+        "\n  - are the programs statically linked, written in Go, or started by something that "
+        "clears the environment (LD_PRELOAD)?";
+  }
+  return out;
+}
+
+void Explorer::add_notes(const ExecutionResult& result) {
+  const ExecutionRecord& record = result.record;
+  rule_use_.see(record);
+  for (const ServiceEnd& end : result.ended_before) {
+    const std::string text =
+        "service '" + end.name + "' " + end.how() + " between the executions before number " +
+        std::to_string(record.execution) + " and that one: a late effect of the faults before it";
+    warn(text);
+    notes_.insert(text);
+  }
+  for (const std::string& problem : record.runtime_problems) {
+    if (notes_.insert(problem).second) warn(problem);
+  }
+  exploration_.report.damaged_fields += record.damaged_fields;
+  for (const std::string& note : record.notes) notes_.insert(note);
+  for (const std::string& late : record.late) notes_.insert("late: " + late);
+  late_calls_.insert(record.late_calls.begin(), record.late_calls.end());
+  for (const NotInterposedRecord& row : record.not_interposed) {
+    const std::string key = row.service + "|" + row.peer + "|" + row.target_service + "|" +
+                            row.reason + (row.outgoing ? "|out" : "|in");
+    const auto [position, inserted] = dependencies_.emplace(key, row);
+    if (!inserted) position->second.times += row.times;
+  }
+}
+
+Result<void> Explorer::note_answers(const ExecutionRecord& record) {
+  if (refusals_.see(record)) {
+    if (auto set = store_->set_meta("refusals", refusals_.to_json()); !set) return set;
+  }
+  if (!observed_.see(record)) return {};
+  return store_->set_meta("observed", observed_.to_json());
+}
+
+Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
+  return run_->attempt(plan, [this](const Attempt& one) {
+    add_notes(one.result);
+    for (const ServiceEnd& end : one.result.ended) {
+      if (end.by_hand) ended_by_hand_ = end.name;
+    }
+    if (!one.runs_again || one.number > 1) return;
+    notes_.insert("execution " + std::to_string(one.result.record.execution) +
+                  " was inconclusive and was run again: " + one.judgement.detail);
+  });
+}
+
+Result<std::vector<InjectedFault>> Explorer::describe(const search::AbstractExecution& execution) {
+  std::vector<InjectedFault> out;
+  std::vector<search::ObservedRpc> prefix;
+  for (const search::PlannedFault& planned : execution.faults) {
+    const InjectedFault* rpc = known_->find(planned.index);
+    const FaultSpec* fault = outcomes_->fault(planned.fault);
+    if (rpc == nullptr || fault == nullptr) {
+      return Error{"the store of this session does not know RPC " + to_hex(planned.index) +
+                   "; begin anew with --restart-session"};
+    }
+    out.push_back(*rpc);
+    out.back().set_fault(*fault);
+    if (fault->kind != FaultKind::kRefused) continue;
+    if (prefix.empty()) prefix = search_->prefix(execution.id);
+    known_->number(prefix, &out.back());
+    // The newest fault has no outcome yet, so only earlier faults can be known as resets.
+    const auto seen = std::find_if(prefix.begin(), prefix.end(), [&](const auto& one) {
+      return one.index == planned.index && one.injected != 0;
+    });
+    out.back().as_reset = seen != prefix.end() && planned.index != execution.faults.back().index &&
+                          seen->outcome != planned.fault;
+  }
+  return out;
+}
+
+Result<bool> Explorer::run_search() {
+  began_ = Clock::now();
+  const search::SearchCounts start = search_->counts();
+  scheduled_at_start_ = start.scheduled;
+  decided_at_start_ = start.executed + start.redundant;
+  while (true) {
+    if (is_woken(lane_.place().wake_fd)) return false;
+    if (config_.bounds.stop_at_first && has_new_failure()) {
+      const uint64_t open = search_->counts().open;
+      if (open > 0) {
+        exploration_.report.skipped.push_back(
+            {std::to_string(open) + " scheduled executions", "bound stop_at_first: one failure"});
+      }
+      return true;
+    }
+    const auto next = search_->next();
+    if (!next) {
+      if (auto healthy = search_->health(); !healthy) return healthy.error();
+      return true;
+    }
+    // What was handed out and is not executed stays open: the same command goes on with it.
+    if (is_time_over()) {
+      exploration_.report.time_over = true;
+      return true;
+    }
+    auto taken = take_over(*next);
+    if (!taken) return taken.error();
+    if (taken.value()) continue;
+    auto faults = describe(*next);
+    if (!faults) return faults.error();
+    std::vector<PlannedRpcFault> plan;
+    for (size_t i = 0; i < next->faults.size(); ++i) {
+      plan.push_back(plan_fault(faults.value()[i], *outcomes_->fault(next->faults[i].fault)));
+    }
+    auto tried = attempt(plan);
+    if (!tried) return tried.error();
+    if (tried->result.stopped) return false;
+    if (tried->judgement.verdict == Verdict::kPlanNotMet) {
+      auto learned = learn(*next, faults.value(), plan, &tried.value());
+      if (!learned) return learned.error();
+      if (exploration_.stopped) return false;
+      if (learned.value()) continue;
+    }
+    bool seen_twice = false;
+    if (is_by_time(tried->judgement.verdict) && !belongs_to_earlier(faults.value())) {
+      auto again = attempt(plan);
+      if (!again) return again.error();
+      if (again->result.stopped) return false;
+      seen_twice = is_by_time(again->judgement.verdict);
+      // An inconclusive second run does not take the failure back.
+      const bool conclusive = !is_inconclusive(again->judgement.verdict);
+      if (conclusive && !seen_twice) {
+        const std::string text = "execution " + to_line(faults.value()) + " did not come to its end in time once (" +
+                                 tried->judgement.detail + "), and did when it was run again";
+        notes_.insert(text);
+        warn(text);
+      }
+      if (conclusive) tried = std::move(again);
+    }
+    if (auto done = conclude(*next, faults.value(), tried.value()); !done) return done.error();
+    const auto failure = failures_.find(next->id);
+    if (failure != failures_.end()) {
+      if (auto told = found(failure->second, plan, seen_twice); !told) return told.error();
+    }
+    if (ended_by_hand_.empty()) continue;
+    return Error{"service '" + ended_by_hand_ + "', which was started by hand, ended in execution " +
+                 to_line(faults.value()) +
+                 "; start it again, and the same command goes on where this one stopped"};
+  }
+}
+
+Result<void> Explorer::conclude(const search::AbstractExecution& next,
+                                const std::vector<InjectedFault>& faults, const Attempt& attempt) {
+  Execution execution;
+  execution.test = test_.name;
+  execution.id = next.id;
+  execution.number = attempt.result.record.execution;
+  execution.faults = faults;
+  note_delivery(attempt.result.record, &execution.faults);
+  execution.verdict = attempt.judgement.verdict;
+  execution.detail = attempt.judgement.detail;
+  execution.seconds = attempt.result.seconds;
+  nlohmann::json row{{"id", execution.id},
+                     {"verdict", static_cast<int>(execution.verdict)},
+                     {"seconds", execution.seconds}};
+  const bool inconclusive = is_inconclusive(execution.verdict);
+  if (inconclusive || execution.verdict == Verdict::kNotQuiescent) {
+    const Skipped skipped{"execution " + to_line(faults),
+                          inconclusive ? execution.detail
+                                       : "it ran, but did not become quiet in time "
+                                         "(bounds.quiesce_timeout): " + execution.detail,
+                          inconclusive ? std::optional(attempt.judgement.cause) : std::nullopt};
+    row["skipped"] = skipped.what;
+    row["reason"] = skipped.reason;
+    if (skipped.cause) row["cause"] = cause_key(*skipped.cause);
+    exploration_.report.skipped.push_back(skipped);
+    for (const InjectedFault& fault : inconclusive ? faults : std::vector<InjectedFault>())
+      ledger_.unconcluded(describe_rpc(as_record(fault), masks_));
+  }
+  if (is_failure(execution.verdict)) {
+    execution.output = with_service_logs(attempt.output, attempt.result);
+    Counterexample failure;
+    failure.test = execution.test;
+    failure.faults = execution.faults;
+    failure.verdict = std::string(verdict_name(execution.verdict));
+    failure.detail = execution.detail;
+    failure.output = execution.output;
+    row["failure"] = to_json(failure);
+    failures_[execution.id] = execution;
+  }
+  // The result is stored before the search is told: if the daemon dies between the two, the execution
+  // is run again and its newer result replaces this one. The other order could lose a failure.
+  if (auto put = store_->put_result(execution.number, dump_json(row)); !put) return put;
+  fail_point("recorded");
+  seconds_.push_back(static_cast<float>(execution.seconds));
+  if (!attempt.judgement.plan_met || inconclusive) {
+    if (auto done = search_->abandoned(next.id, execution.detail); !done) return done;
+  } else {
+    if (auto learned = known_->learn(attempt.result.record, masks_, unstable_); !learned) return learned;
+    auto seen = observe(config_, attempt.result.record, &*outcomes_, unstable_, masks_);
+    if (!seen) return seen.error();
+    if (auto noted = note_tested(seen.value(), attempt.result.record); !noted) return noted;
+    if (auto noted = note_answers(attempt.result.record); !noted) return noted;
+    if (auto done = search_->executed(next.id, seen->rpcs); !done) return done;
+  }
+  ++run_now_;
+  tell_execution(execution);
+  return {};
+}
+
+void Explorer::tell_execution(const Execution& execution) {
+  const search::SearchCounts counts = search_->counts();
+  const double elapsed = std::chrono::duration<double>(Clock::now() - began_).count();
+  const double rate = elapsed > 0 ? static_cast<double>(run_now_) / elapsed : 0;
+  // Every decided execution (run, or pruned at nearly no cost) schedules `growth` new ones on average.
+  // While `growth` is below 1, the open executions are the start of a geometric series. Otherwise
+  // nothing can be said beyond their number.
+  const uint64_t decided = counts.executed + counts.redundant - decided_at_start_;
+  const double growth = decided == 0 ? 0
+                                     : static_cast<double>(counts.scheduled - scheduled_at_start_) /
+                                           static_cast<double>(decided);
+  const double left = static_cast<double>(counts.open) / (growth < 0.9 ? 1 - growth : 1);
+  const double eta = decided == 0 ? 0 : left * elapsed / static_cast<double>(decided);
+  std::vector<std::string> faults;
+  for (const InjectedFault& fault : execution.faults) faults.push_back(to_line(fault));
+  session_.sink({{"type", "execution"},
+                 {"test", execution.test},
+                 {"number", execution.number},
+                 {"executed", counts.executed},
+                 {"scheduled", counts.scheduled},
+                 {"open", counts.open},
+                 {"redundant", counts.redundant},
+                 {"findings", findings_.size()},
+                 {"faults", faults},
+                 {"passed", execution.verdict == Verdict::kPassed},
+                 {"verdict", verdict_name(execution.verdict)},
+                 {"seconds", execution.seconds},
+                 {"rate", rate},
+                 {"eta_seconds", eta}});
+}
+
+Exploration Explorer::explore() {
+  const auto began = Clock::now();
+  const auto work = [&]() -> Result<void> {
+    if (auto opened = open_store(); !opened) return opened;
+    resumed_ = search_->counts().executed > 0;
+    exploration_.resumed = resumed_;
+    session_.sink({{"type", "session"}, {"test", test_.name}, {"resumed", resumed_}});
+    if (auto made = make_run(); !made) return made;
+    if (auto begun = lane_.services().begin_coverage(coverage::Phase::kWithoutFaults); !begun) {
+      return begun.error();
+    }
+    auto reference = run_reference();
+    if (!reference) return reference.error();
+    bool ended = reference.value();
+    if (ended) {
+      auto begun = begin_faults();
+      if (!begun) return begun.error();
+      ended = begun.value();
+    }
+    if (ended) {
+      auto searched = run_search();
+      if (!searched) return searched.error();
+      ended = searched.value();
+    }
+    if (!exploration_.report.nothing_to_explore.empty()) {
+      ended = true;
+      notes_.insert("nothing to explore: " + exploration_.report.nothing_to_explore);
+    }
+    exploration_.stopped = !ended;
+    // A search that met a bound is finished, too: the next run of the same command begins anew. What the
+    // time did not suffice for is left to the next run.
+    if (ended && !exploration_.report.time_over) {
+      if (auto set = store_->set_meta("state", "finished"); !set) return set;
+    }
+    const search::SearchCounts counts = search_->counts();
+    exploration_.report.finished =
+        ended && counts.open == 0 && counts.beyond_bound == 0 && counts.abandoned == 0;
+    return store_->flush();
+  }();
+  if (search_) exploration_.report.search_seconds = search_->seconds();
+  if (store_) exploration_.report.store_seconds = store_->seconds();
+  if (!work.ok()) {
+    exploration_.error = work.error();
+    exploration_.report.error = work.error().message;
+  }
+  finish_report();
+  exploration_.report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  search_.reset();
+  store_.reset();
+  return std::move(exploration_);
+}
+
+}  // namespace filibuster

@@ -1,0 +1,197 @@
+// The exploration of one test: reference execution, search, verdicts, findings with their replay,
+// counterexample files, the test's part of the report. Runs on the session's thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/report/finding.h"
+#include "daemon/search/search.h"
+#include "daemon/explore/observation.h"
+#include "daemon/explore/rpc_matching.h"
+#include "daemon/explore/rule_use.h"
+#include "daemon/explore/suspects.h"
+#include "daemon/explore/test_run.h"
+#include "daemon/store/store.h"
+
+namespace filibuster {
+
+struct Exploration {
+  TestReport report;
+  std::optional<Error> error;  // environment: nothing further can be concluded
+  bool stopped = false;        // the user stopped it; the same command resumes it
+  bool resumed = false;        // it went on where an interrupted session stopped
+};
+
+class Explorer {
+ public:
+  // All arguments must outlive the explorer.
+  Explorer(SessionContext* session, Lane* lane, const TestConfig& test);
+
+  Exploration explore();
+  // One execution with exactly these faults (`filibuster replay`), or with none (`trace`). If the plan
+  // is not met because the program was edited, the RPCs are looked for by their stable identities.
+  // report.findings has one entry if the test failed; report.reference has the RPCs that were seen.
+  Exploration run_once(const std::vector<InjectedFault>& recorded);
+
+ private:
+  Result<void> make_run();
+  Result<void> open_store();
+  Result<void> load_results();
+  // explorer_resume.cc. The two comparisons return what differs; "": nothing.
+  Result<std::string> files_changed();
+  Result<std::string> reference_changed(const ExecutionRecord& record);
+  Result<void> keep_reference(const ExecutionRecord& record);
+  Result<std::map<std::string, std::string>> reference_texts(const ExecutionRecord& whole);
+  std::map<std::string, std::string> files_by_hand() const;
+  Result<void> keep_files();
+  Result<void> note_changed_files();
+  void tell_why_anew(const std::string& why);
+  void tell_if_configured_otherwise(const std::string& folder);
+  Result<void> begin_anew(const std::string& why);
+  // explorer_reference.cc
+  Result<bool> run_reference();  // false: stopped, or nothing to explore
+  Result<bool> begin_faults();   // false: stopped
+  Result<std::optional<ExecutionResult>> reference_execution(const std::string& which);
+  Result<bool> repeat_reference(size_t count, std::vector<ExecutionResult>* runs);
+  Result<bool> settle_nondeterminism(std::vector<ExecutionResult>* runs);
+  void warn_of_services_without_agent(const ExecutionRecord& record);
+  void note_calls_without_end(const ExecutionRecord& record);
+  Result<bool> take_reference(const ExecutionResult& result);
+  Result<void> mask(const std::vector<NondeterminismRule>& rules);
+  Result<void> load_masks();
+  Result<void> store_masks();
+  // explorer_learning.cc
+  struct Lesson {  // what varied between executions of the same plan
+    std::vector<NondeterminismRule> rules;
+    UnstableRpcs unstable;
+    std::vector<Variation> variations;
+  };
+  FieldNames field_names() const;
+  Result<std::optional<ExecutionResult>> run_to_compare(const std::vector<PlannedRpcFault>& plan);
+  std::string merges_in_reference(const NondeterminismRule& rule) const;
+  Result<Lesson> compare(const std::vector<PlannedRpcFault>& plan,
+                         const std::vector<InjectedFault>& faults, const InjectedFault& planned,
+                         bool* comes_again);
+  // The plan of `attempt` was not met. True: that taught something, and the search began anew.
+  Result<bool> learn(const search::AbstractExecution& next, const std::vector<InjectedFault>& faults,
+                     const std::vector<PlannedRpcFault>& plan, Attempt* attempt);
+  Result<void> begin_anew_with(const Lesson& lesson);
+  // True: `next` was executed before the search began anew, and that result counts. False: it must run.
+  Result<bool> take_over(const search::AbstractExecution& next);
+  search::SearchOptions search_options();
+  Result<bool> run_search();     // false: stopped
+  // As TestRun::attempt, with notes of what the executions showed.
+  Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan);
+  Result<void> conclude(const search::AbstractExecution& next,
+                        const std::vector<InjectedFault>& faults, const Attempt& attempt);
+  // Reports a failure. `seen_twice`: the failure was reproduced already, so it is not replayed.
+  Result<void> found(const Execution& execution, const std::vector<PlannedRpcFault>& plan,
+                     bool seen_twice = false);
+  // True: the faults of an earlier failing execution are a subset of `faults`.
+  bool belongs_to_earlier(const std::vector<InjectedFault>& faults) const;
+  void forget_finding(const std::vector<InjectedFault>& faults);
+  bool is_accepted(const Execution& failure) const;
+  bool has_new_failure();
+  Result<bool> replays(const std::vector<PlannedRpcFault>& plan);
+  Result<std::vector<InjectedFault>> describe(const search::AbstractExecution& planned);
+  // explorer_replay.cc
+  Result<std::optional<std::vector<InjectedFault>>> find_again(const std::vector<InjectedFault>& faults);
+  void tell_where(const std::vector<InjectedFault>& then, const std::vector<InjectedFault>& now);
+  Result<std::vector<PlannedRpcFault>> plan_for(const std::vector<InjectedFault>& faults) const;
+  // The counterexample files: number -> key of the faults ("" for a file of another test).
+  const std::map<uint32_t, std::string>& counterexamples();
+  void note_earlier_counterexamples();
+  std::string write_counterexample(const Execution& execution, uint32_t* number);
+  // explorer_cases.cc
+  bool is_time_over() const;
+  size_t rank_of(std::span<const search::PlannedFault> faults);
+  void note_cases();
+  // explorer_tested.cc
+  Result<void> load_tested();
+  Result<void> note_tested(const Observation& seen, const ExecutionRecord& record);
+  TestedRpcs tested_rpcs();
+  Result<void> note_answers(const ExecutionRecord& record);
+  void tell_execution(const Execution& execution);
+  void add_notes(const ExecutionResult& result);
+  void note_pruned_unlike();
+  void finish_report();
+  std::string no_rpc_hint() const;
+  void warn(const std::string& text);
+
+  SessionContext& session_;
+  Lane& lane_;
+  const TestConfig& test_;
+  const Config& config_;
+  bool restart_;  // forget an interrupted search
+  std::vector<std::string> obstacles_;  // programs that cannot be interposed, a line each
+  RuleUse rule_use_;
+  Exploration exploration_;
+  std::unique_ptr<search::SearchStore> store_;
+  std::optional<search::Search> search_;
+  std::optional<OutcomeTable> outcomes_;
+  std::optional<KnownRpcs> known_;
+  std::unique_ptr<TestRun> run_;
+
+  std::map<search::AbstractId, Execution> failures_;
+  struct Known {
+    uint32_t number = 0;
+    std::optional<bool> reproduced;  // nullopt: could not be replayed
+    std::string counterexample;
+  };
+  std::map<std::string, Known> findings_;  // by key of the failing fault set
+  std::vector<std::set<std::string>> failing_sets_;
+  std::optional<std::map<uint32_t, std::string>> counterexamples_;  // as counterexamples() has read them
+  Suspects suspects_;
+  std::map<std::pair<Hash128, search::OutcomeId>, bool> suspect_;   // as rank_of() has found them
+  std::map<std::string, std::string> left_out_, not_applicable_;
+  std::set<std::string> late_calls_;  // as in ExecutionRecord, of all executions
+  std::set<std::string> notes_;
+  ObservedAnswers observed_;
+  RpcLedger ledger_;
+  TimeoutCounts timeouts_;
+  RefusalCounts refusals_;
+  std::vector<NondeterminismRule> masks_;  // the masks that the agents use now
+  std::vector<NondeterminismRule> proposed_;  // the masks among them that this exploration found
+  struct Comparison {  // of RPCs of one kind that did not come when a fault was planned for them
+    uint32_t times = 0;
+    bool comes_again = false;  // they came when the same plan ran without that fault
+  };
+  std::map<std::string, Comparison> compared_;
+  size_t lessons_ = 0;
+  struct Kept {  // an execution whose result stands although the search began anew
+    uint32_t number = 0;
+    std::string row;  // its JSON in the store's results
+    std::vector<search::ObservedRpc> rpcs;
+    std::optional<Execution> failure;
+  };
+  std::map<std::vector<std::pair<Hash128, search::OutcomeId>>, Kept> kept_;
+  UnstableRpcs unstable_;
+  std::map<std::string, NotInterposedRecord> dependencies_;
+  std::map<std::string, std::string> files_;  // files of the programs -> their digests
+  bool resumed_ = false;
+  bool calls_without_end_noted_ = false;
+  std::string ended_by_hand_;  // a service that ended, and that only the user can start again; "": none
+  std::vector<float> seconds_;  // what each execution took, for the median
+  std::chrono::steady_clock::time_point began_;
+  uint64_t run_now_ = 0;  // executions since began_
+  uint64_t scheduled_at_start_ = 0, decided_at_start_ = 0;
+};
+
+// "gateway -> telemetry POST /report: JSON field /at varies, masked"
+std::string to_line(const Variation& variation);
+// What the test wrote, and the last lines of the services that ended.
+std::string with_service_logs(std::string output, const ExecutionResult& result);
+
+// Name of the folder that keeps a test's search: 16 hexadecimal digits of a hash of the test's name,
+// its configuration and the options that decide what is explored.
+std::string session_digest(const Config& config, const std::string& config_text,
+                           const std::string& test);
+
+}  // namespace filibuster

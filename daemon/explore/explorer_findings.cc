@@ -1,0 +1,362 @@
+// The findings of an exploration: loading earlier ones from the store, their replay, their
+// counterexample files, and the report at the end.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "daemon/base/fail_point.h"
+#include "daemon/explore/explorer.h"
+
+namespace filibuster {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string fault_identity(const InjectedFault& fault) {
+  return to_hex(fault.index) + ":" + fault.identity();
+}
+
+std::set<std::string> fault_set(const std::vector<InjectedFault>& faults) {
+  std::set<std::string> out;
+  for (const InjectedFault& fault : faults) out.insert(fault_identity(fault));
+  return out;
+}
+
+std::string set_key(const std::vector<InjectedFault>& faults) {
+  std::string all;
+  for (const std::string& identity : fault_set(faults)) all += identity + "\n";
+  return to_hex(hash_text(all));
+}
+
+}  // namespace
+
+// Finds the file that has the same test and the same faults, so that a failure keeps its number from
+// run to run, whatever else is found: that file is written anew.
+const std::map<uint32_t, std::string>& Explorer::counterexamples() {
+  if (counterexamples_) return *counterexamples_;
+  std::map<uint32_t, std::string>& keys = counterexamples_.emplace();
+  std::error_code failed;
+  for (const auto& entry :
+       fs::directory_iterator(lane_.place().root + "/counterexamples", failed)) {
+    const std::string stem = entry.path().stem().string();
+    const auto text = read_file(entry.path().string());
+    if (!text || stem.empty() || stem.size() > 9 ||
+        stem.find_first_not_of("0123456789") != std::string::npos) {
+      continue;
+    }
+    const auto known = parse_counterexample(text.value());
+    const bool same = known.ok() && known.value().test == test_.name;
+    keys[static_cast<uint32_t>(std::stoul(stem))] = same ? set_key(known.value().faults) : "";
+  }
+  return keys;
+}
+
+Result<void> Explorer::load_results() {
+  auto observed = store_->meta("observed");
+  if (!observed) return observed.error();
+  if (observed.value()) observed_.add_json(*observed.value());
+  if (auto loaded = load_tested(); !loaded) return loaded;
+  auto refusals = store_->meta("refusals");
+  if (!refusals) return refusals.error();
+  if (refusals.value()) refusals_.add_json(*refusals.value());
+  auto rows = store_->results();
+  if (!rows) return rows.error();
+  for (const auto& [number, text] : rows.value()) {
+    session_.next_execution = std::max(session_.next_execution, number + 1);
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    if (!json.is_object()) continue;
+    seconds_.push_back(json.value("seconds", 0.0f));
+    if (json.contains("skipped")) {
+      std::optional<NoConclusion> cause;
+      if (is_inconclusive(static_cast<Verdict>(json.value("verdict", 0))))
+        cause = cause_by_key(json.value("cause", ""));
+      exploration_.report.skipped.push_back(
+          {json.value("skipped", ""), json.value("reason", ""), cause});
+    }
+    if (!json.contains("failure")) continue;
+    const auto failure = parse_counterexample(json.value("failure", ""));
+    if (!failure) return failure.error();
+    Execution execution;
+    execution.test = test_.name;
+    execution.id = json.value("id", 0u);
+    execution.number = number;
+    execution.faults = failure.value().faults;
+    execution.verdict = static_cast<Verdict>(json.value("verdict", 0));
+    execution.detail = failure.value().detail;
+    execution.output = failure.value().output;
+    execution.seconds = json.value("seconds", 0.0);
+    failing_sets_.push_back(fault_set(execution.faults));
+    const std::string key = set_key(execution.faults);
+    const auto finding = store_->meta("finding:" + key);
+    if (finding && finding.value()) {
+      const auto known = nlohmann::json::parse(*finding.value(), nullptr, false);
+      std::optional<bool> reproduced;
+      if (const auto said = known.find("reproduced"); said != known.end() && said->is_boolean())
+        reproduced = said->get<bool>();
+      findings_[key] = {known.value("number", 0u), reproduced, known.value("counterexample", "")};
+    }
+    failures_[execution.id] = std::move(execution);
+  }
+  return {};
+}
+
+Result<bool> Explorer::replays(const std::vector<PlannedRpcFault>& plan) {
+  auto again = attempt(plan);
+  if (!again) return again.error();
+  return is_failure(again->judgement.verdict);
+}
+
+bool Explorer::belongs_to_earlier(const std::vector<InjectedFault>& faults) const {
+  const std::set<std::string> set = fault_set(faults);
+  return std::any_of(
+      failing_sets_.begin(), failing_sets_.end(), [&](const std::set<std::string>& earlier) {
+        return std::includes(set.begin(), set.end(), earlier.begin(), earlier.end());
+      });
+}
+
+Result<void> Explorer::found(const Execution& execution, const std::vector<PlannedRpcFault>& plan,
+                             bool seen_twice) {
+  const bool known_cause = belongs_to_earlier(execution.faults);
+  failing_sets_.push_back(fault_set(execution.faults));
+  const std::string key = set_key(execution.faults);
+  if (known_cause || findings_.contains(key)) return {};
+  Known known;
+  if (seen_twice) {
+    known.reproduced = true;
+  } else if (ended_by_hand_.empty()) {  // otherwise a service is gone, and nothing can be replayed
+    auto reproduced = replays(plan);
+    if (!reproduced) return reproduced.error();
+    known.reproduced = reproduced.value();
+  }
+  fail_point("finding");
+  known.counterexample = write_counterexample(execution, &known.number);
+  findings_[key] = known;
+  const nlohmann::json row{{"number", known.number},
+                           {"reproduced", known.reproduced ? nlohmann::json(*known.reproduced)
+                                                           : nlohmann::json(nullptr)},
+                           {"counterexample", known.counterexample}};
+  if (auto set_row = store_->set_meta("finding:" + key, dump_json(row)); !set_row) return set_row;
+  Finding finding;
+  finding.first = execution;
+  finding.minimal = execution.faults;
+  finding.reproduced = known.reproduced;
+  finding.counterexample = known.counterexample;
+  finding.number = known.number;
+  finding.id = finding_id(execution.test, execution.faults);
+  const bool accepted = is_accepted(execution);
+  session_.sink({{"type", "finding"},
+                 {"test", execution.test},
+                 {"number", known.number},
+                 {"id", finding.id},
+                 {"accepted", accepted},
+                 {"headline", (accepted ? "accepted: " : "") + to_line(finding)},
+                 {"text", to_text(finding)},
+                 {"counterexample", known.counterexample}});
+  return {};
+}
+
+bool Explorer::is_accepted(const Execution& failure) const {
+  const std::string id = finding_id(failure.test, failure.faults);
+  return std::any_of(
+      session_.baseline.accepted.begin(), session_.baseline.accepted.end(),
+      [&](const Acceptance& row) { return row.finding == id && session_.day <= row.until; });
+}
+
+// True if there is a failing execution that does not belong to an accepted finding.
+bool Explorer::has_new_failure() {
+  if (session_.baseline.accepted.empty()) return !failures_.empty();
+  std::vector<std::set<std::string>> accepted;
+  for (const auto& [id, failure] : failures_) {
+    if (is_accepted(failure)) accepted.push_back(fault_set(failure.faults));
+  }
+  return std::any_of(failures_.begin(), failures_.end(), [&](const auto& entry) {
+    const std::set<std::string> set = fault_set(entry.second.faults);
+    return std::none_of(accepted.begin(), accepted.end(), [&](const std::set<std::string>& smaller) {
+      return std::includes(set.begin(), set.end(), smaller.begin(), smaller.end());
+    });
+  });
+}
+
+// Called when the search begins anew: the failing execution runs again, with other indexes.
+void Explorer::forget_finding(const std::vector<InjectedFault>& faults) {
+  const auto known = findings_.find(set_key(faults));
+  if (known == findings_.end()) return;
+  std::error_code failed;
+  if (!known->second.counterexample.empty()) fs::remove(known->second.counterexample, failed);
+  if (counterexamples_) counterexamples_->erase(known->second.number);
+  findings_.erase(known);
+}
+
+std::string Explorer::write_counterexample(const Execution& execution, uint32_t* number) {
+  const std::string folder = lane_.place().root + "/counterexamples";
+  if (auto made = make_private_folder(folder); !made) {
+    warn(made.error().message);
+    return "";
+  }
+  const std::map<uint32_t, std::string>& numbers = counterexamples();
+  const std::string key = set_key(execution.faults);
+  const auto same = std::find_if(numbers.begin(), numbers.end(),
+                                 [&](const auto& entry) { return entry.second == key; });
+  *number = same != numbers.end()  ? same->first
+            : numbers.empty() ? 1
+                              : numbers.rbegin()->first + 1;
+  Counterexample out;
+  out.test = execution.test;
+  out.config_path = config_.path;
+  out.config_text = session_.config_text;
+  out.directory = config_.directory;
+  out.index_parts = config_.index_parts;
+  out.nondeterminism = to_config_text(masks_);
+  out.descriptors = session_.descriptors->learnt();
+  out.ports = lane_.place().automatic_ports;
+  out.faults = execution.faults;
+  out.verdict = std::string(verdict_name(execution.verdict));
+  out.detail = execution.detail;
+  out.output = execution.output;
+  const std::string path = folder + "/" + std::to_string(*number) + ".json";
+  if (auto written = write_file(path, to_json(out)); !written) {
+    warn(written.error().message);
+    return "";
+  }
+  counterexamples_->insert_or_assign(*number, key);
+  return path;
+}
+
+// Names the counterexamples of earlier runs that this run did not find. They are not removed: the
+// failure may be mended, or the options of this run may not reach it.
+void Explorer::note_earlier_counterexamples() {
+  std::string earlier;
+  for (const auto& [number, key] : counterexamples()) {
+    if (!key.empty() && !findings_.contains(key)) {
+      earlier += (earlier.empty() ? "" : ", ") + std::to_string(number) + ".json";
+    }
+  }
+  if (earlier.empty()) return;
+  notes_.insert("counterexamples of earlier runs of this test, which this run did not find: " +
+                earlier + " in " + lane_.place().root +
+                "/counterexamples; `filibuster replay` says whether they still fail");
+}
+
+// Fills report.pruned_unlike: executions that are redundant only because an answer was taken as another
+// one (Search::unlike). One row for each newest fault, which counts its executions and shows the
+// smallest set of faults.
+void Explorer::note_pruned_unlike() {
+  std::map<std::pair<Hash128, search::OutcomeId>, size_t> rows;
+  std::vector<PrunedUnlike>& out = exploration_.report.pruned_unlike;
+  for (const search::Unlike& unlike : search_->unlike()) {
+    const search::AbstractExecution pruned = search_->describe(unlike.id);
+    if (pruned.faults.empty()) continue;
+    const search::PlannedFault& newest = pruned.faults.back();
+    const auto [row, added] = rows.emplace(std::pair(newest.index, newest.fault), out.size());
+    if (!added) ++out[row->second].executions;
+    if (!added && out[row->second].faults.size() <= pruned.faults.size()) continue;
+    const auto faults = describe(pruned);
+    const auto like = describe(search_->describe(unlike.like));
+    const InjectedFault* rpc = known_->find(unlike.rpc);
+    PrunedUnlike told;
+    if (faults) told.faults = faults.value();
+    if (like) told.like = like.value();
+    if (rpc != nullptr) told.rpc = call_text(*rpc, " ");
+    if (!added) told.executions = out[row->second].executions;
+    if (added) {
+      out.push_back(std::move(told));
+    } else {
+      out[row->second] = std::move(told);
+    }
+  }
+}
+
+void Explorer::finish_report() {
+  TestReport& report = exploration_.report;
+  report.test = test_.name;
+  if (search_) report.counts = search_->counts();
+  report.fault_configuration = describe_faults(config_);
+  std::vector<Execution> failures;
+  for (const auto& [id, execution] : failures_) failures.push_back(execution);
+  std::sort(failures.begin(), failures.end(),
+            [](const Execution& a, const Execution& b) { return a.number < b.number; });
+  report.findings = group_failures(failures);
+  for (Finding& finding : report.findings) {
+    const auto known = findings_.find(set_key(finding.minimal));
+    if (known == findings_.end()) continue;
+    finding.reproduced = known->second.reproduced;
+    finding.counterexample = known->second.counterexample;
+    finding.number = known->second.number;
+  }
+  // A resumed session has not seen the RPCs of its earlier part, so it does not know which rules matched.
+  if (search_ && !exploration_.error && !exploration_.stopped && !resumed_) {
+    for (const std::string& line : rule_use_.unmatched()) notes_.insert(line);
+  }
+  if (search_ && !exploration_.error) note_earlier_counterexamples();
+  if (report.counts.beyond_bound > 0) {
+    const BoundsConfig& bounds = config_.bounds;
+    std::string reason;
+    if (bounds.max_executions > 0) {
+      reason += "bound max_executions " + std::to_string(bounds.max_executions);
+    }
+    if (bounds.max_faults > 0) {
+      reason += (reason.empty() ? "" : ", ") + std::string("bound max_faults ") +
+                std::to_string(bounds.max_faults);
+    }
+    report.skipped.push_back({std::to_string(report.counts.beyond_bound) + " executions", reason});
+  }
+  for (const auto& [what, reason] : not_applicable_) report.skipped.push_back({what, reason});
+  for (const auto& [rpc, reason] : left_out_) report.without_cause.push_back(rpc + ": " + reason);
+  for (const std::string& call : late_calls_) {
+    const bool in_time =
+        std::any_of(report.reference.begin(), report.reference.end(),
+                    [&](const RpcRecord& rpc) { return describe_rpc(rpc) == call; });
+    if (in_time) {
+      notes_.insert("late: " + call + ": in some executions made when they were over");
+    } else if (!left_out_.contains(call)) {
+      report.without_cause.push_back(call + ": " + std::string(kLateCall));
+    }
+  }
+  if (search_) report.rpcs = tested_rpcs();
+  if (search_) note_cases();
+  report.timeouts = timeouts_.all();
+  report.unexplained = group_by_cause(report.skipped);
+  report.observed = observed_.all();
+  report.refusals = refusals_.all();
+  for (const Refusals& client : report.refusals) {
+    if (!client.never_refused.empty()) notes_.insert(to_note(client));
+  }
+  if (observed_.full()) {
+    notes_.insert("services answered with errors in more than " +
+                  std::to_string(ObservedAnswers::kMax) + " ways: 'observed' has the first ones");
+  }
+  if (ledger_.full()) {
+    notes_.insert("more than " + std::to_string(RpcLedger::kMaxRpcs) +
+                  " RPCs with names of their own: 'rpcs' has the first ones (masks of "
+                  "`nondeterminism` leave out of a path what varies)");
+  }
+  for (const auto& [key, row] : dependencies_) report.dependencies_not_tested.push_back(row);
+  report.notes = obstacles_;
+  const std::vector<std::string>& ports = lane_.place().port_notes;
+  report.notes.insert(report.notes.end(), ports.begin(), ports.end());
+  report.notes.insert(report.notes.end(), notes_.begin(), notes_.end());
+  if (std::any_of(report.variations.begin(), report.variations.end(), [](const Variation& v) {
+        return v.effect == "the answer counts by its status alone";
+      })) {
+    report.notes.push_back(
+        "answers that vary as a whole count by their status alone: the reduction does not see what "
+        "their callers make of other answers with that status (--reduce off does)");
+  }
+  if (std::any_of(report.variations.begin(), report.variations.end(), [](const Variation& v) {
+        return v.what.starts_with("appears in ");
+      })) {
+    report.notes.push_back(
+        "RPCs that come in some executions only: does a service keep state between them (a cache)? "
+        "`\"restart\": \"each\"` gives it a fresh start, a `before_execution` hook empties its store");
+  }
+  if (report.damaged_fields > 0) report.notes.push_back(damaged_fields_text(report.damaged_fields));
+  if (config_.reduce == Reduction::kOff) report.notes.push_back("reduction (ESR) was off");
+  if (search_) note_pruned_unlike();
+  if (!seconds_.empty()) {
+    const auto middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);
+    std::nth_element(seconds_.begin(), middle, seconds_.end());
+    report.median_execution_seconds = *middle;
+  }
+}
+
+}  // namespace filibuster

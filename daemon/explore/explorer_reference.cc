@@ -1,0 +1,323 @@
+// The reference executions of an exploration: the first one must settle and pass; the others show
+// what varies from run to run, which is masked from then on, or kept out of the search.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "daemon/report/redact.h"
+#include "daemon/lane/application.h"
+#include "daemon/explore/explorer.h"
+#include "daemon/explore/nondeterminism.h"
+
+namespace filibuster {
+namespace {
+
+using std::chrono::milliseconds;
+using Json = nlohmann::json;
+
+// More than one round is needed: some fields are seen to differ only after others are masked and RPCs
+// are matched better, and what varies rarely may be equal in the first two runs.
+constexpr int kMaskRounds = 3;
+constexpr size_t kTold = 20;  // variations shown as warnings; the report has all of them
+// Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
+constexpr milliseconds kLeastHangLimit{6000};
+
+std::string to_json(const std::vector<Variation>& variations) {
+  Json out = Json::array();
+  for (const Variation& v : variations) out.push_back({v.rpc, v.what, v.effect, v.reason, v.under});
+  redact_texts(&out);
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::vector<Variation> variations_from(const std::string& text) {
+  std::vector<Variation> out;
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_array()) return out;
+  for (const Json& row : json) {
+    if (!row.is_array() || row.size() != 5) continue;
+    const auto at = [&](size_t i) { return row[i].is_string() ? row[i].get<std::string>() : ""; };
+    out.push_back({at(0), at(1), at(2), at(3), at(4)});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_line(const Variation& variation) {
+  const bool some_runs_only = variation.what.starts_with("appears in ");
+  const bool said = variation.reason.empty() || variation.reason == variation.what;
+  return variation.rpc + ": " + variation.what + (some_runs_only ? ", " : " varies, ") +
+         variation.effect + (said ? "" : " (" + variation.reason + ")") +
+         (variation.under.empty() ? "" : " under " + variation.under);
+}
+
+Result<void> Explorer::mask(const std::vector<NondeterminismRule>& rules) {
+  auto table = compile_masks(rules);
+  if (!table) {
+    return Error{"what varies between executions of test '" + test_.name +
+                 "' needs more masks than there may be: " + table.error().message +
+                 "; write broader rules into the configuration"};
+  }
+  lane_.hub().set_masks(*table.value());
+  masks_ = rules;
+  return {};
+}
+
+// Loads the masks of the interrupted session: its indexes were formed with them.
+Result<void> Explorer::load_masks() {
+  auto masks = store_->meta("masks");
+  if (!masks) return masks.error();
+  auto unstable = store_->meta("unstable");
+  if (!unstable) return unstable.error();
+  auto variations = store_->meta("variations");
+  if (!variations) return variations.error();
+  auto proposed = store_->meta("proposed_masks");
+  if (!proposed) return proposed.error();
+  if (unstable.value()) {
+    auto known = UnstableRpcs::from_json(*unstable.value());
+    if (!known) return known.error();
+    unstable_ = std::move(known).value();
+  }
+  exploration_.report.variations = variations_from(variations.value().value_or(""));
+  exploration_.report.proposed_masks = proposed.value().value_or("");
+  if (!exploration_.report.proposed_masks.empty()) {
+    auto found = parse_nondeterminism(exploration_.report.proposed_masks);
+    if (!found) return found.error();
+    proposed_ = std::move(found).value();
+  }
+  if (!masks.value()) return mask(config_.nondeterminism);
+  auto rules = parse_nondeterminism(*masks.value());
+  if (!rules) return rules.error();
+  return mask(rules.value());
+}
+
+// nullopt: the session was stopped, or the test of a suite has nothing to explore.
+Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::string& which) {
+  auto run = run_->reference([this](const Attempt& one) {
+    add_notes(one.result);
+    note_calls_without_end(one.result.record);
+  });
+  if (!run) return run.error();
+  if (run->result.stopped) return std::optional<ExecutionResult>();
+  const std::string what = which + " of test '" + test_.name + "' ";
+  if (auto problem = run_->why_unusable(what, run.value())) return *problem;
+  const ExecutionResult& result = run->result;
+  if (test_.of_suite) {
+    std::string& nothing = exploration_.report.nothing_to_explore;
+    nothing = !result.not_run.empty()      ? result.not_run
+              : result.record.rpcs.empty() ? "it makes no remote call"
+                                           : "";
+    if (!nothing.empty()) return std::optional<ExecutionResult>();
+  }
+  if (!result.not_run.empty()) return Error{what + "says nothing: " + result.not_run};
+  if (result.record.rpcs.empty()) {
+    return Error{"no RPC was seen in " + what +
+                 "(it passed): there is nothing to inject faults into" + no_rpc_hint()};
+  }
+  if (run->judgement.verdict == Verdict::kNotQuiescent) {
+    warn(what + "passed, but RPCs stayed open: " + run->judgement.detail);
+  }
+  return std::optional(std::move(run->result));
+}
+
+// Adds reference executions to `runs` until there are `count`. False: stopped, or nothing to explore.
+Result<bool> Explorer::repeat_reference(size_t count, std::vector<ExecutionResult>* runs) {
+  while (runs->size() < count) {
+    auto run =
+        reference_execution(runs->empty() ? "the reference execution"
+                                          : "the reference execution passed once; its repetition");
+    if (!run) return run.error();
+    if (!run.value()) return false;
+    runs->push_back(std::move(*run.value()));
+  }
+  return true;
+}
+
+// Compares the runs, masks what varies, runs them again, until nothing new varies. False: stopped.
+Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs) {
+  TestReport& report = exploration_.report;
+  for (int round = 0;; ++round) {
+    std::vector<const ExecutionRecord*> records;
+    for (const ExecutionResult& run : *runs) records.push_back(&run.record);
+    Nondeterminism found =
+        find_nondeterminism(records, masks_, config_.index_parts, field_names());
+    if (!found.too_broad.empty()) {
+      std::string text = "a mask is too broad; nothing is explored with it:";
+      for (const std::string& why : found.too_broad) text += "\n  - " + why;
+      return Error{text};
+    }
+    for (Variation& variation : found.variations) {
+      const bool known = std::any_of(
+          report.variations.begin(), report.variations.end(), [&](const Variation& other) {
+            return other.rpc == variation.rpc && other.what == variation.what &&
+                   (other.effect == variation.effect || variation.effect == "masked");
+          });
+      if (!known) report.variations.push_back(std::move(variation));
+    }
+    unstable_.add(found.unstable);
+    if (found.proposed.empty()) break;
+    if (round == kMaskRounds) {
+      // An RPC in which other fields differ after every round of masks is not masked further.
+      for (const NondeterminismRule& rule : found.proposed) {
+        UnstableKind kind{rule.caller, rule.service, rule.method,
+                          rule.path,   {},           "other fields of it vary in every comparison"};
+        report.variations.push_back(
+            {rule.caller + " -> " + rule.service + " " + rule.method + " " + rule.path,
+             "other fields in every comparison", "not faulted", "", ""});
+        unstable_.add(std::move(kind));
+      }
+      break;
+    }
+    proposed_.insert(proposed_.end(), found.proposed.begin(), found.proposed.end());
+    std::vector<NondeterminismRule> rules = masks_;
+    rules.insert(rules.end(), found.proposed.begin(), found.proposed.end());
+    if (auto masked = mask(rules); !masked) return masked.error();
+    runs->clear();
+    auto again = repeat_reference(config_.bounds.reference_executions, runs);
+    if (!again || !again.value()) return again;
+  }
+  for (size_t i = 0; i < report.variations.size() && i < kTold; ++i)
+    warn(to_line(report.variations[i]));
+  if (report.variations.size() > kTold) {
+    warn(std::to_string(report.variations.size() - kTold) +
+         " more things vary between executions without faults: see the report");
+  }
+  if (auto stored = store_masks(); !stored) return stored.error();
+  return true;
+}
+
+Result<void> Explorer::store_masks() {
+  TestReport& report = exploration_.report;
+  if (!proposed_.empty()) report.proposed_masks = to_config_text(proposed_);
+  for (const auto& [key, value] :
+       {std::pair<const char*, std::string>{"masks", to_config_text(masks_)},
+        {"unstable", unstable_.to_json()},
+        {"variations", to_json(report.variations)},
+        {"proposed_masks", report.proposed_masks}}) {
+    if (auto set = store_->set_meta(key, value); !set) return set;
+  }
+  return {};
+}
+
+Result<bool> Explorer::run_reference() {
+  // A resumed search has its reference execution. One more shows that the application is still the same.
+  const bool resumed = search_->counts().executed > 0;
+  const uint32_t count = resumed ? 1 : config_.bounds.reference_executions;
+  if (resumed) {
+    if (auto loaded = load_masks(); !loaded) return loaded.error();
+  } else if (auto masked = mask(config_.nondeterminism); !masked) {
+    return masked.error();
+  }
+  std::vector<ExecutionResult> runs;
+  lane_.hub().report_fields(count > 1);
+  auto done = repeat_reference(1, &runs);
+  if (done.ok() && done.value()) {
+    exploration_.report.reference_seconds = runs[0].seconds;
+    run_->set_reference_seconds(runs[0].seconds);
+    done = repeat_reference(count, &runs);
+    if (done.ok() && done.value() && count > 1) done = settle_nondeterminism(&runs);
+  }
+  lane_.hub().report_fields(false);
+  if (!done || !done.value()) return done;
+  if (resumed) {
+    auto why = reference_changed(runs.back().record);
+    if (!why) return why.error();
+    // The difference may be one that varies by itself and was not noticed: then a repetition may be
+    // equal to the stored reference.
+    if (!why.value().empty()) {
+      if (done = repeat_reference(2, &runs); !done || !done.value()) return done;
+      why = reference_changed(runs.back().record);
+      if (!why) return why.error();
+    }
+    if (!why.value().empty()) {
+      if (auto begun = begin_anew(why.value()); !begun) return begun.error();
+      return run_reference();
+    }
+  }
+  exploration_.report.reference_executions = count;
+  return take_reference(runs.front());
+}
+
+// With coverage the services are started anew here. The reference execution is then repeated, so that
+// the first execution with faults meets services that have served an execution, as it does without
+// coverage. False: stopped.
+Result<bool> Explorer::begin_faults() {
+  auto anew = lane_.services().begin_coverage(coverage::Phase::kUnderFaults);
+  if (!anew) return anew.error();
+  if (!anew.value()) return true;
+  auto run = reference_execution(
+      "the reference execution passed; its repetition with services that were started anew (for "
+      "--coverage)");
+  if (!run) return run.error();
+  return run.value().has_value();
+}
+
+void Explorer::warn_of_services_without_agent(const ExecutionRecord& record) {
+  const auto found = services_without_agent(config_, record);
+  if (const std::string text = beside_others(config_, lane_.hub().others());
+      !found.empty() && !text.empty() && notes_.insert(text).second) {
+    warn(text);
+  }
+  for (const auto& [service, text] : found) {
+    const bool said = std::any_of(obstacles_.begin(), obstacles_.end(),
+                                  [&name = service](const std::string& known) {
+                                    return known.find("'" + name + "'") != std::string::npos;
+                                  });
+    if (said) continue;
+    warn(text);
+    notes_.insert(text);
+  }
+}
+
+void Explorer::note_calls_without_end(const ExecutionRecord& record) {
+  if (calls_without_end_noted_) return;  // the text has the depth, so it differs each time
+  const std::string text = calls_without_end(record);
+  if (text.empty()) return;
+  calls_without_end_noted_ = true;
+  notes_.insert(text);
+  warn(text);
+}
+
+Result<bool> Explorer::take_reference(const ExecutionResult& result) {
+  warn_of_services_without_agent(result.record);
+  for (const std::string& text : rule_use_.unknown_services(result.record)) warn(text);
+  exploration_.report.reference = result.record.rpcs;
+  if (auto learned = known_->learn(result.record, masks_); !learned) return learned.error();
+  auto seen = observe(config_, result.record, &*outcomes_, unstable_, masks_);
+  if (!seen) return seen.error();
+  if (auto noted = note_tested(seen.value(), result.record); !noted) return noted.error();
+  if (auto noted = note_answers(result.record); !noted) return noted.error();
+  if (std::none_of(seen->rpcs.begin(), seen->rpcs.end(),
+                   [](const search::ObservedRpc& rpc) { return !rpc.faults.empty(); })) {
+    std::string why;
+    size_t shown = 0;
+    for (const auto& [rpc, reason] : left_out_) {
+      why += "\n  - " + rpc + ": " + reason;
+      if (++shown == kTold) break;
+    }
+    for (const std::string& call : late_calls_) why += "\n  - " + call + ": " + std::string(kLateCall);
+    const std::vector<RpcRecord>& rpcs = result.record.rpcs;
+    const bool only_its_own = std::all_of(rpcs.begin(), rpcs.end(), is_test_call);
+    if (why.empty() && test_.of_suite)
+      exploration_.report.nothing_to_explore = "it makes no remote call that gets a fault, but its own";
+    else
+      warn("no RPC of the reference execution gets a fault:" +
+           (!why.empty()   ? why
+            : only_its_own ? " only the test's own calls were seen" + no_rpc_hint()
+                           : std::string(" the fault rules of the configuration match none")));
+  }
+  const double seconds = exploration_.report.reference_seconds;
+  session_.sink({{"type", "reference"},
+                 {"test", test_.name},
+                 {"seconds", seconds},
+                 {"rpcs", result.record.rpcs.size()}});
+  const auto hang = config_.bounds.hang_limit.value_or(
+      std::max(kLeastHangLimit, milliseconds(static_cast<int64_t>(3000 * seconds))));
+  lane_.hub().set_hang_limit(hang);
+  if (search_->counts().executed > 0) return true;
+  seconds_.push_back(static_cast<float>(seconds));
+  if (auto kept = keep_reference(result.record); !kept) return kept.error();
+  if (auto done = search_->executed(search::kReference, seen->rpcs); !done) return done.error();
+  return true;
+}
+
+}  // namespace filibuster

@@ -1,0 +1,236 @@
+// Decides whether an interrupted exploration may go on: only if the application is the same. The files
+// of the programs are compared, and the new reference execution with the old one.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "daemon/agents/caller.h"
+#include "daemon/report/redact.h"
+#include "daemon/explore/explorer.h"
+#include "daemon/explore/program_files.h"
+
+namespace filibuster {
+namespace {
+
+using Json = nlohmann::json;
+using Texts = std::map<std::string, std::string>;
+
+// A JSON object of texts under `key` of the store. nullopt: the store has no such key.
+Result<std::optional<Texts>> texts_of(search::SearchStore* store, const char* key) {
+  auto text = store->meta(key);
+  if (!text) return text.error();
+  std::optional<Texts> out;
+  if (!text.value()) return out;
+  out.emplace();
+  const Json json = Json::parse(*text.value(), nullptr, false);
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_string()) out->emplace(name, value.get<std::string>());
+  }
+  return out;
+}
+
+// What is compared of one RPC of a reference execution.
+struct Compared {
+  std::string what, outcome, faults;
+  std::string to_text() const { return dump_json(Json{what, outcome, faults}); }
+  static Compared from(const std::string& text) {
+    const Json json = Json::parse(text, nullptr, false);
+    const auto at = [&](size_t i) {
+      const bool there = json.is_array() && i < json.size() && json[i].is_string();
+      return there ? json[i].get<std::string>() : std::string();
+    };
+    return {at(0), at(1), at(2)};
+  }
+};
+
+// The record without requests from outside (health checks, pollers), which come at any time. If the
+// test's own calls were seen, only these and the RPCs that they cause are kept.
+ExecutionRecord of_the_test(const ExecutionRecord& record) {
+  const auto issued_by_test = [](const RpcRecord& rpc) {
+    return rpc.caller == kTestService && (rpc.flags & kRpcEntry) == 0;
+  };
+  ExecutionRecord out = record;
+  if (std::none_of(record.rpcs.begin(), record.rpcs.end(), issued_by_test)) return out;
+  const RpcsById rpcs = rpcs_by_id(record);
+  std::erase_if(out.rpcs, [&](const RpcRecord& rpc) {
+    const RpcRecord* root = root_of(rpcs, rpc);
+    return root == nullptr || !issued_by_test(*root);
+  });
+  return out;
+}
+
+std::string difference_of_rpcs(const Texts& before, const Texts& now) {
+  std::vector<std::string> gone, come, other;
+  for (const auto& [index, text] : before) {
+    const auto same = now.find(index);
+    if (same == now.end()) {
+      gone.push_back(Compared::from(text).what);
+      continue;
+    }
+    if (same->second == text) continue;
+    const Compared was = Compared::from(text), is = Compared::from(same->second);
+    other.push_back(was.faults != is.faults ? is.what + " gets other faults"
+                    : (was.outcome.starts_with("ok:") && is.outcome.starts_with("ok:")) ||
+                            status_alone(was.outcome) == status_alone(is.outcome)
+                        ? "the answer to " + is.what + " is another one"
+                        : is.what + " ends with " + is.outcome + ", not " + was.outcome);
+  }
+  for (const auto& [index, text] : now) {
+    if (!before.contains(index)) come.push_back(Compared::from(text).what);
+  }
+  for (const std::string& what : come) {
+    const auto place = std::find(gone.begin(), gone.end(), what);
+    other.push_back(place == gone.end() ? what + " is new"
+                                        : what + " has another call site, request or cause");
+    if (place != gone.end()) gone.erase(place);
+  }
+  for (const std::string& what : gone) other.push_back(what + " is made no longer");
+  if (other.empty()) return "";
+  return other.front() + (other.size() == 1
+                              ? ""
+                              : ", and " + std::to_string(other.size() - 1) + " more differences");
+}
+
+}  // namespace
+
+// The files of services that were started by hand, found by their processes.
+Texts Explorer::files_by_hand() const {
+  namespace fs = std::filesystem;
+  ProgramFiles files(lane_.place().root);
+  for (const AgentRecord& agent : lane_.hub().agents()) {
+    const bool by_hand =
+        std::any_of(config_.services.begin(), config_.services.end(),
+                    [&](const ServiceConfig& service) {
+                      return service.name == agent.service && service.command.empty();
+                    });
+    if (!agent.alive || !by_hand) continue;
+    const std::string process = "/proc/" + std::to_string(agent.pid);
+    std::vector<std::string> argv;
+    const auto line = read_file(process + "/cmdline");
+    std::error_code failed;
+    const std::string directory = fs::read_symlink(process + "/cwd", failed).string();
+    if (!line || failed) continue;
+    for (size_t at = 0; at < line.value().size(); at += argv.back().size() + 1)
+      argv.emplace_back(line.value().c_str() + at);
+    if (!argv.empty()) argv.front() = agent.executable;
+    files.add_command(argv, directory, "");
+    if (directory != "/") files.add_folder(directory);
+  }
+  return files.files();
+}
+
+Result<std::string> Explorer::files_changed() {
+  auto before = texts_of(store_.get(), "files");
+  if (!before) return before.error();
+  if (!before.value()) return std::string("it is not known which files its programs were");
+  return difference(*before.value(), files_);
+}
+
+// The files that have changed since the last exploration of this test are suspects.
+Result<void> Explorer::note_changed_files() {
+  auto before = texts_of(store_.get(), "files");
+  if (!before) return before.error();
+  if (!before.value()) return {};
+  for (const auto& [path, digest] : files_) {
+    const auto known = before.value()->find(path);
+    if (known == before.value()->end() || known->second != digest) suspects_.add_file(path);
+  }
+  return {};
+}
+
+Result<void> Explorer::keep_files() {
+  return store_->set_meta("files", dump_json(files_));
+}
+
+// The reference execution as it is stored and compared: index in hexadecimal -> Compared::to_text.
+Result<Texts> Explorer::reference_texts(const ExecutionRecord& whole) {
+  const ExecutionRecord record = of_the_test(whole);
+  auto observed = observe(config_, record, &*outcomes_, unstable_, masks_);
+  if (!observed) return observed.error();
+  const Observation& seen = observed.value();
+  std::unordered_map<Hash128, std::string, Hash128Hasher> names;
+  for (const RpcRecord& rpc : record.rpcs) names.emplace(rpc.index, redact(describe_rpc(rpc, masks_)));
+  Texts out;
+  for (const search::ObservedRpc& rpc : seen.rpcs) {
+    Compared row;
+    const auto name = names.find(rpc.index);
+    row.what = name == names.end() ? "a call that varies" : name->second;
+    row.outcome = store_->outcome_text(rpc.outcome);
+    for (const search::OutcomeId fault : rpc.faults)
+      row.faults += std::string(store_->outcome_text(fault)) + " ";
+    std::string key = to_hex(rpc.index);
+    while (!out.emplace(key, row.to_text()).second) key += "+";
+  }
+  return out;
+}
+
+Result<void> Explorer::keep_reference(const ExecutionRecord& record) {
+  auto texts = reference_texts(record);
+  if (!texts) return texts.error();
+  if (auto set = store_->set_meta("files_by_hand", dump_json(files_by_hand())); !set) return set;
+  return store_->set_meta("reference", dump_json(texts.value()));
+}
+
+Result<std::string> Explorer::reference_changed(const ExecutionRecord& record) {
+  auto now = reference_texts(record);
+  if (!now) return now.error();
+  auto before = texts_of(store_.get(), "reference");
+  if (!before) return before.error();
+  auto by_hand = texts_of(store_.get(), "files_by_hand");
+  if (!by_hand) return by_hand.error();
+  if (!before.value() || !by_hand.value())
+    return std::string("it is not known how the test went without faults");
+  std::string why = difference(*by_hand.value(), files_by_hand());
+  return why.empty() ? difference_of_rpcs(*before.value(), now.value()) : why;
+}
+
+void Explorer::tell_why_anew(const std::string& why) {
+  warn("test '" + test_.name + "' was interrupted and begins anew: " + why);
+}
+
+// Says so if the same test was interrupted under another configuration: that search has another folder,
+// and stays there.
+void Explorer::tell_if_configured_otherwise(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(fs::path(folder).parent_path(), failed)) {
+    const fs::path path = entry.path() / "search.db";
+    if (entry.path() == folder || !fs::exists(path, failed)) continue;
+    const auto other = search::SearchStore::open(path.string());
+    if (!other) continue;
+    const auto test = other.value()->meta("test"), state = other.value()->meta("state");
+    if (!test || !state || test.value() != test_.name || state.value() != "interrupted") continue;
+    return tell_why_anew("its configuration is another one, or the options that decide what is explored");
+  }
+}
+
+Result<void> Explorer::begin_anew(const std::string& why) {
+  tell_why_anew(why);
+  search_.reset();
+  outcomes_.reset();
+  known_.reset();
+  store_.reset();
+  failures_.clear();
+  findings_.clear();
+  failing_sets_.clear();
+  suspect_.clear();
+  left_out_.clear();
+  not_applicable_.clear();
+  observed_ = {};
+  ledger_ = {};
+  timeouts_ = {};
+  refusals_ = {};
+  unstable_ = {};
+  seconds_.clear();
+  exploration_.report.skipped.clear();
+  exploration_.report.variations.clear();
+  exploration_.report.proposed_masks.clear();
+  proposed_.clear();
+  restart_ = true;
+  if (auto opened = open_store(); !opened) return opened;
+  resumed_ = exploration_.resumed = false;
+  session_.sink({{"type", "session"}, {"test", test_.name}, {"resumed", false}});
+  return {};
+}
+
+}  // namespace filibuster

@@ -1,0 +1,38 @@
+// Finds and describes what differs between the reference executions of a test, and proposes masks for
+// it, field by field, as far as it can be masked.
+//
+//   Nondeterminism found = find_nondeterminism({&run1, &run2}, rules, parts);
+//   ... the agents mask `rules` and found.proposed; two more runs ...
+//   found = find_nondeterminism({&run3, &run4}, all_rules, parts);   // what is left is unstable
+//
+// No state and no I/O. The records must have the fields of every body (AgentHub::report_fields).
+//
+// A mask may merge RPCs of one execution: they then differ by their invocation count only. A mask is
+// refused if that loses something: if a field that it hides tells the RPCs apart and does not vary
+// from execution to execution, or if the RPCs are concurrent, so that not even their order tells them
+// apart.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/agents/execution_record.h"
+#include "daemon/config/config.h"
+#include "daemon/report/finding.h"
+#include "daemon/explore/rpc_matching.h"
+#include "daemon/explore/unstable_rpcs.h"
+
+namespace filibuster {
+
+struct Nondeterminism {
+  std::vector<Variation> variations;         // all that varied, for people
+  std::vector<NondeterminismRule> proposed;  // masks beyond `rules`
+  UnstableRpcs unstable;                     // RPCs that vary in what neither `rules` nor `proposed` cover
+  // Why some of `rules` must not be used: "rule 1 of 'nondeterminism' would merge A and B into one RPC, ...".
+  std::vector<std::string> too_broad;
+};
+Nondeterminism find_nondeterminism(const std::vector<const ExecutionRecord*>& runs,
+                                   const std::vector<NondeterminismRule>& rules,
+                                   uint32_t index_parts, const FieldNames& names = {});
+
+}  // namespace filibuster

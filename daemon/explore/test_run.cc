@@ -1,0 +1,120 @@
+#include "daemon/explore/test_run.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace filibuster {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kReferenceAttempts = 3;  // what was under way when the session began settles within these
+constexpr int kAttempts = 2;
+// While connections from before the session are retired: one execution finds them, their clients are
+// told to open others, and those are followed.
+constexpr int kUntilSettled = 3;
+constexpr milliseconds kReferenceLimit{600000};  // for a test whose duration is not known yet
+constexpr milliseconds kLeastTestLimit{10000};
+
+}  // namespace
+
+std::string quoted_output(const std::string& output) {
+  return output.empty() ? "\n(it wrote nothing)" : "\nits last lines:\n" + output;
+}
+
+void SessionContext::warn(const std::string& text) const {
+  sink({{"type", "warning"}, {"text", text}});
+}
+
+TestRun::TestRun(SessionContext* session, Lane* lane, const TestConfig& test, const Config& config,
+                 ExecutionRunner runner)
+    : session_(session), lane_(lane), test_(test), config_(config), runner_(std::move(runner)) {}
+
+Result<std::unique_ptr<TestRun>> TestRun::make(SessionContext* session, Lane* lane,
+                                               const TestConfig& test, const Config& config) {
+  auto runner = ExecutionRunner::create(config, test, lane->place(), &lane->hub(),
+                                        &lane->services(), &lane->owned());
+  if (!runner) return runner.error();
+  std::unique_ptr<TestRun> run(
+      new TestRun(session, lane, test, config, std::move(runner).value()));
+  for (const std::string& obstacle : run->obstacles()) session->warn(obstacle);
+  return run;
+}
+
+milliseconds TestRun::limit() const {
+  if (test_.timeout) return *test_.timeout;
+  if (config_.bounds.test_timeout) return *config_.bounds.test_timeout;
+  if (reference_seconds_ <= 0) return kReferenceLimit;
+  return std::max(kLeastTestLimit, milliseconds(static_cast<int64_t>(10000 * reference_seconds_)));
+}
+
+Result<Attempt> TestRun::execute(const std::vector<PlannedRpcFault>& plan, int number,
+                                 milliseconds time) {
+  auto result = runner_.run(session_->next_execution++, plan, time);
+  if (!result) return result.error();
+  Attempt out;
+  out.result = std::move(result).value();
+  out.number = number;
+  kept_connections_.leave_out(&out.result.record);
+  return out;
+}
+
+Result<Attempt> TestRun::reference(const Observer& observer) {
+  for (int number = 1;; ++number) {
+    auto run = execute({}, number, limit());
+    if (!run || run->result.stopped) return run;
+    Attempt attempt = std::move(run).value();
+    attempt.runs_again = !is_settled(attempt.result.record) && number < kReferenceAttempts;
+    if (!attempt.runs_again) kept_connections_.settle_as_it_is(&attempt.result.record);
+    session_->on_record(&attempt.result.record);
+    lane_->hub().freeze_names();
+    attempt.judgement = judge(attempt.result, {});
+    if (is_failure(attempt.judgement.verdict)) attempt.output = runner_.output();
+    observer(attempt);
+    if (!attempt.runs_again) return attempt;
+  }
+}
+
+Result<Attempt> TestRun::attempt(const std::vector<PlannedRpcFault>& plan, const Observer& observer,
+                                 milliseconds more_time) {
+  std::vector<PlannedRpcFault> planned = plan;
+  for (int number = 1;; ++number) {
+    auto run = execute(planned, number, limit() + more_time);
+    if (!run) return run.error();
+    Attempt attempt = std::move(run).value();
+    session_->on_record(&attempt.result.record);
+    attempt.judgement = judge(attempt.result, planned);
+    if (is_failure(attempt.judgement.verdict)) attempt.output = runner_.output();
+    const int most = is_settled(attempt.result.record) ? kAttempts : kUntilSettled;
+    attempt.runs_again = !attempt.result.stopped && is_inconclusive(attempt.judgement.verdict) &&
+                         number < most;
+    observer(attempt);
+    if (!attempt.runs_again) return attempt;
+    if (attempt.result.record.names_changed) lane_->hub().freeze_names();
+    // A client that opens connections in the background issues no call after its connection was ended
+    // for a planned refusal. The next attempt ends no connection, and resets the call instead.
+    if (!attempt.judgement.not_issued) continue;
+    for (PlannedRpcFault& row : planned) {
+      row.reset_expected = row.reset_expected || row.fault.kind == FaultKind::kRefused;
+    }
+  }
+}
+
+std::optional<Error> TestRun::why_unusable(const std::string& what, const Attempt& reference) const {
+  const Judgement& judgement = reference.judgement;
+  if (judgement.verdict == Verdict::kIncomplete)
+    return Error{what + "is incomplete: " + judgement.detail};
+  if (is_failure(judgement.verdict)) {
+    std::string text = what + "fails without any fault (" + judgement.detail +
+                       "), so nothing can be concluded from faults" +
+                       quoted_output(reference.output);
+    for (const ServiceEnd& end : reference.result.ended) {
+      text += "\nlast lines of " + end.name + ":" +
+              (end.output.empty() ? " (none)" : "\n" + end.output);
+    }
+    return Error{text};
+  }
+  return std::nullopt;
+}
+
+}  // namespace filibuster

@@ -1,0 +1,96 @@
+// The executions of one test on one lane. A TestRun repeats what has to be repeated (an execution that
+// met connections of before the session, or that has no conclusion), judges each execution, and knows
+// the time limit of the test. It schedules nothing.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/lane/execution_runner.h"
+#include "daemon/explore/judgement.h"
+#include "daemon/explore/suspects.h"
+#include "daemon/lane/lane.h"
+#include "daemon/lane/service_descriptors.h"
+#include "daemon/report/baseline.h"
+
+namespace filibuster {
+
+// What the tests of a session share.
+struct SessionContext {
+  const Config& config;
+  const std::string& config_text;
+  EventSink sink;
+  // Called after each execution. Reads the arguments of gRPC calls, and keeps the record for GET /v1/trace.
+  std::function<void(ExecutionRecord*)> on_record;
+  const ServiceDescriptors* descriptors;
+  bool restart = false;         // forget an interrupted session
+  uint32_t next_execution = 1;  // the number of the next execution
+  Baseline baseline = {};       // accepted findings do not count for stop_at_first
+  std::string day = {};         // with which the baseline is compared
+  // No execution of the running test begins after this time. With it, what is likelier to fail comes
+  // first.
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};
+  Suspects suspects = {};
+
+  void warn(const std::string& text) const;
+};
+
+// One execution, judged.
+struct Attempt {
+  ExecutionResult result;
+  Judgement judgement;
+  std::string output;      // the test's last lines, if it failed (the runner has those of its last run only)
+  int number = 1;          // the how-manieth execution of this plan
+  bool runs_again = false;  // it is inconclusive, and another one follows
+};
+
+// The last lines of a test, for the end of an error.
+std::string quoted_output(const std::string& output);
+
+class TestRun {
+ public:
+  // Called with each execution, those that run again among them.
+  using Observer = std::function<void(const Attempt&)>;
+
+  // All arguments must outlive the run. `config` may be a changed copy of the session's. Error: the
+  // test's command or environment cannot be made.
+  static Result<std::unique_ptr<TestRun>> make(SessionContext* session, Lane* lane,
+                                               const TestConfig& test, const Config& config);
+
+  // Runs the test without faults until it is settled: what was under way when the session began is
+  // over, or is left out as it is.
+  Result<Attempt> reference(const Observer& observer);
+  // Runs the test with the faults of `plan`. An inconclusive execution is repeated once, and once more if
+  // it has not settled. `more_time` is added to the time limit.
+  Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan, const Observer& observer,
+                          std::chrono::milliseconds more_time = std::chrono::milliseconds(0));
+  // Why nothing can be said on the ground of this reference execution. `what` names the execution:
+  // "the reference execution of test 'checkout' ".
+  std::optional<Error> why_unusable(const std::string& what, const Attempt& reference) const;
+
+  // The duration from which the time limit of the executions that follow is derived.
+  void set_reference_seconds(double seconds) { reference_seconds_ = seconds; }
+  // What keeps the test's own program from being interposed, a line each.
+  const std::vector<std::string>& obstacles() const { return runner_.obstacles(); }
+
+ private:
+  TestRun(SessionContext* session, Lane* lane, const TestConfig& test, const Config& config,
+          ExecutionRunner runner);
+  Result<Attempt> execute(const std::vector<PlannedRpcFault>& plan, int number,
+                          std::chrono::milliseconds limit);
+  std::chrono::milliseconds limit() const;
+
+  SessionContext* session_;
+  Lane* lane_;
+  const TestConfig& test_;
+  const Config& config_;
+  ExecutionRunner runner_;
+  KeptConnections kept_connections_;
+  double reference_seconds_ = 0;
+};
+
+}  // namespace filibuster

@@ -1,0 +1,127 @@
+#include "daemon/explore/unstable_rpcs.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/index/masks.h"
+#include "daemon/agents/caller.h"
+#include "daemon/explore/rpc_matching.h"
+
+namespace filibuster {
+namespace {
+
+using Json = nlohmann::json;
+
+bool is_kind(const UnstableKind& kind, const RpcRecord& rpc) {
+  return kind.caller == caller_of(rpc) && kind.service == rpc.service &&
+         kind.method == rpc.method && (kind.stack.is_zero() || kind.stack == rpc.stack) &&
+         (kind.path.empty() || path_matches(kind.path, request_path_of(rpc)));
+}
+
+}  // namespace
+
+void UnstableRpcs::add(UnstableKind kind) {
+  if (std::find(kinds_.begin(), kinds_.end(), kind) == kinds_.end())
+    kinds_.push_back(std::move(kind));
+}
+
+void UnstableRpcs::add_index(Hash128 index, std::string reason) {
+  UnstableKind& kind = by_index_[index];
+  kind.reason = std::move(reason);
+  kind.sometimes = true;
+}
+
+void UnstableRpcs::add(const UnstableRpcs& other) {
+  for (const UnstableKind& kind : other.kinds_) add(kind);
+  by_index_.insert(other.by_index_.begin(), other.by_index_.end());
+  stable_.insert(other.stable_.begin(), other.stable_.end());
+}
+
+const UnstableKind* UnstableRpcs::find(const RpcRecord& rpc) const {
+  const auto known = by_index_.find(rpc.index);
+  if (known != by_index_.end()) return &known->second;
+  if (stable_.contains(rpc.index)) return nullptr;
+  for (const UnstableKind& kind : kinds_) {
+    if (!kind.answer && is_kind(kind, rpc)) return &kind;
+  }
+  return nullptr;
+}
+
+UnstableRpcs UnstableRpcs::lasting() const {
+  UnstableRpcs out;
+  for (const UnstableKind& kind : kinds_) {
+    if (!kind.sometimes) out.add(kind);
+  }
+  if (!out.kinds_.empty()) out.stable_ = stable_;
+  return out;
+}
+
+bool UnstableRpcs::concerns(const RpcRecord& rpc) const {
+  return std::any_of(kinds_.begin(), kinds_.end(), [&](UnstableKind kind) {
+    kind.stack = Hash128{};
+    return is_kind(kind, rpc);
+  });
+}
+
+bool UnstableRpcs::answer_varies(const RpcRecord& rpc) const {
+  return std::any_of(kinds_.begin(), kinds_.end(), [&](const UnstableKind& kind) {
+    return kind.answer && kind.failed == rpc.failed() && is_kind(kind, rpc);
+  });
+}
+
+std::string UnstableRpcs::to_json() const {
+  Json kinds = Json::array(), indexes = Json::object();
+  for (const UnstableKind& kind : kinds_) {
+    kinds.push_back({{"caller", kind.caller},
+                     {"service", kind.service},
+                     {"method", kind.method},
+                     {"path", kind.path},
+                     {"stack", filibuster::to_hex(kind.stack)},
+                     {"reason", kind.reason},
+                     {"answer", kind.answer},
+                     {"failed", kind.failed},
+                     {"sometimes", kind.sometimes}});
+  }
+  for (const auto& [index, kind] : by_index_) indexes[filibuster::to_hex(index)] = kind.reason;
+  Json stable = Json::array();
+  for (const Hash128& index : stable_) stable.push_back(filibuster::to_hex(index));
+  return Json{{"kinds", kinds}, {"indexes", indexes}, {"stable", stable}}.dump(
+      -1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<UnstableRpcs> UnstableRpcs::from_json(const std::string& text) {
+  UnstableRpcs out;
+  try {
+    const Json json = Json::parse(text);
+    for (const Json& row : json.at("kinds")) {
+      UnstableKind kind;
+      kind.caller = row.at("caller");
+      kind.service = row.at("service");
+      kind.method = row.at("method");
+      kind.path = row.at("path");
+      kind.reason = row.at("reason");
+      kind.answer = row.at("answer");
+      kind.failed = row.at("failed");
+      kind.sometimes = row.at("sometimes");
+      if (!from_hex(row.at("stack").get<std::string>(), &kind.stack))
+        return Error{"the store's list of unstable RPCs is damaged"};
+      out.kinds_.push_back(std::move(kind));
+    }
+    for (const auto& [hex, reason] : json.at("indexes").items()) {
+      Hash128 index;
+      if (!from_hex(hex, &index)) return Error{"the store's list of unstable RPCs is damaged"};
+      out.add_index(index, reason.get<std::string>());
+    }
+    for (const Json& hex : json.at("stable")) {
+      Hash128 index;
+      if (!from_hex(hex.get<std::string>(), &index))
+        return Error{"the store's list of unstable RPCs is damaged"};
+      out.keep(index);
+    }
+  } catch (const Json::exception&) {
+    return Error{"the store's list of unstable RPCs is damaged"};
+  }
+  return out;
+}
+
+}  // namespace filibuster

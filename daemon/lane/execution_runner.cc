@@ -1,0 +1,229 @@
+#include "daemon/lane/execution_runner.h"
+
+#include <poll.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "daemon/base/fail_point.h"
+#include "daemon/process/preflight.h"
+#include "daemon/suite/junit_xml.h"
+
+namespace filibuster {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kHookLimit{60000};
+constexpr milliseconds kKillLimit{5000};  // from SIGKILL to the end of the test process
+constexpr milliseconds kLeavingLimit{2000};  // from the end of an agent's connection to that of its process
+constexpr int kOutputLines = 40;
+constexpr int kHookLines = 20;
+
+bool is_woken(int fd) {
+  pollfd watched{fd, POLLIN, 0};
+  return fd >= 0 && poll(&watched, 1, 0) > 0;
+}
+
+// The folder of filibusterd and filibuster.
+std::string own_directory() {
+  std::error_code failed;
+  return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path().string();
+}
+
+// Why a test that ended well did not run; "": it ran, or its runner says nothing.
+std::string why_not_run(const std::string& junit_xml) {
+  const auto text = junit_xml.empty() ? Result<std::string>("") : read_file(junit_xml);
+  if (!text || text->empty()) return "";
+  const auto cases = suite::parse_junit(text.value());
+  if (!cases) return "";
+  std::string why = "its runner ran no test of this name";
+  for (const suite::JunitCase& one : cases.value()) {
+    if (one.result != suite::CaseResult::kSkipped) return "";
+    why = "its runner skipped it" + (one.message.empty() ? "" : ": " + one.message);
+  }
+  return why;
+}
+
+}  // namespace
+
+Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const TestConfig& test,
+                                                const SessionLane& lane, AgentHub* hub,
+                                                Services* services, OwnedProcesses* owned) {
+  ExecutionRunner runner(config, test, lane, hub, services, owned);
+  const auto argv = lane_command(lane, test.command);
+  if (!argv) return Error{"test '" + test.name + "': " + argv.error().message};
+  runner.spawn_.argv = argv.value();
+  runner.spawn_.directory = lane_directory(config, test.directory);
+  runner.log_path_ = lane.log_path("test");
+  runner.spawn_.log_path = runner.log_path_;
+
+  const char* path = getenv("PATH");
+  std::string asan_runtime;
+  for (const ProgramCheck& check : check_command(runner.spawn_.argv, runner.spawn_.directory,
+                                                 path == nullptr ? "/usr/bin:/bin" : path)) {
+    if (!check.asan_runtime.empty()) asan_runtime = check.asan_runtime;
+    for (const std::string& obstacle : check.obstacles) {
+      runner.obstacles_.push_back("test '" + test.name +
+                                  "' cannot be interposed: " + check.program + " " + obstacle +
+                                  "; its calls are seen only where they arrive");
+    }
+  }
+  auto environment = lane_environment(lane, "test", test.env, Interpose::kYes, asan_runtime);
+  if (!environment) return environment.error();
+  auto hook_environment = lane_environment(lane, "hook", test.env, Interpose::kNo, "");
+  if (!hook_environment) return hook_environment.error();
+  runner.spawn_.environment = std::move(environment).value();
+  runner.hook_environment_ = std::move(hook_environment).value();
+  for (auto* variables : {&runner.spawn_.environment, &runner.hook_environment_}) {
+    set_variable(variables, "FILIBUSTER_URL", lane.api_url);
+    set_variable(variables, "FILIBUSTER_TOKEN", lane.token);
+    set_variable(variables, "FILIBUSTER_LANE", std::to_string(lane.number));
+    // A test may call `filibuster was-fault-injected`, and would take 'not found' for 'no'. The folder
+    // comes last in PATH, so that it hides no other program.
+    const std::string known = get_variable(*variables, "PATH");
+    set_variable(variables, "PATH", (known.empty() ? "/usr/bin:/bin" : known) + ":" + own_directory());
+  }
+  return runner;
+}
+
+Result<void> ExecutionRunner::run_hook(const char* name, const Command& command, uint32_t number,
+                                       int stop_fd) {
+  if (command.empty()) return {};
+  const auto argv = lane_command(*lane_, command);
+  if (!argv) return Error{std::string("hook ") + name + ": " + argv.error().message};
+  SpawnOptions options;
+  options.argv = argv.value();
+  options.environment = hook_environment_;
+  set_variable(&options.environment, "FILIBUSTER_EXECUTION", std::to_string(number));
+  options.directory = config_->directory;
+  options.log_path = lane_->log_path(name);
+  auto process = Process::spawn(options);
+  if (!process) return Error{std::string("hook ") + name + ": " + process.error().message};
+  // A stop ends the hook before an execution at once. The one after it may finish (`stop_fd` is -1),
+  // since it restores state.
+  const auto status = process->wait(kHookLimit, stop_fd);
+  if (!status) {
+    process->kill_group(SIGKILL);
+    process->wait(kKillLimit);
+  }
+  if (status && status->success()) return {};
+  return Error{std::string("hook ") + name + " " +
+               (status ? "failed (" + to_text(*status) + ")" : "did not end within 60 s") + "\n" +
+               last_lines(options.log_path, kHookLines)};
+}
+
+// Services of the configuration that somebody else started, and that have a process with an agent.
+std::map<std::string, std::vector<AgentRecord>> ExecutionRunner::alive_by_hand() const {
+  std::map<std::string, std::vector<AgentRecord>> out;
+  for (const AgentRecord& agent : hub_->agents()) {
+    const auto by_hand = [&](const ServiceConfig& service) {
+      return service.name == agent.service && service.command.empty() && !service.third_party;
+    };
+    if (agent.alive &&
+        std::any_of(config_->services.begin(), config_->services.end(), by_hand)) {
+      out[agent.service].push_back(agent);
+    }
+  }
+  return out;
+}
+
+Result<std::vector<ServiceEnd>> ExecutionRunner::ended_by_hand(
+    const std::map<std::string, std::vector<AgentRecord>>& before) const {
+  std::vector<ServiceEnd> out;
+  const auto still = alive_by_hand();
+  for (const auto& [name, agents] : before) {
+    if (still.contains(name)) continue;
+    for (const AgentRecord& agent : agents) {
+      // The connection of a process that crashed ends a little before the process.
+      if (wait_for_end(static_cast<pid_t>(agent.pid), agent.start_time, kLeavingLimit)) continue;
+      return Error{"service '" + name + "' (pid " + std::to_string(agent.pid) +
+                   ", started by hand) left this session and goes on without it: start it again; the "
+                   "same command then goes on where this one stopped"};
+    }
+    out.push_back({name, {}, "", true});
+  }
+  return out;
+}
+
+// Services on which a connection broke although no fault of ours broke it.
+std::vector<std::string> ExecutionRunner::suspects(const ExecutionRecord& record) const {
+  std::vector<std::string> out;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (rpc.injected || rpc.open) continue;
+    if (rpc.outcome == RpcOutcome::kReset || rpc.outcome == RpcOutcome::kClosed ||
+        rpc.outcome == RpcOutcome::kRefused) {
+      out.push_back(rpc.received_by.empty() ? rpc.service : rpc.received_by);
+    }
+  }
+  return out;
+}
+
+Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
+                                             const std::vector<PlannedRpcFault>& plan,
+                                             milliseconds limit) {
+  auto ready = services_->prepare_execution();
+  if (!ready) return ready.error();
+  // The hook runs before the execution begins, so that what it does to the services is not part of it.
+  if (auto hook =
+          run_hook("before_execution", config_->hooks.before_execution, number, lane_->wake_fd);
+      !hook) {
+    if (!is_woken(lane_->wake_fd)) return hook.error();
+    ExecutionResult nothing;
+    nothing.stopped = true;
+    return nothing;
+  }
+  set_variable(&spawn_.environment, "FILIBUSTER_EXECUTION", std::to_string(number));
+  if (auto begun = hub_->begin_execution(number, plan); !begun) return begun.error();
+  fail_point("planned");
+
+  ExecutionResult result;
+  result.ended_before = std::move(ready).value();
+  std::error_code ignored;
+  if (!test_->junit_xml.empty()) std::filesystem::remove(test_->junit_xml, ignored);
+  const auto by_hand = alive_by_hand();
+  const auto started = Clock::now();
+  auto process = Process::spawn(spawn_);
+  if (!process) {
+    hub_->end_execution();
+    return Error{"test '" + test_->name + "' does not start: " + process.error().message};
+  }
+  owned_->add("test", process.value());
+  fail_point("executing");
+  result.limit_seconds = std::chrono::duration<double>(limit).count();
+  const auto began = hub_->patient_now();
+  for (auto left = limit; left > milliseconds(0) && !result.exit && !is_woken(lane_->wake_fd);) {
+    result.exit = process->wait(left, lane_->wake_fd);
+    left = std::chrono::ceil<milliseconds>(limit - (hub_->patient_now() - began));
+  }
+  result.seconds = std::chrono::duration<double>(Clock::now() - started).count();
+  if (!result.exit) {
+    result.stopped = is_woken(lane_->wake_fd);
+    result.timed_out = !result.stopped;
+    process->kill_group(SIGKILL);
+    process->wait(kKillLimit);
+  }
+  if (result.exit && result.exit->success()) result.not_run = why_not_run(test_->junit_xml);
+  fail_point("executed");
+  const bool quiescent =
+      hub_->wait_quiescent(result.stopped ? milliseconds(0) : config_->bounds.quiesce_timeout);
+  result.record = hub_->end_execution();
+  if (!quiescent) result.record.quiescent = false;
+  owned_->forget(process->pid());
+  result.ended = services_->take_ended(suspects(result.record));
+  auto gone = ended_by_hand(by_hand);
+  if (!gone) return gone.error();
+  result.ended.insert(result.ended.end(), gone->begin(), gone->end());
+  if (auto hook = run_hook("after_execution", config_->hooks.after_execution, number, -1); !hook) {
+    return hook.error();
+  }
+  return result;
+}
+
+std::string ExecutionRunner::output() const {
+  return last_lines(log_path_, kOutputLines);
+}
+
+}  // namespace filibuster

@@ -1,0 +1,139 @@
+#include "daemon/lane/lane.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "daemon/base/fail_point.h"
+#include "daemon/base/random.h"
+#include "daemon/lane/application.h"
+
+namespace filibuster {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kLongestSocketPath = 100;  // sockaddr_un has 108 bytes
+
+SessionLane place_of(const Lane::Options& options) {
+  SessionLane place;
+  place.root = options.root;
+  place.api_url = options.api_url;
+  place.api_port = options.api_port;
+  place.token = options.token;
+  place.wake_fd = options.wake_fd;
+  return place;
+}
+
+}  // namespace
+
+HubFolder::~HubFolder() {
+  std::error_code ignored;
+  if (temporary_) fs::remove_all(path_, ignored);
+}
+
+Result<void> HubFolder::make(const std::string& root) {
+  path_ = root + "/agents";
+  if (path_.size() + strlen("/agent.sock") <= kLongestSocketPath &&
+      path_.find_first_of(" :") == std::string::npos) {
+    return make_private_folder(path_);
+  }
+  char name[] = "/tmp/filibuster-XXXXXX";
+  if (mkdtemp(name) == nullptr) return Error{std::string("cannot make ") + name};
+  path_ = name;
+  temporary_ = true;
+  return {};
+}
+
+Lane::Lane(const Options& options, EventSink sink)
+    : config_(options.config),
+      sink_(std::move(sink)),
+      place_(place_of(options)),
+      owned_(options.root),
+      ports_(options.config, options.ports, options.meaning_of_moved_port, &place_) {}
+
+Lane::~Lane() = default;
+
+Result<std::unique_ptr<Lane>> Lane::make(const Options& options, EventSink sink) {
+  std::unique_ptr<Lane> lane(new Lane(options, std::move(sink)));
+  for (const std::string& ended : lane->owned_.end_leftovers()) {
+    lane->sink_({{"type", "warning"}, {"text", "ended " + ended + ", left behind by an earlier daemon"}});
+  }
+  fail_point("session");
+  if (auto started = lane->start_hub(options); !started) return started.error();
+  auto preload = lane->usable_preload(options.preload);
+  if (!preload) return preload.error();
+  lane->place_.preload = preload.value();
+  if (auto taken = lane->ports_.take(); !taken) return taken.error();
+  for (const std::string& text : lane->place_.port_notes)
+    lane->sink_({{"type", "warning"}, {"text", text}});
+  auto targets = lane_targets(options.config, lane->place_);
+  if (!targets) return targets.error();
+  lane->hub_->add_targets(targets.value());
+  auto masks = compile_masks(options.config.nondeterminism);
+  if (!masks) return masks.error();
+  lane->hub_->set_masks(*masks.value());
+  return lane;
+}
+
+Result<void> Lane::start_hub(const Options& lane_options) {
+  if (auto made = folder_.make(lane_options.root); !made) return made;
+  HubOptions options;
+  options.directory = folder_.path();
+  options.session = random_number();
+  options.index_parts = config_.index_parts;
+  options.frames = compile_frames(config_.frames);
+  options.fast_timeouts = config_.fast_timeouts;
+  options.library_commands = names_library_command(config_);
+  if (config_.bounds.hang_limit) options.hang_limit = *config_.bounds.hang_limit;
+  options.application = config_.application;
+  options.takes_anyone = waits_for_services_by_hand(config_);
+  auto started = AgentHub::start(options);
+  if (!started) return started.error();
+  hub_ = std::move(started).value();
+  place_.number = options.lane;
+  place_.hub_address = hub_->address();
+  return {};
+}
+
+Result<std::string> Lane::usable_preload(const std::string& preload) const {
+  if (access(preload.c_str(), R_OK) != 0) {
+    return Error{"libfilibuster.so is not at " + preload +
+                 "; build or install it, or set FILIBUSTER_PRELOAD"};
+  }
+  if (preload.find_first_of(" :") == std::string::npos) return preload;
+  const std::string link = folder_.path() + "/libfilibuster.so";
+  std::error_code failed;
+  fs::remove(link, failed);
+  fs::create_symlink(preload, link, failed);
+  if (failed) return Error{"cannot link " + link + ": " + failed.message()};
+  return link;
+}
+
+void Lane::add_services(coverage::Collector* coverage) {
+  services_ = std::make_unique<Services>(config_, place_, &owned_, sink_, coverage);
+  obstacles_ = services_->preflight();
+  for (const std::string& text : obstacles_) sink_({{"type", "warning"}, {"text", text}});
+}
+
+Result<void> Lane::start_services() {
+  if (auto up = services_->start_all(); !up) return up;
+  fail_point("services");
+  return {};
+}
+
+void Lane::keep_ports(LanePorts::Keep which) {
+  if (auto kept = ports_.keep(which); !kept) {
+    sink_({{"type", "warning"}, {"text", kept.error().message}});
+  }
+}
+
+void Lane::stop_services() {
+  fail_point("ended");
+  services_->stop_all();
+  make_root_private(place_.root);  // services may have written what they measured
+}
+
+}  // namespace filibuster

@@ -1,0 +1,87 @@
+// A lane: one replica of the application under test, with its ports, the address of its agents, its
+// services and the programs that this daemon started for it. There is one lane per session.
+//
+//   auto lane = Lane::make({config, root, ...}, sink);
+//   lane->add_services(nullptr);
+//   lane->start_services();
+//   ... executions ...
+//   lane->stop_services();
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/coverage/collector.h"
+#include "daemon/lane/lane_ports.h"
+#include "daemon/lane/services.h"
+#include "daemon/process/session_lane.h"
+
+namespace filibuster {
+
+// The folder of the agents' socket: ROOT/agents. If that path is too long for a socket or has blanks
+// or colons (they separate the entries of LD_PRELOAD), it is a temporary folder, removed at the end.
+class HubFolder {
+ public:
+  HubFolder() = default;
+  HubFolder(const HubFolder&) = delete;
+  HubFolder& operator=(const HubFolder&) = delete;
+  ~HubFolder();
+  Result<void> make(const std::string& root);
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  bool temporary_ = false;
+};
+
+class Lane {
+ public:
+  struct Options {
+    const Config& config;
+    std::string root;  // absolute
+    std::string api_url, token;
+    uint16_t api_port = 0;
+    std::string preload;  // path of libfilibuster.so
+    int wake_fd = -1;     // readable when the session is to stop
+    PortMap ports;        // former automatic ports that take precedence over those of the last session
+    std::string meaning_of_moved_port;  // ends the note about an automatic port that has changed
+  };
+  // Takes the ports and starts the hub to which agents connect; starts no service. Warnings go to
+  // `sink`. Error: says what is missing or in use.
+  static Result<std::unique_ptr<Lane>> make(const Options& options, EventSink sink);
+  ~Lane();  // stops what still runs
+
+  // Adds the services; `coverage` measures them, null: coverage is not measured. To be called once.
+  void add_services(coverage::Collector* coverage);
+  Result<void> start_services();
+  // Keeps the automatic ports for the next session.
+  void keep_ports(LanePorts::Keep which);
+  void stop_services();
+
+  const SessionLane& place() const { return place_; }
+  bool ports_moved() const { return !place_.port_notes.empty(); }
+  AgentHub& hub() const { return *hub_; }
+  std::shared_ptr<AgentHub> shared_hub() const { return hub_; }
+  Services& services() { return *services_; }
+  OwnedProcesses& owned() { return owned_; }
+  // Programs of the services that cannot be interposed, a line each.
+  const std::vector<std::string>& obstacles() const { return obstacles_; }
+
+ private:
+  Lane(const Options& options, EventSink sink);
+  Result<void> start_hub(const Options& options);
+  Result<std::string> usable_preload(const std::string& preload) const;
+
+  const Config& config_;
+  EventSink sink_;
+  SessionLane place_;
+  OwnedProcesses owned_;
+  HubFolder folder_;
+  LanePorts ports_;
+  std::shared_ptr<AgentHub> hub_;
+  std::unique_ptr<Services> services_;
+  std::vector<std::string> obstacles_;
+};
+
+}  // namespace filibuster

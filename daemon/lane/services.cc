@@ -1,0 +1,372 @@
+#include "daemon/lane/services.h"
+
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "daemon/base/fail_point.h"
+#include "daemon/process/preflight.h"
+
+namespace filibuster {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kStopGrace{3000};       // between SIGTERM and SIGKILL
+constexpr milliseconds kCoverageGrace{20000};  // the same with coverage: services write their counts first
+constexpr milliseconds kFirstProbe{2};    // readiness is probed at growing intervals
+constexpr milliseconds kLastProbe{50};
+constexpr milliseconds kProbeLimit{2000};   // for one HTTP probe
+constexpr milliseconds kSuspectGrace{100};  // for a core dump or a slow exit after a connection broke
+constexpr int kLogLines = 20;
+
+// A socket that is connected to one of the host's addresses; -1: nobody accepts.
+int connect_to(const std::string& host, uint16_t port) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return -1;
+  int fd = -1;
+  for (const addrinfo* at = found; at != nullptr && fd < 0; at = at->ai_next) {
+    fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) == 0) break;
+    if (fd >= 0) close(fd);
+    fd = -1;
+  }
+  freeaddrinfo(found);
+  return fd;
+}
+
+// Connects to the service at its host, or without a host at loopback, IPv4 first.
+int connect_service(const ServiceConfig& service, uint16_t port) {
+  if (!service.host.empty()) return connect_to(service.host, port);
+  const int fd = connect_to("127.0.0.1", port);
+  return fd >= 0 ? fd : connect_to("::1", port);
+}
+
+// True for any answer with a status below 500. Only the beginning of the status line is read.
+bool answers_http(const ServiceConfig& service, uint16_t port, const std::string& path) {
+  const int fd = connect_service(service, port);
+  if (fd < 0) return false;
+  std::string host = service.host.empty() ? "127.0.0.1" : service.host;
+  if (host.find(':') != std::string::npos) host = "[" + host + "]";
+  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: " + host + ":" +
+                              std::to_string(port) +
+                              "\r\nConnection: close\r\n\r\n";
+  std::string answer;
+  const auto deadline = Clock::now() + kProbeLimit;
+  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
+      static_cast<ssize_t>(request.size())) {
+    while (answer.size() < 12) {  // "HTTP/1.1 200"
+      const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+      pollfd readable{fd, POLLIN, 0};
+      char bytes[64];
+      if (left <= 0 || poll(&readable, 1, static_cast<int>(left)) <= 0) break;
+      const ssize_t size = recv(fd, bytes, sizeof bytes, 0);
+      if (size <= 0) break;
+      answer.append(bytes, static_cast<size_t>(size));
+    }
+  }
+  close(fd);
+  return answer.size() >= 12 && answer.starts_with("HTTP/1.") && answer[9] >= '1' &&
+         answer[9] <= '4';
+}
+
+bool file_contains(const std::string& path, const std::string& text) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string all((std::istreambuf_iterator<char>(file)), {});
+  return all.find(text) != std::string::npos;
+}
+
+bool is_interposed(const ServiceConfig& service) {
+  return !service.third_party && !service.ignored;
+}
+
+}  // namespace
+
+Services::Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned,
+                   EventSink sink, coverage::Collector* coverage)
+    : config_(config),
+      lane_(lane),
+      owned_(owned),
+      sink_(std::move(sink)),
+      coverage_(coverage) {
+  for (const ServiceConfig& service : config.services) {
+    if (!service.command.empty()) services_.push_back({&service, std::nullopt, false});
+  }
+}
+
+Services::~Services() {
+  stop_all();
+}
+
+void Services::tell(const Running& service, const std::string& state, const std::string& detail) {
+  sink_({{"type", "service"},
+         {"name", service.config->name},
+         {"pid", service.process ? service.process->pid() : 0},
+         {"state", state},
+         {"detail", detail}});
+}
+
+std::vector<std::string> Services::preflight() const {
+  std::vector<std::string> out;
+  for (const Running& service : services_) {
+    if (!is_interposed(*service.config)) continue;
+    const auto argv = lane_command(lane_, service.config->command);
+    if (!argv) continue;  // starting it will say so
+    const char* path = getenv("PATH");
+    for (const ProgramCheck& check :
+         check_command(argv.value(), lane_directory(config_, service.config->directory),
+                       path == nullptr ? "/usr/bin:/bin" : path)) {
+      for (const std::string& obstacle : check.obstacles) {
+        out.push_back("service '" + service.config->name +
+                      "' cannot be interposed: " + check.program + " " + obstacle +
+                      (check.reached.empty() ? "" : " (reached by " + check.reached + ")") +
+                      "; its remote calls will not be seen and get no faults");
+      }
+    }
+  }
+  return out;
+}
+
+Error Services::start_error(const Running& service, const std::string& what) const {
+  const std::string log = lane_.log_path(service.config->name);
+  const std::string lines = last_lines(log, kLogLines);
+  return Error{"service '" + service.config->name + "' " + what +
+               (lines.empty() ? "\n(its log " + log + " is empty)"
+                              : "\nlast lines of " + log + ":\n" + lines)};
+}
+
+uint16_t Services::ready_port(const ServiceConfig& service) const {
+  std::string name = service.ready.port;
+  if (name.empty() && service.ports.contains(service.name)) name = service.name;
+  if (name.empty() && !service.ports.empty()) name = service.ports.begin()->first;
+  const auto found = lane_.ports.find(name);
+  return found == lane_.ports.end() ? uint16_t{0} : found->second;
+}
+
+Result<void> Services::start_all() {
+  for (Running& service : services_) {
+    for (const auto& [name, fixed] : service.config->ports) {
+      const auto found = lane_.ports.find(name);
+      if (found == lane_.ports.end() || !port_is_taken(found->second, service.config->host)) continue;
+      for (const Running& other : services_) {
+        const auto& ports = other.config->ports;
+        const bool same = std::any_of(ports.begin(), ports.end(), [&](const auto& port) {
+          const auto number = lane_.ports.find(port.first);
+          return number != lane_.ports.end() && number->second == found->second;
+        });
+        if (&other == &service || !same) continue;
+        return Error{"services '" + other.config->name + "' and '" + service.config->name +
+                     "' have one port, " + std::to_string(found->second) +
+                     ": where they listen at addresses of their own, each needs its \"host\""};
+      }
+      const auto holder = port_holder(found->second);
+      std::string who;
+      if (holder && holder->pid != 0) {
+        who = " by pid " + std::to_string(holder->pid) + " (" + holder->program + ")";
+      }
+      return Error{"service '" + service.config->name + "': port " + std::to_string(found->second) +
+                   " is already in use" + who + "; end that process, or use ${port:" + name +
+                   "} instead of a fixed port"};
+    }
+    if (auto started = start(&service); !started) return started;
+  }
+  return {};
+}
+
+Result<void> Services::start(Running* service) {
+  const ServiceConfig& config = *service->config;
+  const auto argv = lane_command(lane_, config.command);
+  if (!argv) return Error{"service '" + config.name + "': " + argv.error().message};
+  const std::string directory = lane_directory(config_, config.directory);
+  std::string asan_runtime;
+  if (is_interposed(config)) {
+    const char* path = getenv("PATH");
+    for (const ProgramCheck& check :
+         check_command(argv.value(), directory, path == nullptr ? "/usr/bin:/bin" : path)) {
+      if (!check.asan_runtime.empty()) asan_runtime = check.asan_runtime;
+    }
+  }
+  auto environment =
+      lane_environment(lane_, config.name, config.env,
+                       is_interposed(config) ? Interpose::kYes : Interpose::kNo, asan_runtime);
+  if (!environment) return environment.error();
+  SpawnOptions options;
+  options.argv = argv.value();
+  options.environment = std::move(environment).value();
+  options.directory = directory;
+  options.log_path = lane_.log_path(config.name);
+  options.append = service->ended;  // a restart keeps what the crash wrote
+  if (coverage_ != nullptr) {
+    coverage_->prepare(config.name, &options.environment);
+    options.rest_grace = kCoverageGrace;
+  }
+  auto process = Process::spawn(options);
+  if (!process) {
+    return Error{"service '" + config.name + "' does not start: " + process.error().message};
+  }
+  service->process.emplace(std::move(process).value());
+  service->ended = false;
+  owned_->add(config.name, *service->process);
+  fail_point("starting");
+  tell(*service, "starting", "");
+  if (auto ready = wait_ready(service); !ready) return ready;
+  tell(*service, "ready", "");
+  return {};
+}
+
+bool Services::is_ready(const Running& service, const ReadyCheck& ready, uint16_t port) const {
+  switch (ready.kind) {
+    case ReadyCheck::Kind::kNone:
+      return true;
+    case ReadyCheck::Kind::kLog:
+      return file_contains(lane_.log_path(service.config->name), ready.log_pattern);
+    case ReadyCheck::Kind::kHttp:
+      return answers_http(*service.config, port, ready.http_path.empty() ? "/" : ready.http_path);
+    case ReadyCheck::Kind::kTcp: {
+      const int fd = connect_service(*service.config, port);
+      if (fd >= 0) close(fd);
+      return fd >= 0;
+    }
+  }
+  return false;
+}
+
+Result<void> Services::wait_ready(Running* service) {
+  const uint16_t port = ready_port(*service->config);
+  ReadyCheck ready = service->config->ready;
+  for (std::string* text : {&ready.http_path, &ready.log_pattern}) {
+    auto substituted = substitute_ports(*text, lane_.ports);
+    if (!substituted)
+      return start_error(*service, "cannot be waited for: " + substituted.error().message);
+    *text = std::move(substituted).value();
+  }
+  const bool by_port =
+      ready.kind == ReadyCheck::Kind::kTcp || ready.kind == ReadyCheck::Kind::kHttp;
+  if (by_port && port == 0) {
+    return start_error(*service, "has no port to wait for; give it `ports` or another `ready`");
+  }
+  const auto deadline = Clock::now() + ready.timeout;
+  milliseconds interval = kFirstProbe;
+  while (true) {
+    if (is_ready(*service, ready, port)) {
+      // Another program may hold the port and answer the probe, so the service itself must still run.
+      if (ready.kind == ReadyCheck::Kind::kNone || !service->process->poll_exit()) return {};
+    }
+    if (const auto status = service->process->wait(interval, lane_.wake_fd)) {
+      service->ended = true;
+      owned_->remove(service->process->pid());
+      return start_error(*service, "ended before it was ready (" + to_text(*status) +
+                                       "); a service must stay in the foreground");
+    }
+    pollfd woken{lane_.wake_fd, POLLIN, 0};
+    if (lane_.wake_fd >= 0 && poll(&woken, 1, 0) > 0) return Error{"stopped"};
+    if (Clock::now() >= deadline) {
+      const std::string waited =
+          ready.kind == ReadyCheck::Kind::kLog
+              ? "'" + ready.log_pattern + "' in its output"
+              : "port " + std::to_string(port) +
+                    (ready.kind == ReadyCheck::Kind::kHttp ? " " + ready.http_path : "");
+      return start_error(*service, "did not become ready within " +
+                                       std::to_string(ready.timeout.count()) + " ms (waited for " +
+                                       waited + ")");
+    }
+    interval = std::min(interval * 3 / 2 + milliseconds(1), kLastProbe);
+  }
+}
+
+std::vector<ServiceEnd> Services::take_ended(const std::vector<std::string>& suspects) {
+  const auto deadline = Clock::now() + kSuspectGrace;
+  std::vector<ServiceEnd> out;
+  for (Running& service : services_) {
+    if (!service.process || service.ended) continue;
+    auto status = service.process->poll_exit();
+    if (!status &&
+        std::find(suspects.begin(), suspects.end(), service.config->name) != suspects.end()) {
+      const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+      status = service.process->wait(std::max(left, milliseconds(0)));
+    }
+    if (!status) continue;
+    service.ended = true;
+    owned_->remove(service.process->pid());
+    tell(service, "exited", to_text(*status));
+    if (coverage_ != nullptr && status->signalled) {
+      coverage_->note_lost(service.config->name, to_text(*status));
+    } else if (coverage_ != nullptr) {
+      coverage_->note_exited(service.config->name, "ended with " + to_text(*status));
+    }
+    out.push_back({service.config->name, *status,
+                   last_lines(lane_.log_path(service.config->name), kLogLines)});
+  }
+  return out;
+}
+
+Result<std::vector<ServiceEnd>> Services::prepare_execution() {
+  std::vector<ServiceEnd> between = take_ended({});
+  for (Running& service : services_) {
+    const auto policy = service.config->restart;
+    if (policy == ServiceConfig::Restart::kEach && service.process && !service.ended) {
+      stop(&service);
+      service.ended = true;
+    }
+    if (!service.ended) continue;
+    if (policy == ServiceConfig::Restart::kNever) {
+      return start_error(service, "ended, and its configuration says restart: never");
+    }
+    if (auto started = start(&service); !started) return started.error();
+  }
+  return between;
+}
+
+Result<bool> Services::begin_coverage(coverage::Phase phase) {
+  if (coverage_ == nullptr || coverage_->phase() == phase) return false;
+  for (Running& service : services_) {
+    if (service.process && !service.ended) service.process->ask_to_end();
+  }
+  for (auto service = services_.rbegin(); service != services_.rend(); ++service) {
+    if (service->process && !service->ended) stop(&*service);
+    service->ended = true;
+  }
+  if (auto begun = coverage_->begin(phase); !begun) return begun.error();
+  for (Running& service : services_) {
+    if (auto started = start(&service); !started) return started.error();
+  }
+  return true;
+}
+
+void Services::stop(Running* service) {
+  const ExitStatus status =
+      service->process->stop(coverage_ != nullptr ? kCoverageGrace : kStopGrace);
+  if (coverage_ != nullptr && status.signalled && status.code == SIGKILL) {
+    coverage_->note_lost(service->config->name, "did not end in time and had to be killed");
+  }
+  owned_->remove(service->process->pid());
+}
+
+void Services::stop_all() {
+  // All are asked at once, so that stopping takes as long as the slowest.
+  for (Running& service : services_) {
+    if (service.process && !service.ended) service.process->ask_to_end();
+  }
+  for (auto service = services_.rbegin(); service != services_.rend(); ++service) {
+    if (!service->process) continue;
+    if (!service->ended) {
+      stop(&*service);
+      tell(*service, "exited", "stopped");
+    }
+    service->process.reset();
+    service->ended = false;
+  }
+}
+
+}  // namespace filibuster

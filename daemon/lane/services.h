@@ -1,0 +1,80 @@
+// The services of one lane: started in the order of the configuration, each ready before the next,
+// watched by pidfd, restarted by policy between executions, stopped at the end.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/coverage/collector.h"
+#include "daemon/process/session_lane.h"
+
+namespace filibuster {
+
+struct ServiceEnd {
+  std::string name;
+  ExitStatus status;
+  std::string output;    // last lines of its log
+  bool by_hand = false;  // not our child: its status is not known
+
+  // "ended by SIGSEGV", "ended with exit status 1"
+  std::string how() const {
+    if (by_hand) return "(started by hand) ended";
+    return (status.signalled ? "" : "ended with ") + to_text(status);
+  }
+};
+
+class Services {
+ public:
+  // `coverage` measures the services; null: coverage is not measured.
+  Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned, EventSink sink,
+           coverage::Collector* coverage = nullptr);
+  ~Services();  // stops what still runs
+
+  // What cannot be interposed, one sentence each ("service 'users': /x/users is statically linked
+  // ..."); services that are third party or ignored are left out.
+  std::vector<std::string> preflight() const;
+
+  // Error: names the service, what is wrong, and the last lines of its log.
+  Result<void> start_all();
+
+  // Services that ended since the last call. `suspects` (services on which a connection broke that
+  // we did not break) are given a moment to be seen ending.
+  std::vector<ServiceEnd> take_ended(const std::vector<std::string>& suspects);
+
+  // Called before an execution: starts the services again that ended, and every service with
+  // `restart: each`. Returns those that ended between two executions: the next execution is not to
+  // blame for that. Error: also if a service ended that must not be restarted.
+  Result<std::vector<ServiceEnd>> prepare_execution();
+
+  void stop_all();
+
+  // Begins a phase of measuring coverage. True: the services were started anew, so that what they
+  // counted before is written and kept apart. False: coverage is not measured, or the phase is the same.
+  Result<bool> begin_coverage(coverage::Phase phase);
+
+ private:
+  struct Running {
+    const ServiceConfig* config;
+    std::optional<Process> process;
+    bool ended = false;  // seen to end, not yet started again
+  };
+  Result<void> start(Running* service);
+  Result<void> wait_ready(Running* service);
+  bool is_ready(const Running& service, const ReadyCheck& ready, uint16_t port) const;
+  uint16_t ready_port(const ServiceConfig& service) const;
+  Error start_error(const Running& service, const std::string& what) const;
+  void stop(Running* service);
+  void tell(const Running& service, const std::string& state, const std::string& detail);
+
+  const Config& config_;
+  const SessionLane& lane_;
+  OwnedProcesses* owned_;
+  EventSink sink_;
+  coverage::Collector* coverage_;
+  std::vector<Running> services_;
+};
+
+}  // namespace filibuster

@@ -1,0 +1,325 @@
+#include "daemon/process/session_lane.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/protocol/lane_memory.h"
+#include "daemon/base/fail_point.h"
+#include "daemon/process/pidfd.h"
+
+extern char** environ;
+
+namespace filibuster {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kLeftoverGraceMs = 2000;  // between SIGTERM and SIGKILL
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  return text;
+}
+
+void end_process(pid_t pid, uint64_t start_time) {
+  const int pidfd = pidfd_open(pid, 0);
+  // The start time is compared after the pidfd is open: from then on the pid cannot become another
+  // process's.
+  if (pidfd < 0 || process_start_time(pid) != start_time) {
+    if (pidfd >= 0) close(pidfd);
+    return;
+  }
+  const bool leads_group = getpgid(pid) == pid;
+  const auto send = [&](int signal_number) {
+    if (leads_group) kill(-pid, signal_number);
+    pidfd_send_signal(pidfd, signal_number, nullptr, 0);
+  };
+  pollfd ended{pidfd, POLLIN, 0};
+  send(SIGTERM);
+  if (poll(&ended, 1, kLeftoverGraceMs) <= 0) {
+    send(SIGKILL);
+    poll(&ended, 1, kLeftoverGraceMs);
+  }
+  close(pidfd);
+}
+
+}  // namespace
+
+std::string SessionLane::log_path(const std::string& name) const {
+  std::string safe = name;
+  for (char& c : safe) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.')
+      c = '_';
+  }
+  return root + "/logs/" + safe + "-" + std::to_string(number) + ".log";
+}
+
+void set_variable(std::vector<std::string>* environment, const std::string& name,
+                  const std::string& value) {
+  const std::string prefix = name + "=";
+  for (std::string& entry : *environment) {
+    if (entry.starts_with(prefix)) {
+      entry = prefix + value;
+      return;
+    }
+  }
+  environment->push_back(prefix + value);
+}
+
+std::string get_variable(const std::vector<std::string>& environment, const std::string& name) {
+  const std::string prefix = name + "=";
+  for (const std::string& entry : environment) {
+    if (entry.starts_with(prefix)) return entry.substr(prefix.size());
+  }
+  return "";
+}
+
+Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
+                                                  const std::string& service,
+                                                  const std::map<std::string, std::string>& env,
+                                                  Interpose interpose,
+                                                  const std::string& asan_runtime) {
+  std::vector<std::string> out;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    // If this daemon runs inside another session, that session's variables are left out.
+    if (!std::string_view(*entry).starts_with("FILIBUSTER_")) out.emplace_back(*entry);
+  }
+  for (const std::string& port : port_environment(lane.ports)) {
+    const size_t equals = port.find('=');
+    set_variable(&out, port.substr(0, equals), port.substr(equals + 1));
+  }
+  for (const auto& [name, text] : env) {
+    auto value = substitute_ports(text, lane.ports);
+    if (!value) return Error{"env " + name + " of '" + service + "': " + value.error().message};
+    set_variable(&out, name, value.value());
+  }
+  if (interpose == Interpose::kNo) return out;
+  std::string preload = lane.preload;
+  if (!asan_runtime.empty()) preload = asan_runtime + ":" + preload;
+  const std::string existing = get_variable(out, "LD_PRELOAD");
+  if (!existing.empty()) preload += ":" + existing;
+  set_variable(&out, "LD_PRELOAD", preload);
+  set_variable(&out, "FILIBUSTER_SERVICE", service);
+  set_variable(&out, "FILIBUSTER_DAEMON", lane.hub_address);
+  set_variable(&out, "FILIBUSTER_LANE", std::to_string(lane.number));
+  return out;
+}
+
+Result<std::vector<std::string>> lane_command(const SessionLane& lane, const Command& command) {
+  std::vector<std::string> out;
+  for (const std::string& argument : command.argv) {
+    auto text = substitute_ports(argument, lane.ports);
+    if (!text) return text.error();
+    out.push_back(std::move(text).value());
+  }
+  return out;
+}
+
+std::string lane_directory(const Config& config, const std::string& directory) {
+  if (directory.empty()) return config.directory;
+  return (std::filesystem::path(config.directory) / directory).lexically_normal().string();
+}
+
+// The numeric addresses of a host; none: it is not known.
+std::vector<std::string> addresses_of(const std::string& host) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  std::vector<std::string> out;
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return out;
+  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+    char text[NI_MAXHOST];
+    if (getnameinfo(at->ai_addr, at->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
+      out.emplace_back(text);
+  }
+  freeaddrinfo(found);
+  return out;
+}
+
+Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionLane& lane) {
+  std::vector<TargetRow> rows;
+  if (lane.api_port != 0) {
+    TargetRow api;
+    api.host = "127.0.0.1";
+    api.port = lane.api_port;
+    api.service = "filibuster";
+    api.flags = kTargetNever;
+    rows.push_back(api);
+  }
+  for (const ServiceConfig& service : config.services) {
+    TargetRow row;
+    row.service = service.name;
+    row.flags = service.ignored       ? kTargetIgnored
+                : service.third_party ? kTargetThirdParty
+                                      : kTargetInApplication;
+    const bool redis = service.protocol == Protocol::kRedis;
+    if (redis) row.flags |= kTargetRedis;
+    // A third party with a host name is recognised by that name, since its addresses may change. A
+    // command to Redis names no host, so a Redis is recognised by its addresses.
+    std::vector<std::string> hosts{service.host};
+    if (!service.host.empty() && (!service.third_party || redis)) {
+      hosts = addresses_of(service.host);
+      if (hosts.empty() && !service.ignored) {
+        return Error{"service '" + service.name + "': its host '" + service.host +
+                     "' has no address here; write the address, or enter the name in /etc/hosts"};
+      }
+    }
+    for (const std::string& host : hosts) {
+      row.host = host;
+      for (const auto& [name, number] : service.ports) {
+        const auto found = lane.ports.find(name);
+        row.port = found == lane.ports.end() ? number : found->second;
+        // A service with a host and without a port has that of plain HTTP.
+        if (!service.host.empty() && row.port == 0) row.port = 80;
+        if (row.port != 0) rows.push_back(row);
+      }
+      if (service.ports.empty() && !service.host.empty()) {
+        row.port = 80;
+        rows.push_back(row);
+      }
+    }
+  }
+  return rows;
+}
+
+void OwnedProcesses::add(const std::string& name, const Process& process) {
+  rows_.push_back({name, process.pid(), process.start_time()});
+  write();
+}
+
+void OwnedProcesses::remove(pid_t pid) {
+  forget(pid);
+  write();
+}
+
+void OwnedProcesses::forget(pid_t pid) {
+  std::erase_if(rows_, [&](const Row& row) { return row.pid == pid; });
+}
+
+// Best effort: without the file, a killed daemon's processes must be ended by hand. This happens in
+// every execution, so the file is overwritten in place, as long as it fits into a page (a kill does not
+// interrupt such a write). Blanks overwrite the rest of a longer text.
+void OwnedProcesses::write() {
+  constexpr size_t kPage = 4096;
+  nlohmann::json rows = nlohmann::json::array();
+  for (const Row& row : rows_) {
+    rows.push_back({{"name", row.name}, {"pid", row.pid}, {"start_time", row.start_time}});
+  }
+  static const std::string boot = boot_id();
+  std::string text = dump_json({{"version", 1}, {"boot", boot}, {"processes", rows}});
+  const size_t size = text.size();
+  if (size > kPage || written_ > kPage) {
+    written_ = write_file(path_, text).ok() ? size : kPage + 1;
+    return;
+  }
+  if (size < written_) text.resize(written_, ' ');
+  const int fd = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  if (pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()))
+    written_ = text.size();
+  close(fd);
+}
+
+std::vector<std::string> OwnedProcesses::end_leftovers() {
+  std::vector<std::string> ended;
+  const auto text = read_file(path_);
+  if (!text) return ended;
+  written_ = text.value().size();
+  const auto json = nlohmann::json::parse(text.value(), nullptr, false);
+  if (!json.is_object() || json.value("boot", "") != boot_id()) return ended;
+  for (const auto& row : json.value("processes", nlohmann::json::array())) {
+    if (!row.is_object()) continue;
+    const auto pid = row.value("pid", 0);
+    const auto start_time = row.value("start_time", uint64_t{0});
+    if (pid <= 1 || start_time == 0 || process_start_time(pid) != start_time) continue;
+    end_process(pid, start_time);
+    ended.push_back(row.value("name", "?") + " (pid " + std::to_string(pid) + ")");
+  }
+  rows_.clear();
+  write();
+  return ended;
+}
+
+Result<void> make_private_folder(const std::string& path) {
+  const fs::path folder = fs::path(path).lexically_normal();
+  for (fs::path at; const fs::path& part : folder) {
+    at /= part;
+    if (part.empty() || mkdir(at.c_str(), 0700) == 0 || errno == EEXIST) continue;
+    if (std::error_code ignored; fs::is_directory(at, ignored)) continue;  // on a read-only file system
+    return Error{"cannot make " + path + ": " + strerror(errno)};
+  }
+  if (chmod(folder.c_str(), 0700) != 0)
+    return Error{"cannot make " + path + " private: " + strerror(errno)};
+  return {};
+}
+
+void make_root_private(const std::string& root) {
+  constexpr const char* kOurs[] = {"agents",     "counterexamples", "coverage", "lint",
+                                   "logs",       "sessions",        "coverage.json",
+                                   "lint.json",  "report.json",     "ports.json",
+                                   "junit.xml",  "report.sarif",    "summary.md",
+                                   "daemon.log", "daemon.lock",     "processes.json"};
+  const auto close_to_others = [](const fs::path& path) {
+    std::error_code failed;
+    const fs::file_status status = fs::symlink_status(path, failed);
+    if (failed || (!fs::is_directory(status) && !fs::is_regular_file(status))) return;
+    constexpr fs::perms kOthers = fs::perms::group_all | fs::perms::others_all;
+    if ((status.permissions() & kOthers) == fs::perms::none) return;
+    fs::permissions(path, kOthers, fs::perm_options::remove, failed);
+  };
+  if (fs::path(root).filename() == ".filibuster") close_to_others(root);
+  for (const char* name : kOurs) {
+    const fs::path path = fs::path(root) / name;
+    close_to_others(path);
+    std::error_code failed;
+    for (auto at = fs::recursive_directory_iterator(path, failed);
+         !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
+      close_to_others(at->path());
+    }
+  }
+}
+
+Result<void> write_file(const std::string& path, const std::string& text) {
+  const std::string temporary = path + ".new";
+  // Others may be able to write to the folder: a link that another user put there is not followed.
+  constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  unlink(temporary.c_str());
+  const int fd = open(temporary.c_str(), kNew, 0600);
+  bool good = fd >= 0;
+  for (size_t done = 0; good && done < text.size();) {
+    const ssize_t size = ::write(fd, text.data() + done, text.size() - done);
+    if (size < 0 && errno == EINTR) continue;
+    good = size > 0;
+    done += good ? static_cast<size_t>(size) : 0;
+  }
+  if (fd >= 0) good = close(fd) == 0 && good;
+  fail_point("written");
+  if (!good || rename(temporary.c_str(), path.c_str()) != 0) {
+    return Error{"cannot write " + path + ": " + strerror(errno)};
+  }
+  return {};
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{"cannot read " + path + ": " + strerror(errno)};
+  return std::string((std::istreambuf_iterator<char>(file)), {});
+}
+
+std::string dump_json(const nlohmann::json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace filibuster

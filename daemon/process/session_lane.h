@@ -1,0 +1,102 @@
+// One lane: one replica of the application under test, with its ports, its agents' address and the
+// environment that its processes get. There is only lane 0; nothing outside this struct depends on
+// that.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "daemon/agents/agent_hub.h"
+#include "daemon/config/config.h"
+#include "daemon/process/ports.h"
+#include "daemon/process/process.h"
+
+namespace filibuster {
+
+// Progress of a session (docs/api.md): "type" and its members.
+using EventSink = std::function<void(nlohmann::json)>;
+
+struct SessionLane {
+  uint32_t number = 0;
+  std::string root;         // absolute: logs, processes.json
+  std::string hub_address;  // FILIBUSTER_DAEMON
+  std::string preload;      // absolute path of libfilibuster.so
+  std::string api_url, token;
+  uint16_t api_port = 0;
+  PortMap ports;
+  PortMap automatic_ports;              // the ports among them that are not fixed
+  std::vector<std::string> port_notes;  // a line for each automatic port that has changed
+  int wake_fd = -1;                     // readable when the session is to stop
+
+  std::string log_path(const std::string& name) const;  // ROOT/logs/NAME-LANE.log
+};
+
+enum class Interpose { kYes, kNo };
+
+// The environment of a process of this lane: the daemon's own, then ports, `env` of the
+// configuration (with ${port:NAME}), FILIBUSTER_* and LD_PRELOAD where it is interposed.
+// `asan_runtime`, unless empty, comes first in LD_PRELOAD.
+Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
+                                                  const std::string& service,
+                                                  const std::map<std::string, std::string>& env,
+                                                  Interpose interpose,
+                                                  const std::string& asan_runtime);
+// Sets or replaces one variable of an environment.
+void set_variable(std::vector<std::string>* environment, const std::string& name,
+                  const std::string& value);
+std::string get_variable(const std::vector<std::string>& environment, const std::string& name);
+
+// The arguments of the command, with ${port:NAME} substituted.
+Result<std::vector<std::string>> lane_command(const SessionLane& lane, const Command& command);
+// The path of `directory`, which is relative to the directory of the configuration.
+std::string lane_directory(const Config& config, const std::string& directory);
+
+// The addresses to which the configuration gives a service name, and the daemon's own API.
+// Error: the host of a service has no address.
+Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionLane& lane);
+
+// Processes started by this daemon and not seen to end, by pid and start time, in
+// ROOT/processes.json: a later daemon ends exactly those if this one is killed.
+class OwnedProcesses {
+ public:
+  explicit OwnedProcesses(std::string root) : path_(std::move(root) + "/processes.json") {}
+  void add(const std::string& name, const Process& process);
+  void remove(pid_t pid);
+  // As remove(), but without a write, for the test process of every execution. Its row may stay in the
+  // file until the next write: no other process has that pid and start time.
+  void forget(pid_t pid);
+  // Ends what an earlier daemon left behind. Returns "users (pid 123)" for each that was ended.
+  std::vector<std::string> end_leftovers();
+
+ private:
+  void write();
+  struct Row {
+    std::string name;
+    pid_t pid;
+    uint64_t start_time;
+  };
+  std::string path_;
+  std::vector<Row> rows_;
+  size_t written_ = 0;  // bytes of the file; above a page: not known, or too long to write in place
+};
+
+// Makes a folder and its missing parents, each 0700. A folder that exists becomes 0700, too.
+Result<void> make_private_folder(const std::string& path);
+// Takes the permissions of group and others from our files and folders under ROOT. An earlier version,
+// or a program that wrote into one of the folders, may have left them readable. ROOT itself keeps its
+// mode, unless its name is `.filibuster`.
+void make_root_private(const std::string& root);
+// Writes a file in one step: a reader sees the old text or the new one. 0600.
+Result<void> write_file(const std::string& path, const std::string& text);
+Result<std::string> read_file(const std::string& path);
+// JSON text in which bytes that are not UTF-8 (a program's output) are replaced.
+std::string dump_json(const nlohmann::json& json, int indent = -1);
+
+}  // namespace filibuster

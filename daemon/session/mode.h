@@ -1,0 +1,70 @@
+// What a verb of the command (run, replay, trace, lint) does with the tests of a session. Everything
+// that the verbs do differently stands in the four classes behind this interface: run_mode.cc,
+// replay_mode.cc, trace_mode.cc and lint_mode.cc.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/coverage/report.h"
+#include "daemon/report/finding.h"
+#include "daemon/explore/explorer.h"
+#include "daemon/lane/lane_ports.h"
+#include "daemon/session/documents.h"
+#include "daemon/session/request.h"
+
+namespace filibuster {
+
+// How a session ended.
+struct SessionEnd {
+  bool stopped = false;      // by the user
+  bool failed = false;       // the environment is broken: nothing further could be concluded
+  bool ports_moved = false;  // an automatic port is not that of the last session
+  const coverage::Report* coverage = nullptr;  // null: coverage was not measured to the end
+};
+
+// What the tests have shown.
+struct Outcome {
+  bool failures = false;       // there are findings
+  bool no_conclusion = false;  // something that was asked for could not be tested
+  bool time_over = false;      // --max-time ended the exploration of a test
+};
+
+// The document of a session.
+struct Document {
+  std::string name;   // of its file under ROOT; "": it is not written
+  std::string text;
+  Documents others;   // what it is in other formats; of a run, they are written beside it
+};
+
+class Mode {
+ public:
+  // `request` must outlive the mode.
+  static std::unique_ptr<Mode> make(const SessionRequest& request);
+  virtual ~Mode() = default;
+
+  // Ends the note about an automatic port that has changed: what that means for the user.
+  virtual const char* meaning_of_moved_port() const;
+  // Which automatic ports are kept for the next session; nullopt: none.
+  virtual std::optional<LanePorts::Keep> keeps_ports() const { return LanePorts::Keep::kNewNames; }
+  virtual Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) = 0;
+  // True: every RPC of the test was seen, so that a question of the test that no RPC matched is named.
+  virtual bool has_seen_all(const Exploration&) const { return false; }
+  // May add notes to the tests of `report`.
+  virtual Outcome judge(SessionReport* report, const SessionEnd& end) const = 0;
+  // Called once, after judge(); `report` has the exit code.
+  virtual Document document(const SessionReport& report) = 0;
+  // What the command prints at the end.
+  virtual std::string summary(const SessionReport& report, const SessionEnd& end) const = 0;
+};
+
+// --- for the four classes ---
+std::unique_ptr<Mode> make_run_mode(const SessionRequest& request);
+std::unique_ptr<Mode> make_replay_mode(const SessionRequest& request);
+std::unique_ptr<Mode> make_trace_mode(const SessionRequest& request);
+std::unique_ptr<Mode> make_lint_mode(const SessionRequest& request);
+bool has_findings(const SessionReport& report);
+bool has_skipped(const SessionReport& report);
+
+}  // namespace filibuster

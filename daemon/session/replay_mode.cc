@@ -1,0 +1,61 @@
+// `filibuster replay`: one execution with the faults of a counterexample.
+#include "daemon/session/mode.h"
+
+namespace filibuster {
+namespace {
+
+class ReplayMode final : public Mode {
+ public:
+  explicit ReplayMode(const SessionRequest& request) : request_(request) {}
+
+  const char* meaning_of_moved_port() const override {
+    return "; where requests or answers carry it, the faults may not be met: replay again when that "
+           "port is free";
+  }
+
+  std::optional<LanePorts::Keep> keeps_ports() const override { return std::nullopt; }
+
+  Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) override {
+    return Explorer(session, lane, test).run_once(request_.faults);
+  }
+
+  Outcome judge(SessionReport* report, const SessionEnd&) const override {
+    return {has_findings(*report), has_skipped(*report)};
+  }
+
+  Document document(const SessionReport& report) override { return {"", to_json(report), {}}; }
+
+  std::string summary(const SessionReport& report, const SessionEnd& end) const override {
+    std::string out;
+    for (const TestReport& test : report.tests) {
+      for (const Finding& finding : test.findings) {
+        out += "reproduced: " + finding.first.detail + "\nfaults: " + to_line(finding.first.faults) +
+               "\n" + finding.first.output + "\n";
+      }
+      for (const Skipped& skipped : test.skipped) {
+        out += "no conclusion: " + skipped.what + ": " + skipped.reason +
+               (end.ports_moved
+                    ? "\nIts ports are not those with which it was found (see above): where "
+                      "requests or answers carry one, that is why.\n"
+                    : "\nIs the program as it was? A call that has moved is found again by its "
+                      "function and by what it asks for, unless others are like it: then "
+                      "explore again.\n");
+      }
+      if (test.findings.empty() && test.skipped.empty()) {
+        out += "not reproduced: the test passed under " + to_line(request_.faults) + "\n";
+      }
+    }
+    return out;
+  }
+
+ private:
+  const SessionRequest& request_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mode> make_replay_mode(const SessionRequest& request) {
+  return std::make_unique<ReplayMode>(request);
+}
+
+}  // namespace filibuster
