@@ -80,7 +80,7 @@ struct Execution {            // one executed abstract execution with its result
 };
 
 struct Finding {
-  Execution first;                      // the execution whose faults are exactly the minimal set
+  Execution minimal_execution;          // the execution whose faults are exactly the minimal set
   std::vector<InjectedFault> minimal;   // the minimal failing fault set
   uint64_t executions = 1;              // failing executions whose faults contain the minimal set
   std::optional<bool> reproduced;       // by the replay; nullopt: not replayed

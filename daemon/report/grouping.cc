@@ -76,11 +76,11 @@ std::vector<Finding> group_failures(const std::vector<Execution>& failures) {
   std::vector<std::pair<size_t, Finding>> placed;
   for (size_t at : minimal) {
     Finding finding;
-    finding.first = failures[at];
+    finding.minimal_execution = failures[at];
     finding.minimal = failures[at].faults;
     finding.executions = 0;
     size_t place = at;
-    finding.id = finding_id(finding.first.test, finding.minimal);
+    finding.id = finding_id(finding.minimal_execution.test, finding.minimal);
     for (size_t i = 0; i < failures.size(); ++i) {
       if (!contains(sets[i], sets[at])) continue;
       place = std::min(place, i);

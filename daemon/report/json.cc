@@ -111,7 +111,7 @@ Json row(const Finding& finding) {
           {"executions", finding.executions},
           {"reproduced", finding.reproduced ? Json(*finding.reproduced) : Json(nullptr)},
           {"counterexample", finding.counterexample},
-          {"first", row(finding.first)}};
+          {"first", row(finding.minimal_execution)}};
 }
 
 Json row(const PrunedUnlike& pruned) {
@@ -183,7 +183,7 @@ Json row(const TestedRpcs& rpcs) {
 Json row(const Timeouts& client) {
   return {{"caller", client.caller},
           {"service", client.service},
-          {"elapsed", client.elapsed},
+          {"elapsed", client.ended_at_once},
           {"waited", client.waited},
           {"hang_limit", client.hang_limit},
           {"longest", client.longest}};

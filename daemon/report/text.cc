@@ -141,11 +141,10 @@ std::string reproduced_text(const Finding& finding) {
 }
 
 std::string finding_text(const Finding& finding, const std::string& indent) {
-  const Execution& first = finding.first;
   std::string out;
   for (const InjectedFault& fault : finding.minimal) out += fault_lines(fault, indent);
   const std::string output =
-      last_lines(redact(first.output), kMaxOutputLines, (indent + "  | ").c_str());
+      last_lines(redact(finding.minimal_execution.output), kMaxOutputLines, (indent + "  | ").c_str());
   if (!output.empty()) out += indent + "last lines of the test's own output:\n" + output;
   std::string notes;
   if (finding.executions > 1) {
@@ -163,18 +162,18 @@ std::string finding_text(const Finding& finding, const std::string& indent) {
 }
 
 // "the test fails (exit status 1)"
-std::string what_fails(const Execution& first) {
+std::string what_fails(const Execution& execution) {
   std::string what = "the test fails";
-  if (first.verdict == Verdict::kCrashed) what = "a service crashes";
-  if (first.verdict == Verdict::kTestTimeout) what = "the test does not end";
-  if (first.verdict == Verdict::kNoTimeout) what = "a caller waits without end";
-  if (!first.detail.empty()) what += " (" + redact(first.detail) + ")";
+  if (execution.verdict == Verdict::kCrashed) what = "a service crashes";
+  if (execution.verdict == Verdict::kTestTimeout) what = "the test does not end";
+  if (execution.verdict == Verdict::kNoTimeout) what = "a caller waits without end";
+  if (!execution.detail.empty()) what += " (" + redact(execution.detail) + ")";
   return what;
 }
 
 // "the test fails (exit status 1) under 2 faults in combination"
 std::string headline(const Finding& finding) {
-  const std::string what = what_fails(finding.first);
+  const std::string what = what_fails(finding.minimal_execution);
   return finding.minimal.empty()
              ? what + " without any fault"
              : what + " under " + counted(finding.minimal.size(), "fault", "faults in combination");
@@ -392,7 +391,7 @@ std::string fault_text(const InjectedFault& fault) {
 }
 
 std::string to_text(const Finding& finding) {
-  return "test \"" + finding.first.test + "\": " + headline(finding) + "\n" +
+  return "test \"" + finding.minimal_execution.test + "\": " + headline(finding) + "\n" +
          finding_text(finding, "  ");
 }
 
@@ -401,7 +400,7 @@ std::string to_line(const Finding& finding) {
   for (const InjectedFault& fault : finding.minimal) {
     faults += (faults.empty() ? " under " : " + ") + counted_call(fault) + ": " + fault_text(fault);
   }
-  return what_fails(finding.first) + (faults.empty() ? " without any fault" : faults);
+  return what_fails(finding.minimal_execution) + (faults.empty() ? " without any fault" : faults);
 }
 
 std::string to_text(const SessionReport& report) {

@@ -29,8 +29,9 @@ class ReplayMode final : public Mode {
     std::string out;
     for (const TestReport& test : report.tests) {
       for (const Finding& finding : test.findings) {
-        out += "reproduced: " + finding.first.detail + "\nfaults: " + to_line(finding.first.faults) +
-               "\n" + finding.first.output + "\n";
+        const Execution& replayed = finding.minimal_execution;
+        out += "reproduced: " + replayed.detail + "\nfaults: " + to_line(replayed.faults) + "\n" +
+               replayed.output + "\n";
       }
       for (const Skipped& skipped : test.skipped) {
         out += "no conclusion: " + skipped.what + ": " + skipped.reason +

@@ -73,10 +73,10 @@ TEST(Findings, AFailingSetBelongsToTheSmallerOneThatItContains) {
                       execution(4, {b, a}), execution(5, {other, b})});
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[0].minimal.size(), 1u);
-  EXPECT_EQ(findings[0].first.number, 2u);
+  EXPECT_EQ(findings[0].minimal_execution.number, 2u);
   EXPECT_EQ(findings[0].executions, 3u);
   EXPECT_EQ(findings[1].minimal.size(), 2u);
-  EXPECT_EQ(findings[1].first.number, 3u);
+  EXPECT_EQ(findings[1].minimal_execution.number, 3u);
   EXPECT_EQ(findings[1].executions, 2u);
   EXPECT_TRUE(group_failures({}).empty());
 }
@@ -421,7 +421,7 @@ TEST(Json, OfASessionHasTheDocumentedMembersAndNoCredentials) {
 
 TEST(Json, SurvivesOutputThatIsNotUtf8) {
   SessionReport session = report();
-  session.tests[0].findings[0].first.output = "\xff\xfe broken \xc3";
+  session.tests[0].findings[0].minimal_execution.output = "\xff\xfe broken \xc3";
   EXPECT_TRUE(nlohmann::json::accept(to_json(session)));
 }
 
