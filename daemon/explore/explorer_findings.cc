@@ -278,7 +278,7 @@ void Explorer::finish_report() {
         std::any_of(report.reference.begin(), report.reference.end(),
                     [&](const RpcRecord& rpc) { return describe_rpc(rpc) == call; });
     if (in_time) {
-      notes_.insert("late: " + call + ": in some executions made when they were over");
+      notes_.insert("late: " + call + ": in some executions it was made after their end, and got no fault there");
     } else if (!left_out_.contains(call)) {
       report.without_cause.push_back(call + ": " + std::string(kLateCall));
     }

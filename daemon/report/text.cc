@@ -119,7 +119,8 @@ std::string fault_lines(const InjectedFault& fault, const std::string& indent) {
   std::string out = indent + counted_call(fault) + "\n";
   out += indent + "  fault         " + fault_text(fault);
   const std::string words = fault.as_reset
-                                ? "its connection was open, so it was reset: no refusal was tried"
+                                ? "the connection was already open, so the caller saw a reset; what it "
+                                  "does about a refused connection was not tried"
                                 : fault_in_words(fault.fault);
   if (words != fault.fault) out += ": " + words;
   if (!fault.arguments.empty()) {
@@ -156,7 +157,7 @@ std::string finding_text(const Finding& finding, const std::string& indent) {
   }
   if (!notes.empty()) out += indent + notes + "\n";
   if (!finding.counterexample.empty()) {
-    out += indent + "again: filibuster replay " + shell_word(finding.counterexample) + "\n";
+    out += indent + "run it again: filibuster replay " + shell_word(finding.counterexample) + "\n";
   }
   return out;
 }
@@ -250,7 +251,7 @@ std::vector<std::string> alike_once(const std::vector<std::string>& lines) {
   return out;
 }
 
-// "front -> a GET /: status:500 (2 executions): taken as seen under ..."
+// "front -> a GET /: status:500 (2 executions): taken as equal to what was seen under ..."
 std::string pruned_line(const PrunedUnlike& pruned) {
   std::string like;
   for (const InjectedFault& fault : pruned.like)
@@ -259,8 +260,8 @@ std::string pruned_line(const PrunedUnlike& pruned) {
                                                   : call_text(pruned.faults.back(), " ") + ": " +
                                                         fault_text(pruned.faults.back());
   return fault + " (" + counted(pruned.executions, "execution", "executions") +
-         "): taken as seen " + (like.empty() ? "without faults" : like) + ", where " + pruned.rpc +
-         " was answered with another body";
+         "): taken as equal to what was seen " + (like.empty() ? "without faults" : like) +
+         ", although " + pruned.rpc + " was answered there with another body";
 }
 
 std::string test_text(const TestReport& test) {
@@ -300,8 +301,8 @@ std::string test_text(const TestReport& test) {
   lines.clear();
   for (const PrunedUnlike& pruned : test.pruned_unlike) lines.push_back(pruned_line(pruned));
   out += list_text(
-      "not executed, because answers counted by their status alone (--reduce sound "
-      "executes it):",
+      "not executed, because answers with the same status counted as equal (--reduce sound "
+      "compares their bodies, too, and executes these):",
       lines);
   out += dependencies_text(test);
   out += list_text("RPCs that were never faulted:", alike_once(test.without_cause));

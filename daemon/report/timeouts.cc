@@ -15,15 +15,15 @@ using Json = nlohmann::ordered_json;
 
 std::string to_line(const Timeouts& client) {
   std::string out = client.caller + " -> " + client.service + ": ";
-  if (client.ended_at_once > 0) out += std::to_string(client.ended_at_once) + " over at once";
+  if (client.ended_at_once > 0) out += std::to_string(client.ended_at_once) + " ended at once";
   if (client.waited > 0) {
     char longest[32];
     std::snprintf(longest, sizeof longest, "%.1f s", client.longest);
     out += (client.ended_at_once > 0 ? ", " : "") + std::to_string(client.waited) +
-           " waited for (at most " + longest + ")";
+           " waited for (the longest " + longest + ")";
   }
   if (client.hang_limit > 0) {
-    out += ", " + std::to_string(client.hang_limit) + " of them until the hang limit";
+    out += ", " + std::to_string(client.hang_limit) + " of these until the hang limit";
   }
   return out;
 }

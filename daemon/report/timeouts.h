@@ -20,7 +20,7 @@ struct Timeouts {
   uint64_t hang_limit = 0;  // how many of `waited` lasted until the hang limit
   double longest = 0;       // seconds that the longest of `waited` lasted
 };
-// "front -> back: 4 over at once, 2 waited for (at most 1.0 s)"
+// "front -> back: 4 ended at once, 2 waited for (the longest 1.0 s)"
 std::string to_line(const Timeouts& client);
 
 class TimeoutCounts {

@@ -9,8 +9,8 @@ class ReplayMode final : public Mode {
   explicit ReplayMode(const SessionRequest& request) : request_(request) {}
 
   const char* meaning_of_moved_port() const override {
-    return "; where requests or answers carry it, the faults may not be met: replay again when that "
-           "port is free";
+    return "; if requests or answers carry the port, the calls to be faulted may not be found: "
+           "replay again when that port is free";
   }
 
   std::optional<LanePorts::Keep> keeps_ports() const override { return std::nullopt; }

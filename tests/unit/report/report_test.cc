@@ -167,8 +167,8 @@ TEST(Text, SaysWhatToDoAboutConnectionsToRedis) {
         "\"redis\" in the entry of 'cache' gives its commands faults), 1 time\n",
         "users -> 127.0.0.1:6380: redis (it speaks Redis, and is no service of the configuration: an entry "
         "in `services` with its address and \"protocol\": \"redis\" gives its commands faults), 1 time\n",
-        "redis-blocking-command (commands that wait for what others do pass without faults), 2 times\n",
-        "redis-publish-subscribe (the server speaks unasked there", "redis-not-followed (after a command"}) {
+        "redis-blocking-command (a command that waits for other clients, such as BLPOP, gets no fault), 2 times\n",
+        "redis-publish-subscribe (after a command such as SUBSCRIBE", "redis-not-followed (after a command such as CLIENT"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in:\n" << text;
   }
 }
