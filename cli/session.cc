@@ -224,8 +224,8 @@ void name_absent_services(const DaemonClient& client, const std::string& id,
     std::string words = "warning: no RPC from or to service '" + name + "' was seen";
     if (name.size() + 1 >= text.size())
       words +=
-          "; is it started with LD_PRELOAD=" + preload_path() + " FILIBUSTER_SERVICE=" + name +
-          ", and for this application (FILIBUSTER_APPLICATION in filibuster(1))?";
+          ": start it with LD_PRELOAD=" + preload_path() + " FILIBUSTER_SERVICE=" + name +
+          ", from a folder of this application or with FILIBUSTER_APPLICATION (see filibuster(1))";
     put(stderr, words + "\n");
   }
 }

@@ -82,8 +82,9 @@ class ConnectedAgents {
       // executions are incomplete.
       kDropped,
     };
-    UniqueFd socket;
-    bool unheard = false;  // the process goes on without its agent: `socket` is a pidfd of the process
+    // The agent's connection, or a pidfd of its process if that goes on without it (`unheard`).
+    UniqueFd watched;
+    bool unheard = false;
     State state = State::kConnected;
     std::string why;  // reason why the agent is dropped
     AgentRecord record;

@@ -177,7 +177,7 @@ void Finisher::read_real(uint64_t number, Connection* connection) {
     }
     if (!done) continue;
     connection->close_real();
-    if (!drained(connection)) {
+    if (!end_drain(connection)) {
       connections_.erase(number);
       return;
     }
@@ -189,7 +189,7 @@ void Finisher::read_real(uint64_t number, Connection* connection) {
   }
 }
 
-bool Finisher::drained(Connection* connection) {
+bool Finisher::end_drain(Connection* connection) {
   if (connection->hand_off.kind != HandOffKind::kDrainThenReset) return true;
   close_with_reset(std::move(connection->held));
   return false;

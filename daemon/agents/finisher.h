@@ -42,7 +42,7 @@ class Finisher {
   bool watch(int fd, uint64_t data, uint32_t events);
   void read_real(uint64_t number, Connection* connection);
   // Called when the real answer has been read. False: the connection is done.
-  bool drained(Connection* connection);
+  bool end_drain(Connection* connection);
   // False: the connection is done.
   bool send_answer(uint64_t number, Connection* connection);
   void discard_input(Connection* connection);

@@ -158,7 +158,7 @@ Recorder::Entry* Recorder::entry(const EventSource& source, const EventHead& hea
   return &place->second;
 }
 
-void Recorder::late(std::string text) { add_text(&draft_.late, std::move(text)); }
+void Recorder::note_late(std::string text) { add_text(&draft_.late, std::move(text)); }
 void Recorder::lost(const std::string& why, NoConclusion cause) {
   note(why);
   lost(1);
@@ -235,7 +235,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
 
 void Recorder::on(const EventSource& source, const EventHead& head, const RpcReceived& event) {
   if (running_ && head.execution != draft_.execution) {
-    late(source.name() + " received a request of an older execution (" +
+    note_late(source.name() + " received a request of an older execution (" +
          std::to_string(head.execution) + ")");
     return;
   }

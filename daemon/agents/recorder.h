@@ -106,7 +106,7 @@ class Recorder {
 
   // nullptr: it belongs to another execution, or there are too many.
   Entry* entry(const EventSource& source, const EventHead& head, uint64_t rpc);
-  void late(std::string text);
+  void note_late(std::string text);
   void finish(Entry* entry, uint64_t now_ns);
   void close_entry_call(Entry* entry, uint64_t now_ns);
   // Forms the final indexes and parents (docs/execution-indexes.md "Streams": every index that contains

@@ -186,9 +186,10 @@ void choose_tests(const std::vector<std::string>& names, ParsedRequest* out) {
 // device or a pipe, which could be read without end: only regular files are read.
 Result<std::string> read_named_config(const std::string& path) {
   std::error_code failed;
-  if (!fs::is_regular_file(path, failed)) return Error{path + " is no file"};
+  if (!fs::is_regular_file(path, failed)) return Error{path + " is not a regular file"};
   const uintmax_t size = fs::file_size(path, failed);
-  if (failed || size == 0 || size > kLargestConfig) return Error{path + " is no configuration by its size"};
+  if (failed || size == 0 || size > kLargestConfig)
+    return Error{path + " is empty, or larger than a configuration can be"};
   return read_file(path);
 }
 
@@ -204,13 +205,13 @@ bool restore_secrets(const std::string& config_path, const std::string& director
   *text = std::move(restored.text);
   for (const std::string& what : restored.missing) {
     const std::string why =
-        config_path.empty() ? std::string("and its exploration had no configuration file to take it from: "
-                              "write one, or name a variable of the environment there ($TOKEN)")
-        : now.ok() ? "and in " + file + " there is none that it could be: put it there" +
+        config_path.empty() ? std::string("its exploration had no configuration file to take it from: write "
+                              "one, or name a variable of the environment in the command ($TOKEN)")
+        : now.ok() ? file + " has nothing that fits: put it there" +
                          std::string(what.starts_with("variable") ? ", or into the environment of the replay" : "")
-                   : "and to take it from, " + file + " cannot be read: put it back";
+                   : file + ", from which it would be taken, cannot be read: put that file back";
     out->errors.push_back(
-        {"", 0, 0, "the counterexample leaves out " + what + ", which holds a secret, " + why});
+        {"", 0, 0, "the counterexample leaves out " + what + ", which holds a secret, and " + why});
   }
   return restored.missing.empty();
 }
@@ -225,10 +226,11 @@ bool is_allowed(const Json& request, const std::string& text, const std::string&
   const auto unnamed = unnamed_commands(text, test, own.ok() ? own.value() : "");
   if (unnamed.empty()) return true;
   std::string message =
-      file.empty() ? "it does not lie in this root, and no filibuster.json of yours, at or around "
-                     "this directory, names what it executes"
-                   : "it does not lie in this root, and executes what " + file + " does not name";
-  message += ". Read it, and add --trust if it may:";
+      file.empty() ? "the counterexample does not lie in the root of this session, and no configuration of "
+                     "yours at, above or below this directory has the commands that it executes"
+                   : "the counterexample does not lie in the root of this session, and executes commands that " +
+                         file + " does not have";
+  message += ". Read them, and add --trust to execute them:";
   for (const std::string& what : unnamed) message += "\n  " + what;
   out->errors.push_back({"", 0, 0, message});
   return false;

@@ -93,7 +93,7 @@ void check_test(Reader& reader, const SourceNode& node, const TestDraft& test) {
     return;
   }
   if (test.has_command)
-    reader.error(node.offset, "'command' is that of one test: a suite has 'runner', or 'list' and 'each'");
+    reader.error(node.offset, "'command' runs one test: a suite has 'runner', or 'list' and 'each', instead of it");
   const bool by_hand = !suite.list.empty() || !suite.each.empty();
   if (suite.runner.empty() == !by_hand) {
     reader.error(node.offset, "a suite needs either 'runner', or 'list' and 'each'");

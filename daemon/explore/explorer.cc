@@ -151,8 +151,8 @@ void Explorer::add_notes(const ExecutionResult& result) {
   rule_use_.see(record);
   for (const ServiceEnd& end : result.ended_before) {
     const std::string text =
-        "service '" + end.name + "' " + end.how() + " between the executions before number " +
-        std::to_string(record.execution) + " and that one: a late effect of the faults before it";
+        "service '" + end.name + "' " + end.how() + " while no execution ran, before execution " +
+        std::to_string(record.execution) + ": this may be a late effect of an earlier execution's faults";
     warn(text);
     notes_.insert(text);
   }
@@ -268,8 +268,8 @@ Result<bool> Explorer::run_search() {
       // An inconclusive second run does not take the failure back.
       const bool conclusive = !is_inconclusive(again->judgement.verdict);
       if (conclusive && !seen_twice) {
-        const std::string text = "execution " + to_line(faults.value()) + " did not come to its end in time once (" +
-                                 tried->judgement.detail + "), and did when it was run again";
+        const std::string text = "execution " + to_line(faults.value()) + " exceeded a time limit (" +
+                                 tried->judgement.detail + "), but not when it was run again: that run counts";
         notes_.insert(text);
         warn(text);
       }

@@ -16,7 +16,7 @@ std::string fault_identity(const InjectedFault& fault) {
   return to_hex(fault.index) + ":" + fault.identity();
 }
 
-std::set<std::string> fault_set(const std::vector<InjectedFault>& faults) {
+std::set<std::string> fault_identities(const std::vector<InjectedFault>& faults) {
   std::set<std::string> out;
   for (const InjectedFault& fault : faults) out.insert(fault_identity(fault));
   return out;
@@ -24,7 +24,7 @@ std::set<std::string> fault_set(const std::vector<InjectedFault>& faults) {
 
 std::string set_key(const std::vector<InjectedFault>& faults) {
   std::string all;
-  for (const std::string& identity : fault_set(faults)) all += identity + "\n";
+  for (const std::string& identity : fault_identities(faults)) all += identity + "\n";
   return to_hex(hash_text(all));
 }
 
@@ -85,7 +85,7 @@ Result<void> Explorer::load_results() {
     execution.detail = failure.value().detail;
     execution.output = failure.value().output;
     execution.seconds = json.value("seconds", 0.0);
-    failing_sets_.push_back(fault_set(execution.faults));
+    failing_sets_.push_back(fault_identities(execution.faults));
     const std::string key = set_key(execution.faults);
     const auto finding = store_->meta("finding:" + key);
     if (finding && finding.value()) {
@@ -107,7 +107,7 @@ Result<bool> Explorer::replays(const std::vector<PlannedRpcFault>& plan) {
 }
 
 bool Explorer::belongs_to_earlier(const std::vector<InjectedFault>& faults) const {
-  const std::set<std::string> set = fault_set(faults);
+  const std::set<std::string> set = fault_identities(faults);
   return std::any_of(
       failing_sets_.begin(), failing_sets_.end(), [&](const std::set<std::string>& earlier) {
         return std::includes(set.begin(), set.end(), earlier.begin(), earlier.end());
@@ -117,7 +117,7 @@ bool Explorer::belongs_to_earlier(const std::vector<InjectedFault>& faults) cons
 Result<void> Explorer::found(const Execution& execution, const std::vector<PlannedRpcFault>& plan,
                              bool seen_twice) {
   const bool known_cause = belongs_to_earlier(execution.faults);
-  failing_sets_.push_back(fault_set(execution.faults));
+  failing_sets_.push_back(fault_identities(execution.faults));
   const std::string key = set_key(execution.faults);
   if (known_cause || findings_.contains(key)) return {};
   Known known;
@@ -137,7 +137,7 @@ Result<void> Explorer::found(const Execution& execution, const std::vector<Plann
                            {"counterexample", known.counterexample}};
   if (auto set_row = store_->set_meta("finding:" + key, dump_json(row)); !set_row) return set_row;
   Finding finding;
-  finding.first = execution;
+  finding.minimal_execution = execution;
   finding.minimal = execution.faults;
   finding.reproduced = known.reproduced;
   finding.counterexample = known.counterexample;
@@ -167,10 +167,10 @@ bool Explorer::has_new_failure() {
   if (session_.baseline.accepted.empty()) return !failures_.empty();
   std::vector<std::set<std::string>> accepted;
   for (const auto& [id, failure] : failures_) {
-    if (is_accepted(failure)) accepted.push_back(fault_set(failure.faults));
+    if (is_accepted(failure)) accepted.push_back(fault_identities(failure.faults));
   }
   return std::any_of(failures_.begin(), failures_.end(), [&](const auto& entry) {
-    const std::set<std::string> set = fault_set(entry.second.faults);
+    const std::set<std::string> set = fault_identities(entry.second.faults);
     return std::none_of(accepted.begin(), accepted.end(), [&](const std::set<std::string>& smaller) {
       return std::includes(set.begin(), set.end(), smaller.begin(), smaller.end());
     });
@@ -307,7 +307,7 @@ void Explorer::finish_report() {
         std::any_of(report.reference.begin(), report.reference.end(),
                     [&](const RpcRecord& rpc) { return describe_rpc(rpc) == call; });
     if (in_time) {
-      notes_.insert("late: " + call + ": in some executions made when they were over");
+      notes_.insert("late: " + call + ": in some executions it was made after their end, and got no fault there");
     } else if (!left_out_.contains(call)) {
       report.without_cause.push_back(call + ": " + std::string(kLateCall));
     }

@@ -108,7 +108,7 @@ Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::
                                            : "";
     if (!nothing.empty()) return std::optional<ExecutionResult>();
   }
-  if (!result.not_run.empty()) return Error{what + "says nothing: " + result.not_run};
+  if (!result.not_run.empty()) return Error{what + "ended well, but nothing was tested: " + result.not_run};
   if (result.record.rpcs.empty()) {
     return Error{"no RPC was seen in " + what +
                  "(it passed): there is nothing to inject faults into" + no_rpc_hint()};
@@ -298,7 +298,9 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
     const std::vector<RpcRecord>& rpcs = result.record.rpcs;
     const bool only_its_own = std::all_of(rpcs.begin(), rpcs.end(), is_test_call);
     if (why.empty() && test_.of_suite)
-      exploration_.report.nothing_to_explore = "it makes no remote call that gets a fault, but its own";
+      exploration_.report.nothing_to_explore =
+          only_its_own ? "only the test itself makes remote calls, and these get no fault"
+                       : "the fault rules of the configuration match none of its remote calls";
     else
       warn("no RPC of the reference execution gets a fault:" +
            (!why.empty()   ? why

@@ -84,7 +84,7 @@ TestedRpcs Explorer::tested_rpcs() {
         !hides_rpcs(row)) {
       continue;
     }
-    ledger_.leave_out(row.service + " -> " + row.target_service + " (all of a connection)",
+    ledger_.leave_out(row.service + " -> " + row.target_service + " (all RPCs of a connection)",
                       "not interposed: " + row.reason);
   }
   return ledger_.result(rest);

@@ -130,8 +130,8 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
                 " to " + (row.target_service.empty() ? row.peer : row.target_service);
     }
     return {Verdict::kIncomplete,
-            "requests went over HTTP/2 connections that were open before the session, and are being "
-            "retired: " + detail,
+            "requests went over HTTP/2 connections that were open before the session, and whose clients "
+            "are being told to open new ones: " + detail,
             NoConclusion::kOpenBefore};
   }
   const auto missing = missing_faults(record, plan);

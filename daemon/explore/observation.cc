@@ -46,9 +46,9 @@ bool root_is_known(const RpcsById& rpcs, const RpcRecord& start) {
 }
 
 // Under which index the search knows an RPC: its own, unless it or one of its ancestors is unstable.
-class StableNames {
+class SearchNames {
  public:
-  explicit StableNames(const UnstableRpcs& unstable) : unstable_(unstable) {}
+  explicit SearchNames(const UnstableRpcs& unstable) : unstable_(unstable) {}
 
   struct Name {
     Hash128 index, parent;
@@ -210,7 +210,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
                             const std::vector<NondeterminismRule>& masks) {
   Observation out;
   const RpcsById rpcs = rpcs_by_id(record);
-  StableNames names(unstable);
+  SearchNames names(unstable);
   std::map<uint64_t, std::map<Hash128, std::string>> below;  // by RPC: outcomes by index
   // RPCs whose caller carries no agent, with their place in out.rpcs: nobody saw the answer's body.
   std::vector<std::pair<size_t, const RpcRecord*>> unseen;
@@ -232,7 +232,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
       out.left_out.emplace(described, "its cause is not known");
       continue;
     }
-    const StableNames::Name name = names.of(rpc);
+    const SearchNames::Name name = names.of(rpc);
     if (!name.left_out.empty()) {
       out.left_out.emplace(name.what, name.left_out);
       if (!configured) out.by_configuration.insert(name.what);

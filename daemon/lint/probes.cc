@@ -100,7 +100,7 @@ Finding retry_without_backoff(const Rpcs& attempts, const RetryGaps& gaps) {
   }
   out.text = caller_of(first) + " sends " + request_text(first) + " again " +
              counted(shortest.size(), "time", "times") + " under " + to_text(first.fault) + ", " +
-             waits + " after the failure before: without any wait that grows";
+             waits + " after the previous failure: its waits do not grow";
   for (const RpcRecord* attempt : attempts) out.calls.push_back(describe_call(*attempt));
   return out;
 }

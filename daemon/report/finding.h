@@ -86,7 +86,7 @@ enum class Standing : uint8_t { kNew, kAccepted, kExpired };
 std::string_view standing_name(Standing standing);  // as in report.json
 
 struct Finding {
-  Execution first;                      // the execution whose faults are exactly the minimal set
+  Execution minimal_execution;          // the execution whose faults are exactly the minimal set
   std::vector<InjectedFault> minimal;   // the minimal failing fault set
   uint64_t executions = 1;              // failing executions whose faults contain the minimal set
   std::optional<bool> reproduced;       // by the replay; nullopt: not replayed

@@ -97,9 +97,9 @@ std::vector<Finding> group_failures(const std::vector<Execution>& failures) {
   std::vector<std::pair<size_t, Finding>> placed;
   for (const size_t at : minimal) {
     Finding finding;
-    finding.first = failures[at];
+    finding.minimal_execution = failures[at];
     finding.minimal = failures[at].faults;
-    finding.id = finding_id(finding.first.test, finding.minimal);
+    finding.id = finding_id(finding.minimal_execution.test, finding.minimal);
     finding.executions = groups.at(at).second;
     placed.emplace_back(groups.at(at).first, std::move(finding));
   }

@@ -115,7 +115,7 @@ Json row(const Finding& finding) {
           {"standing", standing_name(finding.standing)},
           {"because", finding.because},
           {"until", finding.until},
-          {"first", row(finding.first)}};
+          {"first", row(finding.minimal_execution)}};
 }
 
 Json row(const PrunedUnlike& pruned) {
@@ -187,7 +187,7 @@ Json row(const TestedRpcs& rpcs) {
 Json row(const Timeouts& client) {
   return {{"caller", client.caller},
           {"service", client.service},
-          {"elapsed", client.elapsed},
+          {"elapsed", client.ended_at_once},
           {"waited", client.waited},
           {"hang_limit", client.hang_limit},
           {"longest", client.longest}};

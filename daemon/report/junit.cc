@@ -111,7 +111,7 @@ void set_place(pugi::xml_node node, const std::string& call_site, const std::str
 using Findings = std::map<std::string, const Finding*>;  // by id
 
 Outcome outcome_of(const Finding& finding) {
-  Outcome out{Outcome::Kind::kFailure, std::string(verdict_name(finding.first.verdict)),
+  Outcome out{Outcome::Kind::kFailure, std::string(verdict_name(finding.minimal_execution.verdict)),
               to_line(finding), to_text(finding)};
   if (finding.standing == Standing::kNew) return out;
   out.message = standing_text(finding) + " | " + out.message;
@@ -155,7 +155,7 @@ Outcome outcome_of(const FaultCase& row, const Findings& findings) {
 std::string name_of(const Finding& finding, const std::map<std::string, const FaultCase*>& cases) {
   std::string out;
   for (const InjectedFault& fault : finding.minimal) {
-    const auto known = cases.find(finding_id(finding.first.test, {fault}));
+    const auto known = cases.find(finding_id(finding.minimal_execution.test, {fault}));
     out +=
         (out.empty() ? "" : " + ") +
         (known != cases.end() ? known->second->name : call_text(fault, " ") + ": " + fault.fault);
@@ -181,7 +181,7 @@ void add_cases(const SessionReport& report, const TestReport& test, Suite* suite
     const auto known = cases.find(finding.id);
     if (known != cases.end() && known->second->state == CaseState::kFailed) continue;
     pugi::xml_node node = suite->add(with_id(name_of(finding, cases), finding.id),
-                                     finding.first.seconds, outcome_of(finding));
+                                     finding.minimal_execution.seconds, outcome_of(finding));
     if (!finding.minimal.empty())
       set_place(node, finding.minimal.back().call_site, report.working_directory);
   }

@@ -96,7 +96,7 @@ std::string tests_table(const SessionReport& report) {
 }
 
 std::string finding_markdown(const Finding& finding, bool whole) {
-  std::string out = "- **" + inline_text(finding.first.test) +
+  std::string out = "- **" + inline_text(finding.minimal_execution.test) +
                     "**: " + inline_text(to_line(finding)) + " (" + finding.id + ")";
   if (finding.standing == Standing::kExpired) out += "; " + inline_text(standing_text(finding));
   out += "\n";
@@ -106,8 +106,8 @@ std::string finding_markdown(const Finding& finding, bool whole) {
   }
   if (!finding.counterexample.empty())
     out += "  - again: " + code("filibuster replay " + shell_word(finding.counterexample)) + "\n";
-  if (!whole || finding.first.output.empty()) return out;
-  std::string output = redact(finding.first.output);
+  if (!whole || finding.minimal_execution.output.empty()) return out;
+  std::string output = redact(finding.minimal_execution.output);
   if (output.size() > kMaxOutput) output = "...\n" + output.substr(output.size() - kMaxOutput);
   return out + "\n<details><summary>the test's output</summary>\n\n" + block(output) +
          "\n</details>\n\n";

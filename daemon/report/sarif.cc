@@ -57,7 +57,7 @@ class Writer {
   // §3.27. The place of a finding is the call site of its last fault, since the execution without
   // that fault passes.
   Json result(const Finding& finding) const {
-    const size_t rule = rule_of(finding.first.verdict);
+    const size_t rule = rule_of(finding.minimal_execution.verdict);
     Json out = {{"ruleId", verdict_name(kRules[rule].verdict)},
                 {"ruleIndex", rule},
                 {"level", "error"},
@@ -94,7 +94,7 @@ class Writer {
                                           {"status", "accepted"},
                                           {"justification", standing_text(finding)}}});
     }
-    out["properties"] = {{"test", finding.first.test},
+    out["properties"] = {{"test", finding.minimal_execution.test},
                          {"finding", finding.id},
                          {"number", finding.number},
                          {"executions", finding.executions},

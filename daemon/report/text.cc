@@ -120,7 +120,8 @@ std::string fault_lines(const InjectedFault& fault, const std::string& indent) {
   std::string out = indent + counted_call(fault) + "\n";
   out += indent + "  fault         " + fault_text(fault);
   const std::string words = fault.as_reset
-                                ? "its connection was open, so it was reset: no refusal was tried"
+                                ? "the connection was already open, so the caller saw a reset; what it "
+                                  "does about a refused connection was not tried"
                                 : fault_in_words(fault.fault);
   if (words != fault.fault) out += ": " + words;
   if (!fault.arguments.empty()) {
@@ -142,11 +143,10 @@ std::string reproduced_text(const Finding& finding) {
 }
 
 std::string finding_text(const Finding& finding, const std::string& indent) {
-  const Execution& first = finding.first;
   std::string out;
   for (const InjectedFault& fault : finding.minimal) out += fault_lines(fault, indent);
   const std::string output =
-      last_lines(redact(first.output), kMaxOutputLines, (indent + "  | ").c_str());
+      last_lines(redact(finding.minimal_execution.output), kMaxOutputLines, (indent + "  | ").c_str());
   if (!output.empty()) out += indent + "last lines of the test's own output:\n" + output;
   std::string notes;
   if (finding.executions > 1) {
@@ -160,24 +160,24 @@ std::string finding_text(const Finding& finding, const std::string& indent) {
   if (const std::string standing = standing_text(finding); !standing.empty())
     out += indent + standing + "\n";
   if (!finding.counterexample.empty()) {
-    out += indent + "again: filibuster replay " + shell_word(finding.counterexample) + "\n";
+    out += indent + "run it again: filibuster replay " + shell_word(finding.counterexample) + "\n";
   }
   return out;
 }
 
 // "the test fails (exit status 1)"
-std::string what_fails(const Execution& first) {
+std::string what_fails(const Execution& execution) {
   std::string what = "the test fails";
-  if (first.verdict == Verdict::kCrashed) what = "a service crashes";
-  if (first.verdict == Verdict::kTestTimeout) what = "the test does not end";
-  if (first.verdict == Verdict::kNoTimeout) what = "a caller waits without end";
-  if (!first.detail.empty()) what += " (" + redact(first.detail) + ")";
+  if (execution.verdict == Verdict::kCrashed) what = "a service crashes";
+  if (execution.verdict == Verdict::kTestTimeout) what = "the test does not end";
+  if (execution.verdict == Verdict::kNoTimeout) what = "a caller waits without end";
+  if (!execution.detail.empty()) what += " (" + redact(execution.detail) + ")";
   return what;
 }
 
 // "the test fails (exit status 1) under 2 faults in combination"
 std::string headline(const Finding& finding) {
-  const std::string what = what_fails(finding.first);
+  const std::string what = what_fails(finding.minimal_execution);
   return finding.minimal.empty()
              ? what + " without any fault"
              : what + " under " + counted(finding.minimal.size(), "fault", "faults in combination");
@@ -254,7 +254,7 @@ std::vector<std::string> alike_once(const std::vector<std::string>& lines) {
   return out;
 }
 
-// "front -> a GET /: status:500 (2 executions): taken as seen under ..."
+// "front -> a GET /: status:500 (2 executions): taken as equal to what was seen under ..."
 std::string pruned_line(const PrunedUnlike& pruned) {
   std::string like;
   for (const InjectedFault& fault : pruned.like)
@@ -263,8 +263,8 @@ std::string pruned_line(const PrunedUnlike& pruned) {
                                                   : call_text(pruned.faults.back(), " ") + ": " +
                                                         fault_text(pruned.faults.back());
   return fault + " (" + counted(pruned.executions, "execution", "executions") +
-         "): taken as seen " + (like.empty() ? "without faults" : like) + ", where " + pruned.rpc +
-         " was answered with another body";
+         "): taken as equal to what was seen " + (like.empty() ? "without faults" : like) +
+         ", although " + pruned.rpc + " was answered there with another body";
 }
 
 std::string test_text(const TestReport& test) {
@@ -305,8 +305,8 @@ std::string test_text(const TestReport& test) {
   lines.clear();
   for (const PrunedUnlike& pruned : test.pruned_unlike) lines.push_back(pruned_line(pruned));
   out += list_text(
-      "not executed, because answers counted by their status alone (--reduce sound "
-      "executes it):",
+      "not executed, because answers with the same status counted as equal (--reduce sound "
+      "compares their bodies, too, and executes these):",
       lines);
   out += dependencies_text(test);
   out += list_text("RPCs that were never faulted:", alike_once(test.without_cause));
@@ -396,7 +396,7 @@ std::string fault_text(const InjectedFault& fault) {
 }
 
 std::string to_text(const Finding& finding) {
-  return "test \"" + finding.first.test + "\": " + headline(finding) + "\n" +
+  return "test \"" + finding.minimal_execution.test + "\": " + headline(finding) + "\n" +
          finding_text(finding, "  ");
 }
 
@@ -405,7 +405,7 @@ std::string to_line(const Finding& finding) {
   for (const InjectedFault& fault : finding.minimal) {
     faults += (faults.empty() ? " under " : " + ") + counted_call(fault) + ": " + fault_text(fault);
   }
-  return what_fails(finding.first) + (faults.empty() ? " without any fault" : faults);
+  return what_fails(finding.minimal_execution) + (faults.empty() ? " without any fault" : faults);
 }
 
 std::string to_text(const SessionReport& report) {

@@ -12,22 +12,25 @@ struct CauseRow {
   std::string_view key, name, advice;
 };
 constexpr std::string_view kTellApart =
-    "several have one execution index: leave fewer parts out of it (`index`, masks), or let them "
-    "differ in what they send";
+    "several RPCs have the same execution index: leave fewer parts out of it (`index`, masks), or let "
+    "them differ in what they send";
 constexpr std::array kCauses = std::to_array<CauseRow>({
     {NoConclusion::kAnswerEnded, "answer-ended", "the answer has fewer messages",
-     "faults at a message of the answer (`@3`) that the answer does not have: the reason says after "
-     "how many it ended (that of a unary call has one); name an earlier message, or only calls whose "
-     "answers have as many"},
+     "the fault is for a message (`@3`) that its answer did not have, and the reason says after how many "
+     "messages the answer ended (that of a unary call has one): name an earlier message, or restrict "
+     "the rule to calls with longer answers"},
     {NoConclusion::kBusyMachine, "busy-machine", "a busy machine",
-     "the daemon had no processor for a second: run it again with less beside it"},
+     "the daemon got no processor for a second, so the fault was not injected: run the same command "
+     "again while less else runs on this machine"},
     {NoConclusion::kEventsLost, "events-lost", "lost events",
-     "a service made more RPCs than were read in time: run it again with less beside it"},
-    {NoConclusion::kNotHeard, "not-heard", "a process that is not heard",
-     "it goes on without its agent (the reason names it), so nobody knows what it calls: end it, or start "
-     "its service again, and run the same command; `\"restart\": \"each\"` where that comes again"},
-    {NoConclusion::kOpenBefore, "open-before", "connections of before the session",
-     "their clients were told to open others: run it again, or start these services after the daemon"},
+     "a service made RPCs faster than the daemon could read what was reported of them: run the same "
+     "command again while less else runs on this machine"},
+    {NoConclusion::kNotHeard, "not-heard", "a process that no longer reports",
+     "the process runs on without its agent, so its calls are not seen (the reason names it): end it, or "
+     "start its service again, and run the same command; if it happens again, set `\"restart\": \"each\"`"},
+    {NoConclusion::kOpenBefore, "open-before", "connections that are older than the session",
+     "their requests cannot be followed, and their clients were told to open new ones: run the same "
+     "command again, or start these services after the daemon"},
     {NoConclusion::kOtherValues, "other-values", "values that vary",
      "an RPC came with other values than when it was seen, and comparing executions did not show "
      "which: name them in `nondeterminism` (docs/configuration.md)"},
@@ -69,13 +72,14 @@ const CauseRow& row_of(NoConclusion cause) {
 std::string_view what_was_seen(NoConclusion cause) {
   switch (cause) {
     case NoConclusion::kOtherValues:
-      return "RPCs like it come with other values each time";
+      return "RPCs like it were issued, with other values each time";
     case NoConclusion::kStateInService:
-      return "nor did it come where it had been seen, with the same faults but this one";
+      return "without this fault it was not issued either, although it had been seen under the other faults";
     case NoConclusion::kAfterReset:
-      return "the fault before it is one after which libraries make a call again by themselves";
+      return "client libraries repeat a call by themselves after a fault such as the one before it";
     case NoConclusion::kAtConnect:
-      return "its fault is one of the connection, which was there already or was another call's";
+      return "its fault is injected where a connection is opened, and its connection was already open, or "
+             "was opened for another call";
     default:
       return "";
   }

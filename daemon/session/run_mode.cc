@@ -21,8 +21,8 @@ class RunMode final : public Mode {
   explicit RunMode(const SessionRequest& request) : request_(request) {}
 
   const char* meaning_of_moved_port() const override {
-    return "; where requests or answers carry it, what an interrupted exploration found holds no "
-           "longer: --restart-session begins anew";
+    return "; if requests or answers carry the port, what an interrupted exploration found is no "
+           "longer valid: begin anew with --restart-session";
   }
 
   std::optional<LanePorts::Keep> keeps_ports() const override { return LanePorts::Keep::kAll; }

@@ -84,7 +84,7 @@ TEST(Baseline, KnowsDays) {
 SessionReport found(const std::string& id, bool finished = true) {
   Finding finding;
   finding.id = id;
-  finding.first.test = "checkout";
+  finding.minimal_execution.test = "checkout";
   TestReport test;
   test.test = "checkout";
   test.finished = finished;

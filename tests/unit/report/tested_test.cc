@@ -86,7 +86,7 @@ TEST(TimeoutCounts, TellWaitsThatWereOverAtOnceFromReal) {
   read.add_json(counts.to_json());
   ASSERT_EQ(read.all().size(), 1u);
   EXPECT_EQ(to_line(read.all()[0]),
-            "front -> back: 1 over at once, 2 waited for (at most 6.0 s), 1 of them until the hang limit");
+            "front -> back: 1 ended at once, 2 waited for (the longest 6.0 s), 1 of these until the hang limit");
 }
 
 TEST(RpcLedger, WhatWasTriedWithoutAConclusionIsNoChoiceOfTheConfiguration) {
@@ -99,7 +99,7 @@ TEST(RpcLedger, WhatWasTriedWithoutAConclusionIsNoChoiceOfTheConfiguration) {
   for (const RpcLedger* one : {&ledger, &resumed}) {
     const TestedRpcs bound = one->result(Rest::kBound);
     EXPECT_EQ(bound.untested, (std::map<std::string, std::string>{
-                                  {"b", "no execution with a fault at it was concluded"}}));
+                                  {"b", "no execution with a fault at this RPC allowed a conclusion"}}));
     EXPECT_EQ(bound.by_configuration, std::set<std::string>{"c"});
   }
 }
