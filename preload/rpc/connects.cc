@@ -125,6 +125,8 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
       scratch ? stack_of(t_state.task.site, reinterpret_cast<char*>(scratch.data()),
                          Scratch::kSize / 2)
               : CapturedStack{{}, "", 0, true};
+  // An event loop connects by other frames of its library when it is late. Such frames name no place.
+  const bool by_stack = (a->lane->index_parts & kIndexStack) != 0 && !stack.of_libraries;
   const CauseOf cause = cause_of_thread(a, execution, combine(stack.hash, attempt.target));
   // Nothing is planned for a connect of no known cause, or of an older execution.
   if (cause.cause == Cause::kNone) return decision;
@@ -147,7 +149,6 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
       if (decision.refuse) decision.plan = group->plan;
       return decision;
     }
-    const bool by_stack = (a->lane->index_parts & kIndexStack) != 0;
     ConnectGroup* group = g_groups.add(attempt);
     group->place = call_place(cause.path, attempt.target, by_stack ? stack.hash : Hash128{});
     decision.name = {group->place, group->id};

@@ -42,14 +42,20 @@ class FrameSink {
   void clear() {
     frames_ = 0;
     used_ = 0;
-    incomplete_ = false;
+    incomplete_ = of_libraries_ = false;
     hash_ = Hash128{};
+  }
+  // Begins anew, with the frames of libraries, since there are no others.
+  void begin_with_libraries() {
+    clear();
+    of_libraries_ = true;
   }
 
   Hash128 hash() const { return hash_; }
   uint32_t frames() const { return frames_; }
   size_t text_size() const { return used_; }
   bool incomplete() const { return incomplete_; }
+  bool of_libraries() const { return of_libraries_; }
 
  private:
   char* buffer_;
@@ -57,6 +63,7 @@ class FrameSink {
   size_t used_ = 0;
   uint32_t frames_ = 0;
   bool incomplete_ = false;
+  bool of_libraries_ = false;
   Hash128 hash_;
 };
 

@@ -20,6 +20,7 @@ struct Site {
   std::atomic<uint32_t> size{0};  // of the kept text, plus one; 0: not published yet
   uint32_t at = 0;                // in the text pages
   bool incomplete = false;
+  bool of_libraries = false;
   Hash128 hash;
 };
 constinit Site g_sites[kMaxSites];
@@ -87,11 +88,12 @@ char* text_room(size_t size, uint32_t* at) {
   return pages == nullptr || *at > kTextBytes - size ? nullptr : pages + *at;
 }
 
-void publish(Site* site, uint32_t at, size_t size, Hash128 hash, bool incomplete) {
+void publish(Site* site, uint32_t at, const CapturedStack& stack) {
   site->at = at;
-  site->hash = hash;
-  site->incomplete = incomplete;
-  site->size.store(static_cast<uint32_t>(size) + 1, std::memory_order_release);
+  site->hash = stack.hash;
+  site->incomplete = stack.incomplete;
+  site->of_libraries = stack.of_libraries;
+  site->size.store(static_cast<uint32_t>(stack.text_size) + 1, std::memory_order_release);
 }
 
 }  // namespace
@@ -112,10 +114,10 @@ uint64_t intern_site(std::string_view text) {
   FrameSink sink(kept, room);
   add_frames(text, false, &sink);
   if (sink.frames() == 0) {
-    sink.clear();
+    sink.begin_with_libraries();
     add_frames(text, true, &sink);
   }
-  publish(site, at, sink.text_size(), sink.hash(), false);
+  publish(site, at, {sink.hash(), kept, sink.text_size(), sink.incomplete(), sink.of_libraries()});
   return key;
 }
 
@@ -131,7 +133,7 @@ uint64_t intern_stack(const CapturedStack& stack) {
   char* kept = text_room(stack.text_size, &at);
   if (kept == nullptr) return 0;
   std::memcpy(kept, stack.text, stack.text_size);
-  publish(site, at, stack.text_size, stack.hash, stack.incomplete);
+  publish(site, at, stack);
   return key;
 }
 
@@ -145,7 +147,7 @@ bool site_stack(uint64_t key, char* buffer, size_t capacity, CapturedStack* stac
     const uint32_t size = site.size.load(std::memory_order_acquire);
     if (size == 0 || size - 1 > capacity) return false;
     std::memcpy(buffer, g_text.load(std::memory_order_acquire) + site.at, size - 1);
-    *stack = {site.hash, buffer, size - 1, site.incomplete};
+    *stack = {site.hash, buffer, size - 1, site.incomplete, site.of_libraries};
     return true;
   }
   return false;

@@ -25,7 +25,7 @@ CapturedStack capture_stack(char* buffer, size_t capacity) {
     if (reader->read(&sink)) break;
   }
   t_capturing = false;
-  return {sink.hash(), buffer, sink.text_size(), sink.incomplete()};
+  return {sink.hash(), buffer, sink.text_size(), sink.incomplete(), sink.of_libraries()};
 }
 
 size_t describe_runtimes(char* out, size_t capacity) {

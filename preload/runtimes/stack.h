@@ -16,6 +16,9 @@ struct CapturedStack {
   const char* text;  // one frame a line (core/protocol/events.h, RpcIssued::stack_text)
   size_t text_size;
   bool incomplete;  // a reader failed or the buffer was too small: marked, never guessed
+  // No frame of the program was found, so the frames are those of libraries. Where a library does one
+  // thing in several ways, by chance, such stacks differ.
+  bool of_libraries = false;
 };
 
 // `buffer` receives the text. Never allocates from the host's heap in the steady state.

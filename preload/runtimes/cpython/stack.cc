@@ -146,7 +146,7 @@ bool read(FrameSink* sink) {
   const cpython::Scope scope;
   walk(false, sink);
   if (sink->frames() == 0) {
-    sink->clear();
+    sink->begin_with_libraries();
     walk(true, sink);
   }
   return sink->frames() > 0;

@@ -195,7 +195,7 @@ bool read_java_frames(std::string_view mark, int skip, FrameSink* sink) {
   }
   Frame room;
   for (const bool keep_all : {false, true}) {
-    if (keep_all) sink->clear();
+    if (keep_all) sink->begin_with_libraries();
     jint i = 0;
     for (; i < count; ++i) {
       const Frame* frame = find_frame(env, tools, frames[i], &room);

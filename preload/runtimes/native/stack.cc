@@ -90,7 +90,7 @@ bool read(FrameSink* sink) {
   ModuleInfo module;
   bool made_at_run_time = false;  // some of the code is: the frames that are left name no call site
   for (bool keep_all : {false, true}) {
-    sink->clear();
+    if (keep_all) sink->begin_with_libraries();
     if (count == kMaxFrames) sink->mark_incomplete();
     for (int i = 0; i < count; ++i) {
       // A return address may be the first byte of another line or function; the call is before it.
