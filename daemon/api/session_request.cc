@@ -209,7 +209,7 @@ bool restore_secrets(const std::string& config_path, const std::string& director
                               "one, or name a variable of the environment in the command ($TOKEN)")
         : now.ok() ? file + " has nothing that fits: put it there" +
                          std::string(what.starts_with("variable") ? ", or into the environment of the replay" : "")
-                   : file + ", from which it would be taken, cannot be read: put that file back";
+                   : file + " cannot be read, and its value would be taken from there: put that file back";
     out->errors.push_back(
         {"", 0, 0, "the counterexample leaves out " + what + ", which holds a secret, and " + why});
   }
