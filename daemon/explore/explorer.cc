@@ -34,7 +34,7 @@ std::string with_service_logs(std::string output, const ExecutionResult& result)
 
 std::string session_digest(const Config& config, const std::string& config_text,
                            const std::string& test) {
-  std::string all = test + '\0' + config_text + '\0' + config.directory + '\0';
+  std::string all = std::to_string(search::SearchStore::kMajor) + test + '\0' + config_text + '\0' + config.directory + '\0';
   all += std::to_string(config.index_parts) + std::string(reduction_name(config.reduce)) +
          (config.fast_timeouts ? "f" : "-") + std::to_string(config.bounds.max_faults);
   for (const std::string& rule : describe_faults(config)) all += '\0' + rule;
@@ -94,21 +94,22 @@ Result<void> Explorer::open_store() {
     return {};
   };
   if (auto opened = open(); !opened) return opened;
-  auto state = store_->meta("state");
-  if (!state) return state.error();
+  auto progress = store_->progress();
+  if (!progress) return progress.error();
+  const bool begun = !progress->test.empty();
   // A search is continued only if it was interrupted and its programs are the same; else it begins anew.
   files_ = program_files(config_, lane_.place(), test_);
-  bool anew = restart_ || (state.value() && *state.value() != "interrupted");
-  if (!anew && state.value()) {
+  bool anew = restart_ || (begun && progress->finished);
+  if (!anew && begun) {
     auto why = files_changed();
     if (!why) return why.error();
     anew = !why.value().empty();
     if (anew) tell_why_anew(why.value());
   }
-  if (session_.deadline && state.value()) {
+  if (session_.deadline && begun) {
     if (auto noted = note_changed_files(); !noted) return noted;
   }
-  if (!state.value() && !restart_) tell_if_configured_otherwise(folder);
+  if (!begun && !restart_) tell_if_configured_otherwise(folder);
   if (anew) {
     store_.reset();
     for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
@@ -116,8 +117,7 @@ Result<void> Explorer::open_store() {
     }
     if (auto opened = open(); !opened) return opened;
   }
-  if (auto set = store_->set_meta("state", "interrupted"); !set) return set;
-  if (auto set = store_->set_meta("test", test_.name); !set) return set;
+  if (auto set = store_->set_progress({test_.name, false}); !set) return set;
   if (auto kept = keep_files(); !kept) return kept;
 
   outcomes_.emplace(store_.get());
@@ -173,10 +173,10 @@ void Explorer::add_notes(const ExecutionResult& result) {
 
 Result<void> Explorer::note_answers(const ExecutionRecord& record) {
   if (refusals_.see(record)) {
-    if (auto set = store_->set_meta("refusals", refusals_.to_json()); !set) return set;
+    if (auto set = store_->save(Saved::kRefusals, refusals_.to_json()); !set) return set;
   }
   if (!observed_.see(record)) return {};
-  return store_->set_meta("observed", observed_.to_json());
+  return store_->save(Saved::kObserved, observed_.to_json());
 }
 
 Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
@@ -409,7 +409,7 @@ Exploration Explorer::explore() {
     // A search that met a bound is finished, too: the next run of the same command begins anew. What the
     // time did not suffice for is left to the next run.
     if (ended && !exploration_.report.time_over) {
-      if (auto set = store_->set_meta("state", "finished"); !set) return set;
+      if (auto set = store_->set_progress({test_.name, true}); !set) return set;
     }
     const search::SearchCounts counts = search_->counts();
     exploration_.report.finished =

@@ -22,6 +22,8 @@
 
 namespace filibuster {
 
+using search::Saved;
+
 struct Exploration {
   TestReport report;
   std::optional<Error> error;  // environment: nothing further can be concluded

@@ -52,11 +52,11 @@ const std::map<uint32_t, std::string>& Explorer::counterexamples() {
 }
 
 Result<void> Explorer::load_results() {
-  auto observed = store_->meta("observed");
+  auto observed = store_->saved(Saved::kObserved);
   if (!observed) return observed.error();
   if (observed.value()) observed_.add_json(*observed.value());
   if (auto loaded = load_tested(); !loaded) return loaded;
-  auto refusals = store_->meta("refusals");
+  auto refusals = store_->saved(Saved::kRefusals);
   if (!refusals) return refusals.error();
   if (refusals.value()) refusals_.add_json(*refusals.value());
   auto rows = store_->results();
@@ -87,7 +87,7 @@ Result<void> Explorer::load_results() {
     execution.seconds = json.value("seconds", 0.0);
     failing_sets_.push_back(fault_identities(execution.faults));
     const std::string key = set_key(execution.faults);
-    const auto finding = store_->meta("finding:" + key);
+    const auto finding = store_->finding(key);
     if (finding && finding.value()) {
       const auto known = nlohmann::json::parse(*finding.value(), nullptr, false);
       std::optional<bool> reproduced;
@@ -135,7 +135,7 @@ Result<void> Explorer::found(const Execution& execution, const std::vector<Plann
                            {"reproduced", known.reproduced ? nlohmann::json(*known.reproduced)
                                                            : nlohmann::json(nullptr)},
                            {"counterexample", known.counterexample}};
-  if (auto set_row = store_->set_meta("finding:" + key, dump_json(row)); !set_row) return set_row;
+  if (auto set_row = store_->put_finding(key, dump_json(row)); !set_row) return set_row;
   Finding finding;
   finding.minimal_execution = execution;
   finding.minimal = execution.faults;

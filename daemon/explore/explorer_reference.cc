@@ -64,13 +64,13 @@ Result<void> Explorer::mask(const std::vector<NondeterminismRule>& rules) {
 
 // Loads the masks of the interrupted session: its indexes were formed with them.
 Result<void> Explorer::load_masks() {
-  auto masks = store_->meta("masks");
+  auto masks = store_->saved(Saved::kMasks);
   if (!masks) return masks.error();
-  auto unstable = store_->meta("unstable");
+  auto unstable = store_->saved(Saved::kUnstable);
   if (!unstable) return unstable.error();
-  auto variations = store_->meta("variations");
+  auto variations = store_->saved(Saved::kVariations);
   if (!variations) return variations.error();
-  auto proposed = store_->meta("proposed_masks");
+  auto proposed = store_->saved(Saved::kProposedMasks);
   if (!proposed) return proposed.error();
   if (unstable.value()) {
     auto known = UnstableRpcs::from_json(*unstable.value());
@@ -189,11 +189,11 @@ Result<void> Explorer::store_masks() {
   TestReport& report = exploration_.report;
   if (!proposed_.empty()) report.proposed_masks = to_config_text(proposed_);
   for (const auto& [key, value] :
-       {std::pair<const char*, std::string>{"masks", to_config_text(masks_)},
-        {"unstable", unstable_.to_json()},
-        {"variations", to_json(report.variations)},
-        {"proposed_masks", report.proposed_masks}}) {
-    if (auto set = store_->set_meta(key, value); !set) return set;
+       {std::pair<Saved, std::string>{Saved::kMasks, to_config_text(masks_)},
+        {Saved::kUnstable, unstable_.to_json()},
+        {Saved::kVariations, to_json(report.variations)},
+        {Saved::kProposedMasks, report.proposed_masks}}) {
+    if (auto saved = store_->save(key, value); !saved) return saved;
   }
   return {};
 }

@@ -23,10 +23,10 @@ bool hides_rpcs(const NotInterposedRecord& row) {
 }  // namespace
 
 Result<void> Explorer::load_tested() {
-  auto rpcs = store_->meta("rpcs");
+  auto rpcs = store_->saved(Saved::kRpcs);
   if (!rpcs) return rpcs.error();
   if (rpcs.value()) ledger_.add_json(*rpcs.value());
-  auto timeouts = store_->meta("timeouts");
+  auto timeouts = store_->saved(Saved::kTimeouts);
   if (!timeouts) return timeouts.error();
   if (timeouts.value()) timeouts_.add_json(*timeouts.value());
   return {};
@@ -55,10 +55,10 @@ Result<void> Explorer::note_tested(const Observation& seen, const ExecutionRecor
     if (rpc.injected) any_new = ledger_.injected(describe_rpc(rpc, masks_)) || any_new;
   }
   if (any_new) {
-    if (auto set = store_->set_meta("rpcs", ledger_.to_json()); !set) return set;
+    if (auto set = store_->save(Saved::kRpcs, ledger_.to_json()); !set) return set;
   }
   if (!timeouts_.see(record)) return {};
-  return store_->set_meta("timeouts", timeouts_.to_json());
+  return store_->save(Saved::kTimeouts, timeouts_.to_json());
 }
 
 TestedRpcs Explorer::tested_rpcs() {

@@ -355,14 +355,14 @@ std::map<std::string, std::string> services_without_agent(const Config& config,
 
 Result<void> KnownRpcs::note_unordered(Hash128 place) {
   if (!unordered_.insert(place).second) return {};
-  return store_->set_meta("unordered:" + to_hex(place), "1");
+  return store_->note_unordered(place);
 }
 
 bool KnownRpcs::is_unordered(Hash128 place) {
   if (unordered_.contains(place)) return true;
   if (!ordered_.insert(place).second) return false;
-  const auto stored = store_->meta("unordered:" + to_hex(place));  // by an earlier part of a session
-  if (!stored.ok() || !stored.value().has_value()) return false;
+  const auto stored = store_->is_unordered(place);  // by an earlier part of a session
+  if (!stored.ok() || !stored.value()) return false;
   unordered_.insert(place);
   return true;
 }
@@ -412,7 +412,7 @@ Result<void> KnownRpcs::learn(const ExecutionRecord& record,
     }
     Counterexample row;
     row.faults = {known};
-    if (auto put = store_->set_meta("rpc:" + to_hex(rpc.index), to_json(row)); !put) return put;
+    if (auto put = store_->put_known_rpc(rpc.index, to_json(row)); !put) return put;
     rpcs_.insert_or_assign(rpc.index, std::move(known));
   }
   return {};
@@ -439,7 +439,7 @@ void KnownRpcs::number(std::span<const search::ObservedRpc> prefix, InjectedFaul
 const InjectedFault* KnownRpcs::find(Hash128 index) {
   const auto found = rpcs_.find(index);
   if (found != rpcs_.end()) return &found->second;
-  const auto text = store_->meta("rpc:" + to_hex(index));
+  const auto text = store_->known_rpc(index);
   if (!text || !text.value()) return nullptr;
   auto row = parse_counterexample(*text.value());
   if (!row || row->faults.empty()) return nullptr;

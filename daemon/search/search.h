@@ -1,11 +1,11 @@
 // The search of SFIT (dissertation Algorithms 1, 2, 4), free of processes and I/O but for the store
-// behind `SearchStore`. Feed it what executions observed; it says what to execute next. Depth first,
+// behind `Journal` (journal.h). Feed it what executions observed; it says what to execute next. Depth first,
 // last scheduled first.
 //
-//   Search search(options, &store);             // or Search::resume(...)
+//   Search search(options, &journal);           // or Search::resume(...)
 //   search.executed(kReference, rpcs);
 //   while (auto next = search.next()) { run it; search.executed(next->id, rpcs); }
-//   search.health();                            // did it end because the store failed?
+//   search.health();                            // did it end because the journal failed?
 //
 // Reduction (ESR). A group is what was seen under one parent: its RPCs in order of issue, each with
 // the outcome that the caller saw; [] is a parent too. Service encapsulation means: given the
@@ -66,7 +66,7 @@
 
 #include "core/hash.h"
 #include "core/result.h"
-#include "daemon/store/rows.h"
+#include "daemon/search/journal.h"
 
 namespace filibuster::search {
 
@@ -131,24 +131,21 @@ struct Unlike {
   Hash128 rpc;      // the RPC whose two outcomes differ
 };
 
-// Seconds on a processor of this process (a resumed search begins at 0), without the store's writes.
+// Seconds on a processor of this process (a resumed search begins at 0), without the journal's writes.
 struct SearchSeconds {
   double scheduling = 0;  // taking in what was executed, scheduling what follows from it
   double reduction = 0;   // finding the next execution that is not redundant
 };
 
-class SearchStore;                  // daemon/store/store.h
-enum class AbstractState : uint8_t;  // the same
-
 class Search {
  public:
-  // `store` is empty, or null: then everything stays in memory (tests).
-  Search(const SearchOptions& options, SearchStore* store);
+  // `journal` is empty, or null: then everything stays in memory (tests).
+  Search(const SearchOptions& options, Journal* journal);
   ~Search();
   Search(Search&&) noexcept;
-  // Continues a search from its store: nothing explored twice; an execution that was handed out
+  // Continues a search from its journal: nothing explored twice; an execution that was handed out
   // and not reported back is handed out again.
-  static Result<Search> resume(const SearchOptions& options, SearchStore* store);
+  static Result<Search> resume(const SearchOptions& options, Journal* journal);
 
   // The reference execution, or the execution `id` handed out by next(), is done and may be
   // believed. Schedules prefix + {rpc -> f} for every RPC first seen beyond the prefix.
@@ -157,7 +154,7 @@ class Search {
   Result<void> abandoned(AbstractId id, std::string_view reason);
 
   // The next execution that is not redundant; nullopt: the space is explored, the bound on executions
-  // is reached, or the store failed (health()).
+  // is reached, or the journal failed (health()).
   std::optional<AbstractExecution> next();
   AbstractExecution describe(AbstractId id) const;
   // What `id` showed, in the order in which it was compared. It was executed, or others were
@@ -175,12 +172,12 @@ class Search {
   void each_scheduled(const std::function<void(const Scheduled&)>& row) const;
   // What an execution that was handed out is expected to show, up to and with the RPC of its newest
   // fault: what its parent showed, or was foreseen to show. Index, parent and outcome; `injected` is
-  // not 0 where a fault of ours is. Empty: the store failed.
+  // not 0 where a fault of ours is. Empty: the journal failed.
   std::vector<ObservedRpc> prefix(AbstractId id) const;
   SearchCounts counts() const;
   const std::vector<Unlike>& unlike() const;
   SearchSeconds seconds() const;
-  // The first failure of the store. next() then returns nullopt although the space is not explored:
+  // The first failure of the journal. next() then returns nullopt although the space is not explored:
   // look here before saying so.
   Result<void> health() const;
   // The executions that showed the groups that make `id` redundant (for `--explain` and tests).

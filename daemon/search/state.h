@@ -17,9 +17,9 @@
 
 #include "daemon/base/processor_time.h"
 #include "daemon/search/hash_table.h"
+#include "daemon/search/journal.h"
 #include "daemon/search/rpc_list.h"
 #include "daemon/search/search.h"
-#include "daemon/store/store.h"
 
 namespace filibuster::search {
 
@@ -91,8 +91,8 @@ struct Level {
 
 struct Search::State {
   SearchOptions options;
-  SearchStore* store = nullptr;
-  Error failure;  // the first failure of the store; then the search stands still
+  Journal* journal = nullptr;
+  Error failure;  // the first failure of the journal; then the search stands still
   bool failed = false;
 
   HashTable<uint32_t> number_of;      // index -> number
@@ -105,7 +105,7 @@ struct Search::State {
   ChunkedArray<Abstract> abstracts;  // by id
   OpenExecutions open;
   std::unordered_map<AbstractId, OpenParent> open_parents;
-  std::unordered_map<AbstractId, std::string> packed_lists;  // only without a store
+  std::unordered_map<AbstractId, std::string> packed_lists;  // only without a journal
   std::vector<std::pair<AbstractId, std::shared_ptr<const RpcList>>> cache{kCachedLists};
   TakenAs taken_as;
   GroupHasher hasher{&taken_as};
@@ -121,7 +121,7 @@ struct Search::State {
   std::vector<Level> levels;         // scratch
   std::vector<Hash128> open_rpcs;    // scratch
 
-  State(const SearchOptions& o, SearchStore* s) : options(o), store(s), taken_as(o.taken_as) {
+  State(const SearchOptions& o, Journal* j) : options(o), journal(j), taken_as(o.taken_as) {
     index_of.push_back({});
   }
 
@@ -132,9 +132,9 @@ struct Search::State {
     }
     return done.ok();
   }
-  // Looks at the store too: the session layer writes to it as well.
+  // Looks at the journal too: the session layer writes to it as well.
   Result<void> health() {
-    if (store != nullptr && !failed) note(store->health());
+    if (journal != nullptr && !failed) note(journal->health());
     if (failed) return failure;
     return {};
   }
@@ -170,20 +170,20 @@ struct Search::State {
   Result<void> load();
 };
 
-// Adds the processor time of an operation to `sum`, without the store's part of it.
+// Adds the processor time of an operation to `sum`, without the journal's part of it.
 class Measured {
  public:
-  Measured(double* sum, const SearchStore* store)
-      : sum_(sum), store_(store), store_before_(store_seconds()), began_(processor_seconds()) {}
-  ~Measured() { *sum_ += processor_seconds() - began_ - (store_seconds() - store_before_); }
+  Measured(double* sum, const Journal* journal)
+      : sum_(sum), journal_(journal), journal_before_(journal_seconds()), began_(processor_seconds()) {}
+  ~Measured() { *sum_ += processor_seconds() - began_ - (journal_seconds() - journal_before_); }
   Measured(const Measured&) = delete;
   Measured& operator=(const Measured&) = delete;
 
  private:
-  double store_seconds() const { return store_ == nullptr ? 0 : store_->seconds(); }
+  double journal_seconds() const { return journal_ == nullptr ? 0 : journal_->seconds(); }
   double* sum_;
-  const SearchStore* store_;
-  double store_before_, began_;
+  const Journal* journal_;
+  double journal_before_, began_;
 };
 
 }  // namespace filibuster::search
