@@ -61,25 +61,6 @@ Result<void> Explorer::make_run() {
   return {};
 }
 
-search::SearchOptions Explorer::search_options() {
-  search::SearchOptions options;
-  options.reduce = config_.reduce != Reduction::kOff;
-  options.execute_single_faults = config_.reduce == Reduction::kSound;
-  if (config_.reduce == Reduction::kPublished) {
-    options.taken_as = [store = store_.get()](search::OutcomeId outcome) {
-      const auto as = store->outcome(status_alone(store->outcome_text(outcome)));
-      return as ? as.value() : outcome;  // a failure of the store is told by its health()
-    };
-  }
-  options.max_executions = config_.bounds.max_executions;
-  options.max_faults = config_.bounds.max_faults;
-  if (session_.deadline)
-    options.rank = [this](std::span<const search::PlannedFault> faults) { return rank_of(faults); };
-  options.explore_first_scheduled_first = getenv("FILIBUSTER_BREAK_SEARCH_ORDER") != nullptr;
-  options.tell_apart_by_place = getenv("FILIBUSTER_TELL_APART_BY_PLACE") != nullptr;
-  return options;
-}
-
 Result<void> Explorer::open_store() {
   const std::string folder =
       lane_.place().root + "/sessions/" +
@@ -120,12 +101,9 @@ Result<void> Explorer::open_store() {
   if (auto set = store_->set_progress({test_.name, false}); !set) return set;
   if (auto kept = keep_files(); !kept) return kept;
 
-  outcomes_.emplace(store_.get());
-  known_.emplace(store_.get());
-  if (auto added = outcomes_->add_faults(config_); !added) return added;
-  auto resumed = search::Search::resume(search_options(), store_.get());
-  if (!resumed) return resumed.error();
-  search_.emplace(std::move(resumed).value());
+  auto dispatcher = Dispatcher::open(config_, session_.deadline, suspects_, store_.get());
+  if (!dispatcher) return dispatcher.error();
+  dispatcher_ = std::move(dispatcher).value();
   return load_results();
 }
 
@@ -191,107 +169,72 @@ Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
   });
 }
 
-Result<std::vector<InjectedFault>> Explorer::describe(const search::AbstractExecution& execution) {
-  std::vector<InjectedFault> out;
-  std::vector<search::ObservedRpc> prefix;
-  for (const search::PlannedFault& planned : execution.faults) {
-    const InjectedFault* rpc = known_->find(planned.index);
-    const FaultSpec* fault = outcomes_->fault(planned.fault);
-    if (rpc == nullptr || fault == nullptr) {
-      return Error{"the store of this session does not know RPC " + to_hex(planned.index) +
-                   "; begin anew with --restart-session"};
-    }
-    out.push_back(*rpc);
-    out.back().set_fault(*fault);
-    if (fault->kind != FaultKind::kRefused) continue;
-    if (prefix.empty()) prefix = search_->prefix(execution.id);
-    known_->number(prefix, &out.back());
-    // The newest fault has no outcome yet, so only earlier faults can be known as resets.
-    const auto seen = std::find_if(prefix.begin(), prefix.end(), [&](const auto& one) {
-      return one.index == planned.index && one.injected != 0;
-    });
-    out.back().as_reset = seen != prefix.end() && planned.index != execution.faults.back().index &&
-                          seen->outcome != planned.fault;
-  }
-  return out;
-}
-
 Result<bool> Explorer::run_search() {
-  began_ = Clock::now();
-  const search::SearchCounts start = search_->counts();
-  scheduled_at_start_ = start.scheduled;
-  decided_at_start_ = start.executed + start.redundant;
+  dispatcher_->start_clock();
   while (true) {
     if (is_woken(lane_.place().wake_fd)) return false;
     if (config_.bounds.stop_at_first && has_new_failure()) {
-      const uint64_t open = search_->counts().open;
+      const uint64_t open = dispatcher_->search().counts().open;
       if (open > 0) {
         exploration_.report.skipped.push_back(
             {std::to_string(open) + " scheduled executions", "bound stop_at_first: one failure"});
       }
       return true;
     }
-    const auto next = search_->next();
-    if (!next) {
-      if (auto healthy = search_->health(); !healthy) return healthy.error();
-      return true;
-    }
+    auto handed_out = dispatcher_->next();
+    if (!handed_out) return handed_out.error();
+    if (!handed_out.value()) return true;
+    const Dispatcher::Job& job = *handed_out.value();
     // What was handed out and is not executed stays open: the same command goes on with it.
-    if (is_time_over()) {
+    if (dispatcher_->is_time_over()) {
       exploration_.report.time_over = true;
       return true;
     }
-    auto taken = take_over(*next);
+    auto taken = take_over(job.execution);
     if (!taken) return taken.error();
     if (taken.value()) continue;
-    auto faults = describe(*next);
-    if (!faults) return faults.error();
-    std::vector<PlannedRpcFault> plan;
-    for (size_t i = 0; i < next->faults.size(); ++i) {
-      plan.push_back(plan_fault(faults.value()[i], *outcomes_->fault(next->faults[i].fault)));
-    }
-    auto tried = attempt(plan);
+    auto tried = attempt(job.plan);
     if (!tried) return tried.error();
     if (tried->result.stopped) return false;
     if (tried->judgement.verdict == Verdict::kPlanNotMet) {
-      auto learned = learn(*next, faults.value(), plan, &tried.value());
+      auto learned = learn(job, &tried.value());
       if (!learned) return learned.error();
       if (exploration_.stopped) return false;
       if (learned.value()) continue;
     }
     bool seen_twice = false;
-    if (is_by_time(tried->judgement.verdict) && !belongs_to_earlier(faults.value())) {
-      auto again = attempt(plan);
+    if (is_by_time(tried->judgement.verdict) && !belongs_to_earlier(job.faults)) {
+      auto again = attempt(job.plan);
       if (!again) return again.error();
       if (again->result.stopped) return false;
       seen_twice = is_by_time(again->judgement.verdict);
       // An inconclusive second run does not take the failure back.
       const bool conclusive = !is_inconclusive(again->judgement.verdict);
       if (conclusive && !seen_twice) {
-        const std::string text = "execution " + to_line(faults.value()) + " exceeded a time limit (" +
+        const std::string text = "execution " + to_line(job.faults) + " exceeded a time limit (" +
                                  tried->judgement.detail + "), but not when it was run again: that run counts";
         notes_.insert(text);
         warn(text);
       }
       if (conclusive) tried = std::move(again);
     }
-    if (auto done = conclude(*next, faults.value(), tried.value()); !done) return done.error();
-    const auto failure = failures_.find(next->id);
+    if (auto done = conclude(job, tried.value()); !done) return done.error();
+    const auto failure = failures_.find(job.execution.id);
     if (failure != failures_.end()) {
-      if (auto told = found(failure->second, plan, seen_twice); !told) return told.error();
+      if (auto told = found(failure->second, job.plan, seen_twice); !told) return told.error();
     }
     if (ended_by_hand_.empty()) continue;
     return Error{"service '" + ended_by_hand_ + "', which was started by hand, ended in execution " +
-                 to_line(faults.value()) +
+                 to_line(job.faults) +
                  "; start it again, and the same command goes on where this one stopped"};
   }
 }
 
-Result<void> Explorer::conclude(const search::AbstractExecution& next,
-                                const std::vector<InjectedFault>& faults, const Attempt& attempt) {
+Result<void> Explorer::conclude(const Dispatcher::Job& job, const Attempt& attempt) {
+  const std::vector<InjectedFault>& faults = job.faults;
   Execution execution;
   execution.test = test_.name;
-  execution.id = next.id;
+  execution.id = job.execution.id;
   execution.number = attempt.result.record.execution;
   execution.faults = faults;
   note_delivery(attempt.result.record, &execution.faults);
@@ -332,33 +275,23 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
   fail_point("recorded");
   seconds_.push_back(static_cast<float>(execution.seconds));
   if (!attempt.judgement.plan_met || inconclusive) {
-    if (auto done = search_->abandoned(next.id, execution.detail); !done) return done;
+    if (auto done = dispatcher_->abandon(execution.id, execution.detail); !done) return done;
   } else {
-    if (auto learned = known_->learn(attempt.result.record, masks_, unstable_); !learned) return learned;
-    auto seen = observe(config_, attempt.result.record, &*outcomes_, unstable_, masks_);
+    const ExecutionRecord& record = attempt.result.record;
+    if (auto learned = dispatcher_->known().learn(record, masks_, unstable_); !learned) return learned;
+    auto seen = dispatcher_->observe(record, unstable_, masks_);
     if (!seen) return seen.error();
-    if (auto noted = note_tested(seen.value(), attempt.result.record); !noted) return noted;
-    if (auto noted = note_answers(attempt.result.record); !noted) return noted;
-    if (auto done = search_->executed(next.id, seen->rpcs); !done) return done;
+    if (auto noted = note_tested(seen.value(), record); !noted) return noted;
+    if (auto noted = note_answers(record); !noted) return noted;
+    if (auto done = dispatcher_->conclude(execution.id, seen->rpcs); !done) return done;
   }
-  ++run_now_;
   tell_execution(execution);
   return {};
 }
 
 void Explorer::tell_execution(const Execution& execution) {
-  const search::SearchCounts counts = search_->counts();
-  const double elapsed = std::chrono::duration<double>(Clock::now() - began_).count();
-  const double rate = elapsed > 0 ? static_cast<double>(run_now_) / elapsed : 0;
-  // Every decided execution (run, or pruned at nearly no cost) schedules `growth` new ones on average.
-  // While `growth` is below 1, the open executions are the start of a geometric series. Otherwise
-  // nothing can be said beyond their number.
-  const uint64_t decided = counts.executed + counts.redundant - decided_at_start_;
-  const double growth = decided == 0 ? 0
-                                     : static_cast<double>(counts.scheduled - scheduled_at_start_) /
-                                           static_cast<double>(decided);
-  const double left = static_cast<double>(counts.open) / (growth < 0.9 ? 1 - growth : 1);
-  const double eta = decided == 0 ? 0 : left * elapsed / static_cast<double>(decided);
+  const search::SearchCounts counts = dispatcher_->search().counts();
+  const Dispatcher::Estimate estimate = dispatcher_->estimate();
   std::vector<std::string> faults;
   for (const InjectedFault& fault : execution.faults) faults.push_back(to_line(fault));
   session_.sink({{"type", "execution"},
@@ -373,15 +306,15 @@ void Explorer::tell_execution(const Execution& execution) {
                  {"passed", execution.verdict == Verdict::kPassed},
                  {"verdict", verdict_name(execution.verdict)},
                  {"seconds", execution.seconds},
-                 {"rate", rate},
-                 {"eta_seconds", eta}});
+                 {"rate", estimate.rate},
+                 {"eta_seconds", estimate.seconds_left}});
 }
 
 Exploration Explorer::explore() {
   const auto began = Clock::now();
   const auto work = [&]() -> Result<void> {
     if (auto opened = open_store(); !opened) return opened;
-    resumed_ = search_->counts().executed > 0;
+    resumed_ = dispatcher_->has_begun();
     exploration_.resumed = resumed_;
     session_.sink({{"type", "session"}, {"test", test_.name}, {"resumed", resumed_}});
     if (auto made = make_run(); !made) return made;
@@ -411,12 +344,12 @@ Exploration Explorer::explore() {
     if (ended && !exploration_.report.time_over) {
       if (auto set = store_->set_progress({test_.name, true}); !set) return set;
     }
-    const search::SearchCounts counts = search_->counts();
+    const search::SearchCounts counts = dispatcher_->search().counts();
     exploration_.report.finished =
         ended && counts.open == 0 && counts.beyond_bound == 0 && counts.abandoned == 0;
     return store_->flush();
   }();
-  if (search_) exploration_.report.search_seconds = search_->seconds();
+  if (dispatcher_) exploration_.report.search_seconds = dispatcher_->search().seconds();
   if (store_) exploration_.report.store_seconds = store_->seconds();
   if (!work.ok()) {
     exploration_.error = work.error();
@@ -424,7 +357,7 @@ Exploration Explorer::explore() {
   }
   finish_report();
   exploration_.report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
-  search_.reset();
+  dispatcher_.reset();
   store_.reset();
   return std::move(exploration_);
 }

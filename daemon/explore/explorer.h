@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "daemon/report/finding.h"
-#include "daemon/search/search.h"
+#include "daemon/explore/dispatcher.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/rpc_matching.h"
 #include "daemon/explore/rule_use.h"
@@ -82,17 +82,14 @@ class Explorer {
                          const std::vector<InjectedFault>& faults, const InjectedFault& planned,
                          bool* comes_again);
   // The plan of `attempt` was not met. True: that taught something, and the search began anew.
-  Result<bool> learn(const search::AbstractExecution& next, const std::vector<InjectedFault>& faults,
-                     const std::vector<PlannedRpcFault>& plan, Attempt* attempt);
+  Result<bool> learn(const Dispatcher::Job& job, Attempt* attempt);
   Result<void> begin_anew_with(const Lesson& lesson);
-  // True: `next` was executed before the search began anew, and that result counts. False: it must run.
+  // True: this execution was run before the search began anew, and that result counts. False: it must run.
   Result<bool> take_over(const search::AbstractExecution& next);
-  search::SearchOptions search_options();
   Result<bool> run_search();     // false: stopped
   // As TestRun::attempt, with notes of what the executions showed.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan);
-  Result<void> conclude(const search::AbstractExecution& next,
-                        const std::vector<InjectedFault>& faults, const Attempt& attempt);
+  Result<void> conclude(const Dispatcher::Job& job, const Attempt& attempt);
   // Reports a failure. `seen_twice`: the failure was reproduced already, so it is not replayed.
   Result<void> found(const Execution& execution, const std::vector<PlannedRpcFault>& plan,
                      bool seen_twice = false);
@@ -102,7 +99,6 @@ class Explorer {
   bool is_accepted(const Execution& failure) const;
   bool has_new_failure();
   Result<bool> replays(const std::vector<PlannedRpcFault>& plan);
-  Result<std::vector<InjectedFault>> describe(const search::AbstractExecution& planned);
   // explorer_replay.cc
   Result<std::optional<std::vector<InjectedFault>>> find_again(const std::vector<InjectedFault>& faults);
   void tell_where(const std::vector<InjectedFault>& then, const std::vector<InjectedFault>& now);
@@ -112,8 +108,6 @@ class Explorer {
   void note_earlier_counterexamples();
   std::string write_counterexample(const Execution& execution, uint32_t* number);
   // explorer_cases.cc
-  bool is_time_over() const;
-  size_t rank_of(std::span<const search::PlannedFault> faults);
   void note_cases();
   // explorer_tested.cc
   Result<void> load_tested();
@@ -136,9 +130,7 @@ class Explorer {
   RuleUse rule_use_;
   Exploration exploration_;
   std::unique_ptr<search::SearchStore> store_;
-  std::optional<search::Search> search_;
-  std::optional<OutcomeTable> outcomes_;
-  std::optional<KnownRpcs> known_;
+  std::unique_ptr<Dispatcher> dispatcher_;  // null: nothing is explored, or not yet
   std::unique_ptr<TestRun> run_;
 
   std::map<search::AbstractId, Execution> failures_;
@@ -151,7 +143,6 @@ class Explorer {
   std::vector<std::set<std::string>> failing_sets_;
   std::optional<std::map<uint32_t, std::string>> counterexamples_;  // as counterexamples() has read them
   Suspects suspects_;
-  std::map<std::pair<Hash128, search::OutcomeId>, bool> suspect_;   // as rank_of() has found them
   std::map<std::string, std::string> left_out_, not_applicable_;
   std::set<std::string> late_calls_;  // as in ExecutionRecord, of all executions
   std::set<std::string> notes_;
@@ -181,9 +172,6 @@ class Explorer {
   bool calls_without_end_noted_ = false;
   std::string ended_by_hand_;  // a service that ended, and that only the user can start again; "": none
   std::vector<float> seconds_;  // what each execution took, for the median
-  std::chrono::steady_clock::time_point began_;
-  uint64_t run_now_ = 0;  // executions since began_
-  uint64_t scheduled_at_start_ = 0, decided_at_start_ = 0;
 };
 
 // "gateway -> telemetry POST /report: JSON field /at varies, masked"

@@ -1,6 +1,5 @@
 // What came of each RPC with each of its faults, and what the time did not suffice for.
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -30,33 +29,6 @@ void note_first(std::optional<search::AbstractId>* place, search::AbstractId id)
 
 }  // namespace
 
-// FILIBUSTER_TIME_UP_AFTER is for tests: the time is over after so many executions, whatever a
-// clock says.
-bool Explorer::is_time_over() const {
-  if (!session_.deadline) return false;
-  if (const char* after = getenv("FILIBUSTER_TIME_UP_AFTER"))
-    return search_->counts().executed >= std::strtoull(after, nullptr, 10);
-  return std::chrono::steady_clock::now() >= *session_.deadline;
-}
-
-size_t Explorer::rank_of(std::span<const search::PlannedFault> faults) {
-  constexpr size_t kMostFaults = 64;  // beyond them, faults do not change the rank any more
-  bool suspect[kMostFaults] = {};
-  const size_t number = std::min(faults.size(), kMostFaults);
-  for (size_t i = 0; i < number; ++i) {
-    const auto [known, added] = suspect_.emplace(Newest{faults[i].index, faults[i].fault}, false);
-    const InjectedFault* rpc = added ? known_->find(faults[i].index) : nullptr;
-    const FaultSpec* spec = rpc != nullptr ? outcomes_->fault(faults[i].fault) : nullptr;
-    if (spec != nullptr) {
-      InjectedFault fault = *rpc;
-      fault.set_fault(*spec);
-      known->second = suspects_.are_met_by(fault);
-    }
-    suspect[i] = known->second;
-  }
-  return Suspects::rank({suspect, number});
-}
-
 void Explorer::note_cases() {
   TestReport& report = exploration_.report;
   std::unordered_map<search::AbstractId, double> seconds;
@@ -77,12 +49,10 @@ void Explorer::note_cases() {
   const auto tally_of = [&](const search::PlannedFault& newest) -> Tally* {
     const auto [known, added] = by_newest.emplace(Newest{newest.index, newest.fault}, std::nullopt);
     if (added) {
-      const InjectedFault* rpc = known_->find(newest.index);
-      const FaultSpec* spec = outcomes_->fault(newest.fault);
-      if (rpc == nullptr || spec == nullptr) return nullptr;
+      auto fault = dispatcher_->describe(newest);
+      if (!fault) return nullptr;
       Tally tally;
-      tally.fault = *rpc;
-      tally.fault.set_fault(*spec);
+      tally.fault = std::move(*fault);
       tally.row.id = finding_id(report.test, {tally.fault});
       const auto [place, fresh] = by_id.emplace(tally.row.id, tallies.size());
       if (fresh) tallies.push_back(std::move(tally));
@@ -90,7 +60,7 @@ void Explorer::note_cases() {
     }
     return known->second ? &tallies[*known->second] : nullptr;
   };
-  search_->each_scheduled([&](const search::Search::Scheduled& one) {
+  dispatcher_->search().each_scheduled([&](const search::Search::Scheduled& one) {
     Tally* tally = tally_of(one.newest);
     if (tally == nullptr) return;
     if (one.alone && !tally->alone) {
@@ -157,7 +127,7 @@ void Explorer::note_cases() {
     } else if (counts(tally->redundant, AbstractState::kRedundant)) {
       // It ends as the executions do that have shown all of it.
       const search::AbstractId id = comes_alone ? *tally->alone : *tally->redundant;
-      const auto because = search_->redundant_because(id);
+      const auto because = dispatcher_->search().redundant_because(id);
       row.redundant = true;
       row.state = CaseState::kPassed;
       if (std::any_of(because.begin(), because.end(),

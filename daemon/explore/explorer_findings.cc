@@ -243,16 +243,16 @@ void Explorer::note_earlier_counterexamples() {
 void Explorer::note_pruned_unlike() {
   std::map<std::pair<Hash128, search::OutcomeId>, size_t> rows;
   std::vector<PrunedUnlike>& out = exploration_.report.pruned_unlike;
-  for (const search::Unlike& unlike : search_->unlike()) {
-    const search::AbstractExecution pruned = search_->describe(unlike.id);
+  for (const search::Unlike& unlike : dispatcher_->search().unlike()) {
+    const search::AbstractExecution pruned = dispatcher_->search().describe(unlike.id);
     if (pruned.faults.empty()) continue;
     const search::PlannedFault& newest = pruned.faults.back();
     const auto [row, added] = rows.emplace(std::pair(newest.index, newest.fault), out.size());
     if (!added) ++out[row->second].executions;
     if (!added && out[row->second].faults.size() <= pruned.faults.size()) continue;
-    const auto faults = describe(pruned);
-    const auto like = describe(search_->describe(unlike.like));
-    const InjectedFault* rpc = known_->find(unlike.rpc);
+    const auto faults = dispatcher_->describe(pruned);
+    const auto like = dispatcher_->describe(dispatcher_->search().describe(unlike.like));
+    const InjectedFault* rpc = dispatcher_->known().find(unlike.rpc);
     PrunedUnlike told;
     if (faults) told.faults = faults.value();
     if (like) told.like = like.value();
@@ -269,7 +269,7 @@ void Explorer::note_pruned_unlike() {
 void Explorer::finish_report() {
   TestReport& report = exploration_.report;
   report.test = test_.name;
-  if (search_) report.counts = search_->counts();
+  if (dispatcher_) report.counts = dispatcher_->search().counts();
   report.fault_configuration = describe_faults(config_);
   std::vector<Execution> failures;
   for (const auto& [id, execution] : failures_) failures.push_back(execution);
@@ -284,10 +284,10 @@ void Explorer::finish_report() {
     finding.number = known->second.number;
   }
   // A resumed session has not seen the RPCs of its earlier part, so it does not know which rules matched.
-  if (search_ && !exploration_.error && !exploration_.stopped && !resumed_) {
+  if (dispatcher_ && !exploration_.error && !exploration_.stopped && !resumed_) {
     for (const std::string& line : rule_use_.unmatched()) notes_.insert(line);
   }
-  if (search_ && !exploration_.error) note_earlier_counterexamples();
+  if (dispatcher_ && !exploration_.error) note_earlier_counterexamples();
   if (report.counts.beyond_bound > 0) {
     const BoundsConfig& bounds = config_.bounds;
     std::string reason;
@@ -312,8 +312,8 @@ void Explorer::finish_report() {
       report.without_cause.push_back(call + ": " + std::string(kLateCall));
     }
   }
-  if (search_) report.rpcs = tested_rpcs();
-  if (search_) note_cases();
+  if (dispatcher_) report.rpcs = tested_rpcs();
+  if (dispatcher_) note_cases();
   report.timeouts = timeouts_.all();
   report.unexplained = group_by_cause(report.skipped);
   report.observed = observed_.all();
@@ -351,7 +351,7 @@ void Explorer::finish_report() {
   }
   if (report.damaged_fields > 0) report.notes.push_back(damaged_fields_text(report.damaged_fields));
   if (config_.reduce == Reduction::kOff) report.notes.push_back("reduction (ESR) was off");
-  if (search_) note_pruned_unlike();
+  if (dispatcher_) note_pruned_unlike();
   if (!seconds_.empty()) {
     const auto middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);
     std::nth_element(seconds_.begin(), middle, seconds_.end());

@@ -200,7 +200,7 @@ Result<void> Explorer::store_masks() {
 
 Result<bool> Explorer::run_reference() {
   // A resumed search has its reference execution. One more shows that the application is still the same.
-  const bool resumed = search_->counts().executed > 0;
+  const bool resumed = dispatcher_->has_begun();
   const uint32_t count = resumed ? 1 : config_.bounds.reference_executions;
   if (resumed) {
     if (auto loaded = load_masks(); !loaded) return loaded.error();
@@ -281,8 +281,8 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   warn_of_services_without_agent(result.record);
   for (const std::string& text : rule_use_.unknown_services(result.record)) warn(text);
   exploration_.report.reference = result.record.rpcs;
-  if (auto learned = known_->learn(result.record, masks_); !learned) return learned.error();
-  auto seen = observe(config_, result.record, &*outcomes_, unstable_, masks_);
+  if (auto learned = dispatcher_->known().learn(result.record, masks_); !learned) return learned.error();
+  auto seen = dispatcher_->observe(result.record, unstable_, masks_);
   if (!seen) return seen.error();
   if (auto noted = note_tested(seen.value(), result.record); !noted) return noted.error();
   if (auto noted = note_answers(result.record); !noted) return noted.error();
@@ -315,10 +315,10 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   const auto hang = config_.bounds.hang_limit.value_or(
       std::max(kLeastHangLimit, milliseconds(static_cast<int64_t>(3000 * seconds))));
   lane_.hub().set_hang_limit(hang);
-  if (search_->counts().executed > 0) return true;
+  if (dispatcher_->has_begun()) return true;
   seconds_.push_back(static_cast<float>(seconds));
   if (auto kept = keep_reference(result.record); !kept) return kept.error();
-  if (auto done = search_->executed(search::kReference, seen->rpcs); !done) return done.error();
+  if (auto done = dispatcher_->conclude(search::kReference, seen->rpcs); !done) return done.error();
   return true;
 }
 

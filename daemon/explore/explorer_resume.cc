@@ -145,7 +145,7 @@ Result<void> Explorer::keep_files() {
 // The reference execution as it is stored and compared: index in hexadecimal -> Compared::to_text.
 Result<Texts> Explorer::reference_texts(const ExecutionRecord& whole) {
   const ExecutionRecord record = of_the_test(whole);
-  auto observed = observe(config_, record, &*outcomes_, unstable_, masks_);
+  auto observed = dispatcher_->observe(record, unstable_, masks_);
   if (!observed) return observed.error();
   const Observation& seen = observed.value();
   std::unordered_map<Hash128, std::string, Hash128Hasher> names;
@@ -206,14 +206,11 @@ void Explorer::tell_if_configured_otherwise(const std::string& folder) {
 
 Result<void> Explorer::begin_anew(const std::string& why) {
   tell_why_anew(why);
-  search_.reset();
-  outcomes_.reset();
-  known_.reset();
+  dispatcher_.reset();
   store_.reset();
   failures_.clear();
   findings_.clear();
   failing_sets_.clear();
-  suspect_.clear();
   left_out_.clear();
   not_applicable_.clear();
   observed_ = {};
