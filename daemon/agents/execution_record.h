@@ -68,7 +68,7 @@ struct RpcRecord {
   bool injected = false;     // a fault of ours was injected
   bool elapsed = false;      // the fault was a silence, and its caller's wait was ended at once
   FaultSpec fault;           // what was injected
-  std::string fault_detail;  // "reset instead of refused: the connection was open"
+  HangLimit hang_limit;      // of the fault, if the daemon had to end it
 
   Protocol protocol() const { return protocol_of(flags); }
   bool is_grpc() const { return protocol() == Protocol::kGrpc; }

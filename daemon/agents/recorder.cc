@@ -323,17 +323,12 @@ void Recorder::on(const EventSource& source, const EventHead& head, const FaultF
     entry->record.fault = plan_[number].fault;
     if (entry->record.fault.kind == FaultKind::kTimeout && entry->record.protocol() == Protocol::kRedis)
       silent_commands_.push_back(event.rpc);
-    entry->record.fault_detail = detail;
-    if (how == FaultHow::kResetInsteadOfRefused && detail.empty()) {
-      entry->record.fault_detail = "reset instead of refused: the connection was open";
-    }
     // The fault fired under a preliminary index; the plan knows the final one.
     if (event.plan_entry >= plan_.size()) entry->planned_index = plan_[number].index;
     return;
   }
   if (how == FaultHow::kRefusedAfterAll) {
     entry->record.outcome = RpcOutcome::kRefused;
-    entry->record.fault_detail = detail;
     return;
   }
   if (how == FaultHow::kHitAnother) {
@@ -436,13 +431,12 @@ void Recorder::agent_ended(const EventSource& source, uint64_t now_ns) {
        std::to_string(requests) + " incoming requests open");
 }
 
-void Recorder::fault_detail(uint32_t execution, uint64_t rpc, const std::string& text) {
+void Recorder::hang_limit(uint32_t execution, uint64_t rpc, const HangLimit& limit) {
   if (!running_ || execution != draft_.execution) return;
   const auto place = entries_.find(rpc);
   if (place == entries_.end()) return;
-  std::string& detail = place->second.record.fault_detail;
-  detail += detail.empty() ? text : "; " + text;
-  note(rpc_text(place->second.record) + ": " + text);
+  place->second.record.hang_limit = limit;
+  note(rpc_text(place->second.record) + ": " + to_text(limit));
 }
 
 void Recorder::unmet(uint32_t execution, uint64_t rpc, uint32_t plan_entry,

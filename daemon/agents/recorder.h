@@ -60,7 +60,7 @@ class Recorder {
   void lost(const std::string& why, NoConclusion cause = NoConclusion::kEventsLost);
   void names_changed() { draft_.names_changed = true; }
   // Adds to what is said of an RPC's fault, for example that its silence reached the hang limit.
-  void fault_detail(uint32_t execution, uint64_t rpc, const std::string& text);
+  void hang_limit(uint32_t execution, uint64_t rpc, const HangLimit& limit);
   // The fault of this RPC, which was reported as injected, had no effect.
   void unmet(uint32_t execution, uint64_t rpc, uint32_t plan_entry, const std::string& why);
 

@@ -163,10 +163,14 @@ Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
     for (const ServiceEnd& end : one.result.ended) {
       if (end.by_hand) ended_by_hand_ = end.name;
     }
-    if (!one.runs_again || one.number > 1) return;
-    notes_.insert("execution " + std::to_string(one.result.record.execution) +
-                  " was inconclusive and was run again: " + one.judgement.detail);
+    note_repetition(one);
   });
+}
+
+void Explorer::note_repetition(const Attempt& one) {
+  if (!one.runs_again || one.number > 1 || !is_inconclusive(one.judgement.verdict)) return;
+  notes_.insert("execution " + std::to_string(one.result.record.execution) +
+                " was inconclusive and was run again: " + one.judgement.detail);
 }
 
 Result<bool> Explorer::run_search() {

@@ -116,6 +116,7 @@ class Explorer {
   Result<void> note_answers(const ExecutionRecord& record);
   void tell_execution(const Execution& execution);
   void add_notes(const ExecutionResult& result);
+  void note_repetition(const Attempt& one);
   void note_pruned_unlike();
   void finish_report();
   std::string no_rpc_hint() const;
@@ -174,8 +175,6 @@ class Explorer {
   std::vector<float> seconds_;  // what each execution took, for the median
 };
 
-// "gateway -> telemetry POST /report: JSON field /at varies, masked"
-std::string to_line(const Variation& variation);
 // What the test wrote, and the last lines of the services that ended.
 std::string with_service_logs(std::string output, const ExecutionResult& result);
 

@@ -336,14 +336,14 @@ void Explorer::finish_report() {
   report.notes.insert(report.notes.end(), ports.begin(), ports.end());
   report.notes.insert(report.notes.end(), notes_.begin(), notes_.end());
   if (std::any_of(report.variations.begin(), report.variations.end(), [](const Variation& v) {
-        return v.effect == "the answer counts by its status alone";
+        return v.effect == Variation::Effect::kStatusAlone;
       })) {
     report.notes.push_back(
         "answers that vary as a whole count by their status alone: the reduction does not see what "
         "their callers make of other answers with that status (--reduce off does)");
   }
   if (std::any_of(report.variations.begin(), report.variations.end(), [](const Variation& v) {
-        return v.what.starts_with("appears in ");
+        return v.comes_and_goes;
       })) {
     report.notes.push_back(
         "RPCs that come in some executions only: does a service keep state between them (a cache)? "

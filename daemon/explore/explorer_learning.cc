@@ -136,11 +136,12 @@ Result<Explorer::Lesson> Explorer::compare(const std::vector<PlannedRpcFault>& p
   }
   const std::string under = to_line(faults);
   for (Variation& variation : found.variations) {
-    const bool known = variation.effect == "masked" && !variation.reason.empty();
-    if (known || variation.effect == "none" || variation.what.starts_with("appears in ")) continue;
+    using Effect = Variation::Effect;
+    const bool known = variation.effect == Effect::kMasked && !variation.reason.empty();
+    if (known || variation.effect == Effect::kNone || variation.comes_and_goes) continue;
     for (const auto& [rpc, why] : refused) {
-      if (variation.effect != "masked" || !variation.rpc.starts_with(rpc)) continue;
-      variation.effect = "not faulted";
+      if (variation.effect != Effect::kMasked || !variation.rpc.starts_with(rpc)) continue;
+      variation.effect = Effect::kNotFaulted;
       variation.reason = why;
     }
     variation.under = under;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/report/redact.h"
 #include "daemon/lane/application.h"
 #include "daemon/explore/explorer.h"
 #include "daemon/explore/nondeterminism.h"
@@ -12,7 +11,6 @@ namespace filibuster {
 namespace {
 
 using std::chrono::milliseconds;
-using Json = nlohmann::json;
 
 // More than one round is needed: some fields are seen to differ only after others are masked and RPCs
 // are matched better, and what varies rarely may be equal in the first two runs.
@@ -21,34 +19,7 @@ constexpr size_t kTold = 20;  // variations shown as warnings; the report has al
 // Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
 constexpr milliseconds kLeastHangLimit{6000};
 
-std::string to_json(const std::vector<Variation>& variations) {
-  Json out = Json::array();
-  for (const Variation& v : variations) out.push_back({v.rpc, v.what, v.effect, v.reason, v.under});
-  redact_texts(&out);
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::vector<Variation> variations_from(const std::string& text) {
-  std::vector<Variation> out;
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_array()) return out;
-  for (const Json& row : json) {
-    if (!row.is_array() || row.size() != 5) continue;
-    const auto at = [&](size_t i) { return row[i].is_string() ? row[i].get<std::string>() : ""; };
-    out.push_back({at(0), at(1), at(2), at(3), at(4)});
-  }
-  return out;
-}
-
 }  // namespace
-
-std::string to_line(const Variation& variation) {
-  const bool some_runs_only = variation.what.starts_with("appears in ");
-  const bool said = variation.reason.empty() || variation.reason == variation.what;
-  return variation.rpc + ": " + variation.what + (some_runs_only ? ", " : " varies, ") +
-         variation.effect + (said ? "" : " (" + variation.reason + ")") +
-         (variation.under.empty() ? "" : " under " + variation.under);
-}
 
 Result<void> Explorer::mask(const std::vector<NondeterminismRule>& rules) {
   auto table = compile_masks(rules);
@@ -94,6 +65,7 @@ Result<void> Explorer::load_masks() {
 Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::string& which) {
   auto run = run_->reference([this](const Attempt& one) {
     add_notes(one.result);
+    note_repetition(one);
     note_calls_without_end(one.result.record);
   });
   if (!run) return run.error();
@@ -149,7 +121,7 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
       const bool known = std::any_of(
           report.variations.begin(), report.variations.end(), [&](const Variation& other) {
             return other.rpc == variation.rpc && other.what == variation.what &&
-                   (other.effect == variation.effect || variation.effect == "masked");
+                   (other.effect == variation.effect || variation.effect == Variation::Effect::kMasked);
           });
       if (!known) report.variations.push_back(std::move(variation));
     }
@@ -162,7 +134,7 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
                           rule.path,   {},           "other fields of it vary in every comparison"};
         report.variations.push_back(
             {rule.caller + " -> " + rule.service + " " + rule.method + " " + rule.path,
-             "other fields in every comparison", "not faulted", "", ""});
+             "other fields in every comparison", Variation::Effect::kNotFaulted, "", "", false});
         unstable_.add(std::move(kind));
       }
       break;

@@ -159,10 +159,8 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
   if (result.exit && !result.exit->success()) return {Verdict::kFailed, to_text(*result.exit)};
   for (const RpcRecord& rpc : record.rpcs) {
     // The test passed only because the daemon ended the silence: the caller has no timeout.
-    const size_t at = rpc.fault_detail.find(kCallerHasNoTimeout);
-    if (at != std::string::npos) {
-      return {Verdict::kNoTimeout, rpc.caller + ": " + rpc.fault_detail.substr(at)};
-    }
+    if (rpc.hang_limit.has_no_timeout())
+      return {Verdict::kNoTimeout, rpc.caller + ": " + to_text(rpc.hang_limit)};
   }
   if (!record.quiescent) {
     return {Verdict::kNotQuiescent, "still open: " + join(record.still_open, [](const std::string& text) { return text; })};

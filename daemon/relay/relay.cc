@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "daemon/base/fault_texts.h"
 
 namespace filibuster {
 
@@ -196,12 +195,11 @@ void Relay::expire(uint64_t now_ns) {
     if (stream.deadline_ns == 0 || stream.deadline_ns > now_ns) continue;
     any = true;
     if (!stream.cancelled && stream.phase != Phase::kOrdered) {
-      const std::string text = !stream.answer_ended ? "the server's own answer did not end"
-                               : stream.phase == Phase::kSilent
-                                   ? std::string(kCallerHasNoTimeout)
-                                   : "the caller does not read the answer";
-      host_->report(stream.order.execution, stream.order.rpc,
-                    text + " " + hang_limit_text(stream.limit_ns));
+      using Reached = HangLimit::Reached;
+      const Reached reached = !stream.answer_ended             ? Reached::kByAnswer
+                              : stream.phase == Phase::kSilent ? Reached::kBySilence
+                                                               : Reached::kByReader;
+      host_->report(stream.order.execution, stream.order.rpc, {reached, stream.limit_ns});
     }
     cancel(&stream);
   }

@@ -45,6 +45,7 @@
 #include "core/http2/header_block.h"
 #include "core/http2/insertion.h"
 #include "core/protocol/relay.h"
+#include "daemon/base/fault_texts.h"
 #include "daemon/relay/byte_queue.h"
 #include "daemon/relay/faulted_stream.h"
 #include "daemon/relay/frame_path.h"
@@ -60,7 +61,7 @@ class RelayHost {
   // What is added to the hang limit while the machine is busy.
   virtual uint64_t patience_ns() const { return 0; }
   // Something to say about the fault of one RPC.
-  virtual void report(uint32_t execution, uint64_t rpc, const std::string& text) = 0;
+  virtual void report(uint32_t execution, uint64_t rpc, const HangLimit& limit) = 0;
   // The planned fault did not come about, though the stream was to get it.
   virtual void unmet(const StreamOrder& order, const std::string& why) = 0;
   // Something to say about the connection. `harmed`: RPCs got less than was planned, or more.

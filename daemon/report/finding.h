@@ -17,6 +17,7 @@
 #include "daemon/report/tested.h"
 #include "daemon/report/timeouts.h"
 #include "daemon/report/unexplained.h"
+#include "daemon/report/variation.h"
 #include "daemon/search/search.h"
 
 namespace filibuster {
@@ -111,17 +112,6 @@ std::string finding_id(const std::string& test, const std::vector<InjectedFault>
 // to the smaller one. Two faults are the same if their RPCs have the same index and their identity() is
 // equal. The findings are in the order of the first failure of each group.
 std::vector<Finding> group_failures(const std::vector<Execution>& failures);
-
-// What varied between executions of a test with the same faults: between the reference executions, or
-// between later ones.
-struct Variation {
-  std::string rpc;     // "users -> orders POST /orders/*"
-  std::string what;    // "path segment 2", "JSON /id", "the order of ..."
-  std::string effect;  // "masked", "not faulted", ...
-  std::string reason;
-  std::string under;   // the faults under which it varied, "{a -> b GET /: 503}"; "" without faults
-  bool operator==(const Variation&) const = default;
-};
 
 // A fault of which executions were left out because an answer counted as equal to another one with the
 // same status and a different body (`reduce`: published).

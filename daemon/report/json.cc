@@ -214,7 +214,7 @@ Json nondeterminism(const TestReport& test) {
   for (const Variation& variation : test.variations) {
     varied.push_back({{"rpc", variation.rpc},
                       {"what", variation.what},
-                      {"effect", variation.effect},
+                      {"effect", effect_text(variation.effect)},
                       {"reason", variation.reason},
                       {"under", variation.under}});
   }

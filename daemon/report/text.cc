@@ -316,7 +316,7 @@ std::string test_text(const TestReport& test) {
   lines.clear();
   std::vector<std::string> under_faults;
   for (const Variation& variation : test.variations) {
-    const std::string line = variation.rpc + ": " + variation.what + ", " + variation.effect +
+    const std::string line = variation.rpc + ": " + variation.what + ", " + std::string(effect_text(variation.effect)) +
                              (variation.reason.empty() || variation.reason == variation.what
                                   ? ""
                                   : " (" + variation.reason + ")");

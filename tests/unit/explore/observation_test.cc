@@ -573,10 +573,10 @@ TEST(Judgement, ASilenceThatLastedUntilTheHangLimitIsAFinding) {
   ExecutionResult result = result_with_exit(0);
   RpcRecord rpc;
   rpc.caller = "users";
-  rpc.fault_detail = std::string(kCallerHasNoTimeout) + " (hang limit 6 s reached)";
+  rpc.hang_limit = {HangLimit::Reached::kBySilence, 6'000'000'000};
   result.record.rpcs = {rpc};
   EXPECT_EQ(judge(result, {}).verdict, Verdict::kNoTimeout);
-  EXPECT_EQ(judge(result, {}).detail, "users: caller has no timeout (hang limit 6 s reached)");
+  EXPECT_EQ(judge(result, {}).detail, "users: caller has no timeout (hang limit 6.0 s reached)");
 }
 
 TEST(Judgement, ATestThatDoesNotEndIsAFinding) {

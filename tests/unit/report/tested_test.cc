@@ -64,7 +64,8 @@ TEST(RpcLedger, KeepsSoManyNamesAndNoMore) {
 }
 
 TEST(TimeoutCounts, TellWaitsThatWereOverAtOnceFromReal) {
-  const auto silence = [](bool elapsed, double seconds, const char* detail) {
+  using Reached = HangLimit::Reached;
+  const auto silence = [](bool elapsed, double seconds, Reached reached) {
     RpcRecord rpc;
     rpc.caller = "front";
     rpc.service = "back";
@@ -74,12 +75,12 @@ TEST(TimeoutCounts, TellWaitsThatWereOverAtOnceFromReal) {
     rpc.elapsed = elapsed;
     rpc.issued_ns = 1;
     rpc.finished_ns = 1 + static_cast<uint64_t>(seconds * 1e9);
-    rpc.fault_detail = detail;
+    rpc.hang_limit.reached = reached;
     return rpc;
   };
   ExecutionRecord record;
-  record.rpcs = {silence(true, 0, ""), silence(false, 1, ""),
-                 silence(false, 6, "caller has no timeout within 6 s")};
+  record.rpcs = {silence(true, 0, Reached::kNot), silence(false, 1, Reached::kNot),
+                 silence(false, 6, Reached::kBySilence)};
   TimeoutCounts counts, read;
   EXPECT_TRUE(counts.see(record));
   EXPECT_FALSE(counts.see({}));
