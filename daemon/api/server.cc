@@ -85,9 +85,15 @@ void answer_error(httplib::Response& response, int status, const std::string& me
 }
 
 Json to_json_row(const InjectedFault& fault) {
-  return {{"fault", fault.fault},   {"caller", fault.caller},      {"service", fault.service},
-          {"method", fault.method}, {"path", fault.path},          {"call_site", fault.call_site},
-          {"count", fault.count},   {"index", to_hex(fault.index)}, {"message", fault.message},
+  return {{"fault", fault.fault},
+          {"caller", fault.caller},
+          {"service", fault.service},
+          {"method", fault.method},
+          {"path", fault.path},
+          {"call_site", fault.call_site},
+          {"count", fault.count},
+          {"index", to_hex(fault.index)},
+          {"message", fault.message},
           {"protocol", protocol_name(fault.protocol)},
           {"grpc", grpc_name(fault.method, fault.path, fault.protocol)},
           {"arguments", Json::parse(redact_object(fault.arguments))}};
@@ -95,10 +101,14 @@ Json to_json_row(const InjectedFault& fault) {
 
 Json to_json_row(const RpcRecord& rpc) {
   const AnswerCode code = code_of(rpc);
-  return {{"index", to_hex(rpc.index)},     {"parent", to_hex(rpc.parent)},
-          {"caller", rpc.caller},           {"service", rpc.service},
-          {"received_by", rpc.received_by}, {"method", rpc.method},
-          {"path", rpc.target},             {"count", rpc.count},
+  return {{"index", to_hex(rpc.index)},
+          {"parent", to_hex(rpc.parent)},
+          {"caller", rpc.caller},
+          {"service", rpc.service},
+          {"received_by", rpc.received_by},
+          {"method", rpc.method},
+          {"path", rpc.target},
+          {"count", rpc.count},
           {"protocol", protocol_name(rpc.protocol())},
           {"grpc", grpc_name(rpc)},
           {"grpc_status", grpc_status_name(rpc)},
@@ -106,16 +116,18 @@ Json to_json_row(const RpcRecord& rpc) {
           {"code_space", code_space_name(code.space)},
           {"code", code.text},
           {"arguments", Json::parse(redact_object(rpc.arguments))},
-          {"cause", cause_name(rpc.cause)}, {"outcome", outcome_text(rpc)},
-          {"injected", rpc.injected},       {"stack", rpc.stack_text}};
+          {"cause", cause_name(rpc.cause)},
+          {"outcome", outcome_text(rpc)},
+          {"injected", rpc.injected},
+          {"stack", rpc.stack_text}};
 }
 
 // Error: the question is malformed, so that no fault could ever match it. The test would take 'no' for
 // an answer.
 Result<FaultQuery> read_query(const httplib::Request& request) {
   FaultQuery query{request.get_param_value("service"), request.get_param_value("method"),
-                   request.get_param_value("path"), request.get_param_value("fault"),
-                   request.get_param_value("grpc"), request.get_param_value("arguments")};
+                   request.get_param_value("path"),    request.get_param_value("fault"),
+                   request.get_param_value("grpc"),    request.get_param_value("arguments")};
   if (!query.fault.empty()) {
     const auto fault = parse_fault_text(query.fault);
     if (!fault) return fault.error();
@@ -219,8 +231,8 @@ void ApiServer::State::routes() {
       if (!found) return answer_error(response, 400, found.error().message);
       for (const InjectedFault& fault : found->faults) rows.push_back(to_json_row(fault));
       if (rows.empty() && !found->unknown.empty()) {
-        return answer_error(response, 409, "the arguments of a faulted call are not known: " +
-                                               found->unknown);
+        return answer_error(response, 409,
+                            "the arguments of a faulted call are not known: " + found->unknown);
       }
     }
     answer(response, 200, {{"injected", !rows.empty()}, {"faults", rows}});
@@ -254,22 +266,22 @@ void ApiServer::State::routes() {
                 session_named->stop();
                 answer(response, 200, Json::object());
               });
-  server.Get(R"(/v1/sessions/([0-9a-f]+)/report)",
-             [this](const Request& request, Response& response) {
-               const auto session_named = named(request, response);
-               if (!session_named) return;
-               const std::string report = session_named->report();
-               if (report.empty()) return answer_error(response, 404, "the session still runs");
-               const std::string format = request.get_param_value("format");
-               if (format.empty() || format == "json")
-                 return response.set_content(report, "application/json");
-               const std::string document = session_named->document(format);
-               if (document.empty())
-                 return answer_error(response, 404, "the session has no report as '" + format + "'");
-               response.set_content(document, format == "sarif"   ? "application/sarif+json"
-                                              : format == "junit" ? "application/xml"
-                                                                  : "text/markdown; charset=utf-8");
-             });
+  server.Get(
+      R"(/v1/sessions/([0-9a-f]+)/report)", [this](const Request& request, Response& response) {
+        const auto session_named = named(request, response);
+        if (!session_named) return;
+        const std::string report = session_named->report();
+        if (report.empty()) return answer_error(response, 404, "the session still runs");
+        const std::string format = request.get_param_value("format");
+        if (format.empty() || format == "json")
+          return response.set_content(report, "application/json");
+        const std::string document = session_named->document(format);
+        if (document.empty())
+          return answer_error(response, 404, "the session has no report as '" + format + "'");
+        response.set_content(document, format == "sarif"   ? "application/sarif+json"
+                                       : format == "junit" ? "application/xml"
+                                                           : "text/markdown; charset=utf-8");
+      });
   server.Get("/v1/trace", [this](const Request&, Response& response) {
     const auto running = current();
     const ExecutionRecord record = running ? running->trace() : ExecutionRecord{};

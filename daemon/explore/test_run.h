@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/lane/execution_runner.h"
 #include "daemon/explore/judgement.h"
 #include "daemon/explore/suspects.h"
+#include "daemon/lane/execution_runner.h"
 #include "daemon/lane/lane.h"
 #include "daemon/lane/service_descriptors.h"
 #include "daemon/report/baseline.h"
@@ -43,8 +43,9 @@ struct SessionContext {
 struct Attempt {
   ExecutionResult result;
   Judgement judgement;
-  std::string output;      // the test's last lines, if it failed (the runner has those of its last run only)
-  int number = 1;          // the how-manieth execution of this plan
+  std::string
+      output;  // the test's last lines, if it failed (the runner has those of its last run only)
+  int number = 1;           // the how-manieth execution of this plan
   bool runs_again = false;  // it is inconclusive, and another one follows
 };
 
