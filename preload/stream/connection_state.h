@@ -8,6 +8,7 @@
 //   kFaultFired   replaced  replaced  replaced  replaced  replaced
 //   kSettle       settled   settled   settled   settled                     ended
 //   kClear                                                passing
+//
 // An empty place: nothing changes. A connection that closes settles, too. A fault may still fire on a
 // connection that was given up, if its request had been decided before.
 #pragma once

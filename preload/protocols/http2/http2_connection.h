@@ -4,6 +4,7 @@
 // Order of ownership: a flow (connection.h), then `lock`. The lock is taken by whoever parses or
 // looks at streams; blocks, edits and what concerns the wire belong to the owner of the request
 // flow.
+//
 // The object comes from a pool of pages of our own. Each takes about a megabyte of address space, of which
 // only what is used is touched. It is type-stable like its Connection, and given back with it.
 #pragma once

@@ -7,6 +7,7 @@
 //   in a session    follow() finds the mark and makes a Connection with a Retirement
 //   next request    a write that begins at a frame boundary with a request gets our PING before it
 //   answer to that  we turn the acknowledgement into a GOAWAY before the client reads it
+//
 // A connection stays as it is, and is listed as not tested, if no frame boundary is found, if the server
 // acknowledges no PING, if the client goes on in spite of the GOAWAY, or if the client is of a kind that
 // fails requests at a GOAWAY.
