@@ -211,6 +211,7 @@ Result<std::vector<InjectedFault>> Explorer::describe(const search::AbstractExec
 
 Result<bool> Explorer::run_search() {
   began_ = Clock::now();
+  if (auto offered = offer_page(); !offered) return offered.error();
   const search::SearchCounts start = search_->counts();
   scheduled_at_start_ = start.scheduled;
   decided_at_start_ = start.executed + start.redundant;
@@ -268,6 +269,7 @@ Result<bool> Explorer::run_search() {
     if (failure != failures_.end()) {
       if (auto told = found(failure->second, plan, seen_twice); !told) return told.error();
     }
+    if (auto offered = offer_page(); !offered) return offered.error();
     if (ended_by_hand_.empty()) continue;
     return Error{"service '" + ended_by_hand_ + "', which was started by hand, ended in execution " +
                  to_line(faults.value()) +
@@ -312,12 +314,14 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
     failure.output = execution.output;
     row["failure"] = to_json(failure);
     failures_[execution.id] = execution;
+    if (auto kept = keep_tree(execution, attempt.result.record); !kept) return kept;
   }
   // The result is stored before the search is told: if the daemon dies between the two, the execution
   // is run again and its newer result replaces this one. The other order could lose a failure.
   if (auto put = store_->put_result(execution.number, dump_json(row)); !put) return put;
   fail_point("recorded");
   seconds_.push_back(static_cast<float>(execution.seconds));
+  results_[next.id] = {execution.number, execution.verdict, static_cast<float>(execution.seconds)};
   if (!attempt.judgement.plan_met || inconclusive) {
     if (auto done = search_->abandoned(next.id, execution.detail); !done) return done;
   } else {

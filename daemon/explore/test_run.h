@@ -27,6 +27,9 @@ struct SessionContext {
   const ServiceDescriptors* descriptors;
   bool restart = false;         // forget an interrupted session
   uint32_t next_execution = 1;  // the number of the next execution
+  // The live page (docs/page.md). Null: there is none.
+  std::function<bool()> page_is_wanted = {};
+  std::function<void(TestReport)> offer_page = {};
 
   void warn(const std::string& text) const { sink({{"type", "warning"}, {"text", text}}); }
 };

@@ -34,6 +34,7 @@ struct Document {
   std::string name;   // of its file under ROOT; "": it is not written
   std::string text;
   std::string sarif;  // "": there is none
+  bool has_page = false;  // report.html is written beside it
 };
 
 class Mode {

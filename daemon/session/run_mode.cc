@@ -51,7 +51,7 @@ class RunMode final : public Mode {
   }
 
   Document document(const SessionReport& report) override {
-    return {"report.json", to_json(report), ""};
+    return {"report.json", to_json(report), "", /*has_page=*/true};
   }
 
   std::string summary(const SessionReport& report, const SessionEnd& end) const override {

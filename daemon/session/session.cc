@@ -11,6 +11,7 @@
 #include "daemon/base/random.h"
 #include "daemon/coverage/collector.h"
 #include "daemon/process/pidfd.h"
+#include "daemon/report/page_file.h"
 #include "daemon/explore/program_files.h"
 #include "daemon/session/suites.h"
 
@@ -18,6 +19,9 @@ namespace filibuster {
 namespace {
 
 namespace fs = std::filesystem;
+
+// What a live page is given to fetch the end of the session before the daemon ends.
+constexpr std::chrono::milliseconds kLastLook{1500};
 
 constexpr int kExitNothing = 0, kExitFailures = 1, kExitEnvironment = 3;
 
@@ -238,6 +242,14 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
                          },
                          descriptors.get(),
                          request_.restart};
+  session.page_is_wanted = [this] { return live_page_.wanted(); };
+  session.offer_page = [this, report](TestReport running) {
+    SessionReport so_far = *report;
+    so_far.tests.push_back(std::move(running));
+    PageExtras extras = page_extras();
+    extras.running = true;
+    live_page_.put(page_data(so_far, extras).summary);
+  };
   std::string not_explored;
   for (const TestConfig& test : request_.tests) {
     {
@@ -301,6 +313,34 @@ void Session::write_documents(const Document& document) {
     warn(written.error().message);
 }
 
+PageExtras Session::page_extras() const {
+  PageExtras extras;
+  extras.coverage = coverage_ ? &*coverage_ : nullptr;
+  const Config& config = request_.config;
+  extras.source_folders.push_back(config.directory);
+  for (const ServiceConfig& service : config.services)
+    extras.source_folders.push_back(lane_directory(config, service.directory));
+  for (const TestConfig& test : config.tests)
+    extras.source_folders.push_back(lane_directory(config, test.directory));
+  return extras;
+}
+
+std::string Session::write_page(const SessionReport& report) {
+  const auto page = PageTemplate::load(context_.preload);
+  if (!page) {
+    warn(page.error().message);
+    return "";
+  }
+  const PageData data = page_data(report, page_extras());
+  live_page_.put(data.summary, data.executions);
+  const std::string path = context_.root + "/report.html";
+  if (auto written = write_file(path, page->page(data, report)); !written) {
+    warn(written.error().message + "; the findings stand in report.json and in the summary");
+    return "";
+  }
+  return path;
+}
+
 void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const SessionEnd end{stopped_, error.has_value(), ports_moved_,
                        coverage_ ? &*coverage_ : nullptr};
@@ -311,6 +351,7 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
                                                                   : kExitNothing;
   const Document document = mode_->document(report);
   write_documents(document);
+  const std::string page = document.has_page ? write_page(report) : "";
   {
     const std::lock_guard lock(mutex_);
     document_ = document;
@@ -325,7 +366,9 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
                 {"exit_code", report.exit_code},
                 {"summary", worth_telling ? mode_->summary(report, end) : ""},
                 {"report", document.name.empty() ? "" : context_.root + "/" + document.name},
+                {"page", page},
                 {"coverage", coverage_ ? context_.root + "/coverage.json" : ""}});
+  if (!page.empty()) live_page_.wait_until_fetched(kLastLook);
   events_.end(report.exit_code);
   eventfd_write(done_fd_, 1);
 }

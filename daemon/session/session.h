@@ -13,7 +13,9 @@
 #include "daemon/agents/agent_hub.h"
 #include "daemon/coverage/report.h"
 #include "daemon/report/finding.h"
+#include "daemon/report/page_data.h"
 #include "daemon/session/event_log.h"
+#include "daemon/session/live_page.h"
 #include "daemon/lane/lane.h"
 #include "daemon/session/mode.h"
 #include "daemon/session/questions.h"
@@ -37,6 +39,7 @@ class Session {
   }
 
   std::string report() const;  // text of report.json (kLint: of lint.json); "" before the end
+  LivePage& live_page() { return live_page_; }
   std::string sarif() const;   // kLint: the findings as SARIF; else ""
   // The faults injected in the running execution that match. `unknown` is set if the answer depends on
   // a faulted RPC whose arguments could not be read.
@@ -60,6 +63,9 @@ class Session {
   void collect(coverage::Collector* collector, const SessionReport& report, bool to_the_end);
   void finish(SessionReport report, const std::optional<Error>& error);
   void write_documents(const Document& document);
+  PageExtras page_extras() const;
+  // Writes report.html. Returns its path; "": it was not written, and a warning says why.
+  std::string write_page(const SessionReport& report);
   void warn(const std::string& text) { events_.tell({{"type", "warning"}, {"text", text}}); }
   void watch_client();
 
@@ -76,6 +82,7 @@ class Session {
   int done_fd_ = -1;  // eventfd, readable when the watcher may end
   std::atomic<bool> stopped_{false};
   EventLog events_;
+  LivePage live_page_;
 
   mutable std::mutex mutex_;  // guards everything below, but for the threads
   Document document_;
