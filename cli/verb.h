@@ -34,7 +34,7 @@ struct Verb {
 };
 
 extern const Verb kRunVerb, kReplayVerb, kTraceVerb, kLintVerb, kAnalyzeVerb, kWasFaultInjectedVerb, kDoctorVerb,
-    kDaemonVerb, kVersionVerb;
+    kOpenVerb, kDaemonVerb, kVersionVerb;
 
 // Writes "filibuster: message" to stderr and returns `code`.
 int complain(int code, std::string_view message);

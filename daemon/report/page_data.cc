@@ -64,6 +64,8 @@ class Calls {
                       {"count", rpc.count},
                       {"stack", frames(rpc.stack)},
                       {"path", rpc.service_path}});
+    } else if (Json& path = all_[place->second]["path"]; path.empty()) {
+      path = rpc.service_path;  // it came from a tree, whose rows do not have it
     }
     return place->second;
   }
