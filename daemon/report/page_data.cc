@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
-constexpr size_t kFramesWithSource = 3;  // of each call stack, from the innermost on
+constexpr size_t kFramesWithSource = 6;  // of each call stack, from the innermost on
 
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

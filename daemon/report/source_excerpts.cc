@@ -26,6 +26,19 @@ std::optional<std::string> text_of(const fs::path& path) {
   return text;
 }
 
+// The file of this name below `folder` or a folder above it: compilers write names that are relative to
+// where they ran.
+std::optional<std::string> text_above(const fs::path& folder, const fs::path& name) {
+  constexpr int kMostAbove = 6;
+  fs::path at = folder.lexically_normal();
+  for (int i = 0; i < kMostAbove; ++i) {
+    if (auto text = text_of(at / name)) return text;
+    if (!at.has_relative_path()) break;
+    at = at.parent_path();
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -48,7 +61,7 @@ const SourceExcerpts::Lines* SourceExcerpts::lines_of(const std::string& file) {
   if (name.is_absolute()) {
     text = text_of(name);
   } else {
-    for (size_t i = 0; !text && i < folders_.size(); ++i) text = text_of(folders_[i] / name);
+    for (size_t i = 0; !text && i < folders_.size(); ++i) text = text_above(folders_[i], name);
   }
   if (!text) return &lines;
   // The whole file is redacted before lines are taken from it: a part of a secret is not recognised.

@@ -21,9 +21,18 @@ export function shortFrame(frame: string): string {
   return line ? `${file}:${line}` : file;
 }
 
+// "netflix::get(std::string const&, ...)" -> "get"; "<module>" and "operator()" stay.
+function lastName(name: string): string {
+  const plain = name.replace(/\(anonymous namespace\)::/g, "");
+  const end = plain.slice(1).search(/[(<]/);
+  const scoped = end < 0 ? plain : plain.slice(0, end + 1);
+  const last = scoped.slice(scoped.lastIndexOf("::") < 0 ? 0 : scoped.lastIndexOf("::") + 2);
+  return last === "operator" ? "operator()" : last;
+}
+
 function helperWords(frame: string): string {
   const parsed = parseFrame(frame);
-  return parsed.function && parsed.line ? `${parsed.function}:${parsed.line}` : shortFrame(frame);
+  return parsed.function && parsed.line ? `${lastName(parsed.function)}:${parsed.line}` : shortFrame(frame);
 }
 
 export interface CallSite {

@@ -37,7 +37,7 @@ function edgesOf(tests: Test[]): Edge[] {
   return [...edges.values()];
 }
 
-const wide = 150, high = 34, gapX = 110, gapY = 26;
+const wide = 172, high = 34, gapX = 110, gapY = 26;
 const mostServices = 80; // that are drawn; the table has all
 
 // Each service stands one step right of the nearest service that calls it, the test leftmost.
@@ -88,14 +88,14 @@ export function Map_({ state }: { state: State }) {
                 <g class={`edge ${kind}`}>
                   <path class="way" d={`M${x1} ${y1} ${bend}`} />
                   <path class="head" d={forward ? `M${x2 + 7} ${y2} l-8 -4 v8 z` : `M${x2} ${y2 - 7} l-4 8 h8 z`} />
-                  {forward && <text x={(x1 + x2) / 2} y={(y1 + y2) / 2 - 5} text-anchor="middle">{words}</text>}
+                  {forward && <text x={x2 - 6} y={y2 - 6} text-anchor="end">{words}</text>}
                 </g>
               );
             })}
             {[...at].map(([name, [x, y]]) => (
               <g class="service">
                 <rect x={x} y={y} width={wide} height={high} rx={4} />
-                <text x={x + wide / 2} y={y + high / 2 + 5} text-anchor="middle">{oneLine(name).slice(0, 20)}<title>{oneLine(name)}</title></text>
+                <text x={x + wide / 2} y={y + high / 2 + 5} text-anchor="middle">{name.length > 22 ? `${oneLine(name).slice(0, 21)}\u2026` : oneLine(name)}<title>{oneLine(name)}</title></text>
               </g>
             ))}
           </svg>

@@ -3,7 +3,9 @@ import { type Row, type Test } from "../data";
 import { markWords, type Mark } from "../diff";
 import { duration, oneLine } from "../parts";
 
-const lane = 118, left = 64, top = 34, step = 21;
+const left = 52, top = 34, step = 21;
+const widest = 118, narrowest = 64; // px between two services
+const beside = 448; // px that two diagrams beside each other leave for the services of one
 const mostRows = 400; // RPCs that are drawn; the tree has all of them
 
 interface Message {
@@ -36,6 +38,7 @@ export function Sequence({ test, rows, marks, title }: { test: Test; rows: Row[]
     const known = at.get(row);
     at.set(row, answer && known ? [known[0], y] : [y, y]);
   });
+  const lane = Math.max(narrowest, Math.min(widest, Math.floor(beside / Math.max(1, services.length))));
   const x = (service: string) => left + place(service) * lane + lane / 2;
   const width = left + services.length * lane, height = top + (messages.length + 1.5) * step;
 
@@ -46,7 +49,7 @@ export function Sequence({ test, rows, marks, title }: { test: Test; rows: Row[]
         <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${title}: ${rows.length} RPCs among ${services.join(", ")}; the tree has the same in words`}>
           {services.map((service) => (
             <g>
-              <text class="who" x={x(service)} y={16} text-anchor="middle">{clip(oneLine(service), 17)}<title>{oneLine(service)}</title></text>
+              <text class="who" x={x(service)} y={16} text-anchor="middle">{clip(oneLine(service), Math.floor(lane / 6.8))}<title>{oneLine(service)}</title></text>
               <line class="life" x1={x(service)} x2={x(service)} y1={24} y2={height - 6} />
             </g>
           ))}
@@ -64,7 +67,7 @@ export function Sequence({ test, rows, marks, title }: { test: Test; rows: Row[]
             const direction = service >= caller ? 1 : -1;
             const end = caller === service ? caller + 30 : stops ? service - direction * 16 : service - direction * 4;
             const [from, to] = answer ? [end, caller + direction * 2] : [caller + direction * 2, end];
-            const label = answer ? row.outcome : call?.name ?? "?";
+            const label = answer ? row.outcome : shortName(call?.name ?? "?", call?.protocol ?? "");
             const sign = mark === "same" ? "" : `${markWords[mark].sign} `;
             const middle = (from + to) / 2;
             return (
@@ -75,8 +78,8 @@ export function Sequence({ test, rows, marks, title }: { test: Test; rows: Row[]
                   ? <text class="stop" x={end + direction * 8} y={y + 5} text-anchor="middle">{"\u2717"}</text>
                   : <path d={`M${to} ${y} l${to >= from ? -6 : 6} -3.5 v7 z`} />}
                 <text class="label" x={middle} y={y - 4} text-anchor="middle">
-                  {sign}{clip(oneLine(label), Math.max(14, Math.floor(Math.abs(to - from) / 6.6)))}
-                  <title>{oneLine(label)}{row.injected ? ` (injected: ${row.injected})` : ""}</title>
+                  {sign}{clip(oneLine(label), Math.max(9, Math.floor(Math.abs(to - from) / 6.2)))}
+                  <title>{oneLine(answer ? row.outcome : call?.name ?? "?")}{row.injected ? ` (injected: ${row.injected})` : ""}</title>
                 </text>
               </g>
             );
@@ -85,6 +88,11 @@ export function Sequence({ test, rows, marks, title }: { test: Test; rows: Row[]
       </div>
     </figure>
   );
+}
+
+// Of a gRPC method its last name: "shop.CartService/GetCart" -> "GetCart".
+function shortName(name: string, protocol: string): string {
+  return protocol === "grpc" ? name.slice(name.lastIndexOf("/") + 1) : name;
 }
 
 function clip(text: string, length: number): string {
