@@ -149,14 +149,25 @@ int write_document(const AnalyzeOptions& options, const AnalysisTask& task,
     return complain(kUsage, "--write " + options.write + ": expected a file in " + task.directory +
                                 ", where the configuration is, since its commands run there");
   }
-  if (options.force) std::remove(path.c_str());
-  // With "x", opening fails if the file exists.
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wxe"), std::fclose);
-  if (!file && errno == EEXIST)
+  // The file gets its name when it is whole: what stands there under that name is not lost before.
+  const std::string unfinished = path + ".new-" + std::to_string(getpid());
+  FILE* file = std::fopen(unfinished.c_str(), "wxe");
+  bool good = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  int error = errno;
+  if (file != nullptr && std::fclose(file) != 0 && good) {
+    good = false;
+    error = errno;
+  }
+  // link() fails if the name is taken, and rename() if it is a folder's.
+  if (good && (options.force ? std::rename(unfinished.c_str(), path.c_str())
+                             : link(unfinished.c_str(), path.c_str())) != 0) {
+    good = false;
+    error = errno;
+  }
+  if (file != nullptr) unlink(unfinished.c_str());
+  if (!good && error == EEXIST)
     return complain(kUsage, options.write + " is there already; --force replaces it");
-  if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
-      std::fflush(file.get()) != 0)
-    return complain(kEnvironment, options.write + ": " + std::strerror(errno));
+  if (!good) return complain(kEnvironment, options.write + ": " + std::strerror(error));
   std::cerr << "filibuster: wrote " << options.write;
   if (!task.text.empty()) std::cerr << "; `filibuster run -c " << options.write << "` explores it";
   std::cerr << "\n";
@@ -250,7 +261,8 @@ const Verb kAnalyzeVerb = {
     "  filibuster run -c proposed.json                  # then again: what was observed counts, "
     "too\n"
     "  filibuster analyze --source users=./users --source movies=./movies --format json\n"
-    "\nExit status: 0 done, 2 usage, configuration or document, 3 FILE cannot be written.\n",
+    "\nExit status: 0 done, 2 usage, configuration or document, 3 FILE cannot be written;\n"
+    "filibuster(1) has the table.\n",
     "", declare};
 
 }  // namespace filibuster::cli

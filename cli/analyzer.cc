@@ -60,8 +60,8 @@ Result<void> Analyzer::read_reports() {
   }
   if (!seen_.explored) {
     remarks_.push_back(
-        "what services make of the failures of those that they ask is not known: nothing was "
-        "explored yet (`filibuster run`, then analyze again)");
+        "how services answer when a service that they call fails is not known, because nothing was "
+        "explored yet: use `filibuster run`, then analyze again");
   }
   return {};
 }

@@ -73,7 +73,8 @@ const Verb kDaemonVerb = {
     "  LD_PRELOAD=libfilibuster.so FILIBUSTER_SERVICE=users ./users &\n"
     "  filibuster run --service users -- ./their_test\n"
     "\nServices join the session of their application: the nearest folder upwards with a\n"
-    "filibuster.json, or what FILIBUSTER_APPLICATION says on both sides.\n",
+    "filibuster.json, or what FILIBUSTER_APPLICATION says on both sides.\n"
+    "\nExit status: 0 ended by a signal, 2 usage, 3 environment; filibuster(1) has the table.\n",
     "", declare};
 
 }  // namespace filibuster::cli

@@ -233,7 +233,8 @@ Result<std::unique_ptr<Daemon>> Daemon::join_or_start(const std::string& root) {
   }
   const std::string words = tail(log, 2000);
   return Error{"the daemon (" + program + ") did not start" +
-               (words.empty() ? ", and left no word in " + log + " (is the disk full? may files grow: ulimit -f?)"
+               (words.empty() ? ", and wrote nothing to " + log +
+                                    ": check that the disk is not full, and that files may grow (ulimit -f)"
                               : ":\n" + words)};
 }
 

@@ -138,7 +138,8 @@ const Verb kDoctorVerb = {
     "doctor", "what is on this machine; with '-- PROGRAM': can it be interposed?",
     "  filibuster doctor\n"
     "  filibuster doctor -- ./users\n"
-    "\nExit status: 0 usable, 1 the program cannot be interposed, 3 a part is missing.\n",
+    "\nExit status: 0 usable, 1 the program cannot be interposed, 2 usage, 3 a part is missing;\n"
+    "filibuster(1) has the table.\n",
     "[-- PROGRAM]", declare};
 
 }  // namespace filibuster::cli

@@ -47,7 +47,7 @@ Work declare(CLI::App& app) {
       ->check(CLI::IsMember({"text", "json", "sarif"}))
       ->capture_default_str();
   app.add_flag("--no-probes", options->no_probes,
-               "only what one execution without faults shows; no timeout or retry is looked at");
+               "only one execution without faults; timeouts and retries are not looked at");
   app.add_option("--silence", options->silence,
                  "how long a silent service is waited for before a caller counts as one without a "
                  "timeout (default: the hang limit of the session, at least 6)")
@@ -56,7 +56,7 @@ Work declare(CLI::App& app) {
   app.add_option("--max-probes", options->max_probes, "at most N executions with faults for a test")
       ->type_name("N");
   app.add_option("--severity", options->severity,
-                 "only findings of note, warning or error, or worse")
+                 "only findings of this level or worse: note, warning or error")
       ->type_name("LEVEL")
       ->check(CLI::IsMember({"note", "warning", "error"}))
       ->capture_default_str();
@@ -93,7 +93,7 @@ const Verb kLintVerb = {
     "\nLints: no-timeout, retry-without-backoff, n-plus-one, redundant-rpc,\n"
     "redundant-across-services, call-chain, unknown-cause, forwarded-response (docs/lint.md).\n"
     "\nExit status: 0 nothing found, 1 findings, 2 usage or configuration, 3 environment or\n"
-    "interrupted.\n",
+    "interrupted; filibuster(1) has the table.\n",
     "[-- TEST [ARG...]]", declare};
 
 }  // namespace filibuster::cli

@@ -25,8 +25,8 @@ struct VerbRow {
   const Verb* verb;
   const char* group;
 };
-constexpr VerbRow kVerbs[] = {{&kRunVerb, kFind},     {&kReplayVerb, kFind},  {&kOpenVerb, kFind},
-                              {&kWasFaultInjectedVerb, kFind},
+constexpr VerbRow kVerbs[] = {{&kRunVerb, kFind},     {&kReplayVerb, kFind},  {&kAcceptVerb, kFind},
+                              {&kOpenVerb, kFind},    {&kWasFaultInjectedVerb, kFind},
                               {&kTraceVerb, kLook},   {&kLintVerb, kLook},    {&kDoctorVerb, kSetUp},
                               {&kAnalyzeVerb, kSetUp}, {&kDaemonVerb, kSetUp}, {&kVersionVerb, kSetUp}};
 

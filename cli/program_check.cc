@@ -101,7 +101,8 @@ Result<ProgramCheck> check_program(const std::string& name) {
     }
     return check;
   }
-  return Error{"'" + name + "': scripts that are scripts of scripts"};
+  return Error{"'" + name + "' is a script whose interpreter is a script, and so on for " +
+               std::to_string(kMaxInterpreters) + " levels: the kernel does not run it"};
 }
 
 }  // namespace filibuster::cli

@@ -22,7 +22,7 @@ Work declare(CLI::App& app) {
   app.add_flag("--real-timeouts", options->session.real_timeouts,
                "really wait where a timeout is injected");
   app.add_flag("--trust", options->session.trust,
-               "execute what the file names, although it comes from elsewhere");
+               "execute the commands of the file, although it comes from elsewhere");
   return [options](const Invocation&) {
     const Result<std::string> text = read_file(options->file);
     if (!text) {
@@ -42,10 +42,11 @@ Work declare(CLI::App& app) {
 
 const Verb kReplayVerb = {"replay", "run one failing execution again, with the same faults",
                           "  filibuster replay .filibuster/counterexamples/3.json\n"
-                          "\nExit status: 1 if it fails again, 0 if it does not.\n"
-                          "\nA counterexample names the commands that a replay executes. One that does\n"
-                          "not lie in the root is refused where the configuration, here, does not name\n"
-                          "the same ones.\n",
+                          "\nExit status: 0 it does not fail, 1 it fails again, 2 usage or counterexample,\n"
+                          "3 no conclusion; filibuster(1) has the table.\n"
+                          "\nA counterexample names the commands that a replay executes. A counterexample\n"
+                          "that does not lie in the root is refused, unless the configuration here has\n"
+                          "the same commands.\n",
                           "", declare};
 
 }  // namespace filibuster::cli

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
 
 #include "core/text/json_depth.h"
@@ -22,6 +23,7 @@ Json envelope(const char* mode, const SessionOptions& options, const Client& cli
               {"client_pid", client.pid},
               {"client_start_time", client.start_time},
               {"application", client.application},
+              {"working_directory", client.directory},
               {"tests", options.tests},
               {"restart", options.restart},
               {"coverage", options.coverage},
@@ -35,6 +37,7 @@ Json overrides(const SessionOptions& options) {
   if (options.max_faults != 0) out["max_faults"] = options.max_faults;
   if (options.reference_executions != 0)
     out["reference_executions"] = options.reference_executions;
+  if (!options.max_time.empty()) out["max_time"] = options.max_time;
   if (options.stop_at_first) out["stop_at_first"] = true;
   if (options.real_timeouts) out["fast_timeouts"] = false;
   for (const std::string& part : options.index_without) out["index"][part] = false;
@@ -77,6 +80,18 @@ std::string own_configuration(const std::string& directory, const std::string& p
   return (folder / name).string();
 }
 
+// The lines of all texts that are not empty: `--changed "$(git diff --name-only main)"` gives several.
+std::vector<std::string> lines_of(const std::vector<std::string>& texts) {
+  std::vector<std::string> out;
+  for (const std::string& text : texts) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.empty()) out.push_back(line);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Json> session_request(const char* mode, const SessionOptions& options,
@@ -86,6 +101,7 @@ Result<Json> session_request(const char* mode, const SessionOptions& options,
       !line.services.empty() || !line.ports.empty() || !line.third_parties.empty() ||
       !line.descriptors.empty();
   Json request = envelope(mode, options, client);
+  request["overrides"] = Json::object();
   if (!options.config_file.empty() && (options.has_command || described)) {
     return Error{"-c FILE describes services and tests; leave out " +
                  std::string(options.has_command ? "the command after '--'"
@@ -117,8 +133,14 @@ Result<Json> session_request(const char* mode, const SessionOptions& options,
     const std::filesystem::path whole = std::filesystem::path(client.directory) / file;
     request["directory"] = whole.lexically_normal().parent_path().string();
   }
+  if (!client.day.empty()) request["day"] = client.day;
+  if (!options.baseline.empty()) {
+    const fs::path whole = fs::path(client.directory) / options.baseline;
+    request["overrides"]["baseline"] = whole.lexically_normal().string();
+  }
+  if (!options.changed.empty()) request["changed_files"] = lines_of(options.changed);
   if (!options.representation.empty()) request["representation"] = options.representation;
-  request["overrides"] = overrides(options);
+  request["overrides"].update(overrides(options));
   // Without a configuration file, the faults are in the configuration text that was made above.
   if (!options.has_command && !line.faults.empty()) request["overrides"]["faults"] = line.faults;
   return request;

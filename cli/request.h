@@ -28,6 +28,9 @@ struct SessionOptions {
   uint64_t max_executions = 0;
   uint32_t max_faults = 0;
   uint32_t reference_executions = 0;
+  std::string max_time;              // "10m"; "": no bound
+  std::string baseline;              // the file of accepted findings; "": that of the configuration
+  std::vector<std::string> changed;  // files; each text may hold several, one a line
   std::string representation;              // of the indexes that `trace` prints; "": compact
   std::vector<std::string> index_without;  // payload | stack | count | path
   bool json = false;
@@ -41,6 +44,7 @@ struct Client {  // this process: the daemon ends the session when the process e
   uint64_t start_time = 0;
   std::string directory;  // absolute working directory
   std::string application;  // FILIBUSTER_APPLICATION
+  std::string day = {};     // FILIBUSTER_TODAY
 };
 
 // Reads the configuration file if there is one. The Error is one of usage or configuration.

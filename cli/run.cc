@@ -3,15 +3,45 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/output_file.h"
 #include "cli/session.h"
 #include "cli/verb.h"
 
 namespace filibuster::cli {
 namespace {
 
+// A document that is written besides those in the root, by the format that the API knows it by.
+struct Copy {
+  const char* format;
+  std::string file;  // "": not wanted
+};
+
+struct RunOptions {
+  SessionOptions session;
+  Copy copies[3] = {{"junit", ""}, {"sarif", ""}, {"markdown", ""}};
+};
+
+// Returns `code`, or kEnvironment where a file that was asked for is missing and nothing else is wrong.
+int write_copies(const RunOptions& options, const Daemon& daemon, const std::string& id, int code) {
+  for (const Copy& copy : options.copies) {
+    if (copy.file.empty()) continue;
+    const Result<Answer> answer =
+        daemon.client().get("/v1/sessions/" + id + "/report?format=" + copy.format);
+    const Result<void> written =
+        !answer                  ? Result<void>(answer.error())
+        : answer->status != 200 ? Result<void>(Error{"the daemon has no such report"})
+                                : write_output(copy.file, answer->body);
+    if (written) continue;
+    complain(kEnvironment, "--" + std::string(copy.format) + ": " + written.error().message);
+    if (code == kNothingFound || code == kTimeOver) code = kEnvironment;
+  }
+  return code;
+}
+
 Work declare(CLI::App& app) {
-  auto options = std::make_shared<SessionOptions>();
-  declare_source_options(app, options.get());
+  auto run = std::make_shared<RunOptions>();
+  SessionOptions* const options = &run->session;
+  declare_source_options(app, options);
   app.add_option(
          "--fault", options->command_line.faults,
          "inject this at every RPC in place of the default set (repeatable): refused, reset, "
@@ -40,23 +70,45 @@ Work declare(CLI::App& app) {
                  "nothing)")
       ->type_name("N")
       ->check(CLI::Range(1, 100));
-  app.add_flag("--stop-at-first", options->stop_at_first, "stop at the first failure");
+  app.add_option("--max-time", options->max_time,
+                 "begin no execution after this time (90s, 10m, 1h) and try first what is likeliest to fail; "
+                 "the same command goes on with the rest")
+      ->type_name("TIME");
+  app.add_option("--changed", options->changed,
+                 "files that have changed, for --max-time: what they call is tried earlier (repeatable; one "
+                 "on each line, as git diff --name-only prints them)")
+      ->type_name("FILES")
+      ->allow_extra_args(false);
+  app.add_option("--baseline", options->baseline,
+                 "the accepted findings, in place of the configuration's 'baseline'")
+      ->type_name("FILE");
+  app.add_option("--junit", run->copies[0].file, "write JUnit XML here, too (always: ROOT/junit.xml)")
+      ->type_name("FILE");
+  app.add_option("--sarif", run->copies[1].file, "write SARIF here, too (always: ROOT/report.sarif)")
+      ->type_name("FILE");
+  app.add_option("--markdown", run->copies[2].file,
+                 "write the summary for a job page here, too (always: ROOT/summary.md)")
+      ->type_name("FILE");
+  app.add_flag("--stop-at-first", options->stop_at_first, "stop at the first failure that is not accepted");
   app.add_flag("--real-timeouts", options->real_timeouts,
                "really wait where a timeout is injected");
   app.add_flag("--coverage", options->coverage,
                "measure which statements of the services are reached, and which only under faults "
                "(Python, Node, JVM, gcc --coverage): coverage.json beside report.json");
   app.add_flag("--allow-untested", options->allow_untested,
-               "RPCs that could not be tested (the last line says which) do not make the exit status 3");
+               "RPCs that could not be tested (the last line counts them) do not make the exit status 3");
   app.add_flag("--restart-session", options->restart,
                "forget an interrupted session instead of continuing it");
-  declare_index_options(app, options.get());
-  return [options](const Invocation& invocation) {
+  declare_index_options(app, options);
+  return [run, options](const Invocation& invocation) {
     options->has_command = invocation.has_command;
     options->command_line.command = invocation.command;
     const auto request = session_request("run", *options, this_client());
     if (!request) return complain(kUsage, request.error().message);
-    return run_session(*options, request.value());
+    return run_session(*options, request.value(),
+                       [&](const Daemon& daemon, const std::string& id, int code) {
+                         return write_copies(*run, daemon, id, code);
+                       });
   };
 }
 
@@ -69,9 +121,11 @@ const Verb kRunVerb = {
     "  filibuster run --service users='python3 users.py --port ${port:users}' -- pytest "
     "test_it.py\n"
     "  filibuster run --service users='./users 8080' --port users=8080 -- ./their_test\n"
-    "\nExit status: 0 nothing found, 1 failures found, 2 usage or configuration, 3 environment, an\n"
-    "RPC that could not be tested (see --allow-untested), or interrupted. An interrupted run continues\n"
-    "when the same command runs again, unless the programs are no longer what they were.\n",
+    "  filibuster run --max-time 10m --changed \"$(git diff --name-only origin/main)\"\n"
+    "\nExit status: 0 nothing found that is not accepted, 1 findings, 2 usage or configuration,\n"
+    "3 environment, interrupted, or an RPC could not be tested, 4 nothing found before the time of\n"
+    "--max-time was over; filibuster(1) has the table. An interrupted run continues when the same\n"
+    "command runs again, unless the programs have changed.\n",
     "[-- TEST [ARG...]]", declare};
 
 }  // namespace filibuster::cli

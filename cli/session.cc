@@ -231,8 +231,8 @@ void name_absent_services(const DaemonClient& client, const std::string& id,
     std::string words = "warning: no RPC from or to service '" + name + "' was seen";
     if (name.size() + 1 >= text.size())
       words +=
-          "; is it started with LD_PRELOAD=" + preload_path() + " FILIBUSTER_SERVICE=" + name +
-          ", and for this application (FILIBUSTER_APPLICATION in filibuster(1))?";
+          ": start it with LD_PRELOAD=" + preload_path() + " FILIBUSTER_SERVICE=" + name +
+          ", from a folder of this application or with FILIBUSTER_APPLICATION (see filibuster(1))";
     put(stderr, words + "\n");
   }
 }
@@ -267,12 +267,12 @@ void declare_index_options(CLI::App& app, SessionOptions* options) {
 void declare_source_options(CLI::App& app, SessionOptions* options) {
   CommandLineConfiguration* line = &options->command_line;
   app.add_option("-c,--config", options->config_file,
-                 "configuration; without it and without '--': filibuster.json")
+                 "the configuration (default, without '--': filibuster.json)")
       ->type_name("FILE");
   app.add_option(
          "--service", line->services,
          "a service and the shell command that starts it, with ${port:NAME} for a free port; "
-         "NAME alone is started by hand")
+         "NAME alone: somebody else starts it")
       ->type_name("NAME=COMMAND")
       ->allow_extra_args(false);
   app.add_option("--port", line->ports,
@@ -295,8 +295,9 @@ void declare_source_options(CLI::App& app, SessionOptions* options) {
 
 Client this_client() {
   const char* application = getenv("FILIBUSTER_APPLICATION");
+  const char* day = getenv("FILIBUSTER_TODAY");
   return {getpid(), process_start_time(getpid()), std::filesystem::current_path().string(),
-          application == nullptr ? "" : application};
+          application == nullptr ? "" : application, day == nullptr ? "" : day};
 }
 
 int run_session(const SessionOptions& options, const nlohmann::ordered_json& request,

@@ -26,7 +26,7 @@ Work declare(CLI::App& app) {
   declare_source_options(app, options.get());
   declare_index_options(app, options.get());
   app.add_option("--representation", options->representation,
-                 "of the indexes: debugging, verbose or compact (default)")
+                 "how the indexes are printed: debugging, verbose or compact (default)")
       ->type_name("FORM")
       ->check(CLI::IsMember({"debugging", "verbose", "compact"}));
   return [options](const Invocation& invocation) {
@@ -46,7 +46,9 @@ Work declare(CLI::App& app) {
 const Verb kTraceVerb = {"trace",
                          "one execution without faults: the tree of RPCs with their indexes",
                          "  filibuster trace -- ./their_test\n"
-                         "  filibuster trace -c shop.json --test checkout\n",
+                         "  filibuster trace -c shop.json --test checkout\n"
+                         "\nExit status: 0 each test passes, 1 a test fails, 2 usage or configuration,\n"
+                         "3 environment or interrupted; filibuster(1) has the table.\n",
                          "[-- TEST [ARG...]]", declare};
 
 }  // namespace filibuster::cli

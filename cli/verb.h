@@ -16,6 +16,7 @@ enum ExitCode {
   kFailuresFound = 1,
   kUsage = 2,        // or a configuration that is not valid
   kEnvironment = 3,  // also: interrupted, no RPC was seen
+  kTimeOver = 4,     // nothing was found before the time of --max-time was over
 };
 
 struct Invocation {
@@ -33,8 +34,8 @@ struct Verb {
   Work (*declare)(CLI::App& app);  // declares the options on `app`
 };
 
-extern const Verb kRunVerb, kReplayVerb, kTraceVerb, kLintVerb, kAnalyzeVerb, kWasFaultInjectedVerb, kDoctorVerb,
-    kOpenVerb, kDaemonVerb, kVersionVerb;
+extern const Verb kRunVerb, kReplayVerb, kAcceptVerb, kOpenVerb, kTraceVerb, kLintVerb, kAnalyzeVerb,
+    kWasFaultInjectedVerb, kDoctorVerb, kDaemonVerb, kVersionVerb;
 
 // Writes "filibuster: message" to stderr and returns `code`.
 int complain(int code, std::string_view message);

@@ -95,7 +95,8 @@ Work declare(CLI::App& app) {
 const Verb kWasFaultInjectedVerb = {
     "was-fault-injected", "in a test: was a fault injected in the running execution?",
     "  if filibuster was-fault-injected --service bookings; then expect=503; else expect=200; fi\n"
-    "\nExit status: 0 yes, 1 no, 2 usage, 3 not under filibuster.\n",
+    "\nExit status: 0 yes, 1 no, 2 usage, 3 not under filibuster or not known; filibuster(1) has the\n"
+    "table.\n",
     "", declare};
 
 }  // namespace filibuster::cli

@@ -10,6 +10,8 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 
@@ -97,7 +99,10 @@ int serve(const DaemonOptions& options) {
   }
   if (options.ready_fd >= 0) {
     const char ready = '\n';
-    if (write(options.ready_fd, &ready, 1) != 1) complain("nobody waits on --ready-fd");
+    if (write(options.ready_fd, &ready, 1) != 1) {
+      complain("cannot write to descriptor " + std::to_string(options.ready_fd) +
+               " of --ready-fd: " + std::strerror(errno));
+    }
     close(options.ready_fd);
   }
   pollfd watched[3] = {{signals, POLLIN, 0}, {shutdown, POLLIN, 0}, {client, POLLIN, 0}};

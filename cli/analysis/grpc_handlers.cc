@@ -69,8 +69,6 @@ std::set<std::string> implemented_services(const Source& source) {
         break;
     }
   }
-
-  out.erase("");
   return out;
 }
 

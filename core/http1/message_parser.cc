@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 #include "core/text/ascii.h"
 
 namespace filibuster::http1 {

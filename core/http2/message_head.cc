@@ -1,6 +1,6 @@
 #include "core/http2/message_head.h"
 
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 
 namespace filibuster::http2 {
 namespace {

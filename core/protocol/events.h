@@ -105,6 +105,8 @@ struct RpcFinished {
   // For an answer whose code is a word: which codes the word belongs to, and the word. kNone: success.
   CodeSpace code_space = CodeSpace::kNone;
   std::string_view code;
+  // Status of an answer that began, where `outcome` is another than kAnswered. 0: no head of one was read.
+  uint16_t begun = 0;
 };
 
 struct IncomingFinished {
@@ -131,6 +133,10 @@ enum class FaultHow : uint8_t {
   // that connect was refused: the caller sees a refusal.
   kRefusedAfterAll = 5,
 };
+
+// Details of kNotInjected by which the daemon tells the cause.
+inline constexpr char kConnectionEndedFirst[] = "the connection ended first";
+inline constexpr char kPartWasSent[] = "a part of it had been sent before all of it was known";
 
 struct Listen {
   uint16_t port = 0;  // 0: unix

@@ -102,7 +102,6 @@ struct SiteSlot {
 
 enum LaneOptions : uint32_t {
   kOptionFastTimeouts = 1u << 0,    // elapse visible waits at once
-  kOptionFaultTestCalls = 1u << 1,  // not used
   // What a client library says to Redis by itself (core/resp/commands.h kByLibrary) is an RPC, too: a
   // rule names such a command.
   kOptionLibraryCommands = 1u << 2,

@@ -76,7 +76,7 @@ void ReplyParser::take(char c, size_t end) {
     case Step::kLine:
       return take_line(c);
     case Step::kLineLf:
-      if (c != '\n') return fail("a line without its end");
+      if (c != '\n') return fail("a line that does not end in CR LF");
       // No line contains a line end, so it ends the line in the digest, too. Nulls have no line there.
       if (type_ != '_') take_digest("\n", 1);
       return complete_value(end);
@@ -85,11 +85,11 @@ void ReplyParser::take(char c, size_t end) {
     case Step::kBulk:
       return;  // feed() takes its bytes
     case Step::kBulkCr:
-      if (c != '\r') return fail("a bulk string without its line end");
+      if (c != '\r') return fail("a bulk string that does not end in CR LF");
       step_ = Step::kBulkLf;
       return;
     case Step::kBulkLf:
-      if (c != '\n') return fail("a bulk string without its line end");
+      if (c != '\n') return fail("a bulk string that does not end in CR LF");
       return complete_value(end);
   }
 }
@@ -153,15 +153,15 @@ size_t ReplyParser::take_text(const char* data, size_t size) {
 
 void ReplyParser::take_line(char c) {
   if (c == '\r') {
-    if (!line_may_end()) return fail("a bad value");
+    if (!line_may_end()) return fail("a line that its type does not allow");
     step_ = Step::kLineLf;
     return;
   }
   // take_text() has taken everything of a text line but its end.
-  if (is_text(type_)) return fail("a line without its end");
+  if (is_text(type_)) return fail("a line that does not end in CR LF");
   if (++size_ > kMaxLine) return fail("a line that is too long");
   form_ = next_form(c);
-  if (form_ == Form::kWrong) return fail("a bad value");
+  if (form_ == Form::kWrong) return fail("a line that its type does not allow");
   take_digest(&c, 1);
 }
 
@@ -222,7 +222,7 @@ bool ReplyParser::line_may_end() const {
 void ReplyParser::take_length(char c, size_t end) {
   const bool bulk = type_ == '$' || type_ == '!' || type_ == '=';
   const bool pairs = type_ == '%' || type_ == '|';
-  if (c == '?' && length_.empty()) return fail("streamed");
+  if (c == '?' && length_.empty()) return fail("a streamed value, whose length is '?'");
   switch (length_.take(c, bulk ? kMaxReplyBulk : pairs ? kMaxElements / 2 : kMaxElements)) {
     case LengthLine::Result::kMore:
       return;

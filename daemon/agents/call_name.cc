@@ -99,7 +99,8 @@ std::string ending_name(const RpcRecord& rpc) {
     return std::string(code) + (rpc.grpc_message.empty() ? "" : " \"" + rpc.grpc_message + "\"");
   }
   const std::string error = stream_error_name(rpc);
-  return std::string(outcome_name(rpc.outcome)) + (error.empty() ? "" : " (" + error + ")");
+  return std::string(outcome_name(rpc.outcome)) + (error.empty() ? "" : " (" + error + ")") +
+         (rpc.begun == 0 ? "" : " within an answer of status " + std::to_string(rpc.begun));
 }
 
 }  // namespace filibuster

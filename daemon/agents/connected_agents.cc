@@ -74,7 +74,7 @@ void ConnectedAgents::accept() {
     const uint32_t id = next_agent_++;
     if (!watch(socket.get(), id, EPOLLIN | EPOLLRDHUP, EPOLL_CTL_ADD)) continue;
     Agent& agent = agents_[id];
-    agent.socket = std::move(socket);
+    agent.watched = std::move(socket);
     agent.record.agent = id;
     agent.record.pid = static_cast<uint32_t>(peer.pid);
   }
@@ -85,7 +85,7 @@ void ConnectedAgents::read(uint32_t id) {
     const auto place = agents_.find(id);
     if (place == agents_.end()) return;
     Agent& agent = place->second;
-    Message message = receive_message(agent.socket.get());
+    Message message = receive_message(agent.watched.get());
     if (message.state == Message::State::kNone) return;
     if (message.state == Message::State::kEnd) {
       end(id);
@@ -130,7 +130,7 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
     return false;
   }
   if (greeting.refusal != Refusal::kNone) {
-    send_welcome(agent->socket.get(), welcome, -1, -1);
+    send_welcome(agent->watched.get(), welcome, -1, -1);
     hub_.recorder->note(
         greeting.refusal == Refusal::kVersion
             ? who + " has an agent of protocol " + std::to_string(greeting.hello.major) + "." +
@@ -148,7 +148,7 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   }
   agent->ring = std::move(ring).value();
   welcome.agent = id;
-  if (!send_welcome(agent->socket.get(), welcome, hub_.lane->descriptor(),
+  if (!send_welcome(agent->watched.get(), welcome, hub_.lane->descriptor(),
                     agent->ring->descriptor())) {
     // The agent waits a second, then its process goes on as without us for the rest of the session.
     agent->source = {id, agent->record.pid, executable_of(pid)};
@@ -192,7 +192,7 @@ bool ConnectedAgents::goes_on_unheard(uint32_t id, Agent* agent, const std::stri
   }
   // One entry waits for the end of the process, however often it registers in vain.
   forget_unheard(agent->record.pid);
-  agent->socket = std::move(process);
+  agent->watched = std::move(process);
   agent->unheard = true;
   agent->record.alive = false;
   drop(agent, why);
@@ -202,8 +202,8 @@ bool ConnectedAgents::goes_on_unheard(uint32_t id, Agent* agent, const std::stri
 void ConnectedAgents::drop(Agent* agent, const std::string& why) {
   if (agent->state == Agent::State::kDropped) return;
   agent->state = Agent::State::kDropped;
-  agent->why = agent->source.name() + ": its agent " + why + "; " + std::string(kNotHeard);
-  hub_.recorder->lost(agent->why);
+  agent->why = agent->source.name() + ": its agent " + why + "; " + "not read any more, its executions are incomplete";
+  hub_.recorder->lost(agent->why, NoConclusion::kNotHeard);
   hub_.recorder->agent_ended(agent->source, clock_ns());
 }
 
@@ -217,7 +217,8 @@ void ConnectedAgents::end(uint32_t id) {
       last = drain(&agent);
     } while (last.events > 0 && agent.state == Agent::State::kRegistered);
     if (last.pending) {
-      hub_.recorder->lost(agent.source.name() + ": process ended while it wrote an event");
+      hub_.recorder->lost(agent.source.name() + ": process ended while it wrote an event",
+                          NoConclusion::kOther);
     }
     // The end of the socket is not always the end of the process: a program may close the agent's
     // socket. A process that has ended, or executes another program, has the ring mapped no more.
@@ -293,9 +294,9 @@ void ConnectedAgents::listens(const Agent& agent, std::span<const uint8_t> paylo
 void ConnectedAgents::note_dropped() {
   for (const auto& [id, agent] : agents_) {
     if (agent.state != Agent::State::kDropped) continue;
-    pollfd ended{agent.socket.get(), POLLIN, 0};
+    pollfd ended{agent.watched.get(), POLLIN, 0};
     if (agent.unheard && ::poll(&ended, 1, 0) != 0) continue;
-    hub_.recorder->lost(agent.why);
+    hub_.recorder->lost(agent.why, NoConclusion::kNotHeard);
   }
 }
 

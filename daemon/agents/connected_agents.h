@@ -14,12 +14,12 @@
 
 #include "core/protocol/events.h"
 #include "daemon/agents/control_pages.h"
-#include "daemon/agents/descriptors.h"
 #include "daemon/agents/execution_record.h"
 #include "daemon/agents/lane_writer.h"
 #include "daemon/agents/recorder.h"
 #include "daemon/agents/registration.h"
 #include "daemon/agents/ring_reader.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster {
 
@@ -82,8 +82,9 @@ class ConnectedAgents {
       // executions are incomplete.
       kDropped,
     };
-    UniqueFd socket;
-    bool unheard = false;  // the process goes on without its agent: `socket` is a pidfd of the process
+    // The agent's connection, or a pidfd of its process if that goes on without it (`unheard`).
+    UniqueFd watched;
+    bool unheard = false;
     State state = State::kConnected;
     std::string why;  // reason why the agent is dropped
     AgentRecord record;

@@ -10,7 +10,7 @@
 
 #include "core/protocol/control_page.h"
 #include "core/result.h"
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster {
 

@@ -11,26 +11,10 @@
 #include "core/hash.h"
 #include "core/index/body_walker.h"
 #include "core/protocol/events.h"
+#include "daemon/base/fault_texts.h"
+#include "daemon/agents/no_conclusion.h"
 
 namespace filibuster {
-
-// Stands in `RpcRecord::fault_detail` when a silence lasted until the hang limit: a finding.
-inline constexpr std::string_view kCallerHasNoTimeout = "caller has no timeout";
-// Begins the reason why a planned fault had no effect, where its "@3" is beyond the answer's end.
-inline constexpr std::string_view kAnswerEndedAfter = "the answer ended after ";
-
-// Parts of the reasons for which an execution allows no conclusion: daemon/report/unexplained.h tells
-// the cause by them. Names of RPCs stand beside them, so a single word would not do.
-inline constexpr std::string_view kLeaseIsOld = "the daemon's lease is older than 1 s";
-inline constexpr std::string_view kNotIssued = "its RPC was not issued";
-inline constexpr std::string_view kShareIndex = " RPCs that share the index";
-inline constexpr std::string_view kSharePreliminary = "several requests share its preliminary index";
-inline constexpr std::string_view kSentBeforeBody =
-    "its request was sent before its body was known, by which it is told apart";
-inline constexpr std::string_view kEventsLost = " events were lost";
-inline constexpr std::string_view kNotHeard = "not read any more, its executions are incomplete";
-inline constexpr std::string_view kOpenBefore =
-    "requests went over HTTP/2 connections that were open before the session";
 
 // The fields of one body, where the execution reported them (AgentHub::report_fields).
 struct BodyFields {
@@ -73,6 +57,7 @@ struct RpcRecord {
   uint32_t error = 0;
   uint32_t stream_error = 0;  // of an HTTP/2 stream that was reset (RFC 9113 §7)
   std::string grpc_message;
+  uint16_t begun = 0;  // status of an answer that began and was not read to its end (RpcFinished)
   CodeSpace code_space = CodeSpace::kNone;  // of an answer whose code is a word (RpcFinished)
   std::string code;
   // Digest of the response body; for a gRPC call that failed, also of the status' message and details.
@@ -83,7 +68,7 @@ struct RpcRecord {
   bool injected = false;     // a fault of ours was injected
   bool elapsed = false;      // the fault was a silence, and its caller's wait was ended at once
   FaultSpec fault;           // what was injected
-  std::string fault_detail;  // "reset instead of refused: the connection was open"
+  HangLimit hang_limit;      // of the fault, if the daemon had to end it
 
   Protocol protocol() const { return protocol_of(flags); }
   bool is_grpc() const { return protocol() == Protocol::kGrpc; }
@@ -126,13 +111,14 @@ struct ExecutionRecord {
   std::vector<UnseenRecord> unseen;
   std::vector<std::string> notes;       // "users (pid 12): forged header ignored"
   std::vector<std::string> runtime_problems;  // "web: node: not followed under --no-addons: ..."
-  std::vector<std::string> not_injected;  // planned faults that did not fire, each with its reason
+  std::vector<NotInjected> not_injected;  // planned faults that did not fire
   std::vector<std::string> late;        // requests of older executions that were received
   std::vector<std::string> late_calls;  // "front -> back GET /": RPCs whose cause belongs to an
                                         // execution that was over, or is answered already
   std::vector<std::string> still_open;  // filled when not quiescent
   uint64_t lost_events = 0;
   std::string lost_why;  // why one of them was lost, where that is known
+  NoConclusion lost_cause = NoConclusion::kEventsLost;
   uint64_t damaged_fields = 0;  // header fields that were not of this session: ignored or overruled
   bool quiescent = true;
   bool names_changed = false;   // the service table changed during it: indexes are not final

@@ -14,7 +14,6 @@
 #include "core/resp/reply_parser.h"
 #include "core/rpc/protocol.h"
 #include "daemon/agents/execution_record.h"
-#include "daemon/agents/hang_limit.h"
 
 namespace filibuster {
 namespace {
@@ -107,11 +106,6 @@ struct Finisher::Connection {
   std::unique_ptr<AnswerEnd> end;  // of the real answer
 };
 
-void close_with_reset(UniqueFd fd) {
-  const linger now{1, 0};
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
-}
-
 Finisher::Finisher(int epoll_fd, uint64_t tag, Report report)
     : epoll_fd_(epoll_fd), tag_(tag), report_(std::move(report)) {}
 
@@ -125,7 +119,7 @@ bool Finisher::watch(int fd, uint64_t data, uint32_t events) {
   return errno == EEXIST && ::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event) == 0;
 }
 
-void Finisher::take(const HandOff& hand_off, UniqueFd held, UniqueFd real, std::string answer,
+bool Finisher::take(const HandOff& hand_off, UniqueFd held, UniqueFd real, std::string answer,
                     uint64_t hang_limit_ns, uint64_t now_ns) {
   const uint64_t number = next_number_++;
   auto connection = std::make_unique<Connection>(hand_off, std::move(held), std::move(real),
@@ -139,11 +133,11 @@ void Finisher::take(const HandOff& hand_off, UniqueFd held, UniqueFd real, std::
   const bool real_ok = !connection->real.valid() ||
                        watch(connection->real.get(), number | kRealBit, EPOLLIN | EPOLLRDHUP);
   if (!held_ok || !real_ok) {
-    report_(hand_off.execution, hand_off.rpc, "the handed-off connection is not a socket");
     close_with_reset(std::move(connection->held));
-    return;
+    return false;
   }
   connections_.emplace(number, std::move(connection));
+  return true;
 }
 
 void Finisher::ready(uint64_t data, uint32_t events) {
@@ -182,7 +176,7 @@ void Finisher::read_real(uint64_t number, Connection* connection) {
     }
     if (!done) continue;
     connection->close_real();
-    if (!drained(connection)) {
+    if (!end_drain(connection)) {
       connections_.erase(number);
       return;
     }
@@ -194,7 +188,7 @@ void Finisher::read_real(uint64_t number, Connection* connection) {
   }
 }
 
-bool Finisher::drained(Connection* connection) {
+bool Finisher::end_drain(Connection* connection) {
   if (connection->hand_off.kind != HandOffKind::kDrainThenReset) return true;
   close_with_reset(std::move(connection->held));
   return false;
@@ -239,16 +233,15 @@ void Finisher::expire(uint64_t now_ns) {
   for (const uint64_t number : over) {
     Connection& connection = *connections_.at(number);
     const HandOff& hand_off = connection.hand_off;
-    const std::string limit = hang_limit_text(connection.limit_ns);
-    if (connection.answered) {
-      // Answered long ago: nothing to say.
-    } else if (connection.real.valid()) {
-      report_(hand_off.execution, hand_off.rpc, "the server's own answer did not end " + limit);
-    } else if (hand_off.kind == HandOffKind::kDrainThenAnswer) {
-      report_(hand_off.execution, hand_off.rpc, "the caller does not read the answer " + limit);
-    } else if (!connection.app_half_closed) {
-      report_(hand_off.execution, hand_off.rpc, std::string(kCallerHasNoTimeout) + " " + limit);
-    }
+    // What was answered needs no word, nor does a silence whose caller has given up.
+    using Reached = HangLimit::Reached;
+    const Reached reached = connection.answered          ? Reached::kNot
+                            : connection.real.valid()    ? Reached::kByAnswer
+                            : hand_off.kind == HandOffKind::kDrainThenAnswer ? Reached::kByReader
+                            : connection.app_half_closed ? Reached::kNot
+                                                         : Reached::kBySilence;
+    if (reached != Reached::kNot)
+      report_(hand_off.execution, hand_off.rpc, {reached, connection.limit_ns});
     if (!connection.answered) close_with_reset(std::move(connection.held));
     connections_.erase(number);
   }

@@ -10,20 +10,22 @@
 #include <unordered_map>
 
 #include "core/protocol/messages.h"
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
+#include "daemon/base/fault_texts.h"
 
 namespace filibuster {
 
 class Finisher {
  public:
-  // Takes what there is to say about the fault of one RPC.
-  using Report = std::function<void(uint32_t execution, uint64_t rpc, const std::string& text)>;
+  // Takes the hang limit that the fault of an RPC has reached.
+  using Report = std::function<void(uint32_t execution, uint64_t rpc, const HangLimit& limit)>;
   // Watched descriptors carry `tag | number` as epoll data; `tag` leaves the low 56 bits free.
   Finisher(int epoll_fd, uint64_t tag, Report report);
   ~Finisher();
 
-  // Takes both descriptors over. `answer`: what kDrainThenAnswer sends.
-  void take(const HandOff& hand_off, UniqueFd held, UniqueFd real, std::string answer,
+  // Takes both descriptors over. `answer`: what kDrainThenAnswer sends. False: one of them is no socket,
+  // and both were closed.
+  bool take(const HandOff& hand_off, UniqueFd held, UniqueFd real, std::string answer,
             uint64_t hang_limit_ns, uint64_t now_ns);
   // epoll reported `events` for `data` (without our tag).
   void ready(uint64_t data, uint32_t events);
@@ -42,7 +44,7 @@ class Finisher {
   bool watch(int fd, uint64_t data, uint32_t events);
   void read_real(uint64_t number, Connection* connection);
   // Called when the real answer has been read. False: the connection is done.
-  bool drained(Connection* connection);
+  bool end_drain(Connection* connection);
   // False: the connection is done.
   bool send_answer(uint64_t number, Connection* connection);
   void discard_input(Connection* connection);
@@ -53,8 +55,5 @@ class Finisher {
   uint64_t next_number_ = 1;
   Connections connections_;
 };
-
-// Closes so that the other end sees ECONNRESET (TCP).
-void close_with_reset(UniqueFd fd);
 
 }  // namespace filibuster

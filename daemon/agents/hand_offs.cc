@@ -14,8 +14,8 @@ HandOffs::HandOffs(int epoll_fd, uint64_t finisher_tag, uint64_t relay_tag, Reco
       hang_limit_(hang_limit),
       slowdown_(std::move(slowdown)),
       finisher_(epoll_fd, finisher_tag,
-                [this](uint32_t execution, uint64_t rpc, const std::string& text) {
-                  report(execution, rpc, text);
+                [this](uint32_t execution, uint64_t rpc, const HangLimit& limit) {
+                  report(execution, rpc, limit);
                 }),
       relays_(epoll_fd, relay_tag, this) {}
 
@@ -51,8 +51,11 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
     }
     answer = render_http_response(*fault, hand_off.head_request != 0);
   }
-  finisher_.take(hand_off, std::move(held), std::move(real), std::move(answer), hang_limit_ns(),
-                 now_ns + patience_ns());
+  if (!finisher_.take(hand_off, std::move(held), std::move(real), std::move(answer), hang_limit_ns(),
+                      now_ns + patience_ns())) {
+    recorder_->note(agent.name() + ": handed off the connection of a fault that is not a socket");
+    recorder_->lost(1);
+  }
   fail_point("handed-off");
   return true;
 }
@@ -98,8 +101,8 @@ uint64_t HandOffs::patience_ns() const {
   return static_cast<uint64_t>((slowdown_() - 1) * kReactionNs);
 }
 
-void HandOffs::report(uint32_t execution, uint64_t rpc, const std::string& text) {
-  recorder_->fault_detail(execution, rpc, text);
+void HandOffs::report(uint32_t execution, uint64_t rpc, const HangLimit& limit) {
+  recorder_->hang_limit(execution, rpc, limit);
 }
 
 void HandOffs::unmet(const StreamOrder& order, const std::string& why) {

@@ -45,7 +45,7 @@ class HandOffs final : RelayHost {
   const FaultSpec* fault_of(const StreamOrder& order) override;
   uint64_t hang_limit_ns() const override;
   uint64_t patience_ns() const override;
-  void report(uint32_t execution, uint64_t rpc, const std::string& text) override;
+  void report(uint32_t execution, uint64_t rpc, const HangLimit& limit) override;
   void unmet(const StreamOrder& order, const std::string& why) override;
   void note(const std::string& text, bool harmed) override;
 

@@ -11,7 +11,7 @@
 #include "core/protocol/lane_memory.h"
 #include "core/result.h"
 #include "daemon/agents/agent_hub.h"
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster {
 
@@ -33,7 +33,6 @@ class LaneWriter {
   // Opens the lane for `execution`, with room for its counters.
   void begin(uint32_t execution);
   void end();
-  bool executing() const { return state() == LaneState::kExecuting; }
 
   // May be called from any thread.
   void renew_lease(uint64_t now_ns) {
@@ -52,9 +51,6 @@ class LaneWriter {
   LaneWriter() = default;
   void clear_counters();
   void set_field_option(FieldOptions option, bool on);
-  LaneState state() const {
-    return static_cast<LaneState>(memory_->state.load(std::memory_order_relaxed));
-  }
 
   UniqueFd file_;
   SharedMapping<LaneMemory> memory_;

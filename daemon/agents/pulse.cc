@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster {
 namespace {

@@ -13,6 +13,14 @@
 namespace filibuster {
 namespace {
 
+// What the detail of a fault that was not injected tells.
+NoConclusion cause_of(std::string_view detail) {
+  if (detail.starts_with(kAnswerEndedAfter)) return NoConclusion::kAnswerEnded;
+  if (detail.starts_with(kConnectionEndedFirst)) return NoConclusion::kConnectionEnded;
+  if (detail.starts_with(kPartWasSent)) return NoConclusion::kCommandInParts;
+  return NoConclusion::kOther;
+}
+
 // An agent that floods makes the execution incomplete, not this process large.
 constexpr size_t kMaxRpcs = 1u << 20;
 constexpr size_t kMaxTexts = 1000;  // of each list of a record
@@ -150,11 +158,13 @@ Recorder::Entry* Recorder::entry(const EventSource& source, const EventHead& hea
   return &place->second;
 }
 
-void Recorder::late(std::string text) { add_text(&draft_.late, std::move(text)); }
-void Recorder::lost(const std::string& why) {
+void Recorder::note_late(std::string text) { add_text(&draft_.late, std::move(text)); }
+void Recorder::lost(const std::string& why, NoConclusion cause) {
   note(why);
   lost(1);
-  if (draft_.lost_why.empty()) draft_.lost_why = why;
+  if (!draft_.lost_why.empty()) return;
+  draft_.lost_why = why;
+  draft_.lost_cause = cause;
 }
 
 void Recorder::note(std::string text) { add_text(&draft_.notes, std::move(text)); }
@@ -225,7 +235,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
 
 void Recorder::on(const EventSource& source, const EventHead& head, const RpcReceived& event) {
   if (running_ && head.execution != draft_.execution) {
-    late(source.name() + " received a request of an older execution (" +
+    note_late(source.name() + " received a request of an older execution (" +
          std::to_string(head.execution) + ")");
     return;
   }
@@ -252,6 +262,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcFin
   rpc.grpc_message = event.grpc_message;
   rpc.code_space = event.code_space;
   rpc.code = printable(event.code);
+  rpc.begun = event.begun;
   rpc.error = event.error;
   rpc.stream_error = event.stream_error;
   rpc.response = event.body;
@@ -312,26 +323,22 @@ void Recorder::on(const EventSource& source, const EventHead& head, const FaultF
     entry->record.fault = plan_[number].fault;
     if (entry->record.fault.kind == FaultKind::kTimeout && entry->record.protocol() == Protocol::kRedis)
       silent_commands_.push_back(event.rpc);
-    entry->record.fault_detail = detail;
-    if (how == FaultHow::kResetInsteadOfRefused && detail.empty()) {
-      entry->record.fault_detail = "reset instead of refused: the connection was open";
-    }
     // The fault fired under a preliminary index; the plan knows the final one.
     if (event.plan_entry >= plan_.size()) entry->planned_index = plan_[number].index;
     return;
   }
   if (how == FaultHow::kRefusedAfterAll) {
     entry->record.outcome = RpcOutcome::kRefused;
-    entry->record.fault_detail = detail;
     return;
   }
   if (how == FaultHow::kHitAnother) {
     planned.unmet = detail + " (" + rpc_text(entry->record) + ")";
     return;
   }
-  planned.reason = how == FaultHow::kLeaseExpired ? std::string(kLeaseIsOld)
+  planned.reason = how == FaultHow::kLeaseExpired ? "the daemon's lease is older than 1 s"
                    : !detail.empty()              ? detail
                                                   : "its agent could not inject it";
+  planned.cause = how == FaultHow::kLeaseExpired ? NoConclusion::kBusyMachine : cause_of(detail);
 }
 
 void Recorder::on(const EventSource& source, const EventHead& head, const RpcFinalized& event) {
@@ -424,13 +431,12 @@ void Recorder::agent_ended(const EventSource& source, uint64_t now_ns) {
        std::to_string(requests) + " incoming requests open");
 }
 
-void Recorder::fault_detail(uint32_t execution, uint64_t rpc, const std::string& text) {
+void Recorder::hang_limit(uint32_t execution, uint64_t rpc, const HangLimit& limit) {
   if (!running_ || execution != draft_.execution) return;
   const auto place = entries_.find(rpc);
   if (place == entries_.end()) return;
-  std::string& detail = place->second.record.fault_detail;
-  detail += detail.empty() ? text : "; " + text;
-  note(rpc_text(place->second.record) + ": " + text);
+  place->second.record.hang_limit = limit;
+  note(rpc_text(place->second.record) + ": " + to_text(limit));
 }
 
 void Recorder::unmet(uint32_t execution, uint64_t rpc, uint32_t plan_entry,
@@ -559,25 +565,32 @@ void Recorder::explain_plan(ExecutionRecord* out) const {
         [&](const RpcRecord& candidate) { return candidate.index == plan_[i].index; });
     const bool issued = rpc != out->rpcs.end();
     std::string reason(kNotIssued);
+    NoConclusion cause = NoConclusion::kNotIssued;
     if (!planned.unmet.empty()) {
       reason = planned.unmet;
+      cause = cause_of(reason);
     } else if (shared) {
-      reason = "it fired at " + std::to_string(planned.fired) + std::string(kShareIndex);
+      reason = "it fired at " + std::to_string(planned.fired) + " RPCs that share the index";
+      cause = NoConclusion::kSharedIndex;
     } else if (!planned.reason.empty()) {
       reason = planned.reason;
+      cause = planned.cause;
     } else if (expanded_.ambiguous[i]) {
-      reason = kSharePreliminary;
+      reason = "several requests share its preliminary index";
+      cause = NoConclusion::kSharedPreliminary;
     } else if (issued && entries_.at(rpc->rpc).wire_index != rpc->index) {
-      reason = kSentBeforeBody;
+      reason = "its request was sent before its body was known, by which it is told apart";
+      cause = NoConclusion::kLateBody;
     } else if (issued) {
+      cause = NoConclusion::kOther;
       reason = "its RPC was issued and no agent reported the fault";
     } else if (const auto expected = memory_.expected(plan_[i].index)) {
       reason = why_not_issued(*out, plan_[i], *expected, [&](const Hash128& index) {
         return memory_.is_newer(index, plan_[i].index);
       });
     }
-    out->not_injected.push_back(to_text(plan_[i].fault) + " at " +
-                                memory_.describe(plan_[i].index) + ": " + reason);
+    out->not_injected.push_back({cause, to_text(plan_[i].fault) + " at " +
+                                            memory_.describe(plan_[i].index) + ": " + reason});
   }
 }
 

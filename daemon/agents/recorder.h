@@ -57,10 +57,10 @@ class Recorder {
   void problem(std::string text);  // a problem of a runtime: people are told at once, and only once
   void lost(uint64_t events) { draft_.lost_events += events; }
   // Counts one lost event. `why` becomes a note, too.
-  void lost(const std::string& why);
+  void lost(const std::string& why, NoConclusion cause = NoConclusion::kEventsLost);
   void names_changed() { draft_.names_changed = true; }
   // Adds to what is said of an RPC's fault, for example that its silence reached the hang limit.
-  void fault_detail(uint32_t execution, uint64_t rpc, const std::string& text);
+  void hang_limit(uint32_t execution, uint64_t rpc, const HangLimit& limit);
   // The fault of this RPC, which was reported as injected, had no effect.
   void unmet(uint32_t execution, uint64_t rpc, uint32_t plan_entry, const std::string& why);
 
@@ -86,6 +86,7 @@ class Recorder {
   struct Planned {
     uint32_t fired = 0;
     std::string reason;
+    NoConclusion cause = NoConclusion::kOther;  // of `reason`
     std::string unmet;  // why the plan is not met although the fault may have fired; empty: it is met
   };
 
@@ -105,7 +106,7 @@ class Recorder {
 
   // nullptr: it belongs to another execution, or there are too many.
   Entry* entry(const EventSource& source, const EventHead& head, uint64_t rpc);
-  void late(std::string text);
+  void note_late(std::string text);
   void finish(Entry* entry, uint64_t now_ns);
   void close_entry_call(Entry* entry, uint64_t now_ns);
   // Forms the final indexes and parents (docs/execution-indexes.md "Streams": every index that contains

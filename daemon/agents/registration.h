@@ -12,7 +12,7 @@
 #include "core/protocol/messages.h"
 #include "core/protocol/relay.h"
 #include "core/result.h"
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster {
 

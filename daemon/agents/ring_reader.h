@@ -11,7 +11,7 @@
 
 #include "core/protocol/ring.h"
 #include "core/result.h"
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster {
 

@@ -284,7 +284,7 @@ std::string Symbolizer::native(std::string_view frame) {
   uint64_t offset = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), offset, 16);
   if (error != std::errc{} || end != digits.data() + digits.size()) return std::string(frame);
-  const std::string fallback = std::string(base_name(path)) + "+" + hex(offset);
+  std::string fallback = std::string(base_name(path)) + "+" + hex(offset);
   if (path.empty() || path[0] != '/') return fallback;
   auto& module = modules_[path];
   if (module == nullptr) module = std::make_unique<Module>(path);

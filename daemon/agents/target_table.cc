@@ -77,7 +77,7 @@ bool same_address(const Target128& a, const Target128& b) {
 
 std::string address_text(const Target128& target) {
   if (target.kind == TargetKind::kUnix) return "a unix socket";
-  const std::string port = "port " + std::to_string(target.port);
+  std::string port = "port " + std::to_string(target.port);
   if (std::memcmp(target.address, kAny.data(), 16) == 0) return port;
   char text[INET6_ADDRSTRLEN];
   const int family = target.kind == TargetKind::kIpv6 ? AF_INET6 : AF_INET;

@@ -34,12 +34,12 @@ std::string place_of(const RpcRecord& rpc) {
 std::string why_not_issued(const ExecutionRecord& record, const PlannedRpcFault& planned,
                            const ExpectedRpc& expected,
                            const std::function<bool(const Hash128&)>& is_new) {
-  const std::string not_issued(kNotIssued);
+  std::string not_issued(kNotIssued);
   const RpcRecord* elsewhere = nullptr;
   for (const RpcRecord& rpc : record.rpcs) {
     if (rpc.injected || (rpc.flags & kRpcLate) != 0 || !is_same_call(rpc, expected)) continue;
     if (rpc.cause == Cause::kNone && !is_test_call(rpc)) {
-      return not_issued + " where its cause is known; one like it was issued without a known cause, at " +
+      return not_issued + "; one like it was issued without a known cause, at " +
              place_of(rpc);
     }
     if (!is_new(rpc.index)) continue;
@@ -56,7 +56,7 @@ std::string why_not_issued(const ExecutionRecord& record, const PlannedRpcFault&
     if (elsewhere == nullptr) elsewhere = &rpc;
   }
   if (elsewhere == nullptr) return not_issued;
-  return not_issued + " there; one like it was issued elsewhere: " +
+  return not_issued + "; one like it was issued elsewhere: " +
          (elsewhere->parent != planned.parent ? "for another request, at " : "at ") +
          place_of(*elsewhere);
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/agents/agent_hub.h"
@@ -14,7 +15,8 @@ namespace filibuster {
 struct ExpectedRpc {
   std::string caller, service, method, target;
 };
-// A sentence that begins with "its RPC was not issued". `is_new`: was this index never seen when the
+inline constexpr std::string_view kNotIssued = "its RPC was not issued";
+// A sentence that begins with kNotIssued. `is_new`: was this index never seen when the
 // planned RPC was? (An RPC that came then, too, does not stand in the place of another.)
 std::string why_not_issued(const ExecutionRecord& record, const PlannedRpcFault& planned,
                            const ExpectedRpc& expected,

@@ -265,11 +265,15 @@ void ApiServer::State::routes() {
                if (!session_named) return;
                const std::string report = session_named->report();
                if (report.empty()) return answer_error(response, 404, "the session still runs");
-               if (request.get_param_value("format") != "sarif")
+               const std::string format = request.get_param_value("format");
+               if (format.empty() || format == "json")
                  return response.set_content(report, "application/json");
-               const std::string sarif = session_named->sarif();
-               if (sarif.empty()) return answer_error(response, 404, "only a lint has SARIF");
-               response.set_content(sarif, "application/sarif+json");
+               const std::string document = session_named->document(format);
+               if (document.empty())
+                 return answer_error(response, 404, "the session has no report as '" + format + "'");
+               response.set_content(document, format == "sarif"   ? "application/sarif+json"
+                                              : format == "junit" ? "application/xml"
+                                                                  : "text/markdown; charset=utf-8");
              });
   server.Get("/", [this](const Request&, Response& response) {
     if (!page) return answer_error(response, 404, page_problem);

@@ -75,6 +75,16 @@ void apply_overrides(const Json& overrides, ParsedRequest* out) {
   if (const auto times = overrides.value("reference_executions", 0u); times != 0) {
     bounds.reference_executions = std::min(times, 100u);
   }
+  if (const auto time = overrides.value("max_time", std::string()); !time.empty()) {
+    if (const auto known = parse_duration_text(time); !known) {
+      out->errors.push_back({"", 0, 0, "--max-time: " + known.error().message});
+    } else if (known.value().count() == 0) {
+      out->errors.push_back({"", 0, 0, "--max-time " + time + ": expected more than nothing"});
+    } else {
+      bounds.max_time = known.value();
+    }
+  }
+  if (const auto path = overrides.value("baseline", std::string()); !path.empty()) config->baseline = path;
   const Json parts = overrides.value("index", Json::object());
   for (const PartRow& row : kParts) {
     if (!parts.contains(row.name)) continue;
@@ -130,6 +140,21 @@ void load_descriptors(ParsedRequest* out) {
   out->request.descriptors = std::move(descriptors);
 }
 
+// What only a run has: the baseline, the day, and what has changed.
+void read_run_options(const Json& json, ParsedRequest* out) {
+  SessionRequest& request = out->request;
+  const std::string pretended = json.value("day", "");
+  if (!pretended.empty() && !is_date(pretended)) {
+    out->errors.push_back({"", 0, 0, "FILIBUSTER_TODAY: expected a day such as 2026-12-31"});
+  }
+  request.day = today(pretended);
+  request.changed_files = json.value("changed_files", std::vector<std::string>());
+  if (request.config.baseline.empty()) return;
+  ParsedBaseline parsed = read_baseline(request.config.baseline);
+  out->errors.insert(out->errors.end(), parsed.errors.begin(), parsed.errors.end());
+  request.baseline = std::move(parsed.baseline);
+}
+
 void choose_tests(const std::vector<std::string>& names, ParsedRequest* out) {
   const Config& config = out->request.config;
   const std::string file = config.path;
@@ -161,9 +186,10 @@ void choose_tests(const std::vector<std::string>& names, ParsedRequest* out) {
 // device or a pipe, which could be read without end: only regular files are read.
 Result<std::string> read_named_config(const std::string& path) {
   std::error_code failed;
-  if (!fs::is_regular_file(path, failed)) return Error{path + " is no file"};
+  if (!fs::is_regular_file(path, failed)) return Error{path + " is not a regular file"};
   const uintmax_t size = fs::file_size(path, failed);
-  if (failed || size == 0 || size > kLargestConfig) return Error{path + " is no configuration by its size"};
+  if (failed || size == 0 || size > kLargestConfig)
+    return Error{path + " is empty, or larger than a configuration can be"};
   return read_file(path);
 }
 
@@ -179,13 +205,13 @@ bool restore_secrets(const std::string& config_path, const std::string& director
   *text = std::move(restored.text);
   for (const std::string& what : restored.missing) {
     const std::string why =
-        config_path.empty() ? std::string("and its exploration had no configuration file to take it from: "
-                              "write one, or name a variable of the environment there ($TOKEN)")
-        : now.ok() ? "and in " + file + " there is none that it could be: put it there" +
+        config_path.empty() ? std::string("its exploration had no configuration file to take it from: write "
+                              "one, or name a variable of the environment in the command ($TOKEN)")
+        : now.ok() ? file + " has nothing that fits: put it there" +
                          std::string(what.starts_with("variable") ? ", or into the environment of the replay" : "")
-                   : "and to take it from, " + file + " cannot be read: put it back";
+                   : file + " cannot be read, and its value would be taken from there: put that file back";
     out->errors.push_back(
-        {"", 0, 0, "the counterexample leaves out " + what + ", which holds a secret, " + why});
+        {"", 0, 0, "the counterexample leaves out " + what + ", which holds a secret, and " + why});
   }
   return restored.missing.empty();
 }
@@ -200,10 +226,11 @@ bool is_allowed(const Json& request, const std::string& text, const std::string&
   const auto unnamed = unnamed_commands(text, test, own.ok() ? own.value() : "");
   if (unnamed.empty()) return true;
   std::string message =
-      file.empty() ? "it does not lie in this root, and no filibuster.json of yours, at or around "
-                     "this directory, names what it executes"
-                   : "it does not lie in this root, and executes what " + file + " does not name";
-  message += ". Read it, and add --trust if it may:";
+      file.empty() ? "the counterexample does not lie in the root of this session, and no configuration of "
+                     "yours at, above or below this directory has the commands that it executes"
+                   : "the counterexample does not lie in the root of this session, and executes commands that " +
+                         file + " does not have";
+  message += ". Read them, and add --trust to execute them:";
   for (const std::string& what : unnamed) message += "\n  " + what;
   out->errors.push_back({"", 0, 0, message});
   return false;
@@ -298,6 +325,8 @@ ParsedRequest parse_session_request(const std::string& body) {
     const Json overrides = json.value("overrides", Json::object());
     apply_overrides(overrides, &out);
     override_faults(overrides.value("faults", std::vector<std::string>()), &out);
+    request.working_directory = json.value("working_directory", request.config.directory);
+    if (request.verb == Verb::kRun) read_run_options(json, &out);
     if (request.verb == Verb::kLint) read_lint_options(json.value("lint", Json::object()), &out);
     choose_tests(tests, &out);
   } catch (const Json::exception& error) {

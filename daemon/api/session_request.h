@@ -1,7 +1,6 @@
 // Parses and checks the body of POST /v1/sessions (docs/api.md).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 

@@ -93,7 +93,7 @@ void check_test(Reader& reader, const SourceNode& node, const TestDraft& test) {
     return;
   }
   if (test.has_command)
-    reader.error(node.offset, "'command' is that of one test: a suite has 'runner', or 'list' and 'each'");
+    reader.error(node.offset, "'command' runs one test: a suite has 'runner', or 'list' and 'each', instead of it");
   const bool by_hand = !suite.list.empty() || !suite.each.empty();
   if (suite.runner.empty() == !by_hand) {
     reader.error(node.offset, "a suite needs either 'runner', or 'list' and 'each'");
@@ -189,6 +189,10 @@ constexpr Key<Draft> kBoundKeys[] = {
          out->config.bounds.reference_executions = static_cast<uint32_t>(*n);
        }
      }},
+    {"max_time", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       if (const auto time = reader.duration(node, "'max_time'")) out->config.bounds.max_time = *time;
+     }},
     {"stop_at_first", false,
      [](Reader& reader, const SourceNode& node, Draft* out) {
        if (const auto on = reader.flag(node, "'stop_at_first'"))
@@ -247,6 +251,14 @@ constexpr Key<Draft> kKeys[] = {
      [](Reader& reader, const SourceNode& node, Draft* out) {
        read_object<Draft>(reader, node, "'bounds'", kBoundKeys, out);
      }},
+    {"baseline", false,
+     [](Reader& reader, const SourceNode& node, Draft* out) {
+       const auto text = reader.text(node, "'baseline'");
+       if (!text) return;
+       if (text->empty()) reader.error(node.offset, "'baseline': expected the path of a file");
+       const std::filesystem::path path = std::filesystem::path(out->config.directory) / *text;
+       out->config.baseline = path.lexically_normal().string();
+     }},
     {"index", false,
      [](Reader& reader, const SourceNode& node, Draft* out) {
        read_object<Draft>(reader, node, "'index'", kIndexKeys, out);
@@ -291,6 +303,15 @@ std::optional<Reduction> parse_reduction(std::string_view name) {
       std::find(std::begin(config::kReductions), std::end(config::kReductions), name);
   if (found == std::end(config::kReductions)) return std::nullopt;
   return static_cast<Reduction>(found - std::begin(config::kReductions));
+}
+
+Result<std::chrono::milliseconds> parse_duration_text(const std::string& text) {
+  SourceNode node;
+  node.kind = SourceNode::Kind::kString;
+  node.text = text;
+  config::Reader reader(text, "");
+  if (const auto time = reader.duration(node, "'" + text + "'")) return *time;
+  return Error{std::move(reader).take().front().message};
 }
 
 ParsedConfig parse_config(const std::string& text, const std::string& path,

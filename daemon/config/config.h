@@ -120,6 +120,8 @@ struct BoundsConfig {
   std::chrono::milliseconds quiesce_timeout{5000};
   std::optional<std::chrono::milliseconds> hang_limit;  // default: 3 x reference, at least 6 s
   std::optional<std::chrono::milliseconds> test_timeout;  // default: 10 x reference, at least 10 s
+  // Time for the whole session; 0: no bound. With it, what is likelier to fail is executed first.
+  std::chrono::milliseconds max_time{0};
   bool stop_at_first = false;
   uint32_t reference_executions = 2;  // compared with each other; 1: nothing is compared
 };
@@ -152,6 +154,7 @@ struct Config {
   FramesConfig frames;  // of call stacks
   HooksConfig hooks;
   BoundsConfig bounds;
+  std::string baseline;  // absolute path of the accepted findings (daemon/report/baseline.h); "": none
   uint32_t index_parts = kIndexAll;
   Reduction reduce = Reduction::kSound;
   bool fast_timeouts = true;
@@ -164,6 +167,9 @@ struct ParsedConfig {
 // `path` names the file in errors; `directory` is where relative paths begin.
 ParsedConfig parse_config(const std::string& text, const std::string& path,
                           const std::string& directory);
+
+// A duration as text, "10m": as in the configuration. Error: it is none.
+Result<std::chrono::milliseconds> parse_duration_text(const std::string& text);
 
 // One fault as text: "refused", "status:503:after", "grpc:UNAVAILABLE", and "503" for "status:503".
 Result<FaultSpec> parse_fault_text(std::string_view text);

@@ -167,7 +167,7 @@ std::vector<std::string> describe_faults(const Config& config) {
   }
   lines.push_back(
       std::string("the test's own calls: ") +
-      (config.fault_test_calls ? "as above" : "none, unless a rule names caller 'test'"));
+      (config.fault_test_calls ? "the same faults as other RPCs" : "none, unless a rule names caller 'test'"));
   return lines;
 }
 

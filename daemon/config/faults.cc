@@ -87,7 +87,7 @@ constexpr Key<FaultSpec> kLatencyKeys[] = {
        const auto time = reader.duration(node, "'latency'", kRange);
        if (!time) return;
        if (time->count() < 1 || time->count() > kMaxLatencyMs) {
-         reader.error(node.offset, std::string("'latency': ") + kRange);
+         reader.error(node.offset, std::string("'latency': expected a duration ") + kRange);
        } else {
          out->latency_ms = static_cast<uint32_t>(time->count());
        }

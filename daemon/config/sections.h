@@ -18,7 +18,6 @@ struct PortUse {
 struct Draft {
   Config config;
   std::vector<PortUse> port_uses;
-  std::vector<size_t> service_offsets, test_offsets;  // of their values, in order
 };
 
 // values.cc: small values that several sections share

@@ -26,14 +26,14 @@ constexpr size_t kMostProblems = 10;  // of one service
 
 constexpr const char* kDebianPackages = "/usr/lib/python3/dist-packages";
 constexpr const char* kJars = "/usr/share/java/";
-// JaCoCo's agent stands in the first, as one jar; the others are what its report needs.
+// The first has JaCoCo's agent in it, as one jar; the others are what its report needs.
 constexpr const char* kJacocoJars[] = {"org.jacoco.agent.jar", "org.jacoco.core.jar", "asm.jar",
                                        "asm-commons.jar", "asm-tree.jar"};
 
-// Of the JDK, as far as the agent would look at them (what the boot loader loads it leaves alone).
+// Classes of the JDK that the agent would look at. (It leaves alone what the boot loader loads.)
 constexpr const char* kJdkClasses = "sun.*:com.sun.*:jdk.*";
 
-// What would make a tool of ours a service of the application.
+// Variables that would make a tool of ours a service of the application, or would change what it does.
 constexpr std::string_view kNotForTools[] = {
     "FILIBUSTER_",       "LD_PRELOAD=", "JAVA_TOOL_OPTIONS=", "JDK_JAVA_OPTIONS=", "NODE_OPTIONS=",
     "NODE_V8_COVERAGE=", "PYTHONPATH=", "PYTHONHOME=",        "GCOV_PREFIX"};
@@ -50,13 +50,13 @@ std::vector<std::string> tool_environment() {
   return out;
 }
 
-// Of coverage.py, V8, JaCoCo, gcov; beside them are files that are written at the start.
+// Is this data of coverage.py, V8, JaCoCo or gcov? (Other files beside it are written at the start.)
 bool is_counted_data(std::string_view name) {
   return name.starts_with("data.") || name.starts_with("coverage-") || name == "jacoco.exec" ||
          name.ends_with(".gcda");
 }
 
-// Error: what it wrote last.
+// Error: what the tool wrote last.
 Result<void> run_tool(const std::vector<std::string>& argv, const std::string& log,
                       std::vector<std::string> environment, int wake_fd) {
   SpawnOptions options;
@@ -79,7 +79,7 @@ const char* folder_of(Phase phase) {
   return phase == Phase::kWithoutFaults ? "without-faults" : "under-faults";
 }
 
-// Files below a folder whose names end so; in order.
+// Files below a folder whose names end with `suffix`, in order.
 std::vector<std::string> files_below(const std::string& folder, std::string_view suffix) {
   std::vector<std::string> out;
   std::error_code failed;
@@ -92,7 +92,7 @@ std::vector<std::string> files_below(const std::string& folder, std::string_view
   return out;
 }
 
-// A word of NODE_OPTIONS.
+// `text` as a quoted word of NODE_OPTIONS or JAVA_TOOL_OPTIONS.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -150,7 +150,7 @@ Result<void> Collector::find_services() {
   return {};
 }
 
-// Empty: nothing is missing.
+// The tool that is missing, and how to install it; empty: nothing is missing.
 std::string Collector::missing_tool(const Service& service, Language language) const {
   std::error_code ignored;
   switch (language) {
@@ -184,7 +184,7 @@ std::string Collector::missing_tool(const Service& service, Language language) c
   return "";
 }
 
-// Where it is not known what a service runs, what is there is used.
+// Where it is not known what a service runs, the tools that are there are used, and none is demanded.
 Result<void> Collector::need_tools() {
   std::map<std::string, std::string> missing;  // tool -> services
   bool java = false;
@@ -276,7 +276,7 @@ void Collector::prepare(const std::string& name, std::vector<std::string>* envir
       case Language::kNative: {
         set_variable(environment, "GCOV_PREFIX", data);
         set_variable(environment, "GCOV_PREFIX_STRIP", "0");
-        // Behind ours: it only waits for the end.
+        // It comes after our own library, since it only waits for the end.
         const std::string before = get_variable(*environment, "LD_PRELOAD");
         set_variable(environment, "LD_PRELOAD",
                      (before.empty() ? "" : before + ":") + options_.helpers + "/gcov_flush.so");

@@ -26,30 +26,30 @@ enum class Phase { kWithoutFaults, kUnderFaults };
 
 struct CollectorOptions {
   std::string helpers;   // folder of daemon/coverage/helpers as built
-  std::string key;       // of what is explored: an interrupted session with the same one goes on
+  std::string key;       // names what is explored: an interrupted session with the same key goes on
   bool restart = false;  // forget an interrupted session
 };
 
 class Collector {
  public:
-  // Everything outlives the collector. Error: a tool is missing (with the package that has it), or
+  // The arguments outlive the collector. Error: a tool is missing (with the package that has it), or
   // the folder of the data cannot be made.
   static Result<std::unique_ptr<Collector>> create(const Config& config, const SessionLane& lane,
                                                    CollectorOptions options);
 
   Phase phase() const { return phase_; }
-  // Of the processes that are started from now on.
+  // The processes that are started from now on belong to this phase.
   Result<void> begin(Phase phase);
   // Switches coverage on in the environment of a service that is about to start.
   void prepare(const std::string& service, std::vector<std::string>* environment);
-  // A process of it ended without writing.
+  // A process of the service ended without writing what it counted.
   void note_lost(const std::string& service, const std::string& how);
-  // A process of it exited by itself: lost, if no data was written since it was prepared (_exit).
+  // A process of the service exited by itself. Its data is lost if none was written since prepare() (_exit).
   void note_exited(const std::string& service, const std::string& how);
 
-  // Data of an interrupted session was there.
+  // True: data of an interrupted session was there.
   bool continued() const { return continued_; }
-  // Once every process ended. Takes seconds.
+  // To be called when every process has ended. Takes seconds.
   Report collect() const;
   // What was explored is complete: the next run begins anew.
   void finish() const;

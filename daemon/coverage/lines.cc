@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kLibraries = "/usr/";
 
-// 0: no number of a line.
+// The number of a line; 0: `json` is none.
 uint32_t line_number(const Json& json) {
   if (!json.is_number_unsigned()) return 0;
   const auto number = json.get<uint64_t>();
@@ -29,7 +29,7 @@ std::string text_member(const Json& object, const char* name) {
   return found != nullptr && found->is_string() ? found->get<std::string>() : "";
 }
 
-// False: no list of line numbers.
+// False: `json` is no list of line numbers.
 bool read_lines(const Json* json, Lines* out) {
   if (json == nullptr || !json->is_array()) return false;
   for (const Json& one : *json) {
@@ -40,7 +40,7 @@ bool read_lines(const Json* json, Lines* out) {
   return true;
 }
 
-// False: not what gcov writes of a source file.
+// False: `json` is not what gcov writes of a source file.
 bool read_gcov_file(const Json& json, const std::string& directory, Files* out) {
   const std::string name = json.is_object() ? text_member(json, "file") : "";
   const Json* const lines = json.is_object() ? member(json, "lines") : nullptr;

@@ -18,12 +18,12 @@ using Lines = std::set<uint32_t>;  // numbers from 1
 
 struct FileLines {
   Lines statements;
-  Lines reached;  // some of them
+  Lines reached;  // some of the statements
   bool operator==(const FileLines&) const = default;
 };
 using Files = std::map<std::string, FileLines>;  // by path
 
-// A line is a statement, and reached, where one of the two says so.
+// A line is a statement if either of the two says so, and reached if either says so.
 void merge(const Files& from, Files* into);
 
 struct Range {

@@ -17,8 +17,8 @@ constexpr LanguageRow kRows[] = {{Language::kPython, "python", "coverage.py"},
                                  {Language::kNative, "native", "gcov"}};
 
 struct NameRow {
-  const char* prefix;                // of the file's name, links followed
-  bool whole;                        // the name is no longer
+  const char* prefix;                // of the file's name, with or without links followed
+  bool whole;                        // the whole name must be equal
   std::optional<Language> language;  // nullopt: it may run anything
 };
 constexpr NameRow kNames[] = {
@@ -64,7 +64,7 @@ ServiceProgram look_at_program(const std::vector<std::string>& argv, const std::
     const NameRow* const row = row_of_name(check.program);
     const bool native = row == nullptr && built_with_coverage(check.program);
     if (!native && (row == nullptr || !row->language)) {
-      // A shell's own child comes after it.
+      // What a shell or a script starts comes after it in the list.
       out.program = check.program;
       out.reason = row != nullptr ? ""
                                   : check.program +

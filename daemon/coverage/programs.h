@@ -19,7 +19,7 @@ struct LanguageRow {
 const LanguageRow& row_of(Language language);
 
 struct ServiceProgram {
-  // What measures it. Where the program does not say what it will run (a shell script), all.
+  // The languages whose tools measure it: all if the program does not say what it will run (a shell script).
   std::set<Language> languages;
   bool certain = false;
   std::string program;  // the interpreter or program, as it was found

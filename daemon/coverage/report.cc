@@ -51,7 +51,7 @@ Json row(const ServiceReport& service) {
           {"files", std::move(files)},  {"notes", service.notes}};
 }
 
-// Rounded down: 100 % is said of all only.
+// Rounded down, so that 100 % always means all.
 std::string percent(size_t part, size_t whole) {
   return std::to_string(whole == 0 ? 100 : 100 * part / whole) + " %";
 }

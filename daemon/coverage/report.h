@@ -1,4 +1,4 @@
-// What a run with --coverage shows: of each service and file what was reached without faults, what
+// What a run with --coverage shows for each service and file: what was reached without faults, what
 // only under faults, and what never.
 #pragma once
 
@@ -31,7 +31,7 @@ struct ServiceReport {
   std::string service;
   std::vector<std::string> tools;  // "coverage.py", "gcov", ...
   std::vector<FileReport> files;   // in order of their names
-  std::string reason;              // why there is nothing; empty: there is
+  std::string reason;              // why nothing was measured; empty: something was
   std::vector<std::string> notes;
   Counts counts() const;
 };

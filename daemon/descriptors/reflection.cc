@@ -100,7 +100,7 @@ class Asking {
     auto answer = ask_some(request_of(question, name));
     if (!answer) return answer.error();
     pb::UnknownFieldSet fields, files;
-    if (!fields.ParseFromString(answer.value())) return Error{"its answer is no message"};
+    if (!fields.ParseFromString(answer.value())) return Error{"its answer is no ServerReflectionResponse"};
     if (inner(fields, kErrorResponse, &files)) return error_of(files);
     if (!inner(fields, kFileDescriptorResponse, &files)) return Error{"its answer has no files"};
     for (int i = 0; i < files.field_count(); ++i) {
@@ -110,7 +110,8 @@ class Asking {
         continue;
       }
       pb::FileDescriptorProto file;
-      if (!file.ParseFromString(field.length_delimited())) return Error{"its file is none"};
+      if (!file.ParseFromString(field.length_delimited()))
+        return Error{"it sent a file that is no FileDescriptorProto"};
       if (!names_.insert(file.name()).second) continue;
       if (names_.size() > kMostFiles) return Error{"it has more than 1,000 files"};
       *set_.add_file() = std::move(file);

@@ -12,7 +12,7 @@
 
 #include "core/grpc/message_reader.h"
 #include "core/result.h"
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster {
 

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "daemon/base/fail_point.h"
-#include "daemon/report/dependency.h"
 #include "daemon/explore/program_files.h"
+#include "daemon/report/dependency.h"
 
 namespace filibuster {
 namespace {
@@ -33,7 +34,7 @@ std::string with_service_logs(std::string output, const ExecutionResult& result)
 
 std::string session_digest(const Config& config, const std::string& config_text,
                            const std::string& test) {
-  std::string all = test + '\0' + config_text + '\0' + config.directory + '\0';
+  std::string all = std::to_string(search::SearchStore::kMajor) + test + '\0' + config_text + '\0' + config.directory + '\0';
   all += std::to_string(config.index_parts) + std::string(reduction_name(config.reduce)) +
          (config.fast_timeouts ? "f" : "-") + std::to_string(config.bounds.max_faults);
   for (const std::string& rule : describe_faults(config)) all += '\0' + rule;
@@ -47,7 +48,8 @@ Explorer::Explorer(SessionContext* session, Lane* lane, const TestConfig& test)
       config_(session->config),
       restart_(session->restart),
       obstacles_(lane->obstacles()),
-      rule_use_(session->config) {}
+      rule_use_(session->config),
+      suspects_(session->suspects) {}
 
 void Explorer::warn(const std::string& text) { session_.warn(text); }
 
@@ -57,23 +59,6 @@ Result<void> Explorer::make_run() {
   run_ = std::move(run).value();
   obstacles_.insert(obstacles_.end(), run_->obstacles().begin(), run_->obstacles().end());
   return {};
-}
-
-search::SearchOptions Explorer::search_options() const {
-  search::SearchOptions options;
-  options.reduce = config_.reduce != Reduction::kOff;
-  options.execute_single_faults = config_.reduce == Reduction::kSound;
-  if (config_.reduce == Reduction::kPublished) {
-    options.taken_as = [store = store_.get()](search::OutcomeId outcome) {
-      const auto as = store->outcome(status_alone(store->outcome_text(outcome)));
-      return as ? as.value() : outcome;  // a failure of the store is told by its health()
-    };
-  }
-  options.max_executions = config_.bounds.max_executions;
-  options.max_faults = config_.bounds.max_faults;
-  options.explore_first_scheduled_first = getenv("FILIBUSTER_BREAK_SEARCH_ORDER") != nullptr;
-  options.tell_apart_by_place = getenv("FILIBUSTER_TELL_APART_BY_PLACE") != nullptr;
-  return options;
 }
 
 Result<void> Explorer::open_store() {
@@ -90,18 +75,22 @@ Result<void> Explorer::open_store() {
     return {};
   };
   if (auto opened = open(); !opened) return opened;
-  auto state = store_->meta("state");
-  if (!state) return state.error();
+  auto progress = store_->progress();
+  if (!progress) return progress.error();
+  const bool begun = !progress->test.empty();
   // A search is continued only if it was interrupted and its programs are the same; else it begins anew.
   files_ = program_files(config_, lane_.place(), test_);
-  bool anew = restart_ || (state.value() && *state.value() != "interrupted");
-  if (!anew && state.value()) {
+  bool anew = restart_ || (begun && progress->finished);
+  if (!anew && begun) {
     auto why = files_changed();
     if (!why) return why.error();
     anew = !why.value().empty();
     if (anew) tell_why_anew(why.value());
   }
-  if (!state.value() && !restart_) tell_if_configured_otherwise(folder);
+  if (session_.deadline && begun) {
+    if (auto noted = note_changed_files(); !noted) return noted;
+  }
+  if (!begun && !restart_) tell_if_configured_otherwise(folder);
   if (anew) {
     store_.reset();
     for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
@@ -109,16 +98,12 @@ Result<void> Explorer::open_store() {
     }
     if (auto opened = open(); !opened) return opened;
   }
-  if (auto set = store_->set_meta("state", "interrupted"); !set) return set;
-  if (auto set = store_->set_meta("test", test_.name); !set) return set;
+  if (auto set = store_->set_progress({test_.name, false}); !set) return set;
   if (auto kept = keep_files(); !kept) return kept;
 
-  auto resumed = search::Search::resume(search_options(), store_.get());
-  if (!resumed) return resumed.error();
-  search_.emplace(std::move(resumed).value());
-  outcomes_.emplace(store_.get());
-  known_.emplace(store_.get());
-  if (auto added = outcomes_->add_faults(config_); !added) return added;
+  auto dispatcher = Dispatcher::open(config_, session_.deadline, suspects_, store_.get());
+  if (!dispatcher) return dispatcher.error();
+  dispatcher_ = std::move(dispatcher).value();
   return load_results();
 }
 
@@ -131,8 +116,8 @@ std::string Explorer::no_rpc_hint() const {
   }
   if (out.empty()) {
     out =
-        "\n  - do the services and the test speak HTTP/1.1, HTTP/2 or gRPC over TCP without TLS? "
-        "TLS is not read yet"
+        "\n  - do the services and the test speak HTTP/1.1, HTTP/2 or gRPC over TCP without TLS, or "
+        "Redis that is declared (\"protocol\": \"redis\")? TLS is not read"
         "\n  - are the programs statically linked, written in Go, or started by something that "
         "clears the environment (LD_PRELOAD)?";
   }
@@ -144,8 +129,8 @@ void Explorer::add_notes(const ExecutionResult& result) {
   rule_use_.see(record);
   for (const ServiceEnd& end : result.ended_before) {
     const std::string text =
-        "service '" + end.name + "' " + end.how() + " between the executions before number " +
-        std::to_string(record.execution) + " and that one: a late effect of the faults before it";
+        "service '" + end.name + "' " + end.how() + " while no execution ran, before execution " +
+        std::to_string(record.execution) + ": this may be a late effect of an earlier execution's faults";
     warn(text);
     notes_.insert(text);
   }
@@ -166,10 +151,10 @@ void Explorer::add_notes(const ExecutionResult& result) {
 
 Result<void> Explorer::note_answers(const ExecutionRecord& record) {
   if (refusals_.see(record)) {
-    if (auto set = store_->set_meta("refusals", refusals_.to_json()); !set) return set;
+    if (auto set = store_->save(Saved::kRefusals, refusals_.to_json()); !set) return set;
   }
   if (!observed_.see(record)) return {};
-  return store_->set_meta("observed", observed_.to_json());
+  return store_->save(Saved::kObserved, observed_.to_json());
 }
 
 Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
@@ -178,110 +163,84 @@ Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
     for (const ServiceEnd& end : one.result.ended) {
       if (end.by_hand) ended_by_hand_ = end.name;
     }
-    if (!one.runs_again || one.number > 1) return;
-    notes_.insert("execution " + std::to_string(one.result.record.execution) +
-                  " was inconclusive and was run again: " + one.judgement.detail);
+    note_repetition(one);
   });
 }
 
-Result<std::vector<InjectedFault>> Explorer::describe(const search::AbstractExecution& execution) {
-  std::vector<InjectedFault> out;
-  std::vector<search::ObservedRpc> prefix;
-  for (const search::PlannedFault& planned : execution.faults) {
-    const InjectedFault* rpc = known_->find(planned.index);
-    const FaultSpec* fault = outcomes_->fault(planned.fault);
-    if (rpc == nullptr || fault == nullptr) {
-      return Error{"the store of this session does not know RPC " + to_hex(planned.index) +
-                   "; begin anew with --restart-session"};
-    }
-    out.push_back(*rpc);
-    out.back().set_fault(*fault);
-    if (fault->kind != FaultKind::kRefused) continue;
-    if (prefix.empty()) prefix = search_->prefix(execution.id);
-    known_->number(prefix, &out.back());
-    // The newest fault has no outcome yet, so only earlier faults can be known as resets.
-    const auto seen = std::find_if(prefix.begin(), prefix.end(), [&](const auto& one) {
-      return one.index == planned.index && one.injected != 0;
-    });
-    out.back().as_reset = seen != prefix.end() && planned.index != execution.faults.back().index &&
-                          seen->outcome != planned.fault;
-  }
-  return out;
+void Explorer::note_repetition(const Attempt& one) {
+  if (!one.runs_again || one.number > 1 || !is_inconclusive(one.judgement.verdict)) return;
+  notes_.insert("execution " + std::to_string(one.result.record.execution) +
+                " was inconclusive and was run again: " + one.judgement.detail);
 }
 
 Result<bool> Explorer::run_search() {
-  began_ = Clock::now();
+  dispatcher_->start_clock();
   if (auto offered = offer_page(); !offered) return offered.error();
-  const search::SearchCounts start = search_->counts();
-  scheduled_at_start_ = start.scheduled;
-  decided_at_start_ = start.executed + start.redundant;
   while (true) {
     if (is_woken(lane_.place().wake_fd)) return false;
-    if (config_.bounds.stop_at_first && !failures_.empty()) {
-      const uint64_t open = search_->counts().open;
+    if (config_.bounds.stop_at_first && has_new_failure()) {
+      const uint64_t open = dispatcher_->search().counts().open;
       if (open > 0) {
         exploration_.report.skipped.push_back(
             {std::to_string(open) + " scheduled executions", "bound stop_at_first: one failure"});
       }
       return true;
     }
-    const auto next = search_->next();
-    if (!next) {
-      if (auto healthy = search_->health(); !healthy) return healthy.error();
+    auto handed_out = dispatcher_->next();
+    if (!handed_out) return handed_out.error();
+    if (!handed_out.value()) return true;
+    const Dispatcher::Job& job = *handed_out.value();
+    // What was handed out and is not executed stays open: the same command goes on with it.
+    if (dispatcher_->is_time_over()) {
+      exploration_.report.time_over = true;
       return true;
     }
-    auto taken = take_over(*next);
+    auto taken = take_over(job.execution);
     if (!taken) return taken.error();
     if (taken.value()) continue;
-    auto faults = describe(*next);
-    if (!faults) return faults.error();
-    std::vector<PlannedRpcFault> plan;
-    for (size_t i = 0; i < next->faults.size(); ++i) {
-      plan.push_back(plan_fault(faults.value()[i], *outcomes_->fault(next->faults[i].fault)));
-    }
-    auto tried = attempt(plan);
+    auto tried = attempt(job.plan);
     if (!tried) return tried.error();
     if (tried->result.stopped) return false;
     if (tried->judgement.verdict == Verdict::kPlanNotMet) {
-      auto learned = learn(*next, faults.value(), plan, &tried.value());
+      auto learned = learn(job, &tried.value());
       if (!learned) return learned.error();
       if (exploration_.stopped) return false;
       if (learned.value()) continue;
     }
     bool seen_twice = false;
-    if (is_by_time(tried->judgement.verdict) && !belongs_to_earlier(faults.value())) {
-      auto again = attempt(plan);
+    if (is_by_time(tried->judgement.verdict) && !belongs_to_earlier(job.faults)) {
+      auto again = attempt(job.plan);
       if (!again) return again.error();
       if (again->result.stopped) return false;
       seen_twice = is_by_time(again->judgement.verdict);
       // An inconclusive second run does not take the failure back.
       const bool conclusive = !is_inconclusive(again->judgement.verdict);
       if (conclusive && !seen_twice) {
-        const std::string text = "execution " + to_line(faults.value()) + " did not come to its end in time once (" +
-                                 tried->judgement.detail + "), and did when it was run again";
+        const std::string text = "execution " + to_line(job.faults) + " exceeded a time limit (" +
+                                 tried->judgement.detail + "), but not when it was run again: that run counts";
         notes_.insert(text);
         warn(text);
       }
       if (conclusive) tried = std::move(again);
     }
-    if (auto done = conclude(*next, faults.value(), tried.value()); !done) return done.error();
-    const auto failure = failures_.find(next->id);
+    if (auto done = conclude(job, tried.value()); !done) return done.error();
+    const auto failure = failures_.find(job.execution.id);
     if (failure != failures_.end()) {
-      if (auto told = found(failure->second, plan, seen_twice); !told) return told.error();
+      if (auto told = found(failure->second, job.plan, seen_twice); !told) return told.error();
     }
     if (auto offered = offer_page(); !offered) return offered.error();
     if (ended_by_hand_.empty()) continue;
     return Error{"service '" + ended_by_hand_ + "', which was started by hand, ended in execution " +
-                 to_line(faults.value()) +
+                 to_line(job.faults) +
                  "; start it again, and the same command goes on where this one stopped"};
   }
 }
 
-Result<void> Explorer::conclude(const search::AbstractExecution& next,
-                                const std::vector<InjectedFault>& faults, const Attempt& attempt) {
+Result<void> Explorer::conclude(const Dispatcher::Job& job, const Attempt& attempt) {
+  const std::vector<InjectedFault>& faults = job.faults;
   Execution execution;
   execution.test = test_.name;
-  execution.id = next.id;
+  execution.id = job.execution.id;
   execution.number = attempt.result.record.execution;
   execution.faults = faults;
   note_delivery(attempt.result.record, &execution.faults);
@@ -297,9 +256,10 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
                           inconclusive ? execution.detail
                                        : "it ran, but did not become quiet in time "
                                          "(bounds.quiesce_timeout): " + execution.detail,
-                          inconclusive};
+                          inconclusive ? std::optional(attempt.judgement.cause) : std::nullopt};
     row["skipped"] = skipped.what;
     row["reason"] = skipped.reason;
+    if (skipped.cause) row["cause"] = cause_key(*skipped.cause);
     exploration_.report.skipped.push_back(skipped);
     for (const InjectedFault& fault : inconclusive ? faults : std::vector<InjectedFault>())
       ledger_.unconcluded(describe_rpc(as_record(fault), masks_));
@@ -321,35 +281,25 @@ Result<void> Explorer::conclude(const search::AbstractExecution& next,
   if (auto put = store_->put_result(execution.number, dump_json(row)); !put) return put;
   fail_point("recorded");
   seconds_.push_back(static_cast<float>(execution.seconds));
-  results_[next.id] = {execution.number, execution.verdict, static_cast<float>(execution.seconds)};
+  results_[execution.id] = {execution.number, execution.verdict, static_cast<float>(execution.seconds)};
   if (!attempt.judgement.plan_met || inconclusive) {
-    if (auto done = search_->abandoned(next.id, execution.detail); !done) return done;
+    if (auto done = dispatcher_->abandon(execution.id, execution.detail); !done) return done;
   } else {
-    if (auto learned = known_->learn(attempt.result.record, masks_, unstable_); !learned) return learned;
-    auto seen = observe(config_, attempt.result.record, &*outcomes_, unstable_, masks_);
+    const ExecutionRecord& record = attempt.result.record;
+    if (auto learned = dispatcher_->known().learn(record, masks_, unstable_); !learned) return learned;
+    auto seen = dispatcher_->observe(record, unstable_, masks_);
     if (!seen) return seen.error();
-    if (auto noted = note_tested(seen.value(), attempt.result.record); !noted) return noted;
-    if (auto noted = note_answers(attempt.result.record); !noted) return noted;
-    if (auto done = search_->executed(next.id, seen->rpcs); !done) return done;
+    if (auto noted = note_tested(seen.value(), record); !noted) return noted;
+    if (auto noted = note_answers(record); !noted) return noted;
+    if (auto done = dispatcher_->conclude(execution.id, seen->rpcs); !done) return done;
   }
-  ++run_now_;
   tell_execution(execution);
   return {};
 }
 
 void Explorer::tell_execution(const Execution& execution) {
-  const search::SearchCounts counts = search_->counts();
-  const double elapsed = std::chrono::duration<double>(Clock::now() - began_).count();
-  const double rate = elapsed > 0 ? static_cast<double>(run_now_) / elapsed : 0;
-  // Every decided execution (run, or pruned at nearly no cost) schedules `growth` new ones on average.
-  // While `growth` is below 1, the open executions are the start of a geometric series. Otherwise
-  // nothing can be said beyond their number.
-  const uint64_t decided = counts.executed + counts.redundant - decided_at_start_;
-  const double growth = decided == 0 ? 0
-                                     : static_cast<double>(counts.scheduled - scheduled_at_start_) /
-                                           static_cast<double>(decided);
-  const double left = static_cast<double>(counts.open) / (growth < 0.9 ? 1 - growth : 1);
-  const double eta = decided == 0 ? 0 : left * elapsed / static_cast<double>(decided);
+  const search::SearchCounts counts = dispatcher_->search().counts();
+  const Dispatcher::Estimate estimate = dispatcher_->estimate();
   std::vector<std::string> faults;
   for (const InjectedFault& fault : execution.faults) faults.push_back(to_line(fault));
   session_.sink({{"type", "execution"},
@@ -364,15 +314,15 @@ void Explorer::tell_execution(const Execution& execution) {
                  {"passed", execution.verdict == Verdict::kPassed},
                  {"verdict", verdict_name(execution.verdict)},
                  {"seconds", execution.seconds},
-                 {"rate", rate},
-                 {"eta_seconds", eta}});
+                 {"rate", estimate.rate},
+                 {"eta_seconds", estimate.seconds_left}});
 }
 
 Exploration Explorer::explore() {
   const auto began = Clock::now();
   const auto work = [&]() -> Result<void> {
     if (auto opened = open_store(); !opened) return opened;
-    resumed_ = search_->counts().executed > 0;
+    resumed_ = dispatcher_->has_begun();
     exploration_.resumed = resumed_;
     session_.sink({{"type", "session"}, {"test", test_.name}, {"resumed", resumed_}});
     if (auto made = make_run(); !made) return made;
@@ -397,21 +347,25 @@ Exploration Explorer::explore() {
       notes_.insert("nothing to explore: " + exploration_.report.nothing_to_explore);
     }
     exploration_.stopped = !ended;
-    // A search that met a bound is finished, too: the next run of the same command begins anew.
-    if (ended) {
-      if (auto set = store_->set_meta("state", "finished"); !set) return set;
+    // A search that met a bound is finished, too: the next run of the same command begins anew. What the
+    // time did not suffice for is left to the next run.
+    if (ended && !exploration_.report.time_over) {
+      if (auto set = store_->set_progress({test_.name, true}); !set) return set;
     }
-    const search::SearchCounts counts = search_->counts();
+    const search::SearchCounts counts = dispatcher_->search().counts();
     exploration_.report.finished =
         ended && counts.open == 0 && counts.beyond_bound == 0 && counts.abandoned == 0;
     return store_->flush();
   }();
-  if (search_) exploration_.report.search_seconds = search_->seconds();
+  if (dispatcher_) exploration_.report.search_seconds = dispatcher_->search().seconds();
   if (store_) exploration_.report.store_seconds = store_->seconds();
-  if (!work.ok()) exploration_.error = work.error();
+  if (!work.ok()) {
+    exploration_.error = work.error();
+    exploration_.report.error = work.error().message;
+  }
   finish_report();
   exploration_.report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
-  search_.reset();
+  dispatcher_.reset();
   store_.reset();
   return std::move(exploration_);
 }

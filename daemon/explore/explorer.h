@@ -13,14 +13,17 @@
 #include <vector>
 
 #include "daemon/report/finding.h"
-#include "daemon/search/search.h"
+#include "daemon/explore/dispatcher.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/rpc_matching.h"
 #include "daemon/explore/rule_use.h"
+#include "daemon/explore/suspects.h"
 #include "daemon/explore/test_run.h"
 #include "daemon/store/store.h"
 
 namespace filibuster {
+
+using search::Saved;
 
 struct Exploration {
   TestReport report;
@@ -51,6 +54,7 @@ class Explorer {
   Result<std::map<std::string, std::string>> reference_texts(const ExecutionRecord& whole);
   std::map<std::string, std::string> files_by_hand() const;
   Result<void> keep_files();
+  Result<void> note_changed_files();
   void tell_why_anew(const std::string& why);
   void tell_if_configured_otherwise(const std::string& folder);
   Result<void> begin_anew(const std::string& why);
@@ -79,31 +83,29 @@ class Explorer {
                          const std::vector<InjectedFault>& faults, const InjectedFault& planned,
                          bool* comes_again);
   // The plan of `attempt` was not met. True: that taught something, and the search began anew.
-  Result<bool> learn(const search::AbstractExecution& next, const std::vector<InjectedFault>& faults,
-                     const std::vector<PlannedRpcFault>& plan, Attempt* attempt);
+  Result<bool> learn(const Dispatcher::Job& job, Attempt* attempt);
   Result<void> begin_anew_with(const Lesson& lesson);
-  // True: `next` was executed before the search began anew, and that result counts. False: it must run.
+  // True: this execution was run before the search began anew, and that result counts. False: it must run.
   Result<bool> take_over(const search::AbstractExecution& next);
-  search::SearchOptions search_options() const;
   Result<bool> run_search();     // false: stopped
   // As TestRun::attempt, with notes of what the executions showed.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan);
-  Result<void> conclude(const search::AbstractExecution& next,
-                        const std::vector<InjectedFault>& faults, const Attempt& attempt);
+  Result<void> conclude(const Dispatcher::Job& job, const Attempt& attempt);
   // Reports a failure. `seen_twice`: the failure was reproduced already, so it is not replayed.
   Result<void> found(const Execution& execution, const std::vector<PlannedRpcFault>& plan,
                      bool seen_twice = false);
   // True: the faults of an earlier failing execution are a subset of `faults`.
   bool belongs_to_earlier(const std::vector<InjectedFault>& faults) const;
   void forget_finding(const std::vector<InjectedFault>& faults);
+  bool is_accepted(const Execution& failure) const;
+  bool has_new_failure();
   Result<bool> replays(const std::vector<PlannedRpcFault>& plan);
-  Result<std::vector<InjectedFault>> describe(const search::AbstractExecution& planned);
   // explorer_replay.cc
   Result<std::optional<std::vector<InjectedFault>>> find_again(const std::vector<InjectedFault>& faults);
   void tell_where(const std::vector<InjectedFault>& then, const std::vector<InjectedFault>& now);
   Result<std::vector<PlannedRpcFault>> plan_for(const std::vector<InjectedFault>& faults) const;
   // The counterexample files: number -> key of the faults ("" for a file of another test).
-  std::map<uint32_t, std::string> counterexamples() const;
+  const std::map<uint32_t, std::string>& counterexamples();
   void note_earlier_counterexamples();
   std::string write_counterexample(const Execution& execution, uint32_t* number);
   std::vector<Finding> findings_so_far() const;
@@ -113,6 +115,8 @@ class Explorer {
   Result<std::shared_ptr<const PageTest>> page(const std::vector<Finding>& findings,
                                                WithExecutions with);
   Result<void> offer_page();
+  // explorer_cases.cc
+  void note_cases();
   // explorer_tested.cc
   Result<void> load_tested();
   Result<void> note_tested(const Observation& seen, const ExecutionRecord& record);
@@ -120,6 +124,7 @@ class Explorer {
   Result<void> note_answers(const ExecutionRecord& record);
   void tell_execution(const Execution& execution);
   void add_notes(const ExecutionResult& result);
+  void note_repetition(const Attempt& one);
   void note_pruned_unlike();
   void finish_report();
   std::string no_rpc_hint() const;
@@ -134,9 +139,7 @@ class Explorer {
   RuleUse rule_use_;
   Exploration exploration_;
   std::unique_ptr<search::SearchStore> store_;
-  std::optional<search::Search> search_;
-  std::optional<OutcomeTable> outcomes_;
-  std::optional<KnownRpcs> known_;
+  std::unique_ptr<Dispatcher> dispatcher_;  // null: nothing is explored, or not yet
   std::unique_ptr<TestRun> run_;
 
   std::map<search::AbstractId, Execution> failures_;
@@ -155,6 +158,8 @@ class Explorer {
   };
   std::map<std::string, Known> findings_;  // by key of the failing fault set
   std::vector<std::set<std::string>> failing_sets_;
+  std::optional<std::map<uint32_t, std::string>> counterexamples_;  // as counterexamples() has read them
+  Suspects suspects_;
   std::map<std::string, std::string> left_out_, not_applicable_;
   std::set<std::string> late_calls_;  // as in ExecutionRecord, of all executions
   std::set<std::string> notes_;
@@ -184,13 +189,8 @@ class Explorer {
   bool calls_without_end_noted_ = false;
   std::string ended_by_hand_;  // a service that ended, and that only the user can start again; "": none
   std::vector<float> seconds_;  // what each execution took, for the median
-  std::chrono::steady_clock::time_point began_;
-  uint64_t run_now_ = 0;  // executions since began_
-  uint64_t scheduled_at_start_ = 0, decided_at_start_ = 0;
 };
 
-// "gateway -> telemetry POST /report: JSON field /at varies, masked"
-std::string to_line(const Variation& variation);
 // What the test wrote, and the last lines of the services that ended.
 std::string with_service_logs(std::string output, const ExecutionResult& result);
 

@@ -2,6 +2,7 @@
 // counterexample files, and the report at the end.
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "daemon/base/fail_point.h"
 #include "daemon/explore/explorer.h"
@@ -15,7 +16,7 @@ std::string fault_identity(const InjectedFault& fault) {
   return to_hex(fault.index) + ":" + fault.identity();
 }
 
-std::set<std::string> fault_set(const std::vector<InjectedFault>& faults) {
+std::set<std::string> fault_identities(const std::vector<InjectedFault>& faults) {
   std::set<std::string> out;
   for (const InjectedFault& fault : faults) out.insert(fault_identity(fault));
   return out;
@@ -23,7 +24,7 @@ std::set<std::string> fault_set(const std::vector<InjectedFault>& faults) {
 
 std::string set_key(const std::vector<InjectedFault>& faults) {
   std::string all;
-  for (const std::string& identity : fault_set(faults)) all += identity + "\n";
+  for (const std::string& identity : fault_identities(faults)) all += identity + "\n";
   return to_hex(hash_text(all));
 }
 
@@ -31,8 +32,9 @@ std::string set_key(const std::vector<InjectedFault>& faults) {
 
 // Finds the file that has the same test and the same faults, so that a failure keeps its number from
 // run to run, whatever else is found: that file is written anew.
-std::map<uint32_t, std::string> Explorer::counterexamples() const {
-  std::map<uint32_t, std::string> keys;
+const std::map<uint32_t, std::string>& Explorer::counterexamples() {
+  if (counterexamples_) return *counterexamples_;
+  std::map<uint32_t, std::string>& keys = counterexamples_.emplace();
   std::error_code failed;
   for (const auto& entry :
        fs::directory_iterator(lane_.place().root + "/counterexamples", failed)) {
@@ -50,11 +52,11 @@ std::map<uint32_t, std::string> Explorer::counterexamples() const {
 }
 
 Result<void> Explorer::load_results() {
-  auto observed = store_->meta("observed");
+  auto observed = store_->saved(Saved::kObserved);
   if (!observed) return observed.error();
   if (observed.value()) observed_.add_json(*observed.value());
   if (auto loaded = load_tested(); !loaded) return loaded;
-  auto refusals = store_->meta("refusals");
+  auto refusals = store_->saved(Saved::kRefusals);
   if (!refusals) return refusals.error();
   if (refusals.value()) refusals_.add_json(*refusals.value());
   auto rows = store_->results();
@@ -67,9 +69,11 @@ Result<void> Explorer::load_results() {
     results_[json.value("id", 0u)] = {number, static_cast<Verdict>(json.value("verdict", 0)),
                                       json.value("seconds", 0.0f)};
     if (json.contains("skipped")) {
+      std::optional<NoConclusion> cause;
+      if (is_inconclusive(static_cast<Verdict>(json.value("verdict", 0))))
+        cause = cause_by_key(json.value("cause", ""));
       exploration_.report.skipped.push_back(
-          {json.value("skipped", ""), json.value("reason", ""),
-           is_inconclusive(static_cast<Verdict>(json.value("verdict", 0)))});
+          {json.value("skipped", ""), json.value("reason", ""), cause});
     }
     if (!json.contains("failure")) continue;
     const auto failure = parse_counterexample(json.value("failure", ""));
@@ -83,9 +87,9 @@ Result<void> Explorer::load_results() {
     execution.detail = failure.value().detail;
     execution.output = failure.value().output;
     execution.seconds = json.value("seconds", 0.0);
-    failing_sets_.push_back(fault_set(execution.faults));
+    failing_sets_.push_back(fault_identities(execution.faults));
     const std::string key = set_key(execution.faults);
-    const auto finding = store_->meta("finding:" + key);
+    const auto finding = store_->finding(key);
     if (finding && finding.value()) {
       const auto known = nlohmann::json::parse(*finding.value(), nullptr, false);
       std::optional<bool> reproduced;
@@ -106,7 +110,7 @@ Result<bool> Explorer::replays(const std::vector<PlannedRpcFault>& plan) {
 }
 
 bool Explorer::belongs_to_earlier(const std::vector<InjectedFault>& faults) const {
-  const std::set<std::string> set = fault_set(faults);
+  const std::set<std::string> set = fault_identities(faults);
   return std::any_of(
       failing_sets_.begin(), failing_sets_.end(), [&](const std::set<std::string>& earlier) {
         return std::includes(set.begin(), set.end(), earlier.begin(), earlier.end());
@@ -116,7 +120,7 @@ bool Explorer::belongs_to_earlier(const std::vector<InjectedFault>& faults) cons
 Result<void> Explorer::found(const Execution& execution, const std::vector<PlannedRpcFault>& plan,
                              bool seen_twice) {
   const bool known_cause = belongs_to_earlier(execution.faults);
-  failing_sets_.push_back(fault_set(execution.faults));
+  failing_sets_.push_back(fault_identities(execution.faults));
   const std::string key = set_key(execution.faults);
   if (known_cause || findings_.contains(key)) return {};
   Known known;
@@ -134,20 +138,46 @@ Result<void> Explorer::found(const Execution& execution, const std::vector<Plann
                            {"reproduced", known.reproduced ? nlohmann::json(*known.reproduced)
                                                            : nlohmann::json(nullptr)},
                            {"counterexample", known.counterexample}};
-  if (auto set_row = store_->set_meta("finding:" + key, dump_json(row)); !set_row) return set_row;
+  if (auto set_row = store_->put_finding(key, dump_json(row)); !set_row) return set_row;
   Finding finding;
-  finding.first = execution;
+  finding.minimal_execution = execution;
   finding.minimal = execution.faults;
   finding.reproduced = known.reproduced;
   finding.counterexample = known.counterexample;
   finding.number = known.number;
+  finding.id = finding_id(execution.test, execution.faults);
+  const bool accepted = is_accepted(execution);
   session_.sink({{"type", "finding"},
                  {"test", execution.test},
                  {"number", known.number},
-                 {"headline", to_line(finding)},
+                 {"id", finding.id},
+                 {"accepted", accepted},
+                 {"headline", (accepted ? "accepted: " : "") + to_line(finding)},
                  {"text", to_text(finding)},
                  {"counterexample", known.counterexample}});
   return {};
+}
+
+bool Explorer::is_accepted(const Execution& failure) const {
+  const std::string id = finding_id(failure.test, failure.faults);
+  return std::any_of(
+      session_.baseline.accepted.begin(), session_.baseline.accepted.end(),
+      [&](const Acceptance& row) { return row.finding == id && session_.day <= row.until; });
+}
+
+// True if there is a failing execution that does not belong to an accepted finding.
+bool Explorer::has_new_failure() {
+  if (session_.baseline.accepted.empty()) return !failures_.empty();
+  std::vector<std::set<std::string>> accepted;
+  for (const auto& [id, failure] : failures_) {
+    if (is_accepted(failure)) accepted.push_back(fault_identities(failure.faults));
+  }
+  return std::any_of(failures_.begin(), failures_.end(), [&](const auto& entry) {
+    const std::set<std::string> set = fault_identities(entry.second.faults);
+    return std::none_of(accepted.begin(), accepted.end(), [&](const std::set<std::string>& smaller) {
+      return std::includes(set.begin(), set.end(), smaller.begin(), smaller.end());
+    });
+  });
 }
 
 // Called when the search begins anew: the failing execution runs again, with other indexes.
@@ -156,6 +186,7 @@ void Explorer::forget_finding(const std::vector<InjectedFault>& faults) {
   if (known == findings_.end()) return;
   std::error_code failed;
   if (!known->second.counterexample.empty()) fs::remove(known->second.counterexample, failed);
+  if (counterexamples_) counterexamples_->erase(known->second.number);
   findings_.erase(known);
 }
 
@@ -165,7 +196,7 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
     warn(made.error().message);
     return "";
   }
-  const std::map<uint32_t, std::string> numbers = counterexamples();
+  const std::map<uint32_t, std::string>& numbers = counterexamples();
   const std::string key = set_key(execution.faults);
   const auto same = std::find_if(numbers.begin(), numbers.end(),
                                  [&](const auto& entry) { return entry.second == key; });
@@ -190,6 +221,7 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
     warn(written.error().message);
     return "";
   }
+  counterexamples_->insert_or_assign(*number, key);
   return path;
 }
 
@@ -214,16 +246,16 @@ void Explorer::note_earlier_counterexamples() {
 void Explorer::note_pruned_unlike() {
   std::map<std::pair<Hash128, search::OutcomeId>, size_t> rows;
   std::vector<PrunedUnlike>& out = exploration_.report.pruned_unlike;
-  for (const search::Unlike& unlike : search_->unlike()) {
-    const search::AbstractExecution pruned = search_->describe(unlike.id);
+  for (const search::Unlike& unlike : dispatcher_->search().unlike()) {
+    const search::AbstractExecution pruned = dispatcher_->search().describe(unlike.id);
     if (pruned.faults.empty()) continue;
     const search::PlannedFault& newest = pruned.faults.back();
     const auto [row, added] = rows.emplace(std::pair(newest.index, newest.fault), out.size());
     if (!added) ++out[row->second].executions;
     if (!added && out[row->second].faults.size() <= pruned.faults.size()) continue;
-    const auto faults = describe(pruned);
-    const auto like = describe(search_->describe(unlike.like));
-    const InjectedFault* rpc = known_->find(unlike.rpc);
+    const auto faults = dispatcher_->describe(pruned);
+    const auto like = dispatcher_->describe(dispatcher_->search().describe(unlike.like));
+    const InjectedFault* rpc = dispatcher_->known().find(unlike.rpc);
     PrunedUnlike told;
     if (faults) told.faults = faults.value();
     if (like) told.like = like.value();
@@ -256,14 +288,14 @@ std::vector<Finding> Explorer::findings_so_far() const {
 void Explorer::finish_report() {
   TestReport& report = exploration_.report;
   report.test = test_.name;
-  if (search_) report.counts = search_->counts();
+  if (dispatcher_) report.counts = dispatcher_->search().counts();
   report.fault_configuration = describe_faults(config_);
   report.findings = findings_so_far();
   // A resumed session has not seen the RPCs of its earlier part, so it does not know which rules matched.
-  if (search_ && !exploration_.error && !exploration_.stopped && !resumed_) {
+  if (dispatcher_ && !exploration_.error && !exploration_.stopped && !resumed_) {
     for (const std::string& line : rule_use_.unmatched()) notes_.insert(line);
   }
-  if (search_ && !exploration_.error) note_earlier_counterexamples();
+  if (dispatcher_ && !exploration_.error) note_earlier_counterexamples();
   if (report.counts.beyond_bound > 0) {
     const BoundsConfig& bounds = config_.bounds;
     std::string reason;
@@ -283,12 +315,13 @@ void Explorer::finish_report() {
         std::any_of(report.reference.begin(), report.reference.end(),
                     [&](const RpcRecord& rpc) { return describe_rpc(rpc) == call; });
     if (in_time) {
-      notes_.insert("late: " + call + ": in some executions made when they were over");
+      notes_.insert("late: " + call + ": in some executions it was made after their end, and got no fault there");
     } else if (!left_out_.contains(call)) {
       report.without_cause.push_back(call + ": " + std::string(kLateCall));
     }
   }
-  if (search_) report.rpcs = tested_rpcs();
+  if (dispatcher_) report.rpcs = tested_rpcs();
+  if (dispatcher_) note_cases();
   report.timeouts = timeouts_.all();
   report.unexplained = group_by_cause(report.skipped);
   report.observed = observed_.all();
@@ -311,14 +344,14 @@ void Explorer::finish_report() {
   report.notes.insert(report.notes.end(), ports.begin(), ports.end());
   report.notes.insert(report.notes.end(), notes_.begin(), notes_.end());
   if (std::any_of(report.variations.begin(), report.variations.end(), [](const Variation& v) {
-        return v.effect == "the answer counts by its status alone";
+        return v.effect == Variation::Effect::kStatusAlone;
       })) {
     report.notes.push_back(
         "answers that vary as a whole count by their status alone: the reduction does not see what "
         "their callers make of other answers with that status (--reduce off does)");
   }
   if (std::any_of(report.variations.begin(), report.variations.end(), [](const Variation& v) {
-        return v.what.starts_with("appears in ");
+        return v.comes_and_goes;
       })) {
     report.notes.push_back(
         "RPCs that come in some executions only: does a service keep state between them (a cache)? "
@@ -326,8 +359,8 @@ void Explorer::finish_report() {
   }
   if (report.damaged_fields > 0) report.notes.push_back(damaged_fields_text(report.damaged_fields));
   if (config_.reduce == Reduction::kOff) report.notes.push_back("reduction (ESR) was off");
-  if (search_) note_pruned_unlike();
-  if (search_ && search_->health().ok()) {
+  if (dispatcher_) note_pruned_unlike();
+  if (dispatcher_ && dispatcher_->search().health().ok()) {
     if (auto made = page(report.findings, WithExecutions::kYes)) {
       report.page = std::move(made).value();
     } else {

@@ -136,11 +136,12 @@ Result<Explorer::Lesson> Explorer::compare(const std::vector<PlannedRpcFault>& p
   }
   const std::string under = to_line(faults);
   for (Variation& variation : found.variations) {
-    const bool known = variation.effect == "masked" && !variation.reason.empty();
-    if (known || variation.effect == "none" || variation.what.starts_with("appears in ")) continue;
+    using Effect = Variation::Effect;
+    const bool known = variation.effect == Effect::kMasked && !variation.reason.empty();
+    if (known || variation.effect == Effect::kNone || variation.comes_and_goes) continue;
     for (const auto& [rpc, why] : refused) {
-      if (variation.effect != "masked" || !variation.rpc.starts_with(rpc)) continue;
-      variation.effect = "not faulted";
+      if (variation.effect != Effect::kMasked || !variation.rpc.starts_with(rpc)) continue;
+      variation.effect = Effect::kNotFaulted;
       variation.reason = why;
     }
     variation.under = under;
@@ -149,9 +150,10 @@ Result<Explorer::Lesson> Explorer::compare(const std::vector<PlannedRpcFault>& p
   return lesson;
 }
 
-Result<bool> Explorer::learn(const search::AbstractExecution& next,
-                             const std::vector<InjectedFault>& faults,
-                             const std::vector<PlannedRpcFault>& plan, Attempt* attempt) {
+Result<bool> Explorer::learn(const Dispatcher::Job& job, Attempt* attempt) {
+  const std::vector<InjectedFault>& faults = job.faults;
+  const std::vector<PlannedRpcFault>& plan = job.plan;
+  const search::Search& search = dispatcher_->search();
   const ExecutionRecord& record = attempt->result.record;
   const auto missing = std::find_if(faults.begin(), faults.end(), [&](const InjectedFault& fault) {
     return !shows(record, fault.index);
@@ -159,11 +161,11 @@ Result<bool> Explorer::learn(const search::AbstractExecution& next,
   if (missing == faults.end() || lessons_ == kMaxLessons) return false;
   const auto place = missing - faults.begin();
   // The execution in which the missing RPC was first seen: it has only the faults before it.
-  search::AbstractId seen_in = next.id;
+  search::AbstractId seen_in = job.execution.id;
   for (size_t i = faults.size(); i > static_cast<size_t>(place); --i)
-    seen_in = search_->describe(seen_in).parent;
+    seen_in = search.describe(seen_in).parent;
   std::set<Hash128> expected;
-  for (const search::ObservedRpc& rpc : search_->observed(seen_in)) expected.insert(rpc.index);
+  for (const search::ObservedRpc& rpc : search.observed(seen_in)) expected.insert(rpc.index);
   const bool drifted =
       std::any_of(record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
         return differs_by_values(*missing, rpc) && !expected.contains(rpc.index) &&
@@ -191,12 +193,15 @@ Result<bool> Explorer::learn(const search::AbstractExecution& next,
         return breaks_connection(fault) && before.caller == missing->caller &&
                before.service == missing->service;
       });
-  const std::string_view why = drifted                                            ? kOtherValues
-                               : !compared.comes_again                            ? kNorWithoutFault
-                               : after_reset                                      ? kAfterReset
-                               : breaks_connection(plan[static_cast<size_t>(place)]) ? kAtConnect
-                                                                                  : std::string_view();
-  if (!why.empty()) attempt->judgement.detail += "; " + std::string(why);
+  const bool at_connect = breaks_connection(plan[static_cast<size_t>(place)]);
+  const NoConclusion cause = drifted                 ? NoConclusion::kOtherValues
+                             : !compared.comes_again ? NoConclusion::kStateInService
+                             : after_reset           ? NoConclusion::kAfterReset
+                             : at_connect            ? NoConclusion::kAtConnect
+                                                     : NoConclusion::kOther;
+  attempt->judgement.cause = std::min(attempt->judgement.cause, cause);
+  if (const std::string_view seen = what_was_seen(cause); !seen.empty())
+    attempt->judgement.detail += "; " + std::string(seen);
   return false;
 }
 
@@ -204,10 +209,11 @@ Result<bool> Explorer::learn(const search::AbstractExecution& next,
 Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
   const bool answers = std::any_of(lesson.rules.begin(), lesson.rules.end(),
                                    [](const auto& rule) { return !rule.response.empty(); });
+  const search::Search& search = dispatcher_->search();
   std::map<Hash128, bool> touched;
   const auto touches = [&](const search::ObservedRpc& seen) {
     const auto [place, added] = touched.emplace(seen.index, answers);
-    const InjectedFault* known = added ? known_->find(seen.index) : nullptr;
+    const InjectedFault* known = added ? dispatcher_->known().find(seen.index) : nullptr;
     if (known != nullptr) {
       const RpcRecord rpc = as_record(*known);
       place->second = lesson.unstable.concerns(rpc) ||
@@ -232,8 +238,8 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
     if (gone && kept.failure) forget_finding(kept.failure->faults);
     return gone;
   });
-  for (const search::AbstractId id : search_->concluded()) {
-    std::vector<search::ObservedRpc> rpcs = search_->observed(id);
+  for (const search::AbstractId id : search.concluded()) {
+    std::vector<search::ObservedRpc> rpcs = search.observed(id);
     if (std::any_of(rpcs.begin(), rpcs.end(), touches)) continue;
     Kept kept = results[id];
     kept.rpcs = std::move(rpcs);
@@ -244,10 +250,10 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
     if (id == search::kReference) {
       reference = std::move(kept);
     } else {
-      kept_.emplace(fault_set(search_->describe(id).faults), std::move(kept));
+      kept_.emplace(fault_set(search.describe(id).faults), std::move(kept));
     }
   }
-  if (auto healthy = search_->health(); !healthy) return healthy;
+  if (auto healthy = search.health(); !healthy) return healthy;
   for (const auto& [id, execution] : failures_) forget_finding(execution.faults);
   failures_.clear();
   failing_sets_.clear();
@@ -264,13 +270,9 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
     variations.push_back(variation);
     warn(to_line(variation));
   }
-  if (auto done = store_->forget_search(); !done) return done;
+  if (auto begun = dispatcher_->begin_anew(); !begun) return begun;
   if (auto done = store_masks(); !done) return done;
-  auto anew = search::Search::resume(search_options(), store_.get());
-  if (!anew) return anew.error();
-  search_.emplace(std::move(anew).value());
-  scheduled_at_start_ = decided_at_start_ = 0;
-  if (reference) return search_->executed(search::kReference, reference->rpcs);
+  if (reference) return dispatcher_->take_over(search::kReference, reference->rpcs);
   lane_.hub().report_fields(true);
   auto run = reference_execution("the reference execution with masks learned under faults");
   lane_.hub().report_fields(false);
@@ -291,12 +293,12 @@ Result<bool> Explorer::take_over(const search::AbstractExecution& next) {
   auto row = nlohmann::json::parse(kept.row, nullptr, false);
   row["id"] = next.id;
   if (row.contains("skipped")) {
-    exploration_.report.skipped.push_back({row.value("skipped", ""), row.value("reason", ""), false});
+    exploration_.report.skipped.push_back({row.value("skipped", ""), row.value("reason", ""), {}});
   }
   if (auto put = store_->put_result(kept.number, dump_json(row)); !put) return put.error();
   results_[next.id] = {kept.number, static_cast<Verdict>(row.value("verdict", 0)),
                        row.value("seconds", 0.0f)};
-  if (auto done = search_->executed(next.id, kept.rpcs); !done) return done.error();
+  if (auto done = dispatcher_->take_over(next.id, kept.rpcs); !done) return done.error();
   if (!kept.failure) return true;
   Execution& failure = failures_[next.id] = *kept.failure;
   failure.id = next.id;

@@ -15,10 +15,6 @@ constexpr int kLivePart = 20;
 constexpr std::chrono::milliseconds kLivePause{500};
 constexpr size_t kMaxLike = 3;  // executions that a redundant one is shown to be like
 
-std::string tree_key(uint32_t execution) {
-  return "tree:" + std::to_string(execution);
-}
-
 // Gives calls and outcomes the places that they have in a PageTest.
 class Places {
  public:
@@ -60,13 +56,13 @@ class Places {
 Result<void> Explorer::keep_tree(const Execution& execution, const ExecutionRecord& record) {
   if (trees_.size() >= kMaxPageTrees || belongs_to_earlier(execution.faults)) return {};
   trees_.insert(execution.number);
-  return store_->set_meta(tree_key(execution.number), page_tree(record.rpcs));
+  return store_->put_tree(execution.number, page_tree(record.rpcs));
 }
 
 Result<std::shared_ptr<const PageTest>> Explorer::page(const std::vector<Finding>& findings,
                                                        WithExecutions with) {
   auto page = std::make_shared<PageTest>();
-  Places places(page.get(), &*known_, store_.get());
+  Places places(page.get(), &dispatcher_->known(), store_.get());
   for (const RpcRecord& rpc : exploration_.report.reference) places.call(rpc.index);
 
   std::vector<search::AbstractRow> rows;
@@ -78,7 +74,7 @@ Result<std::shared_ptr<const PageTest>> Explorer::page(const std::vector<Finding
   std::map<PagePair, size_t> cells;
   for (const search::AbstractRow& row : rows) {
     if (row.id == search::kReference) continue;
-    const search::AbstractExecution execution = search_->describe(row.id);
+    const search::AbstractExecution execution = dispatcher_->search().describe(row.id);
     if (execution.faults.empty()) continue;
     const PagePair newest{places.call(execution.faults.back().index),
                           places.outcome(execution.faults.back().fault)};
@@ -93,7 +89,7 @@ Result<std::shared_ptr<const PageTest>> Explorer::page(const std::vector<Finding
         continue;
       case search::AbstractState::kRedundant:
         if (++cell.redundant == 1) {
-          for (const search::AbstractId like : search_->redundant_because(row.id)) {
+          for (const search::AbstractId like : dispatcher_->search().redundant_because(row.id)) {
             const auto shown = results_.find(like);
             // The reference execution has no row of its own among the results; its number is 1.
             const uint32_t number = shown == results_.end() ? 1 : shown->second.number;
@@ -116,10 +112,10 @@ Result<std::shared_ptr<const PageTest>> Explorer::page(const std::vector<Finding
     }
   }
   for (const Finding& finding : findings) {
-    if (!trees_.contains(finding.first.number)) continue;
-    auto tree = store_->meta(tree_key(finding.first.number));
+    if (!trees_.contains(finding.minimal_execution.number)) continue;
+    auto tree = store_->tree(finding.minimal_execution.number);
     if (!tree) return tree.error();
-    if (tree.value()) page->trees.emplace(finding.first.number, std::move(*tree.value()));
+    if (tree.value()) page->trees.emplace(finding.minimal_execution.number, std::move(*tree.value()));
   }
   if (with == WithExecutions::kNo) return std::shared_ptr<const PageTest>(page);
 
@@ -135,10 +131,10 @@ Result<std::shared_ptr<const PageTest>> Explorer::page(const std::vector<Finding
     PageExecution out{.number = result->second.number,
                       .verdict = result->second.verdict,
                       .seconds = result->second.seconds,
-                      .faults = places.faults(search_->describe(row.id)),
+                      .faults = places.faults(dispatcher_->search().describe(row.id)),
                       .rpcs = {}};
     if (row.state == search::AbstractState::kExecuted) {
-      for (const search::ObservedRpc& rpc : search_->observed(row.id))
+      for (const search::ObservedRpc& rpc : dispatcher_->search().observed(row.id))
         out.rpcs.emplace_back(places.call(rpc.index), places.outcome(rpc.outcome));
     }
     page->executions.push_back(std::move(out));
@@ -154,7 +150,7 @@ Result<void> Explorer::offer_page() {
   const auto began = Clock::now();
   TestReport report;
   report.test = test_.name;
-  report.counts = search_->counts();
+  report.counts = dispatcher_->search().counts();
   report.fault_configuration = describe_faults(config_);
   report.reference = exploration_.report.reference;
   report.reference_seconds = exploration_.report.reference_seconds;

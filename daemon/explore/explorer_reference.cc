@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/report/redact.h"
 #include "daemon/lane/application.h"
 #include "daemon/explore/explorer.h"
 #include "daemon/explore/nondeterminism.h"
@@ -12,7 +11,6 @@ namespace filibuster {
 namespace {
 
 using std::chrono::milliseconds;
-using Json = nlohmann::json;
 
 // More than one round is needed: some fields are seen to differ only after others are masked and RPCs
 // are matched better, and what varies rarely may be equal in the first two runs.
@@ -21,34 +19,7 @@ constexpr size_t kTold = 20;  // variations shown as warnings; the report has al
 // Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
 constexpr milliseconds kLeastHangLimit{6000};
 
-std::string to_json(const std::vector<Variation>& variations) {
-  Json out = Json::array();
-  for (const Variation& v : variations) out.push_back({v.rpc, v.what, v.effect, v.reason, v.under});
-  redact_texts(&out);
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::vector<Variation> variations_from(const std::string& text) {
-  std::vector<Variation> out;
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_array()) return out;
-  for (const Json& row : json) {
-    if (!row.is_array() || row.size() != 5) continue;
-    const auto at = [&](size_t i) { return row[i].is_string() ? row[i].get<std::string>() : ""; };
-    out.push_back({at(0), at(1), at(2), at(3), at(4)});
-  }
-  return out;
-}
-
 }  // namespace
-
-std::string to_line(const Variation& variation) {
-  const bool some_runs_only = variation.what.starts_with("appears in ");
-  const bool said = variation.reason.empty() || variation.reason == variation.what;
-  return variation.rpc + ": " + variation.what + (some_runs_only ? ", " : " varies, ") +
-         variation.effect + (said ? "" : " (" + variation.reason + ")") +
-         (variation.under.empty() ? "" : " under " + variation.under);
-}
 
 Result<void> Explorer::mask(const std::vector<NondeterminismRule>& rules) {
   auto table = compile_masks(rules);
@@ -64,13 +35,13 @@ Result<void> Explorer::mask(const std::vector<NondeterminismRule>& rules) {
 
 // Loads the masks of the interrupted session: its indexes were formed with them.
 Result<void> Explorer::load_masks() {
-  auto masks = store_->meta("masks");
+  auto masks = store_->saved(Saved::kMasks);
   if (!masks) return masks.error();
-  auto unstable = store_->meta("unstable");
+  auto unstable = store_->saved(Saved::kUnstable);
   if (!unstable) return unstable.error();
-  auto variations = store_->meta("variations");
+  auto variations = store_->saved(Saved::kVariations);
   if (!variations) return variations.error();
-  auto proposed = store_->meta("proposed_masks");
+  auto proposed = store_->saved(Saved::kProposedMasks);
   if (!proposed) return proposed.error();
   if (unstable.value()) {
     auto known = UnstableRpcs::from_json(*unstable.value());
@@ -94,6 +65,7 @@ Result<void> Explorer::load_masks() {
 Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::string& which) {
   auto run = run_->reference([this](const Attempt& one) {
     add_notes(one.result);
+    note_repetition(one);
     note_calls_without_end(one.result.record);
   });
   if (!run) return run.error();
@@ -108,7 +80,7 @@ Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::
                                            : "";
     if (!nothing.empty()) return std::optional<ExecutionResult>();
   }
-  if (!result.not_run.empty()) return Error{what + "says nothing: " + result.not_run};
+  if (!result.not_run.empty()) return Error{what + "ended well, but nothing was tested: " + result.not_run};
   if (result.record.rpcs.empty()) {
     return Error{"no RPC was seen in " + what +
                  "(it passed): there is nothing to inject faults into" + no_rpc_hint()};
@@ -149,7 +121,7 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
       const bool known = std::any_of(
           report.variations.begin(), report.variations.end(), [&](const Variation& other) {
             return other.rpc == variation.rpc && other.what == variation.what &&
-                   (other.effect == variation.effect || variation.effect == "masked");
+                   (other.effect == variation.effect || variation.effect == Variation::Effect::kMasked);
           });
       if (!known) report.variations.push_back(std::move(variation));
     }
@@ -162,7 +134,7 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
                           rule.path,   {},           "other fields of it vary in every comparison"};
         report.variations.push_back(
             {rule.caller + " -> " + rule.service + " " + rule.method + " " + rule.path,
-             "other fields in every comparison", "not faulted", "", ""});
+             "other fields in every comparison", Variation::Effect::kNotFaulted, "", "", false});
         unstable_.add(std::move(kind));
       }
       break;
@@ -189,18 +161,18 @@ Result<void> Explorer::store_masks() {
   TestReport& report = exploration_.report;
   if (!proposed_.empty()) report.proposed_masks = to_config_text(proposed_);
   for (const auto& [key, value] :
-       {std::pair<const char*, std::string>{"masks", to_config_text(masks_)},
-        {"unstable", unstable_.to_json()},
-        {"variations", to_json(report.variations)},
-        {"proposed_masks", report.proposed_masks}}) {
-    if (auto set = store_->set_meta(key, value); !set) return set;
+       {std::pair<Saved, std::string>{Saved::kMasks, to_config_text(masks_)},
+        {Saved::kUnstable, unstable_.to_json()},
+        {Saved::kVariations, to_json(report.variations)},
+        {Saved::kProposedMasks, report.proposed_masks}}) {
+    if (auto saved = store_->save(key, value); !saved) return saved;
   }
   return {};
 }
 
 Result<bool> Explorer::run_reference() {
   // A resumed search has its reference execution. One more shows that the application is still the same.
-  const bool resumed = search_->counts().executed > 0;
+  const bool resumed = dispatcher_->has_begun();
   const uint32_t count = resumed ? 1 : config_.bounds.reference_executions;
   if (resumed) {
     if (auto loaded = load_masks(); !loaded) return loaded.error();
@@ -259,8 +231,8 @@ void Explorer::warn_of_services_without_agent(const ExecutionRecord& record) {
   }
   for (const auto& [service, text] : found) {
     const bool said = std::any_of(obstacles_.begin(), obstacles_.end(),
-                                  [&](const std::string& known) {
-                                    return known.find("'" + service + "'") != std::string::npos;
+                                  [&name = service](const std::string& known) {
+                                    return known.find("'" + name + "'") != std::string::npos;
                                   });
     if (said) continue;
     warn(text);
@@ -281,8 +253,8 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   warn_of_services_without_agent(result.record);
   for (const std::string& text : rule_use_.unknown_services(result.record)) warn(text);
   exploration_.report.reference = result.record.rpcs;
-  if (auto learned = known_->learn(result.record, masks_); !learned) return learned.error();
-  auto seen = observe(config_, result.record, &*outcomes_, unstable_, masks_);
+  if (auto learned = dispatcher_->known().learn(result.record, masks_); !learned) return learned.error();
+  auto seen = dispatcher_->observe(result.record, unstable_, masks_);
   if (!seen) return seen.error();
   if (auto noted = note_tested(seen.value(), result.record); !noted) return noted.error();
   if (auto noted = note_answers(result.record); !noted) return noted.error();
@@ -295,13 +267,17 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
       if (++shown == kTold) break;
     }
     for (const std::string& call : late_calls_) why += "\n  - " + call + ": " + std::string(kLateCall);
+    const std::vector<RpcRecord>& rpcs = result.record.rpcs;
+    const bool only_its_own = std::all_of(rpcs.begin(), rpcs.end(), is_test_call);
     if (why.empty() && test_.of_suite)
-      exploration_.report.nothing_to_explore = "it makes no remote call that gets a fault, but its own";
+      exploration_.report.nothing_to_explore =
+          only_its_own ? "only the test itself makes remote calls, and these get no fault"
+                       : "the fault rules of the configuration match none of its remote calls";
     else
-      warn(why.empty() ? "no RPC of the reference execution gets a fault: only the test's own calls "
-                       "were seen, or the fault rules match none" +
-                           no_rpc_hint()
-                     : "no RPC of the reference execution gets a fault:" + why);
+      warn("no RPC of the reference execution gets a fault:" +
+           (!why.empty()   ? why
+            : only_its_own ? " only the test's own calls were seen" + no_rpc_hint()
+                           : std::string(" the fault rules of the configuration match none")));
   }
   const double seconds = exploration_.report.reference_seconds;
   session_.sink({{"type", "reference"},
@@ -311,10 +287,10 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   const auto hang = config_.bounds.hang_limit.value_or(
       std::max(kLeastHangLimit, milliseconds(static_cast<int64_t>(3000 * seconds))));
   lane_.hub().set_hang_limit(hang);
-  if (search_->counts().executed > 0) return true;
+  if (dispatcher_->has_begun()) return true;
   seconds_.push_back(static_cast<float>(seconds));
   if (auto kept = keep_reference(result.record); !kept) return kept.error();
-  if (auto done = search_->executed(search::kReference, seen->rpcs); !done) return done.error();
+  if (auto done = dispatcher_->conclude(search::kReference, seen->rpcs); !done) return done.error();
   return true;
 }
 

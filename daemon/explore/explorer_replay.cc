@@ -1,6 +1,7 @@
 // One execution with given faults (a replay) or with none (a trace). A replay also finds its RPCs in a
 // program that was edited.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "daemon/explore/explorer.h"
 #include "daemon/explore/stable_identities.h"

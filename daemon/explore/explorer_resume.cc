@@ -15,9 +15,9 @@ namespace {
 using Json = nlohmann::json;
 using Texts = std::map<std::string, std::string>;
 
-// A JSON object of texts under `key` of the store. nullopt: the store has no such key.
-Result<std::optional<Texts>> texts_of(search::SearchStore* store, const char* key) {
-  auto text = store->meta(key);
+// What is saved as a JSON object of texts. nullopt: the store does not have it.
+Result<std::optional<Texts>> texts_of(search::SearchStore* store, Saved which) {
+  auto text = store->saved(which);
   if (!text) return text.error();
   std::optional<Texts> out;
   if (!text.value()) return out;
@@ -120,20 +120,32 @@ Texts Explorer::files_by_hand() const {
 }
 
 Result<std::string> Explorer::files_changed() {
-  auto before = texts_of(store_.get(), "files");
+  auto before = texts_of(store_.get(), Saved::kFiles);
   if (!before) return before.error();
   if (!before.value()) return std::string("it is not known which files its programs were");
   return difference(*before.value(), files_);
 }
 
+// The files that have changed since the last exploration of this test are suspects.
+Result<void> Explorer::note_changed_files() {
+  auto before = texts_of(store_.get(), Saved::kFiles);
+  if (!before) return before.error();
+  if (!before.value()) return {};
+  for (const auto& [path, digest] : files_) {
+    const auto known = before.value()->find(path);
+    if (known == before.value()->end() || known->second != digest) suspects_.add_file(path);
+  }
+  return {};
+}
+
 Result<void> Explorer::keep_files() {
-  return store_->set_meta("files", dump_json(files_));
+  return store_->save(Saved::kFiles, dump_json(files_));
 }
 
 // The reference execution as it is stored and compared: index in hexadecimal -> Compared::to_text.
 Result<Texts> Explorer::reference_texts(const ExecutionRecord& whole) {
   const ExecutionRecord record = of_the_test(whole);
-  auto observed = observe(config_, record, &*outcomes_, unstable_, masks_);
+  auto observed = dispatcher_->observe(record, unstable_, masks_);
   if (!observed) return observed.error();
   const Observation& seen = observed.value();
   std::unordered_map<Hash128, std::string, Hash128Hasher> names;
@@ -155,16 +167,16 @@ Result<Texts> Explorer::reference_texts(const ExecutionRecord& whole) {
 Result<void> Explorer::keep_reference(const ExecutionRecord& record) {
   auto texts = reference_texts(record);
   if (!texts) return texts.error();
-  if (auto set = store_->set_meta("files_by_hand", dump_json(files_by_hand())); !set) return set;
-  return store_->set_meta("reference", dump_json(texts.value()));
+  if (auto set = store_->save(Saved::kFilesByHand, dump_json(files_by_hand())); !set) return set;
+  return store_->save(Saved::kReferenceRpcs, dump_json(texts.value()));
 }
 
 Result<std::string> Explorer::reference_changed(const ExecutionRecord& record) {
   auto now = reference_texts(record);
   if (!now) return now.error();
-  auto before = texts_of(store_.get(), "reference");
+  auto before = texts_of(store_.get(), Saved::kReferenceRpcs);
   if (!before) return before.error();
-  auto by_hand = texts_of(store_.get(), "files_by_hand");
+  auto by_hand = texts_of(store_.get(), Saved::kFilesByHand);
   if (!by_hand) return by_hand.error();
   if (!before.value() || !by_hand.value())
     return std::string("it is not known how the test went without faults");
@@ -186,17 +198,15 @@ void Explorer::tell_if_configured_otherwise(const std::string& folder) {
     if (entry.path() == folder || !fs::exists(path, failed)) continue;
     const auto other = search::SearchStore::open(path.string());
     if (!other) continue;
-    const auto test = other.value()->meta("test"), state = other.value()->meta("state");
-    if (!test || !state || test.value() != test_.name || state.value() != "interrupted") continue;
+    const auto progress = other.value()->progress();
+    if (!progress || progress->test != test_.name || !progress->is_interrupted()) continue;
     return tell_why_anew("its configuration is another one, or the options that decide what is explored");
   }
 }
 
 Result<void> Explorer::begin_anew(const std::string& why) {
   tell_why_anew(why);
-  search_.reset();
-  outcomes_.reset();
-  known_.reset();
+  dispatcher_.reset();
   store_.reset();
   failures_.clear();
   findings_.clear();

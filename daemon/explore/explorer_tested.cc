@@ -23,10 +23,10 @@ bool hides_rpcs(const NotInterposedRecord& row) {
 }  // namespace
 
 Result<void> Explorer::load_tested() {
-  auto rpcs = store_->meta("rpcs");
+  auto rpcs = store_->saved(Saved::kRpcs);
   if (!rpcs) return rpcs.error();
   if (rpcs.value()) ledger_.add_json(*rpcs.value());
-  auto timeouts = store_->meta("timeouts");
+  auto timeouts = store_->saved(Saved::kTimeouts);
   if (!timeouts) return timeouts.error();
   if (timeouts.value()) timeouts_.add_json(*timeouts.value());
   return {};
@@ -55,16 +55,16 @@ Result<void> Explorer::note_tested(const Observation& seen, const ExecutionRecor
     if (rpc.injected) any_new = ledger_.injected(describe_rpc(rpc, masks_)) || any_new;
   }
   if (any_new) {
-    if (auto set = store_->set_meta("rpcs", ledger_.to_json()); !set) return set;
+    if (auto set = store_->save(Saved::kRpcs, ledger_.to_json()); !set) return set;
   }
   if (!timeouts_.see(record)) return {};
-  return store_->set_meta("timeouts", timeouts_.to_json());
+  return store_->save(Saved::kTimeouts, timeouts_.to_json());
 }
 
 TestedRpcs Explorer::tested_rpcs() {
   const TestReport& report = exploration_.report;
   const BoundsConfig& bounds = config_.bounds;
-  const bool bounded = report.counts.beyond_bound > 0 || bounds.stop_at_first;
+  const bool bounded = report.counts.beyond_bound > 0 || bounds.stop_at_first || report.time_over;
   const bool decided = report.counts.open == 0 && report.counts.abandoned == 0;
   using Rest = RpcLedger::Rest;
   const Rest rest = decided && report.counts.beyond_bound == 0 ? Rest::kNone
@@ -76,14 +76,15 @@ TestedRpcs Explorer::tested_rpcs() {
     if (!ledger_.knows(call)) ledger_.leave_out(call, std::string(kLateCall));
   }
   for (const auto& [key, row] : dependencies_) {
-    const auto target = std::find_if(
-        config_.services.begin(), config_.services.end(),
-        [&](const ServiceConfig& service) { return service.name == row.target_service; });
+    const auto target = std::find_if(config_.services.begin(), config_.services.end(),
+                                     [&wanted = row.target_service](const ServiceConfig& service) {
+                                       return service.name == wanted;
+                                     });
     if (target == config_.services.end() || target->third_party || target->ignored ||
         !hides_rpcs(row)) {
       continue;
     }
-    ledger_.leave_out(row.service + " -> " + row.target_service + " (all of a connection)",
+    ledger_.leave_out(row.service + " -> " + row.target_service + " (all RPCs of a connection)",
                       "not interposed: " + row.reason);
   }
   return ledger_.result(rest);

@@ -8,32 +8,43 @@
 namespace filibuster {
 namespace {
 
-constexpr std::string_view kNotMet = "plan not met: ";
-
 // Shows the first ones only: a service that calls itself without end leaves thousands open.
-std::string join(const std::vector<std::string>& texts) {
+template <typename Row, typename Text>
+std::string join(const std::vector<Row>& rows, const Text& text_of) {
   constexpr size_t kShown = 10;
   std::string out;
-  for (size_t i = 0; i < std::min(texts.size(), kShown); ++i) {
-    out += (out.empty() ? "" : "; ") + texts[i];
+  for (size_t i = 0; i < std::min(rows.size(), kShown); ++i) {
+    out += (out.empty() ? "" : "; ") + text_of(rows[i]);
   }
-  if (texts.size() > kShown) out += "; and " + std::to_string(texts.size() - kShown) + " more";
+  if (rows.size() > kShown) out += "; and " + std::to_string(rows.size() - kShown) + " more";
   return out;
+}
+
+// Of a plan that is not met.
+void explain(const std::vector<NotInjected>& missing, Judgement* out) {
+  out->plan_met = false;
+  for (const NotInjected& one : missing) {
+    out->cause = std::min(out->cause, one.why);
+    out->not_issued = out->not_issued || one.why == NoConclusion::kNotIssued;
+  }
+  out->detail += (out->detail.empty() ? "" : "; ") + std::string("plan not met: ") +
+                 join(missing, [](const NotInjected& one) { return one.text; });
 }
 
 // Planned faults that did not fire, with the hub's reasons. If the hub named none, the faults of which
 // the record shows nothing.
-std::vector<std::string> missing_faults(const ExecutionRecord& record,
+std::vector<NotInjected> missing_faults(const ExecutionRecord& record,
                                         const std::vector<PlannedRpcFault>& plan) {
-  std::vector<std::string> out = record.not_injected;
+  std::vector<NotInjected> out = record.not_injected;
   if (!out.empty()) return out;
   for (const PlannedRpcFault& planned : plan) {
     const bool fired = std::any_of(
         record.rpcs.begin(), record.rpcs.end(),
         [&](const RpcRecord& rpc) { return rpc.injected && rpc.index == planned.index; });
     if (!fired) {
-      out.push_back(to_text(planned.fault) + " at " + to_hex(planned.index) +
-                    ": the RPC was not issued");
+      out.push_back({NoConclusion::kNotIssued, to_text(planned.fault) + " at " +
+                                                   to_hex(planned.index) +
+                                                   ": the RPC was not issued"});
     }
   }
   return out;
@@ -105,8 +116,9 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
   const ExecutionRecord& record = result.record;
   if (record.lost_events > 0) {
     return {Verdict::kIncomplete,
-            record.lost_why.empty() ? std::to_string(record.lost_events) + std::string(kEventsLost)
-                                    : record.lost_why};
+            record.lost_why.empty() ? std::to_string(record.lost_events) + " events were lost"
+                                    : record.lost_why,
+            record.lost_cause};
   }
   if (record.names_changed) {
     return {Verdict::kIncomplete, "a service got its name during the execution"};
@@ -118,7 +130,9 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
                 " to " + (row.target_service.empty() ? row.peer : row.target_service);
     }
     return {Verdict::kIncomplete,
-            std::string(kOpenBefore) + ", and are being retired: " + detail};
+            "requests went over HTTP/2 connections that were open before the session, and whose clients "
+            "are being told to open new ones: " + detail,
+            NoConclusion::kOpenBefore};
   }
   const auto missing = missing_faults(record, plan);
   if (!result.ended.empty()) {
@@ -126,11 +140,14 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
     for (const ServiceEnd& end : result.ended) {
       detail += (detail.empty() ? "" : "; ") + end.name + " " + end.how();
     }
-    if (missing.empty()) return {Verdict::kCrashed, detail};
-    return {Verdict::kCrashed, detail + "; " + std::string(kNotMet) + join(missing), false};
+    Judgement crashed{Verdict::kCrashed, detail};
+    if (!missing.empty()) explain(missing, &crashed);
+    return crashed;
   }
   if (!missing.empty()) {
-    return {Verdict::kPlanNotMet, std::string(kNotMet) + join(missing), false};
+    Judgement not_met{Verdict::kPlanNotMet, ""};
+    explain(missing, &not_met);
+    return not_met;
   }
   if (result.timed_out) {
     const auto text = [](double seconds) { return std::to_string(static_cast<int>(seconds)) + " s"; };
@@ -142,13 +159,11 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
   if (result.exit && !result.exit->success()) return {Verdict::kFailed, to_text(*result.exit)};
   for (const RpcRecord& rpc : record.rpcs) {
     // The test passed only because the daemon ended the silence: the caller has no timeout.
-    const size_t at = rpc.fault_detail.find(kCallerHasNoTimeout);
-    if (at != std::string::npos) {
-      return {Verdict::kNoTimeout, rpc.caller + ": " + rpc.fault_detail.substr(at)};
-    }
+    if (rpc.hang_limit.has_no_timeout())
+      return {Verdict::kNoTimeout, rpc.caller + ": " + to_text(rpc.hang_limit)};
   }
   if (!record.quiescent) {
-    return {Verdict::kNotQuiescent, "still open: " + join(record.still_open)};
+    return {Verdict::kNotQuiescent, "still open: " + join(record.still_open, [](const std::string& text) { return text; })};
   }
   return {};
 }

@@ -15,7 +15,9 @@ namespace filibuster {
 struct Judgement {
   Verdict verdict = Verdict::kPassed;
   std::string detail;  // "exit status 1"; "users ended by SIGSEGV"; why there is no conclusion
-  bool plan_met = true;  // false: the search learns nothing from it
+  NoConclusion cause = NoConclusion::kOther;  // of an inconclusive verdict
+  bool plan_met = true;     // false: the search learns nothing from it
+  bool not_issued = false;  // the RPC of a planned fault was not issued
 };
 
 // Inconclusive verdicts come first: a test that failed while its plan was not met is no finding. But a

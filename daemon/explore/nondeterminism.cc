@@ -13,6 +13,7 @@ namespace filibuster {
 namespace {
 
 using Rules = std::vector<NondeterminismRule>;
+using Effect = Variation::Effect;
 
 // One RPC of the first run, its counterparts in the other runs, and what varied between them.
 struct Seen {
@@ -123,10 +124,10 @@ class Finder {
     out_.unstable.add(std::move(kind));
   }
 
-  void tell(const Seen& seen, const std::string& what, const std::string& effect,
+  void tell(const Seen& seen, const std::string& what, Effect effect,
             const std::string& reason) {
-    Variation variation{call_of(*seen.rpc, pattern_of(seen)), what, effect, reason, ""};
-    if (told_.insert(variation.rpc + "\n" + what + "\n" + effect + "\n" + reason).second)
+    Variation variation{call_of(*seen.rpc, pattern_of(seen)), what, effect, reason, "", false};
+    if (told_.insert(variation.rpc + "\n" + what + "\n" + std::string(effect_text(effect)) + "\n" + reason).second)
       out_.variations.push_back(std::move(variation));
   }
 
@@ -151,9 +152,10 @@ class Finder {
       rule.json = {general};
       RpcRecord any;
       if (covered_by({rule}, any, one).json.empty()) continue;
-      const bool varies = std::any_of(varied.begin(), varied.end(), [&](const std::string& other) {
-        return path == other || path.starts_with(other + "/");
-      });
+      const bool varies =
+          std::any_of(varied.begin(), varied.end(), [&own = path](const std::string& other) {
+            return own == other || own.starts_with(other + "/");
+          });
       if (!varies) return plain_pointer(field);
     }
     return general;
@@ -164,7 +166,7 @@ class Finder {
     const FieldSet covered = covered_by(rules_, *seen.rpc, seen.varied);
     open.remove(covered);
     for (const std::string& what : describe(seen, covered)) {
-      tell(seen, what, "masked", "by the configuration or an earlier comparison");
+      tell(seen, what, Effect::kMasked, "by the configuration or an earlier comparison");
     }
     if (open.empty()) return;
     NondeterminismRule rule;
@@ -188,13 +190,13 @@ class Finder {
       impossible = "its path is too long for a rule";
     if (!open.response_beyond.empty()) {
       const std::string what = joined({open.response_beyond.begin(), open.response_beyond.end()});
-      tell(seen, what, "the answer counts by its status alone", "no mask of fields covers it");
+      tell(seen, what, Effect::kStatusAlone, "no mask of fields covers it");
       add_unstable(seen, what, true);
       open.response.clear();
     }
     if (!impossible.empty()) {
       for (const std::string& what : describe(seen, open))
-        tell(seen, what, "not faulted", impossible);
+        tell(seen, what, Effect::kNotFaulted, impossible);
       add_unstable(seen, joined(describe(seen, open)) + " varies from run to run", false);
       return;
     }
@@ -225,7 +227,7 @@ class Finder {
   void propose(const Seen& seen, NondeterminismRule rule, const FieldSet& open) {
     if (whole_or_too_deep(rule.response)) {
       rule.response.clear();
-      tell(seen, "the answer", "the answer counts by its status alone",
+      tell(seen, "the answer", Effect::kStatusAlone,
            "its fields are too many or too deep for masks");
       add_unstable(seen, "the answer varies", true);
     }
@@ -233,7 +235,7 @@ class Finder {
         rule.query.size() + rule.form.size() + rule.json.size() + rule.message.size() +
                 rule.response.size() >
             kMaxRequestMasks) {
-      tell(seen, joined(describe(seen, open)), "not faulted",
+      tell(seen, joined(describe(seen, open)), Effect::kNotFaulted,
            "no mask of fields covers it (too many, too deep, or the whole body)");
       add_unstable(seen, joined(describe(seen, open)) + " varies from run to run", false);
       return;
@@ -252,7 +254,7 @@ class Finder {
       if (compile_masks(all_rules()).ok()) return;
       proposals_.pop_back();
       reasons_.pop_back();
-      tell(seen, joined(describe(seen, open)), "not faulted",
+      tell(seen, joined(describe(seen, open)), Effect::kNotFaulted,
            "there are more masks than fit; write broader rules");
       add_unstable(seen, joined(describe(seen, open)) + " varies; there are more masks than fit",
                    false);
@@ -358,15 +360,15 @@ class Finder {
       });
     }
     for (const auto& [seen, open] : reasons_) {
-      const bool kept = std::any_of(proposals_.begin(), proposals_.end(), [&](const auto& rule) {
-        return rule_applies(rule, *seen->rpc);
-      });
+      const bool kept =
+          std::any_of(proposals_.begin(), proposals_.end(),
+                      [&rpc = *seen->rpc](const auto& rule) { return rule_applies(rule, rpc); });
       const auto refused = refused_.find(seen->rpc->rpc);
       const std::string why = refused != refused_.end()
                                   ? refused->second
                                   : "a mask would be too broad for others of its kind";
       for (const std::string& what : describe(*seen, open))
-        tell(*seen, what, kept ? "masked" : "not faulted", kept ? "" : why);
+        tell(*seen, what, kept ? Effect::kMasked : Effect::kNotFaulted, kept ? "" : why);
       if (kept) continue;
       if (open.identity())
         add_unstable(*seen, joined(describe(*seen, open)) + " varies; " + why, false);
@@ -383,9 +385,9 @@ class Finder {
       const std::string who =
           cause == seen_.end() ? "the test"
                                : call_of(*cause->second.rpc, request_path_of(*cause->second.rpc));
-      out_.variations.push_back({who, "the order of the concurrent RPCs that it causes", "none",
+      out_.variations.push_back({who, "the order of the concurrent RPCs that it causes", Effect::kNone,
                                  "indexes do not depend on the order of RPCs that differ; the "
-                                 "reduction may execute more", ""});
+                                 "reduction may execute more", "", false});
     }
     // Concurrent RPCs that have one signature although their contents differ: only their count tells
     // them apart.
@@ -406,7 +408,7 @@ class Finder {
     for (const RpcRecord* rpc : {&x, &y}) {
       const Seen& seen = seen_.at(rpc->rpc);
       ambiguous_.insert(rpc->rpc);
-      tell(seen, "the order of concurrent RPCs", "not faulted",
+      tell(seen, "the order of concurrent RPCs", Effect::kNotFaulted,
            "only their count tells them apart" +
                std::string((parts_ & kIndexPayload) == 0 ? "; the payload is switched off" : ""));
       add_unstable(seen, "it is concurrent with others that only their order tells apart", false);
@@ -416,8 +418,8 @@ class Finder {
   void missing(const RpcRecord& rpc, uint32_t times) {
     const std::string what = "appears in " + std::to_string(times) + " of " +
                              std::to_string(runs_.size()) + " reference executions";
-    out_.variations.push_back({call_of(rpc, request_path_of(rpc)), what, "not faulted",
-                               "it may not come when its fault is planned", ""});
+    out_.variations.push_back({call_of(rpc, request_path_of(rpc)), what, Effect::kNotFaulted,
+                               "it may not come when its fault is planned", "", true});
     out_.unstable.add_index(rpc.index, what);
     // If every RPC of its kind is missing in some run, RPCs of the kind with other paths come and go, too.
     const auto kin = [&](const auto& entry) {
@@ -456,9 +458,9 @@ class Finder {
   void keep_stable() {
     for (const auto& [id, seen] : seen_) {
       if (seen.runs != runs_.size() || seen.varied.identity() || ambiguous_.contains(id)) continue;
-      const bool same =
-          std::all_of(seen.others.begin(), seen.others.end(),
-                      [&](const RpcRecord* other) { return other->index == seen.rpc->index; });
+      const bool same = std::all_of(
+          seen.others.begin(), seen.others.end(),
+          [index = seen.rpc->index](const RpcRecord* other) { return other->index == index; });
       if (same && out_.unstable.find(*seen.rpc) != nullptr) out_.unstable.keep(seen.rpc->index);
     }
   }

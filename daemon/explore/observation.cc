@@ -46,9 +46,9 @@ bool root_is_known(const RpcsById& rpcs, const RpcRecord& start) {
 }
 
 // Under which index the search knows an RPC: its own, unless it or one of its ancestors is unstable.
-class StableNames {
+class SearchNames {
  public:
-  explicit StableNames(const UnstableRpcs& unstable) : unstable_(unstable) {}
+  explicit SearchNames(const UnstableRpcs& unstable) : unstable_(unstable) {}
 
   struct Name {
     Hash128 index, parent;
@@ -88,6 +88,11 @@ class StableNames {
   std::map<Hash128, uint64_t> times_;
 };
 
+// What was read of an answer that was not read to its end, with kBesides; "": nothing.
+std::string read_in_part(const RpcRecord& rpc) {
+  return rpc.begun == 0 ? "" : kBesides + ("within " + std::to_string(rpc.begun));
+}
+
 }  // namespace
 
 std::string_view status_alone(std::string_view outcome) {
@@ -117,13 +122,14 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
     case RpcOutcome::kRefused:
       return "refused";
     case RpcOutcome::kClosed:
-      return std::string("reset") + kBesides + "closed";
+      return std::string("reset") + kBesides + "closed" + read_in_part(rpc);
     case RpcOutcome::kReset: {
       const std::string error = stream_error_name(rpc);
-      return error.empty() ? "reset" : "reset:" + error;
+      return (error.empty() ? "reset" : "reset:" + error) + read_in_part(rpc);
     }
     case RpcOutcome::kTimedOut:
-      return "timeout";
+      // A caller that leaves in the middle of an answer has seen its head: that is no silence.
+      return "timeout" + read_in_part(rpc);
     case RpcOutcome::kGarbled:
       return "garbled";
   }
@@ -204,7 +210,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
                             const std::vector<NondeterminismRule>& masks) {
   Observation out;
   const RpcsById rpcs = rpcs_by_id(record);
-  StableNames names(unstable);
+  SearchNames names(unstable);
   std::map<uint64_t, std::map<Hash128, std::string>> below;  // by RPC: outcomes by index
   // RPCs whose caller carries no agent, with their place in out.rpcs: nobody saw the answer's body.
   std::vector<std::pair<size_t, const RpcRecord*>> unseen;
@@ -226,7 +232,7 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
       out.left_out.emplace(described, "its cause is not known");
       continue;
     }
-    const StableNames::Name name = names.of(rpc);
+    const SearchNames::Name name = names.of(rpc);
     if (!name.left_out.empty()) {
       out.left_out.emplace(name.what, name.left_out);
       if (!configured) out.by_configuration.insert(name.what);
@@ -349,14 +355,14 @@ std::map<std::string, std::string> services_without_agent(const Config& config,
 
 Result<void> KnownRpcs::note_unordered(Hash128 place) {
   if (!unordered_.insert(place).second) return {};
-  return store_->set_meta("unordered:" + to_hex(place), "1");
+  return store_->note_unordered(place);
 }
 
 bool KnownRpcs::is_unordered(Hash128 place) {
   if (unordered_.contains(place)) return true;
   if (!ordered_.insert(place).second) return false;
-  const auto stored = store_->meta("unordered:" + to_hex(place));  // by an earlier part of a session
-  if (!stored.ok() || !stored.value().has_value()) return false;
+  const auto stored = store_->is_unordered(place);  // by an earlier part of a session
+  if (!stored.ok() || !stored.value()) return false;
   unordered_.insert(place);
   return true;
 }
@@ -406,7 +412,7 @@ Result<void> KnownRpcs::learn(const ExecutionRecord& record,
     }
     Counterexample row;
     row.faults = {known};
-    if (auto put = store_->set_meta("rpc:" + to_hex(rpc.index), to_json(row)); !put) return put;
+    if (auto put = store_->put_known_rpc(rpc.index, to_json(row)); !put) return put;
     rpcs_.insert_or_assign(rpc.index, std::move(known));
   }
   return {};
@@ -433,7 +439,7 @@ void KnownRpcs::number(std::span<const search::ObservedRpc> prefix, InjectedFaul
 const InjectedFault* KnownRpcs::find(Hash128 index) {
   const auto found = rpcs_.find(index);
   if (found != rpcs_.end()) return &found->second;
-  const auto text = store_->meta("rpc:" + to_hex(index));
+  const auto text = store_->known_rpc(index);
   if (!text || !text.value()) return nullptr;
   auto row = parse_counterexample(*text.value());
   if (!row || row->faults.empty()) return nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <nlohmann/json.hpp>
 #include <unordered_set>
 
 #include "core/index/execution_index.h"

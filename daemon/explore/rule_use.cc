@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/text/nearest.h"
+#include "daemon/agents/caller.h"
 #include "daemon/config/grpc_name.h"
 #include "daemon/explore/rpc_matching.h"
 
@@ -31,7 +32,7 @@ void RuleUse::see(const ExecutionRecord& record) {
   for (size_t i = 0; i < matched_.size(); ++i) {
     for (const RpcRecord& rpc : record.rpcs) {
       if (matched_[i]) break;
-      matched_[i] = rule_matches(*config_, config_->faults[i], rpc.caller, rpc.service, rpc.method,
+      matched_[i] = rule_matches(*config_, config_->faults[i], caller_of(rpc), rpc.service, rpc.method,
                                  rpc.target, rpc.protocol());
     }
   }

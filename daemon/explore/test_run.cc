@@ -1,6 +1,7 @@
 #include "daemon/explore/test_run.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace filibuster {
 namespace {
@@ -19,6 +20,10 @@ constexpr milliseconds kLeastTestLimit{10000};
 
 std::string quoted_output(const std::string& output) {
   return output.empty() ? "\n(it wrote nothing)" : "\nits last lines:\n" + output;
+}
+
+void SessionContext::warn(const std::string& text) const {
+  sink({{"type", "warning"}, {"text", text}});
 }
 
 TestRun::TestRun(SessionContext* session, Lane* lane, const TestConfig& test, const Config& config,
@@ -88,7 +93,7 @@ Result<Attempt> TestRun::attempt(const std::vector<PlannedRpcFault>& plan, const
     if (attempt.result.record.names_changed) lane_->hub().freeze_names();
     // A client that opens connections in the background issues no call after its connection was ended
     // for a planned refusal. The next attempt ends no connection, and resets the call instead.
-    if (attempt.judgement.detail.find(kNotIssued) == std::string::npos) continue;
+    if (!attempt.judgement.not_issued) continue;
     for (PlannedRpcFault& row : planned) {
       row.reset_expected = row.reset_expected || row.fault.kind == FaultKind::kRefused;
     }

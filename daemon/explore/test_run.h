@@ -12,8 +12,10 @@
 
 #include "daemon/lane/execution_runner.h"
 #include "daemon/explore/judgement.h"
+#include "daemon/explore/suspects.h"
 #include "daemon/lane/lane.h"
 #include "daemon/lane/service_descriptors.h"
+#include "daemon/report/baseline.h"
 
 namespace filibuster {
 
@@ -30,8 +32,14 @@ struct SessionContext {
   // The live page (docs/page.md). Null: there is none.
   std::function<bool()> page_is_wanted = {};
   std::function<void(TestReport)> offer_page = {};
+  Baseline baseline = {};       // accepted findings do not count for stop_at_first
+  std::string day = {};         // with which the baseline is compared
+  // No execution of the running test begins after this time. With it, what is likelier to fail comes
+  // first.
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};
+  Suspects suspects = {};
 
-  void warn(const std::string& text) const { sink({{"type", "warning"}, {"text", text}}); }
+  void warn(const std::string& text) const;
 };
 
 // One execution, judged.

@@ -34,9 +34,9 @@ std::string beside_others(const Config& config, const std::vector<OtherSession>&
     return other.application == config.application;
   });
   const std::string begin =
-      "another session could have the services that were started by hand, too (" + to_text(others) +
-      "): those that it has stay with it, and one that could follow either follows "
-      "none. ";
+      "another session waits for services that are started by hand, too (" + to_text(others) +
+      "). A service that has joined it stays there, and one that could join either of the two joins "
+      "neither. ";
   return begin +
          (same ? "Give this session and its services a name of their own: "
                  "FILIBUSTER_APPLICATION in the environment of both"

@@ -38,7 +38,6 @@ class ExecutionRunner {
   // program is not found): exploring on would conclude nothing.
   Result<ExecutionResult> run(uint32_t number, const std::vector<PlannedRpcFault>& plan,
                               std::chrono::milliseconds limit);
-  std::string log_path() const { return log_path_; }
   // The test's own last lines, for reports.
   std::string output() const;
 

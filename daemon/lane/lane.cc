@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "daemon/base/fail_point.h"
 #include "daemon/base/random.h"

@@ -30,8 +30,8 @@ std::string to_text(const MovedPort& moved) {
   const auto holder = port_holder(moved.former);
   if (!holder) {
     return out +
-           ", which another session has, or connections of the last one (for a minute, where the "
-           "server does not set SO_REUSEADDR)";
+           ", which another session uses, or connections of the last session still hold (for about a "
+           "minute, unless the server sets SO_REUSEADDR)";
   }
   if (holder->pid == 0) return out + ", which is taken";
   return out + ", which is taken by pid " + std::to_string(holder->pid) + " (" + holder->program +

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "daemon/base/fail_point.h"
 #include "daemon/process/preflight.h"
@@ -166,8 +167,8 @@ Result<void> Services::start_all() {
         });
         if (&other == &service || !same) continue;
         return Error{"services '" + other.config->name + "' and '" + service.config->name +
-                     "' have one port, " + std::to_string(found->second) +
-                     ": where they listen at addresses of their own, each needs its \"host\""};
+                     "' have the same port, " + std::to_string(found->second) +
+                     ": give them different ports, or a \"host\" each if they listen at different addresses"};
       }
       const auto holder = port_holder(found->second);
       std::string who;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "daemon/lint/passive.h"
 #include "daemon/lint/record_view.h"
@@ -67,31 +66,6 @@ const LintRow* find_lint(std::string_view name) {
   const auto* const at = std::find_if(std::begin(kLints), std::end(kLints),
                                       [&](const LintRow& row) { return row.name == name; });
   return at == std::end(kLints) ? nullptr : at;
-}
-
-Place parse_place(std::string_view frame) {
-  // The file's name ends at the first ":DIGITS" that a blank or the end follows. The name of a function
-  // may hold colons, too.
-  for (size_t colon = frame.find(':'); colon != frame.npos; colon = frame.find(':', colon + 1)) {
-    const size_t end = std::min(frame.find_first_not_of("0123456789", colon + 1), frame.size());
-    if (end == colon + 1 || (end < frame.size() && frame[end] != ' ')) continue;
-    Place place;
-    const std::string_view digits = frame.substr(colon + 1, end - colon - 1);
-    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), place.line);
-    if (read.ec != std::errc{} || place.line == 0) continue;
-    std::string_view file = frame.substr(0, colon);
-    if (file.starts_with("file://")) file.remove_prefix(7);  // Node's modules
-    place.file = file;
-    std::string_view function = frame.substr(end);
-    if (function.starts_with(" (") && function.ends_with(")"))
-      place.function = function.substr(2, function.size() - 3);
-    return place;
-  }
-  Place place;
-  const size_t open = frame.find(" (");
-  if (open != frame.npos && frame.ends_with(")"))
-    place.function = frame.substr(open + 2, frame.size() - open - 3);
-  return place;
 }
 
 std::vector<CallSite> call_sites(const ExecutionRecord& record) {

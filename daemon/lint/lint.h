@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "daemon/agents/execution_record.h"
+#include "daemon/report/source_place.h"
 
 namespace filibuster::lint {
 
@@ -46,14 +47,6 @@ struct LintRow {
 std::span<const LintRow> lints();
 const LintRow& row_of(Lint lint);
 const LintRow* find_lint(std::string_view name);
-
-// "users.py:31 (get_bookings)" -> {users.py, 31, get_bookings}; line 0 if the file is not known.
-struct Place {
-  std::string file;
-  uint32_t line = 0;
-  std::string function;
-};
-Place parse_place(std::string_view frame);
 
 // One request as a finding or a list of call sites names it.
 struct Call {

@@ -26,7 +26,7 @@ Silence judge_silence(const ExecutionRecord& record, Hash128 index) {
   const RpcRecord* rpc = find(record, index);
   if (rpc == nullptr || !rpc->injected || rpc->fault.kind != FaultKind::kTimeout)
     return Silence::kNotSeen;
-  if (rpc->fault_detail.find(kCallerHasNoTimeout) != std::string::npos) return Silence::kWaitsOn;
+  if (rpc->hang_limit.has_no_timeout()) return Silence::kWaitsOn;
   if (rpc->open) return Silence::kNotSeen;
   // A client over HTTP/2 that gives up cancels its stream and keeps the connection.
   const bool cancelled = rpc->outcome == RpcOutcome::kReset &&
@@ -100,7 +100,7 @@ Finding retry_without_backoff(const Rpcs& attempts, const RetryGaps& gaps) {
   }
   out.text = caller_of(first) + " sends " + request_text(first) + " again " +
              counted(shortest.size(), "time", "times") + " under " + to_text(first.fault) + ", " +
-             waits + " after the failure before: without any wait that grows";
+             waits + " after the previous failure: its waits do not grow";
   for (const RpcRecord* attempt : attempts) out.calls.push_back(describe_call(*attempt));
   return out;
 }

@@ -1,7 +1,6 @@
 // SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format"), so that findings appear beside
 // the source lines in code review and editors. The section numbers below are those of the standard.
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +8,7 @@
 #include "core/version.h"
 #include "daemon/lint/record_view.h"
 #include "daemon/report/redact.h"
+#include "daemon/report/source_place.h"
 
 namespace filibuster::lint {
 namespace {
@@ -16,46 +16,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr const char* kSchema =
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-constexpr const char* kRoot = "SRCROOT";
-
-// Escapes what RFC 3986 does not allow in a path.
-std::string uri_path(const std::string& path) {
-  static constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 ||
-        std::string_view("-._~/!$&'()*+,;=@").find(c) != std::string_view::npos) {
-      out += c;
-    } else {
-      out += '%';
-      out += kDigits[byte >> 4];
-      out += kDigits[byte & 15];
-    }
-  }
-  return out;
-}
-
-// A file below the configuration's folder is named relative to that folder (§3.4.4), so that the
-// report fits any checkout.
-Json artifact(const std::string& file, const std::string& directory) {
-  const fs::path whole = fs::path(file).lexically_normal();
-  // A relative path is the one that a compiler was given. Where the compiler ran is not known.
-  if (whole.is_relative()) return {{"uri", uri_path(whole.string())}};
-  const fs::path relative = whole.lexically_relative(fs::path(directory).lexically_normal());
-  if (!directory.empty() && !relative.empty() && *relative.begin() != "..")
-    return {{"uri", uri_path(relative.string())}, {"uriBaseId", kRoot}};
-  return {{"uri", "file://" + uri_path(whole.string())}};
-}
-
 // §3.28
 Json location(const Call& call, const std::string& directory) {
   const Place place = parse_place(call.place());
   Json out = Json::object();
   if (!place.file.empty()) {
-    out["physicalLocation"] = {{"artifactLocation", artifact(place.file, directory)},
+    out["physicalLocation"] = {{"artifactLocation", sarif_artifact(place.file, directory)},
                                {"region", {{"startLine", place.line}}}};
   }
   Json logical = {{"name", call.caller}, {"kind", "module"}};
@@ -143,12 +109,9 @@ std::string to_sarif(const Report& report) {
                                     {"exitCode", report.exit_code},
                                     {"toolExecutionNotifications", std::move(notifications)}}})},
       {"results", std::move(results)}};
-  if (!report.directory.empty()) {
-    run["originalUriBaseIds"] = {
-        {kRoot, {{"uri", "file://" + uri_path((fs::path(report.directory) / "").string())}}}};
-  }
+  if (!report.directory.empty()) run["originalUriBaseIds"] = sarif_base(report.directory);
   const Json json = {
-      {"$schema", kSchema}, {"version", "2.1.0"}, {"runs", Json::array({std::move(run)})}};
+      {"$schema", kSarifSchema}, {"version", "2.1.0"}, {"runs", Json::array({std::move(run)})}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

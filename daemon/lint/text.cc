@@ -52,9 +52,9 @@ std::string finding_text(const Report& report, const TestLint& test, const Findi
     out += "         " + call_text(call, "  ") + "\n";
   }
   if (!finding.replay.empty()) {
-    out += "     again: filibuster replay " + shell_word(finding.replay) + "\n";
+    out += "     run it again: filibuster replay " + shell_word(finding.replay) + "\n";
   } else if (finding.lint != Lint::kRetryWithoutBackoff && !finding.calls.empty()) {
-    out += "     look: " + trace_command(report, test) + "   (index " +
+    out += "     see it among the others: " + trace_command(report, test) + "   (index " +
            to_hex(finding.calls.front().index).substr(0, 8) + "...)\n";
   }
   return out;

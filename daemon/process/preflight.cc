@@ -75,13 +75,13 @@ ProgramCheck check_elf(const std::string& file) {
     return check;
   }
   if (image->interpreter.empty()) {
-    check.obstacles.push_back("is statically linked: no library can be preloaded into it");
+    check.obstacles.emplace_back("is statically linked: no library can be preloaded into it");
   } else if (!image->loaded_by_glibc()) {
     check.obstacles.push_back("is loaded by " + std::string(image->interpreter) +
                               ", not by glibc's loader");
   }
   if (image->go) {
-    check.obstacles.push_back(
+    check.obstacles.emplace_back(
         "is a Go program: its calls go to the kernel directly, not through libc");
   }
   check.asan_runtime = image->asan_runtime();

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "core/protocol/lane_memory.h"
 #include "daemon/base/fail_point.h"
@@ -268,6 +269,7 @@ void make_root_private(const std::string& root) {
   constexpr const char* kOurs[] = {"agents",     "counterexamples", "coverage", "lint",
                                    "logs",       "sessions",        "coverage.json",
                                    "lint.json",  "report.json",     "ports.json",
+                                   "junit.xml",  "report.sarif",    "summary.md",
                                    "daemon.log", "daemon.lock",     "processes.json"};
   const auto close_to_others = [](const fs::path& path) {
     std::error_code failed;

@@ -12,15 +12,15 @@ namespace {
 
 using http2::Output;
 
-// Frames of every reader may have this size (RFC 9113 §4.2), so that it need not be known.
+// Every reader takes frames of this size (RFC 9113 §4.2), so that its own limit need not be known.
 constexpr uint32_t kFrame = http2::kDefaultMaxFrameSize;
 
-// Of one hop in HTTP/1.1, and what the frames say themselves.
+// Fields of one hop in HTTP/1.1, and fields of which the frames themselves say the content.
 constexpr std::array<std::string_view, 8> kForbidden = {
     "connection", "content-length",   "host",    "keep-alive",
     "te",         "proxy-connection", "upgrade", "transfer-encoding"};
 
-// RFC 9113 §8.2.1: lower case. Empty: not to be sent.
+// The name in lower case (RFC 9113 §8.2.1). Empty: the field is not to be sent.
 std::string field_name(std::string_view name) {
   std::string out(name);
   for (char& c : out) {
@@ -32,7 +32,7 @@ std::string field_name(std::string_view name) {
                                                                                   : std::string();
 }
 
-// RFC 9113 §8.2.1: no line break, no NUL, no white space around it.
+// Trims white space around the value. False: it has a line break or a NUL (RFC 9113 §8.2.1).
 bool field_value(std::string_view* value) {
   while (!value->empty() && (value->front() == ' ' || value->front() == '\t')) {
     value->remove_prefix(1);
@@ -86,7 +86,7 @@ std::string render_block(std::string_view literals, uint32_t stream, bool end_st
 
 std::string render_grpc_status(const FaultSpec& fault, uint32_t stream, bool only_trailers,
                                std::optional<uint32_t> size_update) {
-  // kMaxGrpcMessage and kMaxGrpcDetails keep it within this.
+  // kMaxGrpcMessage and kMaxGrpcDetails keep the frames within this size.
   std::string bytes(grpc::kMaxStatusBlock + 2 * http2::kFrameHeaderSize, '\0');
   grpc::Status status{fault.code, fault.message, fault.details};
   for (;;) {
@@ -96,7 +96,7 @@ std::string render_grpc_status(const FaultSpec& fault, uint32_t stream, bool onl
       bytes.resize(out.size());
       return bytes;
     }
-    // A fault that no configuration made: the code at least.
+    // No configuration makes such a fault. At least its code is sent.
     status = {fault.code, {}, {}};
   }
 }

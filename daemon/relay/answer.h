@@ -24,7 +24,7 @@ AnswerHead render_http2_head(const FaultSpec& fault, uint32_t stream, bool head_
 std::string render_grpc_status(const FaultSpec& fault, uint32_t stream, bool only_trailers,
                                std::optional<uint32_t> size_update);
 
-// A header block of literals.
+// The frames of a header block of literals.
 std::string render_block(std::string_view literals, uint32_t stream, bool end_stream,
                          std::optional<uint32_t> size_update);
 

@@ -13,7 +13,7 @@ class ByteQueue {
   std::string_view view() const { return std::string_view(bytes_).substr(head_); }
   size_t size() const { return bytes_.size() - head_; }
   bool empty() const { return size() == 0; }
-  // The first `count` bytes are sent.
+  // The first `count` bytes were sent.
   void take(size_t count) {
     head_ += count;
     if (head_ == bytes_.size()) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/agents/execution_record.h"
+#include "daemon/base/fault_texts.h"
 
 namespace filibuster {
 
@@ -92,7 +92,7 @@ void ChangedAnswer::data(std::string_view bytes, uint64_t now_ns) {
   if (!reads_messages_) {
     add_data(bytes);
   } else if (!reader_.feed(bytes.data(), bytes.size(), this) && !ended_) {
-    // What of it was kept already is not known to be a message either: it cannot go on.
+    // The data that was kept already may be no message either, so the answer cannot go on.
     garbled_ = ended_ = true;
     add(Kind::kReset).error = ErrorCode::kInternalError;
   }

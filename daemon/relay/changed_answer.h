@@ -1,5 +1,5 @@
 // The server's own answer to a faulted stream on its way to the client, changed, delayed or cut as
-// its fault says (changes_answer). No windows here: the parts wait until whoever sends them may.
+// its fault says (changes_answer). It knows no windows: the parts wait until the relay may send them.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class ChangedAnswer final : grpc::MessageHandler {
   void end(uint64_t now_ns);  // END_STREAM of a frame of DATA
   void reset(http2::ErrorCode error, uint64_t now_ns);
 
-  // What is to be sent, in order. The first may be taken away, or the front of its bytes.
+  // What is to be sent, in order. The relay takes away the first part, or the front of its bytes.
   std::deque<AnswerPart>& parts() { return parts_; }
   const std::deque<AnswerPart>& parts() const { return parts_; }
   // Bytes of data that ever became parts.
@@ -59,14 +59,14 @@ class ChangedAnswer final : grpc::MessageHandler {
   const bool reads_messages_;
   grpc::MessageReader reader_;
   uint64_t messages_ = 0;  // complete ones
-  uint64_t half_left_ = 0;  // of a partial message
+  uint64_t half_left_ = 0;  // bytes of a partial message that are still to be sent
   uint64_t now_ns_ = 0;
-  uint64_t release_ns_ = 0;  // of what is late; 0: nothing was yet
+  uint64_t release_ns_ = 0;  // when the delayed parts may leave; 0: nothing was delayed yet
   uint64_t kept_ = 0;
   bool head_seen_ = false;
   bool ended_ = false;  // nothing more is taken
   bool applied_ = false;
-  bool garbled_ = false;  // its data are no messages of gRPC
+  bool garbled_ = false;  // the data are no messages of gRPC
   bool interim_ = false;  // the block that comes is a 1xx
   std::string literals_;  // of that block
   std::deque<AnswerPart> parts_;

@@ -31,16 +31,16 @@ struct FaultedStream {
   Phase phase = Phase::kOrdered;
   bool forwarded = false;      // the server sees the request: after effect, or its answer passes
   bool request_ended = false;  // END_STREAM of the client
-  bool answer_ended = false;   // of the server's own answer; true if it gets no request
-  bool server_reset = false;   // the server knows nothing of it any more
-  int64_t credit = 0;          // the client's window increments less what was sent to it
+  bool answer_ended = false;   // the server's own answer has ended, or the server gets no request
+  bool server_reset = false;   // the server knows nothing of the stream any more
+  int64_t credit = 0;          // the client's window increments less what was sent to the client
   size_t body_sent = 0;
   std::unique_ptr<ChangedAnswer> changed;  // of a fault that changes the answer
-  uint64_t data_received = 0;              // of that, as windows count it
-  uint64_t data_returned = 0;              // of that, given back to the server as not passed
-  uint64_t limit_ns = 0;     // how long it may take
+  uint64_t data_received = 0;              // bytes of that answer, as windows count them
+  uint64_t data_returned = 0;              // those given back to the server, as they are not passed on
+  uint64_t limit_ns = 0;     // how long the fault may take
   uint64_t deadline_ns = 0;  // 0: none
-  uint64_t alone_ns = 0;     // when it was alone for long enough (kReset); 0: it was not alone yet
+  uint64_t alone_ns = 0;     // when it will have been alone long enough (kReset); 0: was not alone yet
   // Window increments for DATA that was taken away, not yet written.
   uint64_t owed_to_client = 0;
   uint64_t owed_to_server = 0;
@@ -50,14 +50,14 @@ struct FaultedStream {
     return phase != Phase::kPassing || changed->parts().empty() ? 0
                                                                 : changed->parts().front().due_ns;
   }
-  // No frame of the client on it means anything to the server.
+  // True: no frame of the client on this stream means anything to the server.
   bool closed_at_server() const {
     return !forwarded || server_reset || (answer_ended && request_ended);
   }
 };
 
-// Streams of which nothing passes any more, in either direction. Bounded: the oldest are forgotten,
-// of which nothing is under way for long.
+// Streams of which nothing passes any more, in either direction. The oldest are forgotten when there are
+// too many: nothing of them is still under way then.
 class DeadStreams {
  public:
   void insert(uint32_t id) {
@@ -71,10 +71,10 @@ class DeadStreams {
   std::set<uint32_t> ids_;
 };
 
-// Streams of the client that are open as far as it can see: their answers have not ended.
+// Streams of the client that are open as far as the client can see: their answers have not ended.
 class OpenStreams {
  public:
-  // Streams up to `last` are older than the relay: known by number only.
+  // Streams up to `last` are older than the relay, which only knows how many of them are open.
   OpenStreams(uint32_t last, uint32_t count) : last_old_(last), old_(count) {}
 
   void open(uint32_t id) {
@@ -94,7 +94,7 @@ class OpenStreams {
   bool any() const { return more_than(0); }
   bool any_but(uint32_t id) const { return more_than(ids_.contains(id) ? 1 : 0); }
   bool more_than(size_t count) const { return uncounted_ || old_ + ids_.size() > count; }
-  // Those that the relay has seen the beginning of, from `first` on, ascending.
+  // The open streams from `first` on whose beginning the relay has seen, ascending.
   std::vector<uint32_t> from(uint32_t first) const { return {ids_.lower_bound(first), ids_.end()}; }
 
  private:

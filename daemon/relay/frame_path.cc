@@ -8,7 +8,7 @@ namespace filibuster {
 using http2::FrameType;
 
 namespace {
-constexpr size_t kKept = 64 * 1024;  // bytes of memory between two frames
+constexpr size_t kKept = 64 * 1024;  // bytes of memory that are kept between two frames
 }  // namespace
 
 bool FramePath::resume(std::string_view past, uint64_t raw, std::string_view half) {

@@ -24,14 +24,14 @@ class FramePath : protected http2::FrameHandler {
   // After lost() said no, nothing is read any more.
   void feed(std::string_view bytes);
 
-  // Frames of ours may be placed in `out` now: nothing that passes is half passed. (What is held or
-  // dropped does not matter, and the other end's first SETTINGS is the caller's to know.)
+  // True: frames of ours may be placed in `out` now, because no frame is half passed. (What is held or
+  // dropped does not matter. Whether the other end has sent its first SETTINGS is the caller's to know.)
   bool at_boundary() const {
     const bool inside = in_frame_ || block_open_;
     return !half_ && !opaque_ && !stopped_ && raw_left_ == 0 &&
            !(action_ == Action::kPass && inside);
   }
-  // Not parsed any more: everything passes.
+  // True: nothing is parsed any more, and everything passes.
   bool opaque() const { return opaque_; }
 
  protected:
@@ -40,8 +40,8 @@ class FramePath : protected http2::FrameHandler {
 
   // The header of a frame came. Not asked for CONTINUATION, which goes where its HEADERS went.
   virtual Action begin(const http2::FrameHeader& frame) = 0;
-  // A frame that is held is whole; `bytes` with its header. A header block is told once, with the
-  // header of its first frame, with all its frames.
+  // A frame that is held is whole; `bytes` has its header, too. A header block is told once: with the
+  // header of its first frame, and with the bytes of all its frames.
   virtual void take(const http2::FrameHeader& frame, std::string_view bytes) = 0;
   // A frame ended, whatever became of it.
   virtual void ended() = 0;
@@ -50,7 +50,8 @@ class FramePath : protected http2::FrameHandler {
 
   // The connection's past: frames (and the preface) for the parser only. `raw`: bytes that pass
   // before the first frame begins. `half`: what was passed already of the first frame, or header
-  // block, which passes whatever begin() says. False: it is more than that.
+  // block, which passes whatever begin() says. False: `half` is more than a part of one, or `raw` is
+  // given, too.
   bool resume(std::string_view past, uint64_t raw, std::string_view half);
   Action action() const { return action_; }
   http2::FrameParser& parser() { return parser_; }
@@ -72,12 +73,12 @@ class FramePath : protected http2::FrameHandler {
   bool stopped_ = false;
 
   char header_[http2::kFrameHeaderSize];
-  size_t have_ = 0;  // bytes of it
+  size_t have_ = 0;  // bytes of header_ that have come
   bool in_frame_ = false;
   bool block_open_ = false;  // HEADERS ended without END_HEADERS
   http2::FrameHeader frame_;
-  http2::FrameHeader first_;  // of the block that is held, or the frame
-  uint64_t left_ = 0;         // bytes of the frame
+  http2::FrameHeader first_;  // of the current header block, or of the current frame
+  uint64_t left_ = 0;         // bytes of the frame that are still to come
   Action action_ = Action::kPass;
   std::string held_;
 };

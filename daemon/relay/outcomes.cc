@@ -13,8 +13,8 @@ using http2::Output;
 
 namespace {
 
-// How long no other stream may come before the connection is reset: clients of many threads have a
-// moment without any again and again, and their next request would be hit.
+// For how long no other stream may be open before the connection is reset. Clients of many threads have
+// moments without a stream again and again, and their next request would be hit.
 constexpr uint64_t kAloneNs = 20'000'000;
 constexpr size_t kMostWaiting = 4096;  // frames
 constexpr size_t kMostWaitingBytes = 32u << 20;
@@ -125,7 +125,7 @@ bool Relay::place(uint32_t id, Stream* stream) {
       append_reset(&to_client_, id, stream->fault.error);
       return false;
     case FaultKind::kTimeout:
-    case FaultKind::kGoaway:  // of the connection, and those of its answer: place_changed
+    case FaultKind::kGoaway:  // ends the connection (leave); those up to kNoTrailers: place_changed
     case FaultKind::kLatency:
     case FaultKind::kPartialMessage:
     case FaultKind::kEmptyMessage:
@@ -183,7 +183,7 @@ bool Relay::place_changed(uint32_t id, Stream* stream) {
         to_client_.append(render_block(part.bytes, id, part.end, size_update()));
         break;
       case Kind::kData: {
-        // Frames of others that wait for the same window would else wait for ever.
+        // Frames of other streams that wait for the same window would wait for ever otherwise.
         if (!part.bytes.empty() && !waiting_.empty()) return true;
         const size_t placed = place_data(id, stream, part.bytes, part.end);
         const bool all = placed == part.bytes.size();
@@ -205,7 +205,7 @@ bool Relay::place_changed(uint32_t id, Stream* stream) {
         break;
     }
   }
-  // RFC 9113 §8.1: as after the answers of ours.
+  // RFC 9113 §8.1, as after an answer of ours.
   if (!stream->request_ended) append_reset(&to_client_, id, ErrorCode::kNoError);
   return false;
 }

@@ -12,10 +12,10 @@ using http2::Output;
 
 namespace {
 
-// Of one decoder: a table of 64 KiB and a list of kMaxHeaderList beside it.
+// Memory of one decoder: a table of 64 KiB and a list of kMaxHeaderList beside it.
 constexpr size_t kTableMemory = 2u << 20;
-// A list of kMaxHeaderList as literals (less than 32 bytes of each field are not its text), in
-// frames.
+// Memory for a list of kMaxHeaderList as literals, in frames. (Of each field, less than 32 bytes are not
+// its text.)
 constexpr size_t kBlockMemory = http2::kMaxHeaderList + 32 * 1024;
 constexpr size_t kMemory = kTableMemory + 2 * kBlockMemory;
 
@@ -50,7 +50,7 @@ FramePath::Action Relay::Requests::begin(const http2::FrameHeader& frame) {
       return Action::kDrop;
     }
     relay->open_.open(id);
-    relay->client_due_ = true;  // who waits to be alone is not
+    relay->client_due_ = true;  // a stream that waits to be alone (kReset) is not alone any more
   }
   return stream != nullptr && stream->closed_at_server() ? Action::kDrop : Action::kPass;
 }
@@ -63,13 +63,13 @@ void Relay::Requests::take(const http2::FrameHeader& frame, std::string_view byt
       relay->take_order(frame.stream, order);
       return;
     }
-    // A frame of the application's own.
+    // The frame is the application's own.
     const Stream* stream = relay->find(frame.stream);
     const bool away = stream != nullptr && stream->closed_at_server();
     if (!away && !relay->dead(frame.stream)) out()->append(bytes);
     return;
   }
-  // An increment of the connection's window: the server has some of it already.
+  // An increment of the connection's window. The server believes that it has some of that already.
   const auto known =
       static_cast<uint32_t>(std::min<uint64_t>(increment, relay->unknown_to_server_));
   relay->unknown_to_server_ -= known;
@@ -113,7 +113,7 @@ void Relay::Requests::on_reset(uint32_t id, uint32_t) {
   relay->open_.close(id);
   const auto place = relay->faulted_.find(id);
   if (place == relay->faulted_.end() || place->second.phase == Phase::kOrdered) return;
-  place->second.server_reset = true;  // by this frame, which passes unless the stream is closed
+  place->second.server_reset = true;  // by this frame, which passes unless closed_at_server()
   relay->finish(place);
 }
 
@@ -271,7 +271,8 @@ void Relay::Responses::on_data_end(uint32_t id, uint32_t flow_controlled, bool e
     relay->owed_to_server_ += flow_controlled;
     relay->server_due_ = true;
     if (stream != nullptr && stream->changed != nullptr) {
-      // What is placed anew is given back by the client. A prefix that is not whole yet will be.
+      // The client's increments give back what is placed anew. So they do for the prefix of a message,
+      // which will be placed when it is whole.
       stream->data_received += flow_controlled;
       const uint64_t settled =
           stream->changed->kept() + stream->data_returned + grpc::kPrefixSize;

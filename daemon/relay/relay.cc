@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "daemon/agents/execution_record.h"
-#include "daemon/agents/hang_limit.h"
 
 namespace filibuster {
 
@@ -147,7 +145,7 @@ void Relay::advance(Stream* stream, bool quiet) {
   } else if (stream->fault.kind == FaultKind::kTimeout) {
     stream->phase = Phase::kSilent;
   } else if (quiet || (stream->request_ended && stream->fault.kind != FaultKind::kReset)) {
-    // A reset asks whether other streams are open: after all that the client has sent was read.
+    // A reset asks whether other streams are open, so all that the client has sent is read before.
     stream->phase = Phase::kDue;
   }
   client_due_ = true;
@@ -197,12 +195,11 @@ void Relay::expire(uint64_t now_ns) {
     if (stream.deadline_ns == 0 || stream.deadline_ns > now_ns) continue;
     any = true;
     if (!stream.cancelled && stream.phase != Phase::kOrdered) {
-      const std::string text = !stream.answer_ended ? "the server's own answer did not end"
-                               : stream.phase == Phase::kSilent
-                                   ? std::string(kCallerHasNoTimeout)
-                                   : "the caller does not read the answer";
-      host_->report(stream.order.execution, stream.order.rpc,
-                    text + " " + hang_limit_text(stream.limit_ns));
+      using Reached = HangLimit::Reached;
+      const Reached reached = !stream.answer_ended             ? Reached::kByAnswer
+                              : stream.phase == Phase::kSilent ? Reached::kBySilence
+                                                               : Reached::kByReader;
+      host_->report(stream.order.execution, stream.order.rpc, {reached, stream.limit_ns});
     }
     cancel(&stream);
   }
@@ -225,7 +222,8 @@ void Relay::leave() {
 void Relay::retire() {
   if (retiring_) return;
   retiring_ = goaway_due_ = true;
-  last_taken_ = last_seen_;
+  // RFC 9113 §6.8, as in leave().
+  last_taken_ = std::min(last_seen_, goaway_last_);
   for (auto& [id, stream] : faulted_) cancel(&stream);
   pump();
 }
@@ -237,7 +235,7 @@ bool Relay::finished() const {
 bool Relay::answering() const {
   if (reset_ || !responses_.settings_seen || !responses_.at_boundary()) return false;
   if (!waiting_.empty()) return true;
-  // Nobody else would learn by its end that there is no server any more.
+  // If only faulted streams are open, nobody else waits to learn that the server is gone.
   const bool alone = !open_.more_than(faulted_.size());
   return std::any_of(faulted_.begin(), faulted_.end(), [alone](const auto& row) {
     const Phase phase = row.second.phase;

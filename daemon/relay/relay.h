@@ -15,22 +15,22 @@
 //                   anew, later, changed, or up to a message (changed_answer.h)
 //   GOAWAY          nothing of the stream reaches the server, nor of any that is opened later: their
 //                   client knows that and may open them again on another connection
-// DATA that is taken away is given back to its sender as window increments (what of it is placed
-// anew only at the connection's, so that what waits there stops no other stream). DATA of ours uses up
-// the client's window, of which the server does not know: later increments of the client make up
-// for it, and until they have, frames of the server that no longer fit wait here.
+// DATA that is taken away is given back to its sender as window increments. (What of it is placed anew is
+// given back to the connection's window only, so that it stops no other stream while it waits.) DATA of
+// ours uses up the client's window, of which the server does not know: later increments of the client make
+// up for it, and until they have, frames of the server that no longer fit wait here.
 //
 // From the first header block that is placed or taken away on, the server's blocks are written anew
 // as literals, the first of them after a table size update to 0: so the client's table holds
 // nothing that the server's encoder could refer to, and no change of the table's size that was
 // under way at the hand-off matters (RFC 7541 §4.2).
 //
-// A GOAWAY of the server names the last stream that it has taken: streams that it never saw are
-// higher. Their client would send them again elsewhere; so the number is raised to them, and what
-// is in between and was not taken is refused one by one (RFC 9113 §6.8, §8.7).
+// A GOAWAY of the server names the last stream that it has taken. Streams that the server never saw may be
+// higher, and their client would send them again elsewhere. So the number is raised beyond them, and every
+// stream that was to reach the server and was not taken is refused by itself (RFC 9113 §6.8, §8.7).
 //
-// 'Reset' resets the whole connection only where no other stream is open, nor comes within 20 ms:
-// law 3, a fault hits the one RPC that it was meant for. Else it is an RST_STREAM(INTERNAL_ERROR).
+// 'Reset' resets the whole connection only where no other stream is open, nor comes within 20 ms: a fault
+// hits the one RPC that it was meant for (docs/laws.md, law 3). Else it is an RST_STREAM(INTERNAL_ERROR).
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,7 @@
 #include "core/http2/header_block.h"
 #include "core/http2/insertion.h"
 #include "core/protocol/relay.h"
+#include "daemon/base/fault_texts.h"
 #include "daemon/relay/byte_queue.h"
 #include "daemon/relay/faulted_stream.h"
 #include "daemon/relay/frame_path.h"
@@ -54,23 +55,23 @@ namespace filibuster {
 // What a relay asks and tells.
 class RelayHost {
  public:
-  // The planned fault; nullptr: of no execution that runs, or unknown (the host has noted it).
+  // The planned fault; nullptr: its execution does not run, or it is unknown (the host has noted that).
   virtual const FaultSpec* fault_of(const StreamOrder& order) = 0;
   virtual uint64_t hang_limit_ns() const = 0;
-  // What is added to it while the machine is busy.
+  // What is added to the hang limit while the machine is busy.
   virtual uint64_t patience_ns() const { return 0; }
   // Something to say about the fault of one RPC.
-  virtual void report(uint32_t execution, uint64_t rpc, const std::string& text) = 0;
-  // The planned fault did not come about, though the stream had it.
+  virtual void report(uint32_t execution, uint64_t rpc, const HangLimit& limit) = 0;
+  // The planned fault did not come about, though the stream was to get it.
   virtual void unmet(const StreamOrder& order, const std::string& why) = 0;
-  // Something of the connection. `harmed`: RPCs did not get what was planned, or more than that.
+  // Something to say about the connection. `harmed`: RPCs got less than was planned, or more.
   virtual void note(const std::string& text, bool harmed) = 0;
 
  protected:
   ~RelayHost() = default;
 };
 
-// Bytes for one end that may wait: beyond it, nothing more is made, or read from the other end.
+// So many bytes may wait for one end. Beyond that, nothing more is made, or read from the other end.
 inline constexpr size_t kMostUnsent = 256 * 1024;
 
 class Relay {
@@ -81,22 +82,23 @@ class Relay {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
-  // Both could be read. False: nothing can be relayed.
+  // `table` and `half_read` could be read. False: nothing can be relayed.
   bool ok() const { return ok_; }
 
   void from_client(std::string_view bytes, uint64_t now_ns);
   void from_server(std::string_view bytes, uint64_t now_ns);
   void client_quiet();
-  // No byte of the server comes any more: all its answers have ended.
+  // No byte of the server comes any more, so all its answers have ended.
   void server_ended();
   void resume() { pump(); }
 
-  // Limits of silences and of everything else that a fault waits for; 0: none.
+  // When the next silence ends, or the next of all other things that a fault waits for; 0: none.
   uint64_t next_deadline_ns() const;
-  void expire(uint64_t now_ns);  // all that the client sent so far was given
+  // To be called when all that the client sent so far was given.
+  void expire(uint64_t now_ns);
   // What is left of this execution's faults ends by RST_STREAM(CANCEL).
   void end_execution(uint32_t execution);
-  // A GOAWAY to the client: streams that it opens from now on are dropped, which it knows by that
+  // Sends a GOAWAY to the client. Streams that it opens from now on are dropped, as the GOAWAY tells it
   // (RFC 9113 §6.8); the others go on.
   void retire();
 
@@ -104,11 +106,11 @@ class Relay {
   ByteQueue& to_server() { return to_server_; }
   bool reset() const { return reset_; }
   bool finished() const;
-  // The server has said that it leaves, and the client does not know its last stream: retire()
-  // before its end is passed on.
+  // True: the server has said that it leaves, and the client does not know the last stream that it took.
+  // Then retire() comes before the server's end is passed on.
   bool leaving() const { return server_last_ != http2::kLargestWindow && !retiring_; }
-  // The server's end is not to be passed on yet: answers of ours are to be placed, and can be, or
-  // nobody waits but for silences.
+  // True: the server's end must not be passed on yet, because answers of ours are to be placed, and can be,
+  // or because all streams that are open are silences.
   bool answering() const;
 
  private:
@@ -154,17 +156,17 @@ class Relay {
     bool settings_seen = false;
     bool rewriting = false;
     struct Free {
-      void operator()(char* block) const { std::free(block); }
+      void operator()(char* allocated) const { std::free(allocated); }
     };
-    // Of the decoder, of the rewriter and of what it writes. Untouched where it is not used.
+    // For the decoder, for the rewriter and for what it writes. Untouched where it is not used.
     std::unique_ptr<char, Free> memory;
     http2::HeaderDecoder decoder;
     http2::BlockRewriter rewriter;
-    http2::HeaderBlock block;                    // the last one
-    uint32_t changed_block = 0;  // the stream of the current one, if its answer is changed
+    http2::HeaderBlock block;                    // the last one that was read whole
+    uint32_t changed_block = 0;  // stream of the block that comes, whose answer may be changed; 0: none
     uint32_t goaway_last = 0, goaway_error = 0;  // of the GOAWAY that is held
   };
-  // A frame of the server that waits for the client's window, or for such a frame of its stream.
+  // A frame of the server that waits for the client's window, or behind such a frame of its stream.
   struct Waiting {
     uint32_t stream = 0;
     uint32_t flow_controlled = 0;
@@ -175,30 +177,30 @@ class Relay {
   void fail(const std::string& why);
 
   void take_order(uint32_t id, const StreamOrder& order);
-  // The streams from the next one on are left to another connection.
+  // The planned GOAWAY: the streams from the next one on are left to another connection.
   void leave();
-  // The GOAWAY of the server: `last` is the last stream that it has taken.
+  // Passes the GOAWAY of the server on; `last` is the last stream that the server has taken.
   void pass_goaway(uint32_t last, uint32_t error, std::string bytes);
-  // A stream without an order that the server does not take.
+  // Refuses a stream without an order that the server does not take.
   void refuse(uint32_t id);
-  // The same of one whose fault follows its effect.
+  // The server does not take a stream whose fault was to follow its effect.
   void not_taken(Stream* stream);
   Stream* find(uint32_t id);
-  ChangedAnswer* changed_answer(uint32_t id);  // of a stream that is passing; or nullptr
-  bool dead(uint32_t id) const;  // nothing of it passes, in either direction
+  ChangedAnswer* changed_answer(uint32_t id);  // of a stream in phase kPassing; else nullptr
+  bool dead(uint32_t id) const;  // nothing of the stream passes, in either direction
   void advance(Stream* stream, bool quiet);
   void cancel(Stream* stream);
-  // Nothing more of it goes to the client. Takes it out of faulted_.
+  // Nothing more of the stream goes to the client. Takes it out of faulted_.
   std::map<uint32_t, Stream>::iterator finish(std::map<uint32_t, Stream>::iterator place);
 
   void pump();
   void pump_to_client();
   void pump_to_server();
-  // False: the stream is done with.
+  // Place what the stream gets next. False: the stream is done with.
   bool place(uint32_t id, Stream* stream);
   bool place_body(uint32_t id, Stream* stream);
   bool place_changed(uint32_t id, Stream* stream);
-  // Of `bytes`, as much as the windows allow. Returns its size.
+  // Places as much of `bytes` as the windows allow. Returns how much that is.
   size_t place_data(uint32_t id, Stream* stream, std::string_view bytes, bool end);
   std::optional<uint32_t> size_update() const;
 
@@ -222,16 +224,16 @@ class Relay {
   uint32_t last_seen_;  // highest stream of the client
   uint64_t now_ns_ = 0;
 
-  // By the server's GOAWAY: the last stream that it takes where the client was not told so; and
-  // what the client was told.
+  // The last stream that the server takes, by a GOAWAY that the client was not told; and the last stream
+  // by a GOAWAY that the client was told.
   uint32_t server_last_ = http2::kLargestWindow;
   uint32_t goaway_last_ = http2::kLargestWindow;
 
   bool retiring_ = false;
   bool goaway_due_ = false;
-  uint32_t last_taken_ = 0;  // when it was retired
+  uint32_t last_taken_ = 0;  // the last stream that goes on, once retiring_
 
-  // DATA: what the client allows, and how much less of it there is than the server knows.
+  // DATA: what the client allows, and by how much that is less than the server believes.
   int64_t client_window_;
   uint64_t unknown_to_server_ = 0;
   int64_t client_initial_window_;
@@ -241,7 +243,7 @@ class Relay {
   size_t waiting_bytes_ = 0;
 
   std::vector<uint32_t> resets_to_server_, refused_;
-  // Something may have to be placed; else a frame's end is nothing to look at.
+  // True: something may have to be placed at the end of the next frame for that side.
   bool client_due_ = false;
   bool server_due_ = false;
 };

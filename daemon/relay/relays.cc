@@ -10,22 +10,20 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/agents/finisher.h"
-
 namespace filibuster {
 namespace {
 
 // The two descriptors of one connection share its number.
 constexpr uint64_t kServerBit = 1ull << 55;
 constexpr uint64_t kNumberMask = kServerBit - 1;
-// One event reads at most this much, so that one fast end does not starve the lease.
+// One event reads at most this much, so that one fast end does not starve the others.
 constexpr size_t kReadBudget = 512 * 1024;
 constexpr size_t kReadSize = 64 * 1024;
-// A client that has closed, before its server has: as long as a kernel keeps such a connection
-// (tcp_fin_timeout).
+// How long a connection lives whose client has closed it and whose server has not: as long as a kernel
+// keeps such a connection (tcp_fin_timeout).
 constexpr uint64_t kHalfClosedNs = 60'000'000'000;
-// What the client of a retired connection may take to close it, and what one may take to read its
-// last bytes before it is reset.
+// How long the client of a retired connection may take to close it; and how long a client may take to read
+// its last bytes before its connection is reset.
 constexpr uint64_t kClosingNs = 250'000'000;
 constexpr uint64_t kLastBytesNs = 1'000'000'000;
 
@@ -43,7 +41,7 @@ struct Relays::End {
   bool broken = false;   // it takes nothing more: it is closed, or was reset
 
   void close() {
-    // The agent's process may hold it still.
+    // The agent's process may still have a duplicate, with which the connection would live on.
     if (fd.valid()) ::shutdown(fd.get(), SHUT_RDWR);
     fd.reset();
   }
@@ -61,7 +59,7 @@ struct Relays::Connection {
   Relay relay;
   End client, server;
   bool closing = false;      // retired: only the client's end is waited for
-  uint64_t deadline_ns = 0;  // of closing; 0: none
+  uint64_t deadline_ns = 0;  // when the connection is ended in any case; 0: none
 };
 
 Relays::Relays(int epoll_fd, uint64_t tag, RelayHost* host)
@@ -97,7 +95,7 @@ bool Relays::watch(End* end, uint64_t data, uint32_t events) {
   epoll_event event{};
   event.events = events;
   event.data.u64 = tag_ | data;
-  // Not watched at all for nothing: EPOLLHUP would be reported again and again.
+  // Where there is nothing to watch for, it is not watched at all: EPOLLHUP would come again and again.
   const int operation = events == 0         ? EPOLL_CTL_DEL
                         : end->watched == 0 ? EPOLL_CTL_ADD
                                             : EPOLL_CTL_MOD;
@@ -110,7 +108,7 @@ void Relays::ready(uint64_t data, uint64_t now_ns) {
   if (place == connections_.end()) return;
   Connection* c = place->second.get();
   if ((data & kServerBit) != 0) read_server(c, now_ns);
-  // Always: an answer that ended may have waited for a client that is quiet.
+  // The client is always read: an answer that has ended may wait for the client to be quiet.
   read_client(c, now_ns);
   settle(c, now_ns);
 }
@@ -171,7 +169,7 @@ void Relays::flush(Connection* c) {
     if (end->broken || end->shut) bytes->clear();
   };
   Relay& relay = c->relay;
-  // Room may be for more of an answer.
+  // There may be room for more of an answer now.
   do {
     send_all(&c->client, &relay.to_client());
     send_all(&c->server, &relay.to_server());
@@ -187,7 +185,7 @@ void Relays::settle(Connection* c, uint64_t now_ns) {
 }
 
 void Relays::close(Connection* c, Next how) {
-  // A closed descriptor leaves the epoll set with its last duplicate, which may be the agent's.
+  // A closed descriptor leaves the epoll set only with its last duplicate, which may be the agent's.
   watch(&c->client, c->number, 0);
   watch(&c->server, c->number | kServerBit, 0);
   if (how == Next::kResetClient) close_with_reset(std::move(c->client.fd));
@@ -200,7 +198,7 @@ Relays::Next Relays::go_on(Connection* c, uint64_t now_ns) {
   End& client = c->client;
   End& server = c->server;
   flush(c);
-  // As the application's own reset would have reached the server.
+  // Without us, the application's reset would have reached the server.
   if (client.broken) return Next::kResetServer;
   const bool sent = relay.to_client().empty();
   if (relay.reset() && sent) return Next::kResetClient;
@@ -214,8 +212,8 @@ Relays::Next Relays::go_on(Connection* c, uint64_t now_ns) {
     client.shut = true;
   }
   if (relay.finished() && sent && !c->closing) {
-    // Not closed yet: closing with unread input resets, and might take away what the client has not
-    // read yet.
+    // It is not closed yet: a close with unread input resets the connection, and might take away what the
+    // client has not read yet.
     c->closing = true;
     c->deadline_ns = now_ns + kClosingNs;
     if (!client.shut) ::shutdown(client.fd.get(), SHUT_WR);
@@ -283,7 +281,7 @@ void Relays::end_execution(uint32_t execution) {
 
 void Relays::retire(uint64_t now_ns) {
   for_each([&](Connection* c) {
-    read_client(c, now_ns);  // what the client sent before it could know
+    read_client(c, now_ns);  // the client sent this before it could know
     c->relay.retire();
     settle(c, now_ns);
   });

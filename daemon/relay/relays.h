@@ -1,6 +1,6 @@
 // The relayed connections of a hub: the sockets of relay.h, non-blocking, in the hub's epoll set.
-// What one end does not take stops the reading of the other; half-closes and resets pass on. The
-// caller serialises the calls.
+// While one end does not take what waits for it, the other is not read. Half-closes and resets pass on.
+// The caller serialises the calls.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 #include "daemon/relay/relay.h"
 
 namespace filibuster {
@@ -21,7 +21,7 @@ class Relays {
   Relays(const Relays&) = delete;
   Relays& operator=(const Relays&) = delete;
 
-  // Takes both over.
+  // Takes both descriptors over: the pair's end for the client, and the real connection to the server.
   void take(const RelayState& state, std::string_view table, std::string_view half_read,
             UniqueFd held, UniqueFd real);
   // epoll reported something for `data` (with our tag).

@@ -1,6 +1,7 @@
 #include "daemon/report/config_secrets.h"
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "daemon/report/redact.h"
 

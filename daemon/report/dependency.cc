@@ -15,11 +15,13 @@ std::string in_words(const NotInterposedRecord& record) {
                      record.target_service + "' gives its commands faults";
   }
   if (record.reason == reason_name(NotInterposedReason::kRedisBlocking))
-    return "commands that wait for what others do pass without faults";
+    return "a command that waits for other clients, such as BLPOP, gets no fault";
   if (record.reason == reason_name(NotInterposedReason::kRedisSubscription))
-    return "the server speaks unasked there from then on, so its replies are not followed";
+    return "after a command such as SUBSCRIBE or MONITOR the server sends what answers no command, so "
+           "replies are not followed";
   if (record.reason == reason_name(NotInterposedReason::kRedisUnfollowed))
-    return "after a command such as CLIENT REPLY or PSYNC replies cannot be told apart";
+    return "after a command such as CLIENT REPLY or PSYNC nothing tells which reply answers which "
+           "command";
   return "";
 }
 

@@ -11,11 +11,14 @@
 #include "core/index/execution_index.h"
 #include "core/result.h"
 #include "daemon/agents/execution_record.h"
+#include "daemon/report/baseline.h"
+#include "daemon/report/fault_case.h"
 #include "daemon/report/observed.h"
 #include "daemon/report/refusals.h"
 #include "daemon/report/tested.h"
 #include "daemon/report/timeouts.h"
 #include "daemon/report/unexplained.h"
+#include "daemon/report/variation.h"
 #include "daemon/search/search.h"
 
 namespace filibuster {
@@ -82,8 +85,12 @@ struct Execution {            // one executed abstract execution with its result
   double seconds = 0;
 };
 
+// Whether a finding makes a run fail: an accepted one does not (baseline.h).
+enum class Standing : uint8_t { kNew, kAccepted, kExpired };
+std::string_view standing_name(Standing standing);  // as in report.json
+
 struct Finding {
-  Execution first;                      // the execution whose faults are exactly the minimal set
+  Execution minimal_execution;          // the execution whose faults are exactly the minimal set
   std::vector<InjectedFault> minimal;   // the minimal failing fault set
   uint64_t executions = 1;              // failing executions whose faults contain the minimal set
   std::optional<bool> reproduced;       // by the replay; nullopt: not replayed
@@ -92,7 +99,13 @@ struct Finding {
   std::string id;
   std::string counterexample;           // path of the file
   uint32_t number = 0;                  // of the counterexample; 0: there is none
+  Standing standing = Standing::kNew;
+  std::string because, until;           // of the baseline; empty for kNew
+  bool fails() const { return standing != Standing::kAccepted; }
 };
+// "accepted until 2026-12-31: waits for the new client", "accepted until 2026-01-31, which is over: ...";
+// "" for a new finding.
+std::string standing_text(const Finding& finding);
 
 inline constexpr size_t kFindingIdSize = 16;
 // Finding::id; the order of the faults does not matter.
@@ -102,17 +115,6 @@ std::string finding_id(const std::string& test, const std::vector<InjectedFault>
 // to the smaller one. Two faults are the same if their RPCs have the same index and their identity() is
 // equal. The findings are in the order of the first failure of each group.
 std::vector<Finding> group_failures(const std::vector<Execution>& failures);
-
-// What varied between executions of a test with the same faults: between the reference executions, or
-// between later ones.
-struct Variation {
-  std::string rpc;     // "users -> orders POST /orders/*"
-  std::string what;    // "path segment 2", "JSON /id", "the order of ..."
-  std::string effect;  // "masked", "not faulted", ...
-  std::string reason;
-  std::string under;   // the faults under which it varied, "{a -> b GET /: 503}"; "" without faults
-  bool operator==(const Variation&) const = default;
-};
 
 // A fault of which executions were left out because an answer counted as equal to another one with the
 // same status and a different body (`reduce`: published).
@@ -152,6 +154,10 @@ struct TestReport {
   TestedRpcs rpcs;
   std::vector<Timeouts> timeouts;           // how injected silences ended
   std::vector<Refusals> refusals;           // how 'refused' reached each client
+  std::vector<FaultCase> cases;             // every RPC with each of its faults, and what came of it
+  std::vector<LeftFault> left;              // what was scheduled and not executed
+  bool time_over = false;                   // --max-time ended the exploration
+  std::string error;                        // why it could not be explored to its end; "": it could
   std::shared_ptr<const PageTest> page;     // what only report.html shows (page_data.h); null: nothing
 };
 
@@ -161,6 +167,12 @@ struct SessionReport {
   std::vector<TestReport> tests;
   bool allow_untested = false;
   int exit_code = 0;
+  std::string error = {};              // what ended the session early; "": nothing did
+  std::string working_directory = {};  // of the user: SARIF names files relative to it
+  BaselineUse baseline = {};
+
+  // The number of findings that make the session fail: new ones, and accepted ones whose day is over.
+  size_t failing() const;
 };
 
 // report.json, version 1 (schema in docs/report.md). Credentials are redacted.

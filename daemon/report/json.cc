@@ -7,6 +7,7 @@
 #include "daemon/agents/call_name.h"
 #include "daemon/report/config_secrets.h"
 #include "daemon/report/finding.h"
+#include "daemon/report/json_rows.h"
 #include "daemon/report/redact.h"
 #include "daemon/report/representation.h"
 #include "daemon/report/test_row.h"
@@ -112,7 +113,10 @@ Json row(const Finding& finding) {
           {"executions", finding.executions},
           {"reproduced", finding.reproduced ? Json(*finding.reproduced) : Json(nullptr)},
           {"counterexample", finding.counterexample},
-          {"first", row(finding.first)}};
+          {"standing", standing_name(finding.standing)},
+          {"because", finding.because},
+          {"until", finding.until},
+          {"first", row(finding.minimal_execution)}};
 }
 
 Json row(const PrunedUnlike& pruned) {
@@ -145,6 +149,7 @@ Json row(const RpcRecord& rpc) {
       {"count", rpc.count},
       {"cause", cause_name(rpc.cause)}, {"outcome", rpc.open ? "open" : outcome_name(rpc.outcome)},
       {"status", rpc.status},           {"grpc_status", grpc_status_name(rpc)},
+      {"begun", rpc.begun},
       {"grpc_message", rpc.grpc_message},
       {"code_space", code_space_name(code.space)}, {"code", code.text},
       {"stream_error", stream_error_name(rpc)},
@@ -183,7 +188,7 @@ Json row(const TestedRpcs& rpcs) {
 Json row(const Timeouts& client) {
   return {{"caller", client.caller},
           {"service", client.service},
-          {"elapsed", client.elapsed},
+          {"elapsed", client.ended_at_once},
           {"waited", client.waited},
           {"hang_limit", client.hang_limit},
           {"longest", client.longest}};
@@ -210,7 +215,7 @@ Json nondeterminism(const TestReport& test) {
   for (const Variation& variation : test.variations) {
     varied.push_back({{"rpc", variation.rpc},
                       {"what", variation.what},
-                      {"effect", variation.effect},
+                      {"effect", effect_text(variation.effect)},
                       {"reason", variation.reason},
                       {"under", variation.under}});
   }
@@ -239,6 +244,8 @@ Json common_row(const TestReport& test) {
   for (const Refusals& client : test.refusals) refusals.push_back(row(client));
   return {{"test", test.test},
           {"finished", test.finished},
+          {"error", test.error},
+          {"time_over", test.time_over},
           {"counts", row(test.counts)},
           {"seconds",
            {{"total", test.seconds},
@@ -259,7 +266,9 @@ Json common_row(const TestReport& test) {
           {"notes", test.notes},
           {"rpcs", row(test.rpcs)},
           {"timeouts", std::move(timeouts)},
-          {"refusals", std::move(refusals)}};
+          {"refusals", std::move(refusals)},
+          {"cases", to_rows(test.cases)},
+          {"left", to_rows(test.left)}};
 }
 
 Json row(const TestReport& test) {
@@ -384,10 +393,14 @@ std::string to_json(const SessionReport& report) {
   Json tests = Json::array();
   for (const TestReport& test : report.tests) tests.push_back(row(test));
   redact_texts(&tests);
+  Json baseline = to_row(report.baseline);
+  redact_texts(&baseline);
   return dump({{"version", kVersion},
                {"session", report.session},
                {"config", report.config_path},
                {"exit_code", report.exit_code},
+               {"error", redact(report.error)},
+               {"baseline", std::move(baseline)},
                {"tests", std::move(tests)}});
 }
 

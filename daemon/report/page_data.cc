@@ -136,11 +136,11 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
           {"executions", finding.executions},
           {"reproduced", finding.reproduced ? Json(*finding.reproduced) : Json(nullptr)},
           {"replay", file.empty() ? "" : "filibuster replay " + shell_word(file)},
-          {"execution", finding.first.number},
-          {"verdict", verdict_name(finding.first.verdict)},
-          {"detail", finding.first.detail},
-          {"output", texts->id(finding.first.output)},
-          {"seconds", finding.first.seconds}};
+          {"execution", finding.minimal_execution.number},
+          {"verdict", verdict_name(finding.minimal_execution.verdict)},
+          {"detail", finding.minimal_execution.detail},
+          {"output", texts->id(finding.minimal_execution.output)},
+          {"seconds", finding.minimal_execution.seconds}};
 }
 
 // [call, fault, passed, failed, redundant, inconclusive, open, least faults, example, verdict, [like ...]]

@@ -50,6 +50,13 @@ std::string request_of(const RpcRecord& rpc) {
   return rpc.is_grpc() ? "" : shown_body(rpc.body_sample, rpc.body_sample.size());
 }
 
+// What the fault's kind does not tell of its injection.
+std::string note_of(const RpcRecord& rpc) {
+  if (rpc.hang_limit.reached != HangLimit::Reached::kNot) return to_text(rpc.hang_limit);
+  if (rpc.refused_as_reset()) return "the connection was open, so it was reset instead";
+  return rpc.elapsed ? "the caller's wait was ended at once" : "";
+}
+
 }  // namespace
 
 std::string page_tree(const std::vector<RpcRecord>& rpcs) {
@@ -84,7 +91,7 @@ std::string page_tree(const std::vector<RpcRecord>& rpcs) {
                    {"outcome", ending_name(rpc)},
                    {"failed", rpc.failed() || rpc.open || rpc.outcome != RpcOutcome::kAnswered},
                    {"injected", rpc.injected ? to_text(rpc.fault) : ""},
-                   {"detail", rpc.fault_detail},
+                   {"detail", note_of(rpc)},
                    {"request", request_of(rpc)},
                    {"answer", shown_body(rpc.response_sample, rpc.response_size)},
                    {"size", rpc.response_size},

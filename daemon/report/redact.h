@@ -3,9 +3,9 @@
 // Other text stays byte for byte, and redacting a text twice changes nothing more.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace filibuster {
 

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "daemon/lint/lint.h"
 #include "daemon/report/redact.h"
+#include "daemon/report/source_place.h"
 
 namespace filibuster {
 namespace {
@@ -72,7 +72,7 @@ const SourceExcerpts::Lines* SourceExcerpts::lines_of(const std::string& file) {
 }
 
 std::optional<SourceExcerpt> SourceExcerpts::of(std::string_view frame) {
-  const lint::Place place = lint::parse_place(frame);
+  const Place place = parse_place(frame);
   if (place.line == 0 || place.file.empty() || given_ >= kMaxExcerpts) return std::nullopt;
   const Lines* lines = lines_of(place.file);
   if (lines == nullptr || place.line > lines->size()) return std::nullopt;

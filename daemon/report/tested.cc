@@ -101,7 +101,7 @@ TestedRpcs RpcLedger::result(Rest rest) const {
     } else if (rest == Rest::kInterrupted) {
       out.untested.emplace(rpc, kInterruptedBefore);
     } else {
-      out.untested.emplace(rpc, "no execution with a fault at it was concluded");
+      out.untested.emplace(rpc, "no execution with a fault at this RPC allowed a conclusion");
     }
   }
   for (const auto& [rpc, reason] : left_out_) {

@@ -7,6 +7,7 @@
 #include "daemon/report/dependency.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/redact.h"
+#include "daemon/report/results.h"
 #include "core/text/shell_word.h"
 
 namespace filibuster {
@@ -77,7 +78,8 @@ std::string fault_lines(const InjectedFault& fault, const std::string& indent) {
   std::string out = indent + counted_call(fault) + "\n";
   out += indent + "  fault         " + fault_text(fault);
   const std::string words = fault.as_reset
-                                ? "its connection was open, so it was reset: no refusal was tried"
+                                ? "the connection was already open, so the caller saw a reset; what it "
+                                  "does about a refused connection was not tried"
                                 : fault_in_words(fault.fault);
   if (words != fault.fault) out += ": " + words;
   if (!fault.arguments.empty()) {
@@ -99,11 +101,10 @@ std::string reproduced_text(const Finding& finding) {
 }
 
 std::string finding_text(const Finding& finding, const std::string& indent) {
-  const Execution& first = finding.first;
   std::string out;
   for (const InjectedFault& fault : finding.minimal) out += fault_lines(fault, indent);
   const std::string output =
-      last_lines(redact(first.output), kMaxOutputLines, (indent + "  | ").c_str());
+      last_lines(redact(finding.minimal_execution.output), kMaxOutputLines, (indent + "  | ").c_str());
   if (!output.empty()) out += indent + "last lines of the test's own output:\n" + output;
   std::string notes;
   if (finding.executions > 1) {
@@ -114,19 +115,21 @@ std::string finding_text(const Finding& finding, const std::string& indent) {
     notes += (notes.empty() ? "" : "; ") + replayed;
   }
   if (!notes.empty()) out += indent + notes + "\n";
+  if (const std::string standing = standing_text(finding); !standing.empty())
+    out += indent + standing + "\n";
   if (!finding.counterexample.empty()) {
-    out += indent + "again: filibuster replay " + shell_word(finding.counterexample) + "\n";
+    out += indent + "run it again: filibuster replay " + shell_word(finding.counterexample) + "\n";
   }
   return out;
 }
 
 // "the test fails (exit status 1)"
-std::string what_fails(const Execution& first) {
+std::string what_fails(const Execution& execution) {
   std::string what = "the test fails";
-  if (first.verdict == Verdict::kCrashed) what = "a service crashes";
-  if (first.verdict == Verdict::kTestTimeout) what = "the test does not end";
-  if (first.verdict == Verdict::kNoTimeout) what = "a caller waits without end";
-  if (!first.detail.empty()) what += " (" + redact(first.detail) + ")";
+  if (execution.verdict == Verdict::kCrashed) what = "a service crashes";
+  if (execution.verdict == Verdict::kTestTimeout) what = "the test does not end";
+  if (execution.verdict == Verdict::kNoTimeout) what = "a caller waits without end";
+  if (!execution.detail.empty()) what += " (" + redact(execution.detail) + ")";
   return what;
 }
 
@@ -159,7 +162,7 @@ std::vector<std::string> skipped_lines(const TestReport& test) {
   std::vector<std::string> lines, order;
   for (const Unexplained& group : test.unexplained) lines.push_back(to_line(group));
   for (const Skipped& row : test.skipped) {
-    if (row.inconclusive) continue;
+    if (row.cause) continue;
     const size_t seen = ++times[row.reason];
     if (seen == 1) order.push_back(row.reason);
     if (seen <= kShown) lines.push_back(row.what + ": " + row.reason);
@@ -201,7 +204,7 @@ std::vector<std::string> alike_once(const std::vector<std::string>& lines) {
   return out;
 }
 
-// "front -> a GET /: status:500 (2 executions): taken as seen under ..."
+// "front -> a GET /: status:500 (2 executions): taken as equal to what was seen under ..."
 std::string pruned_line(const PrunedUnlike& pruned) {
   std::string like;
   for (const InjectedFault& fault : pruned.like)
@@ -210,8 +213,8 @@ std::string pruned_line(const PrunedUnlike& pruned) {
                                                   : call_text(pruned.faults.back(), " ") + ": " +
                                                         fault_text(pruned.faults.back());
   return fault + " (" + counted(pruned.executions, "execution", "executions") +
-         "): taken as seen " + (like.empty() ? "without faults" : like) + ", where " + pruned.rpc +
-         " was answered with another body";
+         "): taken as equal to what was seen " + (like.empty() ? "without faults" : like) +
+         ", although " + pruned.rpc + " was answered there with another body";
 }
 
 std::string test_text(const TestReport& test) {
@@ -243,16 +246,17 @@ std::string test_text(const TestReport& test) {
   out += list_text("faults that were injected:", test.fault_configuration);
   std::vector<std::string> lines = skipped_lines(test);
   // If a bound ended the search, `beyond_bound` contains the open executions, too.
-  if (!test.finished && counts.open > 0 && counts.beyond_bound < counts.open) {
+  if (!test.finished && !test.time_over && counts.open > 0 && counts.beyond_bound < counts.open) {
     lines.push_back(counted(counts.open, "scheduled execution", "scheduled executions") +
                     ": the exploration was stopped; run it again to continue");
   }
   out += list_text("not explored:", lines);
+  out += left_text(test);
   lines.clear();
   for (const PrunedUnlike& pruned : test.pruned_unlike) lines.push_back(pruned_line(pruned));
   out += list_text(
-      "not executed, because answers counted by their status alone (--reduce sound "
-      "executes it):",
+      "not executed, because answers with the same status counted as equal (--reduce sound "
+      "compares their bodies, too, and executes these):",
       lines);
   out += dependencies_text(test);
   out += list_text("RPCs that were never faulted:", alike_once(test.without_cause));
@@ -262,7 +266,7 @@ std::string test_text(const TestReport& test) {
   lines.clear();
   std::vector<std::string> under_faults;
   for (const Variation& variation : test.variations) {
-    const std::string line = variation.rpc + ": " + variation.what + ", " + variation.effect +
+    const std::string line = variation.rpc + ": " + variation.what + ", " + std::string(effect_text(variation.effect)) +
                              (variation.reason.empty() || variation.reason == variation.what
                                   ? ""
                                   : " (" + variation.reason + ")");
@@ -372,7 +376,7 @@ std::string fault_in_words(const std::string& text) {
 }
 
 std::string headline(const Finding& finding) {
-  const std::string what = what_fails(finding.first);
+  const std::string what = what_fails(finding.minimal_execution);
   return finding.minimal.empty()
              ? what + " without any fault"
              : what + " under " + counted(finding.minimal.size(), "fault", "faults in combination");
@@ -390,7 +394,7 @@ std::string fault_text(const InjectedFault& fault) {
 }
 
 std::string to_text(const Finding& finding) {
-  return "test \"" + finding.first.test + "\": " + headline(finding) + "\n" +
+  return "test \"" + finding.minimal_execution.test + "\": " + headline(finding) + "\n" +
          finding_text(finding, "  ");
 }
 
@@ -399,7 +403,7 @@ std::string to_line(const Finding& finding) {
   for (const InjectedFault& fault : finding.minimal) {
     faults += (faults.empty() ? " under " : " + ") + counted_call(fault) + ": " + fault_text(fault);
   }
-  return what_fails(finding.first) + (faults.empty() ? " without any fault" : faults);
+  return what_fails(finding.minimal_execution) + (faults.empty() ? " without any fault" : faults);
 }
 
 std::string to_text(const SessionReport& report) {
@@ -416,6 +420,7 @@ std::string to_text(const SessionReport& report) {
     out += "\n" + counted(report.tests.size(), "test", "tests") + ", " +
            counted(findings, "finding", "findings") + (finished ? "" : ", not finished") + "\n";
   }
+  if (const std::string baseline = baseline_text(report); !baseline.empty()) out += "\n" + baseline;
   return out;
 }
 

@@ -15,15 +15,15 @@ using Json = nlohmann::ordered_json;
 
 std::string to_line(const Timeouts& client) {
   std::string out = client.caller + " -> " + client.service + ": ";
-  if (client.elapsed > 0) out += std::to_string(client.elapsed) + " over at once";
+  if (client.ended_at_once > 0) out += std::to_string(client.ended_at_once) + " ended at once";
   if (client.waited > 0) {
     char longest[32];
     std::snprintf(longest, sizeof longest, "%.1f s", client.longest);
-    out += (client.elapsed > 0 ? ", " : "") + std::to_string(client.waited) +
-           " waited for (at most " + longest + ")";
+    out += (client.ended_at_once > 0 ? ", " : "") + std::to_string(client.waited) +
+           " waited for (the longest " + longest + ")";
   }
   if (client.hang_limit > 0) {
-    out += ", " + std::to_string(client.hang_limit) + " of them until the hang limit";
+    out += ", " + std::to_string(client.hang_limit) + " of these until the hang limit";
   }
   return out;
 }
@@ -35,12 +35,11 @@ bool TimeoutCounts::see(const ExecutionRecord& record) {
     Timeouts& client = clients_[{caller_of(rpc), rpc.service}];
     any = true;
     if (rpc.elapsed) {
-      ++client.elapsed;
+      ++client.ended_at_once;
       continue;
     }
     ++client.waited;
-    const bool to_the_limit = rpc.fault_detail.find(kCallerHasNoTimeout) != std::string::npos;
-    client.hang_limit += to_the_limit ? 1 : 0;
+    client.hang_limit += rpc.hang_limit.has_no_timeout() ? 1 : 0;
     if (rpc.finished_ns <= rpc.issued_ns) continue;
     client.longest =
         std::max(client.longest, static_cast<double>(rpc.finished_ns - rpc.issued_ns) / 1e9);
@@ -61,7 +60,7 @@ std::vector<Timeouts> TimeoutCounts::all() const {
 std::string TimeoutCounts::to_json() const {
   Json out = Json::array();
   for (const auto& [key, client] : clients_) {
-    out.push_back({key.first, key.second, client.elapsed, client.waited, client.hang_limit,
+    out.push_back({key.first, key.second, client.ended_at_once, client.waited, client.hang_limit,
                    client.longest});
   }
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -73,7 +72,7 @@ void TimeoutCounts::add_json(std::string_view text) {
   try {
     for (const Json& row : rows) {
       Timeouts& client = clients_[{row.at(0), row.at(1)}];
-      client.elapsed += row.at(2).get<uint64_t>();
+      client.ended_at_once += row.at(2).get<uint64_t>();
       client.waited += row.at(3).get<uint64_t>();
       client.hang_limit += row.at(4).get<uint64_t>();
       client.longest = std::max(client.longest, row.at(5).get<double>());

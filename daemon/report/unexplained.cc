@@ -3,77 +3,101 @@
 #include <algorithm>
 #include <array>
 
-#include "daemon/agents/execution_record.h"
 
 namespace filibuster {
 namespace {
 
 struct CauseRow {
-  std::string_view sign;  // text in the reason of an execution by which the cause is recognised
-  std::string_view name, advice;
+  NoConclusion cause;
+  std::string_view key, name, advice;
 };
 constexpr std::string_view kTellApart =
-    "several have one execution index: leave fewer parts out of it (`index`, masks), or let them "
-    "differ in what they send";
-// The first row whose sign is in the reason has the cause.
+    "several RPCs have the same execution index: leave fewer parts out of it (`index`, masks), or let "
+    "them differ in what they send";
 constexpr std::array kCauses = std::to_array<CauseRow>({
-    {kAnswerEndedAfter, "the answer has fewer messages",
-     "faults at a message of the answer (`@3`) that the answer does not have: the reason says after "
-     "how many it ended (that of a unary call has one); name an earlier message, or only calls whose "
-     "answers have as many"},
-    {kLeaseIsOld, "a busy machine",
-     "the daemon had no processor for a second: run it again with less beside it"},
-    {kEventsLost, "lost events",
-     "a service made more RPCs than were read in time: run it again with less beside it"},
-    {kNotHeard, "a process that is not heard",
-     "it goes on without its agent (the reason names it), so nobody knows what it calls: end it, or start "
-     "its service again, and run the same command; `\"restart\": \"each\"` where that comes again"},
-    {kOpenBefore, "connections of before the session",
-     "their clients were told to open others: run it again, or start these services after the daemon"},
-    {kOtherValues, "values that vary",
+    {NoConclusion::kAnswerEnded, "answer-ended", "the answer has fewer messages",
+     "the fault is for a message (`@3`) that its answer did not have, and the reason says after how many "
+     "messages the answer ended (that of a unary call has one): name an earlier message, or restrict "
+     "the rule to calls with longer answers"},
+    {NoConclusion::kBusyMachine, "busy-machine", "a busy machine",
+     "the daemon got no processor for a second, so the fault was not injected: run the same command "
+     "again while less else runs on this machine"},
+    {NoConclusion::kEventsLost, "events-lost", "lost events",
+     "a service made RPCs faster than the daemon could read what was reported of them: run the same "
+     "command again while less else runs on this machine"},
+    {NoConclusion::kNotHeard, "not-heard", "a process that no longer reports",
+     "the process runs on without its agent, so its calls are not seen (the reason names it): end it, or "
+     "start its service again, and run the same command; if it happens again, set `\"restart\": \"each\"`"},
+    {NoConclusion::kOpenBefore, "open-before", "connections that are older than the session",
+     "their requests cannot be followed, and their clients were told to open new ones: run the same "
+     "command again, or start these services after the daemon"},
+    {NoConclusion::kOtherValues, "other-values", "values that vary",
      "an RPC came with other values than when it was seen, and comparing executions did not show "
      "which: name them in `nondeterminism` (docs/configuration.md)"},
-    {kNorWithoutFault, "state in a service",
+    {NoConclusion::kStateInService, "state-in-service", "state in a service",
      "an RPC that was seen does not come again under the same faults, so a service remembers earlier "
      "executions (a count, a cache, a circuit breaker, rows): `\"restart\": \"each\"` gives it a fresh "
      "start, a `before_execution` hook empties its store"},
-    {kAfterReset, "retries by the library",
+    {NoConclusion::kAfterReset, "after-reset", "retries by the library",
      "the client made the failed call again by itself, so what was planned for the next one met "
      "another: switch the library's retries off, or inject statuses there instead of resets and "
      "refusals"},
-    {kAtConnect, "keep-alive",
+    {NoConclusion::kAtConnect, "at-connect", "keep-alive",
      "the client keeps its connections, so which call opens one changes from execution to execution: "
      "inject statuses or `reset` there instead of `refused`, or switch keep-alive off for the test"},
-    {"the connection ended first", "keep-alive",
+    {NoConclusion::kConnectionEnded, "connection-ended", "keep-alive",
      "the server ended a kept connection while the fault was on its way: inject statuses there, or "
      "switch keep-alive off for the test"},
-    {kShareIndex, "RPCs that nothing tells apart", kTellApart},
-    {"a part of it had been sent before all of it was known", "a command in parts",
+    {NoConclusion::kSharedIndex, "shared-index", "RPCs that nothing tells apart", kTellApart},
+    {NoConclusion::kCommandInParts, "command-in-parts", "a command in parts",
      "it is larger than what is kept, or a transaction whose MULTI waits for its own reply (docs/redis.md): no "
      "fault can be injected there; `\"inject\": []` leaves it out"},
-    {kSharePreliminary, "RPCs that nothing tells apart", kTellApart},
-    {kSentBeforeBody, "a body that comes late",
+    {NoConclusion::kSharedPreliminary, "shared-preliminary", "RPCs that nothing tells apart", kTellApart},
+    {NoConclusion::kLateBody, "late-body", "a body that comes late",
      "a request was sent before its body was known, by which it is told apart: leave the payload out "
      "of the index (`\"index\": {\"payload\": false}`)"},
 });
-constexpr CauseRow kOther{"", "not known",
+constexpr CauseRow kOther{NoConclusion::kOther, "other", "not known",
                        "the same faults made another execution each time: the reasons are in "
                        "report.json; are RPCs in a race with each other, or with the test's end?"};
 
-const CauseRow& cause_of(const std::string& reason) {
-  const auto found = std::find_if(kCauses.begin(), kCauses.end(), [&](const CauseRow& cause) {
-    return reason.find(cause.sign) != std::string::npos;
-  });
+const CauseRow& row_of(NoConclusion cause) {
+  const auto found = std::find_if(kCauses.begin(), kCauses.end(),
+                                  [&](const CauseRow& row) { return row.cause == cause; });
   return found == kCauses.end() ? kOther : *found;
 }
 
 }  // namespace
 
+std::string_view what_was_seen(NoConclusion cause) {
+  switch (cause) {
+    case NoConclusion::kOtherValues:
+      return "RPCs like it were issued, with other values each time";
+    case NoConclusion::kStateInService:
+      return "without this fault it was not issued either, although it had been seen under the other faults";
+    case NoConclusion::kAfterReset:
+      return "client libraries repeat a call by themselves after a fault such as the one before it";
+    case NoConclusion::kAtConnect:
+      return "its fault is injected where a connection is opened, and its connection was already open, or "
+             "was opened for another call";
+    default:
+      return "";
+  }
+}
+
+std::string_view cause_key(NoConclusion cause) { return row_of(cause).key; }
+
+NoConclusion cause_by_key(std::string_view key) {
+  const auto found = std::find_if(kCauses.begin(), kCauses.end(),
+                                  [&](const CauseRow& row) { return row.key == key; });
+  return found == kCauses.end() ? NoConclusion::kOther : found->cause;
+}
+
 std::vector<Unexplained> group_by_cause(const std::vector<Skipped>& skipped) {
   std::vector<Unexplained> out;
   for (const Skipped& row : skipped) {
-    if (!row.inconclusive) continue;
-    const CauseRow& cause = cause_of(row.reason);
+    if (!row.cause) continue;
+    const CauseRow& cause = row_of(*row.cause);
     auto group = std::find_if(out.begin(), out.end(), [&](const Unexplained& other) {
       return other.cause == cause.name && other.advice == cause.advice;
     });

@@ -2,26 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "daemon/agents/no_conclusion.h"
+
 namespace filibuster {
 
-// When a planned RPC was not issued, the daemon looks for the cause and adds one of these texts to the
-// reason. group_by_cause() recognises the cause by it.
-inline constexpr std::string_view kOtherValues = "RPCs like it come with other values each time";
-inline constexpr std::string_view kNorWithoutFault =
-    "nor did it come where it had been seen, with the same faults but this one";
-inline constexpr std::string_view kAfterReset =
-    "the fault before it is one after which libraries make a call again by themselves";
-inline constexpr std::string_view kAtConnect =
-    "its fault is one of the connection, which was there already or was another call's";
+// What the comparison of executions has shown of a planned RPC that was not issued, as a part of the
+// reason: "RPCs like it were issued, with other values each time". "": it has shown nothing.
+std::string_view what_was_seen(NoConclusion cause);
+// One word for the cause, which stays the same in later versions: "state-in-service".
+std::string_view cause_key(NoConclusion cause);
+NoConclusion cause_by_key(std::string_view key);  // kOther: it is none of these
 
 struct Skipped {
   std::string what;    // "execution {users -> bookings: refused}"
   std::string reason;
-  bool inconclusive = false;  // the execution ran and allows no conclusion
+  // Why the execution, which ran, allows no conclusion; empty: it did not run, or was concluded.
+  std::optional<NoConclusion> cause = {};
 };
 
 struct Unexplained {

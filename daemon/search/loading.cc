@@ -13,14 +13,14 @@ Error damaged() {
 }  // namespace
 
 Result<void> Search::State::load() {
-  if (store == nullptr) return {};
+  if (journal == nullptr) return {};
   bool whole = true;
-  auto rpcs = store->each_rpc([&](uint32_t at, Hash128 index) {
+  auto rpcs = journal->each_rpc([&](uint32_t at, Hash128 index) {
     whole = whole && at == numbers() && number_of.insert(index, at).added;
     index_of.push_back(index);
   });
   if (!rpcs) return rpcs;
-  auto lists = store->each_fault_list([&](uint32_t at, std::string_view bytes) {
+  auto lists = journal->each_fault_list([&](uint32_t at, std::string_view bytes) {
     std::vector<OutcomeId> faults;
     uint64_t fault = 0;
     while (unpack_number(&bytes, &fault)) faults.push_back(static_cast<OutcomeId>(fault));
@@ -30,7 +30,7 @@ Result<void> Search::State::load() {
   });
   if (!lists) return lists;
   std::vector<Hash128> sets;  // by id
-  auto rows = store->each_abstract([&](const AbstractRow& row) {
+  auto rows = journal->each_abstract([&](const AbstractRow& row) {
     const bool first = row.id == kReference;
     whole = whole && row.id == abstracts.size() && (first || row.parent < row.id) &&
             row.rpc < numbers();
@@ -46,7 +46,7 @@ Result<void> Search::State::load() {
     ++counts.scheduled;
     switch (row.state) {
       case AbstractState::kOpen:
-        open.push_back(row.id);
+        open.add(row.id, place_of(row.id));
         ++open_parents[row.parent].open_children;
         break;
       case AbstractState::kExecuted:
@@ -62,7 +62,7 @@ Result<void> Search::State::load() {
   });
   if (!rows) return rows;
   RpcList list;
-  auto concretes = store->each_concrete([&](AbstractId id, bool predicted, std::string_view bytes) {
+  auto concretes = journal->each_concrete([&](AbstractId id, bool predicted, std::string_view bytes) {
     whole = whole && id < abstracts.size() && unpack(bytes, &list);
     for (const Item& item : list) {
       whole = whole && item.rpc < numbers() && item.parent < numbers() &&
@@ -78,7 +78,7 @@ Result<void> Search::State::load() {
   if (!concretes) return concretes;
   if (!whole) return damaged();
   // Reasons are as prune() writes them: the id of an execution, a blank, the index of an RPC.
-  auto reasons = store->reasons(AbstractState::kRedundant);
+  auto reasons = journal->reasons(AbstractState::kRedundant);
   if (!reasons) return reasons.error();
   for (const auto& [id, reason] : reasons.value()) {
     Unlike row{id, 0, {}};
@@ -91,7 +91,7 @@ Result<void> Search::State::load() {
     unlike.push_back(row);
   }
   if (!whole) return damaged();
-  auto counters = store->counters();
+  auto counters = journal->counters();
   if (!counters) return counters.error();
   counts.duplicate = counters.value().first;
   counts.beyond_bound = counters.value().second;

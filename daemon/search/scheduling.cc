@@ -8,7 +8,7 @@ uint32_t Search::State::number(Hash128 index) {
   const auto at = number_of.insert(index, next);
   if (at.added) {
     index_of.push_back(index);
-    if (store != nullptr) note(store->add_rpc(next, index));
+    if (journal != nullptr) note(journal->add_rpc(next, index));
   }
   return *at.value;
 }
@@ -22,7 +22,7 @@ uint32_t Search::State::fault_list(const std::vector<OutcomeId>& faults) {
     fault_lists.push_back(faults);
     packed.clear();
     for (OutcomeId fault : faults) pack_number(fault, &packed);
-    if (store != nullptr) note(store->add_fault_list(next, packed));
+    if (journal != nullptr) note(journal->add_fault_list(next, packed));
   }
   return *at.value;
 }
@@ -44,6 +44,13 @@ std::vector<std::pair<uint32_t, OutcomeId>> Search::State::planned(AbstractId id
   return faults;
 }
 
+OpenExecutions::Place Search::State::place_of(AbstractId id) const {
+  if (!options.rank) return {};
+  std::vector<PlannedFault> faults;
+  for (const auto& [rpc, fault] : planned(id)) faults.push_back({index_of[rpc], fault});
+  return {faults.size(), options.rank(faults)};
+}
+
 std::shared_ptr<const RpcList> Search::State::list_of(AbstractId id) {
   auto& [cached_id, cached] = cache[id % kCachedLists];
   if (cached != nullptr && cached_id == id) return cached;
@@ -51,9 +58,9 @@ std::shared_ptr<const RpcList> Search::State::list_of(AbstractId id) {
   if (parent != open_parents.end() && parent->second.list != nullptr) return parent->second.list;
   auto list = std::make_shared<RpcList>();
   bool whole = false;
-  if (store == nullptr) {
+  if (journal == nullptr) {
     whole = unpack(packed_lists[id], list.get());
-  } else if (auto bytes = store->concrete(id); bytes.ok()) {
+  } else if (auto bytes = journal->concrete(id); bytes.ok()) {
     whole = unpack(bytes.value(), list.get());
   } else {
     note(bytes.error());
@@ -73,8 +80,8 @@ std::shared_ptr<const RpcList> Search::State::list_of(AbstractId id) {
 
 void Search::State::keep(AbstractId id, bool predicted, const RpcList& list) {
   pack(list, &packed);
-  if (store != nullptr) {
-    note(store->add_concrete(id, predicted, packed));
+  if (journal != nullptr) {
+    note(journal->add_concrete(id, predicted, packed));
   } else {
     packed_lists[id] = packed;
   }
@@ -231,10 +238,10 @@ uint32_t Search::State::schedule(AbstractId from, uint32_t rpc, uint32_t at, Out
   }
   const auto child = static_cast<AbstractId>(abstracts.size());
   abstracts.push_back({from, rpc, at, fault, AbstractState::kOpen});
-  open.push_back(child);
+  open.add(child, place_of(child));
   ++counts.scheduled;
-  if (store != nullptr) {
-    note(store->add_abstract({child, from, rpc, at, fault, AbstractState::kOpen}));
+  if (journal != nullptr) {
+    note(journal->add_abstract({child, from, rpc, at, fault, AbstractState::kOpen}));
   }
   return 1;
 }
@@ -249,10 +256,10 @@ void Search::State::expanded(AbstractId id, uint32_t children,
 void Search::State::decide(AbstractId id, AbstractState state, std::string_view reason) {
   Abstract& abstract = abstracts[id];
   abstract.state = state;
-  if (store != nullptr) {
-    note(store->decide(id, state, reason));
-    store->set_counters(counts.duplicate, counts.beyond_bound);
-    note(store->commit_if_older(kBatchMs));
+  if (journal != nullptr) {
+    note(journal->decide(id, state, reason));
+    journal->set_counters(counts.duplicate, counts.beyond_bound);
+    note(journal->commit_if_older(kBatchMs));
   }
   if (id == kReference) return;
   const auto parent = open_parents.find(abstract.parent);

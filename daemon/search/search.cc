@@ -6,13 +6,13 @@
 
 namespace filibuster::search {
 
-Search::Search(const SearchOptions& options, SearchStore* store)
-    : state_(std::make_unique<State>(options, store)) {}
+Search::Search(const SearchOptions& options, Journal* journal)
+    : state_(std::make_unique<State>(options, journal)) {}
 Search::~Search() = default;
 Search::Search(Search&&) noexcept = default;
 
-Result<Search> Search::resume(const SearchOptions& options, SearchStore* store) {
-  Search search(options, store);
+Result<Search> Search::resume(const SearchOptions& options, Journal* journal) {
+  Search search(options, journal);
   if (auto loaded = search.state_->load(); !loaded) return loaded.error();
   if (options.tell_apart_by_place && search.state_->abstracts.size() > 0) {
     return Error{"a search that tells RPCs apart by place cannot be resumed: begin anew"};
@@ -22,7 +22,7 @@ Result<Search> Search::resume(const SearchOptions& options, SearchStore* store) 
 
 Result<void> Search::executed(AbstractId id, std::span<const ObservedRpc> rpcs) {
   State& s = *state_;
-  const Measured measured(&s.seconds.scheduling, s.store);
+  const Measured measured(&s.seconds.scheduling, s.journal);
   if (auto healthy = s.health(); !healthy) return healthy;
   const bool first = id == kReference && s.abstracts.size() == 0;
   if (!first && (id >= s.abstracts.size() || s.abstracts[id].state != AbstractState::kOpen)) {
@@ -30,7 +30,7 @@ Result<void> Search::executed(AbstractId id, std::span<const ObservedRpc> rpcs) 
   }
   if (first) {
     s.abstracts.push_back({});
-    if (s.store != nullptr) s.note(s.store->add_abstract({}));
+    if (s.journal != nullptr) s.note(s.journal->add_abstract({}));
   }
   const auto parent = first ? std::make_shared<const RpcList>() : s.list_of(s.abstracts[id].parent);
   if (parent == nullptr) return s.health();
@@ -64,17 +64,11 @@ Result<void> Search::abandoned(AbstractId id, std::string_view reason) {
 
 std::optional<AbstractExecution> Search::next() {
   State& s = *state_;
-  const Measured measured(s.options.reduce ? &s.seconds.reduction : &s.seconds.scheduling, s.store);
+  const Measured measured(s.options.reduce ? &s.seconds.reduction : &s.seconds.scheduling, s.journal);
   (void)s.health();
   while (!s.failed && !s.open.empty()) {
     if (s.options.max_executions != 0 && s.counts.executed >= s.options.max_executions) break;
-    const bool oldest = s.options.explore_first_scheduled_first;
-    const AbstractId id = oldest ? s.open.front() : s.open.back();
-    if (oldest) {
-      s.open.pop_front();
-    } else {
-      s.open.pop_back();
-    }
+    const AbstractId id = s.open.take(s.options.explore_first_scheduled_first);
     if (s.may_be_redundant(id)) {
       const Abstract& abstract = s.abstracts[id];
       const auto list = s.list_of(abstract.parent);
@@ -84,10 +78,10 @@ std::optional<AbstractExecution> Search::next() {
         continue;
       }
     }
-    if (s.store != nullptr) s.note(s.store->commit_if_older(kHandOutMs));
+    if (s.journal != nullptr) s.note(s.journal->commit_if_older(kHandOutMs));
     return describe(id);
   }
-  if (s.store != nullptr && !s.failed) s.note(s.store->flush());
+  if (s.journal != nullptr && !s.failed) s.note(s.journal->flush());
   return std::nullopt;
 }
 
@@ -140,6 +134,14 @@ std::vector<AbstractId> Search::concluded() const {
     if (state_->abstracts[id].state == AbstractState::kExecuted) out.push_back(id);
   }
   return out;
+}
+
+void Search::each_scheduled(const std::function<void(const Scheduled&)>& row) const {
+  const State& s = *state_;
+  for (AbstractId id = 1; id < s.abstracts.size(); ++id) {
+    const Abstract& one = s.abstracts[id];
+    row({id, one.parent == kReference, {s.index_of[one.rpc], one.fault}, one.state});
+  }
 }
 
 const std::vector<Unlike>& Search::unlike() const {

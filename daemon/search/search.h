@@ -1,11 +1,11 @@
 // The search of SFIT (dissertation Algorithms 1, 2, 4), free of processes and I/O but for the store
-// behind `SearchStore`. Feed it what executions observed; it says what to execute next. Depth first,
+// behind `Journal` (journal.h). Feed it what executions observed; it says what to execute next. Depth first,
 // last scheduled first.
 //
-//   Search search(options, &store);             // or Search::resume(...)
+//   Search search(options, &journal);           // or Search::resume(...)
 //   search.executed(kReference, rpcs);
 //   while (auto next = search.next()) { run it; search.executed(next->id, rpcs); }
-//   search.health();                            // did it end because the store failed?
+//   search.health();                            // did it end because the journal failed?
 //
 // Reduction (ESR). A group is what was seen under one parent: its RPCs in order of issue, each with
 // the outcome that the caller saw; [] is a parent too. Service encapsulation means: given the
@@ -30,6 +30,12 @@
 // whatever that one says, and a bug in a caller that reads it is missed. What is redundant for that
 // reason only is told by unlike(). And because fields of an answer's head are no part of an
 // outcome, an execution with a single fault can be exempted altogether (execute_single_faults).
+//
+// The order. A set of faults must be decided after all of its subsets: then whatever shows a group in a
+// context first has no fault that hides what follows from it there. (With {b, c} before {c}, where b takes
+// the answer of c's caller away after its effect, nobody would look at that caller's answer to c.) Depth
+// first, last scheduled first, is such an order, because a later fault alone comes before an earlier one
+// with it; fewer faults first is another one, whatever the order among equally many (SearchOptions::rank).
 //
 // Concurrency. Concurrent RPCs change places from execution to execution, and what one of them
 // causes comes between what another one does. Taken as seen, neither of the two arguments above
@@ -60,14 +66,9 @@
 
 #include "core/hash.h"
 #include "core/result.h"
+#include "daemon/search/journal.h"
 
 namespace filibuster::search {
-
-// Interned outcome of one RPC as its caller sees it: a fault specification's text ("status:503",
-// "refused") or an organic result; equal texts are equal outcomes, so that an organic 503 equals an
-// injected one, if their bodies are equal. 0 is reserved: no result was seen (the caller went on,
-// the execution ended).
-using OutcomeId = uint32_t;
 
 // What one execution saw of one RPC, in order of issue.
 struct ObservedRpc {
@@ -79,9 +80,6 @@ struct ObservedRpc {
   // calls, unknown cause). Scheduled in this order, so explored in the reverse of it.
   std::vector<OutcomeId> faults;
 };
-
-using AbstractId = uint32_t;
-inline constexpr AbstractId kReference = 0;
 
 struct PlannedFault {
   Hash128 index;
@@ -108,6 +106,10 @@ struct SearchOptions {
   // same faults after another prefix are another execution. Makes more executions and finds no more.
   // Such a search ignores `max_faults`, and cannot be resumed.
   bool tell_apart_by_place = false;
+  // The order of executions. null: depth first, last scheduled first. Else fewer faults come first, and of
+  // equally many the lower rank; of one rank, the last scheduled. Which executions are redundant, and so
+  // their number, depends on the order. Asked once for each execution that is scheduled or loaded.
+  std::function<size_t(std::span<const PlannedFault>)> rank = {};
   // A deliberate breakage, for the test that shows that the count test can fail.
   bool explore_first_scheduled_first = false;
 };
@@ -129,23 +131,21 @@ struct Unlike {
   Hash128 rpc;      // the RPC whose two outcomes differ
 };
 
-// Seconds on a processor of this process (a resumed search begins at 0), without the store's writes.
+// Seconds on a processor of this process (a resumed search begins at 0), without the journal's writes.
 struct SearchSeconds {
   double scheduling = 0;  // taking in what was executed, scheduling what follows from it
   double reduction = 0;   // finding the next execution that is not redundant
 };
 
-class SearchStore;  // daemon/store/store.h
-
 class Search {
  public:
-  // `store` is empty, or null: then everything stays in memory (tests).
-  Search(const SearchOptions& options, SearchStore* store);
+  // `journal` is empty, or null: then everything stays in memory (tests).
+  Search(const SearchOptions& options, Journal* journal);
   ~Search();
   Search(Search&&) noexcept;
-  // Continues a search from its store: nothing explored twice; an execution that was handed out
+  // Continues a search from its journal: nothing explored twice; an execution that was handed out
   // and not reported back is handed out again.
-  static Result<Search> resume(const SearchOptions& options, SearchStore* store);
+  static Result<Search> resume(const SearchOptions& options, Journal* journal);
 
   // The reference execution, or the execution `id` handed out by next(), is done and may be
   // believed. Schedules prefix + {rpc -> f} for every RPC first seen beyond the prefix.
@@ -154,7 +154,7 @@ class Search {
   Result<void> abandoned(AbstractId id, std::string_view reason);
 
   // The next execution that is not redundant; nullopt: the space is explored, the bound on executions
-  // is reached, or the store failed (health()).
+  // is reached, or the journal failed (health()).
   std::optional<AbstractExecution> next();
   AbstractExecution describe(AbstractId id) const;
   // What `id` showed, in the order in which it was compared. It was executed, or others were
@@ -162,14 +162,22 @@ class Search {
   std::vector<ObservedRpc> observed(AbstractId id) const;
   // The executions that were executed, in order of id.
   std::vector<AbstractId> concluded() const;
+  // What was ever scheduled, in order of id, without the reference execution.
+  struct Scheduled {
+    AbstractId id = 0;
+    bool alone = false;   // it has no other fault than `newest`
+    PlannedFault newest;  // its newest fault
+    AbstractState state{};
+  };
+  void each_scheduled(const std::function<void(const Scheduled&)>& row) const;
   // What an execution that was handed out is expected to show, up to and with the RPC of its newest
   // fault: what its parent showed, or was foreseen to show. Index, parent and outcome; `injected` is
-  // not 0 where a fault of ours is. Empty: the store failed.
+  // not 0 where a fault of ours is. Empty: the journal failed.
   std::vector<ObservedRpc> prefix(AbstractId id) const;
   SearchCounts counts() const;
   const std::vector<Unlike>& unlike() const;
   SearchSeconds seconds() const;
-  // The first failure of the store. next() then returns nullopt although the space is not explored:
+  // The first failure of the journal. next() then returns nullopt although the space is not explored:
   // look here before saying so.
   Result<void> health() const;
   // The executions that showed the groups that make `id` redundant (for `--explain` and tests).

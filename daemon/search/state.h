@@ -7,6 +7,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,11 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/base/processor_time.h"
 #include "daemon/search/hash_table.h"
-#include "daemon/search/processor_time.h"
+#include "daemon/search/journal.h"
 #include "daemon/search/rpc_list.h"
 #include "daemon/search/search.h"
-#include "daemon/store/store.h"
 
 namespace filibuster::search {
 
@@ -55,6 +56,31 @@ struct OpenParent {
   std::shared_ptr<const RpcList> list;  // null after a resume, until it is needed
 };
 
+// What is scheduled and not handed out, in the order of SearchOptions::rank.
+class OpenExecutions {
+ public:
+  // The number of faults and the rank; all equal where the search is depth first.
+  using Place = std::pair<size_t, size_t>;
+  void add(AbstractId id, Place place) { by_place_[place].push_back(id); }
+  bool empty() const { return by_place_.empty(); }
+  // Precondition: !empty(). `oldest`: the first scheduled of its place, instead of the last.
+  AbstractId take(bool oldest) {
+    const auto first = by_place_.begin();
+    std::deque<AbstractId>& ids = first->second;
+    const AbstractId id = oldest ? ids.front() : ids.back();
+    if (oldest) {
+      ids.pop_front();
+    } else {
+      ids.pop_back();
+    }
+    if (ids.empty()) by_place_.erase(first);
+    return id;
+  }
+
+ private:
+  std::map<Place, std::deque<AbstractId>> by_place_;
+};
+
 // One level of the way from the newly faulted RPC up to []: the group that changes there.
 struct Level {
   uint32_t at = 0;         // the RPC of the group that changes: the faulted one, then its ancestors
@@ -65,8 +91,8 @@ struct Level {
 
 struct Search::State {
   SearchOptions options;
-  SearchStore* store = nullptr;
-  Error failure;  // the first failure of the store; then the search stands still
+  Journal* journal = nullptr;
+  Error failure;  // the first failure of the journal; then the search stands still
   bool failed = false;
 
   HashTable<uint32_t> number_of;      // index -> number
@@ -77,9 +103,9 @@ struct Search::State {
   HashTable<NoValue> contexts;       // the same in their contexts: executed or foreseen, and expanded
   HashTable<NoValue> fault_sets;     // of the executions that were scheduled or explored
   ChunkedArray<Abstract> abstracts;  // by id
-  std::deque<AbstractId> open;       // ascending ids: a stack
+  OpenExecutions open;
   std::unordered_map<AbstractId, OpenParent> open_parents;
-  std::unordered_map<AbstractId, std::string> packed_lists;  // only without a store
+  std::unordered_map<AbstractId, std::string> packed_lists;  // only without a journal
   std::vector<std::pair<AbstractId, std::shared_ptr<const RpcList>>> cache{kCachedLists};
   TakenAs taken_as;
   GroupHasher hasher{&taken_as};
@@ -95,7 +121,7 @@ struct Search::State {
   std::vector<Level> levels;         // scratch
   std::vector<Hash128> open_rpcs;    // scratch
 
-  State(const SearchOptions& o, SearchStore* s) : options(o), store(s), taken_as(o.taken_as) {
+  State(const SearchOptions& o, Journal* j) : options(o), journal(j), taken_as(o.taken_as) {
     index_of.push_back({});
   }
 
@@ -106,9 +132,9 @@ struct Search::State {
     }
     return done.ok();
   }
-  // Looks at the store too: the session layer writes to it as well.
+  // Looks at the journal too: the session layer writes to it as well.
   Result<void> health() {
-    if (store != nullptr && !failed) note(store->health());
+    if (journal != nullptr && !failed) note(journal->health());
     if (failed) return failure;
     return {};
   }
@@ -130,6 +156,7 @@ struct Search::State {
   void expand_by_place(AbstractId id, const std::shared_ptr<const RpcList>& list);
   uint32_t schedule(AbstractId from, uint32_t rpc, uint32_t at, OutcomeId fault, Hash128 known_as);
   void expanded(AbstractId id, uint32_t children, const std::shared_ptr<const RpcList>& list);
+  OpenExecutions::Place place_of(AbstractId id) const;
   void decide(AbstractId id, AbstractState state, std::string_view reason);
   // False: the execution is executed, whatever was seen.
   bool may_be_redundant(AbstractId id) const {
@@ -143,20 +170,20 @@ struct Search::State {
   Result<void> load();
 };
 
-// Adds the processor time of an operation to `sum`, without the store's part of it.
+// Adds the processor time of an operation to `sum`, without the journal's part of it.
 class Measured {
  public:
-  Measured(double* sum, const SearchStore* store)
-      : sum_(sum), store_(store), store_before_(store_seconds()), began_(processor_seconds()) {}
-  ~Measured() { *sum_ += processor_seconds() - began_ - (store_seconds() - store_before_); }
+  Measured(double* sum, const Journal* journal)
+      : sum_(sum), journal_(journal), journal_before_(journal_seconds()), began_(processor_seconds()) {}
+  ~Measured() { *sum_ += processor_seconds() - began_ - (journal_seconds() - journal_before_); }
   Measured(const Measured&) = delete;
   Measured& operator=(const Measured&) = delete;
 
  private:
-  double store_seconds() const { return store_ == nullptr ? 0 : store_->seconds(); }
+  double journal_seconds() const { return journal_ == nullptr ? 0 : journal_->seconds(); }
   double* sum_;
-  const SearchStore* store_;
-  double store_before_, began_;
+  const Journal* journal_;
+  double journal_before_, began_;
 };
 
 }  // namespace filibuster::search

@@ -1,6 +1,7 @@
 #include "daemon/session/event_log.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "daemon/report/redact.h"
 

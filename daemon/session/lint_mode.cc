@@ -33,7 +33,7 @@ class LintMode final : public Mode {
     report_.config_path = request_.config.path;
     report_.directory = request_.config.directory;
     report_.exit_code = report.exit_code;
-    return {"lint.json", lint::to_json(report_), lint::to_sarif(report_)};
+    return {"lint.json", lint::to_json(report_), {{"sarif", lint::to_sarif(report_)}}};
   }
 
   std::string summary(const SessionReport&, const SessionEnd&) const override {

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
+#include "daemon/explore/observation.h"
 #include "daemon/lint/probes.h"
 #include "daemon/report/dependency.h"
-#include "daemon/explore/observation.h"
 
 namespace filibuster {
 namespace {

@@ -19,7 +19,7 @@ std::unique_ptr<Mode> Mode::make(const SessionRequest& request) {
 }
 
 const char* Mode::meaning_of_moved_port() const {
-  return "; where requests carry it, their execution indexes are others than before";
+  return "; requests that carry the port have other execution indexes than before";
 }
 
 bool has_findings(const SessionReport& report) {

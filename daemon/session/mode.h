@@ -11,6 +11,7 @@
 #include "daemon/report/finding.h"
 #include "daemon/explore/explorer.h"
 #include "daemon/lane/lane_ports.h"
+#include "daemon/session/documents.h"
 #include "daemon/session/request.h"
 
 namespace filibuster {
@@ -27,14 +28,14 @@ struct SessionEnd {
 struct Outcome {
   bool failures = false;       // there are findings
   bool no_conclusion = false;  // something that was asked for could not be tested
+  bool time_over = false;      // --max-time ended the exploration of a test
 };
 
 // The document of a session.
 struct Document {
   std::string name;   // of its file under ROOT; "": it is not written
   std::string text;
-  std::string sarif;  // "": there is none
-  bool has_page = false;  // report.html is written beside it
+  Documents others;   // what it is in other formats; of a run, they are written beside it
 };
 
 class Mode {

@@ -9,8 +9,8 @@ class ReplayMode final : public Mode {
   explicit ReplayMode(const SessionRequest& request) : request_(request) {}
 
   const char* meaning_of_moved_port() const override {
-    return "; where requests or answers carry it, the faults may not be met: replay again when that "
-           "port is free";
+    return "; if requests or answers carry the port, the calls to be faulted may not be found: "
+           "replay again when that port is free";
   }
 
   std::optional<LanePorts::Keep> keeps_ports() const override { return std::nullopt; }
@@ -23,14 +23,15 @@ class ReplayMode final : public Mode {
     return {has_findings(*report), has_skipped(*report)};
   }
 
-  Document document(const SessionReport& report) override { return {"", to_json(report), ""}; }
+  Document document(const SessionReport& report) override { return {"", to_json(report), {}}; }
 
   std::string summary(const SessionReport& report, const SessionEnd& end) const override {
     std::string out;
     for (const TestReport& test : report.tests) {
       for (const Finding& finding : test.findings) {
-        out += "reproduced: " + finding.first.detail + "\nfaults: " + to_line(finding.first.faults) +
-               "\n" + finding.first.output + "\n";
+        const Execution& replayed = finding.minimal_execution;
+        out += "reproduced: " + replayed.detail + "\nfaults: " + to_line(replayed.faults) + "\n" +
+               replayed.output + "\n";
       }
       for (const Skipped& skipped : test.skipped) {
         out += "no conclusion: " + skipped.what + ": " + skipped.reason +

@@ -11,6 +11,7 @@
 
 #include "daemon/config/config.h"
 #include "daemon/lint/lint.h"
+#include "daemon/report/baseline.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/representation.h"
 #include "daemon/process/ports.h"
@@ -36,6 +37,10 @@ struct SessionRequest {
   std::shared_ptr<const DescriptorSet> descriptors;  // null: the configuration names none
   std::string learnt_descriptors;  // kReplay: what services said when it was explored
   PortMap ports;                   // kReplay: the automatic ports with which it was explored
+  Baseline baseline;               // kRun
+  std::string day;                 // with which the baseline is compared
+  std::string working_directory;   // of the user
+  std::vector<std::string> changed_files;  // kRun with a bound on the time
 };
 
 struct DaemonContext {

@@ -21,8 +21,8 @@ class RunMode final : public Mode {
   explicit RunMode(const SessionRequest& request) : request_(request) {}
 
   const char* meaning_of_moved_port() const override {
-    return "; where requests or answers carry it, what an interrupted exploration found holds no "
-           "longer: --restart-session begins anew";
+    return "; if requests or answers carry the port, what an interrupted exploration found is no "
+           "longer valid: begin anew with --restart-session";
   }
 
   std::optional<LanePorts::Keep> keeps_ports() const override { return LanePorts::Keep::kAll; }
@@ -38,7 +38,8 @@ class RunMode final : public Mode {
 
   Outcome judge(SessionReport* report, const SessionEnd& end) const override {
     Outcome out;
-    out.failures = has_findings(*report);
+    apply_baseline(request_.baseline, request_.day, report);
+    out.failures = report->failing() > 0;
     // 'Nothing found' would be a lie where nothing was tried.
     if (!end.stopped && !end.failed) out.no_conclusion = note_what_was_not_tested(report);
     // Nor is 'nothing found' true if an execution had no conclusion, or an RPC could not be tested.
@@ -46,12 +47,14 @@ class RunMode final : public Mode {
     for (const TestReport& test : report->tests) {
       out.no_conclusion |= test.counts.abandoned > 0;
       out.no_conclusion |= !request_.allow_untested && !test.rpcs.untested.empty();
+      out.time_over |= test.time_over;
     }
     return out;
   }
 
   Document document(const SessionReport& report) override {
-    return {"report.json", to_json(report), "", /*has_page=*/true};
+    Documents documents = make_documents(report);
+    return {"report.json", documents.at("json"), std::move(documents)};
   }
 
   std::string summary(const SessionReport& report, const SessionEnd& end) const override {
@@ -76,7 +79,7 @@ class RunMode final : public Mode {
     bool untested = false;
     for (TestReport& test : report->tests) {
       if (test.counts.executed > 1 || test.counts.open > 0 || test.counts.beyond_bound > 0) continue;
-      if (!test.nothing_to_explore.empty() && any_explored) continue;
+      if (test.time_over || (!test.nothing_to_explore.empty() && any_explored)) continue;
       untested = true;
       test.notes.push_back("nothing was tested: no execution with a fault was concluded" +
                            why_nothing(test, request_.config.faults));

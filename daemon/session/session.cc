@@ -6,24 +6,26 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "daemon/base/fail_point.h"
 #include "daemon/base/random.h"
 #include "daemon/coverage/collector.h"
-#include "daemon/process/pidfd.h"
 #include "daemon/report/page_file.h"
 #include "daemon/explore/program_files.h"
+#include "daemon/process/pidfd.h"
 #include "daemon/session/suites.h"
 
 namespace filibuster {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
 
 // What a live page is given to fetch the end of the session before the daemon ends.
 constexpr std::chrono::milliseconds kLastLook{1500};
 
-constexpr int kExitNothing = 0, kExitFailures = 1, kExitEnvironment = 3;
+constexpr int kExitNothing = 0, kExitFailures = 1, kExitEnvironment = 3, kExitTimeOver = 4;
 
 std::string hexadecimal(uint32_t number) {
   char text[16];
@@ -87,9 +89,10 @@ std::string Session::report() const {
   return document_.text;
 }
 
-std::string Session::sarif() const {
+std::string Session::document(const std::string& format) const {
   const std::lock_guard lock(mutex_);
-  return document_.sarif;
+  const auto found = document_.others.find(format);
+  return found == document_.others.end() ? "" : found->second;
 }
 
 ExecutionRecord Session::trace() {
@@ -177,6 +180,7 @@ void Session::run() {
   SessionReport report;
   report.session = id_;
   report.config_path = request_.config.path;
+  report.working_directory = request_.working_directory;
   std::optional<Error> error;
   try {
     const auto worked = work(&report);
@@ -188,6 +192,7 @@ void Session::run() {
 }
 
 Result<void> Session::work(SessionReport* report) {
+  began_ = Clock::now();
   const Config& config = request_.config;
   for (const char* folder : {"logs", "counterexamples", "sessions"}) {
     if (auto made = make_private_folder(context_.root + "/" + folder); !made) return made;
@@ -228,6 +233,17 @@ Result<void> Session::work(SessionReport* report) {
   return result;
 }
 
+// What the last report of this root and the changed files point to.
+Suspects Session::suspects() {
+  Suspects out;
+  for (const std::string& file : request_.changed_files) out.add_file(file);
+  const std::string earlier = context_.root + "/report.json";
+  if (auto read = out.read_report(earlier); !read) {
+    warn("the earlier report " + earlier + " does not say what to try first: " + read.error().message);
+  }
+  return out;
+}
+
 Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
   const std::shared_ptr<ServiceDescriptors> descriptors = descriptors_;
   SessionContext session{request_.config,
@@ -250,8 +266,25 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
     extras.running = true;
     live_page_.put(page_data(so_far, extras).summary);
   };
+  session.baseline = request_.baseline;
+  session.day = request_.day;
+  const bool bounded = request_.verb == SessionRequest::Verb::kRun &&
+                       request_.config.bounds.max_time.count() > 0;
+  const Clock::time_point end = began_ + request_.config.bounds.max_time;
+  if (bounded) session.suspects = suspects();
   std::string not_explored;
-  for (const TestConfig& test : request_.tests) {
+  for (size_t number = 0; number < request_.tests.size(); ++number) {
+    const TestConfig& test = request_.tests[number];
+    const Clock::time_point now = Clock::now();
+    if (bounded && now >= end) {
+      TestReport left;
+      left.test = test.name;
+      left.time_over = true;
+      report->tests.push_back(std::move(left));
+      continue;
+    }
+    // The tests that are left share the time that is left.
+    if (bounded) session.deadline = now + (end - now) / static_cast<int64_t>(request_.tests.size() - number);
     {
       const std::lock_guard lock(mutex_);
       questions_.emplace(request_.config);
@@ -300,7 +333,9 @@ void Session::collect(coverage::Collector* collector, const SessionReport& repor
   if (to_the_end) collector->finish();
 }
 
-void Session::write_documents(const Document& document) {
+// Returns the path of the document; "": it is not written. `*is_in_root`: it is, with what belongs to it,
+// where it was wanted, or nothing was.
+std::string Session::write(const Document& document, bool* is_in_root) {
   fail_point("reporting");
   if (coverage_) {
     if (auto written = write_file(context_.root + "/coverage.json", coverage::to_json(*coverage_));
@@ -308,9 +343,17 @@ void Session::write_documents(const Document& document) {
       warn(written.error().message);
     }
   }
-  if (document.name.empty()) return;
-  if (auto written = write_file(context_.root + "/" + document.name, document.text); !written)
-    warn(written.error().message);
+  *is_in_root = true;
+  if (document.name.empty()) return "";
+  WrittenDocuments written{context_.root + "/" + document.name, ""};
+  if (request_.verb == SessionRequest::Verb::kRun) {
+    written = write_documents(context_.root, document.others);
+  } else if (auto done = write_file(written.report, document.text); !done) {
+    written.problem = done.error().message;
+  }
+  *is_in_root = written.problem.empty();
+  if (!*is_in_root) warn(written.problem);
+  return written.report;
 }
 
 PageExtras Session::page_extras() const {
@@ -348,10 +391,16 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   // What was found stands, whatever ended the session.
   report.exit_code = outcome.failures                             ? kExitFailures
                      : error || stopped_ || outcome.no_conclusion ? kExitEnvironment
+                     : outcome.time_over                          ? kExitTimeOver
                                                                   : kExitNothing;
+  if (error) report.error = error->message;
   const Document document = mode_->document(report);
-  write_documents(document);
-  const std::string page = document.has_page ? write_page(report) : "";
+  bool is_in_root = false;
+  const std::string path = write(document, &is_in_root);
+  const std::string page = request_.verb == SessionRequest::Verb::kRun ? write_page(report) : "";
+  // Whoever waits for the report of a run must not take its absence for a pass.
+  if (request_.verb == SessionRequest::Verb::kRun && !is_in_root && !outcome.failures)
+    report.exit_code = kExitEnvironment;
   {
     const std::lock_guard lock(mutex_);
     document_ = document;
@@ -365,7 +414,7 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   events_.tell({{"type", "done"},
                 {"exit_code", report.exit_code},
                 {"summary", worth_telling ? mode_->summary(report, end) : ""},
-                {"report", document.name.empty() ? "" : context_.root + "/" + document.name},
+                {"report", path},
                 {"page", page},
                 {"coverage", coverage_ ? context_.root + "/coverage.json" : ""}});
   if (!page.empty()) live_page_.wait_until_fetched(kLastLook);

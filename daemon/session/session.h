@@ -40,7 +40,8 @@ class Session {
 
   std::string report() const;  // text of report.json (kLint: of lint.json); "" before the end
   LivePage& live_page() { return live_page_; }
-  std::string sarif() const;   // kLint: the findings as SARIF; else ""
+  // The same in another format: "sarif"; kRun: "junit" and "markdown", too. "": there is none.
+  std::string document(const std::string& format) const;
   // The faults injected in the running execution that match. `unknown` is set if the answer depends on
   // a faulted RPC whose arguments could not be read.
   struct Injected {
@@ -57,12 +58,13 @@ class Session {
   Result<void> work(SessionReport* report);
   // Explores every test on `lane`, whose services are running.
   Result<void> explore_tests(Lane* lane, SessionReport* report);
+  Suspects suspects();
   std::string coverage_helpers() const;
   std::string coverage_key(const SessionLane& lane) const;
   Result<std::unique_ptr<coverage::Collector>> make_collector(const SessionLane& lane) const;
   void collect(coverage::Collector* collector, const SessionReport& report, bool to_the_end);
   void finish(SessionReport report, const std::optional<Error>& error);
-  void write_documents(const Document& document);
+  std::string write(const Document& document, bool* is_in_root);
   PageExtras page_extras() const;
   // Writes report.html. Returns its path; "": it was not written, and a warning says why.
   std::string write_page(const SessionReport& report);
@@ -74,6 +76,7 @@ class Session {
   // --- used by the worker thread only ---
   std::unique_ptr<Mode> mode_;
   std::optional<coverage::Report> coverage_;
+  std::chrono::steady_clock::time_point began_;
   bool ports_moved_ = false;
   bool resumed_ = false;  // a test went on where an interrupted session stopped
   // ---

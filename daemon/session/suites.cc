@@ -38,8 +38,8 @@ class Listing {
     auto text = output(directory);
     if (!text) return text.error();
     auto tests = parse(text.value(), directory);
-    if (!tests) return problem("are not understood: " + tests.error().message);
-    if (tests->empty()) return problem("are none");
+    if (!tests) return problem("cannot be read from what lists them: " + tests.error().message);
+    if (tests->empty()) return Error{"the suite " + shown(suite_) + " has no tests"};
     std::vector<TestConfig> out;
     for (const suite::SuiteTest& one : tests.value()) out.push_back(make(one));
     return out;
@@ -136,7 +136,8 @@ Result<std::vector<TestConfig>> list_suites(const Config& config, const SessionL
   for (const TestConfig& test : all) {
     if (!names.insert(test.name).second) {
       return Error{"two tests are named '" + test.name +
-                   "': sessions and reports go by it; give their suites a 'name' each"};
+                   "', and a test is known by its name alone: give each suite a 'name', which is put "
+                   "before the names of its tests"};
     }
   }
   if (only.empty()) return all;

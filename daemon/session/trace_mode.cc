@@ -16,7 +16,7 @@ class TraceMode final : public Mode {
     return {has_findings(*report), has_skipped(*report)};
   }
 
-  Document document(const SessionReport& report) override { return {"", to_json(report), ""}; }
+  Document document(const SessionReport& report) override { return {"", to_json(report), {}}; }
 
   std::string summary(const SessionReport& report, const SessionEnd&) const override {
     std::string out;
@@ -24,7 +24,8 @@ class TraceMode final : public Mode {
       out += (request_.tests.size() > 1 ? test.test + ":\n" : "") +
              trace_text(test.reference, request_.representation, request_.config.index_parts);
       for (const Finding& finding : test.findings) {
-        out += "\nthe test failed: " + finding.first.detail + "\n" + finding.first.output + "\n";
+        const Execution& traced = finding.minimal_execution;
+        out += "\nthe test failed: " + traced.detail + "\n" + traced.output + "\n";
       }
       for (const Skipped& skipped : test.skipped) {
         out += "\nno conclusion: " + skipped.reason + "\n";

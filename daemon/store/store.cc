@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "daemon/base/fail_point.h"
-#include "daemon/search/processor_time.h"
+#include "daemon/base/processor_time.h"
 
 namespace filibuster::search {
 namespace {
@@ -25,8 +25,20 @@ constexpr std::string_view kInMemory = ":memory:";  // a name of SQLite: no file
 enum Sql : size_t {
   kBegin,
   kCommit,
-  kGetMeta,
-  kSetMeta,
+  kGetProgress,
+  kSetProgress,
+  kGetCounters,
+  kSetCounters,
+  kGetSaved,
+  kSave,
+  kGetTree,
+  kPutTree,
+  kGetFinding,
+  kPutFinding,
+  kGetKnownRpc,
+  kPutKnownRpc,
+  kGetUnordered,
+  kNoteUnordered,
   kAddOutcome,
   kPutResult,
   kAddRpc,
@@ -40,9 +52,20 @@ enum Sql : size_t {
 constexpr std::array<const char*, kSqlCount> kSql = {
     "BEGIN IMMEDIATE",
     "COMMIT",
-    "SELECT value FROM meta WHERE key = ?1",
-    "INSERT INTO meta (key, value) VALUES (?1, ?2) "
-    "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+    "SELECT test, finished FROM exploration",
+    "UPDATE exploration SET test = ?1, finished = ?2",
+    "SELECT duplicate, beyond_bound FROM exploration",
+    "UPDATE exploration SET duplicate = ?1, beyond_bound = ?2",
+    "SELECT text FROM saved WHERE name = ?1",
+    "INSERT OR REPLACE INTO saved (name, text) VALUES (?1, ?2)",
+    "SELECT json FROM tree WHERE number = ?1",
+    "INSERT OR REPLACE INTO tree (number, json) VALUES (?1, ?2)",
+    "SELECT json FROM finding WHERE faults = ?1",
+    "INSERT OR REPLACE INTO finding (faults, json) VALUES (?1, ?2)",
+    "SELECT json FROM known_rpc WHERE hash = ?1",
+    "INSERT OR REPLACE INTO known_rpc (hash, json) VALUES (?1, ?2)",
+    "SELECT hash FROM unordered_place WHERE hash = ?1",
+    "INSERT OR IGNORE INTO unordered_place (hash) VALUES (?1)",
     "INSERT INTO outcome (id, text) VALUES (?1, ?2)",
     "INSERT OR REPLACE INTO result (number, json) VALUES (?1, ?2)",
     "INSERT INTO rpc (number, hash) VALUES (?1, ?2)",
@@ -54,9 +77,23 @@ constexpr std::array<const char*, kSqlCount> kSql = {
     "SELECT rpcs FROM concrete WHERE id = ?1",
 };
 
-// Without a rowid alias there would be two trees per table; INTEGER PRIMARY KEY is the rowid.
+constexpr std::array<std::string_view, static_cast<size_t>(Saved::kCount)> kSavedNames = {
+    "files",     "files_by_hand", "reference", "masks",    "proposed_masks", "unstable",
+    "variations", "rpcs",         "timeouts",  "refusals", "observed",
+};
+
+// `meta` has the version alone, where programs of every version look for it. Without a rowid alias there
+// would be two trees per table; INTEGER PRIMARY KEY is the rowid.
 constexpr const char* kSchema = R"(
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS exploration (id INTEGER PRIMARY KEY CHECK (id = 1), test TEXT NOT NULL,
+  finished INTEGER NOT NULL, duplicate INTEGER NOT NULL, beyond_bound INTEGER NOT NULL);
+INSERT OR IGNORE INTO exploration VALUES (1, '', 0, 0, 0);
+CREATE TABLE IF NOT EXISTS saved (name TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tree (number INTEGER PRIMARY KEY, json TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS finding (faults TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS known_rpc (hash TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS unordered_place (hash TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS outcome (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS rpc (number INTEGER PRIMARY KEY, hash BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS fault_list (number INTEGER PRIMARY KEY, faults BLOB NOT NULL);
@@ -216,6 +253,29 @@ struct SearchStore::State {
     sqlite3_finalize(statement);
     return result;
   }
+  // Shows the first row of a bound statement, if there is one.
+  Result<void> first(Sql sql, const std::function<void(sqlite3_stmt*)>& row) {
+    sqlite3_stmt* statement = at(sql);
+    const int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) row(statement);
+    Result<void> result;
+    if (code != SQLITE_ROW && code != SQLITE_DONE) result = error(code);
+    sqlite3_reset(statement);
+    return result;
+  }
+  // The text that a table of texts has under `key`.
+  Result<std::optional<std::string>> text_at(Sql sql, std::string_view key) {
+    std::optional<std::string> out;
+    bind_text(sql, 1, key);
+    auto read = first(sql, [&](sqlite3_stmt* row) { out.emplace(column_view(row, 0)); });
+    if (!read) return read.error();
+    return out;
+  }
+  Result<void> put(Sql sql, std::string_view key, std::string_view text) {
+    bind_text(sql, 1, key);
+    bind_text(sql, 2, text);
+    return write(sql);
+  }
   Result<void> prepare();
   Result<void> check_version();
   Result<void> load_outcomes();
@@ -299,8 +359,9 @@ Result<void> SearchStore::flush() {
   if (s.failed) return *s.failed;
   if (s.counters_changed) {
     s.counters_changed = false;
-    if (auto put = set_meta("duplicate", std::to_string(s.duplicate)); !put) return put;
-    if (auto put = set_meta("beyond_bound", std::to_string(s.beyond_bound)); !put) return put;
+    s.bind(kSetCounters, 1, s.duplicate);
+    s.bind(kSetCounters, 2, s.beyond_bound);
+    if (auto put = s.write(kSetCounters); !put) return put;
   }
   if (!s.open_transaction) return {};
   const State::Measured measured(&s);
@@ -332,7 +393,7 @@ Result<void> SearchStore::forget_search() {
   auto done = state_->execute(
       "BEGIN IMMEDIATE; DELETE FROM rpc; DELETE FROM fault_list;"
       "DELETE FROM abstract; DELETE FROM concrete; DELETE FROM result;"
-      "DELETE FROM meta WHERE key IN ('duplicate', 'beyond_bound'); COMMIT");
+      "UPDATE exploration SET duplicate = 0, beyond_bound = 0; COMMIT");
   if (!done) {
     (void)state_->execute("ROLLBACK");
     return done;
@@ -342,23 +403,70 @@ Result<void> SearchStore::forget_search() {
   return {};
 }
 
-Result<std::optional<std::string>> SearchStore::meta(std::string_view key) {
-  State& s = *state_;
-  s.bind_text(kGetMeta, 1, key);
-  const int code = sqlite3_step(s.at(kGetMeta));
-  std::optional<std::string> value;
-  if (code == SQLITE_ROW) value = std::string(column_view(s.at(kGetMeta), 0));
-  const bool failed = code != SQLITE_ROW && code != SQLITE_DONE;
-  Error error = failed ? s.error(code) : Error{};
-  sqlite3_reset(s.at(kGetMeta));
-  if (failed) return error;
-  return value;
+Result<Progress> SearchStore::progress() {
+  Progress out;
+  auto read = state_->first(kGetProgress, [&](sqlite3_stmt* row) {
+    out.test = column_view(row, 0);
+    out.finished = sqlite3_column_int64(row, 1) != 0;
+  });
+  if (!read) return read.error();
+  return out;
 }
 
-Result<void> SearchStore::set_meta(std::string_view key, std::string_view value) {
-  state_->bind_text(kSetMeta, 1, key);
-  state_->bind_text(kSetMeta, 2, value);
-  return state_->write(kSetMeta);
+Result<void> SearchStore::set_progress(const Progress& progress) {
+  state_->bind_text(kSetProgress, 1, progress.test);
+  state_->bind(kSetProgress, 2, progress.finished ? 1 : 0);
+  return state_->write(kSetProgress);
+}
+
+Result<std::optional<std::string>> SearchStore::saved(Saved which) {
+  return state_->text_at(kGetSaved, kSavedNames[static_cast<size_t>(which)]);
+}
+
+Result<void> SearchStore::save(Saved which, std::string_view text) {
+  return state_->put(kSave, kSavedNames[static_cast<size_t>(which)], text);
+}
+
+Result<std::optional<std::string>> SearchStore::tree(uint32_t number) {
+  std::optional<std::string> out;
+  state_->bind(kGetTree, 1, number);
+  auto read = state_->first(kGetTree, [&](sqlite3_stmt* row) { out.emplace(column_view(row, 0)); });
+  if (!read) return read.error();
+  return out;
+}
+
+Result<void> SearchStore::put_tree(uint32_t number, std::string_view json) {
+  state_->bind(kPutTree, 1, number);
+  state_->bind_text(kPutTree, 2, json);
+  return state_->write(kPutTree);
+}
+
+Result<std::optional<std::string>> SearchStore::finding(std::string_view faults) {
+  return state_->text_at(kGetFinding, faults);
+}
+
+Result<void> SearchStore::put_finding(std::string_view faults, std::string_view json) {
+  return state_->put(kPutFinding, faults, json);
+}
+
+Result<std::optional<std::string>> SearchStore::known_rpc(Hash128 index) {
+  return state_->text_at(kGetKnownRpc, to_hex(index));
+}
+
+Result<void> SearchStore::put_known_rpc(Hash128 index, std::string_view json) {
+  return state_->put(kPutKnownRpc, to_hex(index), json);
+}
+
+Result<bool> SearchStore::is_unordered(Hash128 place) {
+  auto found = state_->text_at(kGetUnordered, to_hex(place));
+  if (!found) return found.error();
+  return found.value().has_value();
+}
+
+Result<void> SearchStore::note_unordered(Hash128 place) {
+  const std::string hex = to_hex(place);
+  state_->bind_text(kNoteUnordered, 1, hex);
+  return state_->write(kNoteUnordered);
 }
 
 Result<OutcomeId> SearchStore::outcome(std::string_view text) {
@@ -447,19 +555,12 @@ Result<void> SearchStore::add_concrete(AbstractId id, bool predicted, std::strin
 Result<std::string> SearchStore::concrete(AbstractId id) {
   State& s = *state_;
   s.bind(kGetConcrete, 1, id);
-  const int code = sqlite3_step(s.at(kGetConcrete));
-  std::string packed;
-  if (code == SQLITE_ROW) packed = std::string(column_view(s.at(kGetConcrete), 0));
-  Error error;
-  if (code == SQLITE_DONE) {
-    error = Error{"search store " + s.path + ": execution " + std::to_string(id) + " is missing; " +
-                  advice(SQLITE_CORRUPT)};
-  } else if (code != SQLITE_ROW) {
-    error = s.error(code);
-  }
-  sqlite3_reset(s.at(kGetConcrete));
-  if (code != SQLITE_ROW) return error;
-  return packed;
+  std::optional<std::string> packed;
+  auto read = s.first(kGetConcrete, [&](sqlite3_stmt* row) { packed.emplace(column_view(row, 0)); });
+  if (!read) return read.error();
+  if (packed) return std::move(*packed);
+  return Error{"search store " + s.path + ": execution " + std::to_string(id) + " is missing; " +
+               advice(SQLITE_CORRUPT)};
 }
 
 void SearchStore::set_counters(uint64_t duplicate, uint64_t beyond_bound) {
@@ -471,16 +572,13 @@ void SearchStore::set_counters(uint64_t duplicate, uint64_t beyond_bound) {
 }
 
 Result<std::pair<uint64_t, uint64_t>> SearchStore::counters() {
-  auto duplicate = meta("duplicate");
-  if (!duplicate) return duplicate.error();
-  auto beyond_bound = meta("beyond_bound");
-  if (!beyond_bound) return beyond_bound.error();
-  const auto number = [](const std::optional<std::string>& text) {
-    return text ? std::strtoull(text->c_str(), nullptr, 10) : 0ull;
-  };
-  state_->duplicate = number(duplicate.value());
-  state_->beyond_bound = number(beyond_bound.value());
-  return std::pair<uint64_t, uint64_t>{state_->duplicate, state_->beyond_bound};
+  State& s = *state_;
+  auto read = s.first(kGetCounters, [&](sqlite3_stmt* row) {
+    s.duplicate = static_cast<uint64_t>(sqlite3_column_int64(row, 0));
+    s.beyond_bound = static_cast<uint64_t>(sqlite3_column_int64(row, 1));
+  });
+  if (!read) return read.error();
+  return std::pair<uint64_t, uint64_t>{s.duplicate, s.beyond_bound};
 }
 
 Result<void> SearchStore::each_rpc(const std::function<void(uint32_t, Hash128)>& row) {

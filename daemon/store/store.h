@@ -22,83 +22,95 @@
 
 #include "core/hash.h"
 #include "core/result.h"
-#include "daemon/search/search.h"
+#include "daemon/search/journal.h"
 
 namespace filibuster::search {
 
-enum class AbstractState : uint8_t {
-  kOpen = 0,  // scheduled, perhaps handed out, and not yet decided
-  kExecuted = 1,
-  kRedundant = 2,  // pruned by ESR
-  kAbandoned = 3,  // could not be concluded; the reason is kept
+// What an exploration keeps beside its search, each whole: JSON, or a text in the form of the
+// configuration.
+enum class Saved : uint8_t {
+  kFiles,          // files of the programs -> digests
+  kFilesByHand,    // the same of services that were started by hand
+  kReferenceRpcs,  // the reference execution, for the comparison with a later one
+  kMasks,          // the masks that the agents use
+  kProposedMasks,  // those among them that the exploration found
+  kUnstable,       // RPCs that come and go, or vary, by themselves
+  kVariations,     // what varied, for the report
+  kRpcs,           // RpcLedger
+  kTimeouts,       // TimeoutCounts
+  kRefusals,       // RefusalCounts
+  kObserved,       // ObservedAnswers
+  kCount,
 };
 
-// One abstract execution as a delta to the execution it was scheduled from.
-struct AbstractRow {
-  AbstractId id = 0;
-  AbstractId parent = 0;
-  uint32_t rpc = 0;       // number of the newly faulted RPC
-  uint32_t position = 0;  // its place among the RPCs of the parent: the end of the prefix
-  OutcomeId fault = 0;
-  AbstractState state = AbstractState::kOpen;
+struct Progress {
+  std::string test;  // "": nothing was explored yet
+  bool finished = false;
+  bool is_interrupted() const { return !test.empty() && !finished; }
 };
 
-class SearchStore {
+class SearchStore final : public Journal {
  public:
   // Version of the file's format, "MAJOR.MINOR"; a file with another major is refused.
-  static constexpr int kMajor = 1;
+  static constexpr int kMajor = 2;
   static constexpr int kMinor = 0;
 
   // Opens or creates the file and holds its lock until destruction: a second daemon gets an Error.
   static Result<std::unique_ptr<SearchStore>> open(const std::string& path);
-  ~SearchStore();  // flushes
+  ~SearchStore() override;  // flushes
   SearchStore(const SearchStore&) = delete;
   SearchStore& operator=(const SearchStore&) = delete;
 
-  // Commits everything written so far.
-  Result<void> flush();
-  // The first failed write. Nothing is written after it: the file holds whole operations only.
-  Result<void> health() const;
-  // Processor seconds that writing took since the store was opened.
-  double seconds() const;
-  // Forgets the search and its results, so that the search begins anew. Outcomes keep their ids, and
-  // meta is kept.
+  // Forgets the search and its results, so that the search begins anew. All else is kept, and outcomes
+  // keep their ids.
   Result<void> forget_search();
 
-  // --- for the session layer ---
-  // Free texts by key ("state", "masks", "finding:KEY", ...). The store itself uses "version".
-  Result<std::optional<std::string>> meta(std::string_view key);
-  Result<void> set_meta(std::string_view key, std::string_view value);
+  Result<Progress> progress();
+  Result<void> set_progress(const Progress& progress);
+  // nullopt: it was never saved.
+  Result<std::optional<std::string>> saved(Saved which);
+  Result<void> save(Saved which, std::string_view text);
+  // Results of executions for the report, by execution number. Putting a number again replaces it.
+  Result<void> put_result(uint32_t number, std::string_view json);
+  Result<std::vector<std::pair<uint32_t, std::string>>> results();
+  // The RPCs of an execution as a tree, for the report. nullopt: it was not kept.
+  Result<std::optional<std::string>> tree(uint32_t number);
+  Result<void> put_tree(uint32_t number, std::string_view json);
+  // A finding by the key of its faults. nullopt: it is not known.
+  Result<std::optional<std::string>> finding(std::string_view faults);
+  Result<void> put_finding(std::string_view faults, std::string_view json);
+  // An RPC by its index. nullopt: it was never seen.
+  Result<std::optional<std::string>> known_rpc(Hash128 index);
+  Result<void> put_known_rpc(Hash128 index, std::string_view json);
+  // Places where RPCs run concurrently (core/index, call_place).
+  Result<bool> is_unordered(Hash128 place);
+  Result<void> note_unordered(Hash128 place);
   // Interns an outcome text ("status:503", "refused"): equal texts are equal ids, across resumes
   // too. The empty text is 0.
   Result<OutcomeId> outcome(std::string_view text);
   // Text of an interned outcome; empty for 0 and for an unknown id.
   std::string_view outcome_text(OutcomeId id) const;
-  // Results of executions for the report, by execution number. Putting a number again replaces it.
-  Result<void> put_result(uint32_t number, std::string_view json);
-  Result<std::vector<std::pair<uint32_t, std::string>>> results();
 
-  // --- for Search ---
-  Result<void> add_rpc(uint32_t number, Hash128 index);
-  Result<void> add_fault_list(uint32_t number, std::string_view packed);
-  Result<void> add_abstract(const AbstractRow& row);
-  Result<void> decide(AbstractId id, AbstractState state, std::string_view reason);
-  // `predicted`: not executed but foreseen from other executions (search.h "Expansion").
-  Result<void> add_concrete(AbstractId id, bool predicted, std::string_view packed);
-  Result<std::string> concrete(AbstractId id);
-  // Numbers that only Search::counts() needs; written with the next commit.
-  void set_counters(uint64_t duplicate, uint64_t beyond_bound);
-  Result<std::pair<uint64_t, uint64_t>> counters();
-  // Call between operations: commits if the transaction is older than the limit in milliseconds.
-  Result<void> commit_if_older(int milliseconds);
-  // Each row in order of its number or id. The views live during the call only.
-  Result<void> each_rpc(const std::function<void(uint32_t, Hash128)>& row);
-  Result<void> each_fault_list(const std::function<void(uint32_t, std::string_view)>& row);
-  Result<void> each_abstract(const std::function<void(const AbstractRow&)>& row);
+  // Journal.
+  Result<void> add_rpc(uint32_t number, Hash128 index) override;
+  Result<void> add_fault_list(uint32_t number, std::string_view packed) override;
+  Result<void> add_abstract(const AbstractRow& row) override;
+  Result<void> decide(AbstractId id, AbstractState state, std::string_view reason) override;
+  Result<void> add_concrete(AbstractId id, bool predicted, std::string_view packed) override;
+  void set_counters(uint64_t duplicate, uint64_t beyond_bound) override;
+  Result<void> commit_if_older(int milliseconds) override;
+  Result<void> flush() override;
+  Result<std::string> concrete(AbstractId id) override;
+  Result<std::pair<uint64_t, uint64_t>> counters() override;
+  Result<void> each_rpc(const std::function<void(uint32_t, Hash128)>& row) override;
+  Result<void> each_fault_list(
+      const std::function<void(uint32_t, std::string_view)>& row) override;
+  Result<void> each_abstract(const std::function<void(const AbstractRow&)>& row) override;
   Result<void> each_concrete(
-      const std::function<void(AbstractId, bool predicted, std::string_view)>& row);
-  // The executions in this state that were decided with a reason.
-  Result<std::vector<std::pair<AbstractId, std::string>>> reasons(AbstractState state);
+      const std::function<void(AbstractId, bool predicted, std::string_view)>& row) override;
+  Result<std::vector<std::pair<AbstractId, std::string>>> reasons(AbstractState state) override;
+  Result<void> health() const override;
+  double seconds() const override;
 
  private:
   struct State;

@@ -68,8 +68,8 @@ Result<Tests> parse_pytest(const std::string& text, const std::string&) {
     }
   });
   if (out.empty() && counts_only) {
-    return Error{"it prints how many tests a file has, not which: leave one '-q' out of its own options "
-                 "(addopts)"};
+    return Error{"pytest prints how many tests each file has, not which, because its own options have "
+                 "'-q', too: remove it there (addopts)"};
   }
   return out;
 }

@@ -1,5 +1,5 @@
-// What makes, copies and closes descriptor numbers. Ours are not the application's: to it their
-// numbers are closed (EBADF), and a dup2 onto one moves ours away first.
+// What makes, copies and closes descriptor numbers. To the application, the numbers of our own descriptors
+// are closed (EBADF), and a dup2 onto such a number moves our descriptor away first.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -69,7 +69,7 @@ FILIBUSTER_HOOK(int, close_range, (unsigned first, unsigned last, int flags)) {
     }
   }
   if (!ours) return REAL(close_range)(first, last, flags);
-  // Around ours, piece by piece.
+  // Closes what is around our own descriptors, piece by piece.
   int result = 0;
   unsigned begin = first;
   for (unsigned fd = first; fd < kOwnEnd && fd <= last; ++fd) {
@@ -98,7 +98,7 @@ FILIBUSTER_HOOK(int, dup, (int fd)) {
 
 namespace {
 
-// Before a number is overwritten by dup2: what it was ends, what is ours moves away.
+// Called before dup2 overwrites a number: what the number was ends, but what is ours moves away.
 void make_room(int from, int to) {
   using namespace filibuster::preload;
   if (never_active() || from == to) return;
@@ -133,7 +133,7 @@ FILIBUSTER_HOOK(int, dup3, (int from, int to, int flags)) {
   return made_copy(from, to, REAL(dup3)(from, to, flags));
 }
 
-// The argument is none, an int or a pointer: forwarded as it came.
+// There is no argument, or it is an int or a pointer: it is forwarded as it came.
 #define FILIBUSTER_FCNTL(name)                                                           \
   FILIBUSTER_REAL(int, name, (int, int, ...))                                            \
   extern "C" __attribute__((visibility("default"))) int name(int fd, int command, ...) { \
@@ -151,7 +151,7 @@ FILIBUSTER_FCNTL(fcntl64)
 
 namespace {
 
-// What goes through a ring passes every hook: said, not hidden (law 2).
+// What goes through a ring passes by every hook. The report says so (docs/laws.md, law 2).
 void note_io_uring() {
   using namespace filibuster::preload;
   if (nothing_to_do()) return;
@@ -162,8 +162,8 @@ void note_io_uring() {
 }  // namespace
 
 // Node closes its descriptors this way. All arguments are forwarded as they came: on the supported
-// architectures a variadic call passes them like any other. Nothing but SYS_close does more than
-// jump.
+// architectures a variadic call passes them like any other. Only SYS_close and SYS_io_uring_setup do more
+// than jump.
 FILIBUSTER_REAL(long, syscall, (long, long, long, long, long, long, long))
 extern "C" __attribute__((visibility("default"))) long filibuster_syscall(
     long number, long a, long b, long c, long d, long e, long f) __asm__("syscall");

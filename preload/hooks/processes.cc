@@ -1,7 +1,7 @@
 // Forks, and libraries that are loaded around us.
 //
-// fork: by pthread_atfork, which glibc runs for fork() of any caller; _Fork() runs no such handlers
-// and is hooked. vfork is never wrapped in C: the parent's frame would be gone when the child
+// fork is seen by pthread_atfork, whose handlers glibc runs for fork() of any caller. _Fork() runs no such
+// handlers and is hooked. vfork is never wrapped in C: the parent's frame would be gone when the child
 // returns (os/own_process.cc has it, without a frame).
 #include <dlfcn.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@ void resolve_all_originals();  // interpose.cc
 
 namespace {
 
-// What this thread holds must go out once: by the parent, now.
+// What this thread holds must go out once, so the parent sends it now.
 void before_fork() {
   HookScope scope;
   flush_holds_of_thread();
@@ -43,7 +43,7 @@ void in_child() {
   after_fork_in_child();
 }
 
-// Early, but nothing depends on it: hooks that run before resolve by themselves.
+// This runs early, but nothing depends on that: hooks that run before it resolve by themselves.
 __attribute__((constructor(101))) void start() {
   resolve_all_originals();
   pthread_atfork(before_fork, in_parent, in_child);
@@ -56,7 +56,7 @@ __attribute__((destructor)) void finish() {
   if (own_process()) flush_all_holds();
 }
 
-// grpcio makes its channels before its first socket, and they last: its helper must be there first.
+// grpcio makes its channels before its first socket, and they last. So the helper must be there first.
 __attribute__((noinline)) void register_before_grpc(const char* file) {
   HookScope scope;
   if (scope.pass_through() || std::strstr(file, "/cygrpc.") == nullptr) return;

@@ -16,7 +16,7 @@ using filibuster::preload::receive_through;
 
 namespace {
 
-// Descriptors that came in a message have new numbers (unix(7), SCM_RIGHTS).
+// Descriptors that came in a message have new numbers (unix(7), SCM_RIGHTS): nothing is known of them.
 void forget_received(msghdr* message) {
   if (message->msg_controllen == 0 || message->msg_control == nullptr) return;
   filibuster::preload::HookScope scope;
@@ -105,7 +105,7 @@ FILIBUSTER_HOOK(int, recvmmsg,
     msghdr& m = messages[i].msg_hdr;
     if (transfer.connection) {
       after_receive(transfer, fd, pieces_of(m), flags, messages[i].msg_len, pieces_of(m).size());
-      // One turn for all messages of the call.
+      // The messages of one call take their turns one after the other.
       ++transfer.request_sequence;
       ++transfer.response_sequence;
     }

@@ -75,7 +75,7 @@ FILIBUSTER_HOOK(int, sendmmsg, (int fd, mmsghdr* messages, unsigned count, int f
     }
     return sent;
   }
-  // A stream: one message after the other is what the kernel does too.
+  // On a stream, the kernel sends one message after the other, too.
   unsigned done = 0;
   while (done < count) {
     const ssize_t sent = ::sendmsg(fd, &messages[done].msg_hdr, flags);

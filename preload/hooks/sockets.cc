@@ -30,7 +30,7 @@ int socket_type(int fd) {
 struct Connecting {
   Pinned connection;
   bool asked_again = false;  // the connect was under way already
-  bool refused = false;      // done here: `result` and errno
+  bool refused = false;      // the connect is done: `result` and errno are the call's
   int result = 0;
 };
 
@@ -190,7 +190,7 @@ FILIBUSTER_HOOK(int, getsockname, (int fd, sockaddr* address, socklen_t* size)) 
   return REAL(getsockname)(fd, address, size);
 }
 
-// SO_ERROR: how a connect under way ended.
+// SO_ERROR tells how a connect that was under way has ended.
 FILIBUSTER_HOOK(int, getsockopt, (int fd, int level, int name, void* value, socklen_t* size)) {
   using namespace filibuster::preload;
   const int result = REAL(getsockopt)(fd, level, name, value, size);

@@ -45,7 +45,7 @@ void note_connected_datagram(int fd) {
   report_datagram(reinterpret_cast<const sockaddr*>(&peer), size);
 }
 
-// Was the number closed behind our back, and is it used anew? Where a message may begin.
+// Was the number closed behind our back, and is it used anew? Asked only where a message may begin.
 bool is_another(const Connection& c, int fd, Pieces pieces) {
   if (c.debt.load() || c.state.is_replaced() || is_replaced(fd)) return false;
   const Followed* protocol = c.protocol();
@@ -53,7 +53,7 @@ bool is_another(const Connection& c, int fd, Pieces pieces) {
   return socket_cookie(fd) != c.cookie;
 }
 
-// The application's call would wait now, where ours did not.
+// Would the application's call wait now, where ours did not?
 bool would_wait(int fd, int flags, IoResult sent, size_t offered) {
   const bool stopped = sent.size < 0 ? sent.size == -1 && sent.error == EAGAIN
                                      : static_cast<size_t>(sent.size) < offered;
@@ -133,7 +133,7 @@ Transfer before_send(int fd, Pieces pieces, int flags, bool plain) {
 }
 
 ssize_t send_waiting(int fd, Pieces pieces, int flags, size_t taken) {
-  constexpr int kMostTurns = 5;  // of a second, for an owner of the flow that may have gone for good
+  constexpr int kMostTurns = 5;  // of about 1 s: a thread that owns the flow may be gone for good
   const size_t offered = pieces.size();
   int turns = 0;
   while (taken < offered) {
@@ -185,7 +185,7 @@ ssize_t send_waiting(int fd, Pieces pieces, int flags, size_t taken) {
       taken += static_cast<size_t>(waited);
     }
     if (waited < 0) return taken != 0 ? static_cast<ssize_t>(taken) : -1;
-    // A signal or SO_SNDTIMEO ended the wait in the middle: so ends the application's call.
+    // A signal or SO_SNDTIMEO ended the wait in the middle, and so ends the application's call.
     const bool cut_short = static_cast<size_t>(waited) < leaving.size();
     if (cut_short && taken != 0) return static_cast<ssize_t>(taken);
   }
@@ -203,7 +203,7 @@ Transfer before_unseen_send(int fd) {
   if (scope.pass_through()) return t;
   t.connection = follow(fd);
   if (!t.connection) return t;
-  // Nothing of what is held may be overtaken.
+  // What is held must go out first.
   if (t.connection->role == Role::kClient) flush(*t.connection, fd, true);
   note_sequences(t);
   return t;
@@ -230,7 +230,7 @@ Transfer before_receive(int fd) {
   if (!t.connection) return t;
   Connection& c = *t.connection;
   if (c.role == Role::kClient) {
-    // (A read that waits for nothing does not keep the rest from coming.)
+    // (A read that does not wait does not keep the rest of the request from coming.)
     if (c.debt.load() && (patience_ms() == 0 || !is_nonblocking(fd))) flush(c, fd);
     const int error = c.deferred_error.exchange(0);
     if (error != 0) {

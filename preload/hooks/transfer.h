@@ -13,8 +13,8 @@
 
 namespace filibuster::preload {
 
-// A thread inside a receive of a client whose protocol wants to know: no fault takes the descriptor away
-// under it.
+// A thread is inside a receive of a client connection whose protocol wants to know that, so that no fault
+// takes the descriptor away meanwhile.
 class Receiving {
  public:
   Receiving() = default;
@@ -43,25 +43,25 @@ struct Transfer {
 
 // `plain`: neither an address nor control data goes with the bytes.
 Transfer before_send(int fd, Pieces pieces, int flags, bool plain);
-// The same where the call waits, for all but the first `taken` bytes.
+// Sends all but the first `taken` bytes where the application's call waits (Transfer::waits).
 ssize_t send_waiting(int fd, Pieces pieces, int flags, size_t taken);
 void after_send(const Transfer& transfer, int fd, Pieces pieces, size_t size);
-// Bytes that will go by unseen.
+// For bytes that will go by unseen (sendfile, splice).
 Transfer before_unseen_send(int fd);
 void after_unseen_send(const Transfer& transfer, size_t size);
 
 Transfer before_receive(int fd);
-// A session began while the original waited.
+// Called after the original if a session began while it waited.
 Transfer late_receive(int fd);
-// While the original waited a fault replaced the descriptor: what it returned came from the old
-// connection and is dropped, the original is called again.
+// Did a fault replace the descriptor while the original waited? Then what the original returned came from
+// the old connection. It is dropped, and the original is called again.
 bool must_repeat(Transfer& transfer, int fd);
 // `size` as returned (-1: errno tells); `asked` = room that was offered.
 void after_receive(Transfer& transfer, int fd, Pieces pieces, int flags,
                    ssize_t size, size_t asked);
 void after_unseen_receive(const Transfer& transfer, ssize_t size);
 
-// An address on a datagram socket.
+// Reports the address that a datagram was sent to.
 void note_datagram(int fd, const void* address, socklen_t size);
 
 inline Pieces pieces_of(const msghdr& message) {

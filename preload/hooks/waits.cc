@@ -48,7 +48,7 @@ timespec of_milliseconds(int ms) {
   return {ms / 1000, ms % 1000 * 1'000'000};
 }
 
-// One descriptor of a set with several: an accepted connection makes this thread an event loop.
+// For each descriptor of a wait on several: if it is an accepted connection, this thread is an event loop.
 void note_wait_with_others(int fd) {
   Pinned c = find(fd);
   if (!c || c->role != Role::kServer) return;
@@ -66,7 +66,7 @@ Wait before_poll(const pollfd* fds, nfds_t count, int timeout_ms) {
   HookScope scope;
   if (scope.pass_through() || !own_process()) return wait;
   const bool to_send_more = fds != nullptr && count == 1 && (fds[0].events & ~kWriting) == 0;
-  // One that does not wait is a loop on its way round, with more to write.
+  // A poll that does not wait is that of a loop on its way round, which has more to write.
   if (timeout_ms != 0) flush_holds_of_thread(to_send_more ? fds[0].fd : -1);
   wait.replacements = replacements();
   if (fds == nullptr) return wait;
@@ -80,7 +80,7 @@ Wait before_poll(const pollfd* fds, nfds_t count, int timeout_ms) {
   return wait;
 }
 
-// A descriptor of the set was replaced while the original waited on the old connection.
+// Was a descriptor of the set replaced while the original waited on the old connection?
 bool must_wait_again(Wait* wait, const pollfd* fds, nfds_t count) {
   const uint32_t now = replacements();
   if (now == wait->replacements) return false;
@@ -104,15 +104,15 @@ int poll_through(pollfd* fds, nfds_t count, int timeout_ms, const Original& orig
   const int64_t end = timeout_ms > 0 ? clock_ms() + timeout_ms : 0;
   int result = original();
   while (fds != nullptr && must_wait_again(&wait, fds, count)) {
-    // Until the same end, not for as long again.
+    // It waits until the same end, not for as long again.
     result = timeout_ms > 0 ? rest(static_cast<int>(std::max<int64_t>(end - clock_ms(), 0)))
                             : original();
   }
   return result;
 }
 
-// select: as a poll of the descriptors in the sets, for the questions above.
-constexpr size_t kMaxSelected = 64;  // more of them are an event loop, never elapsed
+// For the questions above, a select is a poll of the descriptors in its sets.
+constexpr size_t kMaxSelected = 64;  // a select of more is an event loop, and is never elapsed
 struct Selected {
   pollfd fds[kMaxSelected];
   size_t count = 0;
@@ -217,7 +217,7 @@ FILIBUSTER_HOOK(int, select,
         waited = true;
         return REAL(select)(limit, reading, writing, failing, timeout);
       });
-  if (!waited && timeout != nullptr) *timeout = {};  // Linux: what is left of it
+  if (!waited && timeout != nullptr) *timeout = {};  // Linux leaves the rest of the time there
   return ready;
 }
 

@@ -11,8 +11,8 @@ namespace filibuster::preload {
 
 namespace {
 
-// What is in the reader's buffer as soon as it is written, on any system: the pair must not be left before all
-// of it has come.
+// So many bytes are in the reader's buffer as soon as they are written, on any system. (The pair must not be
+// left before the whole answer has come.)
 constexpr size_t kMostAside = 16 * 1024;
 
 }  // namespace
@@ -31,7 +31,7 @@ const char* put_aside(int fd, std::string_view answer, int* real) {
     return why;
   }
   *real = plan.original;
-  // The held end stays open: the application's must not look ended.
+  // The held end stays open, so that the application's end does not look closed.
   replace(&plan, 0, keep_held_end(plan.pair.held, false), 0);
   return nullptr;
 }

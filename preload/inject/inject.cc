@@ -62,7 +62,7 @@ void finish_with_reset(OutgoingCall* call, FaultHow how, std::string_view detail
   outgoing_end(call, finished);
 }
 
-// Gives up the real connection: threads that wait in it wake up, the server sees its end.
+// Gives up the real connection: threads that wait on it wake up, and the server sees its end.
 void close_original(Replacement* plan) {
   raw::shutdown(plan->original, SHUT_RD);
   release_descriptor(plan->original);
@@ -78,7 +78,7 @@ bool answer_before(Replacement* plan, OutgoingCall* call, bool head_request) {
                                                       : "the answer does not fit a socket buffer");
   }
   raw::shutdown(plan->pair.held, SHUT_WR);
-  // Kept readable: a client that is still sending (through stdio, say) must not meet a reset.
+  // The held end stays open: a client that is still sending (through stdio, say) must not meet a reset.
   replace(plan, kEntrySwallows, keep_held_end(plan->pair.held, true), 0);
   close_original(plan);
   finish_with_answer(call, answer, "answered before it was sent");
@@ -98,7 +98,7 @@ bool reset_before(Replacement* plan, OutgoingCall* call) {
 }
 
 bool silence_before(Replacement* plan, OutgoingCall* call, bool head_request) {
-  let_close_reset(plan->pair);  // the hang limit's
+  let_close_reset(plan->pair);  // for the reset at the hang limit
   if (!hand_off(*call, HandOffKind::kSilence, head_request, plan->pair.held, -1)) {
     abandon(plan);
     return not_injected(*call, "no daemon to keep the silence");
@@ -174,7 +174,7 @@ bool inject_after_effect(int fd, OutgoingCall* call, bool head_request) {
     if (effect >= 0) effect = adopt_descriptor(effect);
   }
   if (kind != HandOffKind::kDrainThenAnswer) let_close_reset(plan.pair);
-  // From here on the real connection is the daemon's; it is not shut down, for it is still read.
+  // From here on the real connection is the daemon's. It is not shut down, because the daemon reads it.
   if (!hand_off(*call, kind, head_request, plan.pair.held, plan.original)) {
     abandon(&plan);
     if (effect >= 0) release_descriptor(effect);

@@ -11,7 +11,7 @@
 //     after it and is_replaced(fd), drop what the original returned (for a receive: whatever it was,
 //     before effect it is an EOF made by us, after effect a piece of the real answer) and call the
 //     original again;
-//   - dup/dup2/fcntl(F_DUPFD) of a replaced descriptor: duplicate_replaced.
+//   - after dup, dup2 or fcntl(F_DUPFD) of a replaced descriptor, call duplicate_replaced.
 #pragma once
 
 #include <poll.h>
@@ -39,13 +39,13 @@ bool inject_before_effect(int fd, OutgoingCall* call, bool head_request);
 
 // 'After effect': the request has been sent whole on the real connection. Replaces the descriptor and
 // hands the real connection to the daemon, which reads the real answer away, then resets, answers or
-// stays silent. Same result and the same events.
+// stays silent. The result and the events are those of inject_before_effect.
 bool inject_after_effect(int fd, OutgoingCall* call, bool head_request);
 
 // One stream of an HTTP/2 connection is to fail: replaces the descriptor and hands the other end of the
 // pair with the real connection to the daemon's relay (core/protocol/relay.h). The descriptor is used
-// on as before. `tail`: what follows the state. nullptr: done. Else why not, and nothing has changed.
-// Reports nothing.
+// on as before. `tail`: the bytes that follow the state (RelayState has their sizes). nullptr: done. Else
+// why not, and nothing has changed. Reports nothing.
 const char* convert_to_relay(int fd, const OutgoingCall& call, const RelayState& state,
                              const char* tail);
 
@@ -69,7 +69,7 @@ inline bool is_replaced(int fd) {
 inline bool swallows_writes(int fd) {
   return g_replaced_now.load(std::memory_order_relaxed) != 0 && swallows_writes_slow(fd);
 }
-// close/dup2 onto it: forget it, and close the held end.
+// For a close of `fd`, or a dup2 onto it: forgets that it was replaced, and closes the held end.
 inline void forget_replaced(int fd) {
   if (g_replaced_now.load(std::memory_order_relaxed) != 0) forget_replaced_slow(fd);
 }
@@ -89,14 +89,14 @@ int connect_refused(int fd, const sockaddr* address, socklen_t size);
 
 // --- fast timeouts ----------------------------------------------------------------------------
 
-// A wait for `fd` (replaced, silent) that is visible in a hook may be elapsed at once: the first wait
-// on a silence returns true ("elapse it": poll returns 0, a recv with SO_RCVTIMEO gives EAGAIN),
-// later ones false (really wait), and all are false without kOptionFastTimeouts. `timeout_ms` < 0
-// (infinite) and 0 are never elapsed. Only for waits whose *every* descriptor is a silent one and is
-// waited on for reading only. After effect it returns when the daemon has read the real answer away
-// (shut that connection down), or after `timeout_ms`.
+// With kOptionFastTimeouts, the first wait on a silence that a hook sees is over at once. True: the hook
+// must not wait, but behave as if the time were over (poll returns 0, a recv with SO_RCVTIMEO gives
+// EAGAIN). False: it really waits. That is so for later waits on the same silence, for a `timeout_ms`
+// < 0 (infinite) or 0, and unless *every* descriptor is a silent one and is waited on for reading only.
+// After effect it returns when the daemon has read the real answer away (and shut that connection down),
+// or after `timeout_ms`.
 bool elapse_wait(const pollfd* fds, nfds_t count, int timeout_ms);
-// A blocking receive: `fd` is silent, blocks, and has a SO_RCVTIMEO.
+// The same for a receive. It is over at once only if `fd` is silent, blocks, and has a SO_RCVTIMEO.
 bool elapse_receive(int fd);
 
 }  // namespace filibuster::preload

@@ -17,8 +17,8 @@ union Address {
   sockaddr_in6 v6;
 };
 
-// Any of 127.64.0.0/10, another one each time: an end that waits in TIME_WAIT keeps its port of one
-// address for a minute, and thousands of faults a minute would find none left on 127.0.0.1.
+// An address of 127.64.0.0/10, another one each time. An end in TIME_WAIT keeps its port of one address
+// for a minute, so that thousands of faults a minute would find no port left at 127.0.0.1.
 in_addr_t next_loopback() {
   static constinit std::atomic<uint32_t> next{0};
   const auto process = static_cast<uint32_t>(raw::call(SYS_getpid));
@@ -129,7 +129,7 @@ void discard_pair(Pair* pair) {
 }
 
 bool write_on_held(const Pair& pair, std::string_view bytes) {
-  // The kernel accounts buffer overhead against it, hence twice the size; bounded by wmem_max.
+  // The kernel counts its overhead against the buffer, hence twice the size. wmem_max bounds it.
   const int room = static_cast<int>(bytes.size() * 2 + 65536);
   raw::set_option(pair.held, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
   while (!bytes.empty()) {

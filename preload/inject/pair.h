@@ -15,14 +15,14 @@ struct Pair {
 
 // False: nothing was created (no loopback, no descriptors left).
 bool make_pair(int family, Pair* out);
-// Closes what is still open of it.
+// Closes the ends that are still open.
 void discard_pair(Pair* pair);
 
 // Writes all of `bytes` on the held end without ever blocking. False: it does not fit the buffers.
 bool write_on_held(const Pair& pair, std::string_view bytes);
-// Call it before the held end is handed to where it may be closed to reset the application's end. A TCP
-// socket is reset by its linger; an AF_UNIX one only by a close with unread data in the closing end
-// (unix(7)), so this leaves a byte there.
+// To be called before the held end goes to somebody who may close it to reset the application's end. A TCP
+// socket is reset by its linger. An AF_UNIX socket is reset only by a close with unread data in the closing
+// end (unix(7)), so this leaves a byte there.
 void let_close_reset(const Pair& pair);
 // Makes the application's end give ECONNRESET, also if a child of a fork shares the held end.
 // Closes the held end.

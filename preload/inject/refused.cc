@@ -35,8 +35,8 @@ socklen_t loopback(int family, uint16_t port, Address* out) {
   return sizeof out->v6;
 }
 
-// Still ours? A program that closes every number by raw system calls frees the port, and somebody
-// else's service could be there by now.
+// Does our socket still hold the port? A program that closes every number by raw system calls frees the
+// port, and somebody else's service could be there by now.
 bool holds_port(int fd, int family, uint16_t port) {
   Address own;
   socklen_t size = sizeof own;
@@ -109,7 +109,7 @@ int connect_refused(int fd, const sockaddr* address, socklen_t size) {
   const int result = raw::connect(fd, &to.any, to_size);
   if (result >= 0) return result;
   switch (-result) {
-    // About the descriptor or the call, not about the destination: the caller's own.
+    // These are about the descriptor or the call, not about the destination: the caller gets them.
     case EINPROGRESS:
     case EALREADY:
     case EISCONN:

@@ -16,11 +16,11 @@
 namespace filibuster::preload {
 namespace {
 
-// The changes of the application that are under way; kFrozen: a descriptor is being replaced.
+// Number of the application's changes that are under way; kFrozen: a descriptor is being replaced.
 constexpr uint32_t kFrozen = 1u << 31;
 constinit std::atomic<uint32_t> g_changes{0};
 
-// Until `done()`, about a second at most. Most waits are over while it spins or yields.
+// Waits until `done()`, about a second at most. Most waits are over while it spins or yields.
 template <typename Done>
 bool wait_until(const Done& done) {
   constexpr int kSpins = 200, kYields = 1000, kSleeps = 1000;
@@ -138,7 +138,7 @@ const char* for_each_descriptor(int directory, Visit visit) {
     char target[64];
     const long length = raw::read_link_at(directory, name, target, sizeof target);
     if (length > 0) problem = visit(number, name, {target, static_cast<size_t>(length)});
-    return problem == nullptr;  // (no link: closed meanwhile)
+    return problem == nullptr;  // (without a link, the descriptor was closed meanwhile)
   });
   return readable ? problem : "/proc/self/fd is not readable";
 }

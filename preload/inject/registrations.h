@@ -1,5 +1,5 @@
-// Which numbers of this process name one socket, and in which epoll sets they are registered: read
-// from /proc, with raw calls into the stack, because the application's own bookkeeping is out of
+// Which numbers of this process name one socket, and in which epoll sets they are registered. This is read
+// from /proc, by raw system calls and into the stack, because the application's own bookkeeping is out of
 // reach (and io_uring and other threads register too).
 #pragma once
 
@@ -45,7 +45,7 @@ class RegistrationChange {
   bool counted_;
 };
 
-// From before find_registrations until the descriptor is replaced.
+// To be held from before find_registrations until the descriptor is replaced.
 class RegistrationFreeze {
  public:
   RegistrationFreeze() = default;
@@ -60,7 +60,7 @@ class RegistrationFreeze {
   bool frozen_ = false;
 };
 
-// In a forked child: the threads that were in the middle of either are not there.
+// Called in a forked child, which does not have the threads that were in the middle of a change or freeze.
 void forget_registration_changes();
 
 }  // namespace filibuster::preload

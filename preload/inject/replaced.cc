@@ -58,10 +58,10 @@ uint64_t inode_of(int fd) {
 }
 
 void close_held(int held, uint64_t inode, bool drain) {
-  // Moved away (relocate_own_descriptor) or closed behind our back: not ours to touch any more.
+  // If it was moved away (relocate_own_descriptor) or closed behind our back, the number is not ours now.
   if (!is_own_descriptor(held) || inode_of(held) != inode) return;
-  // tcp(7): MSG_TRUNC discards without copying; a Unix socket needs the buffer. Bounded: an
-  // application that sends faster than this must not keep its own close waiting.
+  // Reads away what came. This is bounded: an application that sends faster than we read must not keep
+  // its own close waiting.
   char buffer[4096];
   for (int i = 0; drain && i < 1024; ++i) {
     if (raw::receive(held, buffer, sizeof buffer, MSG_DONTWAIT) <= 0) break;
@@ -90,7 +90,7 @@ ReplacedEntry* find_replaced(int fd) {
 
 ReplacedEntry* claim_replaced(int fd) {
   ReplacedEntry* entry = entry_of(fd, true);
-  // A replaced descriptor that is replaced again (or was closed behind our back).
+  // The number is that of a replaced descriptor, which is replaced again or was closed behind our back.
   if (entry != nullptr && entry->flags.load(std::memory_order_acquire) != 0) {
     forget_replaced_slow(fd);
   }

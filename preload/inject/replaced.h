@@ -13,7 +13,7 @@ enum ReplacedFlags : uint32_t {
   kEntrySwallows = 1u << 1,  // an answer or a silence: what is sent goes nowhere
   kEntrySilent = 1u << 2,
   kEntryElapsed = 1u << 3,  // its first visible wait was elapsed
-  kEntryShared = 1u << 4,   // has duplicates: the held end stays until it is the oldest
+  kEntryShared = 1u << 4,   // has duplicates: the held end stays open until it is the oldest one
 };
 
 struct ReplacedEntry {

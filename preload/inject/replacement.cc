@@ -99,10 +99,11 @@ bool has_unread(const Replacement& plan) {
 
 namespace {
 
-// The epoll sets lose the old registration first: the kernel drops it by itself only with the last
-// descriptor, and we hold one. A one-shot registration that has fired and is not armed again comes back
-// armed for errors and hang-ups (epoll_ctl(2) always adds those): only a reset can show it, one event
-// early. `exchanged(i)` is called for each number before a reader of it wakes.
+// Puts `socket` under every number of `found`. The epoll sets lose the old registration first: the kernel
+// drops it by itself only with the last descriptor, and we hold one. A one-shot registration that has
+// fired and is not armed again comes back armed for errors and hang-ups (epoll_ctl(2) always adds those).
+// Only a reset can show that, by one event too early. `exchanged(i)` is called for each number before a
+// reader of it wakes.
 template <typename Exchanged>
 void exchange_each(int socket, const Registrations& found, const Exchanged& exchanged) {
   for (int i = 0; i < found.count; ++i) {

@@ -26,10 +26,10 @@ void abandon(Replacement* plan);
 // Puts the pair's end into the place of the socket. `flags`: ReplacedFlags. `held` and `effect`: slots of
 // the table's entry (replaced.h), or 0.
 void replace(Replacement* plan, uint32_t flags, uint32_t held, uint32_t effect);
-// Has its server sent what nobody has read?
+// Has the server sent bytes that nobody has read?
 bool has_unread(const Replacement& plan);
 
-// Gives `to` what an application sets on a socket, and would notice the absence of, as `from` has it.
+// Gives `to` those options of `from` that an application sets on a socket, and would miss.
 void copy_options(int from, int to, int family);
 // The real connection `socket` takes its place again under the numbers of `found`.
 void exchange_back(int socket, const Registrations& found);

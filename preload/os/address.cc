@@ -42,7 +42,7 @@ constexpr uint8_t kLocalhost[4] = {127, 0, 0, 1};
 
 constexpr uint8_t kMappedPrefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-// The address in its shortest kind: an IPv4 one mapped into IPv6 is that IPv4 one.
+// An IP address. An IPv4 address that is mapped into IPv6 is read as the IPv4 address.
 struct Ip {
   bool valid = false;
   bool v6 = false;

@@ -11,13 +11,13 @@
 
 namespace filibuster::preload {
 
-// Kind, port and address of a row of the name table, canonical: of 127.0.0.0/8 and its mapped forms
-// kLoopback with the address, of ::1 with 127.0.0.1, of the wildcard addresses with zeros. kEmpty for
-// other families.
+// Kind, port and address as in a row of the name table, in canonical form. 127.0.0.0/8 and its mapped
+// forms are kLoopback with that address, ::1 is kLoopback with 127.0.0.1, and the wildcard addresses are
+// kLoopback with zeros. Other families are kEmpty.
 Target128 canonical_address(const sockaddr* address, socklen_t size);
 
-// Same machine address, port left out: what tells the tries of one connect apart. For loopback the
-// family takes part: ::1 and 127.0.0.1 are two addresses of one name.
+// Hash of the family and the address, without the port. It tells the tries of one connect apart: ::1 and
+// 127.0.0.1 are two addresses of one name.
 Hash128 address_identity(const sockaddr* address, socklen_t size);
 
 // "127.0.0.1:5001", "[::1]:80", "unix:/path", "unix:@abstract"; the length written, not terminated.

@@ -1,4 +1,4 @@
-// Waiting, in a hook, for another thread of the host that does something once for all of them.
+// Waiting, in a hook, for another thread of the host that does something for all threads.
 #pragma once
 
 #include <time.h>
@@ -10,10 +10,10 @@
 
 namespace filibuster::preload {
 
-// Until `done` says so; false: it did not within `most_ns`. What is waited for takes microseconds,
-// but the thread that does it may lose its processor in the middle: turns are no measure of that,
-// so this measures time. Bounded all the same: a signal handler that came in the middle of it on
-// that very thread must go on.
+// Waits until `done` says so; false: it did not within `most_ns`. What is waited for takes microseconds,
+// but the thread that does it may lose its processor in the middle. A number of turns would not tell how
+// long that is, so the limit is a time. There is a limit because we may be a signal handler that
+// interrupted that very thread.
 template <typename Done>
 bool wait_until(Done done, uint64_t most_ns) {
   constexpr int kYields = 100;

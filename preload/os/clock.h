@@ -13,14 +13,14 @@ inline uint64_t nanoseconds(const timespec& t) {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
-// By the vDSO: no lock, no system call, also in a signal handler.
+// Read by the vDSO: without a lock or a system call, and allowed in a signal handler.
 inline uint64_t now_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return nanoseconds(now);
 }
 
-// By a system call, for what ends a wait: a library that fakes the time for its program may have it
+// Read by a system call, for the end of a wait: a library that fakes the time for its program may let it
 // stand still.
 inline uint64_t system_ns() {
   timespec now{};

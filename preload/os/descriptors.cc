@@ -12,9 +12,9 @@
 namespace filibuster::preload {
 namespace {
 
-// Above what most programs use, within the 64 that every process has room for from its start. With
-// a higher one the kernel makes a larger table, and while it does, a process of several threads waits
-// for a whole RCU grace period (10 to 20 ms; expand_fdtable in its fs/file.c).
+// Above what most programs use, within the 64 numbers that every process has room for from its start. For
+// a higher number the kernel makes a larger table, and meanwhile a process of several threads waits for a
+// whole RCU grace period (10 to 20 ms; expand_fdtable in the kernel's fs/file.c).
 constexpr int kBase = 48;
 constexpr int kMaxDescriptor = 1 << 16;
 
@@ -38,7 +38,7 @@ int base() {
 
 long duplicate_high(int fd) {
   long high = raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, base());
-  // Full above: any number is better than none.
+  // All numbers above are taken: any number is better than none.
   if (high == -EMFILE) high = raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
   if (high >= kMaxDescriptor) {
     raw_syscall(SYS_close, high);
@@ -61,7 +61,7 @@ int adopt_descriptor(int fd) {
 }
 
 void release_descriptor(int fd) {
-  // Moved away by relocate_own_descriptor: the number is the host's now.
+  // After relocate_own_descriptor the number is the host's.
   if (!is_own_descriptor(fd)) return;
   word_of(fd).fetch_and(~bit_of(fd));
   raw_syscall(SYS_close, fd);

@@ -18,8 +18,8 @@ struct Dirent64 {
   char name[1];
 };
 
-// Calls `visit(number, name)` for each, from the beginning, except for `directory` itself, which is
-// /proc/thread-self/fd, open. `visit` returns whether to go on. False: the directory is not readable.
+// Calls `visit(number, name)` for each descriptor but `directory`, which is an open descriptor of
+// /proc/thread-self/fd. `visit` returns whether to go on. False: the directory is not readable.
 template <typename Visit>
 bool for_each_open_descriptor(int directory, const Visit& visit) {
   raw_syscall(SYS_lseek, directory, 0, 0);

@@ -1,12 +1,11 @@
-// Is this thread of control really this process? Asked several times per message, so without a
-// system call (getpid is 0.1 to 0.6 us):
-//   - A forked child does not share our memory: a page that the kernel wipes on fork
-//   (MADV_WIPEONFORK,
-//     Linux 4.14) reads 0 in it until after_fork_in_child says that the child has its own books. A
+// Is this thread of control really this process? That is asked several times per message, so it is found
+// out without a system call (getpid takes 0.1 to 0.6 us):
+//   - A forked child does not share our memory. A page that the kernel wipes on fork (MADV_WIPEONFORK,
+//     Linux 4.14) reads 0 in the child until after_fork_in_child says that the child has its own books. A
 //     child made behind our back (a raw clone) thus stays a bystander.
-//   - A vfork child shares it, thread-local memory too, while the thread that made it is suspended:
-//     between our vfork and its return in the parent, whoever runs with this thread's memory is the
-//     child.
+//   - A vfork child shares our memory, thread-local memory too, while the thread that made it is
+//     suspended. Between our vfork and its return in the parent, whoever runs with this thread's memory is
+//     the child.
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -22,14 +21,14 @@ constexpr int kWipeOnFork = 18;  // MADV_WIPEONFORK
 constexpr size_t kPage = 4096;
 
 constinit std::atomic<std::atomic<int>*> g_mark{nullptr};  // on the page: 1 in this process
-constinit std::atomic<int> g_pid{0};                       // where the kernel cannot wipe
+constinit std::atomic<int> g_pid{0};                       // is asked where the kernel cannot wipe
 
 bool same_pid() {
   const int pid = static_cast<int>(raw_syscall(SYS_getpid));
   const int known = g_pid.load(std::memory_order_relaxed);
   if (known == pid) return true;
   if (known != 0) return false;
-  g_pid.store(pid, std::memory_order_relaxed);  // a hook before our constructor
+  g_pid.store(pid, std::memory_order_relaxed);  // a hook runs before our constructor
   return true;
 }
 
@@ -37,8 +36,8 @@ bool same_pid() {
 }  // namespace filibuster::preload
 
 #if defined(__x86_64__)
-// vfork must not return through a frame of ours: the child would overwrite it before the parent
-// returns. So no frame: the return address waits in a register, as in libc's own.
+// vfork must not return through a frame of ours: the child would overwrite the frame before the parent
+// returns. So it has no frame: the return address waits in a register, as in libc's own vfork.
 extern "C" {
 __attribute__((visibility("hidden"),
                tls_model("initial-exec"))) thread_local constinit int filibuster_vfork_children = 0;

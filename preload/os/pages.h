@@ -1,4 +1,4 @@
-// Pages straight from the kernel: never the host's heap, no errno, no hook.
+// Pages straight from the kernel: this never touches the host's heap or errno, and calls no hook.
 #pragma once
 
 #include <sys/mman.h>

@@ -22,20 +22,20 @@ class Pool {
     uint64_t head = free_.load(std::memory_order_acquire);
     while (index_of(head) != 0) {
       Node* node = node_at(index_of(head));
-      // `next` may be torn from under us by another taker; the tag makes the exchange fail then.
+      // Another taker may have changed `next` under us. The tag makes the exchange fail then.
       const uint64_t next = with_tag(head, node->next.load(std::memory_order_relaxed));
       if (free_.compare_exchange_weak(head, next, std::memory_order_acq_rel,
                                       std::memory_order_acquire)) {
         return &node->object;
       }
     }
-    const uint32_t fresh = used_.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (fresh > kPerChunk * kMaxChunks || !ensure_chunk((fresh - 1) / kPerChunk)) {
-      used_.fetch_sub(1, std::memory_order_relaxed);
-      return nullptr;
-    }
-    Node* node = node_at(fresh);
-    node->self = fresh;
+    // An index is taken only when its memory is there: one that is given back could be another thread's.
+    uint32_t used = used_.load(std::memory_order_relaxed);
+    do {
+      if (used == kPerChunk * kMaxChunks || !ensure_chunk(used / kPerChunk)) return nullptr;
+    } while (!used_.compare_exchange_weak(used, used + 1, std::memory_order_relaxed));
+    Node* node = node_at(used + 1);
+    node->self = used + 1;
     return &node->object;
   }
 

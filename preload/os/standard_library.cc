@@ -1,8 +1,7 @@
-// What the compiled-in parts of the C++ library would call for an exception or for the heap. Nothing here
-// may do either (law 6), and nothing does: these stand in the core's functions on std::string,
-// which the preload never calls, and behind bounds checks that cannot fail. Defined here, they keep
-// libstdc++'s own, with its locales, its unwinder and the newest glibc that they require, out of the
-// library.
+// What the compiled-in parts of the C++ library would call for an exception or for the heap. The preload may
+// use neither (docs/laws.md, law 6), and uses neither: the calls stand in the core's functions on std::string,
+// which the preload never calls, and behind bounds checks that cannot fail. The definitions here keep those of
+// libstdc++ out of the library, with their locales, their unwinder and the newer glibc that they require.
 #include <cstddef>
 #include <new>
 

@@ -17,25 +17,25 @@
 #include "core/hash.h"
 #include "core/protocol/control_page.h"
 #include "core/protocol/events.h"
-#include "core/protocol/header_field.h"
 #include "core/protocol/lane_memory.h"
 #include "core/protocol/messages.h"
 #include "core/protocol/relay.h"
+#include "core/rpc/header_field.h"
 #include "preload/rpc/request_head.h"
 
 namespace filibuster::preload {
 
 // --- session ---------------------------------------------------------------------------------
 
-// What says whether there is a session: the generation of the session that this process follows, else
-// that of the head of its control page. nullptr until the first stream socket of the process
-// (note_stream_socket); what it points to is never unmapped.
+// Says whether there is a session. It points to the generation of the session that this process follows,
+// or else to that of the head of its control page. It is nullptr until the first stream socket of the
+// process (note_stream_socket). What it points to is never unmapped.
 extern std::atomic<const std::atomic<uint64_t>*> g_session;
 
 // To be called by the hooks of socket/accept/connect/listen: maps the control page the first time.
 void note_stream_socket();
 
-// Of the session that this process follows; of a process that follows none, a number that is no
+// The generation of the session that this process follows; if it follows none, a number that is no
 // session's. 0: there is no session.
 inline uint64_t session_generation() {
   const std::atomic<uint64_t>* session = g_session.load(std::memory_order_relaxed);
@@ -47,11 +47,11 @@ inline bool session_present() {
   return session_generation() != 0;
 }
 
-// Registered with the session's daemon (registers now if need be: one bounded round trip, at most
-// 1 s, then inert until the generation changes). False: pass through.
+// Is this process registered with the session's daemon? It registers now if need be: one round trip, of
+// at most 1 s. If that fails, it is inert until the generation changes. False: pass through.
 bool attached();
 
-// attached() and an execution runs and this process may interpose (not a vfork child).
+// attached(), an execution runs, and this is our own process (not a vfork child).
 bool executing();
 
 // The current execution number (0 when none).
@@ -67,12 +67,12 @@ struct LaneSettings {
 };
 LaneSettings lane_settings();
 
-// Is this thread of control really this process? (vfork children share our memory: their raw pid
-// differs from the cached one.) Hooks that keep books pass through when false.
+// Is this thread of control really this process? (A vfork child shares our memory; os/own_process.cc tells
+// it apart.) Hooks that keep books pass through when false.
 bool own_process();
 
-// Called in the child after fork: registers anew at its next use, drops inherited ring and socket,
-// keeps lane memory. Lock-free.
+// Called in the child after fork: drops the inherited registration (socket, ring, lane memory), so that the
+// child registers anew at its next use. Lock-free.
 void after_fork_in_child();
 
 // Descriptors that belong to the agent (>= 48 where the limit allows, CLOEXEC). The hooks of
@@ -95,12 +95,12 @@ struct TargetInfo {
   uint8_t service_size = 0;
   std::string_view name() const { return {service, service_size}; }
 };
-// By the frozen table of the lane; unknown: known == false (the caller then uses the Host header's
-// host without port as the service name).
+// Looks the address up in the lane's table of names. If it is not there, known == false (the caller then
+// uses the Host header's host without port as the service name).
 TargetInfo lookup_target(const sockaddr* address, socklen_t size);
 // "127.0.0.1:5001", "[::1]:80", "unix:/path"; returns its length.
 size_t describe_address(const sockaddr* address, socklen_t size, char* out, size_t capacity);
-// A listening socket of this process: tells the daemon once per address.
+// A socket of this process has begun to listen: tells the daemon its address.
 void report_listen(const sockaddr* address, socklen_t size);
 
 // --- causality -------------------------------------------------------------------------------
@@ -110,20 +110,21 @@ void report_listen(const sockaddr* address, socklen_t size);
 struct Incoming;
 
 struct IncomingInfo {
-  const RequestHead* head;  // head->filibuster empty: the caller carries no agent
+  const RequestHead* head;  // head->filibuster empty: the caller has no agent
   bool multiplexed;  // read by an event loop that also waits for others: the thread proves nothing
 };
-// Emits RpcReceived (for an entry without header: RpcIssued with kRpcEntry first). nullptr: not
-// during an execution, a stale or forged header (reported), or a table is full (reported).
+// Emits RpcReceived (for an entry without header: RpcIssued with kRpcEntry first). A forged or damaged
+// header is reported, and the request is taken for an entry. nullptr: no execution runs, or a table is
+// full (reported).
 Incoming* incoming_begin(const IncomingInfo& info);
 // Will incoming_body_complete read the digest? (nullptr: no)
 bool incoming_needs_body(const Incoming* incoming);
-// Its next bytes, and bytes that went by unseen.
+// The next bytes of the body; bytes of it that went by unseen.
 void incoming_body_piece(Incoming* incoming, const char* data, size_t size);
 void incoming_body_unseen(Incoming* incoming);
 // The whole request body of an entry without header is known: finalises its index.
 void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t size);
-// The path of what it causes. nullptr: false.
+// The path of what the request causes, and its execution. False: `incoming` is nullptr.
 bool incoming_path(const Incoming* incoming, Hash128* path, uint32_t* execution);
 void incoming_end(Incoming* incoming, uint16_t status, uint8_t grpc_status = kNoGrpcStatus);
 
@@ -138,16 +139,16 @@ struct RequestFields;  // preload/rpc/fields.h
 // Where a request was made, and what caused it: as of the moment its head was written.
 struct RequestOrigin;
 
-// The name of this process in its calls.
+// The name of this process as a caller.
 std::string_view own_service();
-// The name that an RPC's target has in its signature: by the table, else as the request says.
+// The name of an RPC's target in its signature: from the table, else as the request says.
 std::string_view target_service(const TargetInfo& target, const RequestHead& head,
                                 std::string_view peer);
 
 // A connect, as connect_begin names it.
 struct ConnectName {
   Hash128 key;         // call_place of the connect; zero: its cause is not known
-  uint64_t group = 0;  // of this process; 0: none
+  uint64_t group = 0;  // the logical connect (connect_groups.h); 0: none
 };
 
 struct OutgoingInfo {
@@ -156,12 +157,12 @@ struct OutgoingInfo {
   std::string_view peer;         // describe_address of it
   bool body_complete;            // false: the index is preliminary
   Hash128 body;                  // digest, without what is masked
-  const RequestFields* fields = nullptr;  // of which nothing is masked: none
+  const RequestFields* fields = nullptr;  // nullptr: nothing of the request is masked
   std::string_view body_sample;  // first bytes of the body
   bool opens_connection;         // first request on this connection
-  ConnectName connect;           // from connect_begin, where it opens the connection
-  const RequestOrigin* origin = nullptr;  // of a request that was held; else it is made just now
-  // `origin` is that of another request which the same call sends: it is made there, too.
+  ConnectName connect;           // from connect_begin, if the request opens the connection
+  const RequestOrigin* origin = nullptr;  // if the request was held; nullptr: it is made just now
+  // `origin` is that of another request that the same call sends: this one was made there, too.
   bool sent_together = false;
 };
 
@@ -176,34 +177,35 @@ struct OpenCall {
 struct OutgoingCall : OpenCall {
   Hash128 index, parent_path, signature, stack;
   Hash128 http_signature;  // (m, f, a), to finalise a preliminary index
-  Hash128 query;           // its digest, for the same
+  Hash128 query;           // digest of the query, for the same
   uint32_t count = 0;      // k
   uint16_t flags = 0;
   bool insert_header = false;         // else nothing is inserted (third party, already overwritten)
-  bool overwrite_header = false;      // the request carries one: put header_value over its value
+  bool overwrite_header = false;      // the request carries a field: put our value over its value
                                       // (HTTP/2: append a second one, which is the one that counts)
   char header_line[kHeaderLineSize];  // "x-filibuster: ...\r\n"; the value begins at
                                       // kHeaderName.size() + 2
-  uint32_t replies = 1;               // of a Redis transaction: of all its commands
+  uint32_t replies = 1;               // how many the server gives; in a Redis transaction for all commands
   bool faulted = false;               // plan holds the fault to inject, the lease is fresh
   PlanEntry plan;                     // a copy; `blob` texts by plan_blob()
 };
-// For a request that is to be held until its body is there, by whatever thread or task that comes:
-// who makes it. nullptr in `origin`: its head says all that is to be known, or nobody asks. False:
-// no room to keep it, so it must not be held. (Of `info` what belongs to the head.)
+// Finds out who makes a request that is to be held until its body is there. (Another thread or task may
+// bring the body.) *origin is nullptr if the head says all that is to be known, or if nobody asks. False:
+// there is no room to keep the origin, so the request must not be held. Of `info` only what belongs to the
+// head is read.
 bool note_origin(const OutgoingInfo& info, const RequestOrigin** origin);
 void drop_origin(const RequestOrigin* origin);  // nullptr is allowed
 // Forms the index: finds the parent, captures the stack, counts, emits RpcIssued, consults the
 // plan. `call->active` false: pass through.
 void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call);
-// The body of a preliminary one is complete (`body` without what is masked): emits RpcFinalized. No
-// fault any more.
+// The body of a preliminary call is complete; `body` is its digest without what is masked. Emits
+// RpcFinalized. The call gets no fault any more.
 void outgoing_body_complete(OutgoingCall* call, Hash128 body);
-// More of its body than outgoing_begin had, from its first byte on: emits RpcBody.
+// A sample of the body that is longer than what outgoing_begin had, from the first byte on: emits RpcBody.
 void outgoing_body_sample(const OutgoingCall& call, std::string_view sample, bool truncated);
 // Emits RpcFinished and closes the call.
 void outgoing_end(OpenCall* call, const RpcFinished& finished);
-// The fault of `call` is a refusal, injected as a reset: before report_fault.
+// To be called before report_fault if the fault of `call` is a refusal that is injected as a reset.
 void outgoing_refused_as_reset(const OutgoingCall& call);
 // Emits FaultFired.
 void report_fault(const OutgoingCall& call, FaultHow how, std::string_view detail);
@@ -221,23 +223,24 @@ struct ConnectDecision {
 // One logical connect: tries of further addresses of one name with the same port after a refusal
 // belong to the same one (a client tries ::1, then 127.0.0.1), and share its decision.
 ConnectDecision connect_begin(const sockaddr* address, socklen_t size);
-// What the real connect gave (0, EINPROGRESS, errno), so that the next address is recognised.
-// An organic refusal of a connect to an application's service is reported as an RPC that failed by
-// itself only through the note "connect refused: <peer>".
+// Tells what the real connect gave (0, EINPROGRESS, errno), so that a try of the next address is
+// recognised. An organic refusal by a service of the application is reported only through the note
+// "connect refused: <peer>": it is no RPC that failed.
 void connect_result(const ConnectDecision& decision, const sockaddr* address, socklen_t size,
                     int error);
 
 // The application read an answer that a fault was just about to replace.
 void report_read_before_fault();
 
-// Is the next RPC that the request with this path causes, at some place, to be refused at connect?
+// Is there a place where the next RPC that the request with this path causes is to be refused at connect?
 // One relaxed load where no refusal is planned.
 bool refusal_follows(Hash128 parent_path, uint32_t execution, PlanEntry* entry);
 // Does this process use a connection to `service` again without looking whether it was ended?
 bool uses_ended_connections(std::string_view service);
-// It did, between executions.
+// This process used an ended connection to `service` between executions.
 void report_ended_connection_used(std::string_view service);
-// It did, with an RPC that is not the one of the plan entry for which it was ended in `execution`.
+// This process used an ended connection for `call`. It was ended in `execution` for another RPC, that of
+// the plan entry.
 void report_ended_connection_used(const OutgoingCall& call, std::string_view service,
                                   uint32_t plan_entry, uint32_t execution);
 
@@ -245,9 +248,9 @@ void report_ended_connection_used(const OutgoingCall& call, std::string_view ser
 
 void report_not_interposed(NotInterposedReason reason, bool outgoing, std::string_view peer,
                            std::string_view service);
-// Of the execution that runs; else nobody misses them.
+// Nothing is reported while no execution runs: nobody misses such requests.
 void report_unseen_requests(uint64_t count, std::string_view peer, std::string_view service);
-// Each distinct text once per process.
+// Each distinct text is reported once by each process in a session.
 void report_note(std::string_view text, NoteKind kind = NoteKind::kOther);
 // The text is the parts one after the other; what exceeds 512 bytes is left out.
 void report_note(std::initializer_list<std::string_view> parts);
@@ -255,7 +258,7 @@ void report_note(std::initializer_list<std::string_view> parts);
 // Sends a HandOff with one or two descriptors to the daemon, which then owns them (ours are
 // closed). False: no daemon; the descriptors are still ours.
 bool hand_off(const OutgoingCall& call, HandOffKind kind, bool head_request, int held, int real);
-// The same of kind kRelay. `tail`: what follows the state.
+// The same for HandOffKind::kRelay. `tail`: the bytes that follow the state.
 bool hand_off_relay(const OutgoingCall& call, const RelayState& state, const char* tail, int held,
                     int real);
 

@@ -5,7 +5,7 @@
 namespace filibuster::preload {
 namespace {
 
-// Of a slot that the caller owns: nobody else writes it.
+// Begins another use of a slot that the caller owns: nobody else writes it.
 void next_use(Incoming* slot) {
   slot->use.store(slot->use.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   std::atomic_thread_fence(std::memory_order_release);  // before what is written to the slot next
@@ -47,7 +47,7 @@ void IncomingTable::open(Incoming* incoming, ThreadRequests* thread) {
   incoming->state.store(Incoming::kOpen, std::memory_order_release);
   count(incoming, true);
 
-  // Forget what is closed; room is then made only by giving up the thread as evidence.
+  // Forgets the requests that are closed. If there is no room then, the thread proves nothing any more.
   uint32_t kept = 0;
   for (uint32_t i = 0; i < thread->size; ++i) {
     const ThreadRequests::Reference r = thread->references[i];
@@ -110,7 +110,7 @@ bool IncomingTable::only_active(uint64_t activity, CauseOf* cause) const {
   if (number_of(activity) != 1) return false;
   const auto slot = static_cast<uint32_t>(activity);
   if (slot >= kSlots) return false;
-  // What is in the slot now may be another one, among others.
+  // By now the slot may hold another request, and others may be active: so the activity is compared.
   return copy(slot, slots_[slot].use.load(std::memory_order_acquire), cause) &&
          this->activity() == activity;
 }
@@ -176,8 +176,8 @@ CauseOf find_cause(const IncomingTable& table, const CauseQuery& query) {
     cause.cause = Cause::kEntry;
     return cause;
   }
-  // Only for call sites not seen with none or several open: a heartbeat is not caused by the
-  // request that happens to be there. What is seen is written down at every consultation.
+  // 'only-active' is for call sites that were never seen calling while no request, or several, were open: a
+  // heartbeat is not caused by the request that happens to be there. Every query notes what is seen.
   const uint64_t activity = table.activity();
   const uint32_t active = IncomingTable::number_of(activity);
   // Under a fault callers give up, and come again beside the request that they gave up: that is no

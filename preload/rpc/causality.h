@@ -24,24 +24,24 @@ struct Incoming {
   uint32_t agent = 0;  // who reports its end: a forked child has the slot too, but not the duty
   uint32_t execution = 0;
   bool multiplexed = false;  // read by an event loop: the thread proves nothing
-  bool entry = false;        // the caller carries no agent: the index was formed here
+  bool entry = false;        // the caller has no agent: the index was formed here
   bool late = false;
   bool preliminary = false;  // entry whose body is not complete
   bool counted = false;      // among the active ones of this process
   bool inherited = false;    // open when this process was forked
   Hash128 http_signature;    // of an entry
   uint32_t count = 0;        // of an entry
-  // Path of what it causes. An entry's changes once, when its body is complete.
+  // The path of what the request causes. That of an entry changes once, when its body is complete.
   Hash128 paths[2];
   std::atomic<uint32_t> path_version{0};  // index in `paths`
 };
 
-// What the rules need of one, copied out.
+// What the rules need of an incoming request, copied out of its slot.
 struct CauseOf {
   Cause cause = Cause::kNone;
   uint64_t rpc = 0;
   Hash128 path;
-  Hash128 counted_path;  // under which its calls are counted: the first one that `path` was
+  Hash128 counted_path;  // the first value of `path`: its calls are counted under it
   uint32_t execution = 0;
 };
 
@@ -64,7 +64,8 @@ class IncomingTable {
 
   // A slot in state kClaimed, fields cleared; nullptr: full.
   Incoming* claim();
-  // The fields are set: it is open, counted among the active, and known as read by `thread`.
+  // Called when the fields are set. The request is then open, counted as active, and known as read by
+  // `thread`.
   void open(Incoming* incoming, ThreadRequests* thread);
   // Gives a claimed slot back that was not opened.
   void abandon(Incoming* incoming) {
@@ -80,12 +81,14 @@ class IncomingTable {
   bool is_open(uint64_t rpc) const;
   // Number of active requests of this process.
   uint32_t active() const { return number_of(activity()); }
-  // The active requests at one moment, as a value that is another one when they are others.
+  // The active requests at one moment: their number and the sum of their slots (active_).
   uint64_t activity() const { return active_.load(std::memory_order_acquire); }
   static uint32_t number_of(uint64_t activity) { return static_cast<uint32_t>(activity >> 32); }
-  // The only active one of that moment, copied; false: none, several, or it is not that any more.
+  // The only request that was active at that moment, copied. False: there were none or several, or others
+  // are active now.
   bool only_active(uint64_t activity, CauseOf* cause) const;
-  // The one that `thread` read, if it is the only one of it still open and proves something.
+  // The request that `thread` read, if it is the only one of that thread that is still open, and the thread
+  // proves something (Incoming::multiplexed, ThreadRequests::overflowed).
   bool of_thread(ThreadRequests* thread, CauseOf* cause) const;
 
   // In a forked child: requests read by other threads of the parent are not active here; those of
@@ -98,7 +101,7 @@ class IncomingTable {
   void count(Incoming* incoming, bool active);
 
   Incoming slots_[kSlots];
-  // Number of the active ones << 32 | sum of their slots: when the number is 1, the sum names it.
+  // Number of active requests << 32 | sum of their slots. When the number is 1, the sum is the slot.
   std::atomic<uint64_t> active_{0};
   std::atomic<uint32_t> hint_{0};  // where to look first for a free slot
   std::atomic<uint32_t> used_{0};  // slots ever used
@@ -111,7 +114,7 @@ struct CauseQuery {
   bool is_test = false;        // the service `test`: its own calls are entries
   bool requests_lost = false;  // an incoming request is not in the table: 'only-active' is void
   LaneMemory* lane = nullptr;  // call sites
-  Hash128 site;                // what issues the RPC: its stack and signature
+  Hash128 site;                // what issues the RPC: its stack, else its signature; a connect's has its target
   uint32_t execution = 0;
   bool given_up = false;  // an incoming request ended here without its answer: its work may go on
 };

@@ -2,7 +2,7 @@
 
 namespace filibuster::preload {
 namespace {
-// A holder is done within a microsecond unless it was preempted; then this is about 100 us.
+// A holder is done within a microsecond unless it was preempted. So many spins take about 100 us.
 constexpr int kLockSpins = 20'000;
 }  // namespace
 

@@ -1,12 +1,11 @@
 // Logical connects: a client tries every address of a name (::1, then 127.0.0.1), one connect each;
 // all of them are one connect to the program, and a refusal holds for all of them. No globals.
 //
-// A try joins the youngest group of the same execution, cause, target, port and thread that
-//   - was refused (by us or by itself), or whose outcome is unknown (EINPROGRESS) and that carried
-//   no
-//     request yet, and
-//   - has not tried this address: a second try of one address is a retry, a logical connect of its
-//   own.
+// A try joins a group of the same execution, cause, target, port and thread that
+//   - did not connect: it was refused (by us or by itself), or its outcome is unknown (EINPROGRESS),
+//   - carried no request yet, and
+//   - has not tried this address: a second try of one address is a retry, a logical connect of its own.
+// Groups that were refused come first, and younger ones before older ones.
 #pragma once
 
 #include <atomic>
@@ -47,8 +46,8 @@ struct ConnectGroup {
 
 class ConnectGroups {
  public:
-  // Never waits for a lock: a thread that cannot have it at once (bounded spinning) gets false, and
-  // then treats its connect as one that nothing is known of.
+  // Never blocks: a thread that does not get the lock by bounded spinning gets false, and treats its
+  // connect as one of which nothing is known.
   class Lock {
    public:
     explicit Lock(ConnectGroups* groups);
@@ -65,7 +64,7 @@ class ConnectGroups {
   ConnectGroup* join(const ConnectTry& attempt);
   // A new group with this try in it; the oldest is given up if there is no room.
   ConnectGroup* add(const ConnectTry& attempt);
-  // By ConnectName::group; nullptr: given up meanwhile.
+  // The group by its ConnectName::group; nullptr: it was given up meanwhile.
   ConnectGroup* find(uint64_t id);
 
   void after_fork() { locked_.store(false, std::memory_order_relaxed); }

@@ -20,7 +20,7 @@ namespace {
 
 constinit ConnectGroups g_groups;
 
-// The RPC of `entry`, which now never gets a connection: issued, faulted, finished.
+// Emits all events of the RPC of `entry`, which never gets a connection: issued, faulted, finished.
 void emit_refused(Attachment* a, uint32_t execution, const CauseOf& cause, const PlanEntry& entry,
                   RpcIssued event) {
   const uint64_t now = now_ns();
@@ -125,8 +125,10 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
       scratch ? stack_of(t_state.task.site, reinterpret_cast<char*>(scratch.data()),
                          Scratch::kSize / 2)
               : CapturedStack{{}, "", 0, true};
+  // An event loop connects by other frames of its library when it is late. Such frames name no place.
+  const bool by_stack = (a->lane->index_parts & kIndexStack) != 0 && !stack.of_libraries;
   const CauseOf cause = cause_of_thread(a, execution, combine(stack.hash, attempt.target));
-  // Of no known cause, or of an older execution: nothing is planned for it.
+  // Nothing is planned for a connect of no known cause, or of an older execution.
   if (cause.cause == Cause::kNone) return decision;
   if (cause.cause != Cause::kEntry && cause.execution != execution) return decision;
   attempt.parent_path = cause.path;
@@ -147,7 +149,6 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
       if (decision.refuse) decision.plan = group->plan;
       return decision;
     }
-    const bool by_stack = (a->lane->index_parts & kIndexStack) != 0;
     ConnectGroup* group = g_groups.add(attempt);
     group->place = call_place(cause.path, attempt.target, by_stack ? stack.hash : Hash128{});
     decision.name = {group->place, group->id};

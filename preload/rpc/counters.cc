@@ -7,11 +7,11 @@ namespace {
 
 // Bounds the time in a hook when a table is nearly full: 65536 slots at 90 % have runs far shorter.
 constexpr uint32_t kMaxProbes = 1024;
-// The daemon clears the table between executions, if at all: one that meets several belongs to none
-// that still matters.
+// The daemon clears the table between executions, if at all: a call that meets several clearings belongs to
+// an execution that does not matter any more.
 constexpr int kMaxClearings = 4;
-constexpr uint64_t kMostClearingNs = 100'000'000;  // it takes some ten microseconds
-// More than any table counts. So often in a count as calls stopped it and did not go on.
+constexpr uint64_t kMostClearingNs = 100'000'000;  // a clearing takes some ten microseconds
+// More than a table ever counts. A count has it once for each count_beyond that was not taken back.
 constexpr uint64_t kBeyond = 1u << 24;
 constexpr uint64_t kMostBeyond = 0xff;
 uint64_t times_beyond(uint64_t count) {
@@ -39,7 +39,8 @@ Slot* find_slot(Slot (&slots)[kSlots], uint64_t key, bool claim,
   return nullptr;
 }
 
-// Returns the new count. 0: not there, and not to be claimed; or it is lost, which the lane is told.
+// Returns the new count. 0: the key is not there and `claim` is false; or the count is lost, which
+// counters_lost tells.
 template <typename Change>
 uint32_t change_count(LaneMemory* lane, uint64_t key, bool claim, const Change& change) {
   for (int turn = 0; turn < kMaxClearings; ++turn) {

@@ -24,7 +24,7 @@ uint32_t count_invocation(LaneMemory* lane, uint64_t key);
 
 // Counts so many that no number of a plan is met there any more.
 void count_beyond(LaneMemory* lane, uint64_t key);
-// As if that had not been.
+// Takes one count_beyond back.
 void count_on(LaneMemory* lane, uint64_t key);
 
 // What was counted so far, without counting.

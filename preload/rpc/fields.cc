@@ -35,7 +35,7 @@ struct LeafBuffer final : LeafSink {
 struct RequestFields {
   struct Body {
     BodyWalker walker;
-    MessageWalker* messages = nullptr;  // of a gRPC call, in place of it
+    MessageWalker* messages = nullptr;  // reads the body of a gRPC call, in place of `walker`
     bool transcribed = false;  // what is read is another form of the body: its digest is not the body's
     BodyWalker::Outcome outcome;
     Hash128 plain;

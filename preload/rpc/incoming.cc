@@ -1,4 +1,4 @@
-// Incoming requests: what they were caused by (their header), what they cause (their path).
+// Incoming requests: what they were caused by (their header), and what they cause (their path).
 #include <cstring>
 
 #include "core/index/execution_index.h"
@@ -16,12 +16,12 @@ constinit std::atomic<bool> g_incoming_given_up{false};
 
 namespace {
 
-// Entries whose body is still coming: the payload is formed from the query and the body. By slot.
+// What is kept of an entry whose body is still coming: its payload is formed from the query and the body.
 struct PendingEntry {
   Hash128 query;
   RequestFields* fields;  // nullptr: nothing is masked
 };
-PendingEntry g_pending[IncomingTable::kSlots];
+PendingEntry g_pending[IncomingTable::kSlots];  // by the slot of the entry
 
 PendingEntry& pending_of(const Incoming* incoming) {
   return g_pending[g_incoming.slot_of(incoming)];
@@ -33,10 +33,10 @@ void drop_pending_fields(const Incoming* incoming) {
   pending_of(incoming).fields = nullptr;
 }
 
-// As whom a caller without an agent counts (execution_record.h caller_of).
+// A caller without an agent counts as the test (caller_of in daemon/agents/caller.h).
 constexpr std::string_view kTestCaller = "test";
 
-// The test is not preloaded, or its runtime cannot be: the index is formed here, under [].
+// Nothing is preloaded into the test, or nothing can be. So the index is formed here, under the path [].
 bool begin_entry(Attachment* a, uint32_t execution, uint64_t now, const RequestHead& head,
                  Incoming* incoming) {
   const Identity& id = identity();
@@ -82,7 +82,7 @@ bool begin_entry(Attachment* a, uint32_t execution, uint64_t now, const RequestH
   return true;
 }
 
-// The request's own header, if it is one of this lane of this session.
+// Reads the request's own header. False: it is not one of this lane and this session.
 bool begin_with_header(Attachment* a, uint32_t current, std::string_view value,
                        Incoming* incoming) {
   RpcContext context;
@@ -94,8 +94,7 @@ bool begin_with_header(Attachment* a, uint32_t current, std::string_view value,
   }
   incoming->rpc = context.rpc;
   incoming->execution = context.execution;
-  // Belongs to the older execution: still the cause of what follows, which gets no fault of this
-  // one.
+  // A request of an older execution is still the cause of what follows. That gets no fault of this one.
   incoming->late = context.execution != current;
   incoming->paths[0] = context.path;
   return true;

@@ -22,7 +22,7 @@ constexpr size_t kStackText = Scratch::kSize / 2;
 }  // namespace
 
 struct RequestOrigin {
-  uint32_t execution = 0;  // 0: none ran
+  uint32_t execution = 0;  // 0: no execution ran
   uint32_t thread = 0;
   CauseOf cause;
   Carried carried = Carried::kNothing;
@@ -40,7 +40,7 @@ struct KeptOrigin {
 };
 Pool<KeptOrigin, 4, 4096> g_origins;
 
-// Of this lane of this session, and of no execution to come.
+// Is the context one of this lane and this session, and of no execution to come?
 bool is_ours(const Attachment* a, uint32_t current, const RpcContext& context) {
   return context.session == a->lane->session &&
          context.lane == static_cast<uint16_t>(a->lane->lane) && context.execution <= current;
@@ -61,8 +61,8 @@ CauseOf caused_by_nothing() {
   return cause;
 }
 
-// The field that the request carries already: because the application or a proxy forwarded it, or
-// from the helper of this process's runtime, which then knows the call site, too.
+// Reads the field that the request carries already. The application or a proxy has forwarded it, or the
+// helper of this process's runtime has put it in, which then knows the call site, too.
 Carried carried_cause(const Attachment* a, uint32_t current, std::string_view value, CauseOf* cause,
                       uint64_t* site) {
   if (value.empty()) return Carried::kNothing;
@@ -84,7 +84,7 @@ Carried carried_cause(const Attachment* a, uint32_t current, std::string_view va
   return Carried::kOurs;
 }
 
-// Of the requests that `thread` has read; then the rules that need no thread.
+// The cause among the requests that `thread` has read; else by the rules that need no thread.
 CauseOf cause_by_rules(Attachment* a, uint32_t execution, Hash128 site, ThreadRequests* thread) {
   CauseQuery query;
   query.thread = thread;
@@ -123,7 +123,8 @@ void consult_plan(Attachment* a, OutgoingCall* call) {
   call->faulted = true;
 }
 
-// A site that calls while no request is served is not caused by one that happens to be served later.
+// Notes that a site calls while no request is served: then its calls are not caused by a request that
+// happens to be served later.
 void note_idle_site(Attachment* a, const RequestHead& head) {
   RuntimeField field;
   uint64_t site = 0;
@@ -140,7 +141,7 @@ void note_idle_site(Attachment* a, const RequestHead& head) {
   note_site(a->lane, fold_key(stack.hash), {kSiteSeenWithNone, last, passing});
 }
 
-// Between executions: it may arrive when the next one has begun, and is not of that one.
+// For a request between executions. It may arrive when the next one has begun, to which it does not belong.
 void mark_as_outside(const OutgoingInfo& info, OutgoingCall* call) {
   Attachment* a = attach();
   if (a == nullptr || !own_process() || !lease_fresh(a->lane, now_ns())) return;
@@ -149,7 +150,7 @@ void mark_as_outside(const OutgoingInfo& info, OutgoingCall* call) {
   RpcContext context;
   context.session = a->lane->session;
   context.lane = static_cast<uint16_t>(a->lane->lane);
-  // The number may be of the one that is about to begin: the one before is over in any case.
+  // The number may be that of an execution that is about to begin. The one before it is over in any case.
   const uint32_t last = a->lane->execution.load(std::memory_order_acquire);
   context.execution = last == 0 ? 0 : last - 1;
   context.rpc = a->next_rpc();
@@ -196,7 +197,7 @@ Hash128 signature_of(const OutgoingInfo& info) {
   return http_signature_hash(target_service(info.target, head, info.peer), head.method, head.target);
 }
 
-// Who makes this request now. `text` has room for kStackText bytes; nullptr: no stack is read.
+// Finds out who makes this request now. `text` has room for kStackText bytes; nullptr: no stack is read.
 void find_origin(Attachment* a, uint32_t current, const OutgoingInfo& info, char* text,
                  RequestOrigin* origin) {
   const RequestHead& head = *info.head;
@@ -217,10 +218,10 @@ void find_origin(Attachment* a, uint32_t current, const OutgoingInfo& info, char
   origin->text = stack.text;
   origin->text_size = stack.text_size;
   origin->http_signature = signature_of(info);
-  // The site is the stack: a background caller may never use the same path twice.
+  // The stack alone is the site: a background caller may never request the same path twice.
   const Hash128 call_site = stack.hash.is_zero() ? origin->http_signature : stack.hash;
   if (origin->carried == Carried::kSiteOnly) {
-    // Made on another thread than this one, which proves nothing then.
+    // The request was made on another thread than this one, so this one proves nothing.
     ThreadRequests none{};
     origin->cause = cause_by_rules(a, current, call_site, &none);
   } else if (origin->carried != Carried::kOurs) {
@@ -237,7 +238,7 @@ bool is_left_alone(const OutgoingInfo& info) {
 bool note_origin(const OutgoingInfo& info, const RequestOrigin** origin) {
   *origin = nullptr;
   if (is_left_alone(info) || attach() == nullptr) return true;
-  // A runtime's helper has said both, the one in the field and the other under its number.
+  // A runtime's helper has said both: the cause is in the field, and the call site is kept under its number.
   RuntimeField field;
   if (decode_runtime_value(info.head->filibuster, &field) && field.cause_known && field.site != 0)
     return true;
@@ -253,13 +254,14 @@ bool note_origin(const OutgoingInfo& info, const RequestOrigin** origin) {
 }
 
 void drop_origin(const RequestOrigin* origin) {
-  // The first member of what was taken.
+  // The origin is the first member of the KeptOrigin that was taken.
   if (origin != nullptr)
     g_origins.give(reinterpret_cast<KeptOrigin*>(const_cast<RequestOrigin*>(origin)));
 }
 
 void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
-  // All else is set below, or read only behind one of these (the whole of it is half a kilobyte).
+  // All else is set below, or is read only if one of these is true. (To clear the whole call would be to
+  // write half a kilobyte.)
   call->active = call->insert_header = call->overwrite_header = call->faulted = false;
   call->flags = 0;
   if (is_left_alone(info)) return;
@@ -343,8 +345,8 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   call->signature = event.signature;
   call->count = event.count;
   call->flags = event.flags;
-  // A field of other width cannot be replaced in place; two of them would contradict each other.
-  // HTTP/2: a second one is appended, which is the one that counts.
+  // A field of another width cannot be replaced in place, and a second field would contradict it. In HTTP/2
+  // a second field is appended all the same, because there the last one counts.
   const bool replaceable = head.http2 || head.filibuster.size() == kHeaderValueSize ||
                            head.filibuster.size() == kRuntimeValueSize;
   if (carried != Carried::kNothing) {
@@ -361,7 +363,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   context.execution = call->execution;
   context.rpc = call->rpc;
   context.path = call->index;
-  // (Redis has no place for it.)
+  // The protocol of Redis has no place for the field.
   if (head.protocol != Protocol::kRedis) encode_header_line(context, call->header_line);
 
   std::span<uint8_t> left;

@@ -54,7 +54,7 @@ PlanLookup find_planned(const LaneMemory* lane, Hash128 index, PlanEntry* entry)
 }
 
 namespace {
-// A refusal at connect: as many were counted as stand before its RPC.
+// Is `e` a refusal at connect, and its RPC the next one at its places by what was counted there?
 bool is_next(const LaneMemory* lane, const PlanEntry& e, uint32_t execution) {
   constexpr auto kRefused = static_cast<uint8_t>(FaultKind::kRefused);
   if (e.kind != kRefused || (e.number == 0 && e.service_number == 0)) return false;
@@ -83,7 +83,7 @@ PlanLookup find_planned_connect(const LaneMemory* lane, Hash128 connect_key, uin
 
 bool lease_fresh(const LaneMemory* lane, uint64_t now_ns) {
   const uint64_t renewed = lane->lease_ns.load(std::memory_order_acquire);
-  // Renewed after `now_ns` was taken: fresh.
+  // A lease that was renewed after `now_ns` was taken is fresh.
   return renewed != 0 && (renewed >= now_ns || now_ns - renewed < kLeaseNs);
 }
 
@@ -108,7 +108,7 @@ bool find_masks(const LaneMemory* lane, const MaskedRequest& request, RequestMas
 }
 
 bool find_target(const LaneMemory* lane, const Target128& wanted, Target128* row) {
-  // Without a row of its own, a loopback address is who listens at all of them; and who connects to
+  // A loopback address without a row of its own leads to who listens at all addresses. And who connects to
   // a wildcard address meets who listens at 127.0.0.1.
   constexpr uint8_t kAny[16] = {}, kLocalhost[16] = {127, 0, 0, 1};
   const bool any = std::memcmp(wanted.address, kAny, sizeof kAny) == 0;

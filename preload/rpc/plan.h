@@ -13,16 +13,16 @@ namespace filibuster::preload {
 enum class PlanLookup : uint8_t {
   kAbsent,      // no fault for this RPC
   kPlanned,     // `*entry` is a copy
-  kUnreadable,  // the daemon kept writing: cannot be told; the caller reports it
+  kUnreadable,  // not known, because the daemon kept writing; the caller reports it
 };
 
-// By the index of an RPC.
+// The fault of the RPC with this index.
 PlanLookup find_planned(const LaneMemory* lane, Hash128 index, PlanEntry* entry);
-// The refusal of the RPC that a connect at this place is for, by what was counted in `execution`.
+// The refusal of the RPC that a connect at this place is for, according to what was counted in `execution`.
 PlanLookup find_planned_connect(const LaneMemory* lane, Hash128 connect_key, uint32_t execution,
                                 PlanEntry* entry);
 
-// A refusal at connect whose turn has come at its place, of an RPC that this path causes.
+// A refusal at connect of an RPC that this path causes, where that RPC is the next one at its place.
 PlanLookup find_refusal_to_come(const LaneMemory* lane, Hash128 parent_path, uint32_t execution,
                                 PlanEntry* entry);
 
@@ -37,7 +37,7 @@ size_t copy_blob(const LaneMemory* lane, const PlanEntry& entry, bool head_reque
 // What is masked in one request. False: the daemon kept writing, which it does between executions.
 bool find_masks(const LaneMemory* lane, const MaskedRequest& request, RequestMasks* out);
 
-// The row of the frozen table for `wanted` (kind, port, address are compared); false: none.
+// The row for `wanted` in the lane's table of names (kind, port, address are compared); false: none.
 bool find_target(const LaneMemory* lane, const Target128& wanted, Target128* row);
 
 }  // namespace filibuster::preload

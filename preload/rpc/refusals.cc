@@ -1,5 +1,5 @@
-// Refusals of RPCs whose clients keep connections: which connections are to be ended before, and what
-// is said when one was not refused but reset.
+// Refusals of RPCs whose clients keep connections: which connections are to be ended before the RPC, and
+// what is reported when an RPC was reset instead of refused.
 #include "core/index/execution_index.h"
 #include "preload/rpc/agent.h"
 #include "preload/rpc/connects.h"
@@ -21,7 +21,7 @@ struct LastReset {
 constinit thread_local LastReset t_last_reset __attribute__((tls_model("initial-exec")));
 
 uint64_t client_key(std::string_view service) {
-  static constexpr uint64_t kDomain = 0x6b657074;  // "kept": never a call site
+  static constexpr uint64_t kDomain = 0x6b657074;  // "kept": the key is never that of a call site
   return fold_key(combine(combine(hash_text(own_service()), hash_text(service)), kDomain));
 }
 

@@ -15,7 +15,7 @@
 namespace filibuster::preload {
 namespace {
 
-// Texts said so far, by hash. Full: said again rather than not at all.
+// Hashes of the texts that were reported. If there is no room, a text is reported again rather than never.
 constexpr uint32_t kSaidSlots = 256;
 constinit std::atomic<uint64_t> g_said[kSaidSlots]{};
 

@@ -10,20 +10,20 @@
 
 namespace filibuster::preload {
 
-// The views are those of the head it was made from.
+// The views point into the head that it was made from.
 struct RequestHead {
   std::string_view method;
   std::string_view target;  // as sent: ":path" of HTTP/2
   bool target_truncated = false;
   std::string_view host;        // without the port, "[::1]" with brackets
   std::string_view filibuster;  // value of our field; empty: there is none
-  bool has_body = false;        // one follows the head
+  bool has_body = false;        // a body follows the head
   uint64_t body_size = 0;       // as far as it is known; 0: none, or not said
   bool http2 = false;
   Protocol protocol = Protocol::kHttp;
   bool is_grpc() const { return protocol == Protocol::kGrpc; }
 };
-// RpcFlags.
+// The RpcFlags that tell the protocol.
 uint16_t protocol_flags(const RequestHead& head);
 
 RequestHead request_head(const http1::MessageHead& head);

@@ -44,7 +44,8 @@ using namespace filibuster;
 using namespace filibuster::preload;
 
 // Contexts are texts: "" (not known), "-" (caused by nothing that came in), or the kHeaderValueSize
-// bytes of the incoming request's field. Buffers hold as many, that of a field kRuntimeValueSize.
+// bytes of the incoming request's field. A buffer for a context holds kHeaderValueSize bytes, one for
+// a field kRuntimeValueSize.
 
 // Does an execution run here? Helpers that cost something ask first.
 FILIBUSTER_ENTRY int filibuster_executing() {
@@ -52,14 +53,15 @@ FILIBUSTER_ENTRY int filibuster_executing() {
   return executing() ? 1 : 0;
 }
 
-// What work that is handed to another thread or task now inherits; its size.
+// Writes the context that work inherits which is handed to another thread or task now. Returns its
+// size.
 FILIBUSTER_ENTRY size_t filibuster_task(char* out) {
   HookScope scope;
   return print_task(inheritable_task(), out);
 }
 
-// Sets the calling thread's context; the previous one into `previous`, its size. A text that is
-// none is refused: nothing changes, the size is SIZE_MAX.
+// Sets the calling thread's context. Writes the previous one into `previous` and returns its size. A
+// text that is no context is refused: nothing changes, and the result is SIZE_MAX.
 FILIBUSTER_ENTRY size_t filibuster_swap_task(const char* next, size_t size, char* previous) {
   HookScope scope;
   TaskContext task;
@@ -68,8 +70,8 @@ FILIBUSTER_ENTRY size_t filibuster_swap_task(const char* next, size_t size, char
 }
 
 // The field for a request that is made now for the context `task`, from the call stack `site` (one
-// frame a line, innermost first, "file:line function"; may be empty). 91 bytes; 0: no execution runs,
-// or the context is not known: put nothing into the request.
+// frame a line, innermost first, "file:line function"; may be empty). Returns its size, 91. 0: no
+// execution runs, or the context is not known; then nothing must be put into the request.
 FILIBUSTER_ENTRY size_t filibuster_field(const char* task, size_t task_size, const char* site,
                                          size_t site_size, char* out) {
   HookScope scope;

@@ -70,7 +70,7 @@ constexpr std::string_view kEngineModules[] = {
 };
 
 constinit FrameTable g_rules[2] = {};
-constinit std::atomic<uint32_t> g_rules_version{0};  // its last bit is the current one's place
+constinit std::atomic<uint32_t> g_rules_version{0};  // its last bit says which table is current
 
 std::string_view base_name(std::string_view path) {
   const size_t slash = path.rfind('/');
@@ -120,7 +120,8 @@ bool is_java_library_class(std::string_view name) {
 void set_frame_rules(const FrameTable& table) {
   const uint32_t version = g_rules_version.load(std::memory_order_relaxed);
   if (std::memcmp(&g_rules[version & 1], &table, sizeof table) == 0) return;
-  // A reader in the middle of the other one goes on with it, or clamps what it reads.
+  // A reader goes on with the table that is still current. One that began two versions ago may see its
+  // table change: frame_verdict keeps within bounds whatever it reads.
   std::memcpy(&g_rules[(version + 1) & 1], &table, sizeof table);
   g_rules_version.store(version + 1, std::memory_order_release);
 }

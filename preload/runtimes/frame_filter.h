@@ -1,5 +1,5 @@
-// Which frames are kept in a call stack, and how a kept one is hashed. Pure but for the lists of the
-// session.
+// Which frames are kept in a call stack, and how a kept one is hashed. The functions are pure, but for
+// the lists that the session's configuration sets.
 #pragma once
 
 #include <string_view>
@@ -22,24 +22,24 @@ bool is_library_file(std::string_view file);
 
 // A Java class ("com.example.Users") of the JDK, of an HTTP library, server or framework.
 bool is_java_library_class(std::string_view name);
-// One made while the program runs (lambdas, proxies, reflection), whose name is another each time.
+// A class made while the program runs (lambda, proxy, reflection), whose name differs each time.
 bool is_generated_java_class(std::string_view name);
-// Without the number that the compiler gave a lambda: "lambda$get$0" -> "lambda$get".
+// The name without the number that the compiler gave a lambda: "lambda$get$0" -> "lambda$get".
 std::string_view stable_java_method(std::string_view name);
 
 // --- the lists of the configuration, over these defaults ---------------------------------------
 // (core/index/frame_rules.h). Modules of engines and generated classes never count, whatever is
 // listed: their frames change while a program warms up.
 
-// From now on; a reader that keeps what was said asks again when the version is another.
+// Sets the lists. A reader that caches answers asks again when frame_rules_version() has changed.
 void set_frame_rules(const FrameTable& table);
 uint32_t frame_rules_version();
-// Does a frame of that module, file, class not count?
+// Does a frame of this module, file or class not count?
 bool is_left_out(FrameKind kind, std::string_view name);
 
-// Below the directory that the process was started in, whatever that is called.
+// The path relative to the directory that the process was started in; unchanged if it is elsewhere.
 std::string_view from_start_directory(std::string_view path);
-// The last two components: other machines, other prefixes, the same index.
+// The last two components, so that the index is the same on a machine with another prefix.
 std::string_view last_two_components(std::string_view path);
 
 // Hash of a function of a runtime, by its file and name.

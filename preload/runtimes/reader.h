@@ -16,8 +16,8 @@ class FrameSink {
  public:
   FrameSink(char* buffer, size_t capacity) : buffer_(buffer), capacity_(capacity) {}
 
-  // The parts are concatenated to one line of text; it is dropped, and the stack marked incomplete,
-  // when the buffer is full. The hash always takes part.
+  // Concatenates the parts to one line of text. When the buffer is full, the line is dropped and the
+  // stack is marked incomplete. The hash always takes part.
   void add(Hash128 hash, std::initializer_list<std::string_view> parts) {
     hash_ = frames_ == 0 ? hash : combine(hash_, hash);
     ++frames_;
@@ -32,7 +32,7 @@ class FrameSink {
       std::memcpy(buffer_ + used_, part.data(), part.size());
       used_ += part.size();
     }
-    // A line is a frame, whatever a file may be called.
+    // One line is one frame, even if the name of a file contains a line feed.
     while (void* end = std::memchr(line, '\n', static_cast<size_t>(buffer_ + used_ - line)))
       *static_cast<char*>(end) = ' ';
     buffer_[used_++] = '\n';
@@ -42,14 +42,20 @@ class FrameSink {
   void clear() {
     frames_ = 0;
     used_ = 0;
-    incomplete_ = false;
+    incomplete_ = of_libraries_ = false;
     hash_ = Hash128{};
+  }
+  // Begins anew, with the frames of libraries, since there are no others.
+  void begin_with_libraries() {
+    clear();
+    of_libraries_ = true;
   }
 
   Hash128 hash() const { return hash_; }
   uint32_t frames() const { return frames_; }
   size_t text_size() const { return used_; }
   bool incomplete() const { return incomplete_; }
+  bool of_libraries() const { return of_libraries_; }
 
  private:
   char* buffer_;
@@ -57,6 +63,7 @@ class FrameSink {
   size_t used_ = 0;
   uint32_t frames_ = 0;
   bool incomplete_ = false;
+  bool of_libraries_ = false;
   Hash128 hash_;
 };
 
@@ -68,8 +75,8 @@ struct StackReader {
   bool (*read)(FrameSink* sink);
 };
 
-extern const StackReader kNativeReader;   // native.cc
-extern const StackReader kCpythonReader;  // cpython.cc
-extern const StackReader kJvmReader;      // jvm.cc
+extern const StackReader kNativeReader;   // native/stack.cc
+extern const StackReader kCpythonReader;  // cpython/stack.cc
+extern const StackReader kJvmReader;      // jvm/stack.cc
 
 }  // namespace filibuster::preload

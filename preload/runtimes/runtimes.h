@@ -10,16 +10,16 @@
 namespace filibuster::preload {
 
 struct TaskReader {
-  // Once per registration (or again, where it was postponed), on a thread of the host, outside every lock: installs the helper if this
-  // process runs the runtime. What the report must say if that did not work; empty: it did, or there
-  // is no such runtime here.
+  // Installs the helper if this process runs the runtime. Called once per registration, and again if it
+  // was postponed, on a thread of the host and outside every lock. Returns what the report must say if
+  // that did not work; empty if it did, or if the runtime is not in this process.
   std::string_view (*install)();
-  // The running task's context; kUnknown: this thread runs no task of this runtime. nullptr: the
-  // helper pushes or carries.
+  // Returns the context of the running task; kUnknown if this thread runs no task of this runtime.
+  // nullptr where the helper pushes or carries contexts (task.h).
   TaskContext (*current)();
-  // This thread has read an incoming request: the task that will serve it is told. nullptr: the
-  // helper sees the field in the request by itself.
-  // `multiplexed`: one of several on its connection (HTTP/2), which whatever thread reads for all.
+  // Called when this thread has read an incoming request, so that the task that will serve it is told.
+  // nullptr where the helper itself sees the field in the request. `multiplexed`: the request is one
+  // of several on its connection (HTTP/2), and one thread may read them for all.
   void (*incoming)(const RpcContext& request, bool multiplexed);
 };
 
@@ -28,7 +28,7 @@ extern const TaskReader kCpythonTasks;  // cpython/helper.cc
 extern const TaskReader kJvmTasks;  // jvm/jvm.cc
 
 void install_runtimes();
-// Of install(): the runtime is still starting. install_runtimes() is called again by the next hook.
+// Called by install() while the runtime is still starting: the next hook calls install_runtimes() again.
 void postpone_runtimes();
 extern std::atomic<bool> g_runtimes_postponed;
 TaskContext pull_task();

@@ -1,5 +1,5 @@
-// Call stacks that helpers took, by number: interned once, never removed (a program has as many
-// call sites as its text has). Readers take no lock; writers exclude each other by trying only.
+// Call stacks by number. Each is interned once and never removed, since the text of a program bounds
+// how many call sites it has. Nobody takes a lock: a writer claims a slot by compare-and-exchange.
 #include <atomic>
 #include <cstring>
 
@@ -17,9 +17,10 @@ constexpr size_t kMaxText = 8 * 1024;
 
 struct Site {
   std::atomic<uint64_t> key{0};   // of the text as given, or of the stack; 0: free
-  std::atomic<uint32_t> size{0};  // of the kept text; published last, plus one
+  std::atomic<uint32_t> size{0};  // of the kept text, plus one; 0: not published yet
   uint32_t at = 0;                // in the text pages
   bool incomplete = false;
+  bool of_libraries = false;
   Hash128 hash;
 };
 constinit Site g_sites[kMaxSites];
@@ -41,7 +42,7 @@ struct Frame {
   uint32_t number = 0;
 };
 
-// "file:line function"; without a number the whole is the file.
+// Splits "file:line function"; without a line number, the whole line is the file.
 Frame parse_frame(std::string_view line) {
   Frame frame{line, line, {}, 0};
   size_t colon = line.find(':');
@@ -69,7 +70,7 @@ void add_frames(std::string_view text, bool keep_all, FrameSink* sink) {
   }
 }
 
-// The slot of `key`, claimed if it was free (`*fresh`); nullptr: full.
+// The slot of `key`, claimed if it was free (`*fresh`); nullptr: the table is full.
 Site* slot_of(uint64_t key, bool* fresh) {
   for (size_t i = 0; i < kMaxSites; ++i) {
     Site& site = g_sites[(key + i) & (kMaxSites - 1)];
@@ -87,11 +88,12 @@ char* text_room(size_t size, uint32_t* at) {
   return pages == nullptr || *at > kTextBytes - size ? nullptr : pages + *at;
 }
 
-void publish(Site* site, uint32_t at, size_t size, Hash128 hash, bool incomplete) {
+void publish(Site* site, uint32_t at, const CapturedStack& stack) {
   site->at = at;
-  site->hash = hash;
-  site->incomplete = incomplete;
-  site->size.store(static_cast<uint32_t>(size) + 1, std::memory_order_release);
+  site->hash = stack.hash;
+  site->incomplete = stack.incomplete;
+  site->of_libraries = stack.of_libraries;
+  site->size.store(static_cast<uint32_t>(stack.text_size) + 1, std::memory_order_release);
 }
 
 }  // namespace
@@ -99,7 +101,7 @@ void publish(Site* site, uint32_t at, size_t size, Hash128 hash, bool incomplete
 uint64_t intern_site(std::string_view text) {
   text = text.substr(0, kMaxText);
   if (text.empty()) return 0;
-  // Under other lists the same text is another stack.
+  // Under other frame lists, the same text is another stack.
   const uint64_t key = (hash_text(text).lo + (uint64_t{frame_rules_version()} << 48)) | 1;
   bool fresh = false;
   Site* site = slot_of(key, &fresh);
@@ -108,20 +110,20 @@ uint64_t intern_site(std::string_view text) {
   const size_t room = text.size() + 3 * kMaxText / 4;  // each kept line grows by "F " and its end
   uint32_t at = 0;
   char* kept = text_room(room, &at);
-  if (kept == nullptr) return 0;  // stays without a text: not known
+  if (kept == nullptr) return 0;  // the slot stays without a text: site_stack does not know it
   FrameSink sink(kept, room);
   add_frames(text, false, &sink);
   if (sink.frames() == 0) {
-    sink.clear();
+    sink.begin_with_libraries();
     add_frames(text, true, &sink);
   }
-  publish(site, at, sink.text_size(), sink.hash(), false);
+  publish(site, at, {sink.hash(), kept, sink.text_size(), sink.incomplete(), sink.of_libraries()});
   return key;
 }
 
 uint64_t intern_stack(const CapturedStack& stack) {
   if (stack.text_size == 0 || stack.hash.is_zero()) return 0;
-  // The hash names the stack: two addresses may be one line of text.
+  // The hash names the stack, not the text: two addresses may have the same line of text.
   const uint64_t key = stack.hash.lo | 1;
   bool fresh = false;
   Site* site = slot_of(key, &fresh);
@@ -131,7 +133,7 @@ uint64_t intern_stack(const CapturedStack& stack) {
   char* kept = text_room(stack.text_size, &at);
   if (kept == nullptr) return 0;
   std::memcpy(kept, stack.text, stack.text_size);
-  publish(site, at, stack.text_size, stack.hash, stack.incomplete);
+  publish(site, at, stack);
   return key;
 }
 
@@ -145,7 +147,7 @@ bool site_stack(uint64_t key, char* buffer, size_t capacity, CapturedStack* stac
     const uint32_t size = site.size.load(std::memory_order_acquire);
     if (size == 0 || size - 1 > capacity) return false;
     std::memcpy(buffer, g_text.load(std::memory_order_acquire) + site.at, size - 1);
-    *stack = {site.hash, buffer, size - 1, site.incomplete};
+    *stack = {site.hash, buffer, size - 1, site.incomplete, site.of_libraries};
     return true;
   }
   return false;

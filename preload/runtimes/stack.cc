@@ -7,10 +7,11 @@
 namespace filibuster::preload {
 namespace {
 
-// In order: the first that applies to the calling thread is its stack. Native applies to all.
+// The first reader that applies to the calling thread gives its stack. The native one applies to all.
 constexpr const StackReader* kReaders[] = {&kCpythonReader, &kJvmReader, &kNativeReader};
 
-// A hook within a hook's own stack capture, or a signal handler of the host in the middle of one.
+// True while this thread captures a stack. A hook that the capture calls, or a signal handler of the
+// host that interrupts it, must not begin another capture.
 constinit thread_local bool t_capturing __attribute__((tls_model("initial-exec"))) = false;
 
 }  // namespace
@@ -24,7 +25,7 @@ CapturedStack capture_stack(char* buffer, size_t capacity) {
     if (reader->read(&sink)) break;
   }
   t_capturing = false;
-  return {sink.hash(), buffer, sink.text_size(), sink.incomplete()};
+  return {sink.hash(), buffer, sink.text_size(), sink.incomplete(), sink.of_libraries()};
 }
 
 size_t describe_runtimes(char* out, size_t capacity) {

@@ -6,7 +6,7 @@
 namespace filibuster::preload {
 namespace {
 
-// In the middle of asking a runtime: what it does there must not ask again.
+// True while this thread asks a runtime. What the runtime does meanwhile must not ask again.
 constinit thread_local bool t_asking __attribute__((tls_model("initial-exec"))) = false;
 
 }  // namespace

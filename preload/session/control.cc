@@ -59,7 +59,7 @@ ControlPage* open_configured(std::string_view daemon) {
 ControlPageName page_name() {
   const Identity& id = identity();
   if (id.application[0] != '\0') return ControlPageName(id.application);
-  // One that cannot be reached from the root is written "(unreachable)/...".
+  // getcwd names a directory that cannot be reached from the root "(unreachable)/...".
   if (id.directory[0] != '/') return ControlPageName({});
   char path[sizeof id.directory + sizeof kApplicationFile];
   size_t size = strnlen(id.directory, sizeof id.directory - 1);
@@ -78,7 +78,7 @@ ControlPageName page_name() {
   return ControlPageName({});
 }
 
-// In /dev/shm/filibuster-<uid>, made if missing, so that a daemon started later finds us.
+// Opens the page in /dev/shm/filibuster-<uid>. It is made if missing, so that a later daemon finds us.
 ControlPage* open_of_user(ControlPageName name) {
   const auto uid = static_cast<uint32_t>(raw_syscall(SYS_geteuid));
   char path[64];
@@ -89,7 +89,7 @@ ControlPage* open_of_user(ControlPageName name) {
   raw_syscall(SYS_mkdirat, AT_FDCWD, path, 0700);
   const long directory = open_directory(path);
   if (directory < 0) return nullptr;
-  // What we follow decides where our traffic is reported.
+  // The directory must be ours alone, since the page decides to whom our traffic is reported.
   struct stat status;
   const bool ours = raw_syscall(SYS_fstat, directory, &status) == 0 && status.st_uid == uid &&
                     (status.st_mode & 077) == 0;
@@ -114,8 +114,7 @@ void note_stream_socket() {
   if (t_state.registering || !own_process()) return;
   int expected = kNotTried;
   if (!g_mapping.compare_exchange_strong(expected, kTrying, std::memory_order_acq_rel)) {
-    // Another thread is at it. Without the page this thread's connection would pass unseen, all its
-    // life.
+    // Another thread maps the page. Without it this thread's connection would pass unseen, all its life.
     wait_until([] { return g_mapping.load(std::memory_order_acquire) != kTrying; }, kDeadlineNs);
     return;
   }

@@ -1,4 +1,4 @@
-// Who this process and this thread are, and what time it is.
+// Who this process and this thread are.
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>

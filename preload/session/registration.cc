@@ -27,19 +27,19 @@ constinit std::atomic<Attachment*> g_attachment{nullptr};
 namespace {
 
 constexpr uint64_t kDeadlineNs = 1'000'000'000;
-// The daemon renews its lease every 100 ms. One this old belongs to a daemon that died: the process
-// goes on as without us. (One that was only stopped finds the gap counted in counters_lost.)
+// The daemon renews its lease every 100 ms. A lease this old belongs to a daemon that died: the process
+// goes on as without us. (A daemon that was only stopped finds the gap counted in counters_lost.)
 constexpr uint64_t kGoneNs = 30 * kLeaseNs;
 
-// Registrations of this process. Their memory is given back with the next registration after this
-// time: by then no call that began under them can still run. One more within it than there is room
-// for (sessions of less than 160 ms each) passes that session by.
+// Registrations of this process. The memory of an old one is given back by the first new registration
+// that comes kReuseNs after its end: by then no call that began under it can still run. If kAttachments
+// of them come sooner (sessions of less than 160 ms each), the next session is passed by.
 constexpr uint32_t kAttachments = 64;
 constexpr uint64_t kReuseNs = 10'000'000'000;
 Attachment g_attachments[kAttachments];  // under g_registering
 
 constinit std::atomic<bool> g_registering{false};
-// The value of g_session with which no session could be joined: inert until it changes.
+// The generation with which no session could be joined. The process is inert until it changes.
 constinit std::atomic<uint64_t> g_failed_generation{0};
 // Generation of the session that this process follows, or followed last. A forked child follows its
 // parent's.
@@ -52,7 +52,7 @@ void nap(uint64_t ns) {
 
 bool wait_for(int fd, short events, uint64_t deadline) {
   for (;;) {
-    // Looked at once after the deadline, too: this thread may have lost its processor before it looked.
+    // `fd` is looked at once after the deadline, too: this thread may have lost its processor before.
     const uint64_t now = now_ns();
     const uint64_t left = deadline > now ? deadline - now : 0;
     timespec time{static_cast<time_t>(left / 1'000'000'000),
@@ -100,7 +100,7 @@ uint64_t start_time() {
   return value;
 }
 
-// A socket of ours that is connected to the daemon there; -1: there is none.
+// A socket of ours that is connected to the daemon at `path`; -1: no daemon answers there.
 int reach(const char* path, uint64_t deadline) {
   const long fd =
       raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -131,7 +131,7 @@ bool say_hello(int socket, uint32_t sessions) {
          static_cast<long>(sizeof hello);
 }
 
-// Receives the welcome; the descriptors that came with it (-1: none).
+// Receives the welcome, and the descriptors that came with it (-1: none).
 bool receive_welcome(int fd, Welcome* welcome, int (&descriptors)[2]) {
   descriptors[0] = descriptors[1] = -1;
   iovec data{welcome, sizeof *welcome};
@@ -188,7 +188,7 @@ void unmap(Attachment* a) {
   a->retired_ns = 0;
 }
 
-// Gives back what no call can still use; a free slot, or nullptr.
+// Gives back the registrations that no call can still use. Returns a free slot, or nullptr.
 Attachment* take_slot(uint64_t now) {
   Attachment* out = nullptr;
   for (Attachment& a : g_attachments) {
@@ -198,14 +198,14 @@ Attachment* take_slot(uint64_t now) {
   return out;
 }
 
-// Where a session is to be joined.
+// The session that is to be joined.
 struct Choice {
-  const std::atomic<uint64_t>* session = nullptr;  // its own word of the page; nullptr: none
+  const std::atomic<uint64_t>* session = nullptr;  // its generation on the page; nullptr: there is none
   uint64_t generation = 0;
   int socket = -1;  // connected to its daemon, and ours
 };
 
-// Registers over `choice.socket`, which it takes.
+// Registers over choice.socket, which belongs to the registration from then on, or is released.
 Attachment* exchange(const Choice& choice, uint64_t deadline) {
   Attachment* a = take_slot(now_ns());
   if (a == nullptr) {
@@ -242,8 +242,8 @@ Attachment* exchange(const Choice& choice, uint64_t deadline) {
   return a;
 }
 
-// The session of the page that this process is to follow. Daemons that were killed are still on it:
-// nobody answers there.
+// The session of the page that this process is to follow: its parent's, or else the only one whose daemon
+// answers. (Daemons that were killed are still on the page.) If several answer, each of them is told.
 Choice choose(const ControlPage* page, uint64_t deadline) {
   const std::atomic<uint64_t>* const followed = g_session.load(std::memory_order_acquire);
   const uint64_t of_parent = g_followed.load(std::memory_order_acquire);
@@ -273,7 +273,7 @@ Attachment* current() {
   return a != nullptr && a->generation == session_generation() ? a : nullptr;
 }
 
-// Where another daemon announces itself in another way: it names us.
+// The daemon speaks another version of the protocol. We say Hello, so that its report names us.
 void say_hello_to_another_protocol(const ControlPage* page, uint64_t deadline) {
   const int socket = reach(page->socket_path, deadline);
   if (socket < 0) return;
@@ -282,7 +282,7 @@ void say_hello_to_another_protocol(const ControlPage* page, uint64_t deadline) {
 }
 
 Attachment* join(const ControlPage* page) {
-  // A session that has ended leaves its followers to what the page says now.
+  // When the session that we followed has ended, the head of the page counts again.
   const std::atomic<uint64_t>* session = g_session.load(std::memory_order_acquire);
   uint64_t generation = session->load(std::memory_order_acquire);
   if (session != &page->generation && generation != g_followed.load(std::memory_order_relaxed)) {
@@ -319,7 +319,7 @@ Attachment* join(const ControlPage* page) {
 
 Attachment* register_anew(uint64_t generation) {
   if (g_failed_generation.load(std::memory_order_acquire) == generation) return nullptr;
-  // In a signal handler that came while this thread registers; in a vfork child.
+  // This is a signal handler that came while this thread registers, or a vfork child.
   if (t_state.registering || !own_process()) return nullptr;
 
   if (g_registering.exchange(true, std::memory_order_acq_rel)) {
@@ -337,7 +337,7 @@ Attachment* register_anew(uint64_t generation) {
   }
   t_state.registering = false;
   g_registering.store(false, std::memory_order_release);
-  // Runs code of the host's runtime: no lock of ours is held.
+  // This runs code of the host's runtime, so no lock of ours is held.
   if (fresh && a != nullptr) install_runtimes();
   return a;
 }
@@ -409,8 +409,8 @@ void registration_after_fork() {
   g_registering.store(false, std::memory_order_relaxed);
   Attachment* inherited = g_attachment.exchange(nullptr, std::memory_order_relaxed);
   if (inherited == nullptr) return;
-  // The parent's: its end of the socket is its life for the daemon, its ring is written by it
-  // alone. Lane memory comes again with the child's own registration.
+  // The registration is the parent's: for the daemon the parent lives as long as its end of the socket,
+  // and nobody else writes its ring. Lane memory comes again with the child's own registration.
   const int socket = inherited->socket.exchange(-1);
   if (socket >= 0) release_descriptor(socket);
   unmap(inherited);

@@ -1,5 +1,5 @@
-// What the files of this folder share: the registration of this process, its identity, the writing
-// of events. Not for the hooks: they use agent.h.
+// What the insides of the agent share: the registration of this process, its identity, the writing of
+// events. The hooks do not use it: they use agent.h.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@
 
 namespace filibuster::preload {
 
-// One registration. Immutable once published but for the sequence. Threads use it only inside one
-// call of agent.h, so an old one may be unmapped long after it was replaced.
+// One registration. Once published, only its atomics and retired_ns change. Threads use it only inside one
+// call of agent.h, so that it may be unmapped when it was replaced long ago.
 struct Attachment {
   uint64_t generation = 0;
   LaneMemory* lane = nullptr;
@@ -44,9 +44,9 @@ extern std::atomic<Attachment*> g_attachment;
 
 // Registers if need be (agent.h attached()); nullptr: pass through.
 Attachment* attach();
-// attach() and an execution runs and this is our process; `*execution` is its number, `*now` the
-// time (the clock is a tenth of what an event costs: read once). Also nullptr when the daemon has
-// not renewed its lease for so long that it must be gone.
+// Like attach(), but nullptr also if no execution runs, if this is not our process (own_process), or if the
+// daemon has not renewed its lease for so long that it must be gone. `*execution` is the number of the
+// execution, `*now` the time (the clock is a tenth of what an event costs, so it is read once).
 Attachment* attach_executing(uint32_t* execution, uint64_t* now);
 
 // Who this process is: the environment as it was at start, before the host could overwrite it.
@@ -54,7 +54,7 @@ struct Identity {
   char daemon[256];   // FILIBUSTER_DAEMON, empty if unset
   char service[104];  // FILIBUSTER_SERVICE, else the base name of the executable
   char executable[256];
-  char directory[1024];  // it was started in; empty: not known, or too long
+  char directory[1024];  // that it was started in; empty: not known, or too long
   char application[1024];  // FILIBUSTER_APPLICATION, empty if unset
   uint32_t lane;  // FILIBUSTER_LANE
   bool is_test;   // the service `test`
@@ -62,12 +62,12 @@ struct Identity {
 };
 const Identity& identity();
 
-// The thread's own books. initial-exec: no lazy allocation of thread-local memory in hooks.
+// What is kept for each thread. initial-exec: no lazy allocation of thread-local memory in hooks.
 struct ThreadState {
   ThreadRequests requests;
   uint32_t tid;
   bool multiplexing;
-  bool registering;  // a signal handler came while this thread registers
+  bool registering;  // this thread registers: a signal handler that comes meanwhile must not
   TaskContext task;  // as a runtime's helper pushed it
 };
 extern constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
@@ -82,13 +82,14 @@ extern std::atomic<bool> g_incoming_given_up;
 
 // --- events ----------------------------------------------------------------------------------
 
-// A buffer from a fixed pool: the stacks of host threads may be small (16 KiB). None left: null.
+// A buffer from a fixed pool, because the stacks of host threads may be small (16 KiB). It is false if none
+// was left.
 class Scratch {
  public:
   static constexpr size_t kSize = 32 * 1024;
   enum class Patience : uint8_t {
     kNone,
-    kBounded,  // for what an index is made of: until another thread gives one back, 1 s at most
+    kBounded,  // waits until another thread gives one back, 1 s at most: for what an index is made of
   };
   explicit Scratch(Patience patience = Patience::kNone);
   ~Scratch();
@@ -119,8 +120,8 @@ void emit(Attachment* attachment, EventType type, uint32_t execution, uint64_t t
   }
   write_event(attachment, type, execution, time_ns, buffer, size);
 }
-// RpcIssued with all its texts; without those that do not fit. `buffer` is room that the
-// caller has left for the encoded event; where it does not suffice another is taken.
+// Writes RpcIssued with all its texts, or without those that do not fit. `buffer` is room that the caller
+// has left for the encoded event; where it does not suffice, a Scratch is taken.
 void emit_issued(Attachment* attachment, uint32_t execution, uint64_t time_ns,
                  const RpcIssued& event, std::span<uint8_t> buffer = {});
 

@@ -75,13 +75,13 @@ void report_listen(const sockaddr* address, socklen_t size) {
   if (!own_process()) return;
   Attachment* before = g_attachment.load(std::memory_order_acquire);
   Attachment* attachment = attach();
-  // Registered just now: the socket was among the listening ones, and is reported.
+  // If attach() has registered just now, the socket was reported among those that listen already.
   if (attachment == nullptr || attachment != before) return;
   emit_listen(attachment, address, size);
 }
 
-// Sockets that listened before there was a session, that the parent opened before it forked, or
-// that came through exec. The low descriptors are enough: programs listen first.
+// Sockets that listened before there was a session, that the parent opened before it forked, or that
+// came through exec.
 void report_listening_sockets(Attachment* attachment) {
   // thread-self: threads may have unshared their descriptor table.
   const long directory = raw_syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/fd",
@@ -94,7 +94,7 @@ void report_listening_sockets(Attachment* attachment) {
       });
   if (directory >= 0) raw_syscall(SYS_close, directory);
   if (known) return;
-  constexpr int kMost = 1024;  // without /proc (a chroot): those that most programs have
+  constexpr int kMost = 1024;  // without /proc (a chroot): the numbers that most programs have
   for (int fd = 0; fd < kMost; ++fd) report_if_listening(attachment, fd);
 }
 

@@ -63,31 +63,32 @@ struct alignas(64) Connection {
   Connection() = default;
   Connection(const Connection&) = delete;
 
-  // First, and never constructed anew while anyone may look: see pin().
+  // The first member, which is not constructed anew while another thread may look at it: see pin().
   std::atomic<uint32_t> pins{0};
   std::atomic<uint32_t> descriptors{0};  // numbers that name it
   ConnectionState state;
-  std::atomic<bool> closing{false};  // the last descriptor is gone
-  std::atomic<bool> elapsed{false};  // a wait on its silence was taken for over
+  std::atomic<bool> closing{false};  // the last descriptor is closed
+  std::atomic<bool> elapsed{false};  // a wait on the injected silence was ended at once, as if it had elapsed
   std::atomic<bool> debt{false};     // bytes are held, or an insertion is half on the wire
-  std::atomic<int> deferred_error{
-      0};  // a flush of ours took the socket's error: the next receive tells
-  // What is held (holds.h): how often, by which thread, still, and is it looked after?
+  // A flush of the agent met this error, which the kernel tells once: the next receive returns it.
+  std::atomic<int> deferred_error{0};
+  // The hold (holds.h): how many there were, which thread made it, whether it lasts, and whether a thread
+  // of the agent watches it.
   std::atomic<uint32_t> holds{0};
   std::atomic<uint32_t> holder{0};
   std::atomic<bool> holding{false};
   std::atomic<bool> watched{false};
   Role role = Role::kJoining;
   bool seen_from_start = false;
-  // nullptr: not recognised yet. One may give way to another (an upgrade).
+  // The protocol. nullptr: it is not recognised yet. An upgrade replaces it.
   std::atomic<Followed*> followed{nullptr};
-  KeptBytes first[2];  // by Traffic: what was kept to recognise it
+  KeptBytes first[2];  // by Traffic: the bytes that were kept to recognise the protocol
   Noted noted = Noted::kNothing;
   bool waits_with_others = false;  // in a poll set with other connections
   std::atomic<int> epoll_set{-1};
   uint64_t serial = 0;      // distinguishes uses of one object
   uint64_t generation = 0;  // session it was made in
-  uint64_t cookie = 0;      // SO_COOKIE: the descriptor may have been closed behind our back
+  uint64_t cookie = 0;      // SO_COOKIE: tells whether the descriptor was closed by a call that no hook saw
   uint32_t fork_epoch = 0;
 
   // The peer's address; of an accepted connection, the one it came to.
@@ -100,17 +101,17 @@ struct alignas(64) Connection {
   std::atomic<ConnectState> connect_state{ConnectState::kNone};
   int last_error = 0;  // of a receive or send: ECONNRESET, EPIPE, ...
   bool end_of_stream = false;
-  // kept.h: ended by us for the refusal of this entry of the plan (+ 1; 0: not) of an execution.
+  // The agent ended this connection for the refusal of a plan's entry (kept.h): its number + 1; 0: it did not.
   std::atomic<uint32_t> ended_for{0};
-  std::atomic<bool> ending{false};  // a thread of ours is at it
-  // Its real connection, while its descriptor is an end of a pair that holds an answer of ours which the
-  // application has not read (inject/aside.h); a debt. -1: it has its place.
+  std::atomic<bool> ending{false};  // a thread of the agent ends the connection now
+  // The descriptor of the real connection, while a socket pair with an answer of the agent's stands in its
+  // place (inject/aside.h); a debt. -1: the real connection stands in its place.
   std::atomic<int> aside{-1};
   uint32_t ended_in = 0;
-  // An RPC of this path was answered just now, in this execution (0: none was).
+  // The path and the execution of the RPC that was answered last (0: none was).
   Hash128 answered_path;
   uint32_t answered_in = 0;
-  uint64_t requests = 0;  // that were seen
+  uint64_t requests = 0;  // number of requests that were seen
 
   Flow request_flow;
   Flow response_flow;
@@ -119,7 +120,7 @@ struct alignas(64) Connection {
   std::atomic<uint32_t> sending{0};
   Wire wire;  // a client's
 
-  // Where its protocol's state lives, if it fits.
+  // Memory for the state of the protocol, if it fits.
   static constexpr size_t kRoom = 9 * 1024;
   std::atomic<bool> room_taken{false};
   alignas(16) char room[kRoom];
@@ -144,7 +145,7 @@ inline bool nothing_to_do() {
   return !session_present() && __builtin_expect(g_debts.load(std::memory_order_relaxed) == 0, 1);
 }
 
-// One pin, no descriptor. nullptr: the table is full (reported).
+// The connection has one pin and no descriptor. nullptr: the table is full (reported).
 Connection* make_connection();
 // False: it is being freed.
 bool pin(Connection* connection);
@@ -178,15 +179,16 @@ class Pinned {
 
 // How a request that got no answer ended, as far as is known.
 RpcFinished unanswered(const Connection& connection);
-// By its address, if it was not known yet (services start while their callers do).
+// Finds the target by the address, if it was not known yet: services start while their callers do.
 void find_target_of(Connection& connection);
 
-// The first one that is published is the connection's; false: another one was.
+// Gives the connection its protocol. False: another thread gave it one first.
 bool publish(Connection& connection, Followed* followed);
-// The room for its state, once. nullptr: another thread has it, and its Followed is there.
+// The memory `room`, which is given once. nullptr: another thread has it, and has published a Followed.
 void* take_room(Connection& connection);
 
-// Stops following it: reports why (once), ends its open exchanges as soon as no thread is inside.
+// Stops following the connection. Reports why, once, and ends the open exchanges as soon as no thread
+// uses them.
 void give_up(Connection& connection, NotInterposedReason reason);
 void report_given_up(const Connection& connection, NotInterposedReason reason);
 // The same without a report (a target that is never interposed, a fault that fired).
@@ -194,19 +196,19 @@ void give_up_silently(Connection& connection);
 // After a flow was released: does what waits for both flows to be free.
 void settle(Connection& connection);
 
-// A number that was closed by a raw system call and given out anew is not our connection's any more: that
-// is no news.
+// Reports nothing if the descriptor was closed by a raw system call and its number given out anew: the
+// number does not belong to the connection any more.
 void give_up_unless_stale(Connection& connection, int fd, NotInterposedReason reason);
 // The application gave up on an injected silence (close, shutdown, or the hang limit's reset).
 void end_silence(Connection& connection);
 
-// Bytes that went by unchanged, after the transfer, in the flow's turn: requests received by a
-// server, responses received by a client or sent by a server.
+// Shows the protocol bytes that went by unchanged: requests that a server received, responses that a
+// client received or a server sent. Called after the transfer, in the flow's turn.
 void observe(Connection& connection, int fd, bool requests, Pieces pieces,
              size_t size, uint32_t sequence);
-// `size` bytes of it went by unseen (sendfile, splice, MSG_TRUNC).
+// `size` bytes went by unseen (sendfile, splice, MSG_TRUNC).
 void observe_unseen(Connection& connection, bool requests, size_t size, uint32_t sequence);
-// A receive gave 0 (error 0) or failed.
+// A receive returned 0 (then `error` is 0) or failed.
 void observe_end(Connection& connection, int error);
 
 // The kernel's number of the socket behind `fd`; 0 if it is none.

@@ -1,6 +1,6 @@
-// What is held for the application, and who sends it: the thread that wrote it, with the rest or before
-// it waits; and where it does neither, a thread of ours, which exists only while something is held (and
-// for a moment longer, since the next one is likely to come).
+// Who sends the bytes that are held for the application. The thread that wrote them sends them with the rest
+// of the request, or before it waits. If it does neither, a thread of the agent sends them. That thread exists
+// only while something is held, and for a moment longer, since another hold is likely to follow.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,28 @@
 
 namespace filibuster::preload {
 
-// To be asked before anything is held on `c`, by the owner of its request flow. False: nobody would send
-// it if this thread did not, so it must not be held.
+// Called by the owner of the request flow before it holds bytes on `c`. False: nobody but this thread would
+// send the bytes, so they must not be held.
 bool watch_hold(Connection& c, int fd);
 
 // This thread has to flush `c` before it waits.
 void remember_hold(Connection& c, int fd);
-// What this thread holds, before it waits. `but`: a descriptor that it waits for only to send more
-// on (CPython polls for POLLOUT before every send of a socket with a timeout).
+// Sends what this thread holds. Called before it waits. `but`: the descriptor on which the thread waits only
+// to send more (CPython polls for POLLOUT before every send of a socket with a timeout).
 void flush_holds_of_thread(int but = -1);
 extern constinit thread_local uint32_t t_holds __attribute__((tls_model("initial-exec")));
-// The same before a read of `fd`, where that may wait.
+// Sends what this thread holds before a read of `fd`, if the read may wait.
 void flush_holds_before_read(int fd);
 
-// What this thread holds may wait for bytes that another thread will have it write (asyncio reads files in
-// a pool), and stays while its event loop waits for that: for a moment (20 ms).
+// The hold of this thread may wait for bytes that another thread produces (asyncio reads files in a pool of
+// threads). It lasts while the event loop waits for them, for 20 ms at most.
 void hold_patiently();
-// What is left of that moment, in milliseconds.
+// What is left of these 20 ms, in milliseconds.
 int patience_ms();
 
-// The process ends: what any thread holds goes out, as far as it can without waiting.
+// The process ends: sends what any thread holds, as far as the sockets take it without waiting.
 void flush_all_holds();
-// In a forked child: what the parent holds is the parent's to send, and there is no thread of ours.
+// Called in a forked child: the parent sends what it holds, and the child has no thread of the agent.
 void forget_watches();
 
 }  // namespace filibuster::preload

@@ -29,23 +29,23 @@ class WriteOrigins;
 
 enum class Traffic : uint8_t { kRequests, kResponses };
 
-// What a client sends, of which nothing was accepted before, from position `base` of its stream.
+// Bytes that a client sends: positions `base` to `end` of its stream. None of them was accepted before.
 struct Offer {
   Pieces pieces;
   uint64_t base = 0;
   uint64_t end = 0;
 };
 
-// Who sends: the application; a hook, before the application waits for the peer, or closes; a thread of
-// ours (holds.h), which places no fault.
+// Who sends. kOffered: the application. kFlushed: a hook, before the application waits for the peer or
+// closes. kAside: a thread of the agent (holds.h), which places no fault.
 enum class Sending : uint8_t { kOffered, kFlushed, kAside };
 
 struct Released {
-  uint64_t limit = 0;  // of the application's bytes: those before it may leave
+  uint64_t limit = 0;  // the application's bytes before this position may leave
   enum class Then : uint8_t {
-    kHold,     // the others stay
-    kMore,     // to be asked again when those have left
-    kSwallow,  // a fault happened in place of them all
+    kHold,     // the bytes from `limit` on are held
+    kMore,     // when the bytes before `limit` have left, release() is called again
+    kSwallow,  // a fault happened in place of the request: no byte leaves
   } then = Then::kHold;
 };
 
@@ -54,43 +54,44 @@ class Followed {
  public:
   // --- a client's requests
 
-  // The bytes of the offer from position `from` on were not seen before.
+  // Reads the bytes of the offer from position `from` on. Those before `from` were read earlier.
   virtual void offered(Connection& c, const Offer& offer, uint64_t from) = 0;
-  // Plans the edits of what may leave, places faults.
+  // Says which bytes may leave, plans their edits, and places faults.
   virtual Released release(Connection& c, int fd, const Offer& offer, Sending sending) = 0;
-  // May what stays be held? Who makes it is known then.
+  // May the bytes that do not leave be held? The call also notes who makes the request.
   virtual bool may_hold(Connection& c) = 0;
-  // It is held: does another thread bring what is missing?
+  // Called while a request is held: does another thread bring the missing part of it?
   virtual bool waits_for_a_thread(Connection& c) = 0;
-  // It cannot be held: decide with what is known, for the first, second, ... time. False: there is
-  // nothing more that could be done.
+  // The bytes cannot be held. Decides the request by the part that is known; `times` counts these calls
+  // from 1. False: nothing more can be decided.
   virtual bool press(Connection& c, int times) = 0;
-  // The rest is not waited for: what is held is decided.
+  // Decides the request that is held, without waiting for the rest of it.
   virtual void decide_held(Connection& c) = 0;
-  // Up to which position a flush goes: what the peer could make nothing of may stay, if more may come.
+  // The position up to which a flush sends. A part that the peer can make nothing of may stay behind,
+  // unless the connection is `closing`.
   virtual uint64_t flush_limit(Connection& c, uint64_t released, bool closing) = 0;
-  // More of it is on the wire.
+  // More bytes are on the wire.
   virtual void sent(Connection& c, int fd) = 0;
-  // What was parsed ahead was not offered again.
+  // The application did not come back with bytes that were read and not accepted: forgets them.
   virtual void forget_ahead(Connection& c) = 0;
-  // `size` bytes of a body went another way (sendfile). False: there is none.
+  // `size` bytes of a body were sent in another way (sendfile). False: no body is being sent.
   virtual bool skipped(Connection& c, uint64_t size) = 0;
-  // The bytes of several threads come one after the other, even where nothing is owed.
+  // True: threads that send at the same time wait for each other, even where no byte is held.
   virtual bool sends_in_turn() const { return false; }
   // Where a runtime's helper says who makes the next bytes (rpc/write_origins.h); nullptr: nobody asks.
   // Called by the thread that sends.
   virtual WriteOrigins* write_origins(Connection&) { return nullptr; }
-  // Has a fault that is to fire before any of its request leaves.
+  // A fault is to fire before any byte of its request leaves.
   virtual bool waits_for_its_fault(const Connection&) const { return false; }
 
-  // It has a fault that waits for answers to what was sent before; they are there now.
+  // A fault waited for the answers to earlier requests, and these answers are there now.
   virtual bool may_go_on(const Connection&) const { return false; }
 
   // --- bytes that went by unchanged
 
   virtual void observed(Connection& c, int fd, Traffic traffic, Pieces pieces,
                         size_t size) = 0;
-  // `size` bytes that nobody saw. False: they cannot have been a part of a body.
+  // `size` bytes went by that no hook saw. False: they cannot all have been a part of one body.
   virtual bool unseen(Connection& c, Traffic traffic, size_t size) = 0;
   // May these first bytes of requests begin a message?
   virtual bool may_begin_with(Pieces pieces) const = 0;
@@ -98,7 +99,7 @@ class Followed {
   virtual bool may_be_ended() const { return false; }
   virtual bool is_idle(const Connection&) const { return false; }
 
-  // A server's requests that are open, oldest first; nullptr: one that is none of ours.
+  // The open requests of a server, oldest first. nullptr: the request is followed by no RPC.
   virtual uint32_t open_requests() const { return 0; }
   virtual const Incoming* incoming_at(uint32_t) const { return nullptr; }
 
@@ -106,31 +107,32 @@ class Followed {
 
   // The server has closed its side.
   virtual void responses_ended(Connection&) {}
-  // No answer comes any more: open calls end as unanswered() says (connection.h).
+  // No further answer comes: open calls end as unanswered() says (connection.h).
   virtual void end_unanswered(Connection& c) = 0;
-  // Both flows owned, given up or closing: whatever is open ends.
+  // The connection was given up, or is closing, and the caller owns both flows: ends whatever is open.
   virtual void settle(Connection& c) = 0;
   // The application gave up on an injected silence (close, shutdown, or the hang limit's reset).
   virtual void end_silence(Connection&) {}
-  // In a forked child, of a client: what is open is the parent's.
+  // Called in a forked child, for a client: the open calls belong to the parent.
   virtual void adopt_in_child(Connection& c) = 0;
-  // With the connection.
+  // The connection is freed.
   virtual void free(Connection&) {}
 
   // --- what is particular
 
-  // Something of ours is still to come over it, whoever else has lost interest.
+  // The agent still has to send or receive something over the connection, with a session or without.
   virtual bool owes() const { return false; }
-  // It cannot be left alone any more, with a session or without.
+  // The agent has changed the stream, so that its bytes cannot pass by the original calls any more.
   virtual bool cannot_be_left() const { return false; }
-  // Between the two a client's receive is under way, during which no fault takes the descriptor away.
-  // False: it need not be told.
+  // A client's receive is under way between the two calls. No fault takes the descriptor away meanwhile.
+  // False: the protocol need not be told of the end.
   virtual bool begin_receive(Connection&) { return false; }
   virtual void end_receive(Connection&) {}
 
-  // Its bytes pass, but for what it puts between them or takes away: it sends itself.
+  // The application's bytes pass. The protocol sends them itself, since it inserts or removes some.
   virtual bool passes() const { return false; }
-  // sender.h send_offered, for such a one. `plain`: neither an address nor control data goes with them.
+  // In place of send_offered (sender.h), if passes(). `plain`: no address and no control data goes with
+  // the bytes.
   virtual IoResult pass_send(Connection&, int, Pieces, int /*flags*/, bool /*plain*/) {
     return {-1, 0};
   }
@@ -142,30 +144,31 @@ class Followed {
   ~Followed() = default;
 };
 
-// Of a connection that was open before the session, what a protocol remembers of its descriptor
-// (registry.h); only it knows what that means.
+// What a protocol remembers of a descriptor whose connection was open before the session (registry.h).
+// Only the protocol knows what the values mean.
 enum class Noted : uint8_t { kNothing, kFirst, kSecond };
 
 enum class Recognised : uint8_t { kNo, kNeedMore, kYes };
-// In the middle of a stream. kWait: what goes by now tells nothing, what comes next may.
+// May the following begin in the middle of a stream? kWait: these bytes do not tell, later ones may.
 enum class Joined : uint8_t { kNo, kWait, kRequests };
 
 struct ProtocolRow {
   const char* name;
-  // By the first bytes of the requests, from the first one on. nullptr: what is nothing else.
+  // Recognises the protocol by the first bytes of the requests. nullptr: it has whatever no other
+  // protocol recognises.
   Recognised (*requests)(std::string_view first);
-  // By those of the responses, where the server speaks first. nullptr: it never does.
+  // Recognises the protocol by the first bytes of the responses. nullptr: a server never speaks first.
   Recognised (*responses)(std::string_view first);
-  // Makes the connection's Followed and publishes it (publish). `pieces`: the first transfer of its
-  // client, where that is known.
+  // Makes the connection's Followed and publishes it (publish). `pieces`: the first transfer of the
+  // client, if it is known.
   void (*begin)(Connection& c, Pieces pieces, size_t size);
-  // A stream of which the beginning was not seen: is this the beginning of a request? `*reason`: why it
-  // is not followed, where these bytes say so. nullptr: it cannot be joined.
+  // The beginning of the stream was not seen: do these bytes begin a request? `*reason`: why the stream
+  // is not followed, if the bytes say so. nullptr: streams of this protocol cannot be joined.
   Joined (*joins)(std::string_view first, NotInterposedReason* reason);
-  // The same for one that was open before the session, of which this was noted. nullptr: none is.
+  // Begins with a connection that was open before the session. nullptr: no such connection is followed.
   void (*begin_noted)(Connection& c, Noted noted);
 };
-// protocols/table.cc: the first that recognises it has it; the last one takes what is left.
+// protocols/table.cc. The first row that recognises a stream has it; the last row takes what is left.
 std::span<const ProtocolRow> protocol_table();
 
 }  // namespace filibuster::preload

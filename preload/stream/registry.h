@@ -16,13 +16,13 @@ namespace filibuster::preload {
 
 enum class Mark : uintptr_t {
   kUnknown = 0,
-  kNotStream = 1,  // a file, a pipe, an unnamed pair: nothing of it is ours
+  kNotStream = 1,  // a file, a pipe, an unnamed pair: it is not followed
   kDatagram = 2,
   kListening = 3,
-  // Nothing was sent over it yet: a client connects one only to learn which of its own addresses
-  // leads to a server (RFC 6724 §5), and sends nothing.
+  // A datagram socket that was connected and has sent nothing. A client connects one only to learn which of
+  // its own addresses leads to a server (RFC 6724 §5).
   kConnectedDatagram = 4,
-  // A protocol noted something of its first bytes; nothing of it was followed (Noted).
+  // A protocol noted something about its first bytes before there was a session (Noted).
   kFirstNote = 5,
   kSecondNote = 6,
   kLastMark = 15,
@@ -36,7 +36,7 @@ Mark mark_of(int fd);
 void set_mark(int fd, Mark mark);
 Mark mark_for(Noted noted);
 
-// The number was given out anew: forget what it was (a close that we missed ends its connection).
+// The number was given out anew: forgets the connection behind it, which is ended if no close was seen.
 void forget(int fd);
 // The application closes it (or replaces it): flush, then forget.
 void closing(int fd);

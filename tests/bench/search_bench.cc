@@ -34,7 +34,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kServices = 5;  // called by the test: the group []
 constexpr size_t kCalls = 3;     // of each service: its group
-constexpr size_t kRpcs = kServices * (1 + kCalls);
 constexpr OutcomeId kOk = 1;
 constexpr OutcomeId kFirstFault = 2;  // three faults: 2, 3, 4
 constexpr OutcomeId kFirstAnswer = 10;

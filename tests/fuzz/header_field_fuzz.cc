@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<char> copy(data, data + size);  // exactly as long: overreads are seen

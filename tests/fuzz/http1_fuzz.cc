@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 #include "tests/unit/core/http1_trace.h"
 
 namespace {

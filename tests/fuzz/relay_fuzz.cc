@@ -72,7 +72,7 @@ class AnyHost final : public RelayHost {
     return &fault;
   }
   uint64_t hang_limit_ns() const override { return 1000; }
-  void report(uint32_t, uint64_t, const std::string&) override {}
+  void report(uint32_t, uint64_t, const HangLimit&) override {}
   void unmet(const StreamOrder&, const std::string&) override {}
   void note(const std::string&, bool harmed) override { this->harmed = this->harmed || harmed; }
 

@@ -14,6 +14,8 @@ import time
 
 import pytest
 
+import documents
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / os.environ.get("BUILD", "build")
 FILIBUSTER = BUILD / "bin" / "filibuster"
@@ -112,6 +114,7 @@ class Project:
         self.directory = directory
         self.root = directory / ".filibuster"
         self.started = []
+        self.checked = documents.Checked()
 
     def write(self, name, text):
         path = self.directory / name
@@ -127,6 +130,10 @@ class Project:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
         run = Run(self.root, process)
         print(run)  # pytest shows it, whole, if the test fails
+        if verb in ("run", "replay", "trace", "lint"):
+            self.checked.root(self.root)
+            if "--json" in arguments and verb != "trace":  # its last line is the answer of GET /v1/trace
+                documents.events(run.output)
         return run
 
     def start(self, verb, *arguments, env=None):

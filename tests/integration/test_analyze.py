@@ -146,6 +146,10 @@ def test_nothing_is_overwritten_in_silence(project):
     assert (project.directory / "out.json").read_text() == "precious"
     assert analyze(project, "--write", "out.json", "--force").exit_code == 0
     assert json.loads((project.directory / "out.json").read_text())["faults"] == []
+    (project.directory / "folder").mkdir()
+    assert analyze(project, "--write", "folder", "--force").exit_code == 3
+    assert (project.directory / "folder").is_dir()
+    assert not list(project.directory.glob("*.new-*"))
     elsewhere = analyze(project, "--write", "../out.json")
     assert elsewhere.exit_code == 2 and "where the configuration is" in elsewhere.errors
     unwritable = analyze(project, "--source", "a=.", "--write", "/proc/x.json", cwd="/usr/share/doc")

@@ -125,7 +125,7 @@ def test_a_finding_says_that_its_refusal_was_a_reset(project):
     assert run.exit_code == 1, run
     (finding,) = run.test["findings"]
     assert finding["faults"][0]["delivered_as"] == "reset" and finding["reproduced"] is True, finding
-    assert "refused (as a reset)" in run.output and "no refusal was tried" in run.output, run
+    assert "refused (as a reset)" in run.output and "a refused connection was not tried" in run.output, run
     assert "as a reset only" in run.output, run
     (client,) = run.test["refusals"]
     assert client == {"caller": "front", "service": "back", "protocol": "HTTP/1.1", "refused": 0, "reset": client["reset"],

@@ -195,7 +195,7 @@ def test_a_person_reads_the_finding_its_line_and_the_next_command(project):
     assert run.exit_code == 1, run
     assert run.output.index("warning  n-plus-one") < run.output.index("note  forwarded-response"), run
     assert f"{PATTERNS}:{line_of('connection.request(')} (get)" in run.output, run
-    assert "look: filibuster trace -c filibuster.json" in run.output, run
+    assert "see it among the others: filibuster trace -c filibuster.json" in run.output, run
     assert "0 probes" in run.output and "call sites:" in run.output, run
 
 

@@ -119,5 +119,5 @@ def test_two_services_with_one_port_are_named_and_no_stranger_is(project):
     everywhere = {"name": "a", "command": f"exec {PYTHON} -m http.server {port}", "ports": {"a": port}}
     project.write("filibuster.json", config([everywhere, relay("b", ports={"b": port}, host="127.0.0.2")], [probe(url("a"))]))
     run = project.filibuster("run")
-    assert run.exit_code == 3 and f"services 'a' and 'b' have one port, {port}" in run.errors, run
+    assert run.exit_code == 3 and f"services 'a' and 'b' have the same port, {port}" in run.errors, run
     assert '"host"' in run.errors and "end that process" not in run.errors, run

@@ -88,7 +88,8 @@ def test_report_json_has_exactly_the_documented_members(planted):
     described = listed("\nA finding: ")
     first = {"execution", "id", "verdict", "detail", "output", "seconds", "faults"}
     assert set(finding["first"]) == first and first <= described
-    assert set(finding) == {"id", "number", "faults", "executions", "reproduced", "counterexample", "first"}
+    assert set(finding) == {"id", "number", "faults", "executions", "reproduced", "counterexample", "standing", "because",
+                            "until", "first"}
     assert set(finding) <= described
     assert set(finding["faults"][0]) == documented("\nA fault:")
     for rpc in test["reference"]:
@@ -276,7 +277,7 @@ def test_a_test_that_is_late_once_is_no_finding(project):
         faults=[{"inject": "503"}]))
     run = project.filibuster("run")
     assert run.exit_code == 0 and run.test["findings"] == [] and run.test["finished"], run
-    assert any("did not end within 3 s" in note and "and did when it was run again" in note
+    assert any("did not end within 3 s" in note and "but not when it was run again: that run counts" in note
                for note in run.test["notes"]), run
 
 
@@ -291,7 +292,7 @@ def test_a_repetition_that_says_nothing_takes_no_failure_back(project):
     (finding,) = run.test["findings"]
     assert finding["first"]["verdict"] == "test-timeout" and finding["reproduced"] is False, finding
     assert "expected one of" in json.dumps(finding), finding
-    assert not any("did when it was run again" in note for note in run.test["notes"]), run
+    assert not any("that run counts" in note for note in run.test["notes"]), run
 
 
 # --- what was not faulted -----------------------------------------------------------------------

@@ -151,7 +151,7 @@ def test_two_commands_are_a_runner(project):
 
 @pytest.mark.parametrize("entry, said", [
     ({"list": "echo boom >&2; exit 7", "each": "true"}, ["cannot be listed (exit status 7)", "boom"]),
-    ({"list": "true", "each": "true"}, ["the tests of the suite with 'list' and 'each' are none"]),
+    ({"list": "true", "each": "true"}, ["the suite with 'list' and 'each' has no tests"]),
     ({"list": "echo a; echo a", "each": "true"}, ["two tests are named 'a'"]),
     ({"runner": "pytest", "path": "broken", "program": f"{PYTHON} -m pytest"}, ["cannot be listed", "SyntaxError"]),
     ({"runner": "unittest", "path": "broken", "program": PYTHON}, ["the module 'test_broken' cannot be imported"]),
@@ -167,7 +167,7 @@ def test_a_suite_that_cannot_be_listed_says_why(project, entry, said):
     ({"runner": "nose"}, "'nose' is not known: expected pytest, unittest, jest, mocha, node, gtest, or 'list' and 'each'"),
     ({"list": "true"}, "a suite with 'list' needs 'each', too"),
     ({"runner": "pytest", "list": "true", "each": "true"}, "a suite needs either 'runner', or 'list' and 'each'"),
-    ({"runner": "pytest", "command": "pytest", "name": "x"}, "'command' is that of one test"),
+    ({"runner": "pytest", "command": "pytest", "name": "x"}, "'command' runs one test: a suite has 'runner'"),
     ({"runner": "gtest"}, "a suite of gtest needs 'path'"),
     ({"path": "tests"}, "a suite needs either 'runner', or 'list' and 'each'"),
     ({"name": "x"}, "a test needs 'command'")])

@@ -25,9 +25,9 @@ import org.jacoco.core.tools.ExecFileLoader;
  * JaCoCo's side of `filibuster run --coverage`.
  *
  * <p>`agent JAR OUTPUT` takes the agent out of org.jacoco.agent.jar. `report CLASSES DATA OUTPUT ROOT...` reads what the
- * agents of a service wrote (classes as they were loaded, and what was reached of them) and writes, as JSON, the lines of
- * each source file that hold statements, and those that were reached. Where a source is found below one of the roots,
- * classes without are taken for libraries and left out.
+ * agents of a service wrote (classes as they were loaded, and what was reached of them) and writes, as JSON, the lines
+ * of each source file that hold statements, and those that were reached. If any source is found below one of the
+ * roots, classes whose source is not found there are taken for libraries and left out.
  */
 final class JacocoReport {
   private static final int MAX_FILES = 200_000; // looked at for sources
@@ -60,7 +60,7 @@ final class JacocoReport {
       all.filter(path -> path.toString().endsWith(".class")).sorted().forEach(classes::add);
     }
     for (Path path : classes) {
-      // A builder for each: two versions of one class are a mistake to JaCoCo.
+      // Each class file has its own builder: JaCoCo takes two versions of one class for a mistake.
       CoverageBuilder builder = new CoverageBuilder();
       try (var in = Files.newInputStream(path)) {
         new Analyzer(loader.getExecutionDataStore(), builder).analyzeClass(in, path.toString());

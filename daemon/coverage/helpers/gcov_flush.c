@@ -2,9 +2,9 @@
 // are ended. Preloaded into the services of `filibuster run --coverage`: where the program has no handler of its own
 // for SIGTERM, the counters are written then, and the signal does what it would have done.
 //
-// They are written by a thread that waits for it from the start: a signal handler may interrupt anything, and
+// A thread writes them, which waits for the signal from the start: a signal handler may interrupt anything, and
 // writing takes locks and memory. `__gcov_exit` (libgcov.a; the destructor that writes) is in every such program and
-// library, hidden: it is found in the symbol table. A stripped one cannot be helped.
+// library. It is hidden, so it is found in the symbol table, which a stripped program does not have.
 #define _GNU_SOURCE
 #include <elf.h>
 #include <fcntl.h>
@@ -109,7 +109,7 @@ static void start_thread(void) {
   if (failed) signal(SIGTERM, SIG_DFL);  // nobody would end the program
 }
 
-// A forked child has our handler, and not our thread.
+// A forked child has our handler, but not our thread.
 static void after_fork(void) {
   struct sigaction now;
   if (sigaction(SIGTERM, NULL, &now) == 0 && now.sa_handler == on_sigterm) start_thread();

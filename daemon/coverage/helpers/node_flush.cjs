@@ -1,6 +1,6 @@
 // Node writes what V8 counted (NODE_V8_COVERAGE) when a program ends by itself, not when SIGTERM ends it. Loaded
 // by NODE_OPTIONS into the services of `filibuster run --coverage`: where the program has no handler of its own for
-// SIGTERM, it is written then, and the signal does what it would have done.
+// SIGTERM, the counts are written then, and the signal does what it would have done.
 'use strict';
 if (require('worker_threads').isMainThread && process.env.NODE_V8_COVERAGE) {
   const { takeCoverage } = require('v8');

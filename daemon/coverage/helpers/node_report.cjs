@@ -1,14 +1,15 @@
 // Reads what V8 counted in the processes of a Node service: `node --expose-internals node_report.cjs DIRECTORY OUTPUT`.
 // Writes, as JSON, the lines of each source file that hold statements, and those that were reached.
 //
-// V8 counts ranges of the source. Where the statements are says acorn, the parser that Node brings along for itself.
+// V8 counts ranges of the source. The statements in it are found by acorn, the parser that Node has for its own use.
 'use strict';
 const fs = require('fs');
 const path = require('path');
 const { fileURLToPath } = require('url');
 const acorn = require('internal/deps/acorn/acorn/dist/acorn');
 
-// What is no step of the program: blocks hold steps, declarations of functions and imports are done before the first.
+// Nodes that are no steps of the program: blocks only hold steps. (Nor are declarations of functions and imports,
+// which are done before the first step; their types do not end with 'Statement'.)
 const NO_STEP = new Set(['BlockStatement', 'EmptyStatement', 'LabeledStatement', 'StaticBlock']);
 
 const isStatement = (node, parent, key) => {

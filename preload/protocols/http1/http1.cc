@@ -221,8 +221,11 @@ void Http1::responses_ended(Connection&) {
 }
 
 void Http1::end_unanswered(Connection& c) {
+  // Of the first one the head may have been read.
+  uint16_t begun = responses.state() == http1::ParseState::kBody ? response_events.status() : 0;
   while (Exchange* x = exchanges.pop()) {
     x->finished = unanswered(c);
+    x->finished.begun = std::exchange(begun, 0);
     x->sample_size = 0;
     x->status = 0;
     finish_half(c, x, kResponseHalf);
@@ -233,7 +236,7 @@ void Http1::settle(Connection& c) {
   if (c.closing.load() && responses.state() != http1::ParseState::kStart) responses.finish();
   if (Exchange* x = fault) {
     fault = nullptr;
-    report_fault(x->call, FaultHow::kNotInjected, "the connection ended first");
+    report_fault(x->call, FaultHow::kNotInjected, kConnectionEndedFirst);
     if (x != current) finish_half(c, x, kRequestHalf);
   }
   end_open_request(c);

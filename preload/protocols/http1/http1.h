@@ -34,6 +34,7 @@ class ResponseEvents final : public http1::Handler {
   void on_head(const http1::MessageHead& head, size_t end) override;
   void on_body(const char* data, size_t size) override;
   void on_complete(size_t end, Hash128 body, uint64_t size) override;
+  uint16_t status() const { return status_; }  // of the head that was read last
 
  private:
   Http1* owner_;

@@ -419,6 +419,7 @@ void Http2Connection::on_reset(Stream& stream, Direction by, uint32_t error_code
   } else {
     x->finished.outcome = RpcOutcome::kTimedOut;  // the caller does not want it any more
   }
+  x->finished.begun = x->status;
 }
 
 void Http2Connection::on_closed(Stream& stream) {
@@ -471,7 +472,10 @@ void Http2Connection::end_unanswered(Connection& c) {
     StreamCall* x = call_of(stream);
     stream.user = nullptr;
     if (x == nullptr) return;
-    if (!x->answered) x->finished = how;
+    if (!x->answered) {
+      x->finished = how;
+      x->finished.begun = x->status;
+    }
     end_stream_call(*this, x);
   });
   lock.release();

@@ -73,7 +73,7 @@ struct Made {
 void plan_fault(Connection& c, const Made& made, const OutgoingCall& call, bool begun) {
   Redis& r = redis_of(c);
   if (begun) {
-    report_fault(call, FaultHow::kNotInjected, "a part of it had been sent before all of it was known");
+    report_fault(call, FaultHow::kNotInjected, kPartWasSent);
     return;
   }
   PlannedFault* fault = make_planned_fault();

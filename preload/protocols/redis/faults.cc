@@ -158,7 +158,7 @@ FaultTurn take_fault_turn(Connection& c, int fd, Sending sending) {
     const bool after = fault.call.plan.after_effect != 0;
     const uint64_t position = c.wire.edits.position();
     if (position <= fault.start && r.commands.is_answered(fault.first)) {  // by the connection's end
-      drop_first_fault(c, "the connection ended first");
+      drop_first_fault(c, kConnectionEndedFirst);
       continue;
     }
     if (position < fault.start) return {fault.start, false};

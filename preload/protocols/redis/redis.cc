@@ -160,7 +160,7 @@ void Redis::end_unanswered(Connection& c) {
 }
 
 void Redis::settle(Connection& c) {
-  while (fault != nullptr) drop_first_fault(c, "the connection ended first");
+  while (fault != nullptr) drop_first_fault(c, kConnectionEndedFirst);
   end_unanswered(c);
 }
 

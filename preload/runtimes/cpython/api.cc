@@ -118,7 +118,7 @@ Scope::Scope()
 }
 
 Scope::~Scope() {
-  g_api.error_restore(type_, value_, traceback_);  // whatever we raised goes
+  g_api.error_restore(type_, value_, traceback_);  // replaces whatever we raised
   if (collecting_ != 0 && g_api.gc_enable != nullptr) g_api.gc_enable();
   g_api.gil_release(gil_);
 }

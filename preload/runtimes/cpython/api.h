@@ -1,5 +1,5 @@
 // CPython's C API as this process has it, found by name: nothing of it is linked, no header of it is
-// needed, and one library serves every version. All of it is public.
+// needed, and one library serves every version. All of it is public (before 3.13 _Py_IsFinalizing is not).
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ struct Api {
   void (*decrease_reference)(Object*);
   void (*error_fetch)(Object**, Object**, Object**);
   void (*error_restore)(Object*, Object*, Object*);
-  int (*gc_disable)();  // since 3.10; before, the collector may run in the middle
+  int (*gc_disable)();  // since 3.10; in older versions, the collector may run during a Scope
   int (*gc_enable)();
   // What the helper needs besides.
   void (*increase_reference)(Object*);
@@ -78,7 +78,7 @@ enum class Runtime : uint8_t {
   kReady,
 };
 
-// Looks the functions up, at every registration: a program may load Python late.
+// Looks the functions up. Called at every registration, because a program may load Python late.
 Runtime find_runtime();
 Runtime runtime();
 const Api& api();
@@ -87,12 +87,12 @@ bool has_helper_functions();
 // "3.11.2"; "?" if it does not say.
 std::string_view version(char (&out)[32]);
 
-// May this thread take the GIL? Not one that Python knows nothing of, and not while the interpreter
-// starts or ends: that would create a thread state, or end the thread.
+// May this thread take the GIL? A thread that Python does not know may not, because that would create a
+// thread state. No thread may while the interpreter starts or ends, because that could end the thread.
 bool usable();
 
-// The GIL for a moment (free in a hooked send, or held by this thread already). No finaliser runs,
-// and the exception that was set is set again.
+// Holds the GIL for a moment. (In a hooked send it is free, or this thread holds it already.) Meanwhile
+// no finaliser runs. At the end, the exception that was set before is set again.
 class Scope {
  public:
   Scope();
@@ -105,10 +105,10 @@ class Scope {
   Object *type_ = nullptr, *value_ = nullptr, *traceback_ = nullptr;
 };
 
-// For the reader of stacks (stack/cpython.cc): what a loop calls everything through; below it are the
-// frames of who started the loop, which say nothing of a request that the loop serves.
+// For cpython/stack.cc: the code through which an event loop calls everything. The frames below it belong
+// to whoever started the loop, and say nothing about a request that the loop serves.
 void set_loop_code(Object* code);
-Object* loop_code();  // nullptr: asyncio is not there
+Object* loop_code();  // nullptr: asyncio is not loaded
 bool serves_on_this_thread();
 
 }  // namespace filibuster::preload::cpython

@@ -1,7 +1,7 @@
-// Which request causes what a Python program does: asyncio's tasks, pools, threads. helper.py is
-// compiled into the library and run in the interpreter when a session is there: no environment
-// variable and no file that -I, -E or a virtual environment could hide, or that would hide one of
-// the program's own. The questions at a send are answered here, from context variables, and run no
+// Tells which request causes what a Python program does in asyncio's tasks, pools and threads. helper.py
+// is compiled into the library and run in the interpreter when a session is there. So it needs no
+// environment variable and no file, which -I, -E or a virtual environment could hide, or which could hide
+// one of the program's own. The questions at a send are answered here, from context variables, and run no
 // Python code: a signal handler or a finaliser of the host must not run in the middle of its send.
 #include <cstring>
 
@@ -48,18 +48,19 @@ constinit std::atomic<bool> g_ready{false};
 constinit std::atomic<bool> g_installed{false};
 
 constinit thread_local bool t_serving __attribute__((tls_model("initial-exec"))) = false;
-// A request was read where no connection is known: without one, nothing is known.
+// This thread read a request where no connection is known. From then on, nothing is known of what runs
+// without a connection.
 constinit thread_local bool t_stray __attribute__((tls_model("initial-exec"))) = false;
 
-// A request was read by a thread that waits for nobody else: this program serves by threads. One
-// that has read none, and was given none, is then known to work for none: a heartbeat that happens
-// to run while one request is open. (Where one thread reads for others, the rules of causality.h
+// A thread that does not read for others has read a request: this program serves by threads. Then a
+// thread that has read no request, and was given none, is known to work for none, such as a heartbeat
+// that runs while one request is open. (Where one thread reads for others, the rules of causality.h
 // decide.)
 constinit std::atomic<bool> g_threads_serve{false};
 constinit thread_local bool t_inheriting __attribute__((tls_model("initial-exec"))) = false;
 
-// Requests that came while the one before on their connection was still open (pipelining): which of
-// them the application works on is its own secret. Remembered by id; the last ones.
+// Requests that came while the one before on their connection was still open (pipelining). Nobody sees
+// which of them the application works on, so they prove no cause. The ids of the last ones are kept.
 constexpr uint32_t kPipelined = 64;
 constinit std::atomic<uint64_t> g_pipelined[kPipelined] = {};
 constinit std::atomic<uint32_t> g_pipelined_next{0};
@@ -76,8 +77,7 @@ bool is_pipelined(uint64_t rpc) {
   return false;
 }
 
-// --- texts of contexts (entry_points.cc) as bytes objects
-// -------------------------------------------
+// --- texts of contexts (entry_points.cc) as bytes objects ---------------------------------------
 
 std::string_view text_of(Object* bytes) {
   char* text = nullptr;
@@ -109,8 +109,7 @@ Object* bytes_of(const TaskContext& task) {
   return api().bytes_from(text, static_cast<intptr_t>(size));
 }
 
-// --- what the helper calls
-// ------------------------------------------------------------------------
+// --- what the helper calls ----------------------------------------------------------------------
 
 Object* none() {
   api().increase_reference(api().none);
@@ -135,7 +134,8 @@ Object* serving(Object*, Object*) {
   return none();
 }
 
-// Where this thread is now, as 16 digits; b"": no execution runs, or there is no room for another.
+// where(): the number of this thread's call stack, as 16 digits; b"": no execution runs, or there is no
+// room for another stack.
 constexpr size_t kSiteSize = 16;
 
 Object* where(Object*, Object*) {
@@ -158,8 +158,8 @@ uint64_t parse_site(std::string_view text) {
   return site;
 }
 
-// field(site, forwarded): the field of a request that is made now; `forwarded` is the one that the
-// program itself has put into it, b"": none. b"": put nothing in, leave it as it is.
+// field(site, forwarded): the field for a request that is made now; b"": the request must be left as it
+// is. `forwarded` is the field that the program itself has put into the request; b"": none.
 Object* field(Object*, Object* arguments) {
   HookScope scope;
   Object* site = api().tuple_item(arguments, 0);
@@ -172,15 +172,15 @@ Object* field(Object*, Object* arguments) {
     task = inheritable_task();
   } else {
     task = task_of(forwarded);
-    // Damaged, or not ours: the library says so.
+    // The field is damaged, or not ours: the library reports that when the request leaves.
     if (task.state != TaskContext::State::kRequest) return api().bytes_from(value, 0);
   }
   encode_runtime_value(field_of(task, parse_site(text_of(site))), value);
   return api().bytes_from(value, sizeof value);
 }
 
-// plain(target): does a channel that was made before the session lead to where this process speaks in
-// the clear? (Its credentials are not kept by grpcio.)
+// plain(target): does this process speak in the clear to the target of a channel that was made before the
+// session? (grpcio does not keep the credentials of a channel.)
 Object* plain(Object*, Object* target) {
   HookScope scope;
   const std::string_view text = text_of(target);
@@ -222,8 +222,7 @@ constinit cpython::Method g_methods[] = {
     {"ready", ready, cpython::kManyArguments, nullptr},
 };
 
-// --- installation
-// -----------------------------------------------------------------------------------
+// --- installation -------------------------------------------------------------------------------
 
 bool set_and_drop(Object* names, const char* name, Object* value) {
   if (value == nullptr) return false;
@@ -255,7 +254,7 @@ bool run_helper() {
   if (result != nullptr) py.decrease_reference(result);
   if (code != nullptr) py.decrease_reference(code);
   if (!good && py.error_occurred() != nullptr) {
-    // Ctrl-C came just now, and its handler ran in our code: it is the program's, not ours.
+    // If Ctrl-C came just now, its handler ran in our code. The interrupt is meant for the program.
     const bool interrupted = py.error_matches(*py.keyboard_interrupt) != 0;
     py.error_clear();
     if (interrupted) py.set_interrupt();
@@ -264,7 +263,7 @@ bool run_helper() {
   return good;
 }
 
-// "cpython 3.6.0: frames cannot be read (…)"
+// "cpython 3.6.0: frames not readable (needs 3.9): ..."
 std::string_view unreadable() {
   static constinit char text[160] = {};
   char version[32];
@@ -295,7 +294,7 @@ std::string_view install() {
   if (!cpython::has_helper_functions()) return refused("this version lacks functions for it");
   if (!cpython::usable())
     return refused("the session met a thread that the interpreter does not know");
-  // Which interpreter this thread is in cannot be told, and the lock may be held for another one.
+  // It cannot be told which interpreter this thread is in, and it may hold the GIL for another one.
   const cpython::Api& py = api();
   if (py.interpreter_next(py.interpreter_head()) != nullptr)
     return refused("the program runs several interpreters");
@@ -304,8 +303,7 @@ std::string_view install() {
   return run_helper() ? std::string_view{} : refused("the helper did not run");
 }
 
-// --- questions at a request
-// --------------------------------------------------------------------------
+// --- questions at a request ---------------------------------------------------------------------
 
 // The loop that runs on this thread, as a new reference; nullptr: none.
 Object* running_loop() {
@@ -327,8 +325,8 @@ bool runs_task(Object* loop) {
   return any;
 }
 
-// Does it call what it calls in a context of the connection's? Others (uvloop) read in the context that
-// they were started in: what is said there would be said of all that they serve.
+// Does this loop run the callbacks of a connection in a context of that connection? Other loops (uvloop)
+// read in the context that they were started in: what is set there would hold for all that they serve.
 bool has_contexts(Object* loop) {
   Object* answer = api().call(g_loop.is_instance, loop, g_loop.own, static_cast<Object*>(nullptr));
   if (answer == nullptr) {
@@ -340,7 +338,7 @@ bool has_contexts(Object* loop) {
   return own;
 }
 
-// Of the running context, as a new reference; nullptr: not set, or None.
+// The variable's value in the running context, as a new reference; nullptr: not set, or None.
 Object* value_of(Object* variable) {
   Object* value = nullptr;
   if (api().context_variable_get(variable, nullptr, &value) != 0) api().error_clear();
@@ -349,12 +347,12 @@ Object* value_of(Object* variable) {
   return nullptr;
 }
 
-// What a connection's tasks are caused by now.
+// The cause of what a connection's tasks do now; `held` is the value of `connection` (helper.py).
 TaskContext task_of_connection(Object* held, Object* loop) {
   Object* request = api().list_item(held, 0);  // borrowed
   if (request == nullptr || request == api().none) return {};
   Object* count = api().list_item(held, 1);
-  // A callback of an earlier request, or of this one? Only a task can tell.
+  // After several requests, a callback may be left over from an earlier one. A task is of the last one.
   if (count != nullptr && api().long_as(count) > 1 && !runs_task(loop)) return {};
   return task_of(request);
 }
@@ -363,7 +361,7 @@ TaskContext task_of_thread() {
   TaskContext task;
   if (t_inheriting || !g_threads_serve.load(std::memory_order_relaxed)) return task;
   CauseOf cause;
-  g_incoming.of_thread(&t_state.requests, &cause);  // forgets those that are closed
+  g_incoming.of_thread(&t_state.requests, &cause);  // drops the requests that are closed
   if (t_state.requests.size == 0) task.state = TaskContext::State::kNothing;
   return task;
 }
@@ -375,7 +373,7 @@ TaskContext current() {
   const cpython::Scope scope;
   Object* loop = running_loop();
   if (Object* request = value_of(g_request)) {
-    // Also on a thread without a loop: pools run what they are given in the giver's context.
+    // This holds on a thread without a loop too: pools run work in the context of who gave it to them.
     task = task_of(request);
     api().decrease_reference(request);
   } else if (loop != nullptr) {
@@ -387,7 +385,7 @@ TaskContext current() {
       if (any) task = task_of_connection(held, loop);
       api().decrease_reference(held);
     }
-    // A task of a server's loop that no connection has led to.
+    // A task of a server's loop that no connection has led to is caused by nothing that came in.
     if (!any && t_serving && !t_stray) task.state = TaskContext::State::kNothing;
   } else {
     task = task_of_thread();
@@ -414,7 +412,7 @@ void put_request(Object* held, Object* bytes, uint64_t rpc) {
 }
 
 void incoming(const RpcContext& request, bool multiplexed) {
-  // gRPC reads for all, from whichever thread polls; its own metadata says whose a call is.
+  // gRPC reads for all calls, on whichever thread polls. The metadata of a call says what causes it.
   if (multiplexed && !t_serving) return;
   if (!g_installed.load(std::memory_order_acquire) || !cpython::usable()) return;
   Object* loop = nullptr;
@@ -439,8 +437,8 @@ void incoming(const RpcContext& request, bool multiplexed) {
       put_request(held, bytes, request.rpc);
       api().decrease_reference(held);
     }
-    // What this callback makes is of this request; a task that reads for itself goes on to the
-    // next.
+    // What this callback starts is caused by this request. For a task that reads by itself nothing is set,
+    // since it goes on to the next request.
     if (!runs_task(loop) && (held != nullptr || !multiplexed)) {
       if (Object* token = api().context_variable_set(g_request, bytes))
         api().decrease_reference(token);

@@ -5,18 +5,19 @@
 #   connection  ContextVar: [request or None, how many were read, is it a server's connection?], shared by
 #               what was made for one connection before its first request was read
 #   inherit()   the calling thread's or task's request as bytes; b"": not known
-#   swap(task)  sets the calling thread's; gives what it was
+#   swap(task)  sets the calling thread's request; returns the one before
 #   serving()   this thread's loop has accepted a connection
 #   ready(...)  the library may ask the loop from now on
 #   where()     the call stack's number as bytes; b"": no execution runs
 #   field(site, forwarded)  our field for a request that is made now; b"": put none into it
+#   plain(target)  b"1" if this process speaks in the clear to the target of a gRPC channel, else b""
 #   outgoing    ContextVar: (the gRPC call's site,) while grpc.aio makes it; None: it must not be marked
 #   note(text)  goes into the report
 #
 # Only `sys` is imported: at this moment another thread may be in the middle of any other import.
 import sys
 
-OWN_FILE = "<frozen filibuster>"  # as code of the interpreter: never a call site
+OWN_FILE = "<frozen filibuster>"  # named like the interpreter's own code, so that it is never a call site
 
 
 def like(original):
@@ -34,16 +35,16 @@ running_task = None  # current_task(loop)
 
 
 def bind(loop, for_task):
-    """Sets what a task or timer that is made now keeps, for the time that it is made: a token to undo it."""
+    """Sets the context that a task or timer keeps which is made now. Returns what unbind() undoes it with."""
     if request.get(None) is not None:
         return None
     held = connection.get(None)
     if held is None or held[0] is None:
-        # A connection's own tasks follow it from request to request; any other task may read one itself.
+        # A connection's own tasks follow it from request to request. Any other task may read requests itself.
         if for_task and (held is None or not held[2]):
             return connection, connection.set([None, 0, False])
         return None
-    # Left over from an earlier request, or of this one? Only a task can tell.
+    # After several requests, a callback may be left over from an earlier one. A task is of the last one.
     known = held[1] == 1 or running_task(loop) is not None
     return request, request.set(held[0] if known else b"")
 
@@ -54,7 +55,7 @@ def unbind(token):
 
 
 def drop_own_frame(made):
-    """In debug mode asyncio keeps where a task or timer was made."""
+    """In debug mode asyncio keeps where a task or timer was made. Our wrapper must not show there."""
     trace = getattr(made, "_source_traceback", None)
     if trace and trace[-1].filename == OWN_FILE:
         del trace[-1]
@@ -64,7 +65,7 @@ def drop_own_frame(made):
 def patch_base_events(module):
     global running_task
     running_task = module.tasks.current_task
-    # The library asks in the middle of a send, where no Python code may run: functions written in C.
+    # The library asks in the middle of a send, where no Python code may run. So it gets functions written in C.
     current = running_task if not hasattr(running_task, "__code__") else module.tasks._current_tasks.get
     loop = module.BaseEventLoop
     create_task, call_at = loop.create_task, loop.call_at
@@ -131,8 +132,8 @@ def patch_uvloop(module):
 
 # --- threads --------------------------------------------------------------------------------------------
 #
-# A thread that a request's handler starts is caused by that request, until it waits to be handed something:
-# from then on it may work for others.
+# A thread that a request's handler starts works for that request, until the thread waits to be handed
+# something: from then on it may work for others.
 
 MARK = "_filibuster_task"
 pool_targets = []
@@ -217,18 +218,18 @@ def patch_executor(module):
 
 # --- gRPC -------------------------------------------------------------------------------------------------
 #
-# grpcio writes from whichever thread polls, and has its own copy of libgrpc inside: where a call is made and
-# what it is made for travel in its metadata to the socket, where the library takes them out. Below all
-# interceptors, and never on a channel with credentials: what is encrypted cannot be taken out. One that was
-# made before the session does not tell: it is believed to be plain where this process speaks in the clear to
-# where it leads.
+# grpcio writes from whichever thread polls, and has its own copy of libgrpc inside. So the call site and the
+# cause of a call travel in its metadata to the socket, where the library takes them out. They are put in below
+# all interceptors, and never on a channel with credentials: what is encrypted cannot be taken out. A channel
+# that was made before the session does not tell whether it has any. It is taken for plain if this process
+# speaks in the clear to the channel's target.
 
 FIELD = "x-filibuster"
 PLAIN = "_filibuster_plain"
 
 
 def incoming_of(metadata):
-    """The request's context, as its caller's side has put it there (the last one counts); b"": none."""
+    """The context that the caller's side has put into the metadata (the last one counts); b"": none."""
     for pair in reversed(metadata or ()):
         if pair[0] == FIELD:
             return pair[1].encode() if isinstance(pair[1], str) else bytes(pair[1])
@@ -248,13 +249,13 @@ def marked(metadata, site):
 
 
 def is_plain(made):
-    """Of something that a channel has made."""
+    """Does this object, which a channel has made, belong to a channel without credentials?"""
     known = made.__dict__.get(PLAIN)
     if known is None:
         try:
             known = bool(plain(made._channel.target()))
         except Exception:
-            known = False  # asyncio's have no target
+            known = False  # objects of grpc.aio have no target
         if known:
             made.__dict__[PLAIN] = True
     return known
@@ -272,7 +273,7 @@ def call_with_field(original):
                 else:
                     kwargs["metadata"] = marked(kwargs.get("metadata"), site)
             except Exception:
-                pass  # not what metadata should be: grpc says so
+                pass  # the metadata is malformed, and grpc says so
         return original(self, *args, **kwargs)
     return call
 
@@ -331,7 +332,7 @@ def patch_grpc_aio_channel(module):
 
 
 def patch_grpc_aio_call(module):
-    # With interceptors the call is made later, in a task of its own: the variable has come along.
+    # With interceptors the call is made later, in a task of its own, which has inherited the variable.
     init = module.Call.__init__
 
     @like(init)
@@ -360,7 +361,7 @@ def patch_grpc_server(module):
 
 
 def enter_rpc(details):
-    """In the task that serves this RPC from here on."""
+    """Called in the task that serves this RPC from here on: its request is the RPC."""
     events = sys.modules.get("asyncio.events")
     if events is not None and events._get_running_loop() is not None:
         serving()
@@ -380,7 +381,7 @@ def patch_grpc_utilities(module):
 
 
 class FirstHandler:
-    """Before handlers of the program's own making."""
+    """Is asked before the handlers that the program has made itself."""
 
     def service(self, handler_call_details):
         enter_rpc(handler_call_details)
@@ -398,7 +399,8 @@ def patch_grpc_aio_server(module):
 
 # --- now, or when they are imported ------------------------------------------------------------------------
 
-# In this order where they are there already: base_events makes the library ask.
+# Modules that are loaded already are patched in this order. The library asks from base_events on, so what
+# comes before must be patched by then.
 waiting = {
     "threading": patch_threading,
     "queue": patch_queue,

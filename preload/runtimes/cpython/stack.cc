@@ -1,5 +1,5 @@
 // CPython 3.9 and later: the frames of the calling thread through the public API
-// (runtime/cpython/api.h). No Python code runs: the attributes of code objects are plain members, and
+// (cpython/api.h). No Python code runs: the attributes of code objects are plain members, and
 // the collector, which could run finalisers, is off meanwhile.
 #include <cstring>
 
@@ -37,8 +37,9 @@ std::string_view prepare() {
 
 // --- code objects -------------------------------------------------------------------------------
 //
-// What is asked of a code object is the same for ever: asked once, and the object kept so that its
-// address stays its name. Used under the GIL only. A program has as many as its text has functions.
+// The name and file of a code object never change, so each is asked once. A reference to it is kept, so
+// that its address goes on naming it. The table is used under the GIL only. A program has as many code
+// objects as its text has functions.
 
 struct Code {
   Object* object = nullptr;
@@ -47,7 +48,7 @@ struct Code {
   Hash128 name;  // of both
   bool library = false;
   bool ours = false;  // of the helper: never a call site, whatever the lists say
-  uint32_t rules = 0;  // by which of the lists that was said
+  uint32_t rules = 0;  // version of the frame lists that decided `library`
 };
 constexpr std::string_view kHelperFile = "<frozen filibuster>";  // helper.py
 constexpr size_t kMaxCodes = 4096;  // a power of two
@@ -82,7 +83,7 @@ void drop_code(const Code& code) {
   if (code.function_object != nullptr) api().decrease_reference(code.function_object);
 }
 
-// `spare` holds one that the table has no room for; the caller drops it.
+// `spare` receives a code object that the table has no room for; the caller drops it.
 const Code& find_code(Object* object, Code* spare) {
   const size_t first = (reinterpret_cast<uintptr_t>(object) >> 4) * 0x9E3779B97F4A7C15ull >> 40;
   for (size_t i = 0; i < kTries; ++i) {
@@ -110,8 +111,8 @@ void add_frame(const Code& code, Object* frame, FrameSink* sink) {
             {"F ", code.file, ":", number_text(number, 10, digits), " ", code.function});
 }
 
-// One pass over the frames; `keep_all`: those of libraries too. In a loop that serves many, what is
-// below it is who started the loop: not part of any request.
+// One pass over the frames; `keep_all`: those of libraries too. On a thread whose event loop serves
+// requests, the pass ends at the loop: what is below belongs to whoever started it, not to a request.
 void walk(bool keep_all, FrameSink* sink) {
   const cpython::Api& py = api();
   const Object* loop = cpython::serves_on_this_thread() ? cpython::loop_code() : nullptr;
@@ -145,7 +146,7 @@ bool read(FrameSink* sink) {
   const cpython::Scope scope;
   walk(false, sink);
   if (sink->frames() == 0) {
-    sink->clear();
+    sink->begin_with_libraries();
     walk(true, sink);
   }
   return sink->frames() > 0;

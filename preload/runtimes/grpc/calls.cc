@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/grpc/originals.h"
 #include "preload/runtimes/grpc/pointer_table.h"
@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kMaxMetadata = 1024;
 
 constinit PointerTable<uint32_t, 64> g_insecure;  // credentials: how many hold them
-constinit PointerTable<char, 1024> g_plain;       // channels
-constinit PointerTable<char, 4096> g_calls;       // of such, before they begin
+constinit PointerTable<char, 1024> g_plain;       // channels without credentials
+constinit PointerTable<char, 4096> g_calls;       // calls on such channels, before they begin
 
 uint64_t site_here() {
   const Scratch scratch;
@@ -87,16 +87,16 @@ bool MarkedBatch::mark(Call* call, Op* op) {
   if (allocate == nullptr || copied == nullptr || count > kMaxMetadata) return false;
   const Metadata* given = op->metadata.elements;
   TaskContext task;
-  size_t place = count;  // behind the others, or where the application forwarded one
+  size_t place = count;  // our field goes behind the others, or where the application forwarded one
   for (size_t i = 0; i < count; ++i) {
     if (text_of(given[i].key) != kHeaderName) continue;
-    // Damaged: the library says so.
+    // A damaged field is reported when the request leaves.
     if (!decode_header_value(text_of(given[i].value), &task.cause)) return false;
     task.state = TaskContext::State::kRequest;
     place = i;
   }
   if (place == count) task = inheritable_task();
-  // Lives as long as the call. The application's own stays as it is.
+  // This array lives as long as the call. The application's own array stays as it is.
   auto* elements = static_cast<Metadata*>(allocate(call, (count + 1) * sizeof(Metadata)));
   if (elements == nullptr) return false;
   if (count > 0) std::memcpy(elements, given, count * sizeof(Metadata));

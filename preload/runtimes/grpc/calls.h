@@ -1,13 +1,13 @@
-// Where a gRPC call is made and what it is made for: gRPC writes it from whichever thread polls, so
-// both travel in the call's own metadata to the socket, where the library takes them out. Only on
-// channels without credentials: what is encrypted cannot be taken out.
+// Where a gRPC call is made and what it is made for. gRPC writes a call from whichever thread polls, so
+// both travel in the call's own metadata to the socket, where the library takes them out. This is done
+// only on channels without credentials, because what is encrypted cannot be taken out.
 #pragma once
 
 #include "preload/runtimes/grpc/abi.h"
 
 namespace filibuster::preload::grpc {
 
-// Does an execution run here? Registers if need be; at most calls without a system call.
+// Does an execution run here? Registers the process if need be. Mostly it makes no system call.
 bool runs();
 
 void insecure_credentials_made(const Credentials* credentials);
@@ -20,13 +20,13 @@ void call_released(const Call* call);
 // The operations of one batch, with our field in the metadata that a call begins with.
 class MarkedBatch {
  public:
-  static constexpr size_t kMaxOps = 8;  // more is not defined (one of each kind)
+  static constexpr size_t kMaxOps = 8;  // gRPC allows one operation of each kind
 
-  // `caller`: code of the application's gRPC, whose copy of it is meant.
+  // `caller`: an address in the code that called gRPC, which tells whose copy of gRPC is meant.
   MarkedBatch(Call* call, const Op* ops, size_t count, const void* caller);
-  // What is to be started in the place of `ops`.
+  // The operations to start in the place of those that were given.
   const Op* ops() const { return given_; }
-  // The batch was started: gRPC has what it needs.
+  // Called when the batch was started, and gRPC has copied what it needs.
   void release();
 
  private:

@@ -1,6 +1,6 @@
 #include "preload/runtimes/grpc/contexts.h"
 
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/grpc/pointer_table.h"
 
@@ -9,20 +9,20 @@ namespace {
 
 struct Operation {
   TaskContext task;
-  uint32_t more = 0;  // others under way with the same tag: which is which is not known
+  uint32_t more = 0;  // other operations under way with the same tag: which is which is not known
 };
-// Operations whose end is told by a function, not by a queue, stay until another takes their place.
+// An operation whose end is told by a function, not by a queue, stays until another takes its place.
 constinit PointerTable<Operation, 4096> g_operations;
 constinit PointerTable<const MetadataArray*, 4096> g_requests;
 
-// Objects of libgrpc++ 1.51 have it 64 bytes behind their beginning, where their tag points.
+// Objects of libgrpc++ 1.51 have their array 64 bytes behind their beginning, where their tag points.
 constexpr size_t kArrayReach = 256;
-constinit PointerTable<char, 8192, 8> g_arrays;  // a granule is the reach
+constinit PointerTable<char, 8192, 8> g_arrays;  // a granule (2^8) is as large as the reach
 
-// The queue that gave this thread what it works at.
+// The queue that gave this thread its current work.
 constinit thread_local const Queue* t_queue __attribute__((tls_model("initial-exec"))) = nullptr;
 
-// What the caller's side put into the request (the last one counts).
+// The context that the caller's side put into the request (the last one counts).
 TaskContext context_in(const MetadataArray& array) {
   TaskContext task;
   for (size_t i = array.count; i-- > 0;) {
@@ -43,7 +43,7 @@ void work_for(const TaskContext& task, const Queue* queue) {
   t_queue = queue;
 }
 
-// The request that came with `tag`; false: it is none.
+// Is `tag` that of a request? Then `array` is its metadata (nullptr: not known which).
 bool is_request(void* tag, const MetadataArray** array) {
   if (g_requests.take(tag, array)) return true;
   *array = static_cast<const MetadataArray*>(g_arrays.next_after(tag, kArrayReach));
@@ -82,7 +82,7 @@ void array_ends(MetadataArray* array) {
 }
 
 void queue_asked(const Queue* queue) {
-  // Another queue is asked in the middle of the work: for what this thread itself has started.
+  // A thread that asks another queue goes on with its work: it waits for what it has started itself.
   if (t_queue == queue) work_for({}, nullptr);
 }
 
@@ -107,7 +107,7 @@ void event_delivered(const Queue* queue, const Event& event) {
       g_operations.force(event.tag, operation);
     }
   } else if (event.success != 0 && is_request(event.tag, &array)) {
-    // Nothing that this thread reads is its own work from now on: it polls for all.
+    // This thread polls for all: from now on, what it reads is not therefore its own work.
     note_multiplexing_thread();
     if (array != nullptr) task = context_in(*array);
     return work_for(task, queue);
@@ -115,9 +115,9 @@ void event_delivered(const Queue* queue, const Event& event) {
   const TaskContext now = inheritable_task();
   if (is_same(task, now)) return;
   if (now.state == TaskContext::State::kUnknown) return work_for(task, queue);
-  // In the middle of work for another: which of the two goes on afterwards is not known.
+  // The thread works for another RPC just now: it is not known which of the two goes on afterwards.
   if (t_queue != nullptr) return work_for({}, t_queue);
-  // Another that this thread itself has read. What is not known here says nothing against that.
+  // `now` is a request that this thread itself has read. An unknown task says nothing against that.
   if (task.state == TaskContext::State::kUnknown) return;
   task.state = TaskContext::State::kNothing;
   work_for(task, queue);

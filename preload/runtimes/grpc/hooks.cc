@@ -1,5 +1,5 @@
 // The functions of libgrpc that applications and libgrpc++ call. (gRPC that is linked into a
-// program, or hidden in a library as grpcio's, is not reached: cpython/helper.py has the latter.)
+// program, or hidden in a library as grpcio's, is not reached: cpython/helper.py follows the latter.)
 #include <optional>
 
 #include "preload/interpose.h"
@@ -20,15 +20,15 @@ const void* return_address(void* address) {
 }
 #define CALLER return_address(__builtin_return_address(0))
 
-// Calls `action` unless we are called by ourselves, or no session is there. (Whose process it is is
-// not asked, at a system call each: a child of vfork calls nothing of gRPC.)
+// Calls `action` unless we are called by ourselves, or no session is there. (The pid is not compared,
+// which would be a system call each time: a child of vfork calls nothing of gRPC.)
 template <typename Action>
 void in_session(Action action) {
   const HookScope scope;
   if (!scope.pass_through() && session_present()) action();
 }
 
-// Channels last longer than sessions: always.
+// Calls `action` without a session too, because channels last longer than sessions.
 template <typename Action>
 void always(Action action) {
   const HookScope scope;
@@ -49,8 +49,7 @@ Event next_event(const Queue* queue, Ask ask) {
 using namespace filibuster::preload::grpc;
 using filibuster::preload::inheritable_task;
 
-// --- channels and calls
-// ---------------------------------------------------------------------------
+// --- channels and calls -------------------------------------------------------------------------
 
 FILIBUSTER_GRPC(Credentials*, grpc_insecure_credentials_create, ()) {
   auto real = original<Credentials* (*)()>(Function::kInsecureCredentialsCreate, CALLER);
@@ -131,8 +130,7 @@ FILIBUSTER_GRPC(int, grpc_call_start_batch,
   return result;
 }
 
-// --- completion queues and requests
-// -----------------------------------------------------------------
+// --- completion queues and requests -------------------------------------------------------------
 
 FILIBUSTER_GRPC(Event, grpc_completion_queue_next,
                 (Queue * queue, Timespec deadline, void* reserved)) {

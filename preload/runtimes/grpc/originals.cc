@@ -68,7 +68,8 @@ uintptr_t module_at(const void* code) {
   return find_module(address, &info) ? info.begin : 0;
 }
 
-// Which caller the code at a return address is of: asked at every call, and always the same.
+// The caller that the code at a return address belongs to. It is asked for at every call and stays the
+// same, so it is kept.
 struct Place {
   std::atomic<const void*> code{nullptr};
   std::atomic<Caller*> caller{nullptr};
@@ -101,16 +102,16 @@ bool is_ours(const void* function) {
          own.dli_fbase == other.dli_fbase;
 }
 
-// In the object and what it needs, loaded as it is. The reference that this takes is kept: what was
-// found there stays.
+// Looks in an object that is loaded, and in what it needs. The reference that dlopen takes is kept, so
+// that what was found stays loaded.
 void* find_in(const char* object, const char* name) {
   void* handle = dlopen(object, RTLD_NOLOAD | RTLD_LAZY);
   void* found = handle != nullptr ? dlsym(handle, name) : nullptr;
   return found != nullptr && !is_ours(found) ? found : nullptr;
 }
 
-// The path of a libgrpc that some scope has. (Opening it here could wait for the loader's lock,
-// which waits for this iteration in another thread.)
+// The path of a libgrpc that some scope has. (To open it within the iteration could deadlock: another
+// thread may hold the loader's lock and wait for this iteration.)
 struct Path {
   char text[512];
 };
@@ -126,14 +127,14 @@ int find_library(dl_phdr_info* info, size_t, void* data) {
 void* search(const char* name, const void* code) {
   const int saved = errno;
   Dl_info info;
-  // Not for the program itself, which no name opens again: it sees the objects after us.
+  // This fails for code of the program itself, which no name opens again. It sees the objects after us.
   void* found = dladdr(code, &info) != 0 ? find_in(info.dli_fname, name) : nullptr;
   if (found == nullptr) found = dlsym(RTLD_NEXT, name);
   if (found == nullptr) {
     Path path;
     if (dl_iterate_phdr(find_library, &path) != 0) found = find_in(path.text, name);
   }
-  dlerror();  // what was not found is not the program's to hear of
+  dlerror();  // clears the error, so that the program does not get to see it
   errno = saved;
   return found;
 }

@@ -1,6 +1,6 @@
 // gRPC's own functions, as the caller of a hook would have reached them without us. A process can
-// hold several copies of gRPC (a plug-in loaded into a scope of its own), so each calling module is
-// asked for itself.
+// hold several copies of gRPC (a plug-in loaded into a scope of its own), so the functions are looked up
+// for each calling module.
 #pragma once
 
 #include <cstddef>
@@ -30,9 +30,9 @@ enum class Function : uint8_t {
   kCount,
 };
 
-// For code at `caller`; nullptr: no object in its reach has it.
+// The function for code at `caller`; nullptr: no object in the caller's reach has it.
 void* find_original(Function function, const void* caller);
-// May the memory of that copy be read as abi.h says? Says it in the report if not.
+// May the memory of the caller's copy of gRPC be read as abi.h says? If not, the report says so.
 bool understood(const void* caller);
 
 template <typename F>

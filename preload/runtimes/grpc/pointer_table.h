@@ -1,8 +1,9 @@
 // A bounded map from the addresses of the host's objects to small values: lock-free, constant-
 // initialised, safe in a forked child. What does not fit is not known; nothing is ever guessed.
 //
-// Each key has a window of slots, whose keys lie side by side: most questions are for what is not
-// there. A slot is taken for the time of a write by a key that is no address; others pass it by.
+// Each key has a window of slots. The keys of a window lie side by side, because most look-ups are for
+// keys that are not there. While a slot is written its key is kBusy, which is no address, and other
+// threads pass it by.
 #pragma once
 
 #include <atomic>
@@ -18,7 +19,7 @@ class PointerTable {
   static constexpr uintptr_t kFree = 0, kBusy = 1;
 
  public:
-  // False: no room. The key is not in the table yet.
+  // False: no room. The caller knows that the key is not in the table yet.
   bool insert(const void* key, const Value& value) {
     const size_t first = first_of(address(key));
     for (size_t i = 0; i < kWindow; ++i) {
@@ -26,7 +27,7 @@ class PointerTable {
     }
     return false;
   }
-  // In the place of another if there is no room.
+  // Inserts the key, in the place of another one if there is no room.
   void force(const void* key, const Value& value) {
     if (insert(key, value)) return;
     const size_t slot =

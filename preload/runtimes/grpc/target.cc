@@ -76,12 +76,12 @@ bool is_known(std::string_view target) {
     const size_t authority = target.find('/');
     target.remove_prefix(authority == std::string_view::npos ? 0 : authority + 1);
   }
-  // Lists of addresses: all lead to one service.
+  // Of a list of addresses the first is enough: all lead to one service.
   if (take(&target, "ipv4:") || take(&target, "ipv6:")) target = target.substr(0, target.find(','));
   return is_plain_host(target);
 }
 
-// Targets that were not known when they were asked for: a hash and the generation in one number.
+// Targets that were not known when first asked for: a hash and the generation in one number.
 constexpr size_t kUnknown = 256;
 constinit std::atomic<uint64_t> g_unknown[kUnknown] = {};
 

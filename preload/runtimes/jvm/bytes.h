@@ -57,7 +57,7 @@ struct Writer {
   void u1(uint32_t value) { number(value, 1); }
   void u2(uint32_t value) { number(value, 2); }
   void u4(uint32_t value) { number(value, 4); }
-  // Over what was written before.
+  // Overwrites what was written before.
   void patch(size_t where, uint32_t value, size_t size) {
     if (!ok) return;
     for (size_t i = 0; i < size; ++i)

@@ -31,7 +31,7 @@ enum Opcode : uint8_t {
 
 constexpr size_t kMaxPrologue = 64;
 
-// Size of an instruction whose size its first byte tells (JVMS 6.5); 0: another one.
+// Size of an instruction, if its first byte tells it (JVMS 6.5); else 0.
 size_t plain_size(uint8_t opcode) {
   struct Range {
     uint8_t last, size;
@@ -123,7 +123,7 @@ class Editor {
     return in_.ok;
   }
 
-  // Six for each edit; the last is the method to call.
+  // Adds six constants for each edit; the last of them is the method to call.
   void add_constants() {
     uint32_t next = first_new_;
     for (const Edit& edit : edits_) {
@@ -145,7 +145,7 @@ class Editor {
   }
   uint32_t helper_of(size_t edit) const { return first_new_ + 6 * static_cast<uint32_t>(edit) + 5; }
 
-  // The constant `index`, if it has this tag: a reader of what follows the tag.
+  // A reader of what follows the tag of constant `index`. It is not `ok` if the tag is another one.
   Reader constant(uint32_t index, uint8_t tag) const {
     Reader reader{in_.bytes};
     reader.ok = index > 0 && index < first_new_ && constants_[index] != 0;
@@ -206,7 +206,8 @@ class Editor {
     }
   }
 
-  // What is put in front of the code. Locals beyond 255 have no place in the rows of the table.
+  // Writes what is put in front of the code; returns its size. (Edit::slot is a byte, so no instruction
+  // needs the wide form.)
   size_t prologue(uint32_t wanted, uint8_t (&bytes)[kMaxPrologue]) {
     Writer w{bytes};
     for (size_t i = 0; i < edits_.size(); ++i) {
@@ -247,7 +248,7 @@ class Editor {
     for (uint32_t n = number_of(); n > 0 && in_.ok; --n) code_attribute();
     end_extent(extent);
   }
-  // An attribute whose size changes: it must be as long as it says, before and after.
+  // An attribute whose size changes. It must end where its size says, both in the old file and in the new.
   struct Extent {
     size_t end, size_at, begin;
   };
@@ -292,7 +293,7 @@ class Editor {
     }
   }
 
-  // Of a switch or a wide instruction.
+  // Size of a switch or a wide instruction; 0: it is neither, or it is cut short.
   static size_t odd_size(std::span<const uint8_t> code, size_t at) {
     Reader reader{code, at};
     const uint8_t opcode = reader.u1();
@@ -313,7 +314,7 @@ class Editor {
     const bool stack_map = name == "StackMapTable";
     const bool variables = name == "LocalVariableTable" || name == "LocalVariableTypeTable";
     if (moved_ == 0 || (!stack_map && !variables && name != "LineNumberTable")) {
-      // Type annotations of code would need it too; they are for debuggers, and rare.
+      // The positions in type annotations of code are not moved: they are for debuggers, and rare.
       copy_attribute();
       return;
     }
@@ -379,7 +380,7 @@ class Editor {
   std::span<const Edit> edits_;
   std::span<uint32_t> constants_;
   uint32_t first_new_ = 0;
-  size_t moved_ = 0;  // of the method at hand
+  size_t moved_ = 0;  // by how many bytes the code of the current method moves
   uint32_t done_ = 0;
 };
 

@@ -1,12 +1,13 @@
 // Edits methods of a Java class file (JVMS 4) so that they call a static method of ours: at their
 // beginning, or in place of one call that they make. Pure; works on any class file version.
 //
-//   kArgument  a reference argument is replaced:  x = Helper.wrap(x)   or   x = Helper.wrap(this,
-//   x) kEnter     Helper.enter()   or   Helper.enter(this) kSee       Helper.see(x)   or
-//   Helper.see(this, x) kCall      receiver.called(args)  ->  Helper.called(receiver, args)
+//   kArgument  x = Helper.wrap(x)    or  x = Helper.wrap(this, x)    (replaces a reference argument)
+//   kEnter     Helper.enter()        or  Helper.enter(this)
+//   kSee       Helper.see(x)         or  Helper.see(this, x)
+//   kCall      receiver.called(args)  ->  Helper.called(receiver, args)
 //
-// A helper may take what it is given as an Object: then no class of the edited one's loader is in
-// its descriptor.
+// A helper may take its arguments as Object: then its descriptor names no class that only the loader of
+// the edited class knows.
 //
 // What is inserted is a multiple of four bytes long, so that no switch needs other padding;
 // branches are relative and stay as they are; tables of code positions are moved. Calls are
@@ -22,8 +23,8 @@
 namespace filibuster::preload::jvm {
 
 struct Method {
-  // "java/lang/Thread", "start", "()V". Of the method to edit the descriptor may end with '*':
-  // whatever follows (versions of a library differ in what we do not look at).
+  // "java/lang/Thread", "start", "()V". The descriptor of a method to edit may end with '*', which stands
+  // for whatever follows (versions of a library differ in what we do not look at).
   std::string_view type, name, descriptor;
 };
 
@@ -41,7 +42,7 @@ struct Edit {
 inline constexpr size_t kMaxEdits = 16;  // of one class
 
 struct EditResult {
-  size_t size = 0;    // of the new class file; 0: it is not understood, or there is no room
+  size_t size = 0;    // of the new class file; 0: the file is not understood, or there is no room
   uint32_t done = 0;  // bit i: edit i found its place
 };
 

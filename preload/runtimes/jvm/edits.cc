@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kHelper = JUC "Filibuster";
 
-// The reference argument in local variable `slot`, of type `type`, goes through helper `name`.
+// The reference argument in local variable `slot` goes through helper `name`.
 constexpr Edit argument(Method in, uint8_t slot, std::string_view name,
                         std::string_view descriptor) {
   return {in, Edit::Kind::kArgument, false, slot, {}, {kHelper, name, descriptor}};
@@ -174,7 +174,7 @@ constexpr Edit kEdits[] = {
 
 constexpr std::string_view kServerHelper = JUC "FilibusterServer";
 
-// The call of `called` of the receiver's own, through the helper of that name.
+// The call of the receiver's own method `called` goes through the helper of the same name.
 constexpr Edit serve(Method in, Method called) {
   return {in,     Edit::Kind::kCall,
           false,  0,
@@ -192,7 +192,7 @@ constexpr Edit given(std::string_view pool) {
 constexpr std::string_view kNetty = "io/grpc/netty/Utils";
 constexpr std::string_view kShadedNetty = SHADED "io/grpc/netty/Utils";
 
-// grpc-java (seen: 1.41), Jetty (9.4), Tomcat (9.0). What differs between versions is left open.
+// Read from grpc-java 1.41, Jetty 9.4 and Tomcat 9.0. What differs between versions is left open ('*').
 constexpr Edit kLibraryEdits[] = {
     // Calls that are made: at once, or when their channel is ready.
     see_with_this({GRPC "ClientCallImpl", "start", "(Lio/grpc/ClientCall$Listener;" METADATA ")V"},
@@ -210,7 +210,7 @@ constexpr Edit kLibraryEdits[] = {
      0,
      {"java/lang/Runnable", "run", "()V"},
      {kGrpcHelper, "internal", "(" RUNNABLE ")V"}},
-    // Answers wait in a queue for the thread that made the call: that takes nobody else's work.
+    // Answers wait in a queue for the thread that made the call. It takes nobody else's work from there.
     call({"io/grpc/stub/ClientCalls$BlockingResponseStream", "waitForNext", "()Ljava/lang/Object;"},
          {JUC "BlockingQueue", "take", "()Ljava/lang/Object;"}, "take",
          "(L" JUC "BlockingQueue;)Ljava/lang/Object;"),

@@ -9,14 +9,14 @@
 
 namespace filibuster::preload::jvm {
 
-// Of the JDK, by its own loaders.
+// Edits of classes of the JDK, which its own loaders load.
 std::span<const Edit> edit_table();
-// Of libraries that programs bring, by whatever loaders.
+// Edits of classes of libraries that programs bring, whoever loads them.
 std::span<const Edit> library_edits();
 
-// The rows of the class "java/lang/Thread"; none: it is not in the table.
+// The rows of one class, such as "java/lang/Thread"; empty if the class is not in the table.
 std::span<const Edit> edits_of(std::span<const Edit> table, std::string_view type);
-// Does it write the heads of calls of grpc-java?
+// Is this a method of a transport, which writes the heads of calls of grpc-java?
 bool is_transport(const Method& method);
 
 }  // namespace filibuster::preload::jvm

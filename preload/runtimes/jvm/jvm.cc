@@ -14,7 +14,7 @@
 #include "preload/runtimes/jvm/vm.h"
 #include "preload/runtimes/runtimes.h"
 
-// The class files: a little-endian size and the bytes, one after the other (classes.cc).
+// The class files, one after the other: a little-endian size, the loader, and the bytes (classes.cc).
 extern "C" const uint8_t __start_filibuster_classes[] __attribute__((visibility("hidden")));
 extern "C" const uint8_t __stop_filibuster_classes[] __attribute__((visibility("hidden")));
 
@@ -23,7 +23,7 @@ namespace {
 
 using jvm::Edit;
 
-// Virtual threads (21) need other means than the state of a system thread.
+// A context is kept with the system thread that it is for. Virtual threads (21) need other means.
 constexpr int kFirstVersion = 17, kLastVersion = 20;
 constexpr size_t kMaxClasses = 64;
 
@@ -91,8 +91,8 @@ struct Loaders {
   }
 };
 
-// Defines our classes and binds their natives. An image without the module
-// java.net.http has no place for the helper of that one, and no use.
+// Defines our classes and binds their natives. An image without the module java.net.http has no place for
+// that module's helper, and no use for it.
 bool define_classes(Loaders* loaders, jvmtiEnv* tools) {
   JNIEnv* env = loaders->env;
   for (const uint8_t* at = __start_filibuster_classes; at < __stop_filibuster_classes;) {
@@ -128,7 +128,7 @@ std::string_view edit_classes(Loaders* loaders, jvmtiEnv* tools) {
     }
     for (; i < end; ++i) mark_done(i);  // nothing to edit
   }
-  // For this moment only: classes are loaded faster without the event.
+  // The event is on for this moment only, because classes are loaded faster without it.
   jvmtiError error =
       tools->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, nullptr);
   if (error == JVMTI_ERROR_NONE) error = tools->RetransformClasses(count, found);
@@ -174,8 +174,8 @@ std::string_view install_now(JNIEnv* env) {
   return problem;
 }
 
-// Postponed, and tried again when a request is read, while the machine starts or where this thread
-// is not Java's.
+// While the machine starts, the next hook tries again. On a thread that is not Java's nothing is done
+// either: it is tried again when a request is read.
 std::string_view install() {
   if (g_state.load(std::memory_order_acquire) != State::kWaiting) return {};
   if (!jvm::find()) {

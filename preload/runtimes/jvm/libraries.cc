@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxAtOnce = 32;
 
-// What is edited, and what is said where a class differs from those that are known.
+// Which classes are edited, and what the report says if a class differs from those that are known.
 struct Library {
   std::string_view packages, differs;
 };
@@ -31,7 +31,7 @@ constexpr Library kLibraries[] = {
      "part"},
 };
 
-// Of a class "io/grpc/Context"; nullptr: none of them.
+// The library of a class such as "io/grpc/Context"; nullptr: it is of none of them.
 const Library* library_of(std::string_view name) {
   for (const Library& library : kLibraries) {
     if (name.starts_with(library.packages)) return &library;
@@ -47,7 +47,7 @@ void report_difference(std::string_view name) {
 constinit jclass g_helper = nullptr;  // java.util.concurrent.FilibusterGrpc; global
 constinit jmethodID g_ready = nullptr;
 
-// Channels on another transport than Netty: whether that encrypts is not known.
+// Makes channels on another transport than Netty: whether they encrypt is not known.
 constexpr std::string_view kOtherTransport = "Lio/grpc/okhttp/OkHttpChannelBuilder;";
 
 // "Lio/grpc/Context;" -> its edits
@@ -85,8 +85,8 @@ void JNICALL class_file_load(jvmtiEnv* tools, JNIEnv*, jclass redefined, jobject
   }
 }
 
-// Whoever edits needs the event, and nobody else: classes are loaded faster without it. (HotSpot
-// posts it for all threads or none.)
+// Turns the event on while somebody edits: classes are loaded faster without it. (HotSpot posts it for all
+// threads or none.)
 class LoadEvent {
  public:
   explicit LoadEvent(jvmtiEnv* tools) : tools_(tools) { count(1); }
@@ -122,7 +122,7 @@ bool is_ready(JNIEnv* env, jclass type) {
   return false;
 }
 
-// Before any of its code runs.
+// Called before any code of the class runs.
 void JNICALL class_prepared(jvmtiEnv* tools, JNIEnv* env, jthread, jclass type) {
   const std::span<const Edit> edits = edits_of_class(tools, type);
   if (edits.empty()) return;
@@ -135,9 +135,11 @@ void JNICALL class_prepared(jvmtiEnv* tools, JNIEnv* env, jthread, jclass type) 
   }
 }
 
-// What came before. (What comes meanwhile may be edited twice, from its own text each time.)
+// Edits the classes that are loaded already. (A class that comes meanwhile may be edited twice, each time
+// from its original text.)
 void edit_loaded(JNIEnv* env, jvmtiEnv* tools) {
-  // As many as the machine lets be announced; what is more it complains of under -Xcheck:jni only.
+  // The most local references that the machine lets us announce. It complains of more only under
+  // -Xcheck:jni.
   constexpr jint kAnnounced = 4096;
   if (env->PushLocalFrame(kAnnounced) != JNI_OK) return;
   jint count = 0;

@@ -1,5 +1,5 @@
-// Libraries that programs bring into a JVM (grpc-java), edited as the JDK is: what is there
-// already, and what comes later, by whatever loader.
+// Edits libraries that programs bring into a JVM (grpc-java, Jetty, Tomcat) as the JDK is edited: classes
+// that are loaded already, and those that come later, whoever loads them.
 #pragma once
 
 #include <jni.h>
@@ -8,7 +8,7 @@
 
 namespace filibuster::preload::jvm {
 
-// Once, when the JDK is edited. What is wrong, or empty.
+// Called once, after the JDK was edited. Returns what went wrong, or empty.
 std::string_view edit_libraries(JNIEnv* env);
 
 }  // namespace filibuster::preload::jvm

@@ -1,4 +1,4 @@
-// Edits a class of the running machine while that loads it anew.
+// Edits a class of the running machine while the machine loads it anew.
 #pragma once
 
 #include <jvmti.h>
@@ -9,8 +9,8 @@
 
 namespace filibuster::preload::jvm {
 
-// In a ClassFileLoadHook: what it answers. Bit i: edit i found its place; 0: the class stays as it
-// is.
+// Called in a ClassFileLoadHook; fills in its answer. Bit i of the result: edit i found its place; 0: the
+// class stays as it is.
 uint32_t edit_loaded_class(jvmtiEnv* tools, std::span<const Edit> edits,
                            std::span<const uint8_t> file, jint* new_size, unsigned char** new_data);
 

@@ -41,7 +41,7 @@ struct Known {
   std::atomic<uint32_t> state;
   jmethodID method;
   jlocation location;
-  uint32_t rules;  // the lists that said what counts
+  uint32_t rules;  // version of the frame lists that decided what counts
   Frame frame;
 };
 
@@ -58,7 +58,7 @@ Known* known_frames() {
   return known;
 }
 
-// A text of JVMTI's, given back at the end.
+// A text that JVMTI allocates, given back at the end.
 class Text {
  public:
   explicit Text(jvmtiEnv* tools) : tools_(tools) {}
@@ -139,7 +139,8 @@ void resolve(JNIEnv* env, jvmtiEnv* tools, jmethodID method, jlocation location,
   frame->hash = combine(frame_hash(file, line, function), hash_text(type));
 }
 
-// The frame from the books, or resolved into them, or (they are full) into `room`.
+// The frame from the table of known frames. An unknown one is resolved into the table, or into `room`
+// where the table is full.
 const Frame* find_frame(JNIEnv* env, jvmtiEnv* tools, const jvmtiFrameInfo& at, Frame* room) {
   Known* known = known_frames();
   const uint32_t rules = frame_rules_version();
@@ -194,7 +195,7 @@ bool read_java_frames(std::string_view mark, int skip, FrameSink* sink) {
   }
   Frame room;
   for (const bool keep_all : {false, true}) {
-    if (keep_all) sink->clear();
+    if (keep_all) sink->begin_with_libraries();
     jint i = 0;
     for (; i < count; ++i) {
       const Frame* frame = find_frame(env, tools, frames[i], &room);
@@ -226,8 +227,8 @@ bool called_by_program(int skip) {
 }
 
 bool java_client_tries_again() {
-  constexpr std::string_view kReads = " sun.net.www.http.HttpClient.parseHTTP";  // ...Header, too
-  constexpr jint kNear = 48;  // from connect(2) to it: 15 frames in JDK 17
+  constexpr std::string_view kReads = " sun.net.www.http.HttpClient.parseHTTP";  // or parseHTTPHeader
+  constexpr jint kNear = 48;  // frames that are looked at; in JDK 17 it is 15 frames from connect(2)
   JNIEnv* env = jvm::of_thread();
   jvmtiEnv* tools = jvm::tools();
   jvmtiFrameInfo frames[kNear];

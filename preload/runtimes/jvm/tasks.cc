@@ -47,11 +47,11 @@ jint give(JNIEnv* env, const TaskContext& task, jlongArray out) {
   return kKnown;
 }
 
-// What this thread works for the requests that it reads.
+// What this thread serves. While it serves something, it works for the requests that it reads.
 enum class Serving : uint8_t {
   kNothing,
-  kExchange,    // from the beginning of one of the JDK's HTTP server until its next task
-  kConnection,  // of Jetty or Tomcat, for the time of a call
+  kExchange,    // an exchange of the JDK's HTTP server, until the thread's next task
+  kConnection,  // a connection of Jetty or Tomcat, between Natives.serve and Natives.served
 };
 constinit thread_local Serving t_serving __attribute__((tls_model("initial-exec"))) =
     Serving::kNothing;
@@ -61,7 +61,8 @@ jint JNICALL capture(JNIEnv* env, jclass, jlongArray out) {
   return executing() ? give(env, inheritable_task(), out) : kNotExecuting;
 }
 
-// No request is open: those to come do not cause what was scheduled before them.
+// The context of work that is done later. If no request is open now, nothing causes that work: requests to
+// come do not cause what was scheduled before them.
 TaskContext of_what_comes_later() {
   TaskContext task = inheritable_task();
   if (task.state == TaskContext::State::kUnknown && g_incoming.active() == 0)
@@ -91,7 +92,7 @@ void JNICALL forget(JNIEnv*, jclass) {
 }
 
 void JNICALL serve_others(JNIEnv*, jclass) {
-  // A servlet that waits for a queue waits for itself.
+  // A servlet that takes from a queue waits on behalf of its own request.
   if (t_serving != Serving::kConnection) t_state.task = {};
 }
 
@@ -118,11 +119,11 @@ void JNICALL served(JNIEnv* env, jclass helper, jlongArray before) {
 
 // --- threads -----------------------------------------------------------------------------------
 
-// Contexts for threads that are being started. A thread whose place was taken by too many others
-// before it ran inherits nothing.
+// Contexts for threads that are being started. Where so many others are started before a thread runs that
+// its place is taken, the thread inherits nothing.
 struct Inheritance {
   static constexpr int64_t kFree = 0, kBusy = -1;
-  std::atomic<int64_t> thread{kFree};  // java.lang.Thread.tid: never used again
+  std::atomic<int64_t> thread{kFree};  // java.lang.Thread.tid, which no later thread has
   TaskContext task;
 };
 constexpr uint32_t kInheritances = 256;
@@ -135,7 +136,7 @@ void JNICALL starting(JNIEnv* env, jclass, jthread thread) {
   HookScope scope;
   const jfieldID id = g_thread_id.load(std::memory_order_acquire);
   if (thread == nullptr || id == nullptr || !attached()) return;
-  // A caller in the background, of the program's own, has no cause until it takes others' work.
+  // A thread that the program starts while no request is open has no cause until it takes others' work.
   const TaskContext task = of_what_comes_later();
   // Threads of a library's pool serve whoever comes.
   if (task.state == TaskContext::State::kUnknown || !called_by_program(kAboveStart)) return;
@@ -162,7 +163,7 @@ jstring JNICALL field(JNIEnv* env, jclass, jstring carried) {
   RuntimeField out;
   TaskContext task = inheritable_task();
   if (carried != nullptr) {
-    // The application forwards the field of the request that it serves: the best proof.
+    // The application forwards the field of the request that it serves: that is the best proof of the cause.
     char text[kRuntimeValueSize + 1] = {};
     const jsize size = env->GetStringUTFLength(carried);
     if (size != static_cast<jsize>(kHeaderValueSize)) return nullptr;
@@ -184,7 +185,7 @@ jstring JNICALL field(JNIEnv* env, jclass, jstring carried) {
 
 // --- calls of grpc-java --------------------------------------------------------------------------
 
-// Only where what goes out encrypted is known to lose it again.
+// Calls are marked only where FilibusterGrpc.leaving takes the field out again of what will be encrypted.
 enum class GrpcCalls : uint8_t { kNotYet, kMarked, kLeft };
 constinit std::atomic<GrpcCalls> g_grpc_calls{GrpcCalls::kNotYet};
 
@@ -278,7 +279,7 @@ void JNICALL thread_started(jvmtiEnv*, JNIEnv* env, jthread thread) {
 void request_read(const RpcContext& request) {
   // What the thread inherited says nothing of a request that it reads itself.
   t_state.task = {};
-  // Read together with one that is still open: who is served first is not known.
+  // If another request that the thread read is still open, it is not known which one is served first.
   const bool alone = t_state.requests.size == 1 && !t_state.requests.overflowed;
   if (t_serving != Serving::kNothing && alone)
     t_state.task = {TaskContext::State::kRequest, request};

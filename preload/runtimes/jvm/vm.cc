@@ -15,14 +15,14 @@ namespace {
 using CreatedVms = jint (*)(JavaVM**, jsize, jsize*);
 
 constinit std::atomic<JavaVM*> g_vm{nullptr};
-// Set where the library is HotSpot's and the machine is still being created: an agent of the
-// program (-javaagent) that uses the network in its `premain` has us meet it there.
+// Set when the library is HotSpot's. Its machine may still be being created then: we meet it so where an
+// agent of the program (-javaagent) uses the network in its `premain`.
 constinit std::atomic<CreatedVms> g_created_vms{nullptr};
 constinit std::atomic<jvmtiEnv*> g_tools{nullptr};
 constinit std::atomic<bool> g_creating{false};
 
-// The launcher loads libjvm.so RTLD_LOCAL, and from a directory of its own: by name among what is
-// loaded.
+// The launcher loads libjvm.so with RTLD_LOCAL, and from a directory of its own. So it is found by its
+// name among the objects that are loaded.
 int note_libjvm(dl_phdr_info* info, size_t, void* out) {
   const char* name = info->dlpi_name;
   const char* slash = name != nullptr ? std::strrchr(name, '/') : nullptr;
@@ -96,7 +96,7 @@ jvmtiEnv* make_tools(const jvmtiCapabilities& capabilities) {
 jvmtiEnv* tools() {
   jvmtiEnv* tools = g_tools.load(std::memory_order_acquire);
   if (tools != nullptr) return tools;
-  // One thread creates it; others do without meanwhile (their stacks are marked incomplete).
+  // One thread creates the environment; others do without it meanwhile (their stacks are incomplete).
   if (is_attach_listener() || g_creating.exchange(true, std::memory_order_acq_rel)) return nullptr;
   tools = g_tools.load(std::memory_order_acquire);
   if (tools == nullptr) {

@@ -1,9 +1,9 @@
 // The Java virtual machine of this process, found while it runs: no agent, no option, no attach
 // mechanism. HotSpot only.
 //
-// Inside a hook a Java thread is in native code, where JNI and JVMTI may be called. (Not so the
-// virtual machine's own threads that use sockets: those are left alone.) JVMTI keeps a pending
-// exception as it is; JNI mostly must not be called with one: ExceptionsAside.
+// Inside a hook a Java thread is in native code, where JNI and JVMTI may be called. (This is not so for the
+// virtual machine's own threads that use sockets: they are left alone.) JVMTI keeps a pending exception as
+// it is. Most functions of JNI must not be called while one is pending: ExceptionsAside is for that.
 #pragma once
 
 #include <jni.h>
@@ -14,28 +14,30 @@
 
 namespace filibuster::preload::jvm {
 
-// Looks for it: cheap, takes the loader's lock. False: there is none (yet).
+// Looks for the machine. This is cheap, and takes the loader's lock. False: there is none that is ready.
 bool find();
-// find() has been true, or would be now: while the machine is being created find() sees it only.
+// Has find() found the machine? Or has it seen one that was being created, and is ready now?
 bool known();
-// find() saw it, and it is not ready yet: its main thread starts it, or an agent of the program.
+// Has find() seen a machine that is not ready yet? (Its main thread calls us then, or an agent of the
+// program.)
 bool is_being_created();
-// The one thread of HotSpot that uses a stream socket outside native code: its state would be
-// damaged by a call into the machine.
+// Is this the one thread of HotSpot that uses a stream socket outside native code? A call into the machine
+// would damage its state.
 bool is_attach_listener();
 // "17.0.15+6-..."; empty if it cannot be asked from this thread. `buffer` receives it.
 std::string_view version(char* buffer, size_t capacity);
 // 17; 0: not known.
 int major_version();
 
-// The calling thread's door; nullptr: Java does not know this thread, or it is in no state to ask.
+// The calling thread's JNI environment; nullptr: there is no machine, or Java does not know this thread.
 JNIEnv* of_thread();
-// Our one JVMTI environment, created at the first call; nullptr: the machine starts or ends.
+// Our one JVMTI environment, created at the first call; nullptr: the machine starts or ends, or another
+// thread is just creating it.
 jvmtiEnv* tools();
-// Creates a further one, with these capabilities.
+// Creates a further environment, with these capabilities.
 jvmtiEnv* make_tools(const jvmtiCapabilities& capabilities);
 
-// Puts a pending exception of the thread aside, and back at the end in place of ours.
+// Puts a pending exception of the thread aside. At the end it is pending again, in place of any of ours.
 class ExceptionsAside {
  public:
   explicit ExceptionsAside(JNIEnv* env) : env_(env), pending_(env->ExceptionOccurred()) {

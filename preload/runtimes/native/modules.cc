@@ -22,15 +22,15 @@ struct Module {
 };
 constinit Module g_modules[kMaxModules];  // sorted by begin; under g_sequence
 constinit uint32_t g_count = 0;
-constinit std::atomic<uint64_t> g_changes{0};   // dlpi_adds + dlpi_subs of the copy, and its rules
+constinit std::atomic<uint64_t> g_changes{0};   // dlpi_adds + dlpi_subs, and the frame lists' version
 constinit std::atomic<uint32_t> g_sequence{0};  // odd: being written
-constinit std::atomic<int> g_writer{0};         // pid: a fork may have lost the writing thread
+constinit std::atomic<int> g_writer{0};         // its pid: in a forked child that thread is gone
 constexpr uint64_t kPatienceNs = 100'000'000;
-// Of each frame: refresh_modules has waited for the list, and a signal handler that came in the
-// middle of writing it asks in vain for every frame of its stack.
+// How long one frame waits. It is short because refresh_modules has waited already, and because a signal
+// handler that interrupted the writer waits in vain for every frame of its stack.
 constexpr uint64_t kFramePatienceNs = 1'000'000;
 
-// NT_GNU_BUILD_ID among the notes of one segment.
+// Finds NT_GNU_BUILD_ID among the notes of one segment.
 void read_build_id(const char* at, size_t size, size_t align, ModuleInfo* info) {
   if (align < 4) align = 4;
   while (size >= sizeof(ElfW(Nhdr))) {
@@ -121,7 +121,7 @@ void refresh_modules() {
   int writer = 0;
   if (!g_writer.compare_exchange_strong(writer, pid) &&
       (writer == pid || !g_writer.compare_exchange_strong(writer, pid))) {
-    // Another thread is at it: with what was there before, this one's frames would have no names.
+    // Another thread renews the list. By the old list, frames of this thread might have no names.
     if (wait_until([] { return g_writer.load(std::memory_order_acquire) == 0; }, kPatienceNs))
       refresh_modules();  // the list may have changed since that thread read it
     return;

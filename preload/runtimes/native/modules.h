@@ -1,5 +1,6 @@
-// Which module an address belongs to, and what names that module on every machine: its build id. A
-// copy of the loader's list, renewed when the loader says that it has changed. Readers never wait.
+// Which module an address belongs to, and what names that module on every machine: its build id. The
+// modules are a copy of the loader's list, renewed when the loader says that it has changed. Readers take
+// no lock, and wait only for a short time while the copy is renewed.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +26,9 @@ struct ModuleInfo {
   std::string_view path() const { return {path_text, path_size}; }
 };
 
-// Renews the copy if the loader's list changed. To be called before a run of find_module.
+// Renews the copy if the loader's list changed. To be called before a series of find_module.
 void refresh_modules();
-// False: not in any module, or the copy is just being renewed.
+// False: the address is in no module, or the copy was being renewed for longer than 1 ms.
 bool find_module(uintptr_t address, ModuleInfo* info);
 
 }  // namespace filibuster::preload

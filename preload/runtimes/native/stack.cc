@@ -1,9 +1,9 @@
 // Native frames by libunwind's unw_backtrace (under a microsecond once warm). The library is loaded
 // into a private scope: it exports _Unwind_*, which would break the exceptions of the host.
 //
-// libunwind keeps a pipe to test whether an address can be read; the numbers must not be the host's
-// lowest, and the host's closefrom loops must not hit them: it would then read from whatever the
-// host opens next. So our pipe2 serves it while it opens them (`t_unwinding`).
+// libunwind keeps a pipe open to test whether an address can be read. Its descriptors must not take the
+// host's lowest numbers, and the host's closefrom loops must not close them: libunwind would then use
+// whatever the host opens next. So while libunwind runs (`t_unwinding`), our pipe2 adopts them as ours.
 #include <dlfcn.h>
 #include <fcntl.h>
 
@@ -26,9 +26,9 @@ using Backtrace = int (*)(void**, int);
 constinit std::atomic<Backtrace> g_backtrace{nullptr};
 constinit thread_local bool t_unwinding __attribute__((tls_model("initial-exec"))) = false;
 
-// libunwind keeps its caches under a mutex, and its first run initialises it: a child that is
-// forked while another thread is in it would wait for that mutex for ever, or run it half made.
-// Forks wait until no thread is; captures wait while one forks.
+// libunwind keeps its caches under a mutex, and initialises itself in its first run. A child that is
+// forked while another thread is in libunwind would wait for that mutex for ever, or run it half made.
+// So a fork waits until no thread is in libunwind, and a capture waits while a thread forks.
 constinit std::atomic<int> g_capturing{0};
 constinit std::atomic<int> g_forking{0};
 constinit thread_local bool t_forking __attribute__((tls_model("initial-exec"))) = false;
@@ -50,7 +50,7 @@ class CaptureGate {
 
 int backtrace_into(Backtrace backtrace, void** frames) {
   t_unwinding = true;
-  errno = 0;  // it repeats its probes while errno is EINTR, whoever set that
+  errno = 0;  // libunwind repeats its probes while errno is EINTR, whoever set that
   const int count = backtrace(frames, kMaxFrames);
   t_unwinding = false;
   return count;
@@ -63,7 +63,7 @@ std::string_view prepare() {
   if (library == nullptr) return "no libunwind";
   auto backtrace = reinterpret_cast<Backtrace>(dlsym(library, "unw_backtrace"));
   if (backtrace == nullptr) return "no libunwind";
-  // Its first run opens files and allocates: now, not in the middle of a request.
+  // The first run opens files and allocates. It happens here, not in the middle of a request.
   void* frames[kMaxFrames];
   backtrace_into(backtrace, frames);
   refresh_modules();
@@ -82,15 +82,15 @@ void add_frame(uintptr_t address, const ModuleInfo& module, FrameSink* sink) {
 
 bool read(FrameSink* sink) {
   const Backtrace backtrace = g_backtrace.load(std::memory_order_acquire);
-  if (backtrace == nullptr) return true;  // said in Hello::notes: no stack, not an incomplete one
+  if (backtrace == nullptr) return true;  // no stack, not an incomplete one: Hello::notes says so
   const CaptureGate gate;
   void* frames[kMaxFrames];
   const int count = backtrace_into(backtrace, frames);
   refresh_modules();
   ModuleInfo module;
-  bool made_at_run_time = false;  // some of it is: what is left names no call site then
+  bool made_at_run_time = false;  // some of the code is: the frames that are left name no call site
   for (bool keep_all : {false, true}) {
-    sink->clear();
+    if (keep_all) sink->begin_with_libraries();
     if (count == kMaxFrames) sink->mark_incomplete();
     for (int i = 0; i < count; ++i) {
       // A return address may be the first byte of another line or function; the call is before it.
@@ -99,7 +99,7 @@ bool read(FrameSink* sink) {
       const bool same = address >= module.begin && address < module.end;
       if (!same && !find_module(address, &module)) {
         module.end = 0;
-        // Code made at run time, or the list is just changing: it has no name that lasts.
+        // The code was made at run time, or the list is just changing: the frame has no lasting name.
         sink->mark_incomplete();
         made_at_run_time = true;
         continue;
@@ -120,8 +120,8 @@ bool read(FrameSink* sink) {
 constinit const StackReader kNativeReader{prepare, read};
 
 void pause_captures_for_fork() {
-  // A capture takes microseconds, the first one some milliseconds. Bounded all the same: a fork in
-  // a signal handler that interrupted a capture must go on.
+  // A capture takes microseconds, the first one some milliseconds. The wait is bounded all the same: a
+  // fork in a signal handler that interrupted a capture must go on.
   constexpr uint64_t kLimitNs = 100'000'000;
   t_forking = true;
   g_forking.fetch_add(1);
@@ -131,7 +131,7 @@ void pause_captures_for_fork() {
 void resume_captures_after_fork(bool child) {
   t_forking = false;
   if (child) {
-    g_capturing.store(0);  // the other threads are not here
+    g_capturing.store(0);  // the other threads are not in the child
     g_forking.store(0);
   } else {
     g_forking.fetch_sub(1);

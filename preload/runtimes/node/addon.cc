@@ -2,8 +2,8 @@
 // every worker (process.dlopen of what is loaded already).
 //
 // Texts: a context is "" (not known), "-" (caused by nothing that came in) or the value of the
-// incoming request's field (anything else is not known, either); a site is the 16 digits that
-// site() gave, "" if there is none.
+// incoming request's field. Any other text counts as not known. A site is the 16 digits that site()
+// gave, "" if there is none.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -28,7 +28,7 @@ class Arguments {
   Arguments(Env env, CallbackInfo info) : env_(env) {
     if (g_api.napi_get_cb_info(env, info, &count_, values_, nullptr, nullptr) != 0) count_ = 0;
   }
-  // Into `buffer`, cut where it ends; "" if it is no string.
+  // The argument, written into `buffer` and cut to its capacity; "" if the argument is no string.
   std::string_view text(size_t at, char* buffer, size_t capacity) const {
     size_t size = 0;
     if (at >= count_ ||
@@ -41,7 +41,7 @@ class Arguments {
     if (at < count_ && g_api.napi_get_value_int32(env_, values_[at], &value) != 0) value = -1;
     return value;
   }
-  // Negative: it is no number.
+  // Negative if the argument is no number.
   int64_t large_number(size_t at) const {
     int64_t value = -1;
     if (at < count_ && g_api.napi_get_value_int64(env_, values_[at], &value) != 0) value = -1;
@@ -60,7 +60,7 @@ Value truth(Env env, bool value) {
   return result;
 }
 
-// nullptr is undefined.
+// A Value that is nullptr is `undefined` for the script.
 Value string(Env env, std::string_view text) {
   Value result = nullptr;
   g_api.napi_create_string_latin1(env, text.data(), text.size(), &result);
@@ -99,7 +99,7 @@ Value print_context(Env env, const TaskContext& task) {
   return string(env, {text, sizeof text});
 }
 
-// sessionPresent(): may an execution come? Looks for a session as a first socket would.
+// sessionPresent(): may an execution come? It looks for a session as the first socket would do.
 Value session_is_present(Env env, CallbackInfo) {
   HookScope scope;
   note_stream_socket();
@@ -119,7 +119,7 @@ Value is_library(Env env, CallbackInfo info) {
   return truth(env, is_left_out(FrameKind::kFile, Arguments(env, info).text(0, text, sizeof text)));
 }
 
-// framesVersion(): what isLibrary and site said before holds while this is the same.
+// framesVersion(): earlier answers of isLibrary and site hold while this number is the same.
 Value frames_version(Env env, CallbackInfo) {
   HookScope scope;
   Value result = nullptr;
@@ -127,7 +127,7 @@ Value frames_version(Env env, CallbackInfo) {
   return result;
 }
 
-// site(text): a call stack, one frame a line, innermost first, "file:line function".
+// site(text): keeps a call stack (one frame a line, innermost first, "file:line function").
 Value site(Env env, CallbackInfo info) {
   HookScope scope;
   char text[kMaxText];
@@ -193,7 +193,7 @@ Value say_who(Env env, CallbackInfo info) {
   return nullptr;
 }
 
-// enter(context, site): of what this thread does until leave(): connects.
+// enter(context, site): sets the cause and the site of the connects that this thread makes until leave().
 Value enter(Env env, CallbackInfo info) {
   HookScope scope;
   const Arguments arguments(env, info);

@@ -1,4 +1,4 @@
-// Requests whose caller carries no agent: their context was formed when the library read them, just
+// Requests whose caller has no agent. The library formed their context when it read them, which is just
 // before Node hands them to the program, on the same thread.
 #include "preload/rpc/causality.h"
 #include "preload/runtimes/node/node.h"
@@ -8,7 +8,8 @@
 namespace filibuster::preload::node {
 namespace {
 
-// Both run on the thread that reads and answers this connection: nothing changes meanwhile.
+// next_entry and entry_now run on the thread that reads and answers this connection, so nothing changes
+// meanwhile.
 template <typename Predicate>
 TaskContext find_entry(int fd, Predicate matches) {
   TaskContext task;
@@ -33,7 +34,7 @@ TaskContext find_entry(int fd, Predicate matches) {
 }  // namespace
 
 TaskContext next_entry(int fd, const TaskContext& after) {
-  // Ids grow: the first younger one is the next that Node sees, also of several in one read.
+  // Ids grow: the first younger request is the next that Node sees, even if one read brought several.
   const uint64_t last = after.state == TaskContext::State::kRequest ? after.cause.rpc : 0;
   return find_entry(fd, [last](uint64_t rpc) { return rpc > last; });
 }

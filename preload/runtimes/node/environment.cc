@@ -1,8 +1,8 @@
 // Before main: NODE_OPTIONS asks Node to run our script first. The script takes it out again, so
 // that neither the program nor its children (which are preloaded themselves) see a difference.
 //
-// It is our script that must never keep a program from starting: where Node might refuse to load
-// it, nothing is asked for, and the report says so.
+// Our script must never keep a program from starting: where Node might refuse to load the script, it is
+// not asked for, and the report says so.
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -99,8 +99,8 @@ char** find_variable() {
   return nullptr;
 }
 
-// NODE_OPTIONS=--require "PATH" and what stood there before, behind a blank. Pages of our own: the
-// host's heap and setenv are the host's.
+// Sets NODE_OPTIONS=--require "PATH" and, behind a blank, what stood there before. The text lies in pages
+// of our own, because the heap and setenv are the host's.
 bool ask(std::string_view script) {
   char** const known = find_variable();
   const char* const before = known != nullptr ? *known + kVariable.size() : nullptr;
@@ -133,7 +133,8 @@ bool ask(std::string_view script) {
   return true;
 }
 
-// Has this environment our request already? (A program started us by execve from its own start.)
+// Does the environment ask for our script already? (It does if a Node calls execve while it starts, before
+// its script has taken the option out.)
 bool asked_already(std::string_view script) {
   char** const known = find_variable();
   if (known == nullptr) return false;
@@ -142,10 +143,10 @@ bool asked_already(std::string_view script) {
   return value.starts_with(kOurs) && value.substr(kOurs.size()).starts_with(script);
 }
 
-// glibc hands them to the constructors of every library.
+// glibc hands the program's arguments to the constructors of every library.
 __attribute__((constructor)) void start(int argc, char** argv, char**) {
-  // Node, whatever the executable is called, and whether its code is in libnode.so: it exports its
-  // addon interface.
+  // Every Node exports the interface for addons, whatever its executable is called, and whether or not
+  // its code is in libnode.so.
   if (dlsym(RTLD_DEFAULT, "napi_module_register") == nullptr) return;
   look_at_arguments(argc, argv);
   if (char** const known = find_variable()) look_at_words(*known + kVariable.size());
@@ -174,7 +175,7 @@ __attribute__((constructor)) void start(int argc, char** argv, char**) {
 
 std::string_view install() {
   if (!g_problem.empty()) return g_problem;
-  // The inspector opens its socket before any script runs.
+  // The inspector opens its socket before any script runs: with it, the helper may still start.
   if (!g_asked || g_inspected || g_started.load(std::memory_order_acquire)) return {};
   return "node: the helper did not start (NODE_OPTIONS ignored?): call sites and causes are not "
          "known";

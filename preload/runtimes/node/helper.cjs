@@ -3,11 +3,11 @@
 // it writes to a database, where it was made (the stack of the call) and which incoming request it is made for
 // (AsyncLocalStorage).
 //
-// A guest: nothing here throws into the program, and without a session nothing is patched: three
-// subscriptions to diagnostics channels ask the library whether one is there.
+// The script is a guest: nothing here throws into the program. Without a session nothing is patched; three
+// subscriptions to diagnostics channels ask the library whether a session is there.
 'use strict';
 
-// What the program and its children see is what was there before us: --require "PATH"[ BEFORE].
+// NODE_OPTIONS is --require "PATH"[ BEFORE]. The program and its children see only what was there before us.
 const asked = /^--require "(?:[^"\\]|\\.)*\/filibuster\/node\.cjs"( ?)([^]*)$/.exec(process.env.NODE_OPTIONS ?? '');
 if (asked !== null) {
   if (asked[1] === '') delete process.env.NODE_OPTIONS;
@@ -34,10 +34,10 @@ if (library !== undefined) {
   const MAX_FRAMES = 64;
   const MAX_SITES = 8192;
 
-  // The store: {context, site, entry, connecting}. `context` as addon.cc has it. `site` is the call that the current
-  // asynchronous operation carries out: a connect has it long after the call has returned. `entry`: the
-  // descriptor that a request without our field came from; its context changes with its body. `connecting`:
-  // of a connection: the store of the task that opened it.
+  // The store is {context, site, entry, connecting}. `context` is a text as in addon.cc. `site` is the call that
+  // the current asynchronous operation carries out: a connect has it long after the call has returned. `entry`
+  // is the descriptor that a request without our field came from, whose context changes with its body (else -1).
+  // `connecting` is set for the callbacks of a connection: the store of the task that opened it.
   const tasks = new AsyncLocalStorage();
   let used = false;
   const contextNow = () => {
@@ -52,7 +52,7 @@ if (library !== undefined) {
     try {
       action(message);
     } catch {
-      // What cannot be told is not known.
+      // The cause stays unknown then.
     }
   };
 
@@ -60,7 +60,7 @@ if (library !== undefined) {
     try {
       action(first, second);
     } catch {
-      // As above.
+      // The cause stays unknown then.
     }
   };
 
@@ -69,7 +69,7 @@ if (library !== undefined) {
   const sites = new Map();         // text -> what the library calls it
   const libraryFiles = new Map();  // file -> do its frames not count?
 
-  let listed = 0;  // the lists that the maps were filled by
+  let listed = 0;  // version of the frame lists that the maps were filled by
   const forgetOtherLists = () => {
     const now = library.framesVersion();
     if (now === listed) return;
@@ -78,7 +78,7 @@ if (library !== undefined) {
     libraryFiles.clear();
   };
 
-  // Modules of `import` go by URL: "file:///srv/my%20shop/web.mjs".
+  // Modules that `import` loads are named by URL: "file:///srv/my%20shop/web.mjs".
   const paths = new Map();
   const pathOf = (url) => {
     if (!url.startsWith('file://')) return url;
@@ -148,7 +148,7 @@ if (library !== undefined) {
     return site;
   };
 
-  // Without the frames of libraries and of Node unless there is nothing else.
+  // Frames of libraries take part only if the program has none on the stack, those of Node only if nobody has.
   const siteNow = () => {
     const frames = framesNow();
     forgetOtherLists();
@@ -165,15 +165,15 @@ if (library !== undefined) {
   // --- which request came in -----------------------------------------------------------------------
 
   const carried = (headers) => {
-    // The last one, as the library takes it.
+    // The last field counts, as for the library.
     for (let i = headers.length - 2; i >= 0; i -= 2) {
       if (headers[i].length === FIELD.length && headers[i].toLowerCase() === FIELD) return headers[i + 1];
     }
     return undefined;
   };
 
-  // Without our field: the caller carries no agent, and the library formed the context when it read.
-  const entries = new WeakMap();  // socket -> the last one's context
+  // A request without our field: its caller has no agent, and the library formed the context when it read.
+  const entries = new WeakMap();  // socket -> the context of its last such request
   const entryOf = (socket) => {
     const entry = socket._handle?.fd ?? -1;
     const context = library.nextEntry(entry, entries.get(socket) ?? '');
@@ -182,8 +182,8 @@ if (library !== undefined) {
     return { context, site: '', entry };
   };
 
-  // Node publishes this from within the parser's asynchronous scope, which is the connection's: what is
-  // entered here holds for the handler of this request and for the rest of its body, until the next one.
+  // Node publishes the event within the parser's asynchronous scope, which is the connection's. What is
+  // entered here holds for the handler of this request and for the rest of its body, until the next request.
   const onIncoming = ({ request }) => {
     if (!library.executing()) {
       if (used) tasks.enterWith(undefined);
@@ -197,7 +197,7 @@ if (library !== undefined) {
 
   // --- which request goes out ----------------------------------------------------------------------
 
-  // http and https: every client of theirs makes a ClientRequest.
+  // Every client of http and https makes a ClientRequest.
   const calls = new WeakMap();
 
   // What is known of a request: taken when the program made it, or as soon after that as it can be.
@@ -230,8 +230,8 @@ if (library !== undefined) {
       value: made, writable: true, configurable: true, enumerable: known?.enumerable ?? false });
   };
 
-  // The first line of the request's head, with our field behind it: no list of the program's own
-  // headers has it. (One that the program forwarded is replaced where it is.)
+  // Returns the first line of the request's head with our field behind it, so that no list of the program's
+  // own headers shows the field. (A field that the program forwarded is replaced where it is.)
   const marked = (request, firstLine, headers) => {
     const call = callOf(request);
     if (call === undefined || request.protocol === 'https:' || request.socket?.encrypted) return firstLine;
@@ -271,9 +271,9 @@ if (library !== undefined) {
     });
   };
 
-  // fetch and undici: published while the program's call is on the stack, unless the request had to
-  // wait for a connection of a bounded pool. Then what runs is the connection (whose context is '-'), and
-  // undici's own resource, made by the call, has the context.
+  // fetch and undici publish a request while the program's call is on the stack, unless the request had to
+  // wait for a connection of a bounded pool. Then we are in a callback of the connection (whose context is
+  // '-'), and the AsyncResource that undici made for the call has the context.
   const waitedFor = (request) => {
     const symbol = Object.getOwnPropertySymbols(request).find((own) => own.description === 'handler');
     let handler = symbol && request[symbol];
@@ -304,8 +304,8 @@ if (library !== undefined) {
 
   const RUNTIME_FIELD = /^1-[0-9a-f-]{72}-[0-9a-f]{16}$/;
 
-  // The context that came in holds for the handlers of 'stream' and 'request', and for all that the stream tells
-  // later: its own events belong to the connection otherwise.
+  // The context that came in holds for the handlers of 'stream' and 'request', and for all later events of the
+  // stream, which would run in the context of the connection otherwise.
   const onStream = (stream, headers) => {
     if (!library.executing()) {
       if (used) tasks.enterWith(undefined);
@@ -313,7 +313,7 @@ if (library !== undefined) {
     }
     used = true;
     const field = headers[FIELD];
-    // Several fields of one name come joined; the last one counts.
+    // Node joins several fields of one name; the last one counts.
     const context = typeof field === 'string' ? field.slice(field.lastIndexOf(',') + 1).trim() : '';
     const task = { context, site: '', entry: -1 };
     const emit = stream.emit;
@@ -336,7 +336,7 @@ if (library !== undefined) {
     const names = Array.isArray(headers) ? headers : Object.entries(headers ?? {}).flat();
     const known = carried(names.map(String));
     const encrypted = session.socket?.encrypted || session.encrypted;
-    if (RUNTIME_FIELD.test(known ?? '')) {  // of grpc-js, below
+    if (RUNTIME_FIELD.test(known ?? '')) {  // from instrumentGrpc, below
       if (!encrypted) return headers;
       const { [FIELD]: ours, ...rest } = headers;
       return rest;
@@ -350,8 +350,8 @@ if (library !== undefined) {
     return { ...headers, [FIELD]: field };
   };
 
-  // grpc-js makes its HTTP/2 request when a connection is there, long after the program's call, and not in its
-  // context.
+  // grpc-js makes its HTTP/2 request when a connection is there, long after the program's call, and not in the
+  // call's context. So the field goes into the metadata when the call is made.
   const instrumentGrpc = (grpc) => {
     const { prototype } = grpc.Channel;
     if (known.has(prototype)) return;
@@ -387,12 +387,12 @@ if (library !== undefined) {
     });
   };
 
-  let requestsMarked = library.sessionPresent();  // every session of HTTP/2 is looked at that leaves
-  // To load it is a good part of what we add to the start of Node, and few programs use it: looked at when the program has loaded
-  // it. `require` says so at once, `import` does not: then it is its first connect, or its first server that
-  // listens.
+  let requestsMarked = library.sessionPresent();  // every HTTP/2 request that leaves passes requestWithField
+  // Loading http2 would be a good part of what we add to the start of Node, and few programs use it. So it is
+  // instrumented when the program has loaded it. We see that at once with `require`; with `import` we see it at
+  // the program's first connect, or when its first server listens.
   let http2Instrumented = false;
-  const servers = new WeakSet();  // that onStream listens to
+  const servers = new WeakSet();  // the servers that onStream listens to
   const watch = (server) => {
     if (servers.has(server)) return;
     servers.add(server);
@@ -432,8 +432,8 @@ if (library !== undefined) {
     return false;
   };
   const http2IsNew = () => !http2Instrumented && (process.moduleLoadList?.includes('NativeModule http2') ?? true);
-  // Within its connect: the session that is made next is the first one. What they have in common is found in another,
-  // to nowhere.
+  // Called within a connect, whose HTTP/2 session may be the first. The prototype of all sessions is reached
+  // by means of a session of our own that leads nowhere.
   const instrumentConnectingHttp2 = () => {
     instrumentHttp2();
     const { Duplex } = require('stream');
@@ -444,22 +444,22 @@ if (library !== undefined) {
 
   // --- commands: what a program writes to a socket of its own ----------------------------------------
 
-  // A protocol such as Redis has no place for a field: the library is told who makes the bytes of each write.
-  // What no function of the program is seen to make (a library that writes later what it gathered, a timer
-  // of its own) is nobody's that is known.
+  // A protocol such as Redis has no place for a field, so the library is told who makes the bytes of each write.
+  // Where no function of the program is on the stack (a library writes later what it gathered, or has a timer
+  // of its own), the cause is not known.
   const unknownCall = { context: '', site: '' };
   const commandNow = () => {
     const site = siteInProgramNow();
     if (site === '') return unknownCall;
-    // Within the callbacks of a connection the task is not known that waits for it.
+    // In a callback of a connection it is not known which task waits for it.
     return { context: tasks.getStore()?.connecting === undefined ? contextNow() : '', site };
   };
 
-  // The package `redis` writes at the end of the turn what was asked for in it. Its queue takes the arguments
-  // of each command while the program's call is on the stack; its encoder gives their pieces, which are
-  // written one by one.
+  // The package `redis` writes the commands of one turn of the event loop at its end. Its queue takes the
+  // arguments of each command while the program's call is on the stack. Its encoder turns them into pieces,
+  // which are written one by one.
   const commands = new WeakMap();  // arguments -> who made them
-  let encoded;                     // {call, pieces, next}: those that are written now
+  let encoded;                     // the command that is being written: {call, pieces, next}
   const instrumentNodeRedis = (loaded) => {
     if (typeof loaded?.default !== 'function' || known.has(loaded)) return;
     known.add(loaded);
@@ -493,7 +493,7 @@ if (library !== undefined) {
   const onWrite = (socket, bytes, encoding) => {
     const call = encodedCall(bytes);
     const size = sizeOf(bytes, encoding);
-    // While something is buffered the getter goes through all of it.
+    // The getter bytesWritten walks through all that is buffered, so we count ourselves while something is.
     const before = written.get(socket);
     const start = before === undefined || socket.writableLength === 0 ? socket.bytesWritten : before;
     written.set(socket, start + size);
@@ -508,8 +508,8 @@ if (library !== undefined) {
   const known = new WeakSet();  // prototypes that are instrumented
   let agentConnects = false;    // http's own agent opens a connection now
 
-  // The library sees the connect of a request in the thread that does it: between enter and leave it
-  // knows whose it is.
+  // The library sees a connect on the thread that makes it. Between enter and leave it knows what the connect
+  // is for.
   const within = (action, self, rest) => {
     if (quietly(library.executing) !== true) return Reflect.apply(action, self, rest);
     const store = tasks.getStore();
@@ -535,11 +535,11 @@ if (library !== undefined) {
 
   const instrumentNet = () => {
     const { Server, Socket } = require('net');
-    // Pipes connect at once, TCP later, when the name is resolved: on a handle that is there by then.
+    // A pipe connects at once. TCP connects when the name is resolved, on a handle that is there by then.
     //
     // A connection outlives the task that opened it, and serves others: what its callbacks do (a pool that
-    // hands it to the next in the queue, a reply of a database) is not that task's. Node's own agent tells
-    // its connections whose they are.
+    // hands it to the next in the queue, a reply of a database) is not that task's. Connections of Node's own
+    // http.Agent are left as they are, since addRequest gives them the context of their request.
     replace(Server.prototype, 'listen', (original) => function (...rest) {
       if (http2IsNew()) quietly(instrumentHttp2);
       if (http2Instrumented && quietly(isHttp2Server, this)) quietly(watch, this);
@@ -575,7 +575,7 @@ if (library !== undefined) {
 
   channel('http.server.request.start').subscribe(guarded(onIncoming));
   channel('undici:request:create').subscribe(guarded(onUndiciRequest));
-  // A session that began after the program.
+  // For a session that begins after the program.
   channel('net.client.socket').subscribe(guarded(() => {
     if (!instrumented && library.executing()) instrument();
   }));

@@ -3,8 +3,8 @@
 //   environment.cc  before main: NODE_OPTIONS asks for the script, if this process is a Node
 //   helper.cjs      the script: carries contexts with AsyncLocalStorage, takes call sites
 //   addon.cc        what the script calls: this library is a Node-API addon as well
-//   arrivals.cc     which context the request has that the script sees arriving
-//   writes.cc       who writes what leaves by a socket of the program, where no request can carry it
+//   arrivals.cc     gives the context of the request that the script sees arriving
+//   writes.cc       keeps who writes what, on sockets whose protocol has no field for it
 #pragma once
 
 #include "preload/runtimes/runtimes.h"
@@ -17,16 +17,18 @@ extern const TaskReader kReader;
 // The script has loaded this library as an addon.
 void note_helper_started();
 
-// The request without our field that Node now hands to the program, read from `fd`; `after` is the
-// one before it on this connection (kUnknown: none). kUnknown: it was not followed.
+// The context of the request without our field that Node now hands to the program, read from `fd`.
+// `after` is that of the request before it on this connection (kUnknown: there was none). Returns
+// kUnknown if the request was not followed.
 TaskContext next_entry(int fd, const TaskContext& after);
-// The same request later: its path changes once, when its body is complete.
+// The context of the same request later: its path changes once, when its body is complete.
 TaskContext entry_now(int fd, const TaskContext& entry);
 
 
 // Does the protocol of this connection want to be told who writes? (Its calls have no field for the cause.)
 bool asks_who_writes(int fd);
-// Of the bytes [start, end) of what the program writes to `fd`, counted from the first one ever.
+// Says that `who` makes the bytes [start, end) of what the program writes to `fd`. They are counted from
+// the first byte that it ever wrote there.
 void say_who_writes(int fd, uint64_t start, uint64_t end, const RuntimeField& who);
 
 }  // namespace filibuster::preload::node

@@ -1,5 +1,5 @@
-// A command of a database is written by Node's loop, in its own time and together with others: the script
-// tells who made the bytes of each write.
+// Node's loop writes a command of a database when it likes, and together with others. So the script says
+// who made the bytes of each write.
 #include "preload/rpc/write_origins.h"
 #include "preload/runtimes/node/node.h"
 #include "preload/stream/registry.h"
@@ -7,7 +7,7 @@
 namespace filibuster::preload::node {
 namespace {
 
-// Node writes to a socket on the thread of the loop that it belongs to, which is the one that tells.
+// Node writes to a socket on the thread of the socket's loop, which is also the thread that says who writes.
 WriteOrigins* origins_of(Connection* c) {
   Followed* protocol = c->protocol();
   return protocol == nullptr || c->role != Role::kClient ? nullptr : protocol->write_origins(*c);

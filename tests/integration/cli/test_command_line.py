@@ -205,7 +205,7 @@ def test_a_service_that_no_rpc_names_is_not_passed_over(cli):
     run = cli.run("trace", "--service", "users", "--service", "nosuch", "--service", "idle=./idle",
                   "--", "true")
     assert run.returncode == 0 and "'users'" not in run.err
-    assert "no RPC from or to service 'nosuch' was seen; is it started with LD_PRELOAD=" in run.err
+    assert "no RPC from or to service 'nosuch' was seen: start it with LD_PRELOAD=" in run.err
     assert "no RPC from or to service 'idle' was seen\n" in run.err
 
 

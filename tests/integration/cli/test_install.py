@@ -7,6 +7,8 @@ from conftest import BUILD, REPOSITORY
 INSTALLED = """
     bin/filibuster bin/filibusterd lib/libfilibuster.so lib/filibuster/node.cjs
     share/filibuster/filibuster_predicates.py share/filibuster/filibuster.schema.json
+    share/filibuster/schema/report.schema.json share/filibuster/schema/counterexample.schema.json
+    share/filibuster/schema/events.schema.json share/filibuster/schema/baseline.schema.json
     share/man/man1/filibuster.1 share/man/man5/filibuster.json.5 share/man/man8/filibusterd.8
     share/doc/filibuster/README.md share/doc/filibuster/configuration.md share/doc/filibuster/LICENSE
 """.split()

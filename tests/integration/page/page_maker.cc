@@ -142,12 +142,12 @@ SessionReport made(const Shape& shape) {
         finding.minimal.push_back(call(shape, rpc));
         finding.minimal.back().fault = kFaults[fault];
       }
-      finding.first.test = test.test;
-      finding.first.number = execution.number;
-      finding.first.faults = finding.minimal;
-      finding.first.verdict = Verdict::kFailed;
-      finding.first.detail = "exit status 1";
-      finding.first.output = shape.hostile ? kHostile[n % std::size(kHostile)]
+      finding.minimal_execution.test = test.test;
+      finding.minimal_execution.number = execution.number;
+      finding.minimal_execution.faults = finding.minimal;
+      finding.minimal_execution.verdict = Verdict::kFailed;
+      finding.minimal_execution.detail = "exit status 1";
+      finding.minimal_execution.output = shape.hostile ? kHostile[n % std::size(kHostile)]
                                            : "AssertionError: expected 200, got 500 (" + std::to_string(n % 50) + ")";
       finding.number = n + 1;
       finding.id = to_hex(hash_text("finding " + std::to_string(n))).substr(0, kFindingIdSize);

@@ -1,4 +1,4 @@
-"""What libfilibuster.so shows to and needs from the process that it lives in (docs/architecture.md, law 6)."""
+"""What libfilibuster.so shows to and needs from the process that it lives in (docs/laws.md, law 6)."""
 import os
 import re
 import subprocess

@@ -23,7 +23,7 @@
 #include "core/protocol/messages.h"
 #include "core/protocol/ring.h"
 #include "daemon/agents/agent_hub.h"
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster::test {
 
@@ -215,6 +215,11 @@ class FakeAgent {
   SharedMapping<RingMemory> ring_;
 };
 
+inline bool any_contains(const std::vector<NotInjected>& rows, const std::string& part) {
+  return std::any_of(rows.begin(), rows.end(), [&](const NotInjected& row) {
+    return row.text.find(part) != std::string::npos;
+  });
+}
 inline bool any_contains(const std::vector<std::string>& texts, const std::string& part) {
   for (const std::string& text : texts) {
     if (text.find(part) != std::string::npos) return true;

@@ -381,7 +381,9 @@ TEST_F(RecorderTest, TwoStreamsThatShareAPreliminaryIndexAreNeverGuessed) {
   fault.fault = parse_fault("reset").value();
   EXPECT_EQ(recorder_.expand({fault}).rows.size(), 1u);
   begin(2, {fault});
-  EXPECT_TRUE(any_contains(recorder_.end(1).not_injected, "share its preliminary index"));
+  const auto missing = recorder_.end(1).not_injected;
+  EXPECT_TRUE(any_contains(missing, "share its preliminary index"));
+  EXPECT_EQ(missing.at(0).why, NoConclusion::kSharedPreliminary);
 }
 
 TEST_F(RecorderTest, ABodyThatOnceCameLateIsNotLookedForBeforeItComes) {
@@ -648,7 +650,7 @@ class NotIssued : public RecorderTest {
     }
     const ExecutionRecord record = recorder_.end(99);
     std::string all;
-    for (const std::string& text : record.not_injected) all += text + "\n";
+    for (const NotInjected& row : record.not_injected) all += row.text + "\n";
     return all;
   }
 };

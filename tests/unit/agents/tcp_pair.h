@@ -10,7 +10,7 @@
 
 #include <cerrno>
 
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 
 namespace filibuster::test {
 

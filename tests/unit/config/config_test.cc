@@ -446,7 +446,7 @@ TEST(FaultRules, AreDescribedAsUsed) {
       {"on": {"service": "movies", "method": "GET", "path": "/m/*", "caller": "users"}, "inject": ["404"]},
       {"on": {"service": "db"}, "inject": []}])")),
             (Texts{"RPCs of users to movies GET /m/*: status:404", "RPCs to db: none",
-                   "all other RPCs: none", "the test's own calls: as above"}));
+                   "all other RPCs: none", "the test's own calls: the same faults as other RPCs"}));
   EXPECT_EQ(
       describe_faults(
           with(R"("faults": [{"inject": "503"}, {"on": {"service": "a"}, "inject": []}])")),

@@ -95,7 +95,9 @@ TEST(Events, RpcFinishedRoundTrips) {
   e.body = hash_text("b");
   e.body_size = uint64_t{1} << 40;
   e.body_sample = "sample";
+  e.begun = 206;
   const RpcFinished d = round_trip(e);
+  EXPECT_EQ(d.begun, 206);
   EXPECT_EQ(d.rpc, 9u);
   EXPECT_EQ(d.outcome, RpcOutcome::kReset);
   EXPECT_EQ(d.injected, 1);

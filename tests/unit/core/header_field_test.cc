@@ -1,4 +1,4 @@
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 
 #include <gtest/gtest.h>
 

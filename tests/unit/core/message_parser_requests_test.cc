@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/http1/message_parser.h"
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 #include "tests/unit/core/http1_trace.h"
 
 namespace filibuster::http1 {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <thread>
 
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 
 // What is no reflection service; those that are one are in tests/integration/grpc.
 namespace filibuster {

@@ -357,7 +357,7 @@ TEST(Nondeterminism, AnotherOrderIsSaidAndHarmsNothing) {
   }
   const Nondeterminism found = find(a, b);
   ASSERT_EQ(found.variations.size(), 1u);
-  EXPECT_EQ(found.variations[0].effect, "none");
+  EXPECT_EQ(found.variations[0].effect, Variation::Effect::kNone);
   EXPECT_TRUE(found.proposed.empty());
   EXPECT_TRUE(found.unstable.empty());
 }
@@ -427,7 +427,7 @@ TEST(Stacks, ThatVaryAreMasked) {
   EXPECT_EQ(found.proposed[0].path, "/a");
   ASSERT_EQ(found.variations.size(), 1u);
   EXPECT_EQ(found.variations[0].what, "its call stack");
-  EXPECT_EQ(found.variations[0].effect, "masked");
+  EXPECT_EQ(found.variations[0].effect, Variation::Effect::kMasked);
   const Recorded c = run("kept", found.proposed), d = run("opened", found.proposed);
   EXPECT_EQ(c.record.rpcs[1].index, d.record.rpcs[1].index);
   EXPECT_TRUE(

@@ -88,6 +88,12 @@ TEST(OutcomeText, SaysWhatTheCallerSaw) {
   EXPECT_EQ(status_alone("reset=closed"), "reset");
   EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kTimedOut)), "timeout");
   EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kGarbled)), "garbled");
+  for (const RpcOutcome outcome : {RpcOutcome::kTimedOut, RpcOutcome::kReset, RpcOutcome::kClosed}) {
+    RpcRecord left = rpc_with(outcome);
+    left.begun = 200;
+    EXPECT_NE(outcome_text(left), outcome_text(rpc_with(outcome))) << "the caller has read the head of an answer";
+    EXPECT_EQ(status_alone(outcome_text(left)), status_alone(outcome_text(rpc_with(outcome))));
+  }
   EXPECT_EQ(outcome_text(RpcRecord{}), "");
 }
 
@@ -496,7 +502,7 @@ TEST(Judgement, AFailureWithoutItsFaultIsNoFinding) {
   rpc.injected = true;
   result.record.rpcs = {rpc};
   EXPECT_EQ(judge(result, {planned}).verdict, Verdict::kFailed);
-  result.record.not_injected = {"lease expired"};
+  result.record.not_injected = {{NoConclusion::kBusyMachine, "lease expired"}};
   EXPECT_EQ(judge(result, {planned}).verdict, Verdict::kPlanNotMet);
 }
 
@@ -567,10 +573,10 @@ TEST(Judgement, ASilenceThatLastedUntilTheHangLimitIsAFinding) {
   ExecutionResult result = result_with_exit(0);
   RpcRecord rpc;
   rpc.caller = "users";
-  rpc.fault_detail = std::string(kCallerHasNoTimeout) + " (hang limit 6 s reached)";
+  rpc.hang_limit = {HangLimit::Reached::kBySilence, 6'000'000'000};
   result.record.rpcs = {rpc};
   EXPECT_EQ(judge(result, {}).verdict, Verdict::kNoTimeout);
-  EXPECT_EQ(judge(result, {}).detail, "users: caller has no timeout (hang limit 6 s reached)");
+  EXPECT_EQ(judge(result, {}).detail, "users: caller has no timeout (hang limit 6.0 s reached)");
 }
 
 TEST(Judgement, ATestThatDoesNotEndIsAFinding) {

@@ -129,7 +129,7 @@ TEST(SarifTest, TheFingerprintOutlivesAMovedLine) {
 TEST(LintTextTest, ShowsTheFindingItsSiteAndHowToLookAtIt) {
   const std::string text = to_text(report());
   for (const char* part : {"error  no-timeout", "/app/src/a b.py:31 (get)", "(call site not known)",
-                           "again: filibuster replay .filibuster/lint/1.json", "4 probes",
+                           "run it again: filibuster replay .filibuster/lint/1.json", "4 probes",
                            "no timeout", "not probed (timeout): its cause is not known"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }

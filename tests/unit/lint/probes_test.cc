@@ -107,20 +107,20 @@ TEST(AttemptsTest, OnlyTheSameRequestForTheSameIncomingRequestIsAnAttempt) {
   EXPECT_TRUE(attempts_of(recipe.record, Hash128{1, 99}).empty());
 }
 
-Recipe silent(const std::string& detail, RpcOutcome outcome) {
+Recipe silent(HangLimit::Reached reached, RpcOutcome outcome) {
   Recipe recipe;
   recipe.from_test("front", "GET /");
   RpcRecord& rpc = recipe.call(1, "front", "users", "GET /users/7");
   rpc.injected = true;
   rpc.fault = parse_fault("timeout").value();
-  rpc.fault_detail = detail;
+  rpc.hang_limit.reached = reached;
   rpc.outcome = outcome;
   return recipe;
 }
 
 TEST(NoTimeoutTest, ASilenceThatLastsUntilTheLimitIsFound) {
   const Recipe recipe =
-      silent("caller has no timeout (hang limit 6 s reached)", RpcOutcome::kReset);
+      silent(HangLimit::Reached::kBySilence, RpcOutcome::kReset);
   EXPECT_EQ(judge_silence(recipe.record, Hash128{1, 2}), Silence::kWaitsOn);
   const Finding finding = no_timeout(recipe.record.rpcs[1], std::chrono::milliseconds(1500));
   EXPECT_EQ(finding.severity, Severity::kError);
@@ -129,13 +129,13 @@ TEST(NoTimeoutTest, ASilenceThatLastsUntilTheLimitIsFound) {
 }
 
 TEST(NoTimeoutTest, ACallerThatGivesUpHasATimeout) {
-  EXPECT_EQ(judge_silence(silent("", RpcOutcome::kTimedOut).record, Hash128{1, 2}),
+  EXPECT_EQ(judge_silence(silent(HangLimit::Reached::kNot, RpcOutcome::kTimedOut).record, Hash128{1, 2}),
             Silence::kGaveUp);
 }
 
 TEST(NoTimeoutTest, ASilenceThatDidNotHappenProvesNothing) {
-  EXPECT_EQ(judge_silence(silent("", RpcOutcome::kReset).record, Hash128{1, 2}), Silence::kNotSeen);
-  EXPECT_EQ(judge_silence(silent("", RpcOutcome::kTimedOut).record, Hash128{1, 1}),
+  EXPECT_EQ(judge_silence(silent(HangLimit::Reached::kNot, RpcOutcome::kReset).record, Hash128{1, 2}), Silence::kNotSeen);
+  EXPECT_EQ(judge_silence(silent(HangLimit::Reached::kNot, RpcOutcome::kTimedOut).record, Hash128{1, 1}),
             Silence::kNotSeen);
   EXPECT_EQ(judge_silence({}, Hash128{1, 2}), Silence::kNotSeen);
 }

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 #include "preload/runtimes/grpc/contexts.h"
 #include "preload/runtimes/grpc/pointer_table.h"
 

@@ -13,6 +13,7 @@ struct Got {
   bool known = false;
   std::string text;
   Hash128 hash;
+  bool of_libraries = false;
 };
 Got stack_of(uint64_t site) {
   char buffer[4096];
@@ -21,6 +22,7 @@ Got stack_of(uint64_t site) {
   got.known = site_stack(site, buffer, sizeof buffer, &stack);
   if (got.known) got.text.assign(stack.text, stack.text_size);
   got.hash = stack.hash;
+  got.of_libraries = stack.of_libraries;
   return got;
 }
 
@@ -43,7 +45,10 @@ TEST(Site, HashesFramesAsTheReadersDo) {
 TEST(Site, LeavesLibrariesOutUnlessNothingElseIsThere) {
   const std::string library = "/usr/lib/python3/dist-packages/requests/api.py:59 request";
   EXPECT_EQ(stack_of(intern_site(library + "\napp.py:1 f")).text, "F app.py:1 f\n");
+  EXPECT_FALSE(stack_of(intern_site(library + "\napp.py:1 f")).of_libraries);
   EXPECT_EQ(stack_of(intern_site(library)).text, "F " + library + "\n");
+  // A connect is not told apart by such a stack.
+  EXPECT_TRUE(stack_of(intern_site(library)).of_libraries);
 }
 
 TEST(Site, ReadsNamesWithColonsAndBlanks) {

@@ -219,7 +219,7 @@ TEST(Ports, TheHolderOfATakenPortIsNamed) {
   const auto holder = port_holder(listener.port());
   ASSERT_TRUE(holder.has_value());
   EXPECT_EQ(holder->pid, getpid());
-  EXPECT_NE(holder->program.find("unit_session"), std::string::npos);
+  EXPECT_NE(holder->program.find("unit_process"), std::string::npos);
 }
 
 TEST(Ports, AFreePortHasNoHolder) {

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <nlohmann/json.hpp>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <nlohmann/json.hpp>
 
 #include "daemon/process/session_lane.h"
 #include "tests/unit/temporary_folder.h"

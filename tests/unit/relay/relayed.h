@@ -148,8 +148,8 @@ class Relayed final : public RelayHost {
     return plan[o.plan_entry] ? &*plan[o.plan_entry] : nullptr;
   }
   uint64_t hang_limit_ns() const override { return 5 * kSecond; }
-  void report(uint32_t execution, uint64_t rpc, const std::string& text) override {
-    said.push_back(std::to_string(execution) + " " + std::to_string(rpc) + " " + text);
+  void report(uint32_t execution, uint64_t rpc, const HangLimit& limit) override {
+    said.push_back(std::to_string(execution) + " " + std::to_string(rpc) + " " + to_text(limit));
   }
   void unmet(const StreamOrder& o, const std::string& why) override {
     said.push_back("unmet: " + std::to_string(o.rpc) + " " + why);

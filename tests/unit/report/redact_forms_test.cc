@@ -1,4 +1,7 @@
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include "daemon/report/redact.h"
 

@@ -76,7 +76,7 @@ TEST(Redact, LeavesEverythingElseAsItIs) {
         "http://users:5000/a@b", "auth: caller has no timeout", "session 3: over", "exit code=1",
         "a key: b", "--token=$TOKEN", "--token $TOKEN", "--token --verbose", "--token",
         "a -> token GET /auth/token: timeout", "{b -> c POST /reset-password: status:503; x}",
-        "a -> token: 2 over at once", "--key file", "password=${PASSWORD}", "{\"user\": \"x\"}", "\"\\\\\"", "a: 'b'"}) {
+        "a -> token: 2 ended at once", "--key file", "password=${PASSWORD}", "{\"user\": \"x\"}", "\"\\\\\"", "a: 'b'"}) {
     EXPECT_EQ(redact(text), text);
   }
   const std::string bytes("\x00\xff token\x00", 9);

@@ -73,10 +73,10 @@ TEST(Findings, AFailingSetBelongsToTheSmallerOneThatItContains) {
                       execution(4, {b, a}), execution(5, {other, b})});
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[0].minimal.size(), 1u);
-  EXPECT_EQ(findings[0].first.number, 2u);
+  EXPECT_EQ(findings[0].minimal_execution.number, 2u);
   EXPECT_EQ(findings[0].executions, 3u);
   EXPECT_EQ(findings[1].minimal.size(), 2u);
-  EXPECT_EQ(findings[1].first.number, 3u);
+  EXPECT_EQ(findings[1].minimal_execution.number, 3u);
   EXPECT_EQ(findings[1].executions, 2u);
   EXPECT_TRUE(group_failures({}).empty());
 }
@@ -167,8 +167,8 @@ TEST(Text, SaysWhatToDoAboutConnectionsToRedis) {
         "\"redis\" in the entry of 'cache' gives its commands faults), 1 time\n",
         "users -> 127.0.0.1:6380: redis (it speaks Redis, and is no service of the configuration: an entry "
         "in `services` with its address and \"protocol\": \"redis\" gives its commands faults), 1 time\n",
-        "redis-blocking-command (commands that wait for what others do pass without faults), 2 times\n",
-        "redis-publish-subscribe (the server speaks unasked there", "redis-not-followed (after a command"}) {
+        "redis-blocking-command (a command that waits for other clients, such as BLPOP, gets no fault), 2 times\n",
+        "redis-publish-subscribe (after a command such as SUBSCRIBE", "redis-not-followed (after a command such as CLIENT"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in:\n" << text;
   }
 }
@@ -421,7 +421,7 @@ TEST(Json, OfASessionHasTheDocumentedMembersAndNoCredentials) {
 
 TEST(Json, SurvivesOutputThatIsNotUtf8) {
   SessionReport session = report();
-  session.tests[0].findings[0].first.output = "\xff\xfe broken \xc3";
+  session.tests[0].findings[0].minimal_execution.output = "\xff\xfe broken \xc3";
   EXPECT_TRUE(nlohmann::json::accept(to_json(session)));
 }
 

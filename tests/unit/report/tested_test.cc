@@ -64,7 +64,8 @@ TEST(RpcLedger, KeepsSoManyNamesAndNoMore) {
 }
 
 TEST(TimeoutCounts, TellWaitsThatWereOverAtOnceFromReal) {
-  const auto silence = [](bool elapsed, double seconds, const char* detail) {
+  using Reached = HangLimit::Reached;
+  const auto silence = [](bool elapsed, double seconds, Reached reached) {
     RpcRecord rpc;
     rpc.caller = "front";
     rpc.service = "back";
@@ -74,19 +75,19 @@ TEST(TimeoutCounts, TellWaitsThatWereOverAtOnceFromReal) {
     rpc.elapsed = elapsed;
     rpc.issued_ns = 1;
     rpc.finished_ns = 1 + static_cast<uint64_t>(seconds * 1e9);
-    rpc.fault_detail = detail;
+    rpc.hang_limit.reached = reached;
     return rpc;
   };
   ExecutionRecord record;
-  record.rpcs = {silence(true, 0, ""), silence(false, 1, ""),
-                 silence(false, 6, "caller has no timeout within 6 s")};
+  record.rpcs = {silence(true, 0, Reached::kNot), silence(false, 1, Reached::kNot),
+                 silence(false, 6, Reached::kBySilence)};
   TimeoutCounts counts, read;
   EXPECT_TRUE(counts.see(record));
   EXPECT_FALSE(counts.see({}));
   read.add_json(counts.to_json());
   ASSERT_EQ(read.all().size(), 1u);
   EXPECT_EQ(to_line(read.all()[0]),
-            "front -> back: 1 over at once, 2 waited for (at most 6.0 s), 1 of them until the hang limit");
+            "front -> back: 1 ended at once, 2 waited for (the longest 6.0 s), 1 of these until the hang limit");
 }
 
 TEST(RpcLedger, WhatWasTriedWithoutAConclusionIsNoChoiceOfTheConfiguration) {
@@ -99,7 +100,7 @@ TEST(RpcLedger, WhatWasTriedWithoutAConclusionIsNoChoiceOfTheConfiguration) {
   for (const RpcLedger* one : {&ledger, &resumed}) {
     const TestedRpcs bound = one->result(Rest::kBound);
     EXPECT_EQ(bound.untested, (std::map<std::string, std::string>{
-                                  {"b", "no execution with a fault at it was concluded"}}));
+                                  {"b", "no execution with a fault at this RPC allowed a conclusion"}}));
     EXPECT_EQ(bound.by_configuration, std::set<std::string>{"c"});
   }
 }

@@ -281,7 +281,7 @@ TEST(RespReply, WhatIsNotRespIsInvalidForGood) {
 
 TEST(RespReply, StreamedTypesAreInvalid) {
   for (const char* bytes : {"$?\r\n", "*?\r\n", "%?\r\n", "~?\r\n", ">?\r\n", "|?\r\n"}) {
-    expect_invalid(bytes, "streamed");
+    expect_invalid(bytes, "a streamed value, whose length is '?'");
   }
   expect_invalid(";4\r\n");
   expect_invalid("*1\r\n.\r\n");

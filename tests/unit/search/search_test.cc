@@ -27,6 +27,41 @@ TEST(Search, HandsOutTheLastScheduledFirst) {
   EXPECT_EQ(search.counts().open, 3u);  // handed out, not reported
 }
 
+TEST(Search, HandsOutTheLowestRankFirstAlsoWhenItIsResumed) {
+  SearchOptions options;
+  options.reduce = false;
+  options.rank = [](std::span<const PlannedFault> faults) -> size_t {
+    return faults.size() > 1 || faults.back().fault == 1 ? 0 : 1;  // fewer faults come first anyway
+  };
+  auto store = SearchStore::open(":memory:");
+  ASSERT_TRUE(store.ok());
+  const std::vector<ObservedRpc> rpcs = {rpc(1, 9, {1, 2}), rpc(2, 9, {3})};
+  AbstractId first = 0;
+  {
+    Search search(options, store.value().get());
+    ASSERT_TRUE(search.executed(kReference, rpcs).ok());
+    const auto next = search.next();
+    EXPECT_EQ(next->faults, (std::vector<PlannedFault>{{{7, 1}, 1}}));
+    auto seen = rpcs;
+    seen[0].outcome = seen[0].injected = 1;
+    ASSERT_TRUE(search.executed(next->id, seen).ok());  // schedules the pair with {2: 3}
+    first = next->id;
+  }
+  auto resumed = Search::resume(options, store.value().get());
+  ASSERT_TRUE(resumed.ok());
+  Search& search = resumed.value();
+  std::vector<std::vector<PlannedFault>> order;
+  while (const auto next = search.next()) order.push_back(next->faults);
+  const PlannedFault a1{{7, 1}, 1}, a2{{7, 1}, 2}, b3{{7, 2}, 3};
+  EXPECT_EQ(order, (std::vector<std::vector<PlannedFault>>{{b3}, {a2}, {a1, b3}}));
+  std::map<AbstractId, bool> alone;
+  search.each_scheduled([&](const Search::Scheduled& row) {
+    alone[row.id] = row.alone;
+    EXPECT_EQ(row.state, row.id == first ? AbstractState::kExecuted : AbstractState::kOpen);
+  });
+  EXPECT_EQ(alone, (std::map<AbstractId, bool>{{1, true}, {2, true}, {3, true}, {4, false}}));
+}
+
 TEST(Search, SaysWhatStandsBeforeTheNewestFault) {
   Search search({.reduce = false}, nullptr);
   const std::vector<ObservedRpc> rpcs = {rpc(1, 9, {1}), rpc(2, 9, {}, 1), rpc(3, 9, {2}), rpc(4, 9, {})};

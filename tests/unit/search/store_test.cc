@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/search/processor_time.h"
+#include "daemon/base/processor_time.h"
 #include "tests/unit/search/simulated_application.h"
 
 namespace filibuster::search {
@@ -166,14 +166,19 @@ TEST_F(Store, AnAbandonedExecutionKeepsItsReason) {
   EXPECT_EQ(rows.value()[0].second, "plan not met: b");
 }
 
-TEST_F(Store, KeepsOutcomesMetaAndResults) {
+TEST_F(Store, KeepsOutcomesDocumentsAndResults) {
   OutcomeId refused = 0;
   {
     auto store = open();
     refused = store->outcome("refused").value();
     EXPECT_EQ(store->outcome("").value(), 0u);
     EXPECT_NE(store->outcome("status:503").value(), refused);
-    ASSERT_TRUE(store->set_meta("session", "7").ok());
+    ASSERT_TRUE(store->set_progress({"checkout", false}).ok());
+    ASSERT_TRUE(store->save(Saved::kMasks, "[]").ok());
+    ASSERT_TRUE(store->put_finding("a+b", "{}").ok());
+    ASSERT_TRUE(store->put_known_rpc({1, 2}, "{\"rpc\":1}").ok());
+    ASSERT_TRUE(store->note_unordered({3, 4}).ok());
+    ASSERT_TRUE(store->note_unordered({3, 4}).ok()) << "noted again";
     ASSERT_TRUE(store->put_result(2, "{\"b\":2}").ok());
     ASSERT_TRUE(store->put_result(1, "{\"a\":1}").ok());
     ASSERT_TRUE(store->put_result(2, "{\"b\":3}").ok());
@@ -182,15 +187,24 @@ TEST_F(Store, KeepsOutcomesMetaAndResults) {
   EXPECT_EQ(store->outcome("refused").value(), refused);
   EXPECT_EQ(store->outcome_text(refused), "refused");
   EXPECT_EQ(store->outcome_text(99), "");
-  EXPECT_EQ(store->meta("session").value(), "7");
-  EXPECT_EQ(store->meta("absent").value(), std::nullopt);
+  EXPECT_EQ(store->progress()->test, "checkout");
+  EXPECT_TRUE(store->progress()->is_interrupted());
+  EXPECT_EQ(store->saved(Saved::kMasks).value(), "[]");
+  EXPECT_EQ(store->saved(Saved::kFiles).value(), std::nullopt);
+  EXPECT_EQ(store->finding("a+b").value(), "{}");
+  EXPECT_EQ(store->finding("a").value(), std::nullopt);
+  EXPECT_EQ(store->known_rpc({1, 2}).value(), "{\"rpc\":1}");
+  EXPECT_EQ(store->known_rpc({2, 1}).value(), std::nullopt);
+  EXPECT_TRUE(store->is_unordered({3, 4}).value());
+  EXPECT_FALSE(store->is_unordered({4, 3}).value());
   const auto results = store->results().value();
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].second, "{\"a\":1}");
   EXPECT_EQ(results[1].second, "{\"b\":3}");
   ASSERT_TRUE(store->forget_search().ok());
   EXPECT_TRUE(store->results().value().empty());
-  EXPECT_EQ(store->meta("session").value(), "7");
+  EXPECT_EQ(store->saved(Saved::kMasks).value(), "[]");
+  EXPECT_TRUE(store->progress()->is_interrupted());
 }
 
 TEST_F(Store, ASecondProcessIsTurnedAwayWithTheFileAndWhatToDo) {
@@ -216,12 +230,12 @@ TEST_F(Store, AnotherMajorVersionIsRefused) {
   open().reset();
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(db, "UPDATE meta SET value = '2.0' WHERE key = 'version'", nullptr,
+  ASSERT_EQ(sqlite3_exec(db, "UPDATE meta SET value = '3.0' WHERE key = 'version'", nullptr,
                          nullptr, nullptr),
             SQLITE_OK);
   sqlite3_close(db);
   const std::string error = open_error();
-  EXPECT_NE(error.find("version 2.0"), std::string::npos) << error;
+  EXPECT_NE(error.find("version 3.0"), std::string::npos) << error;
   EXPECT_NE(error.find("move the file away"), std::string::npos) << error;
 }
 

@@ -21,7 +21,7 @@ TEST(Runners, Pytest) {
             (Names{"tests/test_a.py::test_one", "tests/test_a.py::Group::test_two[x y]"}));
   EXPECT_EQ(names_of("pytest", "tests/test_a.py::test_one\n\n======= warnings summary ======\ntests/test_a.py::test_other\n"),
             (Names{"tests/test_a.py::test_one"}));
-  EXPECT_TRUE(names_of("pytest", "tests/test_a.py: 2\n\n")[0].starts_with("error: it prints how many tests"));
+  EXPECT_TRUE(names_of("pytest", "tests/test_a.py: 2\n\n")[0].starts_with("error: pytest prints how many tests"));
   EXPECT_EQ(names_of("pytest", "\nno tests collected in 0.00s\n"), Names{});
 }
 

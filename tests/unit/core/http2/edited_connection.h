@@ -11,7 +11,7 @@
 
 #include "core/http2/connection_view.h"
 #include "core/http2/insertion.h"
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 #include "preload/stream/edited_stream.h"
 
 namespace filibuster::http2 {

@@ -144,13 +144,13 @@ TEST(HeaderBlocks, AreDecodedAsTheVectorsOfRfc7541) {
 TEST(HeaderBlocks, AreDecodedTheSameInEverySplit) {
   for (const auto& [table, blocks] : kVectors) {
     if (table != 4096) continue;
-    for_every_split(from_hex(blocks[0].hex), [&](const Pieces& pieces) {
+    for_every_split(from_hex(blocks[0].hex), [&own = blocks](const Pieces& pieces) {
       Decoder d;
       ASSERT_EQ(d.block(pieces), Error::kNone);
-      ASSERT_EQ(d.fields, blocks[0].fields);
-      for (size_t i = 1; i < blocks.size(); ++i) {
-        ASSERT_EQ(d.block(from_hex(blocks[i].hex)), Error::kNone);
-        ASSERT_EQ(d.fields, blocks[i].fields);
+      ASSERT_EQ(d.fields, own[0].fields);
+      for (size_t i = 1; i < own.size(); ++i) {
+        ASSERT_EQ(d.block(from_hex(own[i].hex)), Error::kNone);
+        ASSERT_EQ(d.fields, own[i].fields);
       }
     });
   }

@@ -10,17 +10,17 @@ import java.util.function.Supplier;
 
 /**
  * Carries the context of an incoming request (which request causes what runs now) to the threads
- * that go on with its work. The methods of the JDK that take work call {@code wrap} methods here
- * (edits.cc has the table of them). It stands in this package so that it may
+ * that go on with its work. The methods of the JDK that take work are edited to call methods here
+ * (edits.cc has the table of them). The class stands in this package so that it may
  * call what ThreadPoolExecutor and ForkJoinTask keep to themselves.
  *
- * <p>Nothing here may throw what the caller does not expect: natives do not, and wrappers only let
- * through what they wrap throws. Without a context, what is given comes back as it is.
+ * <p>Nothing here may throw what the caller does not expect: natives throw nothing, and a wrapper throws
+ * only what its inner work throws. Without a context, what is given comes back as it is.
  */
 public final class Filibuster {
     private Filibuster() {}
 
-    /** Of a context: a value of five numbers, written by the natives. */
+    /** How many numbers a context has; the natives write them. */
     static final int SIZE = 5;
     static final int NOT_EXECUTING = 0;
     private static final int UNKNOWN = 1;
@@ -48,13 +48,13 @@ public final class Filibuster {
 
     // --- what a context is put around -------------------------------------------------------------
 
-    /** Null where nothing must be carried: then a task that runs sees nothing either. */
+    /** The context of this thread; null if it is not known: a task without a context runs with an unknown one, too. */
     static long[] known() {
         long[] context = new long[SIZE];
         return Natives.capture(context) > UNKNOWN ? context : null;
     }
 
-    /** Null where no execution runs. Not known is carried too: who completes a future must not show. */
+    /** The context, even if it is not known: that of whoever completes a future must not show. Null: no execution. */
     private static long[] any() {
         long[] context = new long[SIZE];
         return Natives.capture(context) != NOT_EXECUTING ? context : null;
@@ -269,7 +269,7 @@ public final class Filibuster {
 
     // --- ThreadPoolExecutor ----------------------------------------------------------------------
 
-    /** execute(): the pool keeps the wrapper; what its user sees of it is unwrapped below. */
+    /** execute(): the pool keeps the wrapper. The methods below unwrap what the pool's user gets to see. */
     public static Runnable executed(ThreadPoolExecutor pool, Runnable work) {
         if (work == null || work instanceof Ran || work instanceof FutureTask || work instanceof Comparable
             || work instanceof CompletableFuture.AsynchronousCompletionTask
@@ -301,7 +301,7 @@ public final class Filibuster {
         handler.rejectedExecution(plain(work), pool);
     }
 
-    /** remove(): finds what is sought inside its wrapper. */
+    /** remove(): equals the work that is sought, also inside its wrapper. */
     static final class Sought implements Runnable {
         private final Runnable inner;
 
@@ -399,7 +399,7 @@ public final class Filibuster {
 
     // --- the rest --------------------------------------------------------------------------------
 
-    /** A queue inside a client, not one of tasks: the thread stays what it is. */
+    /** Takes from a queue inside a client. It holds no tasks, so the thread keeps its context. */
     public static Object take(BlockingQueue<?> queue) throws InterruptedException {
         long[] previous = enter(NO_CONTEXT);
         try {

@@ -9,25 +9,25 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 
 /**
- * What classes of grpc-java are edited to call (edits.cc). They belong to loaders of the program, maybe to several: here
- * they are objects, asked by reflection.
+ * What classes of grpc-java are edited to call (edits.cc). Loaders of the program load those classes, maybe several
+ * loaders. So their instances are of type Object here, and are asked by reflection.
  *
  * A call is written by an event loop, and maybe made again by a timer. Where it is made and what it is made for travel in
- * its metadata, from its start to the socket, where the library takes them out. A call that came in has a context, which
- * all its callbacks run with: our own goes along with that.
+ * its metadata, from its start to the socket, where the library takes them out. A call that came in has an
+ * io.grpc.Context, which all its callbacks run with: our own context goes along with that.
  */
 public final class FilibusterGrpc {
     private FilibusterGrpc() {}
 
     private static final String FIELD = "x-filibuster";
-    private static final int RUNTIME_SIZE = 91; // core/protocol/header_field.h kRuntimeValueSize
+    private static final int RUNTIME_SIZE = 91; // core/rpc/header_field.h kRuntimeValueSize
     private static final String BODY_FOLLOWS = "2", BODY_IN_PIECES = "3"; // RuntimeField::Body
     private static final long REQUEST = 2; // TaskContext::State::kRequest
     private static final int MAX_ANCESTORS = 32;
     private static final long[] NOTHING = {1, 0, 0, 0, 0}; // TaskContext::State::kNothing
     private static final MethodHandles.Lookup LOOKUP = MethodHandles.lookup();
 
-    /** May classes of this one's module be asked for what is not public? Before it is edited. */
+    /** May we ask classes of this package for what is not public? It is asked before the class is edited. */
     public static boolean ready(Class<?> type) {
         try {
             if (!type.getName().startsWith("io.grpc.")) return FilibusterServer.ready(type);
@@ -61,7 +61,7 @@ public final class FilibusterGrpc {
             return MethodHandles.insertArguments(LOOKUP.unreflect(method), 1, key);
         }
 
-        /** The last one counts. */
+        /** Our field; the last one counts. */
         String last(Object headers) throws Throwable {
             return (String) get.invokeExact(headers);
         }
@@ -96,7 +96,7 @@ public final class FilibusterGrpc {
             String field = Natives.grpcField(carried);
             if (field != null) metadata.replace(headers, field);
         } catch (Throwable problem) {
-            // It goes as it is.
+            // The call goes out as it is.
         }
     }
 
@@ -111,18 +111,18 @@ public final class FilibusterGrpc {
                 if (field == null) return;
             }
             Calls calls = CALLS.get(call.getClass());
-            // Netty may write the head before this thread has handed over the message, or when some are there.
+            // Netty may write the head before this thread hands over the message, or after it has handed over some.
             if (calls != null) field = (calls.hasOneMessage(call) ? BODY_FOLLOWS : BODY_IN_PIECES) + field.substring(1);
             metadata.replace(headers, field);
             long[] context = new long[Filibuster.SIZE];
             Natives.received(field, context);
             if (calls != null && (context[0] & 3) == REQUEST) calls.workFor(call, context);
         } catch (Throwable problem) {
-            // As above.
+            // The call goes out as it is.
         }
     }
 
-    /** Netty writes the head of a call. What is encrypted could not be taken out again. */
+    /** Netty writes the head of a call. Our field is removed if the head will be encrypted: we could not take it out. */
     public static void leaving(Object headers, Object scheme) {
         try {
             if ("http".equals(String.valueOf(scheme))) return;
@@ -130,7 +130,7 @@ public final class FilibusterGrpc {
             String carried = metadata == null ? null : metadata.last(headers);
             if (carried != null && carried.length() == RUNTIME_SIZE) metadata.replace(headers, null);
         } catch (Throwable problem) {
-            // As above.
+            // The call goes out as it is.
         }
     }
 
@@ -152,7 +152,7 @@ public final class FilibusterGrpc {
         }
     }
 
-    /** What is asked of a ClientCallImpl. */
+    /** What we read and set in a ClientCallImpl. */
     private static final class Calls {
         private final MethodHandle executor, setExecutor, hasOneMessage;
 
@@ -176,7 +176,7 @@ public final class FilibusterGrpc {
             return (boolean) hasOneMessage.invokeExact(call);
         }
 
-        /** The callbacks of the call work for who made it. */
+        /** From now on, the callbacks of the call run in the context that the call was made in. */
         void workFor(Object call, long[] context) throws Throwable {
             setExecutor.invokeExact(call, (Executor) new Callback(context, (Executor) executor.invokeExact(call)));
         }
@@ -225,7 +225,7 @@ public final class FilibusterGrpc {
         }
     }
 
-    /** ...and makes the context that its callbacks run with. */
+    /** ServerImpl makes the io.grpc.Context that the callbacks of that call run with. */
     public static void serving(Object context) {
         long[] words = received.get();
         if (words == null) return;
@@ -250,7 +250,7 @@ public final class FilibusterGrpc {
         }
     }
 
-    /** What is asked of io.grpc.internal.ContextRunnable and its io.grpc.Context. */
+    /** What we read in an io.grpc.internal.ContextRunnable and its io.grpc.Context. */
     private static final class Callbacks {
         private MethodHandle run, context, ancestor;
 
@@ -262,10 +262,10 @@ public final class FilibusterGrpc {
                 run = LOOKUP.unreflect(method).asType(MethodType.methodType(void.class, Object.class));
                 Field field = type.getDeclaredField("context");
                 context = getter(field);
-                // The context of a call is cancellable; those that are derived from it know it.
+                // The context of a call is cancellable, and the contexts that are derived from it refer to it.
                 ancestor = getter(field.getType().getDeclaredField("cancellableAncestor"));
             } catch (ReflectiveOperationException | RuntimeException problem) {
-                // Without a field: not known. Without the method: not edited.
+                // Without one of the fields, the context is not known. Without the method, check() refuses the edit.
             }
         }
 

@@ -8,8 +8,8 @@ import java.lang.invoke.MethodType;
 import java.lang.reflect.Method;
 
 /**
- * What classes of Jetty and Tomcat are edited to call (edits.cc). They belong to loaders of the program, maybe to several:
- * here they are objects.
+ * What classes of Jetty and Tomcat are edited to call (edits.cc). Loaders of the program load those classes, maybe
+ * several loaders. So their instances are of type Object here.
  *
  * Their threads read a request and serve it at once, then serve other connections, or wait for all of them (Jetty's take
  * turns in that). So a thread works for the request that it read while it serves that connection, and no longer.
@@ -56,7 +56,7 @@ public final class FilibusterServer {
     private static final Serving CONNECTIONS = new Serving("org.eclipse.jetty.io.AbstractConnection", "onFillable");
     private static final Serving PROCESSORS = new Serving("org.apache.tomcat.util.net.SocketProcessorBase", "doRun");
 
-    /** Can what this class will call be found? Before it is edited. */
+    /** Are the methods there that this class will call? It is asked before the class is edited. */
     static boolean ready(Class<?> type) {
         switch (type.getSimpleName()) {
             case "ReadCallback": return CONNECTIONS.get(type.getEnclosingClass()) != null;
@@ -76,7 +76,7 @@ public final class FilibusterServer {
         PROCESSORS.serve(processor);
     }
 
-    /** Work that is given to the server's own pool. A connection in it begins something of its own. */
+    /** Work that is given to the server's own pool. A connection that is given begins something of its own. */
     public static Runnable given(Runnable work) {
         return work instanceof Closeable ? work : Filibuster.task(work);
     }

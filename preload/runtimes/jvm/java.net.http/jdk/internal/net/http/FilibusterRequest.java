@@ -15,8 +15,8 @@ import java.util.function.BiPredicate;
 
 /**
  * The request of a call of java.net.http, with one field more: what caused it and where it was made.
- * The client writes it from other threads, where neither can be told; the library, which sees the
- * bytes, reads the field and writes its own over it.
+ * The client writes the request from other threads, where neither can be told. The library, which sees
+ * the bytes, reads the field and writes its own over it.
  */
 final class FilibusterRequest extends HttpRequest {
     private static final String NAME = "x-filibuster";

@@ -1,4 +1,4 @@
-// Owned descriptors and shared mappings of the daemon's side of the agents.
+// Owned descriptors, shared mappings and clocks of the daemon.
 #pragma once
 
 #include <sys/mman.h>
@@ -68,6 +68,9 @@ class SharedMapping {
  private:
   T* memory_ = nullptr;
 };
+
+// Closes so that the other end sees ECONNRESET (TCP).
+void close_with_reset(UniqueFd fd);
 
 // "what: strerror(errno)".
 Error system_error(const std::string& what);

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-namespace filibuster::search {
+namespace filibuster {
 
 // Seconds. A system call, 0.2 to 0.4 us: for whole operations, not for their steps.
 inline double processor_seconds() {
@@ -12,4 +12,4 @@ inline double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-}  // namespace filibuster::search
+}  // namespace filibuster

@@ -1,4 +1,4 @@
-#include "core/protocol/header_field.h"
+#include "core/rpc/header_field.h"
 
 #include <cstring>
 
@@ -37,9 +37,11 @@ bool take_hex(const char** text, uint32_t* out) {
 
 bool take_hex(const char** text, uint64_t* out) {
   uint32_t high = 0, low = 0;
-  const bool good = take_hex(text, &high) & take_hex(text, &low);
+  // Both are taken, in this order, and there is one branch.
+  const unsigned good_high = take_hex(text, &high) ? 1 : 0;
+  const unsigned good_low = take_hex(text, &low) ? 1 : 0;
   *out = uint64_t{high} << 32 | low;
-  return good;
+  return (good_high & good_low) != 0;
 }
 
 bool take_hex(const char** text, uint16_t* out) {

@@ -1,11 +1,17 @@
-#include "daemon/agents/descriptors.h"
+#include "daemon/base/descriptors.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <cstring>
 
 namespace filibuster {
+
+void close_with_reset(UniqueFd fd) {
+  const linger now{1, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
 
 Error system_error(const std::string& what) {
   return Error{what + ": " + std::strerror(errno)};

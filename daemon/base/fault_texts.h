@@ -1,0 +1,37 @@
+// What the agents' side of the daemon and the relay say of faults that did not go as planned.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace filibuster {
+
+// Begins the reason why a planned fault had no effect, where its "@3" is beyond the answer's end.
+inline constexpr std::string_view kAnswerEndedAfter = "the answer ended after ";
+
+// What the daemon ended when a fault of ours had lasted until the hang limit.
+struct HangLimit {
+  enum class Reached : uint8_t {
+    kNot,
+    kBySilence,  // the caller waited for an answer until then: it has no timeout
+    kByAnswer,   // the server's own answer, which is awaited first, did not end
+    kByReader,   // the caller does not read the answer
+  };
+  Reached reached = Reached::kNot;
+  uint64_t limit_ns = 0;
+
+  bool has_no_timeout() const { return reached == Reached::kBySilence; }
+};
+
+// "caller has no timeout (hang limit 5.0 s reached)"
+inline std::string to_text(const HangLimit& limit) {
+  const uint64_t tenths = limit.limit_ns / 100'000'000;
+  const char* what = limit.reached == HangLimit::Reached::kBySilence  ? "caller has no timeout"
+                     : limit.reached == HangLimit::Reached::kByAnswer ? "the server's own answer did not end"
+                                                                      : "the caller does not read the answer";
+  return std::string(what) + " (hang limit " + std::to_string(tenths / 10) + "." +
+         std::to_string(tenths % 10) + " s reached)";
+}
+
+}  // namespace filibuster

@@ -1,0 +1,177 @@
+#include "daemon/explore/dispatcher.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace filibuster {
+
+Dispatcher::Dispatcher(const Config& config, std::optional<Clock::time_point> deadline,
+                       const Suspects& suspects, search::SearchStore* store)
+    : config_(config),
+      deadline_(deadline),
+      suspects_(suspects),
+      store_(store),
+      outcomes_(store),
+      known_(store) {}
+
+Result<std::unique_ptr<Dispatcher>> Dispatcher::open(const Config& config,
+                                                     std::optional<Clock::time_point> deadline,
+                                                     const Suspects& suspects,
+                                                     search::SearchStore* store) {
+  std::unique_ptr<Dispatcher> out(new Dispatcher(config, deadline, suspects, store));
+  if (auto added = out->outcomes_.add_faults(config); !added) return added.error();
+  auto resumed = search::Search::resume(out->options(), store);
+  if (!resumed) return resumed.error();
+  out->search_.emplace(std::move(resumed).value());
+  return out;
+}
+
+// FILIBUSTER_BREAK_SEARCH_ORDER shows that the tests of counts can fail. FILIBUSTER_TELL_APART_BY_PLACE is
+// for the reproduction of Table 7.1 (docs/execution-indexes.md).
+search::SearchOptions Dispatcher::options() {
+  search::SearchOptions options;
+  options.reduce = config_.reduce != Reduction::kOff;
+  options.execute_single_faults = config_.reduce == Reduction::kSound;
+  if (config_.reduce == Reduction::kPublished) {
+    options.taken_as = [store = store_](search::OutcomeId outcome) {
+      const auto as = store->outcome(status_alone(store->outcome_text(outcome)));
+      return as ? as.value() : outcome;  // a failure of the store is told by its health()
+    };
+  }
+  options.max_executions = config_.bounds.max_executions;
+  options.max_faults = config_.bounds.max_faults;
+  if (deadline_)
+    options.rank = [this](std::span<const search::PlannedFault> faults) { return rank_of(faults); };
+  options.explore_first_scheduled_first = getenv("FILIBUSTER_BREAK_SEARCH_ORDER") != nullptr;
+  options.tell_apart_by_place = getenv("FILIBUSTER_TELL_APART_BY_PLACE") != nullptr;
+  return options;
+}
+
+size_t Dispatcher::rank_of(std::span<const search::PlannedFault> faults) {
+  constexpr size_t kMostFaults = 64;  // beyond them, faults do not change the rank any more
+  bool suspect[kMostFaults] = {};
+  const size_t number = std::min(faults.size(), kMostFaults);
+  for (size_t i = 0; i < number; ++i) {
+    const auto [known, added] =
+        suspect_.emplace(std::pair(faults[i].index, faults[i].fault), false);
+    if (added) {
+      const auto fault = describe(faults[i]);
+      known->second = fault && suspects_.are_met_by(*fault);
+    }
+    suspect[i] = known->second;
+  }
+  return Suspects::rank({suspect, number});
+}
+
+std::optional<InjectedFault> Dispatcher::describe(const search::PlannedFault& fault) {
+  const InjectedFault* rpc = known_.find(fault.index);
+  const FaultSpec* spec = outcomes_.fault(fault.fault);
+  if (rpc == nullptr || spec == nullptr) return std::nullopt;
+  InjectedFault out = *rpc;
+  out.set_fault(*spec);
+  return out;
+}
+
+Result<std::vector<InjectedFault>> Dispatcher::describe(const search::AbstractExecution& execution) {
+  std::vector<InjectedFault> out;
+  std::vector<search::ObservedRpc> prefix;
+  for (const search::PlannedFault& planned : execution.faults) {
+    auto described = describe(planned);
+    if (!described) {
+      return Error{"the store of this session does not know RPC " + to_hex(planned.index) +
+                   "; begin anew with --restart-session"};
+    }
+    InjectedFault& fault = out.emplace_back(std::move(*described));
+    if (outcomes_.fault(planned.fault)->kind != FaultKind::kRefused) continue;
+    if (prefix.empty()) prefix = search_->prefix(execution.id);
+    known_.number(prefix, &fault);
+    // The newest fault has no outcome yet, so only earlier faults can be known as resets.
+    const auto seen = std::find_if(prefix.begin(), prefix.end(), [&](const auto& one) {
+      return one.index == planned.index && one.injected != 0;
+    });
+    fault.as_reset = seen != prefix.end() && planned.index != execution.faults.back().index &&
+                     seen->outcome != planned.fault;
+  }
+  return out;
+}
+
+Result<std::optional<Dispatcher::Job>> Dispatcher::next() {
+  auto execution = search_->next();
+  if (!execution) {
+    if (auto healthy = search_->health(); !healthy) return healthy.error();
+    return std::optional<Job>();
+  }
+  auto faults = describe(*execution);
+  if (!faults) return faults.error();
+  Job job{std::move(*execution), std::move(faults).value(), {}};
+  for (size_t i = 0; i < job.faults.size(); ++i)
+    job.plan.push_back(plan_fault(job.faults[i], *outcomes_.fault(job.execution.faults[i].fault)));
+  return std::optional(std::move(job));
+}
+
+Result<void> Dispatcher::conclude(search::AbstractId id,
+                                  std::span<const search::ObservedRpc> rpcs) {
+  ++concluded_now_;
+  return search_->executed(id, rpcs);
+}
+
+Result<void> Dispatcher::take_over(search::AbstractId id,
+                                   std::span<const search::ObservedRpc> rpcs) {
+  return search_->executed(id, rpcs);
+}
+
+Result<void> Dispatcher::abandon(search::AbstractId id, std::string_view reason) {
+  ++concluded_now_;
+  return search_->abandoned(id, reason);
+}
+
+Result<void> Dispatcher::begin_anew() {
+  if (auto done = store_->forget_search(); !done) return done;
+  suspect_.clear();
+  auto anew = search::Search::resume(options(), store_);
+  if (!anew) return anew.error();
+  search_.emplace(std::move(anew).value());
+  scheduled_at_start_ = decided_at_start_ = 0;
+  return {};
+}
+
+void Dispatcher::start_clock() {
+  began_ = Clock::now();
+  const search::SearchCounts start = search_->counts();
+  scheduled_at_start_ = start.scheduled;
+  decided_at_start_ = start.executed + start.redundant;
+  concluded_now_ = 0;
+}
+
+Dispatcher::Estimate Dispatcher::estimate() const {
+  const search::SearchCounts counts = search_->counts();
+  const double elapsed = std::chrono::duration<double>(Clock::now() - began_).count();
+  const uint64_t decided = counts.executed + counts.redundant - decided_at_start_;
+  Estimate out;
+  out.rate = elapsed > 0 ? static_cast<double>(concluded_now_) / elapsed : 0;
+  if (decided == 0) return out;
+  // Every decided execution (run, or pruned at nearly no cost) schedules `growth` new ones on average.
+  // While `growth` is below 1, the open executions are the start of a geometric series. Otherwise
+  // nothing can be said beyond their number.
+  const double growth = static_cast<double>(counts.scheduled - scheduled_at_start_) /
+                        static_cast<double>(decided);
+  const double left = static_cast<double>(counts.open) / (growth < 0.9 ? 1 - growth : 1);
+  out.seconds_left = left * elapsed / static_cast<double>(decided);
+  return out;
+}
+
+// FILIBUSTER_TIME_UP_AFTER is for tests: the time is over after so many executions, whatever a
+// clock says.
+bool Dispatcher::is_time_over() const {
+  if (!deadline_) return false;
+  if (const char* after = getenv("FILIBUSTER_TIME_UP_AFTER"))
+    return search_->counts().executed >= std::strtoull(after, nullptr, 10);
+  return Clock::now() >= *deadline_;
+}
+
+Result<Observation> Dispatcher::observe(const ExecutionRecord& record, const UnstableRpcs& unstable,
+                                        const std::vector<NondeterminismRule>& masks) {
+  return filibuster::observe(config_, record, &outcomes_, unstable, masks);
+}
+
+}  // namespace filibuster

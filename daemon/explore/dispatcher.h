@@ -1,0 +1,95 @@
+// The search of one test, with what turns its executions into plans of faults. The dispatcher hands an
+// execution out with its plan; whoever has a lane runs it, and gives back what it saw. Of the order in which
+// executions are handed out nothing else knows.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "daemon/explore/observation.h"
+#include "daemon/explore/suspects.h"
+#include "daemon/search/search.h"
+#include "daemon/store/store.h"
+
+namespace filibuster {
+
+class Dispatcher {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Job {
+    search::AbstractExecution execution;
+    std::vector<InjectedFault> faults;  // as the report describes them
+    std::vector<PlannedRpcFault> plan;  // the same for the agents
+  };
+  // What can be said of the rest of the search.
+  struct Estimate {
+    double rate = 0;          // executions in a second
+    double seconds_left = 0;  // 0: nothing can be said
+  };
+
+  // Begins the search of `store`, or goes on with it. With a deadline, executions that meet `suspects` come
+  // first. All arguments but the deadline must outlive the dispatcher.
+  static Result<std::unique_ptr<Dispatcher>> open(const Config& config,
+                                                  std::optional<Clock::time_point> deadline,
+                                                  const Suspects& suspects,
+                                                  search::SearchStore* store);
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+
+  // nullopt: the space is explored, or a bound is reached. What was handed out and is neither concluded
+  // nor abandoned is handed out again by a later session.
+  Result<std::optional<Job>> next();
+  Result<void> conclude(search::AbstractId id, std::span<const search::ObservedRpc> rpcs);
+  // The same for an execution that was run before the search began anew.
+  Result<void> take_over(search::AbstractId id, std::span<const search::ObservedRpc> rpcs);
+  Result<void> abandon(search::AbstractId id, std::string_view reason);
+  // Forgets the search, not the outcomes and the RPCs that are known, and begins anew.
+  Result<void> begin_anew();
+
+  // The clock of estimate() starts now.
+  void start_clock();
+  Estimate estimate() const;
+  bool is_time_over() const;
+  bool has_begun() const { return search_->counts().executed > 0; }
+
+  // The faults of an execution as the report describes them.
+  Result<std::vector<InjectedFault>> describe(const search::AbstractExecution& execution);
+  // One fault of one RPC. nullopt: the store does not know it.
+  std::optional<InjectedFault> describe(const search::PlannedFault& fault);
+  // The RPCs of an execution as the search takes them: with interned outcomes, and the faults that they
+  // may get.
+  Result<Observation> observe(const ExecutionRecord& record, const UnstableRpcs& unstable,
+                              const std::vector<NondeterminismRule>& masks);
+
+  const search::Search& search() const { return *search_; }
+  KnownRpcs& known() { return known_; }
+
+ private:
+  Dispatcher(const Config& config, std::optional<Clock::time_point> deadline,
+             const Suspects& suspects, search::SearchStore* store);
+  search::SearchOptions options();
+  size_t rank_of(std::span<const search::PlannedFault> faults);
+
+  const Config& config_;
+  std::optional<Clock::time_point> deadline_;
+  const Suspects& suspects_;
+  search::SearchStore* store_;
+  OutcomeTable outcomes_;
+  KnownRpcs known_;
+  std::optional<search::Search> search_;
+  std::map<std::pair<Hash128, search::OutcomeId>, bool> suspect_;  // as rank_of() has found them
+  Clock::time_point began_;
+  uint64_t concluded_now_ = 0;  // executions since began_
+  uint64_t scheduled_at_start_ = 0, decided_at_start_ = 0;
+};
+
+}  // namespace filibuster

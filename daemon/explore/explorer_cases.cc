@@ -1,0 +1,158 @@
+// What came of each RPC with each of its faults, and what the time did not suffice for.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "core/index/stable_identity.h"
+#include "daemon/report/redact.h"
+#include "daemon/explore/explorer.h"
+
+namespace filibuster {
+namespace {
+
+using search::AbstractState;
+using Newest = std::pair<Hash128, search::OutcomeId>;
+
+// The executions whose newest fault is the one of a case.
+struct Tally {
+  InjectedFault fault;
+  FaultCase row;
+  std::optional<search::AbstractId> alone, passed, failed, redundant, abandoned, open;
+  AbstractState alone_state = AbstractState::kOpen;
+  uint64_t left = 0;
+  bool alone_left = false;
+};
+
+void note_first(std::optional<search::AbstractId>* place, search::AbstractId id) {
+  if (!*place) *place = id;
+}
+
+}  // namespace
+
+void Explorer::note_cases() {
+  TestReport& report = exploration_.report;
+  std::unordered_map<search::AbstractId, double> seconds;
+  if (auto rows = store_->results(); rows.ok()) {
+    for (const auto& [number, text] : rows.value()) {
+      const auto row = nlohmann::json::parse(text, nullptr, false);
+      if (row.is_object()) seconds[row.value("id", 0u)] = row.value("seconds", 0.0);
+    }
+  }
+  std::unordered_map<search::AbstractId, std::string> reasons;
+  if (auto rows = store_->reasons(AbstractState::kAbandoned); rows.ok())
+    reasons.insert(rows.value().begin(), rows.value().end());
+
+  // RPCs that are the same but for what an index has besides (their arguments) share a case.
+  std::vector<Tally> tallies;
+  std::map<Newest, std::optional<size_t>> by_newest;
+  std::map<std::string, size_t> by_id;
+  const auto tally_of = [&](const search::PlannedFault& newest) -> Tally* {
+    const auto [known, added] = by_newest.emplace(Newest{newest.index, newest.fault}, std::nullopt);
+    if (added) {
+      auto fault = dispatcher_->describe(newest);
+      if (!fault) return nullptr;
+      Tally tally;
+      tally.fault = std::move(*fault);
+      tally.row.id = finding_id(report.test, {tally.fault});
+      const auto [place, fresh] = by_id.emplace(tally.row.id, tallies.size());
+      if (fresh) tallies.push_back(std::move(tally));
+      known->second = place->second;
+    }
+    return known->second ? &tallies[*known->second] : nullptr;
+  };
+  dispatcher_->search().each_scheduled([&](const search::Search::Scheduled& one) {
+    Tally* tally = tally_of(one.newest);
+    if (tally == nullptr) return;
+    if (one.alone && !tally->alone) {
+      tally->alone = one.id;
+      tally->alone_state = one.state;
+    }
+    if (const auto took = seconds.find(one.id); took != seconds.end())
+      tally->row.seconds += took->second;
+    switch (one.state) {
+      case AbstractState::kExecuted:
+        ++tally->row.executions;
+        note_first(failures_.contains(one.id) ? &tally->failed : &tally->passed, one.id);
+        break;
+      case AbstractState::kAbandoned:
+        ++tally->row.executions;
+        note_first(&tally->abandoned, one.id);
+        break;
+      case AbstractState::kRedundant:
+        note_first(&tally->redundant, one.id);
+        break;
+      case AbstractState::kOpen:
+        note_first(&tally->open, one.id);
+        ++tally->left;
+        tally->alone_left = tally->alone_left || one.alone;
+        break;
+    }
+  });
+
+  std::map<std::string, std::vector<std::string>> findings;  // case -> findings that have its fault
+  for (const Finding& finding : report.findings) {
+    for (const InjectedFault& fault : finding.minimal)
+      findings[finding_id(report.test, {fault})].push_back(finding.id);
+  }
+  const std::string left_because = report.time_over ? "the time (--max-time) was over before"
+                                   : exploration_.stopped
+                                       ? std::string(kInterruptedBefore)
+                                       : "a bound or an error ended the exploration before";
+  const auto judge = [&](Tally* tally) {
+    FaultCase& row = tally->row;
+    const auto skip = [&](const std::string& reason) {
+      row.state = CaseState::kSkipped;
+      row.reason = reason;
+    };
+    // A fault that comes alone is judged by that execution, any other by what it adds to others.
+    const bool comes_alone = tally->alone.has_value();
+    const auto counts = [&](const std::optional<search::AbstractId>& id, AbstractState state) {
+      return comes_alone ? tally->alone_state == state : id.has_value();
+    };
+    if (const auto own = findings.find(row.id);
+        own != findings.end() &&
+        std::find(own->second.begin(), own->second.end(), row.id) != own->second.end()) {
+      row.findings = own->second;
+      row.state = CaseState::kFailed;
+      return;
+    }
+    const bool executed = counts(tally->passed, AbstractState::kExecuted);
+    if (executed && (!comes_alone || !failures_.contains(*tally->alone))) {
+      row.state = CaseState::kPassed;
+    } else if (comes_alone ? executed : tally->failed.has_value()) {
+      row.findings = findings[row.id];
+      row.state = CaseState::kFailed;
+      if (row.findings.empty())
+        skip("it comes only under other faults, under which the test fails without it");
+    } else if (counts(tally->redundant, AbstractState::kRedundant)) {
+      // It ends as the executions do that have shown all of it.
+      const search::AbstractId id = comes_alone ? *tally->alone : *tally->redundant;
+      const auto because = dispatcher_->search().redundant_because(id);
+      row.redundant = true;
+      row.state = CaseState::kPassed;
+      if (std::any_of(because.begin(), because.end(),
+                      [&](search::AbstractId one) { return failures_.contains(one); })) {
+        skip("redundant: what it shows was seen in executions that fail");
+      }
+    } else if (counts(tally->abandoned, AbstractState::kAbandoned)) {
+      row.state = CaseState::kInconclusive;
+      row.reason = redact(reasons[comes_alone ? *tally->alone : *tally->abandoned]);
+    } else {
+      skip(left_because);
+    }
+  };
+  for (Tally& tally : tallies) {
+    const std::string rpc = redact(describe_rpc(as_record(tally.fault), masks_));
+    tally.row.name =
+        rpc +
+        (tally.fault.call_site.empty() ? "" : " at " + frame_without_line(tally.fault.call_site)) +
+        ": " + tally.fault.fault;
+    tally.row.call_site = tally.fault.call_site;
+    judge(&tally);
+    if (tally.left > 0)
+      report.left.push_back({rpc, tally.fault.fault, tally.alone_left, tally.left});
+    report.cases.push_back(std::move(tally.row));
+  }
+}
+
+}  // namespace filibuster

@@ -1,0 +1,71 @@
+// The baseline: findings that a team has accepted for a while (docs/ci.md). A run fails for what is
+// new, and again for what was accepted until a day that has passed. A finding is known by its id,
+// which stays the same when lines of the program move (finding.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "daemon/config/config.h"
+
+namespace filibuster {
+
+// True for a day of the calendar, "2026-12-31". Such texts compare as the days do.
+bool is_date(std::string_view text);
+// The day of UTC. `pretended`, if it is not empty, is given back in its place.
+std::string today(std::string_view pretended);
+
+// One row of the file: `finding` is accepted up to and with the day `until`.
+struct Acceptance {
+  std::string finding, test, what, because, until;
+};
+
+struct Baseline {
+  std::string path;      // "": there is none
+  bool present = false;  // the file exists
+  std::vector<Acceptance> accepted;
+};
+
+struct ParsedBaseline {
+  Baseline baseline;
+  std::vector<ConfigError> errors;  // empty: valid
+};
+// The text of a file, version 1. Unknown members and other versions are errors with their position:
+// what this program does not understand is not taken for an acceptance.
+ParsedBaseline parse_baseline(const std::string& text, const std::string& path);
+// A file that does not exist gives a baseline that accepts nothing.
+ParsedBaseline read_baseline(const std::string& path);
+// The text of the file. The rows are sorted by test and finding, so that versions of it merge.
+std::string to_text(const Baseline& baseline);
+// Adds the row, or replaces the one with the same finding. True: it was replaced.
+bool accept(const Acceptance& row, Baseline* baseline);
+
+// What became of a row in one session.
+enum class RowState : uint8_t {
+  kAccepted,      // its finding was found, and the day has not passed
+  kExpired,       // its finding was found after that day: it fails again
+  kNotFound,      // its test was explored whole, and does not have the finding any more
+  kNotLookedFor,  // its test was not explored whole in this session
+};
+std::string_view state_name(RowState state);  // as in report.json
+
+// What a session made of its baseline.
+struct BaselineUse {
+  std::string path, day;  // `path` is empty if there is no baseline
+  bool present = false;   // the file exists
+  struct Row {
+    Acceptance row;
+    RowState state = RowState::kNotLookedFor;
+  };
+  std::vector<Row> rows;
+};
+
+struct SessionReport;
+// Says of each finding of the report whether it is accepted on that day, and of each row what
+// became of it.
+void apply_baseline(const Baseline& baseline, const std::string& day, SessionReport* report);
+
+}  // namespace filibuster

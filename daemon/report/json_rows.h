@@ -1,0 +1,16 @@
+// Parts of report.json (json.cc) that concern CI: the baseline, the cases, and what was left.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "daemon/report/baseline.h"
+#include "daemon/report/fault_case.h"
+
+namespace filibuster {
+
+nlohmann::ordered_json to_rows(const std::vector<FaultCase>& cases);
+nlohmann::ordered_json to_rows(const std::vector<LeftFault>& left);
+nlohmann::ordered_json to_row(const BaselineUse& baseline);  // null: there is no baseline
+
+}  // namespace filibuster

@@ -1,0 +1,38 @@
+// What differs between executions that should be equal, and what came of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace filibuster {
+
+struct Variation {
+  enum class Effect : uint8_t {
+    kNone,         // nothing: it makes no difference
+    kMasked,       // it is left out of indexes and answers
+    kNotFaulted,   // its RPC gets no fault
+    kStatusAlone,  // the answer counts by its status
+    kCount,
+  };
+  std::string rpc;   // "users -> orders POST /orders/*"
+  std::string what;  // "path segment 2", "JSON /id", "the order of ..."
+  Effect effect = Effect::kNone;
+  std::string reason;
+  std::string under;  // the faults under which it varied, "{a -> b GET /: 503}"; "" without faults
+  bool comes_and_goes = false;  // the RPC itself varies: `what` says in how many executions it appears
+  bool operator==(const Variation&) const = default;
+};
+
+// "masked", "not faulted", ...
+std::string_view effect_text(Variation::Effect effect);
+// "users -> orders POST /orders: JSON /id varies, masked"
+std::string to_line(const Variation& variation);
+
+// The rows of an interrupted exploration, as JSON without secrets.
+std::string to_json(const std::vector<Variation>& variations);
+// The rows that can be read of such a text.
+std::vector<Variation> variations_from(const std::string& text);
+
+}  // namespace filibuster
