@@ -70,7 +70,8 @@ Result<AnalysisTask> read_task(const AnalyzeOptions& options) {
   }
   for (ServiceConfig& service : parsed.config.services) {
     // Sources say nothing about the answers of Redis. Its default set depends on the command alone.
-    if (!service.ignored && service.protocol != Protocol::kRedis) task.services.push_back(std::move(service));
+    if (!service.ignored && service.protocol != Protocol::kRedis)
+      task.services.push_back(std::move(service));
   }
   task.text = std::move(text).value();
   return task;
@@ -179,7 +180,8 @@ std::string missing_document(const AnalyzeOptions& options) {
   for (const auto* documents : {&options.openapi, &options.proto}) {
     for (const std::string& document : *documents) {
       const size_t mark = document.find('=');
-      if (mark == std::string::npos && documents == &options.openapi) continue;  // said by task_of()
+      if (mark == std::string::npos && documents == &options.openapi)
+        continue;  // said by task_of()
       const std::string file = document.substr(mark + 1);
       if (access(file.c_str(), R_OK) != 0) return file + ": " + std::strerror(errno);
     }

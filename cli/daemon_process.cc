@@ -26,7 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kReadyTimeoutMs = 30'000;
-constexpr int kEndTimeoutMs = 30'000;  // after the request to end: the daemon stops the services first
+// After the request to end: the daemon stops the services first.
+constexpr int kEndTimeoutMs = 30'000;
 constexpr int kTermTimeoutMs = 5'000;  // after SIGTERM
 
 class Descriptor {
@@ -233,9 +234,10 @@ Result<std::unique_ptr<Daemon>> Daemon::join_or_start(const std::string& root) {
   }
   const std::string words = tail(log, 2000);
   return Error{"the daemon (" + program + ") did not start" +
-               (words.empty() ? ", and wrote nothing to " + log +
-                                    ": check that the disk is not full, and that files may grow (ulimit -f)"
-                              : ":\n" + words)};
+               (words.empty()
+                    ? ", and wrote nothing to " + log +
+                          ": check that the disk is not full, and that files may grow (ulimit -f)"
+                    : ":\n" + words)};
 }
 
 bool Daemon::ended(int timeout_ms) const {

@@ -57,11 +57,13 @@ fs::path page_of(const fs::path& path) {
 
 // True: a program that shows the page was started. Its words are not this command's.
 bool show(const std::string& address) {
-  const bool has_screen = std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr;
+  const bool has_screen =
+      std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr;
   if (!has_screen) return false;
   posix_spawn_file_actions_t quiet;
   posix_spawn_file_actions_init(&quiet);
-  for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", O_RDWR, 0);
+  for (const int fd : {0, 1, 2})
+    posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", O_RDWR, 0);
   const char* const arguments[] = {"xdg-open", address.c_str(), nullptr};
   pid_t child = 0;
   const int failed = posix_spawnp(&child, "xdg-open", &quiet, nullptr,
@@ -81,8 +83,9 @@ Work declare(CLI::App& app) {
     const fs::path page = page_of(options->report.empty() ? options->root : options->report);
     std::error_code failed;
     if (!fs::is_regular_file(page, failed)) {
-      return complain(kUsage, page.string() + ": there is no such page; `filibuster run` writes it" +
-                                  (page_is_built() ? "" : " where npm was there when Filibuster was built"));
+      return complain(
+          kUsage, page.string() + ": there is no such page; `filibuster run` writes it" +
+                      (page_is_built() ? "" : " where npm was there when Filibuster was built"));
     }
     const std::string address = file_address(page.string());
     // The address is printed in any case: a person on another machine copies it.
@@ -95,10 +98,11 @@ Work declare(CLI::App& app) {
 
 }  // namespace
 
-const Verb kOpenVerb = {"open", "show the page of a report in the browser",
-                        "  filibuster open                          # .filibuster/report.html\n"
-                        "  filibuster open results/report.html\n"
-                        "\nPrints the page's address, and opens it where there is a screen (xdg-open).\n",
-                        "", declare};
+const Verb kOpenVerb = {
+    "open", "show the page of a report in the browser",
+    "  filibuster open                          # .filibuster/report.html\n"
+    "  filibuster open results/report.html\n"
+    "\nPrints the page's address, and opens it where there is a screen (xdg-open).\n",
+    "", declare};
 
 }  // namespace filibuster::cli

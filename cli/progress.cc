@@ -155,7 +155,8 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
 }
 
 Output ProgressView::execution(const ProgressEvent& event, Time now) {
-  const uint64_t findings = std::max(findings_, event.findings);  // a resumed run counts earlier ones, too
+  // A resumed run counts earlier ones, too.
+  const uint64_t findings = std::max(findings_, event.findings);
   const std::string found =
       findings == 0 ? ""
                     : ", " + std::to_string(findings) + (findings == 1 ? " finding" : " findings");

@@ -40,13 +40,14 @@ Work declare(CLI::App& app) {
 
 }  // namespace
 
-const Verb kReplayVerb = {"replay", "run one failing execution again, with the same faults",
-                          "  filibuster replay .filibuster/counterexamples/3.json\n"
-                          "\nExit status: 0 it does not fail, 1 it fails again, 2 usage or counterexample,\n"
-                          "3 no conclusion; filibuster(1) has the table.\n"
-                          "\nA counterexample names the commands that a replay executes. A counterexample\n"
-                          "that does not lie in the root is refused, unless the configuration here has\n"
-                          "the same commands.\n",
-                          "", declare};
+const Verb kReplayVerb = {
+    "replay", "run one failing execution again, with the same faults",
+    "  filibuster replay .filibuster/counterexamples/3.json\n"
+    "\nExit status: 0 it does not fail, 1 it fails again, 2 usage or counterexample,\n"
+    "3 no conclusion; filibuster(1) has the table.\n"
+    "\nA counterexample names the commands that a replay executes. A counterexample\n"
+    "that does not lie in the root is refused, unless the configuration here has\n"
+    "the same commands.\n",
+    "", declare};
 
 }  // namespace filibuster::cli

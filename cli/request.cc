@@ -35,8 +35,7 @@ Json overrides(const SessionOptions& options) {
   if (!options.reduce.empty()) out["reduce"] = options.reduce;
   if (options.max_executions != 0) out["max_executions"] = options.max_executions;
   if (options.max_faults != 0) out["max_faults"] = options.max_faults;
-  if (options.reference_executions != 0)
-    out["reference_executions"] = options.reference_executions;
+  if (options.reference_executions != 0) out["reference_executions"] = options.reference_executions;
   if (!options.max_time.empty()) out["max_time"] = options.max_time;
   if (options.stop_at_first) out["stop_at_first"] = true;
   if (options.real_timeouts) out["fast_timeouts"] = false;
@@ -97,9 +96,8 @@ std::vector<std::string> lines_of(const std::vector<std::string>& texts) {
 Result<Json> session_request(const char* mode, const SessionOptions& options,
                              const Client& client) {
   const CommandLineConfiguration& line = options.command_line;
-  const bool described =
-      !line.services.empty() || !line.ports.empty() || !line.third_parties.empty() ||
-      !line.descriptors.empty();
+  const bool described = !line.services.empty() || !line.ports.empty() ||
+                         !line.third_parties.empty() || !line.descriptors.empty();
   Json request = envelope(mode, options, client);
   request["overrides"] = Json::object();
   if (!options.config_file.empty() && (options.has_command || described)) {

@@ -31,10 +31,10 @@ struct SessionOptions {
   std::string max_time;              // "10m"; "": no bound
   std::string baseline;              // the file of accepted findings; "": that of the configuration
   std::vector<std::string> changed;  // files; each text may hold several, one a line
-  std::string representation;              // of the indexes that `trace` prints; "": compact
+  std::string representation;        // of the indexes that `trace` prints; "": compact
   std::vector<std::string> index_without;  // payload | stack | count | path
   bool json = false;
-  bool document = false;  // standard output is for one document, printed at the end
+  bool document = false;       // standard output is for one document, printed at the end
   std::string counterexample;  // the file that is replayed; "": none
   bool trust = false;          // the commands in that file may be executed, wherever it comes from
 };
@@ -42,7 +42,7 @@ struct SessionOptions {
 struct Client {  // this process: the daemon ends the session when the process ends
   int64_t pid = 0;
   uint64_t start_time = 0;
-  std::string directory;  // absolute working directory
+  std::string directory;    // absolute working directory
   std::string application;  // FILIBUSTER_APPLICATION
   std::string day = {};     // FILIBUSTER_TODAY
 };

@@ -27,10 +27,10 @@ int write_copies(const RunOptions& options, const Daemon& daemon, const std::str
     if (copy.file.empty()) continue;
     const Result<Answer> answer =
         daemon.client().get("/v1/sessions/" + id + "/report?format=" + copy.format);
-    const Result<void> written =
-        !answer                  ? Result<void>(answer.error())
-        : answer->status != 200 ? Result<void>(Error{"the daemon has no such report"})
-                                : write_output(copy.file, answer->body);
+    const Result<void> written = !answer ? Result<void>(answer.error())
+                                 : answer->status != 200
+                                     ? Result<void>(Error{"the daemon has no such report"})
+                                     : write_output(copy.file, answer->body);
     if (written) continue;
     complain(kEnvironment, "--" + std::string(copy.format) + ": " + written.error().message);
     if (code == kNothingFound || code == kTimeOver) code = kEnvironment;
@@ -70,33 +70,39 @@ Work declare(CLI::App& app) {
                  "nothing)")
       ->type_name("N")
       ->check(CLI::Range(1, 100));
-  app.add_option("--max-time", options->max_time,
-                 "begin no execution after this time (90s, 10m, 1h) and try first what is likeliest to fail; "
-                 "the same command goes on with the rest")
+  app.add_option(
+         "--max-time", options->max_time,
+         "begin no execution after this time (90s, 10m, 1h) and try first what is likeliest to fail; "
+         "the same command goes on with the rest")
       ->type_name("TIME");
-  app.add_option("--changed", options->changed,
-                 "files that have changed, for --max-time: what they call is tried earlier (repeatable; one "
-                 "on each line, as git diff --name-only prints them)")
+  app.add_option(
+         "--changed", options->changed,
+         "files that have changed, for --max-time: what they call is tried earlier (repeatable; one "
+         "on each line, as git diff --name-only prints them)")
       ->type_name("FILES")
       ->allow_extra_args(false);
   app.add_option("--baseline", options->baseline,
                  "the accepted findings, in place of the configuration's 'baseline'")
       ->type_name("FILE");
-  app.add_option("--junit", run->copies[0].file, "write JUnit XML here, too (always: ROOT/junit.xml)")
+  app.add_option("--junit", run->copies[0].file,
+                 "write JUnit XML here, too (always: ROOT/junit.xml)")
       ->type_name("FILE");
-  app.add_option("--sarif", run->copies[1].file, "write SARIF here, too (always: ROOT/report.sarif)")
+  app.add_option("--sarif", run->copies[1].file,
+                 "write SARIF here, too (always: ROOT/report.sarif)")
       ->type_name("FILE");
   app.add_option("--markdown", run->copies[2].file,
                  "write the summary for a job page here, too (always: ROOT/summary.md)")
       ->type_name("FILE");
-  app.add_flag("--stop-at-first", options->stop_at_first, "stop at the first failure that is not accepted");
+  app.add_flag("--stop-at-first", options->stop_at_first,
+               "stop at the first failure that is not accepted");
   app.add_flag("--real-timeouts", options->real_timeouts,
                "really wait where a timeout is injected");
   app.add_flag("--coverage", options->coverage,
                "measure which statements of the services are reached, and which only under faults "
                "(Python, Node, JVM, gcc --coverage): coverage.json beside report.json");
-  app.add_flag("--allow-untested", options->allow_untested,
-               "RPCs that could not be tested (the last line counts them) do not make the exit status 3");
+  app.add_flag(
+      "--allow-untested", options->allow_untested,
+      "RPCs that could not be tested (the last line counts them) do not make the exit status 3");
   app.add_flag("--restart-session", options->restart,
                "forget an interrupted session instead of continuing it");
   declare_index_options(app, options);

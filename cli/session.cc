@@ -190,7 +190,8 @@ class Follower {
   int ended(int exit_code) {
     put(stderr, view_.clear());
     if (!stopped_) return exit_code;
-    if (!options_.json) put(stderr, "interrupted: run the same command again" + to_go_on(resumes_) + "\n");
+    if (!options_.json)
+      put(stderr, "interrupted: run the same command again" + to_go_on(resumes_) + "\n");
     return exit_code == kFailuresFound ? kFailuresFound : kEnvironment;
   }
 
@@ -282,9 +283,10 @@ void declare_source_options(CLI::App& app, SessionOptions* options) {
   app.add_option("--third-party", line->third_parties, "a service outside the application")
       ->type_name("NAME=HOST:PORT")
       ->allow_extra_args(false);
-  app.add_option("--descriptors", line->descriptors,
-                 "what protoc --include_imports --descriptor_set_out wrote: arguments of gRPC calls "
-                 "are read with it (repeatable)")
+  app.add_option(
+         "--descriptors", line->descriptors,
+         "what protoc --include_imports --descriptor_set_out wrote: arguments of gRPC calls "
+         "are read with it (repeatable)")
       ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_option("--test", options->tests, "only this test of the configuration (repeatable)")

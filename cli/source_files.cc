@@ -215,8 +215,8 @@ Result<SourceFiles::Found> SourceFiles::of_command(const std::vector<std::string
     }
     auto all = below({folder});
     if (all.ok() && folder == directory) {
-      all->remarks.push_back("the source of its program was not found, so all files below " + shown(folder) +
-                             " were read: name its own with 'sources' or --source");
+      all->remarks.push_back("the source of its program was not found, so all files below " +
+                             shown(folder) + " were read: name its own with 'sources' or --source");
     }
     return all;
   }

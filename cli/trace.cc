@@ -43,12 +43,12 @@ Work declare(CLI::App& app) {
 
 }  // namespace
 
-const Verb kTraceVerb = {"trace",
-                         "one execution without faults: the tree of RPCs with their indexes",
-                         "  filibuster trace -- ./their_test\n"
-                         "  filibuster trace -c shop.json --test checkout\n"
-                         "\nExit status: 0 each test passes, 1 a test fails, 2 usage or configuration,\n"
-                         "3 environment or interrupted; filibuster(1) has the table.\n",
-                         "[-- TEST [ARG...]]", declare};
+const Verb kTraceVerb = {
+    "trace", "one execution without faults: the tree of RPCs with their indexes",
+    "  filibuster trace -- ./their_test\n"
+    "  filibuster trace -c shop.json --test checkout\n"
+    "\nExit status: 0 each test passes, 1 a test fails, 2 usage or configuration,\n"
+    "3 environment or interrupted; filibuster(1) has the table.\n",
+    "[-- TEST [ARG...]]", declare};
 
 }  // namespace filibuster::cli

@@ -29,13 +29,13 @@ using Work = std::function<int(const Invocation&)>;
 struct Verb {
   const char* name;
   const char* summary;
-  const char* examples;  // shown by --help
-  const char* command;   // what may stand after "--", for its usage line; "": nothing may
+  const char* examples;            // shown by --help
+  const char* command;             // what may stand after "--", for its usage line; "": nothing may
   Work (*declare)(CLI::App& app);  // declares the options on `app`
 };
 
-extern const Verb kRunVerb, kReplayVerb, kAcceptVerb, kOpenVerb, kTraceVerb, kLintVerb, kAnalyzeVerb,
-    kWasFaultInjectedVerb, kDoctorVerb, kDaemonVerb, kVersionVerb;
+extern const Verb kRunVerb, kReplayVerb, kAcceptVerb, kOpenVerb, kTraceVerb, kLintVerb,
+    kAnalyzeVerb, kWasFaultInjectedVerb, kDoctorVerb, kDaemonVerb, kVersionVerb;
 
 // Writes "filibuster: message" to stderr and returns `code`.
 int complain(int code, std::string_view message);

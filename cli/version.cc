@@ -1,9 +1,10 @@
+#include "core/version.h"
+
 #include <CLI/App.hpp>
 #include <cstdio>
 
 #include "cli/verb.h"
 #include "core/protocol/control_page.h"
-#include "core/version.h"
 
 namespace filibuster::cli {
 namespace {

@@ -60,8 +60,7 @@ int ask(const Question& question) {
       DaemonClient(url, token == nullptr ? "" : token).get("/v1/fault-injected" + query, 30);
   if (!answer) return complain(kEnvironment, answer.error().message);
   const auto body = nlohmann::json::parse(answer->body, nullptr, false);
-  if (answer->status == 400)
-    return complain(kUsage, refusal(body, answer->body));
+  if (answer->status == 400) return complain(kUsage, refusal(body, answer->body));
   if (answer->status == 409) return complain(kEnvironment, refusal(body, answer->body));
   if (answer->status != 200 || !body.is_object() || !body.contains("injected") ||
       !body["injected"].is_boolean()) {
@@ -85,7 +84,8 @@ Work declare(CLI::App& app) {
                  "cart.id=c1 (repeatable; needs server reflection in the service, or "
                  "'descriptors' in the configuration)")
       ->type_name("NAME=VALUE");
-  app.add_option("--fault", question->fault, "the fault: refused, status:503, grpc:UNAVAILABLE, ...")
+  app.add_option("--fault", question->fault,
+                 "the fault: refused, status:503, grpc:UNAVAILABLE, ...")
       ->type_name("FAULT");
   return [question](const Invocation&) { return ask(*question); };
 }

@@ -23,8 +23,9 @@ struct Pieces {
 
   Pieces() = default;
   Pieces(const iovec* first, size_t number) : data(first), count(number) {}
-  Pieces(const iovec& one) : data(&one), count(1) {}  // NOLINT: a piece is given where pieces are taken
-  Pieces(iovec&&) = delete;  // a view of a temporary
+  Pieces(const iovec& one)
+      : data(&one), count(1) {}  // NOLINT: a piece is given where pieces are taken
+  Pieces(iovec&&) = delete;      // a view of a temporary
 
   const iovec& operator[](size_t i) const { return data[i]; }
   const iovec* begin() const { return data; }

@@ -74,7 +74,8 @@ int serve(const DaemonOptions& options) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, number);
   sigprocmask(SIG_BLOCK, &ends, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit then fails, and the error is reported
+  signal(SIGXFSZ,
+         SIG_IGN);  // a write beyond the file size limit then fails, and the error is reported
   const int signals = signalfd(-1, &ends, SFD_CLOEXEC);
   const int shutdown = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   const pid_t parent = getppid();

@@ -11,7 +11,7 @@ namespace filibuster::analysis {
 
 struct Import {
   std::vector<std::string> candidates;  // relative paths; all that exist in one directory count
-  bool upwards = false;                 // to be looked for in the directories above the source's, too
+  bool upwards = false;  // to be looked for in the directories above the source's, too
 };
 std::vector<Import> imports_of(const Source& source);
 

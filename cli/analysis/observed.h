@@ -14,8 +14,8 @@ namespace filibuster::analysis {
 struct Observations {
   std::map<std::string, std::vector<Evidence>> answers;  // by service
   std::map<std::string, std::set<std::string>> asks;     // caller -> services
-  std::set<std::string> speaks_http, speaks_grpc;        // services, by the protocol of the calls to them
-  bool explored = false;  // there were executions with faults
+  std::set<std::string> speaks_http, speaks_grpc;  // services, by the protocol of the calls to them
+  bool explored = false;                           // there were executions with faults
 };
 // `file` is the name that messages show. The Error names it.
 Result<Observations> read_report(const std::string& file, const std::string& text);

@@ -222,7 +222,8 @@ std::string to_text(const std::vector<ServiceProposal>& proposals) {
       for (size_t i = 0; i < facts.passed_on.size() && i < kMaxShown; ++i)
         out += "      " + facts.passed_on[i] + "\n";
       if (facts.passed_on.size() > kMaxShown)
-        out += "      and in " + std::to_string(facts.passed_on.size() - kMaxShown) + " more places\n";
+        out +=
+            "      and in " + std::to_string(facts.passed_on.size() - kMaxShown) + " more places\n";
     }
     for (const std::string& line : facts.remarks) out += "  note: " + line + "\n";
   }

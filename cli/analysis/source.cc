@@ -252,8 +252,8 @@ class BraceDefinitions {
 // True if the name is written like a constant's: GONE, kGone.
 bool is_constant(const Token& name) {
   if (!name.word()) return false;
-  const bool k = name.text.size() > 1 && name.text[0] == 'k' && name.text[1] >= 'A' &&
-                 name.text[1] <= 'Z';
+  const bool k =
+      name.text.size() > 1 && name.text[0] == 'k' && name.text[1] >= 'A' && name.text[1] <= 'Z';
   return k || std::none_of(name.text.begin(), name.text.end(),
                            [](char c) { return c >= 'a' && c <= 'z'; });
 }
@@ -285,7 +285,8 @@ const Token& Source::token(size_t at) const {
 std::string Source::line_text(const Token& place, size_t most) const {
   const size_t at = std::min<size_t>(place.offset, text.size());
   const size_t before = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
-  std::string_view rest = std::string_view(text).substr(before == std::string::npos ? 0 : before + 1);
+  std::string_view rest =
+      std::string_view(text).substr(before == std::string::npos ? 0 : before + 1);
   rest = rest.substr(0, rest.find('\n'));
   const size_t first = rest.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return "";

@@ -433,7 +433,8 @@ Result<http2::ErrorCode> parse_stream_error(std::string_view text) {
 
 Result<uint32_t> parse_latency(std::string_view text) {
   uint32_t value = 0;
-  if (text.ends_with("ms") && parse_number(text.substr(0, text.size() - 2), kMaxLatencyMs, &value)) {
+  if (text.ends_with("ms") &&
+      parse_number(text.substr(0, text.size() - 2), kMaxLatencyMs, &value)) {
     return value;
   }
   if (text.ends_with("s") &&
@@ -510,7 +511,8 @@ std::string redis_error_line(const FaultSpec& fault) {
   } else if (known != nullptr) {
     line += " " + std::string(known->message);
   }
-  std::replace_if(line.begin(), line.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
   return line;
 }
 

@@ -34,11 +34,11 @@ enum class FaultKind : uint8_t {
   kStatus = 4,   // an HTTP answer made here
   kGrpc = 5,     // a gRPC status made here
   // On streams of HTTP/2 only, made by the relay (daemon/relay).
-  kStreamReset = 6,     // RST_STREAM
-  kGoaway = 7,          // GOAWAY with a lower last stream: the request may be sent again elsewhere
-  kLatency = 8,         // the server's answer, later
-  kPartialMessage = 9,  // its head, half of its first message, then RST_STREAM(INTERNAL_ERROR)
-  kEmptyMessage = 10,   // its messages without their payload
+  kStreamReset = 6,      // RST_STREAM
+  kGoaway = 7,           // GOAWAY with a lower last stream: the request may be sent again elsewhere
+  kLatency = 8,          // the server's answer, later
+  kPartialMessage = 9,   // its head, half of its first message, then RST_STREAM(INTERNAL_ERROR)
+  kEmptyMessage = 10,    // its messages without their payload
   kCorruptMessage = 11,  // the bytes of its messages inverted
   kNoTrailers = 12,      // its messages, then the end without a grpc-status
   kRedis = 13,           // an error reply made here, or a null
@@ -73,13 +73,13 @@ struct FaultSpec {
   uint16_t status = 0;  // kStatus only: 200..599 (a 1xx is no answer)
   std::string body;     // kStatus only
   std::vector<std::pair<std::string, std::string>> headers;  // kStatus only
-  grpc::Code code = grpc::Code::kOk;  // kGrpc only, and then never kOk
-  std::string message;                // kGrpc, kRedis: UTF-8, as the caller shall read it
-  std::string details;                // kGrpc only: bytes of a google.rpc.Status; empty: none
+  grpc::Code code = grpc::Code::kOk;                         // kGrpc only, and then never kOk
+  std::string message;  // kGrpc, kRedis: UTF-8, as the caller shall read it
+  std::string details;  // kGrpc only: bytes of a google.rpc.Status; empty: none
   http2::ErrorCode error = http2::ErrorCode::kInternalError;  // kStreamReset only
   // kRedis only: the code of the error reply, "LOADING" (`message` follows it); empty: a null instead.
   std::string reply;
-  uint32_t latency_ms = 0;                                    // kLatency only: 1..kMaxLatencyMs
+  uint32_t latency_ms = 0;  // kLatency only: 1..kMaxLatencyMs
   uint32_t at_message = 0;  // the fault follows this message of the answer, from 1; 0: no message
   bool operator==(const FaultSpec&) const = default;
 };

@@ -1,4 +1,5 @@
 #include "core/grpc/call.h"
+
 #include "core/text/ascii.h"
 
 namespace filibuster::grpc {

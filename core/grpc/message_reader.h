@@ -44,7 +44,8 @@ class MessageReader {
   uint64_t complete_ = 0;
   MessageInfo current_;
   uint32_t left_ = 0;  // bytes to come of the current message
-  uint8_t have_ = 0;   // bytes of the prefix that came; it stays at kPrefixSize until the message ends
+  // Bytes of the prefix that came; it stays at kPrefixSize until the message ends.
+  uint8_t have_ = 0;
   bool failed_ = false;
   char prefix_[kPrefixSize] = {};
 };

@@ -278,7 +278,7 @@ void MessageParser::take_body(const char* data, size_t size) {
   if (body_ignored_) {
     // The bytes are counted only.
   } else if (body_bytes_ == 0 && !until_eof_ && (parser_.flags & F_CHUNKED) == 0 &&
-      parser_.content_length == 0) {
+             parser_.content_length == 0) {
     // A body of known length, and llhttp has counted it down: this piece is all of it.
     body_hash_ = hash_bytes(data, size);
     whole_body_hashed_ = true;

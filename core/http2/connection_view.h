@@ -121,7 +121,7 @@ class ConnectionView {
  private:
   // A change of the header table's size that its writer has not acknowledged.
   struct TableChange {
-    uint64_t number;  // of the SETTINGS frame
+    uint64_t number;    // of the SETTINGS frame
     uint32_t smallest;  // kUnlimited: it was never below the size before
     uint32_t now;
   };
@@ -151,7 +151,7 @@ class ConnectionView {
     HeadCollector collector;
     int64_t credit = kDefaultWindow;  // of the connection, for this direction's data
     uint64_t settings_sent = 0;
-    uint64_t settings_acked = 0;  // by the other end
+    uint64_t settings_acked = 0;                          // by the other end
     uint32_t asked_table_size = kDefaultHeaderTableSize;  // by the newest SETTINGS
     size_t change_count = 0;
     TableChange changes[kMaxTableChanges];

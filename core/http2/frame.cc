@@ -37,10 +37,20 @@ static_assert(sizeof kRows / sizeof kRows[0] == static_cast<size_t>(Error::kCoun
 
 // In the order of ErrorCode.
 constexpr std::string_view kErrorCodes[] = {
-    "NO_ERROR",        "PROTOCOL_ERROR",      "INTERNAL_ERROR",   "FLOW_CONTROL_ERROR",
-    "SETTINGS_TIMEOUT", "STREAM_CLOSED",      "FRAME_SIZE_ERROR", "REFUSED_STREAM",
-    "CANCEL",          "COMPRESSION_ERROR",   "CONNECT_ERROR",    "ENHANCE_YOUR_CALM",
-    "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
+    "NO_ERROR",
+    "PROTOCOL_ERROR",
+    "INTERNAL_ERROR",
+    "FLOW_CONTROL_ERROR",
+    "SETTINGS_TIMEOUT",
+    "STREAM_CLOSED",
+    "FRAME_SIZE_ERROR",
+    "REFUSED_STREAM",
+    "CANCEL",
+    "COMPRESSION_ERROR",
+    "CONNECT_ERROR",
+    "ENHANCE_YOUR_CALM",
+    "INADEQUATE_SECURITY",
+    "HTTP_1_1_REQUIRED",
 };
 static_assert(std::size(kErrorCodes) == static_cast<size_t>(ErrorCode::kHttp11Required) + 1);
 

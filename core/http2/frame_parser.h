@@ -69,8 +69,8 @@ class FrameHandler {
 };
 
 // Bounds of ours: a block beyond them ends the parsing (kHeaderBlockTooLarge, ...).
-inline constexpr uint32_t kMaxHeaderBlock =
-    64 * 1024;                                   // bytes of one block on the wire, compressed
+// Bytes of one block on the wire, compressed.
+inline constexpr uint32_t kMaxHeaderBlock = 64 * 1024;
 inline constexpr uint32_t kMaxBlockFrames = 64;  // HEADERS and its CONTINUATION frames
 
 class FrameParser {
@@ -109,9 +109,7 @@ class FrameParser {
   uint64_t hold_from() const;
   // The frame that is half read: its header is complete, and bytes_left() of it are to come. nullptr:
   // none.
-  const FrameHeader* unfinished_frame() const {
-    return bytes_left() == 0 ? nullptr : &frame_;
-  }
+  const FrameHeader* unfinished_frame() const { return bytes_left() == 0 ? nullptr : &frame_; }
   uint64_t bytes_left() const {
     if (step_ == Step::kPreface || step_ == Step::kHeader) return 0;
     return frame_start_ + frame_.size() - position_;

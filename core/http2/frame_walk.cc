@@ -28,8 +28,7 @@ bool is_of_a_client(const FrameHeader& h, bool first) {
              h.length >= (h.has(kFlagPadded) ? 1u : 0u);
     case FrameType::kHeaders:
       // At least one field.
-      return request &&
-             only(h, kFlagEndStream | kFlagEndHeaders | kFlagPadded | kFlagPriority) &&
+      return request && only(h, kFlagEndStream | kFlagEndHeaders | kFlagPadded | kFlagPriority) &&
              h.length >= 1 + (h.has(kFlagPadded) ? 1u : 0u) +
                              (h.has(kFlagPriority) ? uint32_t{kPriorityFieldSize} : 0u);
     case FrameType::kPriority:

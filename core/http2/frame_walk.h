@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/pieces.h"
 #include "core/http2/frame.h"
+#include "core/pieces.h"
 
 namespace filibuster::http2 {
 
@@ -69,8 +69,8 @@ class BoundarySearch {
  private:
   void believe(const FrameWalk& walk);
 
-  FrameWalk first_;       // begun at the first write, or after one that was no frame
-  FrameWalk other_;       // begun where a write ended, while first_ is not believed
+  FrameWalk first_;     // begun at the first write, or after one that was no frame
+  FrameWalk other_;     // begun where a write ended, while first_ is not believed
   bool tried_ = false;  // other_ has begun
   bool found_ = false;
   uint64_t counted_ = 0;  // how many of first_.opened() were returned already

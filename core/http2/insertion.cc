@@ -46,10 +46,9 @@ bool BlockRewriter::write(const HeaderBlock& original, uint32_t max_frame_size, 
     return false;
   }
   began_ = true;
-  write_headers(
-      {original.stream, original.end_stream, original.has_priority ? original.priority : nullptr,
-       original.promised},
-      block_.view(), max_frame_size, out);
+  write_headers({original.stream, original.end_stream,
+                 original.has_priority ? original.priority : nullptr, original.promised},
+                block_.view(), max_frame_size, out);
   return out.ok();
 }
 

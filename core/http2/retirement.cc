@@ -6,7 +6,8 @@
 namespace filibuster::http2 {
 namespace {
 
-constexpr uint16_t kGrpcTrueBinary = 0xfe03;  // a setting of gRPC's own: GRPC_ALLOW_TRUE_BINARY_METADATA
+// A setting of gRPC's own: GRPC_ALLOW_TRUE_BINARY_METADATA.
+constexpr uint16_t kGrpcTrueBinary = 0xfe03;
 constexpr size_t kSettingSize = 6;
 
 // A type that nobody knows: such frames are ignored and discarded (RFC 9113 §5.5).
@@ -47,8 +48,8 @@ void PingToGoaway::overwrite(Pieces pieces, size_t size, int64_t start) const {
   int64_t at = 0;
   pieces.each(0, size, [&](const char* part, size_t take) {
     const int64_t from = std::max(at, start);
-    const int64_t to = std::min(at + static_cast<int64_t>(take),
-                                start + static_cast<int64_t>(kPingSize));
+    const int64_t to =
+        std::min(at + static_cast<int64_t>(take), start + static_cast<int64_t>(kPingSize));
     if (from < to) {
       std::memcpy(const_cast<char*>(part) + (from - at), goaway + (from - start),
                   static_cast<size_t>(to - from));
@@ -77,8 +78,8 @@ PingToGoaway::Seen PingToGoaway::found() {
   return server_leaves_ ? Seen::kIgnored : Seen::kGoaway;
 }
 
-PingToGoaway::Seen PingToGoaway::pass(Pieces pieces, size_t size,
-                                      std::string_view ahead, bool last) {
+PingToGoaway::Seen PingToGoaway::pass(Pieces pieces, size_t size, std::string_view ahead,
+                                      bool last) {
   if (done_ || size == 0) return Seen::kNothing;
   const auto read = static_cast<int64_t>(size);
   if (committed_) {
@@ -131,7 +132,8 @@ PingToGoaway::Seen PingToGoaway::pass(Pieces pieces, size_t size,
       matched_ = static_cast<uint8_t>(read - start);
       return Seen::kNothing;
     }
-    matched = 0;  // the client reads its first bytes as they are, so the others must not change either
+    // The client reads its first bytes as they are, so the others must not change either.
+    matched = 0;
   }
   watch(pieces, size);
   matched_ = static_cast<uint8_t>(matched);

@@ -23,8 +23,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/pieces.h"
 #include "core/http2/frame.h"
+#include "core/pieces.h"
 
 namespace filibuster::http2 {
 
@@ -42,7 +42,7 @@ class PingToGoaway {
     kNothing,    // the client may have what it read
     kUndecided,  // what was read ends in what may be the acknowledgement: give more of `ahead`
     kGoaway,     // the acknowledgement was there, and is a GOAWAY now
-    kIgnored,    // it was there, and is a frame without a meaning: the server may have sent a GOAWAY
+    kIgnored,  // it was there, and is a frame without a meaning: the server may have sent a GOAWAY
   };
   // What the client is about to get: `size` bytes in the pieces, which are changed. `ahead`: bytes
   // that come after them. With `last`, nothing is left undecided: what is a PING with an
@@ -63,7 +63,7 @@ class PingToGoaway {
   char ping_[kPingSize];
   char ack_[kPingSize];
   uint8_t fallback_[kPingSize + 1];
-  uint8_t matched_ = 0;    // bytes of the acknowledgement at the end of what was read
+  uint8_t matched_ = 0;     // bytes of the acknowledgement at the end of what was read
   bool committed_ = false;  // those bytes were overwritten, so the rest will be, too
   bool done_ = false;
   bool server_leaves_ = false;

@@ -64,8 +64,8 @@ struct MaskRule {
   uint64_t caller, service, method;  // name_hash, or kAnyName
   uint64_t path_segments;            // bit n - 1: segment n of the path is masked
   uint16_t first_field, field_count;
-  uint16_t pattern_size;  // 0: any path
-  uint16_t flags;         // MaskFlags
+  uint16_t pattern_size;          // 0: any path
+  uint16_t flags;                 // MaskFlags
   char pattern[kMaxMaskPattern];  // see path_matches, kMaskGrpc
 };
 

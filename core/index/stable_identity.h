@@ -22,7 +22,8 @@ std::string frame_without_line(std::string_view frame);
 
 // RPCs that only their order tells apart. `call`: "users -> bookings GET /bookings/1". `stack`: the kept
 // frames, innermost first.
-Hash128 stable_kind(Hash128 parent_identity, std::string_view call, std::span<const std::string> stack);
+Hash128 stable_kind(Hash128 parent_identity, std::string_view call,
+                    std::span<const std::string> stack);
 // `number`: from 1, in order of issue among the RPCs of one kind.
 Hash128 stable_identity(Hash128 kind, uint32_t number);
 

@@ -29,7 +29,8 @@ inline constexpr uint16_t kProtocolMajor = 6;
 inline constexpr uint16_t kProtocolMinor = 0;
 inline constexpr uint32_t kControlPageSize = 4096;
 inline constexpr char kUserControlDirPrefix[] = "/dev/shm/filibuster-";  // + uid
-inline constexpr char kApplicationFile[] = "filibuster.json";  // marks the directory of an application
+inline constexpr char kApplicationFile[] =
+    "filibuster.json";  // marks the directory of an application
 
 // The generation of a slot whose session has ended: its agents look at the head of the page again.
 inline constexpr uint64_t kSessionEnded = 1;

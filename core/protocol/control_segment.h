@@ -94,8 +94,7 @@ class ControlSegment {
   uint64_t ipc_namespace() {
     constexpr std::string_view kBegin = "ipc:[";
     char text[48];
-    const long size =
-        call_(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/ipc", text, sizeof text);
+    const long size = call_(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/ipc", text, sizeof text);
     if (size <= 0) return 0;
     const std::string_view name(text, static_cast<size_t>(size));
     uint64_t space = 0;

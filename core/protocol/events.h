@@ -21,11 +21,11 @@ enum class EventType : uint16_t {
   kFaultFired = 5,
   kListen = 6,
   kNotInterposed = 7,
-  kRpcFinalized = 8,  // a preliminary index got its payload
-  kNote = 9,          // something the report must say (a forged header, no libunwind, ...)
-  kRpcFields = 10,    // the fields of a body, where the session asks for them
+  kRpcFinalized = 8,     // a preliminary index got its payload
+  kNote = 9,             // something the report must say (a forged header, no libunwind, ...)
+  kRpcFields = 10,       // the fields of a body, where the session asks for them
   kUnseenRequests = 11,  // requests went over a connection that is being retired
-  kRpcBody = 12,  // what a request sent of its body after kRpcIssued
+  kRpcBody = 12,         // what a request sent of its body after kRpcIssued
 };
 
 // How the parent of an RPC was found (docs/laws.md, law 3).
@@ -40,7 +40,7 @@ enum RpcFlags : uint16_t {
   kRpcEntry = 1u << 4,             // formed on arrival: the caller carries no agent
   kRpcPayloadTruncated = 1u << 5,
   kRpcHttp2 = 1u << 6,
-  kRpcGrpc = 1u << 7,  // `target` is /package.Service/Method
+  kRpcGrpc = 1u << 7,   // `target` is /package.Service/Method
   kRpcRedis = 1u << 8,  // `method` is a command, `target` a pattern of its key
 };
 inline Protocol protocol_of(uint16_t rpc_flags) {
@@ -93,12 +93,13 @@ inline constexpr uint8_t kNoGrpcStatus = 0xff;
 struct RpcFinished {
   uint64_t rpc = 0;
   RpcOutcome outcome = RpcOutcome::kAnswered;
-  uint8_t injected = 0;  // 1: we made this outcome; 2: a silence of ours, whose wait was ended at once
+  // 1: we made this outcome; 2: a silence of ours, whose wait was ended at once.
+  uint8_t injected = 0;
   uint16_t status = 0;
   uint8_t grpc_status = kNoGrpcStatus;  // grpc::Code, as the client reads it
-  uint32_t error = 0;  // errno; of kReset on an HTTP/2 stream 0, and `stream_error` is set
+  uint32_t error = 0;         // errno; of kReset on an HTTP/2 stream 0, and `stream_error` is set
   uint32_t stream_error = 0;  // kReset: error code of RST_STREAM or GOAWAY (RFC 9113 §7)
-  Hash128 body;        // digest of the response body
+  Hash128 body;               // digest of the response body
   uint64_t body_size = 0;
   std::string_view body_sample;
   std::string_view grpc_message;  // decoded
@@ -157,7 +158,7 @@ enum class NotInterposedReason : uint8_t {
   kUdp,
   kStdio,
   kForeignDescriptor,
-  kHttp2Before,  // the connection was open before the session, and could not be retired
+  kHttp2Before,        // the connection was open before the session, and could not be retired
   kRedis,              // the service is not declared to speak Redis: its calls get no faults
   kRedisBlocking,      // a command that waits for what others do
   kRedisSubscription,  // publish/subscribe, MONITOR: the server speaks unasked from then on
@@ -194,11 +195,11 @@ struct Note {
 // by field.
 struct RpcFields {
   uint64_t rpc = 0;
-  uint8_t response = 0;  // 1: of the response, 0: of the request
-  uint8_t form = 0;      // BodyForm
-  uint8_t whole = 0;     // 1: `leaves` has all of them
-  uint64_t size = 0;     // of the body
-  Hash128 plain;         // its digest with nothing masked
+  uint8_t response = 0;     // 1: of the response, 0: of the request
+  uint8_t form = 0;         // BodyForm
+  uint8_t whole = 0;        // 1: `leaves` has all of them
+  uint64_t size = 0;        // of the body
+  Hash128 plain;            // its digest with nothing masked
   std::string_view leaves;  // each: 64-bit hash of the value, 16-bit length of the path, the path
 };
 
@@ -226,8 +227,7 @@ inline constexpr size_t kMaxEvent = 64 * 1024;
 // Every event that is encoded, once.
 #define FILIBUSTER_EVENTS(Do)                                                                  \
   Do(RpcIssued) Do(RpcReceived) Do(RpcFinished) Do(IncomingFinished) Do(FaultFired) Do(Listen) \
-      Do(NotInterposed) Do(RpcFinalized) Do(Note) Do(RpcFields) Do(UnseenRequests) \
-      Do(RpcBody)
+      Do(NotInterposed) Do(RpcFinalized) Do(Note) Do(RpcFields) Do(UnseenRequests) Do(RpcBody)
 #define FILIBUSTER_EVENT(Type)                                 \
   size_t encode(const Type& event, uint8_t* out, size_t size); \
   bool decode(const uint8_t* data, size_t size, Type* out);

@@ -15,7 +15,7 @@
 namespace filibuster {
 
 inline constexpr uint64_t kLaneMagic = 0x454e414c42494c46ull;  // "FLIBLANE"
-inline constexpr uint64_t kLeaseNs = 1'000'000'000;            // no fault fires under an older lease
+inline constexpr uint64_t kLeaseNs = 1'000'000'000;  // no fault fires under an older lease
 inline constexpr uint32_t kMaxPlanEntries = 2048;
 inline constexpr uint32_t kMaxTargets = 512;
 inline constexpr uint32_t kCounterSlots = 1u << 16;
@@ -39,11 +39,11 @@ struct PlanEntry {
   Hash128 signature;  // invocation signature r: its counter advances when the connect is refused
   Hash128 parent_path;
   uint32_t number, service_number;  // both 0: never injected at connect
-  uint32_t count;   // k of that RPC
+  uint32_t count;                   // k of that RPC
   // 1: no connection is ended for this refusal. Either it was a reset in the execution from which this
   // plan was made, or its RPC did not come when a connection was ended for it.
   uint8_t reset_expected;
-  uint8_t kind;    // FaultKind
+  uint8_t kind;  // FaultKind
   uint8_t after_effect;
   uint16_t status;
   // kStatus: rendered HTTP response in `blob` (with body). kRedis: the line of an error reply, without
@@ -101,7 +101,7 @@ struct SiteSlot {
 };
 
 enum LaneOptions : uint32_t {
-  kOptionFastTimeouts = 1u << 0,    // elapse visible waits at once
+  kOptionFastTimeouts = 1u << 0,  // elapse visible waits at once
   // What a client library says to Redis by itself (core/resp/commands.h kByLibrary) is an RPC, too: a
   // rule names such a command.
   kOptionLibraryCommands = 1u << 2,

@@ -39,7 +39,13 @@ struct Hello {
   uint32_t sessions = 1;
 };
 
-enum class Refusal : uint32_t { kNone = 0, kVersion = 1, kNoSession = 2, kLane = 3, kUndecided = 4 };
+enum class Refusal : uint32_t {
+  kNone = 0,
+  kVersion = 1,
+  kNoSession = 2,
+  kLane = 3,
+  kUndecided = 4
+};
 
 struct Welcome {
   uint32_t magic = kWelcomeMagic;
@@ -71,7 +77,7 @@ struct HandOff {
   uint8_t head_request = 0;  // the answer to wait for has no body
   uint8_t protocol = 0;      // Protocol, of the answer
   uint8_t reserved[2] = {};
-  uint32_t replies = 1;      // Protocol::kRedis: how many replies make up the answer
+  uint32_t replies = 1;  // Protocol::kRedis: how many replies make up the answer
 };
 
 }  // namespace filibuster

@@ -37,7 +37,7 @@ struct RingMemory {
   uint64_t magic;
   uint16_t major;
   uint16_t minor;
-  uint32_t size;                  // kRingBytes
+  uint32_t size;  // kRingBytes
   // Producers and consumer have a cache line each: the stores of one do not take the other's line away.
   alignas(64) std::atomic<uint64_t> head;  // bytes ever reserved
   std::atomic<uint64_t> dropped;           // records that did not fit

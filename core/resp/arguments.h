@@ -44,16 +44,16 @@ class ArgumentText {
   void put_name(uint64_t number);  // with its colon
 
   TextSink* sink_;
-  uint32_t members_ = 1;   // commands that the text is made of
-  uint32_t written_ = 0;   // how many of them were begun
+  uint32_t members_ = 1;  // commands that the text is made of
+  uint32_t written_ = 0;  // how many of them were begun
   bool nested_ = false;
   bool skipping_ = false;  // this command does not enter the text: MULTI, EXEC
   bool begun_ = false;     // the outer object was begun
   Step step_ = Step::kType;
   uint64_t number_ = 0;
-  uint64_t left_ = 0;      // bytes to come of the bulk string
-  uint64_t arguments_ = 0; // of this command, with its name
-  uint64_t index_ = 0;     // of the argument; the name is 0
+  uint64_t left_ = 0;       // bytes to come of the bulk string
+  uint64_t arguments_ = 0;  // of this command, with its name
+  uint64_t index_ = 0;      // of the argument; the name is 0
 };
 
 }  // namespace filibuster::resp

@@ -21,7 +21,7 @@
 namespace filibuster::resp {
 
 // Bounds of ours. Redis has none for its replies but its memory.
-inline constexpr uint32_t kMaxDepth = 64;  // of nested aggregates and attributes
+inline constexpr uint32_t kMaxDepth = 64;             // of nested aggregates and attributes
 inline constexpr uint64_t kMaxElements = 0x7fffffff;  // of one aggregate; a pair is two
 inline constexpr uint64_t kMaxReplyBulk = 1ull << 40;
 inline constexpr uint64_t kMaxLine = 1024 * 1024;  // of a simple string, an error or a number

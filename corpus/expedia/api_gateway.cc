@@ -1,11 +1,11 @@
 // API gateway: a hotel with its reviews, from Review ML, else from Review Time, else 503.
+#include <httplib.h>
+
 #include <cstdlib>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-
-#include <httplib.h>
-#include <nlohmann/json.hpp>
 
 namespace {
 
@@ -29,16 +29,16 @@ std::string environment(const char* name) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::cerr << "usage: " << argv[0] << " PORT   (REVIEW_ML_URL, REVIEW_TIME_URL in the environment)\n";
+    std::cerr << "usage: " << argv[0]
+              << " PORT   (REVIEW_ML_URL, REVIEW_TIME_URL in the environment)\n";
     return 2;
   }
   const std::string review_ml = environment("REVIEW_ML_URL");
   const std::string review_time = environment("REVIEW_TIME_URL");
 
   httplib::Server server;
-  server.Get("/health", [](const httplib::Request&, httplib::Response& response) {
-    response.status = 204;
-  });
+  server.Get("/health",
+             [](const httplib::Request&, httplib::Response& response) { response.status = 204; });
   server.Get(R"(/hotels/(\d+))", [&](const httplib::Request& request, httplib::Response& response) {
     const std::string hotel = request.matches[1];
     std::optional<nlohmann::json> reviews = fetch_reviews(review_ml, hotel);

@@ -1,14 +1,14 @@
 // Reviews of hotels over HTTP: what Review ML and Review Time share is all but the order.
 #pragma once
 
+#include <httplib.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <httplib.h>
-#include <nlohmann/json.hpp>
 
 namespace expedia {
 
@@ -46,14 +46,14 @@ int serve_reviews(int argc, char** argv, const std::string& order, Before before
     return 2;
   }
   httplib::Server server;
-  server.Get("/health", [](const httplib::Request&, httplib::Response& response) {
-    response.status = 204;
-  });
-  server.Get(R"(/reviews/(\d+))", [&](const httplib::Request& request, httplib::Response& response) {
-    std::vector<Review> reviews = reviews_of(std::stoi(request.matches[1]));
-    std::sort(reviews.begin(), reviews.end(), before);
-    response.set_content(to_json(reviews, order), "application/json");
-  });
+  server.Get("/health",
+             [](const httplib::Request&, httplib::Response& response) { response.status = 204; });
+  server.Get(R"(/reviews/(\d+))",
+             [&](const httplib::Request& request, httplib::Response& response) {
+               std::vector<Review> reviews = reviews_of(std::stoi(request.matches[1]));
+               std::sort(reviews.begin(), reviews.end(), before);
+               response.set_content(to_json(reviews, order), "application/json");
+             });
   return server.listen("127.0.0.1", std::atoi(argv[1])) ? 0 : 1;
 }
 

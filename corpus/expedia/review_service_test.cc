@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
-TEST(Reviews, OfAHotelAreFound) { EXPECT_EQ(expedia::reviews_of(7).size(), 3u); }
+TEST(Reviews, OfAHotelAreFound) {
+  EXPECT_EQ(expedia::reviews_of(7).size(), 3u);
+}
 
-TEST(Reviews, OfAnUnknownHotelAreNone) { EXPECT_TRUE(expedia::reviews_of(8).empty()); }
+TEST(Reviews, OfAnUnknownHotelAreNone) {
+  EXPECT_TRUE(expedia::reviews_of(8).empty());
+}
 
 TEST(Reviews, AreWrittenInTheirOrder) {
   const auto json = nlohmann::json::parse(expedia::to_json(expedia::reviews_of(7), "time"));

@@ -9,8 +9,7 @@
 namespace {
 
 grpc::Status not_completed(const std::string& why) {
-  return {grpc::StatusCode::UNAVAILABLE,
-          "the purchase could not be completed, try again: " + why};
+  return {grpc::StatusCode::UNAVAILABLE, "the purchase could not be completed, try again: " + why};
 }
 
 class Order final : public shop::OrderService::Service {

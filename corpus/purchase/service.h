@@ -69,8 +69,8 @@ class Redis {
   Redis() {
     const std::string address = setting("REDIS", "127.0.0.1:6379");
     const size_t colon = address.rfind(':');
-    context_.reset(redisConnect(address.substr(0, colon).c_str(),
-                                std::stoi(address.substr(colon + 1))));
+    context_.reset(
+        redisConnect(address.substr(0, colon).c_str(), std::stoi(address.substr(colon + 1))));
     if (context_ == nullptr || context_->err != 0) throw std::runtime_error("no store");
   }
 

@@ -101,9 +101,9 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
 
 Result<void> Hub::open() {
   std::string note;
-  const std::string user_directory =
-      options_.user_directory.empty() ? kUserControlDirPrefix + std::to_string(::geteuid())
-                                      : options_.user_directory;
+  const std::string user_directory = options_.user_directory.empty()
+                                         ? kUserControlDirPrefix + std::to_string(::geteuid())
+                                         : options_.user_directory;
   if (auto opened = pages_.open({.directory = options_.directory,
                                  .user_directory = user_directory,
                                  .application = options_.application,
@@ -206,7 +206,8 @@ void Hub::retire_relays() {
   uint64_t now = clock_ns();
   const uint64_t limit = now + kRetirementNs;
   for (;;) {
-    const size_t left = hand_offs_->retire(now);  // retires those that were handed off meanwhile, too
+    // Retires those that were handed off meanwhile, too.
+    const size_t left = hand_offs_->retire(now);
     if (left == 0 || now >= limit) return;
     epoll_event events[64];
     const int count = ::epoll_wait(epoll_.get(), events, 64, kIdleMs);

@@ -30,17 +30,17 @@ struct PlannedRpcFault {
   bool reset_expected = false;
 };
 
-struct TargetRow {          // an address with a service name
-  std::string host;         // "127.0.0.1", "::1", "localhost", "10.1.2.3"; empty for unix
+struct TargetRow {   // an address with a service name
+  std::string host;  // "127.0.0.1", "::1", "localhost", "10.1.2.3"; empty for unix
   uint16_t port = 0;
   std::string unix_path;
   std::string service;
-  uint32_t flags = 0;       // TargetFlags
+  uint32_t flags = 0;  // TargetFlags
 };
 
 struct HubOptions {
-  std::string directory;     // 0700; holds agent.sock and control
-  uint32_t session = 0;      // random, non-zero
+  std::string directory;  // 0700; holds agent.sock and control
+  uint32_t session = 0;   // random, non-zero
   uint32_t lane = 0;
   uint32_t index_parts = 0;  // IndexParts
   FrameTable frames{};       // which frames of call stacks count

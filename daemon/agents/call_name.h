@@ -17,7 +17,9 @@ std::optional<Protocol> parse_protocol(std::string_view name);
 // The part of a target that names the call: an HTTP target without its query. A pattern of Redis keys
 // stays as it is, since it has no query and may hold a '?'.
 std::string path_of(std::string_view target, Protocol protocol);
-inline std::string path_of(const RpcRecord& rpc) { return path_of(rpc.target, rpc.protocol()); }
+inline std::string path_of(const RpcRecord& rpc) {
+  return path_of(rpc.target, rpc.protocol());
+}
 
 // "GET /movies/1"; of a gRPC call (`target` is its path) "shop.CartService/GetCart"; of a command to
 // Redis "GET user:*", "PING".

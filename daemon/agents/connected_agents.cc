@@ -119,7 +119,8 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   const auto pid = static_cast<pid_t>(agent->record.pid);
   const std::string who = "pid " + std::to_string(pid) + " (" + executable_of(pid) + ")";
   if (!greeting.is_hello) {
-    hub_.recorder->note(who + " did not introduce itself as an agent of this version: not interposed");
+    hub_.recorder->note(who +
+                        " did not introduce itself as an agent of this version: not interposed");
     return false;
   }
   Welcome welcome;
@@ -176,10 +177,11 @@ std::string ConnectedAgents::undecided(const std::string& who, const std::string
   return service + ", " + who + ", could follow this session (application " + *hub_.application +
          ") or another one" + (others.empty() ? "" : " (" + to_text(others) + ")") +
          ", so it follows none and is not interposed. " +
-         (same ? "Give this session and its services a name of their own: FILIBUSTER_APPLICATION in "
-                 "the environment of both"
-               : "Start it with FILIBUSTER_APPLICATION=" + *hub_.application +
-                     " if it belongs to this one");
+         (same
+              ? "Give this session and its services a name of their own: FILIBUSTER_APPLICATION in "
+                "the environment of both"
+              : "Start it with FILIBUSTER_APPLICATION=" + *hub_.application +
+                    " if it belongs to this one");
 }
 
 bool ConnectedAgents::goes_on_unheard(uint32_t id, Agent* agent, const std::string& why) {
@@ -202,7 +204,8 @@ bool ConnectedAgents::goes_on_unheard(uint32_t id, Agent* agent, const std::stri
 void ConnectedAgents::drop(Agent* agent, const std::string& why) {
   if (agent->state == Agent::State::kDropped) return;
   agent->state = Agent::State::kDropped;
-  agent->why = agent->source.name() + ": its agent " + why + "; " + "not read any more, its executions are incomplete";
+  agent->why = agent->source.name() + ": its agent " + why + "; " +
+               "not read any more, its executions are incomplete";
   hub_.recorder->lost(agent->why, NoConclusion::kNotHeard);
   hub_.recorder->agent_ended(agent->source, clock_ns());
 }
@@ -224,8 +227,9 @@ void ConnectedAgents::end(uint32_t id) {
     // socket. A process that has ended, or executes another program, has the ring mapped no more.
     if (agent.state == Agent::State::kRegistered &&
         agent.ring->is_mapped_by(static_cast<pid_t>(agent.record.pid)) &&
-        goes_on_unheard(id, &agent, "has left, and its process goes on (its program closed the agent's "
-                                    "socket, or another session has it)")) {
+        goes_on_unheard(id, &agent,
+                        "has left, and its process goes on (its program closed the agent's "
+                        "socket, or another session has it)")) {
       return;
     }
     hub_.recorder->agent_ended(agent.source, clock_ns());

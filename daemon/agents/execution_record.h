@@ -11,8 +11,8 @@
 #include "core/hash.h"
 #include "core/index/body_walker.h"
 #include "core/protocol/events.h"
-#include "daemon/base/fault_texts.h"
 #include "daemon/agents/no_conclusion.h"
+#include "daemon/base/fault_texts.h"
 
 namespace filibuster {
 
@@ -22,26 +22,26 @@ struct BodyFields {
   bool whole = false;  // `leaves` are all of them
   BodyForm form = BodyForm::kEmpty;
   uint64_t size = 0;
-  Hash128 plain;       // digest of the body with nothing masked
+  Hash128 plain;                                         // digest of the body with nothing masked
   std::vector<std::pair<std::string, uint64_t>> leaves;  // path (body_walker.h), hash of the value
 };
 
 struct RpcRecord {
   uint64_t rpc = 0;
   uint64_t parent_rpc = 0;
-  Hash128 index;         // final (after kRpcFinalized)
-  Hash128 parent;        // final index of the causing RPC; zero: [] or unknown
+  Hash128 index;   // final (after kRpcFinalized)
+  Hash128 parent;  // final index of the causing RPC; zero: [] or unknown
   Hash128 signature, payload, stack, connect_key;
   uint32_t count = 0;
   // Places in the order of issue, from 1, among the RPCs with this parent and to this service: `number`
   // among those from this call stack, `service_number` among those from any.
   uint32_t number = 0, service_number = 0;
   Cause cause = Cause::kNone;
-  uint16_t flags = 0;    // RpcFlags
+  uint16_t flags = 0;  // RpcFlags
   uint32_t pid = 0, thread = 0;
   uint64_t issued_ns = 0, finished_ns = 0;  // CLOCK_MONOTONIC; 0: not (yet)
-  std::string caller;    // service name of the agent that issued it
-  std::string service;   // m in the signature
+  std::string caller;                       // service name of the agent that issued it
+  std::string service;                      // m in the signature
   std::string received_by;  // service whose agent received it; empty: none (third party, faulted)
   std::string method, target, body_sample, peer;
   // For a gRPC call, where descriptors are at hand: its first message as a JSON object ("": it is not
@@ -49,7 +49,7 @@ struct RpcRecord {
   std::string arguments, arguments_problem;
   bool arguments_whole = false;
   std::vector<std::string> stack_text;  // innermost first, symbolized where possible
-  bool open = true;      // no RpcFinished yet
+  bool open = true;                     // no RpcFinished yet
   bool incoming_open = false;
   RpcOutcome outcome = RpcOutcome::kClosed;
   uint16_t status = 0;
@@ -65,10 +65,10 @@ struct RpcRecord {
   uint64_t response_size = 0;
   std::string response_sample;
   BodyFields request_fields, response_fields;
-  bool injected = false;     // a fault of ours was injected
-  bool elapsed = false;      // the fault was a silence, and its caller's wait was ended at once
-  FaultSpec fault;           // what was injected
-  HangLimit hang_limit;      // of the fault, if the daemon had to end it
+  bool injected = false;  // a fault of ours was injected
+  bool elapsed = false;   // the fault was a silence, and its caller's wait was ended at once
+  FaultSpec fault;        // what was injected
+  HangLimit hang_limit;   // of the fault, if the daemon had to end it
 
   Protocol protocol() const { return protocol_of(flags); }
   bool is_grpc() const { return protocol() == Protocol::kGrpc; }
@@ -109,10 +109,10 @@ struct ExecutionRecord {
   std::vector<RpcRecord> rpcs;  // in order of issue (time, then agent)
   std::vector<NotInterposedRecord> not_interposed;
   std::vector<UnseenRecord> unseen;
-  std::vector<std::string> notes;       // "users (pid 12): forged header ignored"
+  std::vector<std::string> notes;             // "users (pid 12): forged header ignored"
   std::vector<std::string> runtime_problems;  // "web: node: not followed under --no-addons: ..."
-  std::vector<NotInjected> not_injected;  // planned faults that did not fire
-  std::vector<std::string> late;        // requests of older executions that were received
+  std::vector<NotInjected> not_injected;      // planned faults that did not fire
+  std::vector<std::string> late;              // requests of older executions that were received
   std::vector<std::string> late_calls;  // "front -> back GET /": RPCs whose cause belongs to an
                                         // execution that was over, or is answered already
   std::vector<std::string> still_open;  // filled when not quiescent
@@ -121,7 +121,7 @@ struct ExecutionRecord {
   NoConclusion lost_cause = NoConclusion::kEventsLost;
   uint64_t damaged_fields = 0;  // header fields that were not of this session: ignored or overruled
   bool quiescent = true;
-  bool names_changed = false;   // the service table changed during it: indexes are not final
+  bool names_changed = false;  // the service table changed during it: indexes are not final
   uint64_t started_ns = 0, ended_ns = 0;
 };
 

@@ -109,7 +109,9 @@ struct Finisher::Connection {
 Finisher::Finisher(int epoll_fd, uint64_t tag, Report report)
     : epoll_fd_(epoll_fd), tag_(tag), report_(std::move(report)) {}
 
-Finisher::~Finisher() { reset_all(0); }
+Finisher::~Finisher() {
+  reset_all(0);
+}
 
 bool Finisher::watch(int fd, uint64_t data, uint32_t events) {
   epoll_event event{};
@@ -122,8 +124,8 @@ bool Finisher::watch(int fd, uint64_t data, uint32_t events) {
 bool Finisher::take(const HandOff& hand_off, UniqueFd held, UniqueFd real, std::string answer,
                     uint64_t hang_limit_ns, uint64_t now_ns) {
   const uint64_t number = next_number_++;
-  auto connection = std::make_unique<Connection>(hand_off, std::move(held), std::move(real),
-                                                 std::move(answer));
+  auto connection =
+      std::make_unique<Connection>(hand_off, std::move(held), std::move(real), std::move(answer));
   connection->limit_ns = hang_limit_ns;
   connection->deadline_ns = now_ns + hang_limit_ns;
   set_nonblocking(connection->held.get());
@@ -235,11 +237,11 @@ void Finisher::expire(uint64_t now_ns) {
     const HandOff& hand_off = connection.hand_off;
     // What was answered needs no word, nor does a silence whose caller has given up.
     using Reached = HangLimit::Reached;
-    const Reached reached = connection.answered          ? Reached::kNot
-                            : connection.real.valid()    ? Reached::kByAnswer
+    const Reached reached = connection.answered                              ? Reached::kNot
+                            : connection.real.valid()                        ? Reached::kByAnswer
                             : hand_off.kind == HandOffKind::kDrainThenAnswer ? Reached::kByReader
-                            : connection.app_half_closed ? Reached::kNot
-                                                         : Reached::kBySilence;
+                            : connection.app_half_closed                     ? Reached::kNot
+                                                                             : Reached::kBySilence;
     if (reached != Reached::kNot)
       report_(hand_off.execution, hand_off.rpc, {reached, connection.limit_ns});
     if (!connection.answered) close_with_reset(std::move(connection.held));

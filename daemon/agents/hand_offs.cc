@@ -51,8 +51,8 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
     }
     answer = render_http_response(*fault, hand_off.head_request != 0);
   }
-  if (!finisher_.take(hand_off, std::move(held), std::move(real), std::move(answer), hang_limit_ns(),
-                      now_ns + patience_ns())) {
+  if (!finisher_.take(hand_off, std::move(held), std::move(real), std::move(answer),
+                      hang_limit_ns(), now_ns + patience_ns())) {
     recorder_->note(agent.name() + ": handed off the connection of a fault that is not a socket");
     recorder_->lost(1);
   }

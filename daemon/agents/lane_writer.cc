@@ -105,7 +105,8 @@ Result<void> LaneWriter::write_plan(std::span<const PlannedRpcFault> rows) {
       if (is_status) entry.blob_head_size = static_cast<uint32_t>(head_part(row.fault, response));
       if (response.size() > kBlobSize - blob.size()) {
         return Error{"the planned responses of an execution need more than " +
-                     std::to_string(kBlobSize) + " bytes; shorten the configured bodies and messages"};
+                     std::to_string(kBlobSize) +
+                     " bytes; shorten the configured bodies and messages"};
       }
       blob += response;
     }

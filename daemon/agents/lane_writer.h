@@ -35,17 +35,13 @@ class LaneWriter {
   void end();
 
   // May be called from any thread.
-  void renew_lease(uint64_t now_ns) {
-    memory_->lease_ns.store(now_ns, std::memory_order_release);
-  }
+  void renew_lease(uint64_t now_ns) { memory_->lease_ns.store(now_ns, std::memory_order_release); }
   // Requests since begin() whose header field was not one of this session.
   uint32_t damaged_fields() const {
     return memory_->damaged_fields.load(std::memory_order_acquire);
   }
   // Invocations since begin() that found the table of counters full.
-  uint32_t counters_lost() const {
-    return memory_->counters_lost.load(std::memory_order_acquire);
-  }
+  uint32_t counters_lost() const { return memory_->counters_lost.load(std::memory_order_acquire); }
 
  private:
   LaneWriter() = default;

@@ -15,7 +15,7 @@
 namespace filibuster {
 namespace {
 
-constexpr int kAhead = -10;     // nice value of the pulse's thread, where it is permitted
+constexpr int kAhead = -10;      // nice value of the pulse's thread, where it is permitted
 constexpr double kNewest = 0.2;  // weight of one tick in the slowdown
 
 // Processors of the whole machine, since /proc/loadavg counts the threads of the whole machine; this
@@ -45,8 +45,8 @@ unsigned runnable(int loadavg) {
 void PatientClock::tick(uint64_t now_ns, unsigned runnable) {
   const uint64_t passed = now_ns > last_ns_ ? now_ns - last_ns_ : 0;
   last_ns_ = now_ns;
-  const double waiting = std::clamp(
-      static_cast<double>(runnable) / static_cast<double>(processors_), 1.0, kSlowest);
+  const double waiting =
+      std::clamp(static_cast<double>(runnable) / static_cast<double>(processors_), 1.0, kSlowest);
   patient_ns_ += static_cast<uint64_t>(static_cast<double>(std::min(passed, kTickNs)) / waiting);
   const double late = static_cast<double>(passed) / static_cast<double>(kTickNs);
   const double slow = std::clamp(std::max(late, waiting), 1.0, kSlowest);

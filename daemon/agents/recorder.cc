@@ -72,7 +72,9 @@ void take_body(RpcRecord* rpc, std::string_view sample) {
 }
 
 // Has the RPC a caller without an agent? Nobody reports its end then but the service that received it.
-bool formed_on_arrival(const RpcRecord& rpc) { return (rpc.flags & kRpcEntry) != 0; }
+bool formed_on_arrival(const RpcRecord& rpc) {
+  return (rpc.flags & kRpcEntry) != 0;
+}
 
 template <typename Event>
 constexpr bool kOfItsIssuer =
@@ -158,7 +160,9 @@ Recorder::Entry* Recorder::entry(const EventSource& source, const EventHead& hea
   return &place->second;
 }
 
-void Recorder::note_late(std::string text) { add_text(&draft_.late, std::move(text)); }
+void Recorder::note_late(std::string text) {
+  add_text(&draft_.late, std::move(text));
+}
 void Recorder::lost(const std::string& why, NoConclusion cause) {
   note(why);
   lost(1);
@@ -167,8 +171,12 @@ void Recorder::lost(const std::string& why, NoConclusion cause) {
   draft_.lost_cause = cause;
 }
 
-void Recorder::note(std::string text) { add_text(&draft_.notes, std::move(text)); }
-void Recorder::problem(std::string text) { add_text(&draft_.runtime_problems, std::move(text)); }
+void Recorder::note(std::string text) {
+  add_text(&draft_.notes, std::move(text));
+}
+void Recorder::problem(std::string text) {
+  add_text(&draft_.runtime_problems, std::move(text));
+}
 
 void Recorder::finish(Entry* entry, uint64_t now_ns) {
   entry->finished = true;
@@ -236,7 +244,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
 void Recorder::on(const EventSource& source, const EventHead& head, const RpcReceived& event) {
   if (running_ && head.execution != draft_.execution) {
     note_late(source.name() + " received a request of an older execution (" +
-         std::to_string(head.execution) + ")");
+              std::to_string(head.execution) + ")");
     return;
   }
   Entry* entry = this->entry(source, head, event.rpc);
@@ -321,7 +329,8 @@ void Recorder::on(const EventSource& source, const EventHead& head, const FaultF
     ++planned.fired;
     entry->record.injected = true;
     entry->record.fault = plan_[number].fault;
-    if (entry->record.fault.kind == FaultKind::kTimeout && entry->record.protocol() == Protocol::kRedis)
+    if (entry->record.fault.kind == FaultKind::kTimeout &&
+        entry->record.protocol() == Protocol::kRedis)
       silent_commands_.push_back(event.rpc);
     // The fault fired under a preliminary index; the plan knows the final one.
     if (event.plan_entry >= plan_.size()) entry->planned_index = plan_[number].index;
@@ -493,8 +502,8 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
     // Goes up to a resolved ancestor, then down again. A chain longer than all RPCs is a circle, which
     // only a broken agent makes: there the indexes stay as the agents formed them.
     chain.clear();
-    for (const Entry* e = start; e != nullptr && !finals->contains(e->record.rpc) &&
-                                 chain.size() <= order.size();
+    for (const Entry* e = start;
+         e != nullptr && !finals->contains(e->record.rpc) && chain.size() <= order.size();
          e = issued(e->record.parent_rpc)) {
       chain.push_back(e);
     }
@@ -544,7 +553,8 @@ ExecutionRecord Recorder::build() const {
   }
   for (const auto& [id, entry] : entries_) {
     if (entry.issued) continue;
-    add_text(&out.notes, entry.first_source + ": events of an RPC whose beginning was not reported (" +
+    add_text(&out.notes, entry.first_source +
+                             ": events of an RPC whose beginning was not reported (" +
                              number_text(id) + ")");
     if (!entry.receivers.empty()) {
       out.still_open.push_back(entry.record.received_by + " has not answered a request (" +
@@ -560,9 +570,9 @@ void Recorder::explain_plan(ExecutionRecord* out) const {
     const Planned& planned = planned_[i];
     const bool shared = planned.fired > 1 && (index_parts_ & kIndexCount) != 0;
     if (planned.unmet.empty() && (planned.fired == 1 || (planned.fired > 1 && !shared))) continue;
-    const auto rpc = std::find_if(
-        out->rpcs.begin(), out->rpcs.end(),
-        [&](const RpcRecord& candidate) { return candidate.index == plan_[i].index; });
+    const auto rpc =
+        std::find_if(out->rpcs.begin(), out->rpcs.end(),
+                     [&](const RpcRecord& candidate) { return candidate.index == plan_[i].index; });
     const bool issued = rpc != out->rpcs.end();
     std::string reason(kNotIssued);
     NoConclusion cause = NoConclusion::kNotIssued;
@@ -594,7 +604,9 @@ void Recorder::explain_plan(ExecutionRecord* out) const {
   }
 }
 
-ExecutionRecord Recorder::snapshot() const { return build(); }
+ExecutionRecord Recorder::snapshot() const {
+  return build();
+}
 
 ExecutionRecord Recorder::end(uint64_t now_ns) {
   ExecutionRecord out = build();

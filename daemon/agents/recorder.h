@@ -32,8 +32,8 @@ class Recorder {
   explicit Recorder(uint32_t index_parts) : index_parts_(index_parts) {}
 
   // Notes, unknown dependencies and losses seen since the last end() go into this execution.
-  void begin(uint32_t execution, const std::vector<PlannedRpcFault>& plan,
-             RpcMemory::Plan expanded, uint64_t now_ns);
+  void begin(uint32_t execution, const std::vector<PlannedRpcFault>& plan, RpcMemory::Plan expanded,
+             uint64_t now_ns);
   bool running() const { return running_; }
   // The execution that runs; 0: none.
   uint32_t execution() const { return running_ ? draft_.execution : 0; }
@@ -78,7 +78,7 @@ class Recorder {
     bool finished = false;
     bool finalized = false;
     Hash128 wire_parent, wire_index, wire_signature;
-    Hash128 planned_index;  // final index of a fault that fired under a wire index; zero: none
+    Hash128 planned_index;     // final index of a fault that fired under a wire index; zero: none
     std::string first_source;  // who named it first, for notes
     std::vector<uint32_t> receivers;  // agents in which it is an open incoming request
     uint32_t early_ends = 0;          // IncomingFinished that came before RpcReceived
@@ -87,7 +87,8 @@ class Recorder {
     uint32_t fired = 0;
     std::string reason;
     NoConclusion cause = NoConclusion::kOther;  // of `reason`
-    std::string unmet;  // why the plan is not met although the fault may have fired; empty: it is met
+    std::string
+        unmet;  // why the plan is not met although the fault may have fired; empty: it is met
   };
 
   template <typename Event>

@@ -47,7 +47,8 @@ Result<UniqueFd> listen_at(const std::string& path) {
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
     return Error{"the path " + path + " is too long for a Unix socket (limit " +
-                 std::to_string(sizeof address.sun_path - 1) + " bytes); choose a shorter directory"};
+                 std::to_string(sizeof address.sun_path - 1) +
+                 " bytes); choose a shorter directory"};
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -112,8 +113,7 @@ Message receive_message(int socket) {
     return message;
   }
   message.size = static_cast<size_t>(size);
-  const bool cut =
-      (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || message.size > kMaxMessage;
+  const bool cut = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || message.size > kMaxMessage;
   message.state = cut ? Message::State::kBad : Message::State::kWhole;
   return message;
 }

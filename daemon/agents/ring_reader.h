@@ -48,7 +48,7 @@ class RingReader {
  private:
   UniqueFd file_;
   SharedMapping<RingMemory> ring_;
-  ino_t inode_ = 0;  // of `file_`
+  ino_t inode_ = 0;    // of `file_`
   uint64_t tail_ = 0;  // ours; the one in the ring must agree
   uint64_t dropped_ = 0;
   std::vector<uint8_t> scratch_;

@@ -14,9 +14,8 @@ constexpr size_t kMaxRemembered = 100'000;
 Hash128 site_of(const RpcRecord& rpc) {
   std::string text = to_hex(rpc.stack);
   const std::string path = path_of(rpc);
-  for (const std::string_view part :
-       {std::string_view(rpc.caller), std::string_view(rpc.service), std::string_view(rpc.method),
-        std::string_view(path)}) {
+  for (const std::string_view part : {std::string_view(rpc.caller), std::string_view(rpc.service),
+                                      std::string_view(rpc.method), std::string_view(path)}) {
     text += '\0';
     text += part;
   }
@@ -89,7 +88,8 @@ std::optional<ExpectedRpc> RpcMemory::expected(const Hash128& index) const {
 bool RpcMemory::is_newer(const Hash128& index, const Hash128& other) const {
   const auto place = seen_.find(index);
   const auto older = seen_.find(other);
-  return place == seen_.end() || (older != seen_.end() && place->second.first > older->second.first);
+  return place == seen_.end() ||
+         (older != seen_.end() && place->second.first > older->second.first);
 }
 
 bool RpcMemory::merely_late(const Seen& seen) const {

@@ -60,7 +60,8 @@ bool belongs_to(int fd, Dwfl_Module* module, GElf_Word crc) {
 // machine.
 int find_debuginfo(Dwfl_Module* module, void** user_data, const char* name, Dwarf_Addr base,
                    const char* file, const char* link, GElf_Word crc, char** found) {
-  const int by_id = dwfl_build_id_find_debuginfo(module, user_data, name, base, file, link, crc, found);
+  const int by_id =
+      dwfl_build_id_find_debuginfo(module, user_data, name, base, file, link, crc, found);
   if (by_id >= 0 || *found != nullptr) return by_id;
   if (file == nullptr || link == nullptr || std::strchr(link, '/') != nullptr) return -1;
   const std::string path = file;
@@ -282,7 +283,8 @@ std::string Symbolizer::native(std::string_view frame) {
   if (digits.starts_with("0x")) digits.remove_prefix(2);
   const std::string path(frame.substr(space + 1));
   uint64_t offset = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), offset, 16);
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), offset, 16);
   if (error != std::errc{} || end != digits.data() + digits.size()) return std::string(frame);
   std::string fallback = std::string(base_name(path)) + "+" + hex(offset);
   if (path.empty() || path[0] != '/') return fallback;

@@ -101,9 +101,8 @@ TargetTable::Row* TargetTable::find(const Target128& address) {
 
 bool TargetTable::make_room() {
   if (rows_.size() < kMaxTargets) return true;
-  const auto stale = std::find_if(rows_.begin(), rows_.end(), [](const Row& row) {
-    return !row.configured && row.agent == 0;
-  });
+  const auto stale = std::find_if(rows_.begin(), rows_.end(),
+                                  [](const Row& row) { return !row.configured && row.agent == 0; });
   if (stale == rows_.end()) return false;
   rows_.erase(stale);
   return true;
@@ -124,8 +123,8 @@ bool TargetTable::configure(const TargetRow& row, std::string* note) {
     }
   }
   if (Row* known = find(target)) {
-    const bool changed = service_of(known->target) != service_of(target) ||
-                         known->target.flags != target.flags;
+    const bool changed =
+        service_of(known->target) != service_of(target) || known->target.flags != target.flags;
     if (known->configured && service_of(known->target) != service_of(target)) {
       *note = "two configured services have " + address_text(target) + ": " +
               std::string(service_of(known->target)) + " and " + row.service +

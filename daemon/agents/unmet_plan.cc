@@ -39,12 +39,11 @@ std::string why_not_issued(const ExecutionRecord& record, const PlannedRpcFault&
   for (const RpcRecord& rpc : record.rpcs) {
     if (rpc.injected || (rpc.flags & kRpcLate) != 0 || !is_same_call(rpc, expected)) continue;
     if (rpc.cause == Cause::kNone && !is_test_call(rpc)) {
-      return not_issued + "; one like it was issued without a known cause, at " +
-             place_of(rpc);
+      return not_issued + "; one like it was issued without a known cause, at " + place_of(rpc);
     }
     if (!is_new(rpc.index)) continue;
-    const auto failed = std::find_if(
-        record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& other) {
+    const auto failed =
+        std::find_if(record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& other) {
           return fails_the_connection(other) && is_same_call(other, expected) &&
                  other.parent == rpc.parent && other.payload == rpc.payload &&
                  other.issued_ns <= rpc.issued_ns;

@@ -86,9 +86,15 @@ void answer_error(httplib::Response& response, int status, const std::string& me
 }
 
 Json to_json_row(const InjectedFault& fault) {
-  return {{"fault", fault.fault},   {"caller", fault.caller},      {"service", fault.service},
-          {"method", fault.method}, {"path", fault.path},          {"call_site", fault.call_site},
-          {"count", fault.count},   {"index", to_hex(fault.index)}, {"message", fault.message},
+  return {{"fault", fault.fault},
+          {"caller", fault.caller},
+          {"service", fault.service},
+          {"method", fault.method},
+          {"path", fault.path},
+          {"call_site", fault.call_site},
+          {"count", fault.count},
+          {"index", to_hex(fault.index)},
+          {"message", fault.message},
           {"protocol", protocol_name(fault.protocol)},
           {"grpc", grpc_name(fault.method, fault.path, fault.protocol)},
           {"arguments", Json::parse(redact_object(fault.arguments))}};
@@ -96,10 +102,14 @@ Json to_json_row(const InjectedFault& fault) {
 
 Json to_json_row(const RpcRecord& rpc) {
   const AnswerCode code = code_of(rpc);
-  return {{"index", to_hex(rpc.index)},     {"parent", to_hex(rpc.parent)},
-          {"caller", rpc.caller},           {"service", rpc.service},
-          {"received_by", rpc.received_by}, {"method", rpc.method},
-          {"path", rpc.target},             {"count", rpc.count},
+  return {{"index", to_hex(rpc.index)},
+          {"parent", to_hex(rpc.parent)},
+          {"caller", rpc.caller},
+          {"service", rpc.service},
+          {"received_by", rpc.received_by},
+          {"method", rpc.method},
+          {"path", rpc.target},
+          {"count", rpc.count},
           {"protocol", protocol_name(rpc.protocol())},
           {"grpc", grpc_name(rpc)},
           {"grpc_status", grpc_status_name(rpc)},
@@ -107,16 +117,18 @@ Json to_json_row(const RpcRecord& rpc) {
           {"code_space", code_space_name(code.space)},
           {"code", code.text},
           {"arguments", Json::parse(redact_object(rpc.arguments))},
-          {"cause", cause_name(rpc.cause)}, {"outcome", outcome_text(rpc)},
-          {"injected", rpc.injected},       {"stack", rpc.stack_text}};
+          {"cause", cause_name(rpc.cause)},
+          {"outcome", outcome_text(rpc)},
+          {"injected", rpc.injected},
+          {"stack", rpc.stack_text}};
 }
 
 // Error: the question is malformed, so that no fault could ever match it. The test would take 'no' for
 // an answer.
 Result<FaultQuery> read_query(const httplib::Request& request) {
   FaultQuery query{request.get_param_value("service"), request.get_param_value("method"),
-                   request.get_param_value("path"), request.get_param_value("fault"),
-                   request.get_param_value("grpc"), request.get_param_value("arguments")};
+                   request.get_param_value("path"),    request.get_param_value("fault"),
+                   request.get_param_value("grpc"),    request.get_param_value("arguments")};
   if (!query.fault.empty()) {
     const auto fault = parse_fault_text(query.fault);
     if (!fault) return fault.error();
@@ -139,7 +151,7 @@ struct ApiServer::State {
   Shutdown shutdown;
   httplib::Server server;
   std::thread thread;
-  std::atomic<bool> ended{false};  // the thread does not serve any more
+  std::atomic<bool> ended{false};    // the thread does not serve any more
   std::optional<PageTemplate> page;  // nullopt: `page_problem` says why
   std::string page_problem;
   std::mutex mutex;
@@ -198,7 +210,8 @@ void ApiServer::State::routes() {
       return httplib::Server::HandlerResponse::Handled;
     }
     // The page holds no data. Its script reads the token from the address, whose fragment no browser sends.
-    if (request.method == "GET" && request.path == "/") return httplib::Server::HandlerResponse::Unhandled;
+    if (request.method == "GET" && request.path == "/")
+      return httplib::Server::HandlerResponse::Unhandled;
     if (same_secret(request.get_header_value("Authorization"), "Bearer " + context.token)) {
       return httplib::Server::HandlerResponse::Unhandled;
     }
@@ -224,8 +237,8 @@ void ApiServer::State::routes() {
       if (!found) return answer_error(response, 400, found.error().message);
       for (const InjectedFault& fault : found->faults) rows.push_back(to_json_row(fault));
       if (rows.empty() && !found->unknown.empty()) {
-        return answer_error(response, 409, "the arguments of a faulted call are not known: " +
-                                               found->unknown);
+        return answer_error(response, 409,
+                            "the arguments of a faulted call are not known: " + found->unknown);
       }
     }
     answer(response, 200, {{"injected", !rows.empty()}, {"faults", rows}});
@@ -259,22 +272,22 @@ void ApiServer::State::routes() {
                 session_named->stop();
                 answer(response, 200, Json::object());
               });
-  server.Get(R"(/v1/sessions/([0-9a-f]+)/report)",
-             [this](const Request& request, Response& response) {
-               const auto session_named = named(request, response);
-               if (!session_named) return;
-               const std::string report = session_named->report();
-               if (report.empty()) return answer_error(response, 404, "the session still runs");
-               const std::string format = request.get_param_value("format");
-               if (format.empty() || format == "json")
-                 return response.set_content(report, "application/json");
-               const std::string document = session_named->document(format);
-               if (document.empty())
-                 return answer_error(response, 404, "the session has no report as '" + format + "'");
-               response.set_content(document, format == "sarif"   ? "application/sarif+json"
-                                              : format == "junit" ? "application/xml"
-                                                                  : "text/markdown; charset=utf-8");
-             });
+  server.Get(
+      R"(/v1/sessions/([0-9a-f]+)/report)", [this](const Request& request, Response& response) {
+        const auto session_named = named(request, response);
+        if (!session_named) return;
+        const std::string report = session_named->report();
+        if (report.empty()) return answer_error(response, 404, "the session still runs");
+        const std::string format = request.get_param_value("format");
+        if (format.empty() || format == "json")
+          return response.set_content(report, "application/json");
+        const std::string document = session_named->document(format);
+        if (document.empty())
+          return answer_error(response, 404, "the session has no report as '" + format + "'");
+        response.set_content(document, format == "sarif"   ? "application/sarif+json"
+                                       : format == "junit" ? "application/xml"
+                                                           : "text/markdown; charset=utf-8");
+      });
   server.Get("/", [this](const Request&, Response& response) {
     if (!page) return answer_error(response, 404, page_problem);
     response.set_header("Content-Security-Policy", page->live_policy());
@@ -283,20 +296,21 @@ void ApiServer::State::routes() {
     response.set_header("Cache-Control", "no-store");
     response.set_content(page->live_page(), "text/html; charset=utf-8");
   });
-  server.Get(R"(/v1/sessions/([0-9a-f]+)/page)", [this](const Request& request, Response& response) {
-    const auto session_named = named(request, response);
-    if (!session_named) return;
-    uint64_t after = 0;
-    const std::string text = request.get_param_value("after");
-    std::from_chars(text.data(), text.data() + text.size(), after);
-    const LivePage::Version version = session_named->live_page().fetch(after, kNewsWait);
-    response.set_header("Filibuster-Version", std::to_string(version.number));
-    if (version.summary.empty()) {
-      response.status = 204;
-      return;
-    }
-    response.set_content(version.summary, "application/json");
-  });
+  server.Get(R"(/v1/sessions/([0-9a-f]+)/page)",
+             [this](const Request& request, Response& response) {
+               const auto session_named = named(request, response);
+               if (!session_named) return;
+               uint64_t after = 0;
+               const std::string text = request.get_param_value("after");
+               std::from_chars(text.data(), text.data() + text.size(), after);
+               const LivePage::Version version = session_named->live_page().fetch(after, kNewsWait);
+               response.set_header("Filibuster-Version", std::to_string(version.number));
+               if (version.summary.empty()) {
+                 response.status = 204;
+                 return;
+               }
+               response.set_content(version.summary, "application/json");
+             });
   server.Get(R"(/v1/sessions/([0-9a-f]+)/executions)",
              [this](const Request& request, Response& response) {
                const auto session_named = named(request, response);

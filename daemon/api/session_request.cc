@@ -6,9 +6,9 @@
 
 #include "core/text/json_depth.h"
 #include "daemon/api/replayed_commands.h"
+#include "daemon/lane/application.h"
 #include "daemon/process/session_lane.h"
 #include "daemon/report/config_secrets.h"
-#include "daemon/lane/application.h"
 
 namespace filibuster {
 namespace {
@@ -25,7 +25,7 @@ constexpr PartRow kParts[] = {{"payload", kIndexPayload},
                               {"count", kIndexCount},
                               {"path", kIndexPath}};
 
-constexpr double kLongestSilence = 3600;  // seconds
+constexpr double kLongestSilence = 3600;        // seconds
 constexpr uintmax_t kLargestConfig = 16 << 20;  // bytes
 
 struct ModeRow {
@@ -84,7 +84,8 @@ void apply_overrides(const Json& overrides, ParsedRequest* out) {
       bounds.max_time = known.value();
     }
   }
-  if (const auto path = overrides.value("baseline", std::string()); !path.empty()) config->baseline = path;
+  if (const auto path = overrides.value("baseline", std::string()); !path.empty())
+    config->baseline = path;
   const Json parts = overrides.value("index", Json::object());
   for (const PartRow& row : kParts) {
     if (!parts.contains(row.name)) continue;
@@ -205,11 +206,15 @@ bool restore_secrets(const std::string& config_path, const std::string& director
   *text = std::move(restored.text);
   for (const std::string& what : restored.missing) {
     const std::string why =
-        config_path.empty() ? std::string("its exploration had no configuration file to take it from: write "
-                              "one, or name a variable of the environment in the command ($TOKEN)")
-        : now.ok() ? file + " has nothing that fits: put it there" +
-                         std::string(what.starts_with("variable") ? ", or into the environment of the replay" : "")
-                   : file + " cannot be read, and its value would be taken from there: put that file back";
+        config_path.empty()
+            ? std::string(
+                  "its exploration had no configuration file to take it from: write "
+                  "one, or name a variable of the environment in the command ($TOKEN)")
+        : now.ok()
+            ? file + " has nothing that fits: put it there" +
+                  std::string(
+                      what.starts_with("variable") ? ", or into the environment of the replay" : "")
+            : file + " cannot be read, and its value would be taken from there: put that file back";
     out->errors.push_back(
         {"", 0, 0, "the counterexample leaves out " + what + ", which holds a secret, and " + why});
   }
@@ -226,10 +231,11 @@ bool is_allowed(const Json& request, const std::string& text, const std::string&
   const auto unnamed = unnamed_commands(text, test, own.ok() ? own.value() : "");
   if (unnamed.empty()) return true;
   std::string message =
-      file.empty() ? "the counterexample does not lie in the root of this session, and no configuration of "
-                     "yours at, above or below this directory has the commands that it executes"
-                   : "the counterexample does not lie in the root of this session, and executes commands that " +
-                         file + " does not have";
+      file.empty()
+          ? "the counterexample does not lie in the root of this session, and no configuration of "
+            "yours at, above or below this directory has the commands that it executes"
+          : "the counterexample does not lie in the root of this session, and executes commands that " +
+                file + " does not have";
   message += ". Read them, and add --trust to execute them:";
   for (const std::string& what : unnamed) message += "\n  " + what;
   out->errors.push_back({"", 0, 0, message});
@@ -317,8 +323,9 @@ ParsedRequest parse_session_request(const std::string& body) {
     if (const auto known = parse_representation(representation)) {
       request.representation = *known;
     } else {
-      out.errors.push_back({"", 0, 0, "--representation " + representation +
-                                          ": expected debugging, verbose or compact"});
+      out.errors.push_back(
+          {"", 0, 0,
+           "--representation " + representation + ": expected debugging, verbose or compact"});
     }
     request.client_pid = json.value("client_pid", 0);
     request.client_start_time = json.value("client_start_time", uint64_t{0});

@@ -27,9 +27,10 @@ struct HangLimit {
 // "caller has no timeout (hang limit 5.0 s reached)"
 inline std::string to_text(const HangLimit& limit) {
   const uint64_t tenths = limit.limit_ns / 100'000'000;
-  const char* what = limit.reached == HangLimit::Reached::kBySilence  ? "caller has no timeout"
-                     : limit.reached == HangLimit::Reached::kByAnswer ? "the server's own answer did not end"
-                                                                      : "the caller does not read the answer";
+  const char* what = limit.reached == HangLimit::Reached::kBySilence ? "caller has no timeout"
+                     : limit.reached == HangLimit::Reached::kByAnswer
+                         ? "the server's own answer did not end"
+                         : "the caller does not read the answer";
   return std::string(what) + " (hang limit " + std::to_string(tenths / 10) + "." +
          std::to_string(tenths % 10) + " s reached)";
 }

@@ -93,13 +93,16 @@ void check_test(Reader& reader, const SourceNode& node, const TestDraft& test) {
     return;
   }
   if (test.has_command)
-    reader.error(node.offset, "'command' runs one test: a suite has 'runner', or 'list' and 'each', instead of it");
+    reader.error(
+        node.offset,
+        "'command' runs one test: a suite has 'runner', or 'list' and 'each', instead of it");
   const bool by_hand = !suite.list.empty() || !suite.each.empty();
   if (suite.runner.empty() == !by_hand) {
     reader.error(node.offset, "a suite needs either 'runner', or 'list' and 'each'");
   } else if (by_hand && (suite.list.empty() || suite.each.empty())) {
-    reader.error(node.offset, std::string("a suite with '") + (suite.list.empty() ? "each" : "list") +
-                                  "' needs '" + (suite.list.empty() ? "list" : "each") + "', too");
+    reader.error(node.offset, std::string("a suite with '") +
+                                  (suite.list.empty() ? "each" : "list") + "' needs '" +
+                                  (suite.list.empty() ? "list" : "each") + "', too");
   } else if (by_hand && (!suite.program.empty() || !suite.path.empty())) {
     reader.error(node.offset, "'program' and 'path' are for a 'runner'");
   } else if (suite.runner == "gtest" && suite.path.empty()) {
@@ -191,7 +194,8 @@ constexpr Key<Draft> kBoundKeys[] = {
      }},
     {"max_time", false,
      [](Reader& reader, const SourceNode& node, Draft* out) {
-       if (const auto time = reader.duration(node, "'max_time'")) out->config.bounds.max_time = *time;
+       if (const auto time = reader.duration(node, "'max_time'"))
+         out->config.bounds.max_time = *time;
      }},
     {"stop_at_first", false,
      [](Reader& reader, const SourceNode& node, Draft* out) {

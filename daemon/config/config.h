@@ -34,23 +34,23 @@ struct Command {
 
 struct ReadyCheck {
   enum class Kind { kTcp, kHttp, kLog, kNone } kind = Kind::kTcp;
-  std::string http_path;     // kHttp: "/health": any answer below 500
-  std::string log_pattern;   // kLog: text in the service's output
-  std::string port;          // name of a port; empty: the service's first port
+  std::string http_path;    // kHttp: "/health": any answer below 500
+  std::string log_pattern;  // kLog: text in the service's output
+  std::string port;         // name of a port; empty: the service's first port
   std::chrono::milliseconds timeout{30000};
 };
 
 struct ServiceConfig {
   std::string name;
-  Command command;                            // empty: started by someone else
+  Command command;  // empty: started by someone else
   std::map<std::string, std::string> env;
-  std::string directory;                      // where its command runs; "": Config::directory
-  std::map<std::string, uint16_t> ports;      // name -> fixed port, 0: any free one. A service with a
-                                              // command that names none has the port named like itself
-  std::string host;                           // name or address; "": any loopback address
+  std::string directory;                  // where its command runs; "": Config::directory
+  std::map<std::string, uint16_t> ports;  // name -> fixed port, 0: any free one. A service with a
+                                          // command that names none has the port named like itself
+  std::string host;                       // name or address; "": any loopback address
   ReadyCheck ready;
-  bool third_party = false;                   // carries no agent, and never gets our header field
-  bool ignored = false;                       // "interpose": false (a database)
+  bool third_party = false;  // carries no agent, and never gets our header field
+  bool ignored = false;      // "interpose": false (a database)
   // The declared protocol. kHttp stands for HTTP and gRPC, which are told apart by what is sent.
   Protocol protocol = Protocol::kHttp;
   enum class Restart { kNever, kCrash, kEach } restart = Restart::kCrash;
@@ -61,8 +61,8 @@ struct ServiceConfig {
 
 // Tests that exist already: those of a runner, or what two commands list and run.
 struct SuiteConfig : suite::Suite {
-  Command list;         // prints the name of each test, one a line
-  Command each;         // runs the test that FILIBUSTER_TEST names
+  Command list;  // prints the name of each test, one a line
+  Command each;  // runs the test that FILIBUSTER_TEST names
 };
 
 struct TestConfig {
@@ -75,7 +75,8 @@ struct TestConfig {
   // those tests.
   std::optional<SuiteConfig> suite;
   bool of_suite = false;  // this test came from a suite
-  std::string junit_xml;  // the file to which the runner writes the test's result; empty: there is none
+  std::string
+      junit_xml;  // the file to which the runner writes the test's result; empty: there is none
 };
 
 // The condition `on` and its faults. Empty members match anything; service, caller and method match by
@@ -92,33 +93,37 @@ struct FaultRule {
 // identity. Empty members of `on` match anything; the path matches by segments (masks.h path_matches).
 struct NondeterminismRule {
   std::string caller, service, method, path;
-  std::string grpc;                            // as in FaultRule; not together with `path`
-  std::vector<uint32_t> path_segments;         // from 1
-  std::vector<std::string> query, form;        // names
-  std::vector<std::string> json, response;     // JSON pointers; '*' is any name or element
+  std::string grpc;                         // as in FaultRule; not together with `path`
+  std::vector<uint32_t> path_segments;      // from 1
+  std::vector<std::string> query, form;     // names
+  std::vector<std::string> json, response;  // JSON pointers; '*' is any name or element
   // In the messages of a gRPC request: pointers whose names are field numbers, "/3/1"
   // (core/index/message_walker.h). For a gRPC answer, `response` has such pointers.
   std::vector<std::string> message;
-  bool stack = false;                          // the call stack
+  bool stack = false;  // the call stack
   int line = 0;
 };
 
 struct DescriptorFile {  // written by `protoc --descriptor_set_out`
-  std::string path;    // absolute; relative to the daemon's folder if Config::directory is relative
+  std::string path;  // absolute; relative to the daemon's folder if Config::directory is relative
   int line = 0, column = 0;
 };
 
 // Globs over modules, files, packages and classes (core/index/frame_rules.h): allow beats deny, deny
 // beats the default.
-struct FramesConfig { std::vector<std::string> allow, deny; };
+struct FramesConfig {
+  std::vector<std::string> allow, deny;
+};
 
-struct HooksConfig { Command before_execution, after_execution; };
+struct HooksConfig {
+  Command before_execution, after_execution;
+};
 
 struct BoundsConfig {
   uint64_t max_executions = 0;
   uint32_t max_faults = 0;
   std::chrono::milliseconds quiesce_timeout{5000};
-  std::optional<std::chrono::milliseconds> hang_limit;  // default: 3 x reference, at least 6 s
+  std::optional<std::chrono::milliseconds> hang_limit;    // default: 3 x reference, at least 6 s
   std::optional<std::chrono::milliseconds> test_timeout;  // default: 10 x reference, at least 10 s
   // Time for the whole session; 0: no bound. With it, what is likelier to fail is executed first.
   std::chrono::milliseconds max_time{0};
@@ -128,7 +133,7 @@ struct BoundsConfig {
 
 // Which executions are left out because they would show nothing new (daemon/search/search.h).
 enum class Reduction : uint8_t {
-  kSound,      // answers are equal by status and body; executions with one fault are never left out
+  kSound,  // answers are equal by status and body; executions with one fault are never left out
   kPublished,  // answers are equal by status alone, as in the dissertation; single faults may be left out
   kOff,        // none
 };
@@ -145,16 +150,18 @@ struct Config {
   std::string application;
   std::vector<ServiceConfig> services;
   std::vector<TestConfig> tests;
-  std::vector<FaultRule> faults;   // the first rule that matches an RPC decides; else the default set
-  bool default_faults = true;      // false: there is no default set
-  bool fault_test_calls = false;   // the test's own calls get faults, too
+  std::vector<FaultRule>
+      faults;                  // the first rule that matches an RPC decides; else the default set
+  bool default_faults = true;  // false: there is no default set
+  bool fault_test_calls = false;  // the test's own calls get faults, too
   std::vector<NondeterminismRule> nondeterminism;
   std::vector<DescriptorFile> descriptors;
   bool reflection = true;  // services that are not in `descriptors` are asked by server reflection
-  FramesConfig frames;  // of call stacks
+  FramesConfig frames;     // of call stacks
   HooksConfig hooks;
   BoundsConfig bounds;
-  std::string baseline;  // absolute path of the accepted findings (daemon/report/baseline.h); "": none
+  std::string
+      baseline;  // absolute path of the accepted findings (daemon/report/baseline.h); "": none
   uint32_t index_parts = kIndexAll;
   Reduction reduce = Reduction::kSound;
   bool fast_timeouts = true;

@@ -21,9 +21,8 @@ std::string describe(const std::vector<FaultSpec>& faults) {
 }
 
 bool speaks_redis(const Config& config) {
-  return std::any_of(config.services.begin(), config.services.end(), [](const ServiceConfig& one) {
-    return one.protocol == Protocol::kRedis;
-  });
+  return std::any_of(config.services.begin(), config.services.end(),
+                     [](const ServiceConfig& one) { return one.protocol == Protocol::kRedis; });
 }
 
 // "refused, timeout, redis:LOADING, and where the command writes redis:READONLY, ..."
@@ -160,14 +159,15 @@ std::vector<std::string> describe_faults(const Config& config) {
                       " (default set)");
       lines.push_back(which + " gRPC calls: " + describe(default_grpc_faults()) + " (default set)");
       if (speaks_redis(config))
-        lines.push_back(which + " commands to Redis: " + describe_redis_defaults() + " (default set)");
+        lines.push_back(which + " commands to Redis: " + describe_redis_defaults() +
+                        " (default set)");
     } else {
       lines.push_back(which + " RPCs: none");
     }
   }
-  lines.push_back(
-      std::string("the test's own calls: ") +
-      (config.fault_test_calls ? "the same faults as other RPCs" : "none, unless a rule names caller 'test'"));
+  lines.push_back(std::string("the test's own calls: ") +
+                  (config.fault_test_calls ? "the same faults as other RPCs"
+                                           : "none, unless a rule names caller 'test'"));
   return lines;
 }
 

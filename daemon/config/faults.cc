@@ -44,13 +44,13 @@ void read_after(Reader& reader, const SourceNode& node, FaultSpec* out) {
 void read_code(Reader& reader, const SourceNode& node, FaultSpec* out) {
   out->kind = FaultKind::kGrpc;
   if (node.kind != Kind::kString && node.kind != Kind::kInteger) {
-    reader.error(node.offset, "'grpc': expected the name or number of a status code, as in "
-                              "\"UNAVAILABLE\", found " +
-                                  std::string(kind_name(node.kind)));
+    reader.error(node.offset,
+                 "'grpc': expected the name or number of a status code, as in "
+                 "\"UNAVAILABLE\", found " +
+                     std::string(kind_name(node.kind)));
     return;
   }
-  const std::string text =
-      node.kind == Kind::kString ? node.text : std::to_string(node.integer);
+  const std::string text = node.kind == Kind::kString ? node.text : std::to_string(node.integer);
   if (const auto code = parse_error_code(text)) {
     out->code = code.value();
   } else {
@@ -247,8 +247,9 @@ bool read_fault_object(Reader& reader, const SourceNode& node, FaultSpec* out) {
         node.children.begin(), node.children.end(),
         [](const SourceNode& child) { return child.key == "redis" && child.text == "nil"; });
     if (is_nil && !out->message.empty()) {
-      reader.error(node.offset, "a fault of Redis has 'message' only with the code of an error: "
-                                "\"nil\" is a null, which says nothing");
+      reader.error(node.offset,
+                   "a fault of Redis has 'message' only with the code of an error: "
+                   "\"nil\" is a null, which says nothing");
       return false;
     }
     return true;

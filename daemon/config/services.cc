@@ -127,8 +127,7 @@ void read_paths(Reader& reader, const SourceNode& node, ServiceDraft* out) {
       reader.error(one.offset, what + ": a path is empty");
       return;
     }
-    const std::filesystem::path path =
-        std::filesystem::path(out->draft->config.directory) / *text;
+    const std::filesystem::path path = std::filesystem::path(out->draft->config.directory) / *text;
     (out->service.*member).push_back(path.lexically_normal().string());
   };
   if (node.kind == Kind::kString) return add(node);
@@ -214,12 +213,14 @@ void finish_redis(Reader& reader, ServiceDraft* draft) {
   }
   if (service.ignored) {
     reader.error(draft->interpose->offset,
-                 "'interpose'" + speaks + ", and either its commands get faults (leave 'interpose' "
-                 "out) or it is not followed (leave 'protocol' out)");
+                 "'interpose'" + speaks +
+                     ", and either its commands get faults (leave 'interpose' "
+                     "out) or it is not followed (leave 'protocol' out)");
   }
   if (draft->ready_http != nullptr) {
-    reader.error(draft->ready_http->offset, "'http'" + speaks + ", and answers no HTTP; expected "
-                                            "'tcp' or 'log'");
+    reader.error(draft->ready_http->offset, "'http'" + speaks +
+                                                ", and answers no HTTP; expected "
+                                                "'tcp' or 'log'");
   }
   service.third_party = true;
   if (!draft->has_ports && service.command.empty() && !service.name.empty())

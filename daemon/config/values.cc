@@ -104,10 +104,9 @@ void read_grpc_name(Reader& reader, const SourceNode& node, std::string* out) {
   if (!text) return;
   const std::string problem = grpc_name_problem(*text);
   if (!problem.empty()) {
-    reader.error(node.offset,
-                 "'grpc': " + problem +
-                     "; expected package.Service/Method or package.Service, as in "
-                     "\"shop.CartService/GetCart\" ('*' and '?' match)");
+    reader.error(node.offset, "'grpc': " + problem +
+                                  "; expected package.Service/Method or package.Service, as in "
+                                  "\"shop.CartService/GetCart\" ('*' and '?' match)");
     return;
   }
   *out = *text;

@@ -241,7 +241,8 @@ Result<void> Collector::begin(Phase phase) {
   phase_ = phase;
   for (const Service& service : services_) {
     for (const Language language : service.program.languages) {
-      if (auto made = make_private_folder(folder(service, phase) + "/" + row_of(language).folder); !made) {
+      if (auto made = make_private_folder(folder(service, phase) + "/" + row_of(language).folder);
+          !made) {
         return made;
       }
     }

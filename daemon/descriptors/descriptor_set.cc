@@ -152,7 +152,8 @@ Result<void> DescriptorSet::add(const std::string& file) {
   std::error_code failed;
   const bool regular = std::filesystem::is_regular_file(file, failed);
   std::ifstream input(file, std::ios::binary);
-  if (!std::filesystem::exists(file, failed)) return Error{file + " cannot be read: it is not there"};
+  if (!std::filesystem::exists(file, failed))
+    return Error{file + " cannot be read: it is not there"};
   if (!regular || !input) return Error{file + " cannot be read"};
   constexpr const char* kExpected =
       "; expected what `protoc --include_imports --descriptor_set_out=FILE` writes";

@@ -32,9 +32,10 @@ class DescriptorSet {
   bool resembles(const std::string& grpc) const;
 
   struct Request {
-    std::string json;    // an object
-    bool whole = false;  // true: scalar fields that are not set have their default; false: the sample
-                         // was cut, and a field that is missing here is not known
+    std::string json;  // an object
+    bool whole =
+        false;  // true: scalar fields that are not set have their default; false: the sample
+                // was cut, and a field that is missing here is not known
   };
   // Reads the first message of a call of the method at `path` ("/shop.CartService/GetCart"). `sample`,
   // as in RpcRecord::body_sample, is the gRPC prefix and then the message, which may be cut. Error: why

@@ -100,7 +100,8 @@ class Asking {
     auto answer = ask_some(request_of(question, name));
     if (!answer) return answer.error();
     pb::UnknownFieldSet fields, files;
-    if (!fields.ParseFromString(answer.value())) return Error{"its answer is no ServerReflectionResponse"};
+    if (!fields.ParseFromString(answer.value()))
+      return Error{"its answer is no ServerReflectionResponse"};
     if (inner(fields, kErrorResponse, &files)) return error_of(files);
     if (!inner(fields, kFileDescriptorResponse, &files)) return Error{"its answer has no files"};
     for (int i = 0; i < files.field_count(); ++i) {

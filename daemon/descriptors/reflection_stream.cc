@@ -115,7 +115,8 @@ Result<std::string> ReflectionStream::ask(std::string_view message) {
   nghttp2_session_resume_data(session_, stream_);
   while (answers_.empty()) {
     if (too_much_) return Error{"it sends more than 16 MiB"};
-    if (compressed_) return Error{"it sends a compressed message, although the request accepts none"};
+    if (compressed_)
+      return Error{"it sends a compressed message, although the request accepts none"};
     if (reader_.failed()) return Error{"what it sends is not gRPC"};
     if (closed_) return Error{how_it_ended()};
     if (auto turned = turn(); !turned) return turned.error();

@@ -72,7 +72,8 @@ std::optional<InjectedFault> Dispatcher::describe(const search::PlannedFault& fa
   return out;
 }
 
-Result<std::vector<InjectedFault>> Dispatcher::describe(const search::AbstractExecution& execution) {
+Result<std::vector<InjectedFault>> Dispatcher::describe(
+    const search::AbstractExecution& execution) {
   std::vector<InjectedFault> out;
   std::vector<search::ObservedRpc> prefix;
   for (const search::PlannedFault& planned : execution.faults) {
@@ -153,8 +154,8 @@ Dispatcher::Estimate Dispatcher::estimate() const {
   // Every decided execution (run, or pruned at nearly no cost) schedules `growth` new ones on average.
   // While `growth` is below 1, the open executions are the start of a geometric series. Otherwise
   // nothing can be said beyond their number.
-  const double growth = static_cast<double>(counts.scheduled - scheduled_at_start_) /
-                        static_cast<double>(decided);
+  const double growth =
+      static_cast<double>(counts.scheduled - scheduled_at_start_) / static_cast<double>(decided);
   const double left = static_cast<double>(counts.open) / (growth < 0.9 ? 1 - growth : 1);
   out.seconds_left = left * elapsed / static_cast<double>(decided);
   return out;

@@ -34,7 +34,8 @@ std::string with_service_logs(std::string output, const ExecutionResult& result)
 
 std::string session_digest(const Config& config, const std::string& config_text,
                            const std::string& test) {
-  std::string all = std::to_string(search::SearchStore::kMajor) + test + '\0' + config_text + '\0' + config.directory + '\0';
+  std::string all = std::to_string(search::SearchStore::kMajor) + test + '\0' + config_text + '\0' +
+                    config.directory + '\0';
   all += std::to_string(config.index_parts) + std::string(reduction_name(config.reduce)) +
          (config.fast_timeouts ? "f" : "-") + std::to_string(config.bounds.max_faults);
   for (const std::string& rule : describe_faults(config)) all += '\0' + rule;
@@ -51,7 +52,9 @@ Explorer::Explorer(SessionContext* session, Lane* lane, const TestConfig& test)
       rule_use_(session->config),
       suspects_(session->suspects) {}
 
-void Explorer::warn(const std::string& text) { session_.warn(text); }
+void Explorer::warn(const std::string& text) {
+  session_.warn(text);
+}
 
 Result<void> Explorer::make_run() {
   auto run = TestRun::make(&session_, &lane_, test_, config_);
@@ -63,8 +66,7 @@ Result<void> Explorer::make_run() {
 
 Result<void> Explorer::open_store() {
   const std::string folder =
-      lane_.place().root + "/sessions/" +
-      session_digest(config_, session_.config_text, test_.name);
+      lane_.place().root + "/sessions/" + session_digest(config_, session_.config_text, test_.name);
   const std::string path = folder + "/search.db";
   if (auto made = make_private_folder(folder); !made) return made;
   std::error_code failed;
@@ -128,9 +130,10 @@ void Explorer::add_notes(const ExecutionResult& result) {
   const ExecutionRecord& record = result.record;
   rule_use_.see(record);
   for (const ServiceEnd& end : result.ended_before) {
-    const std::string text =
-        "service '" + end.name + "' " + end.how() + " while no execution ran, before execution " +
-        std::to_string(record.execution) + ": this may be a late effect of an earlier execution's faults";
+    const std::string text = "service '" + end.name + "' " + end.how() +
+                             " while no execution ran, before execution " +
+                             std::to_string(record.execution) +
+                             ": this may be a late effect of an earlier execution's faults";
     warn(text);
     notes_.insert(text);
   }
@@ -217,7 +220,8 @@ Result<bool> Explorer::run_search() {
       const bool conclusive = !is_inconclusive(again->judgement.verdict);
       if (conclusive && !seen_twice) {
         const std::string text = "execution " + to_line(job.faults) + " exceeded a time limit (" +
-                                 tried->judgement.detail + "), but not when it was run again: that run counts";
+                                 tried->judgement.detail +
+                                 "), but not when it was run again: that run counts";
         notes_.insert(text);
         warn(text);
       }
@@ -230,8 +234,8 @@ Result<bool> Explorer::run_search() {
     }
     if (auto offered = offer_page(); !offered) return offered.error();
     if (ended_by_hand_.empty()) continue;
-    return Error{"service '" + ended_by_hand_ + "', which was started by hand, ended in execution " +
-                 to_line(job.faults) +
+    return Error{"service '" + ended_by_hand_ +
+                 "', which was started by hand, ended in execution " + to_line(job.faults) +
                  "; start it again, and the same command goes on where this one stopped"};
   }
 }
@@ -255,7 +259,8 @@ Result<void> Explorer::conclude(const Dispatcher::Job& job, const Attempt& attem
     const Skipped skipped{"execution " + to_line(faults),
                           inconclusive ? execution.detail
                                        : "it ran, but did not become quiet in time "
-                                         "(bounds.quiesce_timeout): " + execution.detail,
+                                         "(bounds.quiesce_timeout): " +
+                                             execution.detail,
                           inconclusive ? std::optional(attempt.judgement.cause) : std::nullopt};
     row["skipped"] = skipped.what;
     row["reason"] = skipped.reason;
@@ -281,12 +286,14 @@ Result<void> Explorer::conclude(const Dispatcher::Job& job, const Attempt& attem
   if (auto put = store_->put_result(execution.number, dump_json(row)); !put) return put;
   fail_point("recorded");
   seconds_.push_back(static_cast<float>(execution.seconds));
-  results_[execution.id] = {execution.number, execution.verdict, static_cast<float>(execution.seconds)};
+  results_[execution.id] = {execution.number, execution.verdict,
+                            static_cast<float>(execution.seconds)};
   if (!attempt.judgement.plan_met || inconclusive) {
     if (auto done = dispatcher_->abandon(execution.id, execution.detail); !done) return done;
   } else {
     const ExecutionRecord& record = attempt.result.record;
-    if (auto learned = dispatcher_->known().learn(record, masks_, unstable_); !learned) return learned;
+    if (auto learned = dispatcher_->known().learn(record, masks_, unstable_); !learned)
+      return learned;
     auto seen = dispatcher_->observe(record, unstable_, masks_);
     if (!seen) return seen.error();
     if (auto noted = note_tested(seen.value(), record); !noted) return noted;

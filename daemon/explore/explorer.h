@@ -12,13 +12,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/report/finding.h"
 #include "daemon/explore/dispatcher.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/rpc_matching.h"
 #include "daemon/explore/rule_use.h"
 #include "daemon/explore/suspects.h"
 #include "daemon/explore/test_run.h"
+#include "daemon/report/finding.h"
 #include "daemon/store/store.h"
 
 namespace filibuster {
@@ -87,7 +87,7 @@ class Explorer {
   Result<void> begin_anew_with(const Lesson& lesson);
   // True: this execution was run before the search began anew, and that result counts. False: it must run.
   Result<bool> take_over(const search::AbstractExecution& next);
-  Result<bool> run_search();     // false: stopped
+  Result<bool> run_search();  // false: stopped
   // As TestRun::attempt, with notes of what the executions showed.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan);
   Result<void> conclude(const Dispatcher::Job& job, const Attempt& attempt);
@@ -101,7 +101,8 @@ class Explorer {
   bool has_new_failure();
   Result<bool> replays(const std::vector<PlannedRpcFault>& plan);
   // explorer_replay.cc
-  Result<std::optional<std::vector<InjectedFault>>> find_again(const std::vector<InjectedFault>& faults);
+  Result<std::optional<std::vector<InjectedFault>>> find_again(
+      const std::vector<InjectedFault>& faults);
   void tell_where(const std::vector<InjectedFault>& then, const std::vector<InjectedFault>& now);
   Result<std::vector<PlannedRpcFault>> plan_for(const std::vector<InjectedFault>& faults) const;
   // The counterexample files: number -> key of the faults ("" for a file of another test).
@@ -134,7 +135,7 @@ class Explorer {
   Lane& lane_;
   const TestConfig& test_;
   const Config& config_;
-  bool restart_;  // forget an interrupted search
+  bool restart_;                        // forget an interrupted search
   std::vector<std::string> obstacles_;  // programs that cannot be interposed, a line each
   RuleUse rule_use_;
   Exploration exploration_;
@@ -158,7 +159,8 @@ class Explorer {
   };
   std::map<std::string, Known> findings_;  // by key of the failing fault set
   std::vector<std::set<std::string>> failing_sets_;
-  std::optional<std::map<uint32_t, std::string>> counterexamples_;  // as counterexamples() has read them
+  std::optional<std::map<uint32_t, std::string>>
+      counterexamples_;  // as counterexamples() has read them
   Suspects suspects_;
   std::map<std::string, std::string> left_out_, not_applicable_;
   std::set<std::string> late_calls_;  // as in ExecutionRecord, of all executions
@@ -167,7 +169,7 @@ class Explorer {
   RpcLedger ledger_;
   TimeoutCounts timeouts_;
   RefusalCounts refusals_;
-  std::vector<NondeterminismRule> masks_;  // the masks that the agents use now
+  std::vector<NondeterminismRule> masks_;     // the masks that the agents use now
   std::vector<NondeterminismRule> proposed_;  // the masks among them that this exploration found
   struct Comparison {  // of RPCs of one kind that did not come when a fault was planned for them
     uint32_t times = 0;
@@ -187,7 +189,8 @@ class Explorer {
   std::map<std::string, std::string> files_;  // files of the programs -> their digests
   bool resumed_ = false;
   bool calls_without_end_noted_ = false;
-  std::string ended_by_hand_;  // a service that ended, and that only the user can start again; "": none
+  std::string
+      ended_by_hand_;  // a service that ended, and that only the user can start again; "": none
   std::vector<float> seconds_;  // what each execution took, for the median
 };
 

@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "core/index/stable_identity.h"
-#include "daemon/report/redact.h"
 #include "daemon/explore/explorer.h"
+#include "daemon/report/redact.h"
 
 namespace filibuster {
 namespace {

@@ -111,10 +111,10 @@ Result<bool> Explorer::replays(const std::vector<PlannedRpcFault>& plan) {
 
 bool Explorer::belongs_to_earlier(const std::vector<InjectedFault>& faults) const {
   const std::set<std::string> set = fault_identities(faults);
-  return std::any_of(
-      failing_sets_.begin(), failing_sets_.end(), [&](const std::set<std::string>& earlier) {
-        return std::includes(set.begin(), set.end(), earlier.begin(), earlier.end());
-      });
+  return std::any_of(failing_sets_.begin(), failing_sets_.end(),
+                     [&](const std::set<std::string>& earlier) {
+                       return std::includes(set.begin(), set.end(), earlier.begin(), earlier.end());
+                     });
 }
 
 Result<void> Explorer::found(const Execution& execution, const std::vector<PlannedRpcFault>& plan,
@@ -174,9 +174,10 @@ bool Explorer::has_new_failure() {
   }
   return std::any_of(failures_.begin(), failures_.end(), [&](const auto& entry) {
     const std::set<std::string> set = fault_identities(entry.second.faults);
-    return std::none_of(accepted.begin(), accepted.end(), [&](const std::set<std::string>& smaller) {
-      return std::includes(set.begin(), set.end(), smaller.begin(), smaller.end());
-    });
+    return std::none_of(
+        accepted.begin(), accepted.end(), [&](const std::set<std::string>& smaller) {
+          return std::includes(set.begin(), set.end(), smaller.begin(), smaller.end());
+        });
   });
 }
 
@@ -200,9 +201,7 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
   const std::string key = set_key(execution.faults);
   const auto same = std::find_if(numbers.begin(), numbers.end(),
                                  [&](const auto& entry) { return entry.second == key; });
-  *number = same != numbers.end()  ? same->first
-            : numbers.empty() ? 1
-                              : numbers.rbegin()->first + 1;
+  *number = same != numbers.end() ? same->first : numbers.empty() ? 1 : numbers.rbegin()->first + 1;
   Counterexample out;
   out.test = execution.test;
   out.config_path = config_.path;
@@ -315,7 +314,8 @@ void Explorer::finish_report() {
         std::any_of(report.reference.begin(), report.reference.end(),
                     [&](const RpcRecord& rpc) { return describe_rpc(rpc) == call; });
     if (in_time) {
-      notes_.insert("late: " + call + ": in some executions it was made after their end, and got no fault there");
+      notes_.insert("late: " + call +
+                    ": in some executions it was made after their end, and got no fault there");
     } else if (!left_out_.contains(call)) {
       report.without_cause.push_back(call + ": " + std::string(kLateCall));
     }
@@ -343,16 +343,14 @@ void Explorer::finish_report() {
   const std::vector<std::string>& ports = lane_.place().port_notes;
   report.notes.insert(report.notes.end(), ports.begin(), ports.end());
   report.notes.insert(report.notes.end(), notes_.begin(), notes_.end());
-  if (std::any_of(report.variations.begin(), report.variations.end(), [](const Variation& v) {
-        return v.effect == Variation::Effect::kStatusAlone;
-      })) {
+  if (std::any_of(report.variations.begin(), report.variations.end(),
+                  [](const Variation& v) { return v.effect == Variation::Effect::kStatusAlone; })) {
     report.notes.push_back(
         "answers that vary as a whole count by their status alone: the reduction does not see what "
         "their callers make of other answers with that status (--reduce off does)");
   }
-  if (std::any_of(report.variations.begin(), report.variations.end(), [](const Variation& v) {
-        return v.comes_and_goes;
-      })) {
+  if (std::any_of(report.variations.begin(), report.variations.end(),
+                  [](const Variation& v) { return v.comes_and_goes; })) {
     report.notes.push_back(
         "RPCs that come in some executions only: does a service keep state between them (a cache)? "
         "`\"restart\": \"each\"` gives it a fresh start, a `before_execution` hook empties its store");

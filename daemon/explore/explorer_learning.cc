@@ -118,8 +118,7 @@ Result<Explorer::Lesson> Explorer::compare(const std::vector<PlannedRpcFault>& p
     if (count == 1) continue;
     std::vector<const ExecutionRecord*> records;
     for (const ExecutionResult& one : runs) records.push_back(&one.record);
-    found =
-        find_nondeterminism(records, masks_, config_.index_parts, field_names());
+    found = find_nondeterminism(records, masks_, config_.index_parts, field_names());
     if (!found.proposed.empty() || !found.unstable.lasting().empty()) break;
   }
   lesson.unstable = found.unstable.lasting();
@@ -130,8 +129,14 @@ Result<Explorer::Lesson> Explorer::compare(const std::vector<PlannedRpcFault>& p
       lesson.rules.push_back(std::move(rule));
       continue;
     }
-    lesson.unstable.add({rule.caller, rule.service, rule.method, rule.path, {},
-                         "it varies under faults; " + why, false, false});
+    lesson.unstable.add({rule.caller,
+                         rule.service,
+                         rule.method,
+                         rule.path,
+                         {},
+                         "it varies under faults; " + why,
+                         false,
+                         false});
     refused[rule.caller + " -> " + rule.service] = why;
   }
   const std::string under = to_line(faults);
@@ -217,9 +222,8 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
     if (known != nullptr) {
       const RpcRecord rpc = as_record(*known);
       place->second = lesson.unstable.concerns(rpc) ||
-                      std::any_of(lesson.rules.begin(), lesson.rules.end(), [&](const auto& rule) {
-                        return rule_applies(rule, rpc);
-                      });
+                      std::any_of(lesson.rules.begin(), lesson.rules.end(),
+                                  [&](const auto& rule) { return rule_applies(rule, rpc); });
     }
     return place->second;
   };

@@ -66,8 +66,8 @@ Result<std::shared_ptr<const PageTest>> Explorer::page(const std::vector<Finding
   for (const RpcRecord& rpc : exploration_.report.reference) places.call(rpc.index);
 
   std::vector<search::AbstractRow> rows;
-  if (auto read = store_->each_abstract(
-          [&](const search::AbstractRow& row) { rows.push_back(row); });
+  if (auto read =
+          store_->each_abstract([&](const search::AbstractRow& row) { rows.push_back(row); });
       !read) {
     return read.error();
   }
@@ -101,7 +101,8 @@ Result<std::shared_ptr<const PageTest>> Explorer::page(const std::vector<Finding
         ++cell.inconclusive;
         break;
       case search::AbstractState::kExecuted:
-        if (result != results_.end()) ++(is_failure(result->second.verdict) ? cell.failed : cell.passed);
+        if (result != results_.end())
+          ++(is_failure(result->second.verdict) ? cell.failed : cell.passed);
         break;
     }
     if (result == results_.end()) continue;
@@ -115,7 +116,8 @@ Result<std::shared_ptr<const PageTest>> Explorer::page(const std::vector<Finding
     if (!trees_.contains(finding.minimal_execution.number)) continue;
     auto tree = store_->tree(finding.minimal_execution.number);
     if (!tree) return tree.error();
-    if (tree.value()) page->trees.emplace(finding.minimal_execution.number, std::move(*tree.value()));
+    if (tree.value())
+      page->trees.emplace(finding.minimal_execution.number, std::move(*tree.value()));
   }
   if (with == WithExecutions::kNo) return std::shared_ptr<const PageTest>(page);
 
@@ -146,7 +148,8 @@ Result<std::shared_ptr<const PageTest>> Explorer::page(const std::vector<Finding
 
 // Gives a live page, if somebody looks at one, what is known so far.
 Result<void> Explorer::offer_page() {
-  if (!session_.page_is_wanted || Clock::now() < next_offer_ || !session_.page_is_wanted()) return {};
+  if (!session_.page_is_wanted || Clock::now() < next_offer_ || !session_.page_is_wanted())
+    return {};
   const auto began = Clock::now();
   TestReport report;
   report.test = test_.name;
@@ -159,7 +162,8 @@ Result<void> Explorer::offer_page() {
   if (!made) return made.error();
   report.page = std::move(made).value();
   session_.offer_page(std::move(report));
-  next_offer_ = Clock::now() + std::max<Clock::duration>(kLivePause, (Clock::now() - began) * kLivePart);
+  next_offer_ =
+      Clock::now() + std::max<Clock::duration>(kLivePause, (Clock::now() - began) * kLivePart);
   return {};
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/lane/application.h"
 #include "daemon/explore/explorer.h"
 #include "daemon/explore/nondeterminism.h"
+#include "daemon/lane/application.h"
 
 namespace filibuster {
 namespace {
@@ -80,7 +80,8 @@ Result<std::optional<ExecutionResult>> Explorer::reference_execution(const std::
                                            : "";
     if (!nothing.empty()) return std::optional<ExecutionResult>();
   }
-  if (!result.not_run.empty()) return Error{what + "ended well, but nothing was tested: " + result.not_run};
+  if (!result.not_run.empty())
+    return Error{what + "ended well, but nothing was tested: " + result.not_run};
   if (result.record.rpcs.empty()) {
     return Error{"no RPC was seen in " + what +
                  "(it passed): there is nothing to inject faults into" + no_rpc_hint()};
@@ -110,8 +111,7 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
   for (int round = 0;; ++round) {
     std::vector<const ExecutionRecord*> records;
     for (const ExecutionResult& run : *runs) records.push_back(&run.record);
-    Nondeterminism found =
-        find_nondeterminism(records, masks_, config_.index_parts, field_names());
+    Nondeterminism found = find_nondeterminism(records, masks_, config_.index_parts, field_names());
     if (!found.too_broad.empty()) {
       std::string text = "a mask is too broad; nothing is explored with it:";
       for (const std::string& why : found.too_broad) text += "\n  - " + why;
@@ -121,7 +121,8 @@ Result<bool> Explorer::settle_nondeterminism(std::vector<ExecutionResult>* runs)
       const bool known = std::any_of(
           report.variations.begin(), report.variations.end(), [&](const Variation& other) {
             return other.rpc == variation.rpc && other.what == variation.what &&
-                   (other.effect == variation.effect || variation.effect == Variation::Effect::kMasked);
+                   (other.effect == variation.effect ||
+                    variation.effect == Variation::Effect::kMasked);
           });
       if (!known) report.variations.push_back(std::move(variation));
     }
@@ -253,7 +254,8 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   warn_of_services_without_agent(result.record);
   for (const std::string& text : rule_use_.unknown_services(result.record)) warn(text);
   exploration_.report.reference = result.record.rpcs;
-  if (auto learned = dispatcher_->known().learn(result.record, masks_); !learned) return learned.error();
+  if (auto learned = dispatcher_->known().learn(result.record, masks_); !learned)
+    return learned.error();
   auto seen = dispatcher_->observe(result.record, unstable_, masks_);
   if (!seen) return seen.error();
   if (auto noted = note_tested(seen.value(), result.record); !noted) return noted.error();
@@ -266,7 +268,8 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
       why += "\n  - " + rpc + ": " + reason;
       if (++shown == kTold) break;
     }
-    for (const std::string& call : late_calls_) why += "\n  - " + call + ": " + std::string(kLateCall);
+    for (const std::string& call : late_calls_)
+      why += "\n  - " + call + ": " + std::string(kLateCall);
     const std::vector<RpcRecord>& rpcs = result.record.rpcs;
     const bool only_its_own = std::all_of(rpcs.begin(), rpcs.end(), is_test_call);
     if (why.empty() && test_.of_suite)

@@ -63,8 +63,10 @@ Result<std::optional<std::vector<InjectedFault>>> Explorer::find_again(
   return Found(std::move(out));
 }
 
-void Explorer::tell_where(const std::vector<InjectedFault>& then, const std::vector<InjectedFault>& now) {
-  std::string text = "the program is not as it was when this was found; the same calls were found in it:";
+void Explorer::tell_where(const std::vector<InjectedFault>& then,
+                          const std::vector<InjectedFault>& now) {
+  std::string text =
+      "the program is not as it was when this was found; the same calls were found in it:";
   for (size_t i = 0; i < now.size(); ++i) {
     text += "\n  " + call_text(now[i], " ") + ", at " +
             (now[i].call_site.empty() ? "a call site that is not known" : now[i].call_site);

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/agents/caller.h"
-#include "daemon/report/redact.h"
 #include "daemon/explore/explorer.h"
 #include "daemon/explore/program_files.h"
+#include "daemon/report/redact.h"
 
 namespace filibuster {
 namespace {
@@ -98,11 +98,10 @@ Texts Explorer::files_by_hand() const {
   namespace fs = std::filesystem;
   ProgramFiles files(lane_.place().root);
   for (const AgentRecord& agent : lane_.hub().agents()) {
-    const bool by_hand =
-        std::any_of(config_.services.begin(), config_.services.end(),
-                    [&](const ServiceConfig& service) {
-                      return service.name == agent.service && service.command.empty();
-                    });
+    const bool by_hand = std::any_of(
+        config_.services.begin(), config_.services.end(), [&](const ServiceConfig& service) {
+          return service.name == agent.service && service.command.empty();
+        });
     if (!agent.alive || !by_hand) continue;
     const std::string process = "/proc/" + std::to_string(agent.pid);
     std::vector<std::string> argv;
@@ -149,7 +148,8 @@ Result<Texts> Explorer::reference_texts(const ExecutionRecord& whole) {
   if (!observed) return observed.error();
   const Observation& seen = observed.value();
   std::unordered_map<Hash128, std::string, Hash128Hasher> names;
-  for (const RpcRecord& rpc : record.rpcs) names.emplace(rpc.index, redact(describe_rpc(rpc, masks_)));
+  for (const RpcRecord& rpc : record.rpcs)
+    names.emplace(rpc.index, redact(describe_rpc(rpc, masks_)));
   Texts out;
   for (const search::ObservedRpc& rpc : seen.rpcs) {
     Compared row;
@@ -200,7 +200,8 @@ void Explorer::tell_if_configured_otherwise(const std::string& folder) {
     if (!other) continue;
     const auto progress = other.value()->progress();
     if (!progress || progress->test != test_.name || !progress->is_interrupted()) continue;
-    return tell_why_anew("its configuration is another one, or the options that decide what is explored");
+    return tell_why_anew(
+        "its configuration is another one, or the options that decide what is explored");
   }
 }
 

@@ -68,9 +68,9 @@ TestedRpcs Explorer::tested_rpcs() {
   const bool decided = report.counts.open == 0 && report.counts.abandoned == 0;
   using Rest = RpcLedger::Rest;
   const Rest rest = decided && report.counts.beyond_bound == 0 ? Rest::kNone
-                    : exploration_.stopped                    ? Rest::kInterrupted
-                    : bounded                                 ? Rest::kBound
-                                                              : Rest::kNoConclusion;
+                    : exploration_.stopped                     ? Rest::kInterrupted
+                    : bounded                                  ? Rest::kBound
+                                                               : Rest::kNoConclusion;
   // An RPC that the ledger knows was late in some executions only, and was seen in time in others.
   for (const std::string& call : late_calls_) {
     if (!ledger_.knows(call)) ledger_.leave_out(call, std::string(kLateCall));

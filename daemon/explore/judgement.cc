@@ -42,9 +42,9 @@ std::vector<NotInjected> missing_faults(const ExecutionRecord& record,
         record.rpcs.begin(), record.rpcs.end(),
         [&](const RpcRecord& rpc) { return rpc.injected && rpc.index == planned.index; });
     if (!fired) {
-      out.push_back({NoConclusion::kNotIssued, to_text(planned.fault) + " at " +
-                                                   to_hex(planned.index) +
-                                                   ": the RPC was not issued"});
+      out.push_back(
+          {NoConclusion::kNotIssued,
+           to_text(planned.fault) + " at " + to_hex(planned.index) + ": the RPC was not issued"});
     }
   }
   return out;
@@ -129,10 +129,12 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
       detail += (detail.empty() ? "" : "; ") + std::to_string(row.requests) + " of " + row.service +
                 " to " + (row.target_service.empty() ? row.peer : row.target_service);
     }
-    return {Verdict::kIncomplete,
-            "requests went over HTTP/2 connections that were open before the session, and whose clients "
-            "are being told to open new ones: " + detail,
-            NoConclusion::kOpenBefore};
+    return {
+        Verdict::kIncomplete,
+        "requests went over HTTP/2 connections that were open before the session, and whose clients "
+        "are being told to open new ones: " +
+            detail,
+        NoConclusion::kOpenBefore};
   }
   const auto missing = missing_faults(record, plan);
   if (!result.ended.empty()) {
@@ -150,7 +152,9 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
     return not_met;
   }
   if (result.timed_out) {
-    const auto text = [](double seconds) { return std::to_string(static_cast<int>(seconds)) + " s"; };
+    const auto text = [](double seconds) {
+      return std::to_string(static_cast<int>(seconds)) + " s";
+    };
     const bool busy = result.seconds > 2 * result.limit_seconds;
     return {Verdict::kTestTimeout,
             "the test did not end within " + text(result.limit_seconds) +
@@ -163,7 +167,8 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
       return {Verdict::kNoTimeout, rpc.caller + ": " + to_text(rpc.hang_limit)};
   }
   if (!record.quiescent) {
-    return {Verdict::kNotQuiescent, "still open: " + join(record.still_open, [](const std::string& text) { return text; })};
+    return {Verdict::kNotQuiescent,
+            "still open: " + join(record.still_open, [](const std::string& text) { return text; })};
   }
   return {};
 }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "daemon/agents/agent_hub.h"
-#include "daemon/report/finding.h"
 #include "daemon/lane/execution_runner.h"
+#include "daemon/report/finding.h"
 
 namespace filibuster {
 
@@ -16,8 +16,8 @@ struct Judgement {
   Verdict verdict = Verdict::kPassed;
   std::string detail;  // "exit status 1"; "users ended by SIGSEGV"; why there is no conclusion
   NoConclusion cause = NoConclusion::kOther;  // of an inconclusive verdict
-  bool plan_met = true;     // false: the search learns nothing from it
-  bool not_issued = false;  // the RPC of a planned fault was not issued
+  bool plan_met = true;                       // false: the search learns nothing from it
+  bool not_issued = false;                    // the RPC of a planned fault was not issued
 };
 
 // Inconclusive verdicts come first: a test that failed while its plan was not met is no finding. But a

@@ -124,10 +124,12 @@ class Finder {
     out_.unstable.add(std::move(kind));
   }
 
-  void tell(const Seen& seen, const std::string& what, Effect effect,
-            const std::string& reason) {
+  void tell(const Seen& seen, const std::string& what, Effect effect, const std::string& reason) {
     Variation variation{call_of(*seen.rpc, pattern_of(seen)), what, effect, reason, "", false};
-    if (told_.insert(variation.rpc + "\n" + what + "\n" + std::string(effect_text(effect)) + "\n" + reason).second)
+    if (told_
+            .insert(variation.rpc + "\n" + what + "\n" + std::string(effect_text(effect)) + "\n" +
+                    reason)
+            .second)
       out_.variations.push_back(std::move(variation));
   }
 
@@ -385,9 +387,11 @@ class Finder {
       const std::string who =
           cause == seen_.end() ? "the test"
                                : call_of(*cause->second.rpc, request_path_of(*cause->second.rpc));
-      out_.variations.push_back({who, "the order of the concurrent RPCs that it causes", Effect::kNone,
+      out_.variations.push_back({who, "the order of the concurrent RPCs that it causes",
+                                 Effect::kNone,
                                  "indexes do not depend on the order of RPCs that differ; the "
-                                 "reduction may execute more", "", false});
+                                 "reduction may execute more",
+                                 "", false});
     }
     // Concurrent RPCs that have one signature although their contents differ: only their count tells
     // them apart.

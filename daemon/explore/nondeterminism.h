@@ -18,16 +18,16 @@
 
 #include "daemon/agents/execution_record.h"
 #include "daemon/config/config.h"
-#include "daemon/report/finding.h"
 #include "daemon/explore/rpc_matching.h"
 #include "daemon/explore/unstable_rpcs.h"
+#include "daemon/report/finding.h"
 
 namespace filibuster {
 
 struct Nondeterminism {
   std::vector<Variation> variations;         // all that varied, for people
   std::vector<NondeterminismRule> proposed;  // masks beyond `rules`
-  UnstableRpcs unstable;                     // RPCs that vary in what neither `rules` nor `proposed` cover
+  UnstableRpcs unstable;  // RPCs that vary in what neither `rules` nor `proposed` cover
   // Why some of `rules` must not be used: "rule 1 of 'nondeterminism' would merge A and B into one RPC, ...".
   std::vector<std::string> too_broad;
 };

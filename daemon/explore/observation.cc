@@ -117,8 +117,7 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
       // A 200 with a degraded body is not the same outcome: the body counts, or the reduction would
       // miss what the caller does with it.
       if (rpc.is_redis()) return answer_varies ? "ok" : "ok:" + to_hex(rpc.response);
-      return "ok:" + std::to_string(rpc.status) +
-             (answer_varies ? "" : ":" + to_hex(rpc.response));
+      return "ok:" + std::to_string(rpc.status) + (answer_varies ? "" : ":" + to_hex(rpc.response));
     case RpcOutcome::kRefused:
       return "refused";
     case RpcOutcome::kClosed:
@@ -138,7 +137,8 @@ std::string outcome_text(const RpcRecord& rpc, bool answer_varies) {
 
 std::string describe_rpc(const RpcRecord& rpc, const std::vector<NondeterminismRule>& masks) {
   std::string path = path_of(rpc);
-  if (const std::set<uint32_t> masked = masked_segments(masks, rpc); !masked.empty() && !rpc.is_redis()) {
+  if (const std::set<uint32_t> masked = masked_segments(masks, rpc);
+      !masked.empty() && !rpc.is_redis()) {
     const std::string whole = std::exchange(path, "");
     each_segment(whole, [&](uint32_t number, std::string_view text) {
       path += "/" + (masked.contains(number) ? "*" : std::string(text));
@@ -152,9 +152,8 @@ FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_
   const std::string caller = caller_of(rpc);
   std::vector<FaultSpec> faults =
       faults_for(config, caller, rpc.service, rpc.method, path_of(rpc), rpc.protocol());
-  const auto other = std::stable_partition(
-      faults.begin(), faults.end(),
-      [&](const FaultSpec& fault) {
+  const auto other =
+      std::stable_partition(faults.begin(), faults.end(), [&](const FaultSpec& fault) {
         return fault_applies(fault, (rpc.flags & kRpcHttp2) != 0, rpc.protocol());
       });
   choice.not_applicable.assign(other, faults.end());
@@ -315,10 +314,9 @@ InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {
 
 void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* faults) {
   for (InjectedFault& fault : *faults) {
-    fault.as_reset = std::any_of(
-        record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
-          return rpc.index == fault.index && rpc.refused_as_reset();
-        });
+    fault.as_reset = std::any_of(record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
+      return rpc.index == fault.index && rpc.refused_as_reset();
+    });
   }
 }
 
@@ -377,9 +375,9 @@ Result<void> KnownRpcs::learn_order(const ExecutionRecord& record, const Unstabl
       // The thread of an HTTP/2 request says nothing: any thread of the library may write it.
       const bool other_thread = rpc.thread != (last != nullptr ? last->thread : rpc.thread) &&
                                 (rpc.flags & kRpcHttp2) == 0;
-      const bool concurrent = last != nullptr && last != &rpc &&
-                              (other_thread || last->finished_ns == 0 ||
-                               rpc.issued_ns < last->finished_ns);
+      const bool concurrent =
+          last != nullptr && last != &rpc &&
+          (other_thread || last->finished_ns == 0 || rpc.issued_ns < last->finished_ns);
       last = &rpc;
       if (!concurrent && !comes_when_it_likes) continue;
       if (auto noted = note_unordered(place); !noted) return noted;

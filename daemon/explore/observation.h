@@ -13,9 +13,9 @@
 
 #include "daemon/agents/agent_hub.h"
 #include "daemon/config/config.h"
+#include "daemon/explore/unstable_rpcs.h"
 #include "daemon/report/finding.h"
 #include "daemon/search/search.h"
-#include "daemon/explore/unstable_rpcs.h"
 #include "daemon/store/store.h"
 
 namespace filibuster {
@@ -49,7 +49,8 @@ inline constexpr std::string_view kStayedPreliminary =
 struct FaultChoice {
   std::vector<FaultSpec> faults;
   std::vector<FaultSpec> not_applicable;  // configured here, but for another protocol
-  std::string left_out;  // "its cause is not known"; empty: it is faulted, or no rule has a fault for it
+  std::string
+      left_out;  // "its cause is not known"; empty: it is faulted, or no rule has a fault for it
 };
 FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_known);
 
@@ -73,8 +74,9 @@ struct Observation {
   std::vector<search::ObservedRpc> rpcs;
   std::map<std::string, std::string> left_out;        // RPC -> why it is never faulted
   std::map<std::string, std::string> not_applicable;  // "FAULT at RPC" -> why it is not injected
-  std::set<std::string> faulted;           // RPCs that may get faults
-  std::set<std::string> by_configuration;  // RPCs without a configured fault, but for the test's own
+  std::set<std::string> faulted;                      // RPCs that may get faults
+  std::set<std::string>
+      by_configuration;  // RPCs without a configured fault, but for the test's own
 };
 // RPCs that `unstable` knows get no fault, nor do the RPCs that they cause. They stay in the search
 // under an index that does not vary, so that their outcomes count. RPCs that come in some executions

@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uintmax_t kLargest = 256 << 20;  // bytes; of a larger file only size and time are compared
+constexpr uintmax_t kLargest = 256
+                               << 20;  // bytes; of a larger file only size and time are compared
 constexpr size_t kPiece = 1 << 20;
 constexpr int kDeepest = 12;
 

@@ -32,23 +32,22 @@ void RuleUse::see(const ExecutionRecord& record) {
   for (size_t i = 0; i < matched_.size(); ++i) {
     for (const RpcRecord& rpc : record.rpcs) {
       if (matched_[i]) break;
-      matched_[i] = rule_matches(*config_, config_->faults[i], caller_of(rpc), rpc.service, rpc.method,
-                                 rpc.target, rpc.protocol());
+      matched_[i] = rule_matches(*config_, config_->faults[i], caller_of(rpc), rpc.service,
+                                 rpc.method, rpc.target, rpc.protocol());
     }
   }
   for (size_t i = 0; i < masks_matched_.size(); ++i) {
     const NondeterminismRule& mask = config_->nondeterminism[i];
-    masks_matched_[i] =
-        masks_matched_[i] || std::any_of(record.rpcs.begin(), record.rpcs.end(),
-                                         [&](const RpcRecord& rpc) { return rule_applies(mask, rpc); });
+    masks_matched_[i] = masks_matched_[i] ||
+                        std::any_of(record.rpcs.begin(), record.rpcs.end(),
+                                    [&](const RpcRecord& rpc) { return rule_applies(mask, rpc); });
   }
 }
 
 std::string RuleUse::where(const FaultRule& rule, const char* kind) const {
-  const std::string place =
-      rule.line > 0 && !config_->path.empty()
-          ? config_->path + ":" + std::to_string(rule.line) + ": "
-          : "";
+  const std::string place = rule.line > 0 && !config_->path.empty()
+                                ? config_->path + ":" + std::to_string(rule.line) + ": "
+                                : "";
   return place + kind + describe_condition(rule);
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kReferenceAttempts = 3;  // what was under way when the session began settles within these
+// What was under way when the session began settles within these.
+constexpr int kReferenceAttempts = 3;
 constexpr int kAttempts = 2;
 // While connections from before the session are retired: one execution finds them, their clients are
 // told to open others, and those are followed.
@@ -35,8 +36,7 @@ Result<std::unique_ptr<TestRun>> TestRun::make(SessionContext* session, Lane* la
   auto runner = ExecutionRunner::create(config, test, lane->place(), &lane->hub(),
                                         &lane->services(), &lane->owned());
   if (!runner) return runner.error();
-  std::unique_ptr<TestRun> run(
-      new TestRun(session, lane, test, config, std::move(runner).value()));
+  std::unique_ptr<TestRun> run(new TestRun(session, lane, test, config, std::move(runner).value()));
   for (const std::string& obstacle : run->obstacles()) session->warn(obstacle);
   return run;
 }
@@ -86,8 +86,8 @@ Result<Attempt> TestRun::attempt(const std::vector<PlannedRpcFault>& plan, const
     attempt.judgement = judge(attempt.result, planned);
     if (is_failure(attempt.judgement.verdict)) attempt.output = runner_.output();
     const int most = is_settled(attempt.result.record) ? kAttempts : kUntilSettled;
-    attempt.runs_again = !attempt.result.stopped && is_inconclusive(attempt.judgement.verdict) &&
-                         number < most;
+    attempt.runs_again =
+        !attempt.result.stopped && is_inconclusive(attempt.judgement.verdict) && number < most;
     observer(attempt);
     if (!attempt.runs_again) return attempt;
     if (attempt.result.record.names_changed) lane_->hub().freeze_names();
@@ -100,7 +100,8 @@ Result<Attempt> TestRun::attempt(const std::vector<PlannedRpcFault>& plan, const
   }
 }
 
-std::optional<Error> TestRun::why_unusable(const std::string& what, const Attempt& reference) const {
+std::optional<Error> TestRun::why_unusable(const std::string& what,
+                                           const Attempt& reference) const {
   const Judgement& judgement = reference.judgement;
   if (judgement.verdict == Verdict::kIncomplete)
     return Error{what + "is incomplete: " + judgement.detail};

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/lane/execution_runner.h"
 #include "daemon/explore/judgement.h"
 #include "daemon/explore/suspects.h"
+#include "daemon/lane/execution_runner.h"
 #include "daemon/lane/lane.h"
 #include "daemon/lane/service_descriptors.h"
 #include "daemon/report/baseline.h"
@@ -32,8 +32,8 @@ struct SessionContext {
   // The live page (docs/page.md). Null: there is none.
   std::function<bool()> page_is_wanted = {};
   std::function<void(TestReport)> offer_page = {};
-  Baseline baseline = {};       // accepted findings do not count for stop_at_first
-  std::string day = {};         // with which the baseline is compared
+  Baseline baseline = {};  // accepted findings do not count for stop_at_first
+  std::string day = {};    // with which the baseline is compared
   // No execution of the running test begins after this time. With it, what is likelier to fail comes
   // first.
   std::optional<std::chrono::steady_clock::time_point> deadline = {};
@@ -46,8 +46,9 @@ struct SessionContext {
 struct Attempt {
   ExecutionResult result;
   Judgement judgement;
-  std::string output;      // the test's last lines, if it failed (the runner has those of its last run only)
-  int number = 1;          // the how-manieth execution of this plan
+  std::string
+      output;  // the test's last lines, if it failed (the runner has those of its last run only)
+  int number = 1;           // the how-manieth execution of this plan
   bool runs_again = false;  // it is inconclusive, and another one follows
 };
 

@@ -14,11 +14,13 @@ namespace filibuster {
 
 struct UnstableKind {
   std::string caller, service, method;
-  std::string path;     // pattern (masks.h path_matches); empty: any
-  Hash128 stack;        // zero: any
-  std::string reason;   // "path segment 2 varies, and ..."
-  bool answer = false;  // only the answer varies: the RPC is faulted, its outcome is the status alone
-  bool failed = false;  // with `answer`: failures vary, and successes are compared; false: the reverse
+  std::string path;    // pattern (masks.h path_matches); empty: any
+  Hash128 stack;       // zero: any
+  std::string reason;  // "path segment 2 varies, and ..."
+  // Only the answer varies: the RPC is faulted, its outcome is the status alone.
+  bool answer = false;
+  bool failed =
+      false;  // with `answer`: failures vary, and successes are compared; false: the reverse
   // The RPC comes in some executions only, so the search leaves it out.
   bool sometimes = false;
   bool operator==(const UnstableKind&) const = default;

@@ -18,7 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kHookLimit{60000};
 constexpr milliseconds kKillLimit{5000};  // from SIGKILL to the end of the test process
-constexpr milliseconds kLeavingLimit{2000};  // from the end of an agent's connection to that of its process
+constexpr milliseconds kLeavingLimit{
+    2000};  // from the end of an agent's connection to that of its process
 constexpr int kOutputLines = 40;
 constexpr int kHookLines = 20;
 
@@ -84,7 +85,8 @@ Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const Test
     // A test may call `filibuster was-fault-injected`, and would take 'not found' for 'no'. The folder
     // comes last in PATH, so that it hides no other program.
     const std::string known = get_variable(*variables, "PATH");
-    set_variable(variables, "PATH", (known.empty() ? "/usr/bin:/bin" : known) + ":" + own_directory());
+    set_variable(variables, "PATH",
+                 (known.empty() ? "/usr/bin:/bin" : known) + ":" + own_directory());
   }
   return runner;
 }
@@ -122,8 +124,7 @@ std::map<std::string, std::vector<AgentRecord>> ExecutionRunner::alive_by_hand()
     const auto by_hand = [&](const ServiceConfig& service) {
       return service.name == agent.service && service.command.empty() && !service.third_party;
     };
-    if (agent.alive &&
-        std::any_of(config_->services.begin(), config_->services.end(), by_hand)) {
+    if (agent.alive && std::any_of(config_->services.begin(), config_->services.end(), by_hand)) {
       out[agent.service].push_back(agent);
     }
   }
@@ -139,9 +140,10 @@ Result<std::vector<ServiceEnd>> ExecutionRunner::ended_by_hand(
     for (const AgentRecord& agent : agents) {
       // The connection of a process that crashed ends a little before the process.
       if (wait_for_end(static_cast<pid_t>(agent.pid), agent.start_time, kLeavingLimit)) continue;
-      return Error{"service '" + name + "' (pid " + std::to_string(agent.pid) +
-                   ", started by hand) left this session and goes on without it: start it again; the "
-                   "same command then goes on where this one stopped"};
+      return Error{
+          "service '" + name + "' (pid " + std::to_string(agent.pid) +
+          ", started by hand) left this session and goes on without it: start it again; the "
+          "same command then goes on where this one stopped"};
     }
     out.push_back({name, {}, "", true});
   }

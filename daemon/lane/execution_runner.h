@@ -18,11 +18,12 @@ struct ExecutionResult {
   ExecutionRecord record;
   std::optional<ExitStatus> exit;  // of the test; nullopt: it was killed (limit, stop)
   bool timed_out = false;
-  bool stopped = false;                  // the session was asked to end: no conclusion
-  std::vector<ServiceEnd> ended;         // services that ended during it
-  std::vector<ServiceEnd> ended_before;  // services that ended between the last execution and this one
-  double seconds = 0;                    // of the test process, start to end
-  double limit_seconds = 0;              // the test's time limit, by AgentHub::patient_now
+  bool stopped = false;           // the session was asked to end: no conclusion
+  std::vector<ServiceEnd> ended;  // services that ended during it
+  std::vector<ServiceEnd>
+      ended_before;          // services that ended between the last execution and this one
+  double seconds = 0;        // of the test process, start to end
+  double limit_seconds = 0;  // the test's time limit, by AgentHub::patient_now
   // What the test's runner says of a test that ended well without having run: "skipped: needs a network".
   std::string not_run;
 };

@@ -59,7 +59,8 @@ Lane::~Lane() = default;
 Result<std::unique_ptr<Lane>> Lane::make(const Options& options, EventSink sink) {
   std::unique_ptr<Lane> lane(new Lane(options, std::move(sink)));
   for (const std::string& ended : lane->owned_.end_leftovers()) {
-    lane->sink_({{"type", "warning"}, {"text", "ended " + ended + ", left behind by an earlier daemon"}});
+    lane->sink_(
+        {{"type", "warning"}, {"text", "ended " + ended + ", left behind by an earlier daemon"}});
   }
   fail_point("session");
   if (auto started = lane->start_hub(options); !started) return started.error();

@@ -44,7 +44,7 @@ class Lane {
     uint16_t api_port = 0;
     std::string preload;  // path of libfilibuster.so
     int wake_fd = -1;     // readable when the session is to stop
-    PortMap ports;        // former automatic ports that take precedence over those of the last session
+    PortMap ports;  // former automatic ports that take precedence over those of the last session
     std::string meaning_of_moved_port;  // ends the note about an automatic port that has changed
   };
   // Takes the ports and starts the hub to which agents connect; starts no service. Warnings go to

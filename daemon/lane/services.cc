@@ -21,12 +21,14 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds kStopGrace{3000};       // between SIGTERM and SIGKILL
-constexpr milliseconds kCoverageGrace{20000};  // the same with coverage: services write their counts first
-constexpr milliseconds kFirstProbe{2};    // readiness is probed at growing intervals
+constexpr milliseconds kStopGrace{3000};  // between SIGTERM and SIGKILL
+constexpr milliseconds kCoverageGrace{
+    20000};                             // the same with coverage: services write their counts first
+constexpr milliseconds kFirstProbe{2};  // readiness is probed at growing intervals
 constexpr milliseconds kLastProbe{50};
-constexpr milliseconds kProbeLimit{2000};   // for one HTTP probe
-constexpr milliseconds kSuspectGrace{100};  // for a core dump or a slow exit after a connection broke
+constexpr milliseconds kProbeLimit{2000};  // for one HTTP probe
+constexpr milliseconds kSuspectGrace{
+    100};  // for a core dump or a slow exit after a connection broke
 constexpr int kLogLines = 20;
 
 // A socket that is connected to one of the host's addresses; -1: nobody accepts.
@@ -60,8 +62,7 @@ bool answers_http(const ServiceConfig& service, uint16_t port, const std::string
   std::string host = service.host.empty() ? "127.0.0.1" : service.host;
   if (host.find(':') != std::string::npos) host = "[" + host + "]";
   const std::string request = "GET " + path + " HTTP/1.1\r\nHost: " + host + ":" +
-                              std::to_string(port) +
-                              "\r\nConnection: close\r\n\r\n";
+                              std::to_string(port) + "\r\nConnection: close\r\n\r\n";
   std::string answer;
   const auto deadline = Clock::now() + kProbeLimit;
   if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
@@ -95,11 +96,7 @@ bool is_interposed(const ServiceConfig& service) {
 
 Services::Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned,
                    EventSink sink, coverage::Collector* coverage)
-    : config_(config),
-      lane_(lane),
-      owned_(owned),
-      sink_(std::move(sink)),
-      coverage_(coverage) {
+    : config_(config), lane_(lane), owned_(owned), sink_(std::move(sink)), coverage_(coverage) {
   for (const ServiceConfig& service : config.services) {
     if (!service.command.empty()) services_.push_back({&service, std::nullopt, false});
   }
@@ -158,7 +155,8 @@ Result<void> Services::start_all() {
   for (Running& service : services_) {
     for (const auto& [name, fixed] : service.config->ports) {
       const auto found = lane_.ports.find(name);
-      if (found == lane_.ports.end() || !port_is_taken(found->second, service.config->host)) continue;
+      if (found == lane_.ports.end() || !port_is_taken(found->second, service.config->host))
+        continue;
       for (const Running& other : services_) {
         const auto& ports = other.config->ports;
         const bool same = std::any_of(ports.begin(), ports.end(), [&](const auto& port) {
@@ -166,9 +164,10 @@ Result<void> Services::start_all() {
           return number != lane_.ports.end() && number->second == found->second;
         });
         if (&other == &service || !same) continue;
-        return Error{"services '" + other.config->name + "' and '" + service.config->name +
-                     "' have the same port, " + std::to_string(found->second) +
-                     ": give them different ports, or a \"host\" each if they listen at different addresses"};
+        return Error{
+            "services '" + other.config->name + "' and '" + service.config->name +
+            "' have the same port, " + std::to_string(found->second) +
+            ": give them different ports, or a \"host\" each if they listen at different addresses"};
       }
       const auto holder = port_holder(found->second);
       std::string who;

@@ -46,8 +46,7 @@ std::set<std::string> known_before(const RecordView::Group& group, const RpcReco
 
 std::vector<Forwarding> forwardings(const RecordView::Group& group, const RpcRecord& answer) {
   std::vector<Forwarding> out;
-  if (answer.open || answer.outcome != RpcOutcome::kAnswered || is_error_answer(answer))
-    return out;
+  if (answer.open || answer.outcome != RpcOutcome::kAnswered || is_error_answer(answer)) return out;
   const Body body = answer_of(answer);
   const std::set<std::string> known = known_before(group, answer);
   for (const RpcRecord* rpc : group.rpcs) {

@@ -47,7 +47,7 @@ class RetryGaps {
 
  private:
   std::vector<uint64_t> shortest_;  // nanoseconds, by number of the retry
-  bool overlap_ = false;            // a request was sent before the failure was known: it is no retry
+  bool overlap_ = false;  // a request was sent before the failure was known: it is no retry
 };
 // Precondition: gaps.immediate(). `attempts` are those of the last execution.
 Finding retry_without_backoff(const Rpcs& attempts, const RetryGaps& gaps);

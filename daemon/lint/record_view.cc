@@ -63,8 +63,9 @@ bool is_final(grpc::Code code) {
 // False for codes that a server gives only until it, or its cluster, can execute the command: a second
 // request may succeed.
 bool is_final_redis(std::string_view code) {
-  constexpr std::string_view kPassing[] = {"BUSY",       "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF",
-                                           "NOREPLICAS", "OOM",         "READONLY", "TRYAGAIN"};
+  constexpr std::string_view kPassing[] = {"BUSY",       "CLUSTERDOWN", "LOADING",
+                                           "MASTERDOWN", "MISCONF",     "NOREPLICAS",
+                                           "OOM",        "READONLY",    "TRYAGAIN"};
   return std::find(std::begin(kPassing), std::end(kPassing), code) == std::end(kPassing);
 }
 
@@ -84,7 +85,9 @@ bool changes_nothing(std::string_view command, std::string_view target) {
   return row != nullptr && !row->has(resp::kWrites);
 }
 
-bool has_grpc_answer(const RpcRecord& rpc) { return rpc.is_grpc() && rpc.status == 200; }
+bool has_grpc_answer(const RpcRecord& rpc) {
+  return rpc.is_grpc() && rpc.status == 200;
+}
 
 }  // namespace
 
@@ -123,8 +126,8 @@ std::string site_key(const RpcRecord& rpc) {
 }
 
 Call describe_call(const RpcRecord& rpc) {
-  return {caller_of(rpc), rpc.service,    rpc.method, rpc.target,
-          rpc.stack_text, rpc.index, rpc.protocol()};
+  return {caller_of(rpc), rpc.service, rpc.method,    rpc.target,
+          rpc.stack_text, rpc.index,   rpc.protocol()};
 }
 
 std::string request_text(const RpcRecord& rpc) {

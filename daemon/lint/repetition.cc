@@ -26,8 +26,7 @@ std::vector<Rpcs> grouped(const Rpcs& rpcs, Key key) {
 bool same_answers(const Rpcs& rpcs) {
   return std::all_of(rpcs.begin(), rpcs.end(), [&](const RpcRecord* rpc) {
     return rpc->status == rpcs.front()->status && rpc->grpc_status == rpcs.front()->grpc_status &&
-           rpc->code == rpcs.front()->code &&
-           rpc->response == rpcs.front()->response;
+           rpc->code == rpcs.front()->code && rpc->response == rpcs.front()->response;
   });
 }
 

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <map>
 
+#include "core/text/shell_word.h"
 #include "daemon/lint/record_view.h"
 #include "daemon/report/redact.h"
-#include "core/text/shell_word.h"
 
 namespace filibuster::lint {
 namespace {
@@ -61,7 +61,8 @@ std::string finding_text(const Report& report, const TestLint& test, const Findi
 }
 
 std::string site_line(const CallSite& site) {
-  std::string out = "    " + place_of(site.first) + "\n      " + call_text(site.first, "  ") + ", " +
+  std::string out = "    " + place_of(site.first) + "\n      " + call_text(site.first, "  ") +
+                    ", " +
                     (site.rpcs == 0 ? "only under faults" : counted(site.rpcs, "RPC", "RPCs"));
   if (!site.timeout.empty()) out += site.timeout == "none" ? ", no timeout" : ", has a timeout";
   if (site.retries)

@@ -10,10 +10,10 @@
 namespace filibuster {
 
 struct ProgramCheck {
-  std::string program;                 // the ELF file that will run
-  std::string reached;                 // the way to it: "users.py -> /usr/bin/python3"; empty: named directly
+  std::string program;  // the ELF file that will run
+  std::string reached;  // the way to it: "users.py -> /usr/bin/python3"; empty: named directly
   std::vector<std::string> obstacles;  // "is statically linked"; empty: none known
-  std::string asan_runtime;            // "libasan.so.8", if it needs one: must come first in LD_PRELOAD
+  std::string asan_runtime;  // "libasan.so.8", if it needs one: must come first in LD_PRELOAD
 };
 
 // Empty where the program is not found (starting it will say so).

@@ -141,7 +141,8 @@ std::vector<std::string> addresses_of(const std::string& host) {
   if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return out;
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
     char text[NI_MAXHOST];
-    if (getnameinfo(at->ai_addr, at->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
+    if (getnameinfo(at->ai_addr, at->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) ==
+        0)
       out.emplace_back(text);
   }
   freeaddrinfo(found);
@@ -257,7 +258,8 @@ Result<void> make_private_folder(const std::string& path) {
   for (fs::path at; const fs::path& part : folder) {
     at /= part;
     if (part.empty() || mkdir(at.c_str(), 0700) == 0 || errno == EEXIST) continue;
-    if (std::error_code ignored; fs::is_directory(at, ignored)) continue;  // on a read-only file system
+    if (std::error_code ignored; fs::is_directory(at, ignored))
+      continue;  // on a read-only file system
     return Error{"cannot make " + path + ": " + strerror(errno)};
   }
   if (chmod(folder.c_str(), 0700) != 0)
@@ -266,11 +268,11 @@ Result<void> make_private_folder(const std::string& path) {
 }
 
 void make_root_private(const std::string& root) {
-  constexpr const char* kOurs[] = {"agents",     "counterexamples", "coverage", "lint",
-                                   "logs",       "sessions",        "coverage.json",
-                                   "lint.json",  "report.json",     "ports.json",
-                                   "junit.xml",  "report.sarif",    "summary.md",
-                                   "daemon.log", "daemon.lock",     "processes.json"};
+  constexpr const char* kOurs[] = {
+      "agents",      "counterexamples", "coverage",      "lint",
+      "logs",        "sessions",        "coverage.json", "lint.json",
+      "report.json", "ports.json",      "junit.xml",     "report.sarif",
+      "summary.md",  "daemon.log",      "daemon.lock",   "processes.json"};
   const auto close_to_others = [](const fs::path& path) {
     std::error_code failed;
     const fs::file_status status = fs::symlink_status(path, failed);

@@ -58,7 +58,7 @@ class ChangedAnswer final : grpc::MessageHandler {
   const FaultSpec fault_;
   const bool reads_messages_;
   grpc::MessageReader reader_;
-  uint64_t messages_ = 0;  // complete ones
+  uint64_t messages_ = 0;   // complete ones
   uint64_t half_left_ = 0;  // bytes of a partial message that are still to be sent
   uint64_t now_ns_ = 0;
   uint64_t release_ns_ = 0;  // when the delayed parts may leave; 0: nothing was delayed yet

@@ -37,10 +37,10 @@ struct FaultedStream {
   size_t body_sent = 0;
   std::unique_ptr<ChangedAnswer> changed;  // of a fault that changes the answer
   uint64_t data_received = 0;              // bytes of that answer, as windows count them
-  uint64_t data_returned = 0;              // those given back to the server, as they are not passed on
-  uint64_t limit_ns = 0;     // how long the fault may take
-  uint64_t deadline_ns = 0;  // 0: none
-  uint64_t alone_ns = 0;     // when it will have been alone long enough (kReset); 0: was not alone yet
+  uint64_t data_returned = 0;  // those given back to the server, as they are not passed on
+  uint64_t limit_ns = 0;       // how long the fault may take
+  uint64_t deadline_ns = 0;    // 0: none
+  uint64_t alone_ns = 0;  // when it will have been alone long enough (kReset); 0: was not alone yet
   // Window increments for DATA that was taken away, not yet written.
   uint64_t owed_to_client = 0;
   uint64_t owed_to_server = 0;

@@ -149,10 +149,10 @@ bool Relay::Responses::begin_with(const RelayState& state, std::string_view tabl
   struct Ignore final : http2::FieldHandler {
     void on_field(const http2::Field&) override {}
   } ignore;
-  const bool known = table.empty() ||
-                     (decoder.begin() == http2::Error::kNone &&
-                      decoder.feed(table.data(), table.size(), &ignore) == http2::Error::kNone &&
-                      decoder.end(&ignore) == http2::Error::kNone);
+  const bool known =
+      table.empty() || (decoder.begin() == http2::Error::kNone &&
+                        decoder.feed(table.data(), table.size(), &ignore) == http2::Error::kNone &&
+                        decoder.end(&ignore) == http2::Error::kNone);
   return known && resume(settings_seen ? settings_frame({}) : std::string(),
                          state.response_bytes_left, half_read);
 }
@@ -274,8 +274,7 @@ void Relay::Responses::on_data_end(uint32_t id, uint32_t flow_controlled, bool e
       // The client's increments give back what is placed anew. So they do for the prefix of a message,
       // which will be placed when it is whole.
       stream->data_received += flow_controlled;
-      const uint64_t settled =
-          stream->changed->kept() + stream->data_returned + grpc::kPrefixSize;
+      const uint64_t settled = stream->changed->kept() + stream->data_returned + grpc::kPrefixSize;
       if (!end && stream->data_received > settled) {
         const uint64_t more = stream->data_received - settled;
         stream->owed_to_server += more;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 namespace filibuster {
 
 namespace {
@@ -104,8 +103,8 @@ void Relay::take_order(uint32_t id, const StreamOrder& order) {
   stream.forwarded = changed || (fault != nullptr && fault->after_effect);
   stream.answer_ended = !stream.forwarded;
   stream.limit_ns = host_->hang_limit_ns();
-  stream.deadline_ns =
-      now_ns_ + stream.limit_ns + host_->patience_ns() + stream.fault.latency_ms * uint64_t{1'000'000};
+  stream.deadline_ns = now_ns_ + stream.limit_ns + host_->patience_ns() +
+                       stream.fault.latency_ms * uint64_t{1'000'000};
   if (stream.forwarded && id > server_last_) {
     stream.forwarded = false;
     stream.answer_ended = true;

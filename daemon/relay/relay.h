@@ -162,8 +162,9 @@ class Relay {
     std::unique_ptr<char, Free> memory;
     http2::HeaderDecoder decoder;
     http2::BlockRewriter rewriter;
-    http2::HeaderBlock block;                    // the last one that was read whole
-    uint32_t changed_block = 0;  // stream of the block that comes, whose answer may be changed; 0: none
+    http2::HeaderBlock block;  // the last one that was read whole
+    // Stream of the block that comes, whose answer may be changed; 0: none.
+    uint32_t changed_block = 0;
     uint32_t goaway_last = 0, goaway_error = 0;  // of the GOAWAY that is held
   };
   // A frame of the server that waits for the client's window, or behind such a frame of its stream.
@@ -187,7 +188,7 @@ class Relay {
   void not_taken(Stream* stream);
   Stream* find(uint32_t id);
   ChangedAnswer* changed_answer(uint32_t id);  // of a stream in phase kPassing; else nullptr
-  bool dead(uint32_t id) const;  // nothing of the stream passes, in either direction
+  bool dead(uint32_t id) const;                // nothing of the stream passes, in either direction
   void advance(Stream* stream, bool quiet);
   void cancel(Stream* stream);
   // Nothing more of the stream goes to the client. Takes it out of faulted_.

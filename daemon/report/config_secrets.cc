@@ -12,9 +12,9 @@ using Json = nlohmann::ordered_json;
 
 // Where a value stands in the configuration.
 struct Place {
-  std::string owner;   // "service 'users'", "test 'checkout'"; "": the configuration itself
-  std::string name;    // of the member: "command", "DB_PASSWORD"
-  std::string before;  // if the value stands in a list, the text before it
+  std::string owner;      // "service 'users'", "test 'checkout'"; "": the configuration itself
+  std::string name;       // of the member: "command", "DB_PASSWORD"
+  std::string before;     // if the value stands in a list, the text before it
   bool variable = false;  // the value is that of an environment variable
 };
 

@@ -39,24 +39,25 @@ bool is_failure(Verdict verdict);
 
 // Identifies an RPC even after an edit of the program (core/index/stable_identity.h).
 struct StableIdentity {
-  Hash128 identity;    // zero: not known, since the file is older than this field
+  Hash128 identity;  // zero: not known, since the file is older than this field
   // How many RPCs of the execution, this one included, differ only in their order.
   uint32_t alike = 0;
 };
 
-struct InjectedFault {        // one fault of one execution, for a person and for replay
+struct InjectedFault {  // one fault of one execution, for a person and for replay
   Hash128 index;
-  std::string fault;          // to_text(FaultSpec)
-  std::string key;            // fault_key(FaultSpec); empty if it is the same as `fault`
-  std::string message;        // of a gRPC status, or of an error of Redis
+  std::string fault;    // to_text(FaultSpec)
+  std::string key;      // fault_key(FaultSpec); empty if it is the same as `fault`
+  std::string message;  // of a gRPC status, or of an error of Redis
   std::string caller, service, method, path;
-  Protocol protocol = Protocol::kHttp;  // kGrpc: `path` names a method; kRedis: the pattern of a key
-  std::string arguments;      // of the gRPC method, a JSON object; empty if not known
-  std::string call_site;      // innermost kept frame: "users.py:31 (get_bookings)"
+  // KGrpc: `path` names a method; kRedis: the pattern of a key.
+  Protocol protocol = Protocol::kHttp;
+  std::string arguments;  // of the gRPC method, a JSON object; empty if not known
+  std::string call_site;  // innermost kept frame: "users.py:31 (get_bookings)"
   std::vector<std::string> stack;
   std::vector<std::string> service_path;  // ["test", "users", "bookings"]
   uint32_t count = 0;
-  bool as_reset = false;      // RpcRecord::refused_as_reset in the execution of this fault
+  bool as_reset = false;  // RpcRecord::refused_as_reset in the execution of this fault
   // A replay needs these to inject the fault at connect (PlannedRpcFault).
   Hash128 connect_key, signature, parent, stack_hash;
   uint32_t number = 0, service_number = 0;
@@ -74,14 +75,14 @@ std::string fault_text(const InjectedFault& fault);
 // "connection refused", "answer 503", "no answer (timeout)"; `text` itself if it is no fault specification.
 std::string fault_in_words(const std::string& text);
 
-struct Execution {            // one executed abstract execution with its result
+struct Execution {  // one executed abstract execution with its result
   std::string test;
   search::AbstractId id = 0;
-  uint32_t number = 0;        // execution number in the session
+  uint32_t number = 0;  // execution number in the session
   std::vector<InjectedFault> faults;
   Verdict verdict = Verdict::kPassed;
-  std::string detail;         // "exit status 1", "users ended by SIGSEGV"
-  std::string output;         // last lines of the test's own output
+  std::string detail;  // "exit status 1", "users ended by SIGSEGV"
+  std::string output;  // last lines of the test's own output
   double seconds = 0;
 };
 
@@ -90,17 +91,17 @@ enum class Standing : uint8_t { kNew, kAccepted, kExpired };
 std::string_view standing_name(Standing standing);  // as in report.json
 
 struct Finding {
-  Execution minimal_execution;          // the execution whose faults are exactly the minimal set
-  std::vector<InjectedFault> minimal;   // the minimal failing fault set
-  uint64_t executions = 1;              // failing executions whose faults contain the minimal set
-  std::optional<bool> reproduced;       // by the replay; nullopt: not replayed
+  Execution minimal_execution;         // the execution whose faults are exactly the minimal set
+  std::vector<InjectedFault> minimal;  // the minimal failing fault set
+  uint64_t executions = 1;             // failing executions whose faults contain the minimal set
+  std::optional<bool> reproduced;      // by the replay; nullopt: not replayed
   // 16 hexadecimal digits, made from the test, the faults and the stable identities of their RPCs. They
   // stay the same when lines of the program move.
   std::string id;
-  std::string counterexample;           // path of the file
-  uint32_t number = 0;                  // of the counterexample; 0: there is none
+  std::string counterexample;  // path of the file
+  uint32_t number = 0;         // of the counterexample; 0: there is none
   Standing standing = Standing::kNew;
-  std::string because, until;           // of the baseline; empty for kNew
+  std::string because, until;  // of the baseline; empty for kNew
   bool fails() const { return standing != Standing::kAccepted; }
 };
 // "accepted until 2026-12-31: waits for the new client", "accepted until 2026-01-31, which is over: ...";
@@ -136,29 +137,29 @@ struct TestReport {
   std::string nothing_to_explore;
   double reference_seconds = 0, seconds = 0, median_execution_seconds = 0;
   search::SearchSeconds search_seconds;
-  double store_seconds = 0;  // processor time for writing the store
+  double store_seconds = 0;                      // processor time for writing the store
   std::vector<std::string> fault_configuration;  // one line per rule as used, for a person
   std::vector<Finding> findings;
   std::vector<Skipped> skipped;
-  std::vector<Unexplained> unexplained;     // the inconclusive rows of `skipped`, by cause
+  std::vector<Unexplained> unexplained;  // the inconclusive rows of `skipped`, by cause
   std::vector<PrunedUnlike> pruned_unlike;
   std::vector<NotInterposedRecord> dependencies_not_tested;
-  std::vector<std::string> without_cause;   // RPCs that were never faulted, with the reason
+  std::vector<std::string> without_cause;  // RPCs that were never faulted, with the reason
   uint32_t reference_executions = 1;
-  std::vector<Variation> variations;        // what differed between executions with the same faults
-  std::string proposed_masks;               // value of `nondeterminism`; empty: nothing to propose
-  uint64_t damaged_fields = 0;              // requests with a forged or damaged x-filibuster field
+  std::vector<Variation> variations;  // what differed between executions with the same faults
+  std::string proposed_masks;         // value of `nondeterminism`; empty: nothing to propose
+  uint64_t damaged_fields = 0;        // requests with a forged or damaged x-filibuster field
   std::vector<std::string> notes;
-  std::vector<RpcRecord> reference;         // the tree of the reference execution
-  std::vector<ObservedAnswer> observed;     // errors that services answered with by themselves
+  std::vector<RpcRecord> reference;      // the tree of the reference execution
+  std::vector<ObservedAnswer> observed;  // errors that services answered with by themselves
   TestedRpcs rpcs;
-  std::vector<Timeouts> timeouts;           // how injected silences ended
-  std::vector<Refusals> refusals;           // how 'refused' reached each client
-  std::vector<FaultCase> cases;             // every RPC with each of its faults, and what came of it
-  std::vector<LeftFault> left;              // what was scheduled and not executed
-  bool time_over = false;                   // --max-time ended the exploration
-  std::string error;                        // why it could not be explored to its end; "": it could
-  std::shared_ptr<const PageTest> page;     // what only report.html shows (page_data.h); null: nothing
+  std::vector<Timeouts> timeouts;        // how injected silences ended
+  std::vector<Refusals> refusals;        // how 'refused' reached each client
+  std::vector<FaultCase> cases;          // every RPC with each of its faults, and what came of it
+  std::vector<LeftFault> left;           // what was scheduled and not executed
+  bool time_over = false;                // --max-time ended the exploration
+  std::string error;                     // why it could not be explored to its end; "": it could
+  std::shared_ptr<const PageTest> page;  // what only report.html shows (page_data.h); null: nothing
 };
 
 struct SessionReport {

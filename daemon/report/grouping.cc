@@ -93,7 +93,8 @@ std::vector<Finding> group_failures(const std::vector<Execution>& failures) {
   std::sort(minimal.begin(), minimal.end());
   std::map<size_t, std::pair<size_t, uint64_t>> groups;  // minimal -> first failure, failures
   for (size_t i = 0; i < failures.size(); ++i) {
-    each_minimal_within(sets[i], [&](size_t m) { ++groups.try_emplace(m, i, 0).first->second.second; });
+    each_minimal_within(sets[i],
+                        [&](size_t m) { ++groups.try_emplace(m, i, 0).first->second.second; });
   }
   // A finding shows the execution with exactly the minimal set, in which nothing else is injected. The
   // place of the finding in the list is that of the first failure of its group.

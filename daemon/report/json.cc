@@ -139,23 +139,30 @@ Json row(const RpcRecord& rpc) {
   // Redacted before it is cut: a part of a secret is not recognised.
   const std::string sample = redact(rpc.response_sample).substr(0, kMaxSample);
   const AnswerCode code = code_of(rpc);
-  return {
-      {"index", hash(rpc.index)},       {"parent", hash(rpc.parent)},
-      {"caller", rpc.caller},           {"service", rpc.service},
-      {"received_by", rpc.received_by}, {"method", rpc.method},
-      {"path", rpc.target},             {"protocol", protocol_name(rpc.protocol())},
-      {"grpc", grpc_name(rpc)},
-      {"arguments", Json::parse(redact_object(rpc.arguments))},
-      {"count", rpc.count},
-      {"cause", cause_name(rpc.cause)}, {"outcome", rpc.open ? "open" : outcome_name(rpc.outcome)},
-      {"status", rpc.status},           {"grpc_status", grpc_status_name(rpc)},
-      {"begun", rpc.begun},
-      {"grpc_message", rpc.grpc_message},
-      {"code_space", code_space_name(code.space)}, {"code", code.text},
-      {"stream_error", stream_error_name(rpc)},
-      {"response_size", rpc.response_size},
-      {"response", sample},             {"stack", rpc.stack_text},
-      {"tags", tags_of(rpc)}};
+  return {{"index", hash(rpc.index)},
+          {"parent", hash(rpc.parent)},
+          {"caller", rpc.caller},
+          {"service", rpc.service},
+          {"received_by", rpc.received_by},
+          {"method", rpc.method},
+          {"path", rpc.target},
+          {"protocol", protocol_name(rpc.protocol())},
+          {"grpc", grpc_name(rpc)},
+          {"arguments", Json::parse(redact_object(rpc.arguments))},
+          {"count", rpc.count},
+          {"cause", cause_name(rpc.cause)},
+          {"outcome", rpc.open ? "open" : outcome_name(rpc.outcome)},
+          {"status", rpc.status},
+          {"grpc_status", grpc_status_name(rpc)},
+          {"begun", rpc.begun},
+          {"grpc_message", rpc.grpc_message},
+          {"code_space", code_space_name(code.space)},
+          {"code", code.text},
+          {"stream_error", stream_error_name(rpc)},
+          {"response_size", rpc.response_size},
+          {"response", sample},
+          {"stack", rpc.stack_text},
+          {"tags", tags_of(rpc)}};
 }
 
 Json row(const ObservedAnswer& answer) {
@@ -186,21 +193,15 @@ Json row(const TestedRpcs& rpcs) {
 }
 
 Json row(const Timeouts& client) {
-  return {{"caller", client.caller},
-          {"service", client.service},
-          {"elapsed", client.ended_at_once},
-          {"waited", client.waited},
-          {"hang_limit", client.hang_limit},
-          {"longest", client.longest}};
+  return {{"caller", client.caller},         {"service", client.service},
+          {"elapsed", client.ended_at_once}, {"waited", client.waited},
+          {"hang_limit", client.hang_limit}, {"longest", client.longest}};
 }
 
 Json row(const Refusals& client) {
-  return {{"caller", client.caller},
-          {"service", client.service},
-          {"protocol", client.protocol},
-          {"refused", client.refused},
-          {"reset", client.reset},
-          {"never_refused", client.never_refused}};
+  return {{"caller", client.caller},     {"service", client.service},
+          {"protocol", client.protocol}, {"refused", client.refused},
+          {"reset", client.reset},       {"never_refused", client.never_refused}};
 }
 
 Json row(const search::SearchCounts& counts) {
@@ -354,7 +355,8 @@ std::string read_fault(const Json& json, InjectedFault* out) {
   std::string grpc, protocol;
   reader.later_text("grpc", &grpc);
   reader.later_text("protocol", &protocol);
-  out->protocol = grpc.empty() ? Protocol::kHttp : Protocol::kGrpc;  // older files have no "protocol"
+  // Older files have no "protocol".
+  out->protocol = grpc.empty() ? Protocol::kHttp : Protocol::kGrpc;
   if (const auto known = parse_protocol(protocol)) out->protocol = *known;
   if (const auto at = json.find("arguments"); at != json.end() && at->is_object())
     out->arguments = at->dump();

@@ -57,7 +57,8 @@ bool ObservedAnswers::see(const ExecutionRecord& record) {
     for (const RpcRecord& asked : record.rpcs) {
       if (rpc.index.is_zero() || asked.parent != rpc.index || !failed(asked)) continue;
       FailedCall call{asked.service, asked.method, shown_path_of(asked),
-                      asked.injected ? to_text(asked.fault) : redact(ending_name(asked)), asked.injected};
+                      asked.injected ? to_text(asked.fault) : redact(ending_name(asked)),
+                      asked.injected};
       std::vector<FailedCall>& under = place->second.under;
       constexpr size_t kMaxCalls = 8;
       if (under.size() < kMaxCalls && std::find(under.begin(), under.end(), call) == under.end())

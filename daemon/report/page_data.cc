@@ -79,14 +79,17 @@ class Calls {
       const auto [place, added] = places_.emplace(row.value("index", ""), all_.size());
       if (added) {
         Json call = Json::object();
-        for (const char* name : {"index", "parent", "caller", "service", "name", "protocol", "count"})
+        for (const char* name :
+             {"index", "parent", "caller", "service", "name", "protocol", "count"})
           call[name] = row[name];
         call["stack"] = frames(row["stack"].get<std::vector<std::string>>());
         call["path"] = Json::array();
         all_.push_back(std::move(call));
       }
-      Json short_row{{"call", place->second}, {"parent", row["parent_row"]},
-                     {"start", row["start"]}, {"end", row["end"]},
+      Json short_row{{"call", place->second},
+                     {"parent", row["parent_row"]},
+                     {"start", row["start"]},
+                     {"end", row["end"]},
                      {"outcome", row["outcome"]}};
       // What is not there is false, 0 or "".
       for (const char* name :
@@ -145,9 +148,17 @@ Json finding_row(const Finding& finding, Calls* calls, Texts* texts) {
 
 // [call, fault, passed, failed, redundant, inconclusive, open, least faults, example, verdict, [like ...]]
 Json cell_row(const PageCell& cell, const std::vector<uint32_t>& places) {
-  return {places[cell.fault.first], cell.fault.second, cell.passed,       cell.failed,
-          cell.redundant,           cell.inconclusive, cell.open,         cell.least_faults,
-          cell.example,             verdict_name(cell.verdict), cell.like};
+  return {places[cell.fault.first],
+          cell.fault.second,
+          cell.passed,
+          cell.failed,
+          cell.redundant,
+          cell.inconclusive,
+          cell.open,
+          cell.least_faults,
+          cell.example,
+          verdict_name(cell.verdict),
+          cell.like};
 }
 
 Json lint_rows(const TestReport& test) {
@@ -247,8 +258,9 @@ void add_executions(const PageTest& page, const std::vector<uint32_t>& places, s
   *out += '{';
   column("number", [](const auto& row, Column* numbers) { numbers->add(row.number); });
   *out += ',';
-  column("verdict",
-         [](const auto& row, Column* numbers) { numbers->add(static_cast<uint64_t>(row.verdict)); });
+  column("verdict", [](const auto& row, Column* numbers) {
+    numbers->add(static_cast<uint64_t>(row.verdict));
+  });
   *out += ',';
   column("ms", [](const auto& row, Column* numbers) {
     numbers->add(static_cast<uint64_t>(std::max(row.seconds, 0.0f) * 1000));

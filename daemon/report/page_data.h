@@ -39,10 +39,10 @@ struct PageExecution {
 struct PageCell {
   PagePair fault;
   uint64_t passed = 0, failed = 0, redundant = 0, inconclusive = 0, open = 0;
-  size_t least_faults = 0;       // of the executed fault sets: the size of the smallest one
-  uint32_t example = 0;          // number of its execution; 0: none was executed
+  size_t least_faults = 0;             // of the executed fault sets: the size of the smallest one
+  uint32_t example = 0;                // number of its execution; 0: none was executed
   Verdict verdict = Verdict::kPassed;  // of that execution
-  std::vector<uint32_t> like;    // numbers of the executions that make the first redundant one so
+  std::vector<uint32_t> like;  // numbers of the executions that make the first redundant one so
 };
 
 // What the explorer adds to the report of one test.

@@ -13,7 +13,8 @@ namespace {
 // In the order in which they stand in the template (daemon/page/build.mjs checks that).
 constexpr std::array<std::string_view, 4> kMarks = {"@CONNECT@", "@SUMMARY@", "@EXECUTIONS@",
                                                     "@WITHOUT-SCRIPT@"};
-constexpr size_t kMaxWhole = 200;  // findings that a browser without JavaScript shows with their output
+// Findings that a browser without JavaScript shows with their output.
+constexpr size_t kMaxWhole = 200;
 
 // Text between tags, or in an attribute between double quotes.
 std::string html(std::string_view text) {
@@ -67,7 +68,8 @@ std::string plain_summary(const SessionReport& report) {
       out += "<li><p>" + html(redact(to_line(finding))) + "</p>";
       if (shown++ < kMaxWhole) out += "<pre>" + html(to_text(finding)) + "</pre>";
       if (!finding.counterexample.empty())
-        out += "<p><code>filibuster replay " + html(shell_word(finding.counterexample)) + "</code></p>";
+        out += "<p><code>filibuster replay " + html(shell_word(finding.counterexample)) +
+               "</code></p>";
       out += "</li>\n";
     }
     out += "</ol>\n";
@@ -124,11 +126,13 @@ std::string PageTemplate::filled(const std::string& connect, const std::string& 
 }
 
 std::string PageTemplate::page(const PageData& data, const SessionReport& report) const {
-  return filled("'none'", plain_summary(report), in_script(data.summary), in_script(data.executions));
+  return filled("'none'", plain_summary(report), in_script(data.summary),
+                in_script(data.executions));
 }
 
 std::string PageTemplate::live_page() const {
-  return filled("'self'", "<p>The page of a running exploration needs JavaScript.</p>", "null", "null");
+  return filled("'self'", "<p>The page of a running exploration needs JavaScript.</p>", "null",
+                "null");
 }
 
 }  // namespace filibuster

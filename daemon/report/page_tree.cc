@@ -14,8 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMaxSample = 256;   // bytes of a body that are shown
-constexpr size_t kMaxBinary = 24;    // bytes of a body that is no text
+constexpr size_t kMaxSample = 256;  // bytes of a body that are shown
+constexpr size_t kMaxBinary = 24;   // bytes of a body that is no text
 constexpr double kNsPerMs = 1e6;
 
 bool is_text(std::string_view bytes) {
@@ -67,8 +67,9 @@ std::string page_tree(const std::vector<RpcRecord>& rpcs) {
     if (rpcs[i].issued_ns != 0) first_ns = std::min(first_ns, rpcs[i].issued_ns);
   }
   const auto ms = [&](uint64_t ns) {
-    return ns == 0 || ns < first_ns ? Json(nullptr)
-                                    : Json(std::round(static_cast<double>(ns - first_ns) / kNsPerMs * 100) / 100);
+    return ns == 0 || ns < first_ns
+               ? Json(nullptr)
+               : Json(std::round(static_cast<double>(ns - first_ns) / kNsPerMs * 100) / 100);
   };
   Json out = Json::array();
   for (size_t i = 0; i < rpcs.size(); ++i) {

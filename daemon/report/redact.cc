@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 5> kHeaders = {"authorization", "proxyaut
                                                       "cookie", "setcookie", "xapikey"};
 // A name that contains one of these has a secret value: access_token, client-secret, apiKey.
 constexpr std::array<std::string_view, 13> kSecrets = {
-    "token",     "password",   "passwd",    "secret", "apikey",    "credential", "passphrase",
-    "passcode",  "privatekey", "accesskey", "sessid", "sessionid", "signingkey"};
+    "token",    "password",   "passwd",    "secret", "apikey",    "credential", "passphrase",
+    "passcode", "privatekey", "accesskey", "sessid", "sessionid", "signingkey"};
 // These are also words of prose and names of services. They count only between quotes, as in JSON, and
 // directly before '='.
 constexpr std::array<std::string_view, 13> kWords = {"auth", "session", "sid", "sig", "signature",
@@ -27,11 +27,11 @@ constexpr std::array<std::string_view, 2> kArguments = {"key", "code"};
 // Words in the name of a variable or an option with a secret value: STRIPE_KEY, --db-pass. A name that
 // ends with one of `kPlaces` says where something is or how it is used, and its value is no secret.
 constexpr std::array<std::string_view, 14> kVariableWords = {
-    "key",  "auth", "pass", "pwd", "pin",   "session", "cookie", "sig", "signature",
-    "salt", "jwt",  "dsn",  "creds", "signing"};
-constexpr std::array<std::string_view, 12> kPlaces = {"url",  "uri",  "host",   "port",
-                                                      "addr", "address", "endpoint", "ttl",
-                                                      "timeout", "enabled", "name", "file"};
+    "key", "auth",      "pass", "pwd", "pin", "session", "cookie",
+    "sig", "signature", "salt", "jwt", "dsn", "creds",   "signing"};
+constexpr std::array<std::string_view, 12> kPlaces = {"url",     "uri",     "host",     "port",
+                                                      "addr",    "address", "endpoint", "ttl",
+                                                      "timeout", "enabled", "name",     "file"};
 
 bool is_name_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
@@ -123,7 +123,8 @@ bool is_of_a_call(std::string_view text, size_t begin) {
 // "GET token:*", "password-reset:*:mail": the word before ':' belongs to the pattern of a Redis key. The
 // pattern has '*' for what varies, so it contains no value.
 bool is_of_a_pattern(std::string_view text, size_t end) {
-  return text.substr(end).starts_with(":*") && (text.size() == end + 2 || !is_name_char(text[end + 2]));
+  return text.substr(end).starts_with(":*") &&
+         (text.size() == end + 2 || !is_name_char(text[end + 2]));
 }
 
 // Does a name of this kind, which ends at `end`, have a secret value here?
@@ -229,7 +230,8 @@ bool has_secret_value(std::string_view name) {
   if (is_one_of(kPlaces, words.back())) return false;
   return is_secret_name(name) ||
          std::any_of(words.begin(), words.end(), [](const std::string& word) {
-           return is_one_of(kVariableWords, word) || word.ends_with("pass") || word.ends_with("pwd");
+           return is_one_of(kVariableWords, word) || word.ends_with("pass") ||
+                  word.ends_with("pwd");
          });
 }
 
@@ -246,15 +248,18 @@ std::string redact_values_of_options(std::string_view text, const IsSecret& is_s
     const std::string_view name = text.substr(next, at - next);
     out.append(name);
     const bool option = next == 0 || !is_name_char(text[next - 1]);
-    if (!option || at == text.size() || (text[at] != ' ' && text[at] != '=') || !is_secret(name)) continue;
+    if (!option || at == text.size() || (text[at] != ' ' && text[at] != '=') || !is_secret(name))
+      continue;
     const size_t between = at;
     at = skip(text, at + 1, ' ');
     const std::string_view quote = quote_at(text, at);
     const size_t begin = at + quote.size();
-    const size_t last = quote.empty() ? std::min(text.find_first_of(" \t\r\n\"';|&)", begin), text.size())
-                                      : end_of_quoted(text, begin, quote);
+    const size_t last = quote.empty()
+                            ? std::min(text.find_first_of(" \t\r\n\"';|&)", begin), text.size())
+                            : end_of_quoted(text, begin, quote);
     const std::string_view value = text.substr(begin, last - begin);
-    const bool none = value.empty() || value.starts_with('-') || is_reference(value) || value == kRedacted;
+    const bool none =
+        value.empty() || value.starts_with('-') || is_reference(value) || value == kRedacted;
     out.append(text.substr(between, begin - between)).append(none ? value : kRedacted);
     at = last;
   }

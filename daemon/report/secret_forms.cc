@@ -59,10 +59,9 @@ size_t credentials(std::string_view text, size_t at) {
   constexpr size_t kLeastToken = 8, kSurelyToken = 20;
   const auto begins = [&](std::string_view lower) {
     return text.size() - at > lower.size() &&
-           std::equal(lower.begin(), lower.end(), text.begin() + static_cast<std::ptrdiff_t>(at),
-                      [](char a, char b) {
-                        return a == std::tolower(static_cast<unsigned char>(b));
-                      });
+           std::equal(
+               lower.begin(), lower.end(), text.begin() + static_cast<std::ptrdiff_t>(at),
+               [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
   };
   const bool bearer = begins("bearer ");
   if ((!bearer && !begins("basic ")) || !begins_word(text, at)) return at;
@@ -137,9 +136,9 @@ size_t card(std::string_view text, size_t at) {
     if (is_card(digits)) break;
     separator = text[end++];
   }
-  const bool goes_on = end < text.size() && (is_word(text[end]) ||
-                                             (text[end] == '.' && end + 1 < text.size() &&
-                                              is_digit(text[end + 1])));
+  const bool goes_on =
+      end < text.size() && (is_word(text[end]) ||
+                            (text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1])));
   return !goes_on && digits.size() >= kLeastDigits && is_card(digits) ? end : at;
 }
 
@@ -148,8 +147,7 @@ size_t private_key(std::string_view text, size_t at) {
   constexpr std::string_view kBegin = "-----BEGIN ", kEnd = "-----END ", kDashes = "-----";
   if (!text.substr(at).starts_with(kBegin)) return at;
   const size_t label = text.find(kDashes, at + kBegin.size());
-  if (label == std::string_view::npos ||
-      !text.substr(at, label - at).ends_with("PRIVATE KEY")) {
+  if (label == std::string_view::npos || !text.substr(at, label - at).ends_with("PRIVATE KEY")) {
     return at;
   }
   const size_t last = text.find(kEnd, label);
@@ -163,9 +161,9 @@ struct PrefixRow {
   size_t least;  // characters that must follow the prefix
 };
 constexpr PrefixRow kPrefixes[] = {
-    {"AKIA", 16},    {"ASIA", 16},     {"ghp_", 20},  {"gho_", 20},  {"ghs_", 20},
-    {"ghu_", 20},    {"glpat-", 16},   {"xoxa-", 10}, {"xoxb-", 10}, {"xoxp-", 10},
-    {"sk_live_", 8}, {"rk_live_", 8},  {"sk_test_", 8}, {"whsec_", 8}, {"AIza", 30},
+    {"AKIA", 16},    {"ASIA", 16},        {"ghp_", 20},    {"gho_", 20},  {"ghs_", 20},
+    {"ghu_", 20},    {"glpat-", 16},      {"xoxa-", 10},   {"xoxb-", 10}, {"xoxp-", 10},
+    {"sk_live_", 8}, {"rk_live_", 8},     {"sk_test_", 8}, {"whsec_", 8}, {"AIza", 30},
     {"npm_", 30},    {"github_pat_", 20},
 };
 
@@ -184,8 +182,10 @@ size_t well_known_key(std::string_view text, size_t at) {
 // execution.
 constexpr std::array<bool, 256> kFirst = [] {
   std::array<bool, 256> first{};
-  for (const char c : std::string_view("eBb-0123456789")) first[static_cast<unsigned char>(c)] = true;
-  for (const PrefixRow& row : kPrefixes) first[static_cast<unsigned char>(row.prefix.front())] = true;
+  for (const char c : std::string_view("eBb-0123456789"))
+    first[static_cast<unsigned char>(c)] = true;
+  for (const PrefixRow& row : kPrefixes)
+    first[static_cast<unsigned char>(row.prefix.front())] = true;
   return first;
 }();
 

@@ -18,8 +18,8 @@ struct SourceExcerpt {
 
 class SourceExcerpts {
  public:
-  static constexpr uint32_t kAround = 4;               // lines before and after the call site
-  static constexpr size_t kMaxLine = 240;              // bytes of a line that are shown
+  static constexpr uint32_t kAround = 4;   // lines before and after the call site
+  static constexpr size_t kMaxLine = 240;  // bytes of a line that are shown
   static constexpr size_t kMaxFileBytes = 2'000'000;
   static constexpr size_t kMaxFiles = 200;
   static constexpr size_t kMaxExcerpts = 2000;

@@ -42,7 +42,8 @@ void TestedRpcs::add(const TestedRpcs& other) {
 std::string to_line(const TestedRpcs& rpcs) {
   std::string out = counted(rpcs.tested.size()) + " tested";
   if (!rpcs.untested.empty()) {
-    out += ", " + std::to_string(rpcs.untested.size()) + " not (" + reasons_text(rpcs.untested) + ")";
+    out +=
+        ", " + std::to_string(rpcs.untested.size()) + " not (" + reasons_text(rpcs.untested) + ")";
   }
   if (!rpcs.by_configuration.empty()) {
     out += ", " + std::to_string(rpcs.by_configuration.size()) + " left out by the configuration";
@@ -70,8 +71,8 @@ void RpcLedger::leave_out(const std::string& rpc, const std::string& reason) {
 }
 
 bool RpcLedger::full() const {
-  return std::max({faulted_.size(), injected_.size(), by_configuration_.size(), left_out_.size()}) >=
-         kMaxRpcs;
+  return std::max({faulted_.size(), injected_.size(), by_configuration_.size(),
+                   left_out_.size()}) >= kMaxRpcs;
 }
 
 bool RpcLedger::injected(const std::string& rpc) {

@@ -17,7 +17,7 @@ inline constexpr std::string_view kInterruptedBefore = "the exploration was inte
 
 // RPCs as "users -> movies GET /movies/1", without secrets.
 struct TestedRpcs {
-  std::set<std::string> tested;                // a fault was injected, or proved to be redundant
+  std::set<std::string> tested;                 // a fault was injected, or proved to be redundant
   std::map<std::string, std::string> untested;  // RPC -> reason, other than the configuration
   // RPCs where the rules inject nothing, or that a bound kept the exploration from reaching. The test's
   // own requests are not among them.

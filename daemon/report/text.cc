@@ -3,12 +3,12 @@
 #include <cstdio>
 #include <map>
 
+#include "core/text/shell_word.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/report/dependency.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/redact.h"
 #include "daemon/report/results.h"
-#include "core/text/shell_word.h"
 
 namespace filibuster {
 namespace {
@@ -77,10 +77,10 @@ std::string joined(const std::vector<std::string>& texts, const char* between) {
 std::string fault_lines(const InjectedFault& fault, const std::string& indent) {
   std::string out = indent + counted_call(fault) + "\n";
   out += indent + "  fault         " + fault_text(fault);
-  const std::string words = fault.as_reset
-                                ? "the connection was already open, so the caller saw a reset; what it "
-                                  "does about a refused connection was not tried"
-                                : fault_in_words(fault.fault);
+  const std::string words =
+      fault.as_reset ? "the connection was already open, so the caller saw a reset; what it "
+                       "does about a refused connection was not tried"
+                     : fault_in_words(fault.fault);
   if (words != fault.fault) out += ": " + words;
   if (!fault.arguments.empty()) {
     out += "\n" + indent + "  arguments     " + cut(redact_object(fault.arguments), kMaxArguments);
@@ -103,8 +103,8 @@ std::string reproduced_text(const Finding& finding) {
 std::string finding_text(const Finding& finding, const std::string& indent) {
   std::string out;
   for (const InjectedFault& fault : finding.minimal) out += fault_lines(fault, indent);
-  const std::string output =
-      last_lines(redact(finding.minimal_execution.output), kMaxOutputLines, (indent + "  | ").c_str());
+  const std::string output = last_lines(redact(finding.minimal_execution.output), kMaxOutputLines,
+                                        (indent + "  | ").c_str());
   if (!output.empty()) out += indent + "last lines of the test's own output:\n" + output;
   std::string notes;
   if (finding.executions > 1) {
@@ -219,21 +219,20 @@ std::string pruned_line(const PrunedUnlike& pruned) {
 
 std::string test_text(const TestReport& test) {
   const search::SearchCounts& counts = test.counts;
-  std::string out = "test \"" + test.test +
-                    "\": " + counted(counts.executed, "execution", "executions") + " in " +
-                    seconds_text(test.seconds) + ", " + std::to_string(counts.redundant) +
-                    " redundant" +
-                    (counts.abandoned > 0
-                         ? ", " + std::to_string(counts.abandoned) + " WITHOUT A CONCLUSION"
-                         : std::string()) +
-                    (test.finished ? "" : ", NOT FINISHED");
-  out += test.findings.empty()
-             ? (test.finished ? ": no failure found" : ": no failure found so far") +
-                   (test.rpcs.untested.empty()
-                        ? std::string()
-                        : ", " + counted(test.rpcs.untested.size(), "RPC", "RPCs") + " NOT TESTED") +
-                   "\n"
-             : ": " + counted(test.findings.size(), "finding", "findings") + "\n";
+  std::string out =
+      "test \"" + test.test + "\": " + counted(counts.executed, "execution", "executions") +
+      " in " + seconds_text(test.seconds) + ", " + std::to_string(counts.redundant) + " redundant" +
+      (counts.abandoned > 0 ? ", " + std::to_string(counts.abandoned) + " WITHOUT A CONCLUSION"
+                            : std::string()) +
+      (test.finished ? "" : ", NOT FINISHED");
+  out +=
+      test.findings.empty()
+          ? (test.finished ? ": no failure found" : ": no failure found so far") +
+                (test.rpcs.untested.empty()
+                     ? std::string()
+                     : ", " + counted(test.rpcs.untested.size(), "RPC", "RPCs") + " NOT TESTED") +
+                "\n"
+          : ": " + counted(test.findings.size(), "finding", "findings") + "\n";
   if (test.median_execution_seconds > 0) {
     out += "  an execution takes " + seconds_text(test.median_execution_seconds) +
            " (median), without faults " + seconds_text(test.reference_seconds) + "\n";
@@ -266,7 +265,8 @@ std::string test_text(const TestReport& test) {
   lines.clear();
   std::vector<std::string> under_faults;
   for (const Variation& variation : test.variations) {
-    const std::string line = variation.rpc + ": " + variation.what + ", " + std::string(effect_text(variation.effect)) +
+    const std::string line = variation.rpc + ": " + variation.what + ", " +
+                             std::string(effect_text(variation.effect)) +
                              (variation.reason.empty() || variation.reason == variation.what
                                   ? ""
                                   : " (" + variation.reason + ")");
@@ -281,8 +281,10 @@ std::string test_text(const TestReport& test) {
                    lines);
   out += list_text("what varied between executions with the same faults:", under_faults);
   if (!test.proposed_masks.empty()) {
-    out += "  masked for this run; to have it so from the start, write into the configuration:\n"
-           "\"nondeterminism\": " + test.proposed_masks + "\n";
+    out +=
+        "  masked for this run; to have it so from the start, write into the configuration:\n"
+        "\"nondeterminism\": " +
+        test.proposed_masks + "\n";
   }
   out += list_text("notes:", alike_once(test.notes));
   return out;
@@ -306,7 +308,8 @@ std::string tree_line(const RpcRecord& rpc) {
   return out;
 }
 
-using Children = std::multimap<uint64_t, const RpcRecord*>;  // by id of the causing RPC, in order of issue
+// By id of the causing RPC, in order of issue.
+using Children = std::multimap<uint64_t, const RpcRecord*>;
 
 void add_children(const Children& children, uint64_t of, const std::string& indent,
                   size_t depth_left, std::string* out) {
@@ -436,7 +439,8 @@ std::string tested_text(const SessionReport& report) {
       std::none_of(report.tests.begin(), report.tests.end(),
                    [](const TestReport& test) { return test.counts.abandoned > 0; });
   return to_line(all) +
-         (may_be_accepted && !report.allow_untested ? "; --allow-untested accepts that" : "") + "\n";
+         (may_be_accepted && !report.allow_untested ? "; --allow-untested accepts that" : "") +
+         "\n";
 }
 
 std::string limits_text(const TestReport& test) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-
 namespace filibuster {
 namespace {
 
@@ -52,14 +51,16 @@ constexpr std::array kCauses = std::to_array<CauseRow>({
     {NoConclusion::kCommandInParts, "command-in-parts", "a command in parts",
      "it is larger than what is kept, or a transaction whose MULTI waits for its own reply (docs/redis.md): no "
      "fault can be injected there; `\"inject\": []` leaves it out"},
-    {NoConclusion::kSharedPreliminary, "shared-preliminary", "RPCs that nothing tells apart", kTellApart},
+    {NoConclusion::kSharedPreliminary, "shared-preliminary", "RPCs that nothing tells apart",
+     kTellApart},
     {NoConclusion::kLateBody, "late-body", "a body that comes late",
      "a request was sent before its body was known, by which it is told apart: leave the payload out "
      "of the index (`\"index\": {\"payload\": false}`)"},
 });
-constexpr CauseRow kOther{NoConclusion::kOther, "other", "not known",
-                       "the same faults made another execution each time: the reasons are in "
-                       "report.json; are RPCs in a race with each other, or with the test's end?"};
+constexpr CauseRow kOther{
+    NoConclusion::kOther, "other", "not known",
+    "the same faults made another execution each time: the reasons are in "
+    "report.json; are RPCs in a race with each other, or with the test's end?"};
 
 const CauseRow& row_of(NoConclusion cause) {
   const auto found = std::find_if(kCauses.begin(), kCauses.end(),
@@ -85,7 +86,9 @@ std::string_view what_was_seen(NoConclusion cause) {
   }
 }
 
-std::string_view cause_key(NoConclusion cause) { return row_of(cause).key; }
+std::string_view cause_key(NoConclusion cause) {
+  return row_of(cause).key;
+}
 
 NoConclusion cause_by_key(std::string_view key) {
   const auto found = std::find_if(kCauses.begin(), kCauses.end(),
@@ -111,8 +114,7 @@ std::vector<Unexplained> group_by_cause(const std::vector<Skipped>& skipped) {
 }
 
 std::string to_line(const Unexplained& group) {
-  return std::to_string(group.executions) +
-         (group.executions == 1 ? " execution" : " executions") +
+  return std::to_string(group.executions) + (group.executions == 1 ? " execution" : " executions") +
          " without a conclusion, although run twice: " + group.cause + ": " + group.advice +
          "; for example " + group.example;
 }

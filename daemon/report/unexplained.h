@@ -19,7 +19,7 @@ std::string_view cause_key(NoConclusion cause);
 NoConclusion cause_by_key(std::string_view key);  // kOther: it is none of these
 
 struct Skipped {
-  std::string what;    // "execution {users -> bookings: refused}"
+  std::string what;  // "execution {users -> bookings: refused}"
   std::string reason;
   // Why the execution, which ran, allows no conclusion; empty: it did not run, or was concluded.
   std::optional<NoConclusion> cause = {};

@@ -24,8 +24,7 @@ std::string_view effect_text(Variation::Effect effect) {
 std::string to_line(const Variation& variation) {
   const bool said = variation.reason.empty() || variation.reason == variation.what;
   return variation.rpc + ": " + variation.what + (variation.comes_and_goes ? ", " : " varies, ") +
-         std::string(effect_text(variation.effect)) +
-         (said ? "" : " (" + variation.reason + ")") +
+         std::string(effect_text(variation.effect)) + (said ? "" : " (" + variation.reason + ")") +
          (variation.under.empty() ? "" : " under " + variation.under);
 }
 

@@ -21,7 +21,8 @@ struct Variation {
   Effect effect = Effect::kNone;
   std::string reason;
   std::string under;  // the faults under which it varied, "{a -> b GET /: 503}"; "" without faults
-  bool comes_and_goes = false;  // the RPC itself varies: `what` says in how many executions it appears
+  // The RPC itself varies: `what` says in how many executions it appears.
+  bool comes_and_goes = false;
   bool operator==(const Variation&) const = default;
 };
 

@@ -62,19 +62,20 @@ Result<void> Search::State::load() {
   });
   if (!rows) return rows;
   RpcList list;
-  auto concretes = journal->each_concrete([&](AbstractId id, bool predicted, std::string_view bytes) {
-    whole = whole && id < abstracts.size() && unpack(bytes, &list);
-    for (const Item& item : list) {
-      whole = whole && item.rpc < numbers() && item.parent < numbers() &&
-              item.faults < fault_lists.size();
-    }
-    if (!whole) return;
-    hasher.link(list, numbers());
-    // The lists come in order of id, so parents first: that is as good as the order of execution
-    // (search.h "Reduction").
-    if (!predicted) learn(id, list, 0);
-    for (const Item& item : list) contexts.insert(in_context(item.context, item.after), {});
-  });
+  auto concretes =
+      journal->each_concrete([&](AbstractId id, bool predicted, std::string_view bytes) {
+        whole = whole && id < abstracts.size() && unpack(bytes, &list);
+        for (const Item& item : list) {
+          whole = whole && item.rpc < numbers() && item.parent < numbers() &&
+                  item.faults < fault_lists.size();
+        }
+        if (!whole) return;
+        hasher.link(list, numbers());
+        // The lists come in order of id, so parents first: that is as good as the order of execution
+        // (search.h "Reduction").
+        if (!predicted) learn(id, list, 0);
+        for (const Item& item : list) contexts.insert(in_context(item.context, item.after), {});
+      });
   if (!concretes) return concretes;
   if (!whole) return damaged();
   // Reasons are as prune() writes them: the id of an execution, a blank, the index of an RPC.

@@ -64,7 +64,8 @@ Result<void> Search::abandoned(AbstractId id, std::string_view reason) {
 
 std::optional<AbstractExecution> Search::next() {
   State& s = *state_;
-  const Measured measured(s.options.reduce ? &s.seconds.reduction : &s.seconds.scheduling, s.journal);
+  const Measured measured(s.options.reduce ? &s.seconds.reduction : &s.seconds.scheduling,
+                          s.journal);
   (void)s.health();
   while (!s.failed && !s.open.empty()) {
     if (s.options.max_executions != 0 && s.counts.executed >= s.options.max_executions) break;
@@ -122,8 +123,11 @@ std::vector<ObservedRpc> Search::prefix(AbstractId id) const {
   if (list == nullptr || s.abstracts[id].position >= list->size()) return out;
   for (uint32_t at = 0; at <= s.abstracts[id].position; ++at) {
     const Item& item = (*list)[at];
-    out.push_back({s.index_of[item.rpc], s.index_of[item.parent], item.outcome,
-                   item.injected ? item.outcome : 0, {}});
+    out.push_back({s.index_of[item.rpc],
+                   s.index_of[item.parent],
+                   item.outcome,
+                   item.injected ? item.outcome : 0,
+                   {}});
   }
   return out;
 }

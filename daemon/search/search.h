@@ -94,7 +94,7 @@ struct AbstractExecution {
 };
 
 struct SearchOptions {
-  bool reduce = true;           // ESR
+  bool reduce = true;                  // ESR
   bool execute_single_faults = false;  // an execution with one fault is never redundant
   // What an outcome is taken as where executions are compared; null: as itself. Asked once for each
   // outcome.

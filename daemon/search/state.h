@@ -24,8 +24,8 @@
 namespace filibuster::search {
 
 inline constexpr Hash128 kFaultSalt{0x2545f4914f6cdd1dull, 0x9e6c63d0876a9a47ull};
-inline constexpr int kBatchMs =
-    100;  // at this age an uncommitted write is committed while the search itself is at work
+// At this age an uncommitted write is committed while the search itself is at work.
+inline constexpr int kBatchMs = 100;
 inline constexpr int kHandOutMs = 10;  // the same before an execution, which may take long
 inline constexpr size_t kCachedLists = 1024;
 
@@ -99,9 +99,9 @@ struct Search::State {
   ChunkedArray<Hash128> index_of;     // number -> index; 0 is []
   HashTable<uint32_t> fault_list_of;  // hash of a fault list -> number
   std::vector<std::vector<OutcomeId>> fault_lists{{}};
-  HashTable<Group> groups;           // prefixes of groups that executions showed
-  HashTable<NoValue> contexts;       // the same in their contexts: executed or foreseen, and expanded
-  HashTable<NoValue> fault_sets;     // of the executions that were scheduled or explored
+  HashTable<Group> groups;        // prefixes of groups that executions showed
+  HashTable<NoValue> contexts;    // the same in their contexts: executed or foreseen, and expanded
+  HashTable<NoValue> fault_sets;  // of the executions that were scheduled or explored
   ChunkedArray<Abstract> abstracts;  // by id
   OpenExecutions open;
   std::unordered_map<AbstractId, OpenParent> open_parents;
@@ -174,7 +174,10 @@ struct Search::State {
 class Measured {
  public:
   Measured(double* sum, const Journal* journal)
-      : sum_(sum), journal_(journal), journal_before_(journal_seconds()), began_(processor_seconds()) {}
+      : sum_(sum),
+        journal_(journal),
+        journal_before_(journal_seconds()),
+        began_(processor_seconds()) {}
   ~Measured() { *sum_ += processor_seconds() - began_ - (journal_seconds() - journal_before_); }
   Measured(const Measured&) = delete;
   Measured& operator=(const Measured&) = delete;

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "daemon/report/results.h"
 #include "daemon/process/session_lane.h"
+#include "daemon/report/results.h"
 
 namespace filibuster {
 namespace {

@@ -20,7 +20,8 @@ using Clock = std::chrono::steady_clock;
 // Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
 constexpr milliseconds kLeastSilence{6000};
 constexpr milliseconds kAfterSilence{2000};  // for the calls that follow the end of a silence
-constexpr size_t kDeepest = 3;  // most faults that may be needed to reach a call site that is probed
+// Most faults that may be needed to reach a call site that is probed.
+constexpr size_t kDeepest = 3;
 
 // Failures that clients retry. The second one is tried if the first one was not retried.
 constexpr const char* kFailures[] = {"status:503", "refused"};

@@ -11,8 +11,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "daemon/lint/lint.h"
 #include "daemon/explore/test_run.h"
+#include "daemon/lint/lint.h"
 
 namespace filibuster {
 
@@ -49,10 +49,11 @@ class Linter {
  private:
   using Faults = std::vector<InjectedFault>;
   struct Site {
-    RpcRecord rpc;       // the first request of this call site
-    Faults prefix;       // the faults without which the call site is not reached
-    size_t row = 0;      // index in result.sites
-    size_t repeats = 0;  // how often its parent sends that request without a fault at this call site
+    RpcRecord rpc;   // the first request of this call site
+    Faults prefix;   // the faults without which the call site is not reached
+    size_t row = 0;  // index in result.sites
+    // How often its parent sends that request without a fault at this call site.
+    size_t repeats = 0;
   };
   struct Probe {
     ExecutionRecord record;

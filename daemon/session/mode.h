@@ -8,9 +8,9 @@
 #include <string>
 
 #include "daemon/coverage/report.h"
-#include "daemon/report/finding.h"
 #include "daemon/explore/explorer.h"
 #include "daemon/lane/lane_ports.h"
+#include "daemon/report/finding.h"
 #include "daemon/session/documents.h"
 #include "daemon/session/request.h"
 
@@ -33,9 +33,9 @@ struct Outcome {
 
 // The document of a session.
 struct Document {
-  std::string name;   // of its file under ROOT; "": it is not written
+  std::string name;  // of its file under ROOT; "": it is not written
   std::string text;
-  Documents others;   // what it is in other formats; of a run, they are written beside it
+  Documents others;  // what it is in other formats; of a run, they are written beside it
 };
 
 class Mode {

@@ -11,10 +11,10 @@
 
 #include "daemon/config/config.h"
 #include "daemon/lint/lint.h"
+#include "daemon/process/ports.h"
 #include "daemon/report/baseline.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/representation.h"
-#include "daemon/process/ports.h"
 
 namespace filibuster {
 
@@ -24,16 +24,17 @@ struct SessionRequest {
   enum class Verb { kRun, kReplay, kTrace, kLint } verb = Verb::kRun;
   Config config;
   std::string config_text;
-  std::vector<TestConfig> tests;  // tests to explore, and suites; the session puts their tests in place
+  std::vector<TestConfig>
+      tests;  // tests to explore, and suites; the session puts their tests in place
   std::vector<std::string> only;  // names of the tests to explore, if there are suites; empty: all
   bool restart = false;
-  bool coverage = false;  // measure which statements of the services are reached; kRun
+  bool coverage = false;        // measure which statements of the services are reached; kRun
   bool allow_untested = false;  // RPCs that could not be tested leave the exit code as it is; kRun
   Representation representation = Representation::kCompact;  // of what `trace` prints
-  pid_t client_pid = 0;  // 0: nobody to watch
+  pid_t client_pid = 0;                                      // 0: nobody to watch
   uint64_t client_start_time = 0;
-  std::vector<InjectedFault> faults;  // kReplay
-  lint::Options lint;                 // kLint
+  std::vector<InjectedFault> faults;                 // kReplay
+  lint::Options lint;                                // kLint
   std::shared_ptr<const DescriptorSet> descriptors;  // null: the configuration names none
   std::string learnt_descriptors;  // kReplay: what services said when it was explored
   PortMap ports;                   // kReplay: the automatic ports with which it was explored
@@ -47,7 +48,8 @@ struct DaemonContext {
   std::string root;  // absolute
   std::string api_url, token;
   uint16_t api_port = 0;
-  std::string preload;  // path of libfilibuster.so; the helpers of coverage are in filibuster/ beside it
+  std::string
+      preload;  // path of libfilibuster.so; the helpers of coverage are in filibuster/ beside it
   std::function<void()> on_client_gone;
 };
 

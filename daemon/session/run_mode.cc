@@ -64,8 +64,9 @@ class RunMode final : public Mode {
     if (!end.stopped) return out;
     out += "\nStopped. The same command continues where this one ended.\n";
     if (request_.coverage) {
-      out += "Coverage: what was counted is kept; coverage.json is written when the same command, "
-             "with --coverage, comes to the end.\n";
+      out +=
+          "Coverage: what was counted is kept; coverage.json is written when the same command, "
+          "with --coverage, comes to the end.\n";
     }
     return out;
   }
@@ -78,7 +79,8 @@ class RunMode final : public Mode {
                     [](const TestReport& test) { return test.counts.executed > 1; });
     bool untested = false;
     for (TestReport& test : report->tests) {
-      if (test.counts.executed > 1 || test.counts.open > 0 || test.counts.beyond_bound > 0) continue;
+      if (test.counts.executed > 1 || test.counts.open > 0 || test.counts.beyond_bound > 0)
+        continue;
       if (test.time_over || (!test.nothing_to_explore.empty() && any_explored)) continue;
       untested = true;
       test.notes.push_back("nothing was tested: no execution with a fault was concluded" +

@@ -11,9 +11,9 @@
 #include "daemon/base/fail_point.h"
 #include "daemon/base/random.h"
 #include "daemon/coverage/collector.h"
-#include "daemon/report/page_file.h"
 #include "daemon/explore/program_files.h"
 #include "daemon/process/pidfd.h"
+#include "daemon/report/page_file.h"
 #include "daemon/session/suites.h"
 
 namespace filibuster {
@@ -197,10 +197,10 @@ Result<void> Session::work(SessionReport* report) {
   for (const char* folder : {"logs", "counterexamples", "sessions"}) {
     if (auto made = make_private_folder(context_.root + "/" + folder); !made) return made;
   }
-  auto made = Lane::make({config, context_.root, context_.api_url, context_.token,
-                          context_.api_port, context_.preload, wake_fd_, request_.ports,
-                          mode_->meaning_of_moved_port()},
-                         [this](nlohmann::json event) { events_.tell(std::move(event)); });
+  auto made =
+      Lane::make({config, context_.root, context_.api_url, context_.token, context_.api_port,
+                  context_.preload, wake_fd_, request_.ports, mode_->meaning_of_moved_port()},
+                 [this](nlohmann::json event) { events_.tell(std::move(event)); });
   if (!made) return made.error();
   const std::unique_ptr<Lane> lane = std::move(made).value();
   ports_moved_ = lane->ports_moved();
@@ -239,7 +239,8 @@ Suspects Session::suspects() {
   for (const std::string& file : request_.changed_files) out.add_file(file);
   const std::string earlier = context_.root + "/report.json";
   if (auto read = out.read_report(earlier); !read) {
-    warn("the earlier report " + earlier + " does not say what to try first: " + read.error().message);
+    warn("the earlier report " + earlier +
+         " does not say what to try first: " + read.error().message);
   }
   return out;
 }
@@ -268,8 +269,8 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
   };
   session.baseline = request_.baseline;
   session.day = request_.day;
-  const bool bounded = request_.verb == SessionRequest::Verb::kRun &&
-                       request_.config.bounds.max_time.count() > 0;
+  const bool bounded =
+      request_.verb == SessionRequest::Verb::kRun && request_.config.bounds.max_time.count() > 0;
   const Clock::time_point end = began_ + request_.config.bounds.max_time;
   if (bounded) session.suspects = suspects();
   std::string not_explored;
@@ -284,7 +285,8 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
       continue;
     }
     // The tests that are left share the time that is left.
-    if (bounded) session.deadline = now + (end - now) / static_cast<int64_t>(request_.tests.size() - number);
+    if (bounded)
+      session.deadline = now + (end - now) / static_cast<int64_t>(request_.tests.size() - number);
     {
       const std::lock_guard lock(mutex_);
       questions_.emplace(request_.config);
@@ -313,8 +315,8 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
 Result<std::unique_ptr<coverage::Collector>> Session::make_collector(
     const SessionLane& lane) const {
   if (!request_.coverage) return std::unique_ptr<coverage::Collector>();
-  return coverage::Collector::create(
-      request_.config, lane, {coverage_helpers(), coverage_key(lane), request_.restart});
+  return coverage::Collector::create(request_.config, lane,
+                                     {coverage_helpers(), coverage_key(lane), request_.restart});
 }
 
 void Session::collect(coverage::Collector* collector, const SessionReport& report,
@@ -408,9 +410,9 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   if (error) {
     events_.tell({{"type", "error"}, {"text", error->message}, {"exit_code", report.exit_code}});
   }
-  const bool worth_telling = std::any_of(
-      report.tests.begin(), report.tests.end(),
-      [&](const TestReport& test) { return !error || test.counts.executed > 0; });
+  const bool worth_telling =
+      std::any_of(report.tests.begin(), report.tests.end(),
+                  [&](const TestReport& test) { return !error || test.counts.executed > 0; });
   events_.tell({{"type", "done"},
                 {"exit_code", report.exit_code},
                 {"summary", worth_telling ? mode_->summary(report, end) : ""},

@@ -12,15 +12,15 @@
 
 #include "daemon/agents/agent_hub.h"
 #include "daemon/coverage/report.h"
+#include "daemon/lane/lane.h"
+#include "daemon/lane/service_descriptors.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/page_data.h"
 #include "daemon/session/event_log.h"
 #include "daemon/session/live_page.h"
-#include "daemon/lane/lane.h"
 #include "daemon/session/mode.h"
 #include "daemon/session/questions.h"
 #include "daemon/session/request.h"
-#include "daemon/lane/service_descriptors.h"
 
 namespace filibuster {
 

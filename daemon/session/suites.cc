@@ -7,8 +7,8 @@
 #include <set>
 
 #include "core/text/nearest.h"
-#include "daemon/process/process.h"
 #include "daemon/explore/program_files.h"
+#include "daemon/process/process.h"
 #include "daemon/suite/runner.h"
 
 namespace filibuster {
@@ -30,7 +30,10 @@ Command shell(const std::string& text) {
 class Listing {
  public:
   Listing(const Config& config, const SessionLane& lane, const TestConfig& test)
-      : config_(config), lane_(lane), test_(test), suite_(*test.suite),
+      : config_(config),
+        lane_(lane),
+        test_(test),
+        suite_(*test.suite),
         runner_(suite::find_runner(suite_.runner)) {}
 
   Result<std::vector<TestConfig>> list() {
@@ -83,7 +86,8 @@ class Listing {
     return read_file(runner_ != nullptr && runner_->writes_list ? file : out);
   }
 
-  Result<std::vector<suite::SuiteTest>> parse(const std::string& text, const std::string& directory) const {
+  Result<std::vector<suite::SuiteTest>> parse(const std::string& text,
+                                              const std::string& directory) const {
     if (runner_ != nullptr) return runner_->parse(text, directory);
     std::vector<suite::SuiteTest> out;
     for (size_t at = 0; at < text.size();) {
@@ -135,9 +139,10 @@ Result<std::vector<TestConfig>> list_suites(const Config& config, const SessionL
   std::set<std::string> names;
   for (const TestConfig& test : all) {
     if (!names.insert(test.name).second) {
-      return Error{"two tests are named '" + test.name +
-                   "', and a test is known by its name alone: give each suite a 'name', which is put "
-                   "before the names of its tests"};
+      return Error{
+          "two tests are named '" + test.name +
+          "', and a test is known by its name alone: give each suite a 'name', which is put "
+          "before the names of its tests"};
     }
   }
   if (only.empty()) return all;

@@ -78,8 +78,8 @@ constexpr std::array<const char*, kSqlCount> kSql = {
 };
 
 constexpr std::array<std::string_view, static_cast<size_t>(Saved::kCount)> kSavedNames = {
-    "files",     "files_by_hand", "reference", "masks",    "proposed_masks", "unstable",
-    "variations", "rpcs",         "timeouts",  "refusals", "observed",
+    "files",      "files_by_hand", "reference", "masks",    "proposed_masks", "unstable",
+    "variations", "rpcs",          "timeouts",  "refusals", "observed",
 };
 
 // `meta` has the version alone, where programs of every version look for it. Without a rowid alias there
@@ -556,7 +556,8 @@ Result<std::string> SearchStore::concrete(AbstractId id) {
   State& s = *state_;
   s.bind(kGetConcrete, 1, id);
   std::optional<std::string> packed;
-  auto read = s.first(kGetConcrete, [&](sqlite3_stmt* row) { packed.emplace(column_view(row, 0)); });
+  auto read =
+      s.first(kGetConcrete, [&](sqlite3_stmt* row) { packed.emplace(column_view(row, 0)); });
   if (!read) return read.error();
   if (packed) return std::move(*packed);
   return Error{"search store " + s.path + ": execution " + std::to_string(id) + " is missing; " +

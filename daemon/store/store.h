@@ -103,8 +103,7 @@ class SearchStore final : public Journal {
   Result<std::string> concrete(AbstractId id) override;
   Result<std::pair<uint64_t, uint64_t>> counters() override;
   Result<void> each_rpc(const std::function<void(uint32_t, Hash128)>& row) override;
-  Result<void> each_fault_list(
-      const std::function<void(uint32_t, std::string_view)>& row) override;
+  Result<void> each_fault_list(const std::function<void(uint32_t, std::string_view)>& row) override;
   Result<void> each_abstract(const std::function<void(const AbstractRow&)>& row) override;
   Result<void> each_concrete(
       const std::function<void(AbstractId, bool predicted, std::string_view)>& row) override;

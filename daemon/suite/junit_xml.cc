@@ -23,7 +23,8 @@ void read_case(const pugi::xml_node& node, std::vector<JunitCase>* out) {
     read.stack = child.text().get();
   }
   // GoogleTest marks a test that its filter left out with this status.
-  if (std::strcmp(node.attribute("status").value(), "notrun") == 0) read.result = CaseResult::kSkipped;
+  if (std::strcmp(node.attribute("status").value(), "notrun") == 0)
+    read.result = CaseResult::kSkipped;
   out->push_back(std::move(read));
 }
 

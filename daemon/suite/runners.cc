@@ -51,8 +51,8 @@ std::string text_member(const Json& json, const char* name) {
 constexpr std::string_view kPytest = "pytest";
 
 std::string list_pytest(const Suite& suite, const std::string&) {
-  return program_of(suite, kPytest) + " --collect-only -q --no-header --rootdir=. -p no:cacheprovider " +
-         path_of(suite, ".");
+  return program_of(suite, kPytest) +
+         " --collect-only -q --no-header --rootdir=. -p no:cacheprovider " + path_of(suite, ".");
 }
 
 Result<Tests> parse_pytest(const std::string& text, const std::string&) {
@@ -68,15 +68,17 @@ Result<Tests> parse_pytest(const std::string& text, const std::string&) {
     }
   });
   if (out.empty() && counts_only) {
-    return Error{"pytest prints how many tests each file has, not which, because its own options have "
-                 "'-q', too: remove it there (addopts)"};
+    return Error{
+        "pytest prints how many tests each file has, not which, because its own options have "
+        "'-q', too: remove it there (addopts)"};
   }
   return out;
 }
 
 std::string run_pytest(const Suite& suite, const SuiteTest& test, const std::string& xml) {
-  return "exec " + program_of(suite, kPytest) + " -q --rootdir=. -p no:cacheprovider --junitxml=" +
-         shell_word(xml) + " " + shell_word(test.id);
+  return "exec " + program_of(suite, kPytest) +
+         " -q --rootdir=. -p no:cacheprovider --junitxml=" + shell_word(xml) + " " +
+         shell_word(test.id);
 }
 
 // --- unittest -------------------------------------------------------------------------------------
@@ -148,11 +150,13 @@ Result<Tests> parse_jest(const std::string& text, const std::string& directory) 
 }
 
 std::string run_jest(const Suite& suite, const SuiteTest& test, const std::string& xml) {
-  const std::string program = program_of(suite, kJest) + " --runTestsByPath " + shell_word(test.file) +
+  const std::string program = program_of(suite, kJest) + " --runTestsByPath " +
+                              shell_word(test.file) +
                               " --testNamePattern=" + shell_word(exact_pattern(test.id));
   // The package jest-junit writes the XML. Without it, the exit code is the only result.
-  return "if [ -e node_modules/jest-junit ]; then JEST_JUNIT_OUTPUT_FILE=" + shell_word(xml) + " exec " +
-         program + " --reporters=default --reporters=jest-junit; else exec " + program + "; fi";
+  return "if [ -e node_modules/jest-junit ]; then JEST_JUNIT_OUTPUT_FILE=" + shell_word(xml) +
+         " exec " + program + " --reporters=default --reporters=jest-junit; else exec " + program +
+         "; fi";
 }
 
 // --- mocha ----------------------------------------------------------------------------------------
@@ -160,7 +164,8 @@ std::string run_jest(const Suite& suite, const SuiteTest& test, const std::strin
 constexpr std::string_view kMocha = "npx mocha";
 
 std::string list_mocha(const Suite& suite, const std::string& out) {
-  return program_of(suite, kMocha) + " --dry-run --reporter json --reporter-option output=" + shell_word(out) +
+  return program_of(suite, kMocha) +
+         " --dry-run --reporter json --reporter-option output=" + shell_word(out) +
          (suite.path.empty() ? "" : " " + shell_word(suite.path));
 }
 
@@ -178,8 +183,9 @@ Result<Tests> parse_mocha(const std::string& text, const std::string& directory)
 }
 
 std::string run_mocha(const Suite& suite, const SuiteTest& test, const std::string& xml) {
-  return "exec " + program_of(suite, kMocha) + " --reporter xunit --reporter-option output=" + shell_word(xml) +
-         " --grep " + shell_word(exact_pattern(test.id)) + " " + shell_word(test.file);
+  return "exec " + program_of(suite, kMocha) +
+         " --reporter xunit --reporter-option output=" + shell_word(xml) + " --grep " +
+         shell_word(exact_pattern(test.id)) + " " + shell_word(test.file);
 }
 
 // --- node --test ----------------------------------------------------------------------------------
@@ -192,7 +198,8 @@ std::string list_node(const Suite& suite, const std::string&) {
   return "if [ -d " + path + " ]; then find " + path +
          " -name node_modules -prune -o -type f \\( -name '*.test.js' -o -name '*.test.mjs' -o -name '*.test.cjs'"
          " -o -name 'test-*.js' -o -name '*_test.js' -o -path '*/test/*.js' -o -path '*/test/*.mjs' \\) -print"
-         " | LC_ALL=C sort; else ls -d " + path + "; fi";
+         " | LC_ALL=C sort; else ls -d " +
+         path + "; fi";
 }
 
 Result<Tests> parse_node(const std::string& text, const std::string&) {
@@ -205,15 +212,18 @@ Result<Tests> parse_node(const std::string& text, const std::string&) {
 }
 
 std::string run_node(const Suite& suite, const SuiteTest& test, const std::string& xml) {
-  return "exec " + program_of(suite, kNode) + " --test --test-reporter=spec --test-reporter-destination=stdout"
-         " --test-reporter=junit --test-reporter-destination=" + shell_word(xml) + " " + shell_word(test.file);
+  return "exec " + program_of(suite, kNode) +
+         " --test --test-reporter=spec --test-reporter-destination=stdout"
+         " --test-reporter=junit --test-reporter-destination=" +
+         shell_word(xml) + " " + shell_word(test.file);
 }
 
 // --- GoogleTest -----------------------------------------------------------------------------------
 
 // The command that starts the test program, which is the path of the suite.
 std::string gtest_program(const Suite& suite) {
-  const std::string path = suite.path.find('/') == std::string::npos ? "./" + suite.path : suite.path;
+  const std::string path =
+      suite.path.find('/') == std::string::npos ? "./" + suite.path : suite.path;
   return (suite.program.empty() ? "" : suite.program + " ") + shell_word(path);
 }
 
@@ -238,8 +248,8 @@ Result<Tests> parse_gtest(const std::string& text, const std::string&) {
 }
 
 std::string run_gtest(const Suite& suite, const SuiteTest& test, const std::string& xml) {
-  return "exec " + gtest_program(suite) + " --gtest_filter=" + shell_word(test.id) + " --gtest_output=" +
-         shell_word("xml:" + xml);
+  return "exec " + gtest_program(suite) + " --gtest_filter=" + shell_word(test.id) +
+         " --gtest_output=" + shell_word("xml:" + xml);
 }
 
 constexpr std::array kRunners = {

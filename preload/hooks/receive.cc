@@ -47,14 +47,12 @@ FILIBUSTER_HOOK(ssize_t, __read_chk, (int fd, void* data, size_t size, size_t ro
 FILIBUSTER_HOOK(ssize_t, readv, (int fd, const iovec* pieces, int count)) {
   if (count < 0 || count > 1024) return REAL(readv)(fd, pieces, count);  // IOV_MAX: EINVAL
   const Pieces room{pieces, static_cast<size_t>(count)};
-  return receive_through(fd, room, 0, room.size(),
-                         [&] { return REAL(readv)(fd, pieces, count); });
+  return receive_through(fd, room, 0, room.size(), [&] { return REAL(readv)(fd, pieces, count); });
 }
 
 FILIBUSTER_HOOK(ssize_t, recv, (int fd, void* data, size_t size, int flags)) {
   const iovec piece{data, size};
-  return receive_through(fd, piece, flags, size,
-                         [&] { return REAL(recv)(fd, data, size, flags); });
+  return receive_through(fd, piece, flags, size, [&] { return REAL(recv)(fd, data, size, flags); });
 }
 
 FILIBUSTER_HOOK(ssize_t, __recv_chk, (int fd, void* data, size_t size, size_t room, int flags)) {

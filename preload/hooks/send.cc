@@ -28,8 +28,7 @@ FILIBUSTER_HOOK(ssize_t, writev, (int fd, const iovec* pieces, int count)) {
 
 FILIBUSTER_HOOK(ssize_t, send, (int fd, const void* data, size_t size, int flags)) {
   const iovec piece{const_cast<void*>(data), size};
-  return send_through(fd, piece, flags, true,
-                      [&] { return REAL(send)(fd, data, size, flags); });
+  return send_through(fd, piece, flags, true, [&] { return REAL(send)(fd, data, size, flags); });
 }
 
 FILIBUSTER_HOOK(ssize_t, sendto,

@@ -276,8 +276,7 @@ Transfer late_receive(int fd) {
 
 namespace {
 
-void note_received(Transfer& t, int fd, Pieces pieces, int flags, IoResult received,
-                   size_t asked) {
+void note_received(Transfer& t, int fd, Pieces pieces, int flags, IoResult received, size_t asked) {
   const ssize_t size = received.size;
   const int error = received.error;
   if (t.connection->generation != session_generation() && !t.connection->state.is_replaced()) {
@@ -324,8 +323,7 @@ void note_received(Transfer& t, int fd, Pieces pieces, int flags, IoResult recei
 
 }  // namespace
 
-void after_receive(Transfer& t, int fd, Pieces pieces, int flags, ssize_t size,
-                   size_t asked) {
+void after_receive(Transfer& t, int fd, Pieces pieces, int flags, ssize_t size, size_t asked) {
   const int error = errno;
   HookScope scope;
   note_received(t, fd, pieces, flags, {size, error}, asked);

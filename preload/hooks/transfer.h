@@ -57,8 +57,8 @@ Transfer late_receive(int fd);
 // the old connection. It is dropped, and the original is called again.
 bool must_repeat(Transfer& transfer, int fd);
 // `size` as returned (-1: errno tells); `asked` = room that was offered.
-void after_receive(Transfer& transfer, int fd, Pieces pieces, int flags,
-                   ssize_t size, size_t asked);
+void after_receive(Transfer& transfer, int fd, Pieces pieces, int flags, ssize_t size,
+                   size_t asked);
 void after_unseen_receive(const Transfer& transfer, ssize_t size);
 
 // Reports the address that a datagram was sent to.
@@ -69,8 +69,7 @@ inline Pieces pieces_of(const msghdr& message) {
 }
 
 template <typename Original>
-ssize_t send_through(int fd, Pieces pieces, int flags, bool plain,
-                     const Original& original) {
+ssize_t send_through(int fd, Pieces pieces, int flags, bool plain, const Original& original) {
   if (nothing_to_do()) {
     const ssize_t size = original();
     if (may_be_preface(pieces, size)) {
@@ -79,8 +78,7 @@ ssize_t send_through(int fd, Pieces pieces, int flags, bool plain,
     return size;
   }
   const Transfer transfer = before_send(fd, pieces, flags, plain);
-  if (transfer.waits)
-    return send_waiting(fd, pieces, flags, static_cast<size_t>(transfer.result));
+  if (transfer.waits) return send_waiting(fd, pieces, flags, static_cast<size_t>(transfer.result));
   if (transfer.handled) return transfer.result;
   const ssize_t size = original();
   if (transfer.connection && size > 0) {
@@ -92,8 +90,7 @@ ssize_t send_through(int fd, Pieces pieces, int flags, bool plain,
 }
 
 template <typename Original>
-ssize_t receive_through(int fd, Pieces pieces, int flags, size_t asked,
-                        const Original& original) {
+ssize_t receive_through(int fd, Pieces pieces, int flags, size_t asked, const Original& original) {
   if (nothing_to_do()) {
     const ssize_t got = original();
     if (nothing_to_do() || got <= 0) return got;

@@ -176,12 +176,14 @@ int epoll_through(int set, int timeout_ms, const Original& original) {
 
 FILIBUSTER_HOOK(int, poll, (pollfd * fds, nfds_t count, int timeout)) {
   const auto wait = [&](int ms) { return REAL(poll)(fds, count, ms); };
-  return filibuster::preload::poll_through(fds, count, timeout, [&] { return wait(timeout); }, wait);
+  return filibuster::preload::poll_through(
+      fds, count, timeout, [&] { return wait(timeout); }, wait);
 }
 
 FILIBUSTER_HOOK(int, __poll_chk, (pollfd * fds, nfds_t count, int timeout, size_t room)) {
   const auto wait = [&](int ms) { return REAL(__poll_chk)(fds, count, ms, room); };
-  return filibuster::preload::poll_through(fds, count, timeout, [&] { return wait(timeout); }, wait);
+  return filibuster::preload::poll_through(
+      fds, count, timeout, [&] { return wait(timeout); }, wait);
 }
 
 FILIBUSTER_HOOK(int, ppoll,

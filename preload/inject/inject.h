@@ -54,7 +54,9 @@ const char* convert_to_relay(int fd, const OutgoingCall& call, const RelayState&
 // Descriptors that are replaced now, and replacements ever made in this process.
 extern std::atomic<uint32_t> g_replaced_now;
 extern std::atomic<uint32_t> g_replaced_ever;
-inline uint32_t replacements() { return g_replaced_ever.load(std::memory_order_acquire); }
+inline uint32_t replacements() {
+  return g_replaced_ever.load(std::memory_order_acquire);
+}
 
 bool is_replaced_slow(int fd);
 bool swallows_writes_slow(int fd);

@@ -98,8 +98,7 @@ Target128 canonical_address(const sockaddr* address, socklen_t size) {
   if (ip.valid) {
     target.port = ip.port;
     if (!ip.v6) {
-      target.kind =
-          is_loopback_or_wildcard(ip.bytes) ? TargetKind::kLoopback : TargetKind::kIpv4;
+      target.kind = is_loopback_or_wildcard(ip.bytes) ? TargetKind::kLoopback : TargetKind::kIpv4;
       std::memcpy(target.address, ip.bytes, 4);
       return target;
     }

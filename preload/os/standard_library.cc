@@ -6,12 +6,26 @@
 #include <new>
 
 namespace std {
-[[noreturn]] void __throw_out_of_range_fmt(const char*, ...) { __builtin_trap(); }
-[[noreturn]] void __throw_length_error(const char*) { __builtin_trap(); }
-[[noreturn]] void __throw_logic_error(const char*) { __builtin_trap(); }
-[[noreturn]] void __throw_bad_alloc() { __builtin_trap(); }
+[[noreturn]] void __throw_out_of_range_fmt(const char*, ...) {
+  __builtin_trap();
+}
+[[noreturn]] void __throw_length_error(const char*) {
+  __builtin_trap();
+}
+[[noreturn]] void __throw_logic_error(const char*) {
+  __builtin_trap();
+}
+[[noreturn]] void __throw_bad_alloc() {
+  __builtin_trap();
+}
 }  // namespace std
 
-void* operator new(size_t) { __builtin_trap(); }
-void operator delete(void*) noexcept { __builtin_trap(); }
-void operator delete(void*, size_t) noexcept { __builtin_trap(); }
+void* operator new(size_t) {
+  __builtin_trap();
+}
+void operator delete(void*) noexcept {
+  __builtin_trap();
+}
+void operator delete(void*, size_t) noexcept {
+  __builtin_trap();
+}

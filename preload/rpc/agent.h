@@ -154,13 +154,13 @@ struct ConnectName {
 struct OutgoingInfo {
   const RequestHead* head;
   TargetInfo target;
-  std::string_view peer;         // describe_address of it
-  bool body_complete;            // false: the index is preliminary
-  Hash128 body;                  // digest, without what is masked
+  std::string_view peer;                  // describe_address of it
+  bool body_complete;                     // false: the index is preliminary
+  Hash128 body;                           // digest, without what is masked
   const RequestFields* fields = nullptr;  // nullptr: nothing of the request is masked
-  std::string_view body_sample;  // first bytes of the body
-  bool opens_connection;         // first request on this connection
-  ConnectName connect;           // from connect_begin, if the request opens the connection
+  std::string_view body_sample;           // first bytes of the body
+  bool opens_connection;                  // first request on this connection
+  ConnectName connect;                    // from connect_begin, if the request opens the connection
   const RequestOrigin* origin = nullptr;  // if the request was held; nullptr: it is made just now
   // `origin` is that of another request that the same call sends: this one was made there, too.
   bool sent_together = false;
@@ -185,9 +185,9 @@ struct OutgoingCall : OpenCall {
                                       // (HTTP/2: append a second one, which is the one that counts)
   char header_line[kHeaderLineSize];  // "x-filibuster: ...\r\n"; the value begins at
                                       // kHeaderName.size() + 2
-  uint32_t replies = 1;               // how many the server gives; in a Redis transaction for all commands
-  bool faulted = false;               // plan holds the fault to inject, the lease is fresh
-  PlanEntry plan;                     // a copy; `blob` texts by plan_blob()
+  uint32_t replies = 1;  // how many the server gives; in a Redis transaction for all commands
+  bool faulted = false;  // plan holds the fault to inject, the lease is fresh
+  PlanEntry plan;        // a copy; `blob` texts by plan_blob()
 };
 // Finds out who makes a request that is to be held until its body is there. (Another thread or task may
 // bring the body.) *origin is nullptr if the head says all that is to be known, or if nobody asks. False:

@@ -114,7 +114,7 @@ struct CauseQuery {
   bool is_test = false;        // the service `test`: its own calls are entries
   bool requests_lost = false;  // an incoming request is not in the table: 'only-active' is void
   LaneMemory* lane = nullptr;  // call sites
-  Hash128 site;                // what issues the RPC: its stack, else its signature; a connect's has its target
+  Hash128 site;  // what issues the RPC: its stack, else its signature; a connect's has its target
   uint32_t execution = 0;
   bool given_up = false;  // an incoming request ended here without its answer: its work may go on
 };

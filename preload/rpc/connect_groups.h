@@ -39,8 +39,8 @@ struct ConnectGroup {
   bool refused_by_us = false;
   uint8_t tries = 0;
   Hash128 tried[kMaxTries];
-  uint64_t id = 0;     // ConnectName::group
-  Hash128 place;       // ConnectName::key
+  uint64_t id = 0;   // ConnectName::group
+  Hash128 place;     // ConnectName::key
   PlanEntry plan{};  // where refused_by_us
 };
 

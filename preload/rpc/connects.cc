@@ -122,9 +122,9 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
 
   Scratch scratch(Scratch::Patience::kBounded);
   const CapturedStack stack =
-      scratch ? stack_of(t_state.task.site, reinterpret_cast<char*>(scratch.data()),
-                         Scratch::kSize / 2)
-              : CapturedStack{{}, "", 0, true};
+      scratch
+          ? stack_of(t_state.task.site, reinterpret_cast<char*>(scratch.data()), Scratch::kSize / 2)
+          : CapturedStack{{}, "", 0, true};
   // An event loop connects by other frames of its library when it is late. Such frames name no place.
   const bool by_stack = (a->lane->index_parts & kIndexStack) != 0 && !stack.of_libraries;
   const CauseOf cause = cause_of_thread(a, execution, combine(stack.hash, attempt.target));
@@ -134,8 +134,7 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
   attempt.parent_path = cause.path;
 
   PlanEntry second;
-  const bool again =
-      refuse_second_attempt(a, execution, cause.path, attempt.target, &second);
+  const bool again = refuse_second_attempt(a, execution, cause.path, attempt.target, &second);
   {
     ConnectGroups::Lock lock(&g_groups);
     if (again && !lock) {

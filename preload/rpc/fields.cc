@@ -36,7 +36,8 @@ struct RequestFields {
   struct Body {
     BodyWalker walker;
     MessageWalker* messages = nullptr;  // reads the body of a gRPC call, in place of `walker`
-    bool transcribed = false;  // what is read is another form of the body: its digest is not the body's
+    // What is read is another form of the body: its digest is not the body's.
+    bool transcribed = false;
     BodyWalker::Outcome outcome;
     Hash128 plain;
     uint64_t size = 0;
@@ -141,8 +142,10 @@ RequestFields* begin_fields(std::string_view caller, std::string_view service,
   }
   auto* masks = new (scratch.data()) RequestMasks;
   if ((options & kFieldsMasked) != 0 &&
-      !find_masks(a->lane, {caller, service, head.method, request_path(head.method, head.target),
-                            head.is_grpc()}, masks)) {
+      !find_masks(
+          a->lane,
+          {caller, service, head.method, request_path(head.method, head.target), head.is_grpc()},
+          masks)) {
     lost(a, "the masks could not be read");
     return nullptr;
   }
@@ -175,7 +178,7 @@ RequestFields* begin_fields(std::string_view caller, std::string_view service,
   fields->request.walker.begin_request(masks, fields->request.leaves);
   fields->response.walker.begin_response(masks, fields->response.leaves);
   if (head.is_grpc() && (!read_messages(&fields->request, masks, MaskPlace::kMessage) ||
-                    !read_messages(&fields->response, masks, MaskPlace::kResponse))) {
+                         !read_messages(&fields->response, masks, MaskPlace::kResponse))) {
     lost(a, "the table of gRPC calls whose fields are read is full");
     end_fields(fields);
     return nullptr;

@@ -172,7 +172,8 @@ void incoming_body_complete(Incoming* incoming, Hash128 body, uint64_t size) {
   const PendingEntry pending = pending_of(incoming);
   if (pending.fields != nullptr) {
     body = request_whole(pending.fields, body, size);
-    report_request_fields(incoming->rpc, incoming->generation, incoming->execution, *pending.fields);
+    report_request_fields(incoming->rpc, incoming->generation, incoming->execution,
+                          *pending.fields);
   }
   drop_pending_fields(incoming);
   incoming->preliminary = false;

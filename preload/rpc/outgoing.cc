@@ -194,7 +194,8 @@ namespace {
 Hash128 signature_of(const OutgoingInfo& info) {
   if (info.fields != nullptr) return masked_signature(*info.fields);
   const RequestHead& head = *info.head;
-  return http_signature_hash(target_service(info.target, head, info.peer), head.method, head.target);
+  return http_signature_hash(target_service(info.target, head, info.peer), head.method,
+                             head.target);
 }
 
 // Finds out who makes this request now. `text` has room for kStackText bytes; nullptr: no stack is read.

@@ -112,8 +112,9 @@ bool find_target(const LaneMemory* lane, const Target128& wanted, Target128* row
   // a wildcard address meets who listens at 127.0.0.1.
   constexpr uint8_t kAny[16] = {}, kLocalhost[16] = {127, 0, 0, 1};
   const bool any = std::memcmp(wanted.address, kAny, sizeof kAny) == 0;
-  const uint8_t* instead =
-      wanted.kind != TargetKind::kLoopback ? wanted.address : any ? kLocalhost : kAny;
+  const uint8_t* instead = wanted.kind != TargetKind::kLoopback ? wanted.address
+                           : any                                ? kLocalhost
+                                                                : kAny;
   bool found = false;
   const bool read = read_consistently(lane->target_version, [&] {
     found = false;

@@ -200,7 +200,8 @@ Attachment* take_slot(uint64_t now) {
 
 // The session that is to be joined.
 struct Choice {
-  const std::atomic<uint64_t>* session = nullptr;  // its generation on the page; nullptr: there is none
+  // Its generation on the page; nullptr: there is none.
+  const std::atomic<uint64_t>* session = nullptr;
   uint64_t generation = 0;
   int socket = -1;  // connected to its daemon, and ours
 };

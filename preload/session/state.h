@@ -54,10 +54,10 @@ struct Identity {
   char daemon[256];   // FILIBUSTER_DAEMON, empty if unset
   char service[104];  // FILIBUSTER_SERVICE, else the base name of the executable
   char executable[256];
-  char directory[1024];  // that it was started in; empty: not known, or too long
+  char directory[1024];    // that it was started in; empty: not known, or too long
   char application[1024];  // FILIBUSTER_APPLICATION, empty if unset
-  uint32_t lane;  // FILIBUSTER_LANE
-  bool is_test;   // the service `test`
+  uint32_t lane;           // FILIBUSTER_LANE
+  bool is_test;            // the service `test`
   std::string_view service_name() const { return service; }
 };
 const Identity& identity();
@@ -72,7 +72,6 @@ struct ThreadState {
 };
 extern constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 uint32_t thread_id();
-
 
 // Open incoming requests of this process; the execution in which one did not fit in; whether one
 // ever ended without its answer.
@@ -133,7 +132,7 @@ void report_listening_sockets(Attachment* attachment);  // those open already
 void connects_after_fork();
 void registration_after_fork();
 void control_page_after_fork();
-const ControlPage* control_page();  // nullptr until note_stream_socket
+const ControlPage* control_page();           // nullptr until note_stream_socket
 void forget_agent_socket(int from, int to);  // relocate_own_descriptor moved it
 
 }  // namespace filibuster::preload

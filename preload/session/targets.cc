@@ -86,12 +86,11 @@ void report_listening_sockets(Attachment* attachment) {
   // thread-self: threads may have unshared their descriptor table.
   const long directory = raw_syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/fd",
                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  const bool known =
-      directory >= 0 &&
-      for_each_open_descriptor(static_cast<int>(directory), [&](int fd, const char*) {
-        report_if_listening(attachment, fd);
-        return true;
-      });
+  const bool known = directory >= 0 && for_each_open_descriptor(
+                                           static_cast<int>(directory), [&](int fd, const char*) {
+                                             report_if_listening(attachment, fd);
+                                             return true;
+                                           });
   if (directory >= 0) raw_syscall(SYS_close, directory);
   if (known) return;
   constexpr int kMost = 1024;  // without /proc (a chroot): the numbers that most programs have

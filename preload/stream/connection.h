@@ -68,8 +68,9 @@ struct alignas(64) Connection {
   std::atomic<uint32_t> descriptors{0};  // numbers that name it
   ConnectionState state;
   std::atomic<bool> closing{false};  // the last descriptor is closed
-  std::atomic<bool> elapsed{false};  // a wait on the injected silence was ended at once, as if it had elapsed
-  std::atomic<bool> debt{false};     // bytes are held, or an insertion is half on the wire
+  std::atomic<bool> elapsed{
+      false};  // a wait on the injected silence was ended at once, as if it had elapsed
+  std::atomic<bool> debt{false};  // bytes are held, or an insertion is half on the wire
   // A flush of the agent met this error, which the kernel tells once: the next receive returns it.
   std::atomic<int> deferred_error{0};
   // The hold (holds.h): how many there were, which thread made it, whether it lasts, and whether a thread
@@ -88,7 +89,8 @@ struct alignas(64) Connection {
   std::atomic<int> epoll_set{-1};
   uint64_t serial = 0;      // distinguishes uses of one object
   uint64_t generation = 0;  // session it was made in
-  uint64_t cookie = 0;      // SO_COOKIE: tells whether the descriptor was closed by a call that no hook saw
+  // SO_COOKIE: tells whether the descriptor was closed by a call that no hook saw.
+  uint64_t cookie = 0;
   uint32_t fork_epoch = 0;
 
   // The peer's address; of an accepted connection, the one it came to.
@@ -204,8 +206,8 @@ void end_silence(Connection& connection);
 
 // Shows the protocol bytes that went by unchanged: requests that a server received, responses that a
 // client received or a server sent. Called after the transfer, in the flow's turn.
-void observe(Connection& connection, int fd, bool requests, Pieces pieces,
-             size_t size, uint32_t sequence);
+void observe(Connection& connection, int fd, bool requests, Pieces pieces, size_t size,
+             uint32_t sequence);
 // `size` bytes went by unseen (sendfile, splice, MSG_TRUNC).
 void observe_unseen(Connection& connection, bool requests, size_t size, uint32_t sequence);
 // A receive returned 0 (then `error` is 0) or failed.

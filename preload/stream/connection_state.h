@@ -33,11 +33,11 @@ class ConnectionState {
   enum class Event : uint8_t {
     kGiveUp,
     kBeginFault,
-    kMiss,         // a thread moved bytes while another one was inside
+    kMiss,  // a thread moved bytes while another one was inside
     kFaultFailed,
     kFaultFired,
-    kSettle,       // whatever was open has ended
-    kClear,        // nothing is owed
+    kSettle,  // whatever was open has ended
+    kClear,   // nothing is owed
   };
 
   // What it was before.

@@ -10,7 +10,8 @@ namespace filibuster::preload {
 
 // The connection ends with it: from now on its descriptor is an end of a pair (inject/inject.h). Both flows are
 // owned. False: reported, and as before.
-bool end_with_fault(Connection& connection, int fd, OutgoingCall* call, bool after, bool head_request);
+bool end_with_fault(Connection& connection, int fd, OutgoingCall* call, bool after,
+                    bool head_request);
 
 // The connection goes on afterwards: `answer` is what is read next, and the real connection stands aside until
 // it was read. nullptr: done. Else why not.

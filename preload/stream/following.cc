@@ -130,8 +130,7 @@ void give_up_unless_stale(Connection& c, int fd, NotInterposedReason reason) {
 
 namespace {
 
-void observe_in_turn(Connection& c, int fd, Traffic traffic, Pieces pieces,
-                     size_t size) {
+void observe_in_turn(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) {
   Followed* protocol = c.protocol();
   if (protocol == nullptr) {
     protocol = recognise(c, traffic, pieces, 0, size);
@@ -148,8 +147,7 @@ void observe_in_turn(Connection& c, int fd, Traffic traffic, Pieces pieces,
 
 }  // namespace
 
-void observe(Connection& c, int fd, bool requests, Pieces pieces, size_t size,
-             uint32_t sequence) {
+void observe(Connection& c, int fd, bool requests, Pieces pieces, size_t size, uint32_t sequence) {
   Flow& flow = requests ? c.request_flow : c.response_flow;
   if (!c.state.is_followed()) return;
   if (!flow.acquire()) {
@@ -159,8 +157,7 @@ void observe(Connection& c, int fd, bool requests, Pieces pieces, size_t size,
     return;
   }
   if (flow.take_turn(sequence)) {
-    observe_in_turn(c, fd, requests ? Traffic::kRequests : Traffic::kResponses, pieces,
-                    size);
+    observe_in_turn(c, fd, requests ? Traffic::kRequests : Traffic::kResponses, pieces, size);
   } else {
     give_up(c, NotInterposedReason::kMidStream);
   }

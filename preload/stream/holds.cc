@@ -13,8 +13,7 @@
 #include "preload/stream/sender.h"
 
 // Not linked: their versions in glibc 2.34 and later are not those of older ones.
-FILIBUSTER_REAL(int, pthread_create,
-                (pthread_t*, const pthread_attr_t*, void* (*)(void*), void*))
+FILIBUSTER_REAL(int, pthread_create, (pthread_t*, const pthread_attr_t*, void* (*)(void*), void*))
 FILIBUSTER_REAL(int, pthread_attr_setstacksize, (pthread_attr_t*, size_t))
 
 namespace filibuster::preload {
@@ -52,9 +51,9 @@ struct Watch {
   std::atomic<Connection*> connection;  // nullptr: free
   uint64_t serial;
   int fd;
-  uint32_t seen;   // of Connection::holds, at the last look
-  uint32_t looks;  // since then
-  uint32_t idle;   // of these, one after the other, at which its thread had not run
+  uint32_t seen;          // of Connection::holds, at the last look
+  uint32_t looks;         // since then
+  uint32_t idle;          // of these, one after the other, at which its thread had not run
   uint64_t processor_ns;  // that its thread had used at the last look
 };
 constexpr uint32_t kWatches = 1024;

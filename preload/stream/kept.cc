@@ -10,9 +10,9 @@ namespace {
 
 void end_if_kept(int fd, Connection& c, const PlanEntry& refusal) {
   const Followed* protocol = c.protocol();
-  if (c.role != Role::kClient || !c.state.is_followed() || c.closing.load() || c.state.is_replaced() ||
-      c.ended_for.load() != 0 || protocol == nullptr || !protocol->may_be_ended() ||
-      !c.target.known || c.generation != session_generation() ||
+  if (c.role != Role::kClient || !c.state.is_followed() || c.closing.load() ||
+      c.state.is_replaced() || c.ended_for.load() != 0 || protocol == nullptr ||
+      !protocol->may_be_ended() || !c.target.known || c.generation != session_generation() ||
       c.fork_epoch != g_fork_epoch.load(std::memory_order_relaxed))
     return;
   const Hash128 service = hash_text(c.target.name());
@@ -43,9 +43,11 @@ void end_if_kept(int fd, Connection& c, const PlanEntry& refusal) {
 void end_kept_before_refusal(Hash128 parent_path, uint32_t execution) {
   PlanEntry refusal;
   if (!refusal_follows(parent_path, execution, &refusal)) return;
-  each_connection([](int fd, Connection& c, const void* plan) {
-    end_if_kept(fd, c, *static_cast<const PlanEntry*>(plan));
-  }, &refusal);
+  each_connection(
+      [](int fd, Connection& c, const void* plan) {
+        end_if_kept(fd, c, *static_cast<const PlanEntry*>(plan));
+      },
+      &refusal);
 }
 
 void end_kept_before_refusal(const Incoming* incoming) {

@@ -89,8 +89,7 @@ class Followed {
 
   // --- bytes that went by unchanged
 
-  virtual void observed(Connection& c, int fd, Traffic traffic, Pieces pieces,
-                        size_t size) = 0;
+  virtual void observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) = 0;
   // `size` bytes went by that no hook saw. False: they cannot all have been a part of one body.
   virtual bool unseen(Connection& c, Traffic traffic, size_t size) = 0;
   // May these first bytes of requests begin a message?

@@ -9,7 +9,8 @@
 namespace filibuster::preload {
 namespace {
 
-constexpr uint64_t kPublishedWithinNs = 100'000'000;  // by another thread, which needs a microsecond
+// By another thread, which needs a microsecond.
+constexpr uint64_t kPublishedWithinNs = 100'000'000;
 
 using Recogniser = Recognised (*)(std::string_view);
 
@@ -41,8 +42,7 @@ Followed* published(Connection& c) {
 
 }  // namespace
 
-Followed* recognise(Connection& c, Traffic traffic, Pieces pieces,
-                    size_t offset, size_t size) {
+Followed* recognise(Connection& c, Traffic traffic, Pieces pieces, size_t offset, size_t size) {
   if (Followed* known = c.protocol()) return known;  // by the other direction
   KeptBytes& kept = c.first[static_cast<size_t>(traffic)];
   char first[KeptBytes::kMost];
@@ -73,8 +73,7 @@ KeptBytes take_kept(Connection& c, Traffic traffic) {
   return std::exchange(c.first[static_cast<size_t>(traffic)], KeptBytes{});
 }
 
-FirstBytes::FirstBytes(Pieces pieces, size_t total, char* buffer,
-                       size_t capacity)
+FirstBytes::FirstBytes(Pieces pieces, size_t total, char* buffer, size_t capacity)
     : data(buffer), size(0) {
   for (size_t i = 0; i < pieces.count && size < std::min(total, capacity); ++i) {
     if (size == 0 && pieces[i].iov_len >= capacity) {

@@ -10,8 +10,8 @@ namespace filibuster::preload {
 
 // Owner of the flow: bytes [offset, size) of the pieces come next in this direction. nullptr: not known
 // yet, and these are kept. Else what take_kept() gives is to be read before them.
-Followed* recognise(Connection& connection, Traffic traffic, Pieces pieces,
-                    size_t offset, size_t size);
+Followed* recognise(Connection& connection, Traffic traffic, Pieces pieces, size_t offset,
+                    size_t size);
 inline bool has_kept(const Connection& connection, Traffic traffic) {
   return connection.first[static_cast<size_t>(traffic)].size != 0;
 }

@@ -261,7 +261,8 @@ Pinned follow(int fd) {
         if (const int aside = c->aside.exchange(-1); aside >= 0) put_back(fd, aside);
       }
       const Followed* protocol = c->protocol();
-      if (c->generation == generation || (protocol != nullptr && protocol->cannot_be_left())) return c;
+      if (c->generation == generation || (protocol != nullptr && protocol->cannot_be_left()))
+        return c;
       // Another session, or none: bytes may have gone by unseen.
       give_up_silently(*c);
       settle(*c);

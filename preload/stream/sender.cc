@@ -45,7 +45,8 @@ void check_came_back(Connection& c, const Offer& offer) {
   const size_t ahead = static_cast<size_t>(w.fed - w.accepted);
   if (ahead == 0) return;
   char again[sizeof w.ahead];
-  const size_t size = std::min<size_t>({w.ahead_size, ahead, static_cast<size_t>(offer.end - offer.base)});
+  const size_t size =
+      std::min<size_t>({w.ahead_size, ahead, static_cast<size_t>(offer.end - offer.base)});
   offer.pieces.copy(0, again, size);
   if (std::memcmp(again, w.ahead, size) == 0) return;
   w.edits.drop_from(w.accepted);
@@ -105,13 +106,13 @@ int real_descriptor(const Connection& c, int fd) {
 }
 
 // Sends what may leave. Returns 0 or the errno that stopped it; `*released` is what came last.
-int push(Connection& c, int fd, const Offer& offer, int flags, Sending sending, Released* released) {
+int push(Connection& c, int fd, const Offer& offer, int flags, Sending sending,
+         Released* released) {
   for (;;) {
     *released = release(c, fd, offer, sending);
     if (released->then == Released::Then::kSwallow) return 0;
     const int stopped =
-        transmit(c.wire, real_descriptor(c, fd), offer.pieces, offer.base,
-                 released->limit, flags);
+        transmit(c.wire, real_descriptor(c, fd), offer.pieces, offer.base, released->limit, flags);
     if (stopped != 0 || c.wire.edits.position() < released->limit) return stopped;
     if (released->then == Released::Then::kHold) return 0;
   }
@@ -124,8 +125,8 @@ Entry acquire_to_send(Connection& c) {
   const uint64_t deadline = system_ns() + kFlushWaitNs;
   for (;;) {
     const Followed* protocol = c.protocol();
-    const bool ours = c.debt.load() || c.ending.load() ||
-                      (protocol != nullptr && protocol->sends_in_turn());
+    const bool ours =
+        c.debt.load() || c.ending.load() || (protocol != nullptr && protocol->sends_in_turn());
     raw_syscall(SYS_sched_yield);
     if (c.request_flow.acquire()) return Entry::kOwned;
     if (!ours) break;
@@ -158,8 +159,7 @@ IoResult send_owned(Connection& c, int fd, Pieces pieces, size_t offered, int fl
   const Offer offer{pieces, w.accepted, w.accepted + offered};
   show(c, offer);
   Followed* protocol = c.protocol();
-  if (!c.state.is_followed() && w.held_size == 0 && !w.edits.has_edits() &&
-      c.aside.load() < 0 &&
+  if (!c.state.is_followed() && w.held_size == 0 && !w.edits.has_edits() && c.aside.load() < 0 &&
       (protocol == nullptr || (!protocol->cannot_be_left() && !protocol->waits_for_its_fault(c)))) {
     w.edits.reset();
     return {kNotHandled, 0};
@@ -215,7 +215,8 @@ bool enter_requests(Connection& c) {
   uint32_t thread = c.sending.load();
   if (thread == 0) return false;
   const bool gone = raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), thread, 0) == -ESRCH;
-  if ((!gone && thread != thread_id()) || !c.sending.compare_exchange_strong(thread, 0)) return false;
+  if ((!gone && thread != thread_id()) || !c.sending.compare_exchange_strong(thread, 0))
+    return false;
   Wire& w = c.wire;
   // Its call goes on with what is held when the signal handler, which this is, has returned.
   if (!gone) {
@@ -235,8 +236,7 @@ WaitingSend begin_waiting_send(Connection& c, Pieces pieces, OnTheWire* out) {
   // Where another thread sent meanwhile, what may go out is no longer known.
   const bool still = w.stopped_by == thread_id() && !c.state.is_replaced() && c.aside.load() < 0;
   if (still) {
-    lay_out(w, pieces, w.accepted, std::min(w.stopped_at, w.accepted + pieces.size()),
-            out);
+    lay_out(w, pieces, w.accepted, std::min(w.stopped_at, w.accepted + pieces.size()), out);
   }
   if (!still || out->bytes == 0) {
     c.request_flow.release();
@@ -252,10 +252,13 @@ namespace {
 size_t of_the_application(const OnTheWire& out, size_t sent, Pieces pieces) {
   size_t taken = 0;
   Pieces(out.vectors, out.count).each(0, sent, [&](const char* at, size_t size) {
-    taken += std::any_of(pieces.begin(), pieces.end(), [&](const iovec& piece) {
-      const auto* from = static_cast<const char*>(piece.iov_base);
-      return at >= from && at < from + piece.iov_len;
-    }) ? size : 0;
+    taken += std::any_of(pieces.begin(), pieces.end(),
+                         [&](const iovec& piece) {
+                           const auto* from = static_cast<const char*>(piece.iov_base);
+                           return at >= from && at < from + piece.iov_len;
+                         })
+                 ? size
+                 : 0;
     return true;
   });
   return taken;
@@ -263,8 +266,7 @@ size_t of_the_application(const OnTheWire& out, size_t sent, Pieces pieces) {
 
 }  // namespace
 
-size_t end_waiting_send(Connection& c, int fd, Pieces pieces, const OnTheWire& out,
-                        IoResult sent) {
+size_t end_waiting_send(Connection& c, int fd, Pieces pieces, const OnTheWire& out, IoResult sent) {
   uint32_t self = thread_id();
   const size_t bytes = sent.size < 0 ? 0 : static_cast<size_t>(sent.size);
   Wire& w = c.wire;
@@ -308,7 +310,8 @@ int push_held(Connection& c, int fd, Sending sending, bool closing, Released* re
   constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
   const int stopped = push(c, fd, nothing, kFlags, sending, released);
   Followed* protocol = c.protocol();
-  if (stopped != 0 || released->then == Released::Then::kSwallow || protocol == nullptr) return stopped;
+  if (stopped != 0 || released->then == Released::Then::kSwallow || protocol == nullptr)
+    return stopped;
   const uint64_t limit = protocol->flush_limit(c, released->limit, closing);
   return limit <= released->limit
              ? 0

@@ -66,8 +66,7 @@ ssize_t send_out(int fd, OnTheWire& out, int flags) {
 
 }  // namespace
 
-void lay_out(const Wire& w, Pieces pieces, uint64_t base, uint64_t limit,
-             OnTheWire* out) {
+void lay_out(const Wire& w, Pieces pieces, uint64_t base, uint64_t limit, OnTheWire* out) {
   uint64_t from = w.edits.position();
   if (w.held != nullptr) {
     const iovec held{w.held->bytes, w.held_size};
@@ -85,8 +84,7 @@ void note_sent(Wire& w, size_t bytes) {
   drop_sent_hold(w);
 }
 
-int transmit(Wire& w, int fd, Pieces pieces, uint64_t base,
-             uint64_t limit, int flags) {
+int transmit(Wire& w, int fd, Pieces pieces, uint64_t base, uint64_t limit, int flags) {
   w.stopped_at = limit;
   w.stopped_by = thread_id();
   while (w.edits.position() < limit) {
@@ -101,8 +99,7 @@ int transmit(Wire& w, int fd, Pieces pieces, uint64_t base,
   return 0;
 }
 
-bool hold(Wire& w, Pieces pieces, uint64_t base, uint64_t from,
-          uint64_t end) {
+bool hold(Wire& w, Pieces pieces, uint64_t base, uint64_t from, uint64_t end) {
   const size_t size = static_cast<size_t>(end - from);
   if (w.held == nullptr) {
     if (size > kHoldCapacity) return false;

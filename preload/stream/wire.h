@@ -22,9 +22,9 @@ struct HoldBuffer {
 // What a client sends. Positions count the application's bytes from the first one that was followed:
 // edits.position() <= accepted <= fed.
 struct Wire {
-  EditedStream edits;      // what is on the wire
-  uint64_t accepted = 0;   // what the application was told is sent
-  uint64_t fed = 0;        // what the protocol has seen: ahead after a short write or EAGAIN
+  EditedStream edits;     // what is on the wire
+  uint64_t accepted = 0;  // what the application was told is sent
+  uint64_t fed = 0;       // what the protocol has seen: ahead after a short write or EAGAIN
   // Held: accepted, not on the wire. Bytes of positions [held_base, held_base + held_size).
   HoldBuffer* held = nullptr;
   uint64_t held_base = 0;
@@ -51,20 +51,17 @@ bool is_nonblocking(int fd);
 
 // Adds to `out` what goes out next, of the held bytes and then of `pieces` (from position `base`), up to
 // application position `limit`.
-void lay_out(const Wire& w, Pieces pieces, uint64_t base, uint64_t limit,
-             OnTheWire* out);
+void lay_out(const Wire& w, Pieces pieces, uint64_t base, uint64_t limit, OnTheWire* out);
 // That many bytes of it went out.
 void note_sent(Wire& w, size_t bytes);
 
 // Sends that, without waiting. Returns 0 or the errno that stopped it; a short write after bytes of
 // `pieces` went out stops with 0.
-int transmit(Wire& w, int fd, Pieces pieces, uint64_t base,
-             uint64_t limit, int flags);
+int transmit(Wire& w, int fd, Pieces pieces, uint64_t base, uint64_t limit, int flags);
 
 // Keeps the application's bytes [from, end) of `pieces` (whose first byte is `base`). False: no
 // room.
-bool hold(Wire& w, Pieces pieces, uint64_t base, uint64_t from,
-          uint64_t end);
+bool hold(Wire& w, Pieces pieces, uint64_t base, uint64_t from, uint64_t end);
 void release_hold(Wire& w);
 void give_back(HoldBuffer* buffer);  // nullptr: nothing
 

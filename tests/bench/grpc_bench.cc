@@ -77,8 +77,8 @@ pid_t start_apart(const char* program, int* port) {
 }
 
 int measure(int port, clockid_t server, int bursts, int burst, const timespec& pause) {
-  const auto stub = shop::ShippingService::NewStub(grpc::CreateChannel(
-      "127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+  const auto stub = shop::ShippingService::NewStub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
   const bool apart = server != CLOCK_PROCESS_CPUTIME_ID;
   shop::RateRequest request;
   request.set_cart_id(std::string(300, 'c'));

@@ -42,7 +42,8 @@ __attribute__((visibility("default"))) double index_bench_median(int rounds, int
         extend_path(parent, combine(signature, counter_key(parent, signature, ~0u)), 1, ~0u);
     const auto end = std::chrono::steady_clock::now();
     g_sink = g_sink + index.lo;
-    if (round > 0) g_times[round - 1] = std::chrono::duration<double, std::nano>(end - begin).count();
+    if (round > 0)
+      g_times[round - 1] = std::chrono::duration<double, std::nano>(end - begin).count();
     *frames = static_cast<int>(std::count(stack.text, stack.text + stack.text_size, '\n'));
   }
   std::nth_element(g_times, g_times + rounds / 2, g_times + rounds);

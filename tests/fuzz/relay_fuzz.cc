@@ -49,12 +49,13 @@ class Recipe {
 
 FaultSpec fault_number(uint8_t number) {
   constexpr const char* kTexts[] = {
-      "status:503",      "status:503:after",    "grpc:INTERNAL",     "grpc:ABORTED:after",
-      "refused",         "reset",               "reset:after",       "timeout",
-      "timeout:after",   "status:204",          "stream-reset",      "stream-reset:CANCEL:after",
-      "latency:5ms",     "partial-message",     "empty-message",     "corrupt-message",
-      "no-trailers",     "grpc:ABORTED@2",      "stream-reset@2",    "latency:5ms@2",
-      "goaway"};
+      "status:503",         "status:503:after", "grpc:INTERNAL",
+      "grpc:ABORTED:after", "refused",          "reset",
+      "reset:after",        "timeout",          "timeout:after",
+      "status:204",         "stream-reset",     "stream-reset:CANCEL:after",
+      "latency:5ms",        "partial-message",  "empty-message",
+      "corrupt-message",    "no-trailers",      "grpc:ABORTED@2",
+      "stream-reset@2",     "latency:5ms@2",    "goaway"};
   FaultSpec fault = parse_fault(kTexts[number % std::size(kTexts)]).value();
   if (fault.kind == FaultKind::kStatus) fault.body.assign(number * 100u, 'b');
   return fault;
@@ -205,7 +206,8 @@ std::string messages(size_t size, FaultKind kind = FaultKind::kNone) {
     const bool empty = kind == FaultKind::kEmptyMessage;
     grpc::write_prefix(false, empty ? 0 : static_cast<uint32_t>(size), prefix);
     all.append(prefix, sizeof prefix);
-    if (!empty) all.append(size, kind == FaultKind::kCorruptMessage ? static_cast<char>(~'d') : 'd');
+    if (!empty)
+      all.append(size, kind == FaultKind::kCorruptMessage ? static_cast<char>(~'d') : 'd');
   }
   return all;
 }

@@ -160,11 +160,12 @@ class Text final : public filibuster::resp::TextSink {
 // `members` of a transaction; 0: of one command.
 std::string text_of(std::string_view bytes, uint32_t members, uint32_t seed) {
   Text out;
-  filibuster::resp::ArgumentText text =
-      members == 0 ? filibuster::resp::ArgumentText(&out)
-                   : filibuster::resp::ArgumentText(&out, members);
+  filibuster::resp::ArgumentText text = members == 0
+                                            ? filibuster::resp::ArgumentText(&out)
+                                            : filibuster::resp::ArgumentText(&out, members);
   for (size_t at = 0; at < bytes.size();) {
-    const size_t piece = seed == 0 ? bytes.size() : std::min<size_t>(1 + next(&seed) % 9, bytes.size() - at);
+    const size_t piece =
+        seed == 0 ? bytes.size() : std::min<size_t>(1 + next(&seed) % 9, bytes.size() - at);
     text.feed(bytes.data() + at, piece);
     at += piece;
   }
@@ -174,7 +175,8 @@ std::string text_of(std::string_view bytes, uint32_t members, uint32_t seed) {
 
 void check_arguments(std::string_view stream, uint32_t seed) {
   for (const uint32_t members : {0u, 1u + seed % 3})  // whatever the bytes are
-    demand(text_of(stream, members, 0) == text_of(stream, members, seed), "the same text in any split");
+    demand(text_of(stream, members, 0) == text_of(stream, members, seed),
+           "the same text in any split");
   CommandTracer whole;
   whole.feed(stream);
   for (const TracedCommand& command : whole.all) {

@@ -60,7 +60,8 @@ void check_search(std::string_view bytes, uint32_t seed) {
     for (size_t at = 0; at < write.size();) {
       seed = seed * 1664525 + 1013904223;
       const size_t offered = write.size() - at;
-      const size_t accepted = seed == 0 || (seed >> 16) % 2 != 0 ? offered : 1 + (seed >> 17) % offered;
+      const size_t accepted =
+          seed == 0 || (seed >> 16) % 2 != 0 ? offered : 1 + (seed >> 17) % offered;
       const iovec piece{const_cast<char*>(write.data()) + at, offered};
       const bool opens = search.opens_request(piece, offered);
       demand(!opens || search.found(), "a boundary is certain");
@@ -75,8 +76,8 @@ void check_search(std::string_view bytes, uint32_t seed) {
 
 // What the client reads, in pieces; two pieces make one read where the seed says so.
 // `*guessed`: the end of what there is had to be taken for what it looked like.
-std::string read_all(std::string_view bytes, uint32_t seed, bool sees_ahead, PingToGoaway::Seen* end,
-                     bool* guessed) {
+std::string read_all(std::string_view bytes, uint32_t seed, bool sees_ahead,
+                     PingToGoaway::Seen* end, bool* guessed) {
   using Seen = PingToGoaway::Seen;
   PingToGoaway swap(kOpaque);
   std::string all;
@@ -116,7 +117,8 @@ void check_swap(std::string_view bytes, uint32_t seed, uint8_t options) {
   Seen end = Seen::kNothing;
   bool guessed = false;
   const std::string untouched = read_all(bytes, seed, true, &end, &guessed);
-  if (without && !guessed) demand(untouched == bytes && end == Seen::kNothing, "nothing is taken for the answer");
+  if (without && !guessed)
+    demand(untouched == bytes && end == Seen::kNothing, "nothing is taken for the answer");
 
   const size_t place = bytes.empty() ? 0 : options % (bytes.size() + 1);
   std::string with(bytes);
@@ -133,7 +135,8 @@ void check_swap(std::string_view bytes, uint32_t seed, uint8_t options) {
   others.replace(first, kPingSize, ack);
   demand(others == with, "every other byte is what it was");
   // Whatever is looked at or not: the length stays.
-  demand(read_all(with, seed, false, &end, &guessed).size() == with.size(), "no byte more, none less");
+  demand(read_all(with, seed, false, &end, &guessed).size() == with.size(),
+         "no byte more, none less");
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ bool answered(int fd) {
 void get(const char* path) {
   const int fd = connected();
   char request[128];
-  const int size =
-      snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n", path);
+  const int size = snprintf(request, sizeof request,
+                            "GET %s HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n", path);
   if (send(fd, request, static_cast<size_t>(size), 0) != size || !answered(fd)) g_good = false;
   close(fd);
 }
@@ -59,10 +59,11 @@ void get(const char* path) {
 void post() {
   g_connection = connected();
   std::string request(512 + kBody, 'x');
-  const int head = snprintf(request.data(), 512,
-                            "POST /%s HTTP/1.1\r\nHost: web\r\nConnection: close\r\nPid: %d\r\nTid: %ld\r\n"
-                            "Content-Length: %zu\r\n\r\n",
-                            g_mode, getpid(), syscall(SYS_gettid), kBody);
+  const int head =
+      snprintf(request.data(), 512,
+               "POST /%s HTTP/1.1\r\nHost: web\r\nConnection: close\r\nPid: %d\r\nTid: %ld\r\n"
+               "Content-Length: %zu\r\n\r\n",
+               g_mode, getpid(), syscall(SYS_gettid), kBody);
   request[static_cast<size_t>(head)] = 'x';
   const size_t size = static_cast<size_t>(head) + kBody;
   size_t sent = 0;

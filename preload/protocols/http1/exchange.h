@@ -25,12 +25,12 @@ struct Exchange {
   char method[16] = {};
   uint8_t method_size = 0;
   bool head_request = false;
-  uint64_t request_start = 0;    // positions in the application's stream (client)
-  uint64_t request_end = 0;      // 0: not known yet
-  OutgoingCall call;             // client
+  uint64_t request_start = 0;       // positions in the application's stream (client)
+  uint64_t request_end = 0;         // 0: not known yet
+  OutgoingCall call;                // client
   RequestFields* fields = nullptr;  // client: owned
-  RpcFinished finished;          // client; `body_sample` is set when it is reported
-  Incoming* incoming = nullptr;  // server
+  RpcFinished finished;             // client; `body_sample` is set when it is reported
+  Incoming* incoming = nullptr;     // server
   uint16_t status = 0;
   uint16_t sample_size = 0;
   char sample[kBodySample];

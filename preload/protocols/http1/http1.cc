@@ -29,14 +29,14 @@ bool is_undecided(const Connection& c, const Http1& h) {
 
 // Before the first byte of a message that passes unchanged: may there be one, and does the first
 // one look like HTTP/1?
-bool may_begin(Connection& c, Http1& h, int fd, bool requests, Pieces pieces,
-               size_t size) {
+bool may_begin(Connection& c, Http1& h, int fd, bool requests, Pieces pieces, size_t size) {
   if (!requests) {
     if (!h.exchanges.empty()) return true;
     // The server speaks first: not HTTP/1, or a request was missed.
     give_up_unless_stale(c, fd,
-                         c.seen_from_start && c.requests == 0 ? NotInterposedReason::kUnknownProtocol
-                                                              : NotInterposedReason::kMidStream);
+                         c.seen_from_start && c.requests == 0
+                             ? NotInterposedReason::kUnknownProtocol
+                             : NotInterposedReason::kMidStream);
     return false;
   }
   return c.requests != 0 || looks_like_requests(c, pieces, size);
@@ -114,14 +114,16 @@ void Http1::offered(Connection& c, const Offer& offer, uint64_t from) {
   if (from == 0 && requests.state() == http1::ParseState::kStart &&
       !looks_like_requests(c, offer.pieces, static_cast<size_t>(offer.end - offer.base)))
     return;
-  offer.pieces.each(static_cast<size_t>(from - offer.base), SIZE_MAX, [&](const char* part, size_t size) {
-    feed_base = from;
-    if (requests.state() == http1::ParseState::kStart) message_start = from;
-    from += size;
-    const http1::ParseState state = requests.feed(part, size);
-    if (state == http1::ParseState::kInvalid) give_up(c, NotInterposedReason::kUnknownProtocol);
-    return c.state.is_followed() && state != http1::ParseState::kUpgraded;
-  });
+  offer.pieces.each(static_cast<size_t>(from - offer.base), SIZE_MAX,
+                    [&](const char* part, size_t size) {
+                      feed_base = from;
+                      if (requests.state() == http1::ParseState::kStart) message_start = from;
+                      from += size;
+                      const http1::ParseState state = requests.feed(part, size);
+                      if (state == http1::ParseState::kInvalid)
+                        give_up(c, NotInterposedReason::kUnknownProtocol);
+                      return c.state.is_followed() && state != http1::ParseState::kUpgraded;
+                    });
 }
 
 Released Http1::release(Connection& c, int fd, const Offer& offer, Sending sending) {
@@ -167,8 +169,7 @@ bool Http1::skipped(Connection&, uint64_t size) {
 
 // --- bytes that went by unchanged ----------------------------------------------------------------
 
-void Http1::observed(Connection& c, int fd, Traffic traffic, Pieces pieces,
-                     size_t size) {
+void Http1::observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) {
   const bool of_requests = traffic == Traffic::kRequests;
   http1::MessageParser& parser = of_requests ? requests : responses;
   if (parser.state() == http1::ParseState::kStart &&

@@ -8,8 +8,8 @@
 //   exchange.cc          the ends of both halves
 #pragma once
 
-#include "core/pieces.h"
 #include "core/http1/message_parser.h"
+#include "core/pieces.h"
 #include "preload/protocols/http1/exchange.h"
 #include "preload/stream/connection.h"
 
@@ -56,8 +56,7 @@ struct Http1 final : Followed {
   void forget_ahead(Connection&) override {}
   bool skipped(Connection& c, uint64_t size) override;
   bool waits_for_its_fault(const Connection& c) const override;
-  void observed(Connection& c, int fd, Traffic traffic, Pieces pieces,
-                size_t size) override;
+  void observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) override;
   bool unseen(Connection& c, Traffic traffic, size_t size) override;
   bool may_begin_with(Pieces) const override {
     return requests.state() == http1::ParseState::kStart;
@@ -84,16 +83,16 @@ struct Http1 final : Followed {
   size_t upgraded_at = 0;  // byte of the current feed of responses where HTTP/2 begins
 
   // The request in progress. Positions count the application's bytes (Wire).
-  uint64_t feed_base = 0;      // of the first byte of the current feed
+  uint64_t feed_base = 0;  // of the first byte of the current feed
   uint64_t message_start = 0;
-  bool decided = false;        // outgoing_begin was called for it
-  http1::MessageHead head;     // views into the parser; valid until the next message begins
+  bool decided = false;     // outgoing_begin was called for it
+  http1::MessageHead head;  // views into the parser; valid until the next message begins
   char sample[kBodySample];
   uint16_t sample_size = 0;
   RequestFields* fields = nullptr;        // owned until it is decided
   const RequestOrigin* origin = nullptr;  // of the same, if it is held: owned
   Exchange* current = nullptr;            // decided, its request not complete
-  Exchange* fault = nullptr;     // complete or not; its fault is still to be injected
+  Exchange* fault = nullptr;              // complete or not; its fault is still to be injected
   Exchange* silenced = nullptr;  // its fault is a silence: open until the application gives up
   uint8_t upgrade_size = 0;      // it asks for h2c: HTTP2-Settings
   char upgrade_settings[128];

@@ -6,8 +6,8 @@
 
 #include <string_view>
 
-#include "core/pieces.h"
 #include "core/http1/message_parser.h"
+#include "core/pieces.h"
 #include "preload/stream/protocol.h"
 
 namespace filibuster::preload {

@@ -13,10 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/pieces.h"
 #include "core/http2/connection_view.h"
 #include "core/http2/insertion.h"
 #include "core/http2/whole_frames.h"
+#include "core/pieces.h"
 #include "preload/protocols/http2/bounded_lock.h"
 #include "preload/protocols/http2/preface.h"
 #include "preload/protocols/http2/stream_call.h"
@@ -69,12 +69,12 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   // A program that writes frames writes them one after the other.
   bool sends_in_turn() const override { return true; }
   // observation.cc
-  void observed(Connection& c, int fd, Traffic traffic, Pieces pieces,
-                size_t size) override;
+  void observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) override;
   bool unseen(Connection& c, Traffic traffic, size_t size) override;
   // (A frame of less than 64 KiB begins with a zero; a preface or a text does not.)
   bool may_begin_with(Pieces pieces) const override {
-    return pieces.count == 0 || pieces[0].iov_len == 0 || *static_cast<const char*>(pieces[0].iov_base) != '\0';
+    return pieces.count == 0 || pieces[0].iov_len == 0 ||
+           *static_cast<const char*>(pieces[0].iov_base) != '\0';
   }
   // streams.cc, recognition.cc
   void end_unanswered(Connection& c) override;

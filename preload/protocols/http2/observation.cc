@@ -26,9 +26,8 @@ namespace {
 void feed_view(Http2Connection& h, Direction direction, const char* data, size_t size) {
   // The relay that the connection may be handed to can begin at any byte.
   if (direction == Direction::kResponses && h.client()) {
-    h.responses.feed(data, size, [&](const char* piece, size_t count) {
-      h.view.feed(direction, piece, count);
-    });
+    h.responses.feed(
+        data, size, [&](const char* piece, size_t count) { h.view.feed(direction, piece, count); });
   } else {
     h.view.feed(direction, data, size);
   }
@@ -69,8 +68,7 @@ Direction direction_of(Traffic traffic) {
 
 }  // namespace
 
-void Http2Connection::observed(Connection& c, int, Traffic traffic, Pieces pieces,
-                               size_t size) {
+void Http2Connection::observed(Connection& c, int, Traffic traffic, Pieces pieces, size_t size) {
   feed_http2(c, *this, direction_of(traffic), pieces, 0, size);
 }
 

@@ -49,8 +49,7 @@ bool is_plain_peer(const sockaddr* address, socklen_t size) {
 }
 
 bool is_plain_port(uint16_t port) {
-  return port != 0 &&
-         any([port](uint64_t known) { return static_cast<uint16_t>(known) == port; });
+  return port != 0 && any([port](uint64_t known) { return static_cast<uint16_t>(known) == port; });
 }
 
 }  // namespace filibuster::preload

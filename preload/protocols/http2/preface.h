@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/pieces.h"
 #include "core/http2/frame.h"
+#include "core/pieces.h"
 #include "preload/stream/protocol.h"
 
 namespace filibuster::preload {

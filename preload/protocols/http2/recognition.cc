@@ -38,8 +38,8 @@ Http2Connection* make_http2(Connection& c, Http2Client kind) {
 
 void begin_http2(Connection& c, Pieces pieces, size_t size) {
   const bool of_client = c.role != Role::kServer && pieces.count != 0;
-  Http2Connection* h = make_http2(
-      c, of_client ? sniff_http2_client(pieces, size) : Http2Client::kNone);
+  Http2Connection* h =
+      make_http2(c, of_client ? sniff_http2_client(pieces, size) : Http2Client::kNone);
   // Both directions may come here at once.
   if (h != nullptr && !publish(c, h)) g_http2_connections.give(h);
 }

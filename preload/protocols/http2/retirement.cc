@@ -49,7 +49,8 @@ uint64_t random_number(const Connection& c) {
 // Listed, as what was not tested.
 void list(Connection& c, Retirement& r, std::string_view why) {
   r.given_up = true;
-  report_note({"HTTP/2 to ", c.peer_name(), " was open before the session and is not retired: ", why});
+  report_note(
+      {"HTTP/2 to ", c.peer_name(), " was open before the session and is not retired: ", why});
   give_up(c, NotInterposedReason::kHttp2Before);
 }
 
@@ -76,8 +77,7 @@ void count_requests(Connection& c, Retirement& r, uint64_t requests) {
 }
 
 // What was accepted.
-void note_sent(Connection& c, Retirement& r, Pieces pieces, size_t accepted,
-               size_t offered) {
+void note_sent(Connection& c, Retirement& r, Pieces pieces, size_t accepted, size_t offered) {
   const bool was_found = r.search.found();
   const uint64_t requests = r.search.sent(pieces, accepted, offered);
   if (r.state.load() != State::kRetired || r.search.found()) return count_requests(c, r, requests);
@@ -101,7 +101,8 @@ IoResult send_owned(Connection& c, Retirement& r, int fd, Pieces pieces, int fla
   const size_t offered = pieces.size();
   int error = 0;
   const bool as_it_is = !plain || (flags & (MSG_OOB | MSG_ZEROCOPY)) != 0;
-  if (r.ping_left != 0 && (as_it_is || pieces.count > kMostPieces) && !send_rest(r, fd, flags, &error)) {
+  if (r.ping_left != 0 && (as_it_is || pieces.count > kMostPieces) &&
+      !send_rest(r, fd, flags, &error)) {
     return {-1, error};
   }
   if (as_it_is || (!c.state.is_followed() && r.ping_left == 0)) {
@@ -161,12 +162,12 @@ bool acquire_requests(Connection& c) {
 // --- what it reads -------------------------------------------------------------------------------
 
 size_t look_ahead(int fd, char* out, size_t size) {
-  const long got = raw_syscall(SYS_recvfrom, fd, out, size, MSG_PEEK | MSG_DONTWAIT, nullptr, nullptr);
+  const long got =
+      raw_syscall(SYS_recvfrom, fd, out, size, MSG_PEEK | MSG_DONTWAIT, nullptr, nullptr);
   return got > 0 ? static_cast<size_t>(got) : 0;
 }
 
-void pass_responses(Connection& c, Retirement& r, int fd, Pieces pieces,
-                    size_t size) {
+void pass_responses(Connection& c, Retirement& r, int fd, Pieces pieces, size_t size) {
   using Seen = http2::PingToGoaway::Seen;
   char ahead[http2::kPingSize];
   size_t known = 0;
@@ -259,8 +260,7 @@ IoResult Retirement::pass_send(Connection& c, int fd, Pieces pieces, int flags, 
   return result;
 }
 
-void Retirement::pass_received(Connection& c, int fd, Pieces pieces, int flags,
-                               size_t size) {
+void Retirement::pass_received(Connection& c, int fd, Pieces pieces, int flags, size_t size) {
   if (!owes() || (flags & (MSG_OOB | MSG_ERRQUEUE)) != 0) return;
   if (!c.response_flow.acquire()) return;
   if ((flags & MSG_PEEK) != 0) {

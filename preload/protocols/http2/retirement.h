@@ -18,10 +18,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/pieces.h"
 #include "core/http2/frame.h"
 #include "core/http2/frame_walk.h"
 #include "core/http2/retirement.h"
+#include "core/pieces.h"
 #include "preload/protocols/http2/preface.h"
 #include "preload/stream/connection.h"
 
@@ -32,8 +32,7 @@ struct Retirement final : Followed {
 
   bool passes() const override { return true; }
   IoResult pass_send(Connection& c, int fd, Pieces pieces, int flags, bool plain) override;
-  void pass_received(Connection& c, int fd, Pieces pieces, int flags,
-                     size_t size) override;
+  void pass_received(Connection& c, int fd, Pieces pieces, int flags, size_t size) override;
   void pass_unseen_send(Connection& c) override;
   bool owes() const override { return state.load(std::memory_order_acquire) == State::kPinged; }
   void adopt_in_child(Connection& c) override;
@@ -41,7 +40,9 @@ struct Retirement final : Followed {
 
   // Nothing of it is read.
   void offered(Connection&, const Offer&, uint64_t) override {}
-  Released release(Connection&, int, const Offer& offer, Sending) override { return {offer.end, {}}; }
+  Released release(Connection&, int, const Offer& offer, Sending) override {
+    return {offer.end, {}};
+  }
   bool may_hold(Connection&) override { return false; }
   bool waits_for_a_thread(Connection&) override { return false; }
   bool press(Connection&, int) override { return false; }

@@ -246,8 +246,8 @@ void Http2Connection::offered(Connection& c, const Offer& offer, uint64_t from) 
     c.wire.edits.use(edits, kMaxWireEdits, edit_bytes, sizeof edit_bytes);
     wire_ready = true;
   }
-  feed_http2(c, *this, Direction::kRequests, offer.pieces,
-             static_cast<size_t>(from - offer.base), static_cast<size_t>(offer.end - from));
+  feed_http2(c, *this, Direction::kRequests, offer.pieces, static_cast<size_t>(from - offer.base),
+             static_cast<size_t>(offer.end - from));
   decide_streams(c, *this, false);
   note_makers(c, *this);
 }

@@ -58,7 +58,7 @@ struct StreamCall {
   bool request_ended = false;   // then `body` is its digest
   Hash128 body;
   uint64_t body_size = 0;
-  uint64_t list_size = 0;  // http2::MessageHead
+  uint64_t list_size = 0;                 // http2::MessageHead
   const RequestOrigin* origin = nullptr;  // until it is decided: owned
   OutgoingCall call;
   RequestFields* fields = nullptr;  // owned

@@ -39,7 +39,8 @@ class Arguments final : public resp::TextSink {
 // Calls use(data, size) for the bytes [start, end) of the application's stream: those that are held, then
 // those that are being offered. False: they are not all at hand any more.
 template <typename Use>
-bool each_piece(const Connection& c, const Offer& offer, uint64_t start, uint64_t end, const Use& use) {
+bool each_piece(const Connection& c, const Offer& offer, uint64_t start, uint64_t end,
+                const Use& use) {
   const auto give = [&](const char* data, uint64_t base, size_t size) {
     if (start >= end || start < base || start >= base + size) return;
     const size_t skip = static_cast<size_t>(start - base);
@@ -78,7 +79,8 @@ void plan_fault(Connection& c, const Made& made, const OutgoingCall& call, bool 
   }
   PlannedFault* fault = make_planned_fault();
   if (fault == nullptr) {
-    report_fault(call, FaultHow::kNotInjected, "too many faults wait on connections of this process");
+    report_fault(call, FaultHow::kNotInjected,
+                 "too many faults wait on connections of this process");
     return;
   }
   fault->call = call;
@@ -115,14 +117,14 @@ void form_call(Connection& c, const Made& made) {
   info.peer = c.peer_name();
   info.body_complete = true;
   info.body = made.digest;
-  arguments.fields = begin_fields(own_service(), target_service(c.target, head, c.peer_name()), head);
+  arguments.fields =
+      begin_fields(own_service(), target_service(c.target, head, c.peer_name()), head);
   if (made.has_text) {
     const bool transaction = made.first != made.last;
-    resp::ArgumentText text = transaction ? resp::ArgumentText(&arguments, made.members)
-                                          : resp::ArgumentText(&arguments);
-    const bool whole =
-        each_piece(c, *r.offer, made.start, made.end,
-                   [&](const char* data, size_t size) { text.feed(data, size); });
+    resp::ArgumentText text =
+        transaction ? resp::ArgumentText(&arguments, made.members) : resp::ArgumentText(&arguments);
+    const bool whole = each_piece(c, *r.offer, made.start, made.end,
+                                  [&](const char* data, size_t size) { text.feed(data, size); });
     text.finish();
     if (!whole && arguments.fields != nullptr) request_unseen(arguments.fields);
     head.body_size = arguments.sample().size() + (whole && arguments.whole() ? 0 : 1);
@@ -222,7 +224,8 @@ void end_transaction(Connection& c, const resp::Command& command, Command* last,
 // --- which of them are calls ---------------------------------------------------------------------
 
 // After it replies cannot be told apart.
-bool ends_following(Connection& c, const resp::Command& command, const resp::CommandProperties* known) {
+bool ends_following(Connection& c, const resp::Command& command,
+                    const resp::CommandProperties* known) {
   if (known == nullptr) return false;
   if (known->has(resp::kSubscription)) {
     give_up(c, NotInterposedReason::kRedisSubscription);
@@ -267,7 +270,8 @@ void take_command(Connection& c, const resp::Command& command, size_t end) {
   if (command.name == "MULTI") return begin_transaction(r, queued, start);
   if (command.name == "WATCH" || command.name == "UNWATCH") r.watching = command.name == "WATCH";
   if (may_block(known)) {
-    report_not_interposed(NotInterposedReason::kRedisBlocking, true, c.peer_name(), c.target.name());
+    report_not_interposed(NotInterposedReason::kRedisBlocking, true, c.peer_name(),
+                          c.target.name());
     return;
   }
   const bool by_library = known != nullptr && known->has(resp::kByLibrary);

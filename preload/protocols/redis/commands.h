@@ -13,7 +13,7 @@ namespace filibuster::preload {
 struct Command {
   std::atomic<Command*> next{nullptr};
   uint64_t number = 0;  // from 1
-  OpenCall call;  // active: its reply ends it
+  OpenCall call;        // active: its reply ends it
   // Its reply, unless it is an error, sets the version of the protocol to this; 0: it does not.
   uint8_t sets_protocol = 0;
   bool injected = false;  // its reply is ours
@@ -24,10 +24,10 @@ struct Command {
 // was sent before are awaited: then no other call is hit.
 struct PlannedFault {
   OutgoingCall call;
-  uint64_t first = 0;        // the number of its command, of a transaction's MULTI
-  Command* last = nullptr;   // whose reply ends the call: there until that is answered
+  uint64_t first = 0;           // the number of its command, of a transaction's MULTI
+  Command* last = nullptr;      // whose reply ends the call: there until that is answered
   uint64_t start = 0, end = 0;  // positions of its bytes in the application's stream
-  uint32_t members = 0;      // commands between MULTI and EXEC; 0: it is no transaction
+  uint32_t members = 0;         // commands between MULTI and EXEC; 0: it is no transaction
   PlannedFault* next = nullptr;
 };
 

@@ -35,8 +35,8 @@ class PlannedReply {
     const size_t size = plan_blob(fault.call.plan, false, text, sizeof text);
     if (fault.call.plan.blob_size != size) return;
     const bool null = size == 0;
-    const std::string_view error(
-        line, null ? 0 : resp::error_reply(line, sizeof line, {text, size}, {}));
+    const std::string_view error(line,
+                                 null ? 0 : resp::error_reply(line, sizeof line, {text, size}, {}));
     if (fault.call.replies == 1) {
       if (reserve(16 + error.size())) null ? add_null(version) : add(error);
       return;
@@ -67,7 +67,9 @@ class PlannedReply {
     std::memcpy(pages_ + size_, text.data(), text.size());
     size_ += text.size();
   }
-  void add_null(int version) { size_ += resp::nil_reply(pages_ + size_, capacity_ - size_, version); }
+  void add_null(int version) {
+    size_ += resp::nil_reply(pages_ + size_, capacity_ - size_, version);
+  }
 
   char* pages_ = nullptr;
   size_t capacity_ = 0;
@@ -132,9 +134,11 @@ bool fire(Connection& c, int fd, bool after) {
   if (r.readers.load() != 0) {
     report_fault(fault.call, FaultHow::kNotInjected, "another thread was reading the connection");
   } else if (r.in_reply.load()) {
-    report_fault(fault.call, FaultHow::kNotInjected, "a message that nobody asked for was half read");
+    report_fault(fault.call, FaultHow::kNotInjected,
+                 "a message that nobody asked for was half read");
   } else if (static_cast<FaultKind>(fault.call.plan.kind) == FaultKind::kRedis) {
-    if (const char* why = reply(c, fd, fault)) report_fault(fault.call, FaultHow::kNotInjected, why);
+    if (const char* why = reply(c, fd, fault))
+      report_fault(fault.call, FaultHow::kNotInjected, why);
   } else if (end_connection(c, fd, fault, after)) {
     next_fault(r);
     return true;
@@ -157,7 +161,8 @@ FaultTurn take_fault_turn(Connection& c, int fd, Sending sending) {
     const PlannedFault& fault = *r.fault;
     const bool after = fault.call.plan.after_effect != 0;
     const uint64_t position = c.wire.edits.position();
-    if (position <= fault.start && r.commands.is_answered(fault.first)) {  // by the connection's end
+    if (position <= fault.start &&
+        r.commands.is_answered(fault.first)) {  // by the connection's end
       drop_first_fault(c, kConnectionEndedFirst);
       continue;
     }
@@ -168,8 +173,8 @@ FaultTurn take_fault_turn(Connection& c, int fd, Sending sending) {
     }
     if (after && position > fault.start && position < fault.end) return {fault.end, false};
     // What is at the server is answered before.
-    const bool its_turn = r.commands.is_next(fault.first) && c.aside.load() < 0 &&
-                          sending != Sending::kAside;
+    const bool its_turn =
+        r.commands.is_next(fault.first) && c.aside.load() < 0 && sending != Sending::kAside;
     if (!its_turn) {
       if (position == fault.start) return {fault.start, false};
       drop_first_fault(c, "its answer was read before");

@@ -39,7 +39,7 @@ void begin_redis(Connection& c, Pieces, size_t) {
 
 Joined joins_redis(std::string_view first, NotInterposedReason*) {
   return resp::sniff(first.data(), first.size()) == resp::Sniff::kCommand ? Joined::kRequests
-                                                                         : Joined::kNo;
+                                                                          : Joined::kNo;
 }
 
 // --- a client's commands -------------------------------------------------------------------------
@@ -47,13 +47,14 @@ Joined joins_redis(std::string_view first, NotInterposedReason*) {
 void Redis::offered(Connection& c, const Offer& bytes, uint64_t from) {
   offer = &bytes;
   formed = 0;
-  bytes.pieces.each(static_cast<size_t>(from - bytes.base), SIZE_MAX, [&](const char* part, size_t size) {
-    feed_base = from;
-    from += size;
-    if (requests.feed(part, size) == resp::CommandState::kInvalid)
-      give_up(c, NotInterposedReason::kUnknownProtocol);
-    return c.state.is_followed();
-  });
+  bytes.pieces.each(static_cast<size_t>(from - bytes.base), SIZE_MAX,
+                    [&](const char* part, size_t size) {
+                      feed_base = from;
+                      from += size;
+                      if (requests.feed(part, size) == resp::CommandState::kInvalid)
+                        give_up(c, NotInterposedReason::kUnknownProtocol);
+                      return c.state.is_followed();
+                    });
   offer = nullptr;
   drop_origin(std::exchange(origin, nullptr));
 }
@@ -95,7 +96,8 @@ uint64_t Redis::flush_limit(Connection& c, uint64_t released, bool closing) {
 
 void Redis::sent(Connection& c, int fd) {
   // All of a call that is faulted after its effect.
-  if (fault != nullptr && c.wire.edits.position() >= fault->end) take_fault_turn(c, fd, Sending::kOffered);
+  if (fault != nullptr && c.wire.edits.position() >= fault->end)
+    take_fault_turn(c, fd, Sending::kOffered);
 }
 
 WriteOrigins* Redis::write_origins(Connection& c) {
@@ -116,16 +118,14 @@ bool Redis::may_go_on(const Connection&) const {
 
 // --- replies -------------------------------------------------------------------------------------
 
-void Redis::observed(Connection& c, int fd, Traffic traffic, Pieces pieces,
-                     size_t size) {
+void Redis::observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) {
   if (traffic == Traffic::kRequests) return;
   pieces.each(0, size, [&](const char* part, size_t bytes) {
     unasked = false;
     const resp::ReplyState state = replies.feed(part, bytes);
     if (unasked || state == resp::ReplyState::kInvalid) {
-      give_up_unless_stale(c, fd,
-                           unasked ? NotInterposedReason::kMidStream
-                                   : NotInterposedReason::kUnknownProtocol);
+      give_up_unless_stale(
+          c, fd, unasked ? NotInterposedReason::kMidStream : NotInterposedReason::kUnknownProtocol);
       return false;
     }
     in_reply.store(state != resp::ReplyState::kStart);

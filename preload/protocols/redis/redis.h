@@ -43,13 +43,13 @@ class ReplyEvents final : public resp::ReplyHandler {
 struct Transaction {
   static constexpr size_t kMaxText = 160;
   bool open = false;
-  bool begun = false;    // a part of it was sent before its end was known
+  bool begun = false;  // a part of it was sent before its end was known
   Command* first = nullptr;
   uint64_t start = 0;
   uint32_t members = 0;
-  HashStream digest;     // of its members
+  HashStream digest;  // of its members
   uint8_t text_size = 0;
-  char text[kMaxText];   // "SET user:*, INCR visits"
+  char text[kMaxText];  // "SET user:*, INCR visits"
 };
 
 struct Redis final : Followed {
@@ -69,8 +69,7 @@ struct Redis final : Followed {
   WriteOrigins* write_origins(Connection& c) override;
   bool waits_for_its_fault(const Connection&) const override { return awaited.load() != 0; }
   bool may_go_on(const Connection& c) const override;
-  void observed(Connection& c, int fd, Traffic traffic, Pieces pieces,
-                size_t size) override;
+  void observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) override;
   bool unseen(Connection& c, Traffic traffic, size_t size) override;
   bool may_begin_with(Pieces) const override {
     return requests.state() == resp::CommandState::kStart;
@@ -96,22 +95,22 @@ struct Redis final : Followed {
   std::atomic<uint8_t> version{2};   // of RESP
 
   // The commands, of which positions count the application's bytes (Wire).
-  const Offer* offer = nullptr;  // that is being read
-  uint32_t formed = 0;           // calls, of it
+  const Offer* offer = nullptr;           // that is being read
+  uint32_t formed = 0;                    // calls, of it
   const RequestOrigin* origin = nullptr;  // of all calls but the first, if there are several: owned
-  WriteOrigins* said = nullptr;  // who makes them, where a runtime says so: owned
-  uint64_t feed_base = 0;        // of the first byte of the current feed
-  uint64_t whole_end = 0;        // of the last command that is complete
-  uint64_t passed_to = 0;        // what is sent although it is not
-  bool watching = false;         // keys: WATCH
+  WriteOrigins* said = nullptr;           // who makes them, where a runtime says so: owned
+  uint64_t feed_base = 0;                 // of the first byte of the current feed
+  uint64_t whole_end = 0;                 // of the last command that is complete
+  uint64_t passed_to = 0;                 // what is sent although it is not
+  bool watching = false;                  // keys: WATCH
   Transaction transaction;
-  PlannedFault* fault = nullptr;       // the first that has not fired
+  PlannedFault* fault = nullptr;  // the first that has not fired
   PlannedFault* last_fault = nullptr;
   bool is_ending = false;  // one of them ends the connection: what comes behind it is never sent
-  std::atomic<uint64_t> awaited{0};  // the number of its first command; 0: there is none
+  std::atomic<uint64_t> awaited{0};   // the number of its first command; 0: there is none
   std::atomic<bool> in_reply{false};  // a reply, or a push, is read in part
-  bool unasked = false;  // a reply came that belongs to no command
-  OpenCall silenced;  // its fault is a silence: open until the application gives up
+  bool unasked = false;               // a reply came that belongs to no command
+  OpenCall silenced;                  // its fault is a silence: open until the application gives up
 };
 static_assert(sizeof(Redis) <= Connection::kRoom);
 

@@ -18,10 +18,10 @@ struct Method {
   int flags;
   const char* doc;
 };
-inline constexpr int kNoArguments = 0x0004;   // METH_NOARGS
-inline constexpr int kOneArgument = 0x0008;   // METH_O
+inline constexpr int kNoArguments = 0x0004;    // METH_NOARGS
+inline constexpr int kOneArgument = 0x0008;    // METH_O
 inline constexpr int kManyArguments = 0x0001;  // METH_VARARGS: a tuple
-inline constexpr int kFileInput = 257;        // Py_file_input
+inline constexpr int kFileInput = 257;         // Py_file_input
 
 struct Api {
   // What the reader of stacks needs.

@@ -23,8 +23,8 @@ std::string_view prepare() {
   if (runtime == Runtime::kAbsent) return {};
   size_t used = 0;
   const auto put = [&](std::string_view text) {
-    const size_t n = text.size() < sizeof g_description - used ? text.size()
-                                                               : sizeof g_description - used;
+    const size_t n =
+        text.size() < sizeof g_description - used ? text.size() : sizeof g_description - used;
     std::memcpy(g_description + used, text.data(), n);
     used += n;
   };
@@ -47,11 +47,11 @@ struct Code {
   std::string_view file, function;
   Hash128 name;  // of both
   bool library = false;
-  bool ours = false;  // of the helper: never a call site, whatever the lists say
+  bool ours = false;   // of the helper: never a call site, whatever the lists say
   uint32_t rules = 0;  // version of the frame lists that decided `library`
 };
 constexpr std::string_view kHelperFile = "<frozen filibuster>";  // helper.py
-constexpr size_t kMaxCodes = 4096;  // a power of two
+constexpr size_t kMaxCodes = 4096;                               // a power of two
 constexpr size_t kTries = 16;
 constinit Code g_codes[kMaxCodes] = {};
 

@@ -30,8 +30,8 @@ constexpr size_t kMaxClasses = 64;
 enum class State : uint8_t { kWaiting, kInstalling, kInstalled, kRefused };
 constinit std::atomic<State> g_state{State::kWaiting};
 
-constinit uint64_t g_done =
-    0;  // edits of the table, by bit 0 to 63; written by the installing thread
+// Edits of the table, by bit 0 to 63; written by the installing thread.
+constinit uint64_t g_done = 0;
 constinit uint64_t g_done_high = 0;
 
 void mark_done(size_t edit) {

@@ -227,8 +227,10 @@ bool called_by_program(int skip) {
 }
 
 bool java_client_tries_again() {
-  constexpr std::string_view kReads = " sun.net.www.http.HttpClient.parseHTTP";  // or parseHTTPHeader
-  constexpr jint kNear = 48;  // frames that are looked at; in JDK 17 it is 15 frames from connect(2)
+  constexpr std::string_view kReads =
+      " sun.net.www.http.HttpClient.parseHTTP";  // or parseHTTPHeader
+  // Frames that are looked at; in JDK 17 it is 15 frames from connect(2).
+  constexpr jint kNear = 48;
   JNIEnv* env = jvm::of_thread();
   jvmtiEnv* tools = jvm::tools();
   jvmtiFrameInfo frames[kNear];

@@ -22,7 +22,8 @@ struct Module {
 };
 constinit Module g_modules[kMaxModules];  // sorted by begin; under g_sequence
 constinit uint32_t g_count = 0;
-constinit std::atomic<uint64_t> g_changes{0};   // dlpi_adds + dlpi_subs, and the frame lists' version
+constinit std::atomic<uint64_t> g_changes{
+    0};  // dlpi_adds + dlpi_subs, and the frame lists' version
 constinit std::atomic<uint32_t> g_sequence{0};  // odd: being written
 constinit std::atomic<int> g_writer{0};         // its pid: in a forked child that thread is gone
 constexpr uint64_t kPatienceNs = 100'000'000;

@@ -12,7 +12,7 @@
 namespace filibuster::preload {
 
 struct ModuleInfo {
-  uintptr_t begin = 0;   // in memory
+  uintptr_t begin = 0;  // in memory
   uintptr_t end = 0;
   uintptr_t bias = 0;    // address in memory - address in the file
   bool runtime = false;  // does not count (frame_filter.h)

@@ -242,8 +242,9 @@ bool find_api() {
   Api api{};
   if (!FILIBUSTER_FIND(napi_create_function) || !FILIBUSTER_FIND(napi_set_named_property) ||
       !FILIBUSTER_FIND(napi_get_cb_info) || !FILIBUSTER_FIND(napi_get_value_string_utf8) ||
-      !FILIBUSTER_FIND(napi_get_value_int32) || !FILIBUSTER_FIND(napi_get_value_int64) || !FILIBUSTER_FIND(napi_create_string_latin1) ||
-      !FILIBUSTER_FIND(napi_get_boolean) || !FILIBUSTER_FIND(napi_create_uint32))
+      !FILIBUSTER_FIND(napi_get_value_int32) || !FILIBUSTER_FIND(napi_get_value_int64) ||
+      !FILIBUSTER_FIND(napi_create_string_latin1) || !FILIBUSTER_FIND(napi_get_boolean) ||
+      !FILIBUSTER_FIND(napi_create_uint32))
     return false;
   g_api = api;  // the same values every time: two workers that start together do no harm
   return true;

@@ -24,7 +24,6 @@ TaskContext next_entry(int fd, const TaskContext& after);
 // The context of the same request later: its path changes once, when its body is complete.
 TaskContext entry_now(int fd, const TaskContext& entry);
 
-
 // Does the protocol of this connection want to be told who writes? (Its calls have no field for the cause.)
 bool asks_who_writes(int fd);
 // Says that `who` makes the bytes [start, end) of what the program writes to `fd`. They are counted from

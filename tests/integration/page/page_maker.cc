@@ -31,8 +31,10 @@ const char* const kHostile[] = {
     "<!--<script>",
     "'\"><svg onload=window.hit=1>",
     "@SUMMARY@@EXECUTIONS@@WITHOUT-SCRIPT@",
-    "a\nb\r\nc\xe2\x80\xa8" "d\xe2\x80\xa9",
-    "nul\x01\x1b[31m\xe2\x80\xae" "drow",
+    "a\nb\r\nc\xe2\x80\xa8"
+    "d\xe2\x80\xa9",
+    "nul\x01\x1b[31m\xe2\x80\xae"
+    "drow",
     "not utf-8: \xff\xfe\xc3",
     "</noscript><script>window.hit=1</script>",
     "{{constructor}} ${window.hit=1} `",
@@ -58,8 +60,8 @@ InjectedFault call(const Shape& shape, uint32_t rpc) {
   out.method = "GET";
   out.path = "/" + named(shape, "items/", rpc);
   out.count = 1;
-  out.stack = {"/app/http.py:12 (send_request)",
-               "/app/gateway.py:" + std::to_string(20 + rpc) + " (" + named(shape, "load_", rpc) + ")"};
+  out.stack = {"/app/http.py:12 (send_request)", "/app/gateway.py:" + std::to_string(20 + rpc) +
+                                                     " (" + named(shape, "load_", rpc) + ")"};
   out.call_site = out.stack[0];
   out.service_path = {"test", out.caller, out.service};
   return out;
@@ -86,11 +88,13 @@ std::vector<RpcRecord> tree(const Shape& shape, const std::vector<InjectedFault>
     rpc.outcome = RpcOutcome::kAnswered;
     rpc.status = 200;
     rpc.received_by = rpc.service;
-    rpc.body_sample = shape.hostile ? kHostile[i % std::size(kHostile)] : "{\"id\": " + std::to_string(i) + "}";
+    rpc.body_sample =
+        shape.hostile ? kHostile[i % std::size(kHostile)] : "{\"id\": " + std::to_string(i) + "}";
     // 100 MB, of which an agent reports the first bytes.
     rpc.response_size = shape.hostile ? 100'000'000 : 20;
-    rpc.response_sample = shape.hostile ? std::string("\x00\x01\x02\xff", 4) + kHostile[i % std::size(kHostile)]
-                                        : "{\"password\": \"hunter2\"}";
+    rpc.response_sample =
+        shape.hostile ? std::string("\x00\x01\x02\xff", 4) + kHostile[i % std::size(kHostile)]
+                      : "{\"password\": \"hunter2\"}";
     for (const InjectedFault& fault : faults) {
       if (fault.index != rpc.index) continue;
       rpc.injected = true;
@@ -147,11 +151,13 @@ SessionReport made(const Shape& shape) {
       finding.minimal_execution.faults = finding.minimal;
       finding.minimal_execution.verdict = Verdict::kFailed;
       finding.minimal_execution.detail = "exit status 1";
-      finding.minimal_execution.output = shape.hostile ? kHostile[n % std::size(kHostile)]
-                                           : "AssertionError: expected 200, got 500 (" + std::to_string(n % 50) + ")";
+      finding.minimal_execution.output =
+          shape.hostile ? kHostile[n % std::size(kHostile)]
+                        : "AssertionError: expected 200, got 500 (" + std::to_string(n % 50) + ")";
       finding.number = n + 1;
       finding.id = to_hex(hash_text("finding " + std::to_string(n))).substr(0, kFindingIdSize);
-      finding.counterexample = "/app/.filibuster/counterexamples/" + std::to_string(n + 1) + ".json";
+      finding.counterexample =
+          "/app/.filibuster/counterexamples/" + std::to_string(n + 1) + ".json";
       finding.reproduced = true;
       if (page->trees.size() < kMaxPageTrees)
         page->trees.emplace(execution.number, page_tree(tree(shape, finding.minimal)));

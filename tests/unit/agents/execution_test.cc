@@ -407,9 +407,9 @@ TEST_F(Execution, APlannedFaultThatDidNotFireSaysWhy) {
   const ExecutionRecord record = hub_->end_execution();
   ASSERT_EQ(record.not_injected.size(), 2u);
   EXPECT_TRUE(any_contains(record.not_injected, "the daemon's lease is older than 1 s"));
-  EXPECT_TRUE(std::any_of(record.not_injected.begin(), record.not_injected.end(), [](const NotInjected& row) {
-    return row.why == NoConclusion::kBusyMachine;
-  }));
+  EXPECT_TRUE(
+      std::any_of(record.not_injected.begin(), record.not_injected.end(),
+                  [](const NotInjected& row) { return row.why == NoConclusion::kBusyMachine; }));
   EXPECT_TRUE(any_contains(record.not_injected, "its RPC was not issued"));
   ASSERT_EQ(record.rpcs.size(), 2u);
   EXPECT_TRUE(record.rpcs[0].injected);

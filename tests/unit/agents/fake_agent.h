@@ -65,7 +65,9 @@ inline HubOptions hub_options(const Scratch& scratch) {
   return options;
 }
 
-inline Hash128 key(uint64_t number) { return {number, number + 1}; }
+inline Hash128 key(uint64_t number) {
+  return {number, number + 1};
+}
 
 class FakeAgent {
  public:
@@ -113,8 +115,8 @@ class FakeAgent {
     write(static_cast<uint16_t>(type), execution, {bytes.data(), size}, time_ns);
   }
   void write(uint16_t type, uint32_t execution, std::span<const uint8_t> part, uint64_t time_ns) {
-    ASSERT_TRUE(ring_write(ring_.get(), type, execution, time_ns != 0 ? time_ns : clock_ns(),
-                           {&part, 1}));
+    ASSERT_TRUE(
+        ring_write(ring_.get(), type, execution, time_ns != 0 ? time_ns : clock_ns(), {&part, 1}));
   }
 
   uint64_t issue(uint32_t execution, uint32_t number, const std::string& service,

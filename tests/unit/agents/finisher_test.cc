@@ -153,7 +153,8 @@ TEST_F(HandOffTest, WhateverTheServerAnswersThePlannedAnswerFollows) {
       hand_off(HandOffKind::kDrainThenAnswer);
       const int server = server_.other.get();
       // It may be closed before all has come.
-      for (const std::string& half : {text.substr(0, text.size() / 2), text.substr(text.size() / 2)})
+      for (const std::string& half :
+           {text.substr(0, text.size() / 2), text.substr(text.size() / 2)})
         ::send(server, half.data(), half.size(), MSG_NOSIGNAL);
       const linger now{1, 0};
       if (resets) ::setsockopt(server, SOL_SOCKET, SO_LINGER, &now, sizeof now);
@@ -178,7 +179,8 @@ TEST_F(HandOffTest, AHeadRequestGetsTheHeadOnlyAndWaitsForNoBody) {
 
 TEST_F(HandOffTest, AResetAfterEffectComesAfterTheRealAnswer) {
   hand_off(HandOffKind::kDrainThenReset);
-  send_all(server_.other.get(), "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+  send_all(server_.other.get(),
+           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
   EXPECT_TRUE(is_silent(app_.one.get()));
   send_all(server_.other.get(), "0\r\n\r\n");
   EXPECT_TRUE(is_reset(app_.one.get()));

@@ -620,7 +620,8 @@ class NotIssued : public RecorderTest {
     recorder_.end(9);
   }
   RpcIssued call(uint32_t number, uint64_t signature, std::string_view target) {
-    RpcIssued out = rpc(id(kUsers, number), id(kTest, 1), entry().index, signature, "movies", target);
+    RpcIssued out =
+        rpc(id(kUsers, number), id(kTest, 1), entry().index, signature, "movies", target);
     out.cause = Cause::kThread;
     out.payload = hash_text(target);
     return out;
@@ -673,16 +674,14 @@ TEST_F(NotIssued, TellsOneWithoutACause) {
 
 TEST_F(NotIssued, TellsOneOfAnotherPlace) {
   see_both();
-  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
-                      "one like it was issued elsewhere: at users.py:31",
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "one like it was issued elsewhere: at users.py:31",
                       reason({call(3, 4, "/movies/2")}));
   RpcIssued other = call(3, 3, "/movies/2");
   other.parent_rpc = 0;
   other.parent_path = key(5);
   other.index = key(78);
   EXPECT_PRED_FORMAT2(::testing::IsSubstring,
-                      "one like it was issued elsewhere: for another request, at",
-                      reason({other}));
+                      "one like it was issued elsewhere: for another request, at", reason({other}));
 }
 
 TEST_F(NotIssued, TellsTheClientsSecondAttempt) {
@@ -697,9 +696,7 @@ TEST_F(NotIssued, TellsTheClientsSecondAttempt) {
                       "the client made the call again at which reset was injected",
                       reason(calls, "reset"));
   // After an answer no library does.
-  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
-                      "elsewhere",
-                      reason(calls, "status:500"));
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "elsewhere", reason(calls, "status:500"));
 }
 
 TEST_F(RecorderTest, ARefusalMayComeWithTheSecondAttemptOfItsClient) {

@@ -10,10 +10,14 @@
 
 namespace filibuster::test {
 
-__attribute__((noinline)) int a_function_to_be_found(int x) { return x * 3 + 1; }
+__attribute__((noinline)) int a_function_to_be_found(int x) {
+  return x * 3 + 1;
+}
 
 // Asks for the address that its caller will go on at.
-__attribute__((noinline)) const void* return_address() { return __builtin_return_address(0); }
+__attribute__((noinline)) const void* return_address() {
+  return __builtin_return_address(0);
+}
 
 __attribute__((always_inline)) inline const void* inlined_caller() {
   const void* address = return_address();
@@ -53,7 +57,8 @@ std::string own_offset(const void* address) {
       },
       &base);
   char text[16];
-  const auto end = std::to_chars(text, text + 16, reinterpret_cast<uint64_t>(address) - base, 16).ptr;
+  const auto end =
+      std::to_chars(text, text + 16, reinterpret_cast<uint64_t>(address) - base, 16).ptr;
   return {text, end};
 }
 
@@ -74,7 +79,8 @@ TEST(Symbolize, ANativeFrameGetsFileLineAndFunction) {
   const std::string line =
       symbolizer.line("N +" + own_offset(inside_function()) + " " + own_path());
   EXPECT_NE(line.find("symbolize_test.cc:"), std::string::npos) << line;
-  EXPECT_NE(line.find("(filibuster::test::a_function_to_be_found(int))"), std::string::npos) << line;
+  EXPECT_NE(line.find("(filibuster::test::a_function_to_be_found(int))"), std::string::npos)
+      << line;
 }
 
 TEST(Symbolize, AnInlinedFunctionIsNamedWithItsOwnPlace) {

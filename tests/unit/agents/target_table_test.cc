@@ -18,7 +18,9 @@ Listen listener(TargetKind kind, uint16_t port, const char* address = nullptr) {
   return event;
 }
 
-std::string name_of(const Target128& target) { return {target.service, target.service_size}; }
+std::string name_of(const Target128& target) {
+  return {target.service, target.service_size};
+}
 
 TEST(TargetTable, LoopbackAndWildcardListenersAreOneKind) {
   for (const Listen& event :

@@ -124,7 +124,8 @@ def o():
 }
 
 TEST(Python, OtherFrameworks) {
-  EXPECT_EQ(lines(scan({{"a.py", R"x(raise web.HTTPNotFound()
+  EXPECT_EQ(
+      lines(scan({{"a.py", R"x(raise web.HTTPNotFound()
 raise Http404("x")
 return HttpResponseForbidden()
 self.set_status(409)
@@ -132,8 +133,8 @@ self.send_error(500)
 return JSONResponse({"a": 1}, status_code=429)
 return JSONResponse({"a": 500}, 423)
 )x"}})),
-            (Lines{"status:404 a.py:1", "status:404 a.py:2", "status:403 a.py:3",
-                   "status:409 a.py:4", "status:500 a.py:5", "status:429 a.py:6", "status:423 a.py:7"}));
+      (Lines{"status:404 a.py:1", "status:404 a.py:2", "status:403 a.py:3", "status:409 a.py:4",
+             "status:500 a.py:5", "status:429 a.py:6", "status:423 a.py:7"}));
 }
 
 TEST(Express, AnswersAreThoseOfTheirRoute) {
@@ -170,10 +171,9 @@ app.get('/a', (req, res) => {
   res.status(a ? [401, 402].length : f(403)).end();
 });
 )x"}});
-  EXPECT_EQ(lines(found),
-            (Lines{"status:502 app.js:3", "status:404 app.js:6 GET /a", "status:410 app.js:6 GET /a",
-                   "status:503 app.js:8 GET /a", "status:504 app.js:9 GET /a",
-                   "status:507 app.js:10 GET /a"}));
+  EXPECT_EQ(lines(found), (Lines{"status:502 app.js:3", "status:404 app.js:6 GET /a",
+                                 "status:410 app.js:6 GET /a", "status:503 app.js:8 GET /a",
+                                 "status:504 app.js:9 GET /a", "status:507 app.js:10 GET /a"}));
   EXPECT_EQ(found.passed_on, (Lines{"app.js:3: res.status(err.status || 502).end();",
                                     "app.js:10: res.status(err.response?.status ?? 507).end();"}));
 }

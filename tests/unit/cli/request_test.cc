@@ -11,8 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const Client kClient{
-    .pid = 12, .start_time = 345, .directory = "/work", .application = "shop"};
+const Client kClient{.pid = 12, .start_time = 345, .directory = "/work", .application = "shop"};
 
 SessionOptions with_command(std::vector<std::string> command) {
   SessionOptions options;

@@ -222,21 +222,23 @@ TEST(ConfigErrors, GrpcStatusesSayWhatWasMeant) {
                "from 1 to");
   expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "details": "%"}]}])"), "2:48",
                "google.rpc.Status in base64");
-  expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "details": ")" +
-                    std::string(4100, 'A') + R"("}]}])"),
+  expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "details": ")" + std::string(4100, 'A') +
+                    R"("}]}])"),
                "2:48", "at most 3072 bytes");
-  expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "message": ")" +
-                    std::string(1025, 'x') + R"("}]}])"),
+  expect_error(with(R"("faults": [{"inject": [{"grpc": 14, "message": ")" + std::string(1025, 'x') +
+                    R"("}]}])"),
                "2:48", "at most 1024 bytes");
   expect_error(with(R"("faults": [{"inject": ["grpc:14", {"grpc": "UNAVAILABLE"}]}])"), "2:35",
                "listed twice");
 }
 
 TEST(ConfigErrors, ErrorsOfRedisSayWhatWasMeant) {
-  expect_error(with(R"("faults": [{"inject": ["redis:loading"]}])"), "2:24", "did you mean 'LOADING'?");
-  expect_error(with(R"("faults": [{"inject": [{"redis": "Loading"}]}])"), "2:34",
-               "'redis': 'Loading' is no code of an error of Redis (1 to 32 capital letters, digits, '_' or "
-               "'-', as in LOADING), did you mean 'LOADING'?");
+  expect_error(with(R"("faults": [{"inject": ["redis:loading"]}])"), "2:24",
+               "did you mean 'LOADING'?");
+  expect_error(
+      with(R"("faults": [{"inject": [{"redis": "Loading"}]}])"), "2:34",
+      "'redis': 'Loading' is no code of an error of Redis (1 to 32 capital letters, digits, '_' or "
+      "'-', as in LOADING), did you mean 'LOADING'?");
   expect_error(with(R"("faults": [{"inject": [{"redis": 5}]}])"), "2:34", "'redis'");
   expect_error(with(R"("faults": [{"inject": [{"redis": "OOM", "after": true}]}])"), "2:41",
                "unknown key 'after'");
@@ -247,7 +249,8 @@ TEST(ConfigErrors, ErrorsOfRedisSayWhatWasMeant) {
   expect_error(with(R"("faults": [{"inject": [{"redis": "OOM", "message": ")" +
                     std::string(513, 'x') + R"("}]}])"),
                "2:52", "at most 512 bytes");
-  expect_error(with(R"("faults": [{"inject": ["redis:OOM", {"redis": "OOM"}]}])"), "2:37", "listed twice");
+  expect_error(with(R"("faults": [{"inject": ["redis:OOM", {"redis": "OOM"}]}])"), "2:37",
+               "listed twice");
 }
 
 TEST(ConfigErrors, OfAServiceThatSpeaksRedisSayWhatDoesNotGoWithIt) {

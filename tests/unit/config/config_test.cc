@@ -212,9 +212,10 @@ Texts grpc_faults(const Config& config, const std::string& path) {
 }
 
 TEST(Config, WhatAnalysisReadsBeginsAtTheConfiguration) {
-  const ParsedConfig parsed = parse_config(R"({"version": 1, "tests": [{"name": "t", "command": "true"}],
+  const ParsedConfig parsed =
+      parse_config(R"({"version": 1, "tests": [{"name": "t", "command": "true"}],
       "services": [{"name": "a", "sources": ["src", "/abs/x.py"], "openapi": "../api.yaml", "proto": []}]})",
-                                           "f.json", "/d/e");
+                   "f.json", "/d/e");
   ASSERT_TRUE(parsed.errors.empty());
   const ServiceConfig& service = parsed.config.services[0];
   EXPECT_EQ(service.sources, (std::vector<std::string>{"/d/e/src", "/abs/x.py"}));
@@ -324,7 +325,8 @@ Texts redis_faults(const Config& config, const std::string& method, const std::s
 }
 
 TEST(FaultRules, OfRedisMatchCommandsAndPatternsOfKeys) {
-  EXPECT_EQ(redis_faults(with(""), "GET", "user:*"), (Texts{"refused", "timeout", "redis:LOADING"}));
+  EXPECT_EQ(redis_faults(with(""), "GET", "user:*"),
+            (Texts{"refused", "timeout", "redis:LOADING"}));
   EXPECT_EQ(redis_faults(with(""), "MULTI", "GET a, SET b"),
             (Texts{"refused", "timeout", "redis:LOADING", "redis:READONLY", "redis:OOM"}));
   const struct {
@@ -344,15 +346,18 @@ TEST(FaultRules, OfRedisMatchCommandsAndPatternsOfKeys) {
   for (const auto& row : rows) {
     const Config config = with(R"("default_faults": false, "faults": [{"on": {)" +
                                std::string(row.on) + R"(}, "inject": "redis:nil"}])");
-    EXPECT_EQ(redis_faults(config, row.method, row.path), row.matches ? Texts{"redis:nil"} : Texts{})
+    EXPECT_EQ(redis_faults(config, row.method, row.path),
+              row.matches ? Texts{"redis:nil"} : Texts{})
         << row.on;
   }
 }
 
 TEST(FaultRules, OneThatNamesWhatLibrariesSayIsNoticed) {
   EXPECT_FALSE(names_library_command(with("")));
-  EXPECT_FALSE(names_library_command(with(R"("faults": [{"on": {"method": "GET"}, "inject": []}])")));
-  EXPECT_TRUE(names_library_command(with(R"("faults": [{"on": {"method": "PING"}, "inject": 503}])")));
+  EXPECT_FALSE(
+      names_library_command(with(R"("faults": [{"on": {"method": "GET"}, "inject": []}])")));
+  EXPECT_TRUE(
+      names_library_command(with(R"("faults": [{"on": {"method": "PING"}, "inject": 503}])")));
 }
 
 TEST(FaultRules, OfRedisAreDescribedWhereAServiceSpeaksIt) {
@@ -360,9 +365,11 @@ TEST(FaultRules, OfRedisAreDescribedWhereAServiceSpeaksIt) {
   const auto lines =
       describe_faults(with(R"("services": [{"name": "cache", "protocol": "redis"}])"));
   ASSERT_EQ(lines.size(), 4u);
-  EXPECT_EQ(lines[2], "all commands to Redis: refused, timeout, redis:LOADING, and where the command "
-                      "writes redis:READONLY, redis:OOM (default set)");
-  EXPECT_EQ(describe_faults(with(R"("faults": [{"on": {"service": "cache", "method": "GET", "path": "user:*"},
+  EXPECT_EQ(lines[2],
+            "all commands to Redis: refused, timeout, redis:LOADING, and where the command "
+            "writes redis:READONLY, redis:OOM (default set)");
+  EXPECT_EQ(describe_faults(
+                with(R"("faults": [{"on": {"service": "cache", "method": "GET", "path": "user:*"},
       "inject": {"redis": "BUSY", "message": "later"}}])"))[0],
             "RPCs to cache GET user:*: redis:BUSY \"later\"");
 }
@@ -404,8 +411,7 @@ TEST(FaultRules, EveryFaultHasAnObjectForm) {
       {R"({"redis": "nil"})", "redis:nil"},
   };
   for (const auto& row : rows) {
-    const Config config =
-        with(R"("faults": [{"inject": )" + std::string(row.object) + R"(}])");
+    const Config config = with(R"("faults": [{"inject": )" + std::string(row.object) + R"(}])");
     ASSERT_EQ(config.faults.size(), 1u) << row.object;
     EXPECT_EQ(to_text(config.faults[0].inject.at(0)), row.text);
   }
@@ -431,10 +437,12 @@ TEST(FaultRules, AreDescribedAsUsed) {
   EXPECT_EQ(
       describe_faults(with(R"("faults": [{"inject": [
       {"grpc": "ABORTED", "message": "no\tstock"}, {"grpc": "ABORTED", "message": "sold out", "details": "CAUS"},
-      "grpc:ABORTED", 503, {"status": 503, "body": ")" + std::string(59, 'x') +
+      "grpc:ABORTED", 503, {"status": 503, "body": ")" +
+                           std::string(59, 'x') +
                            R"(ää", "headers": {"Retry-After": "1", "X-A": "b"}}]}])"))[0],
       "all RPCs: grpc:ABORTED \"no stock\", grpc:ABORTED \"sold out\" (with details), grpc:ABORTED, "
-      "status:503, status:503 \"" + std::string(59, 'x') + "...\" (with Retry-After, X-A)");
+      "status:503, status:503 \"" +
+          std::string(59, 'x') + "...\" (with Retry-After, X-A)");
 
   EXPECT_EQ(describe_faults(with("")),
             (Texts{"all HTTP requests: refused, timeout, status:500, status:502, status:503 "

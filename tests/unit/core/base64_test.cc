@@ -8,8 +8,13 @@ namespace {
 TEST(Base64, IsThatOfRfc4648) {
   const struct {
     const char *bytes, *text;
-  } rows[] = {{"", ""},         {"f", "Zg=="},     {"fo", "Zm8="},       {"foo", "Zm9v"},
-              {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
+  } rows[] = {{"", ""},
+              {"f", "Zg=="},
+              {"fo", "Zm8="},
+              {"foo", "Zm9v"},
+              {"foob", "Zm9vYg=="},
+              {"fooba", "Zm9vYmE="},
+              {"foobar", "Zm9vYmFy"}};
   for (const auto& row : rows) {
     EXPECT_EQ(to_base64(row.bytes), row.text);
     EXPECT_EQ(from_base64(row.text), row.bytes);
@@ -32,12 +37,13 @@ TEST(Base64, WithoutAnAllocationItHasNoPaddingAndTakesBothAlphabets) {
     EXPECT_EQ(std::string_view(out, 3), "\xfb\xff\xbf") << text;
   }
   EXPECT_EQ(decode_base64("Zm9vYmFyZm9vYmFy", out, sizeof out), SIZE_MAX) << "twelve bytes";
-  for (const char* text : {"Z", "Zm9v!", "Zm 9"}) EXPECT_EQ(decode_base64(text, out, sizeof out), SIZE_MAX);
+  for (const char* text : {"Z", "Zm9v!", "Zm 9"})
+    EXPECT_EQ(decode_base64(text, out, sizeof out), SIZE_MAX);
 }
 
 TEST(Base64, WhatIsNoneIsRefused) {
-  for (const char* text : {"Z", "Zg=", "Zg===", "=", "====", "Zm9vY", "Zm 9", "Zm9v\n", "Zm-_", "Z=g=",
-                           "Zh==", "Zm9="}) {
+  for (const char* text : {"Z", "Zg=", "Zg===", "=", "====", "Zm9vY", "Zm 9", "Zm9v\n", "Zm-_",
+                           "Z=g=", "Zh==", "Zm9="}) {
     EXPECT_FALSE(from_base64(text)) << text;
   }
 }

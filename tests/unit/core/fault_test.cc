@@ -14,14 +14,36 @@ FaultSpec parsed(std::string_view text) {
 }
 
 TEST(FaultText, EveryFormRoundTrips) {
-  for (const char* text : {"refused", "reset", "reset:after", "timeout", "timeout:after",
-                           "status:200", "status:503", "status:599", "status:503:after",
-                           "grpc:UNAVAILABLE", "grpc:CANCELLED:after", "grpc:ABORTED@3", "stream-reset",
-                           "stream-reset:after", "stream-reset:CANCEL", "stream-reset:CANCEL:after",
-                           "stream-reset@3", "stream-reset:REFUSED_STREAM@1000000", "goaway",
-                           "latency:1ms", "latency:300ms", "latency:2s", "latency:3600s",
-                           "latency:300ms@3", "partial-message", "empty-message",
-                           "corrupt-message", "no-trailers", "redis:LOADING", "redis:nil",
+  for (const char* text : {"refused",
+                           "reset",
+                           "reset:after",
+                           "timeout",
+                           "timeout:after",
+                           "status:200",
+                           "status:503",
+                           "status:599",
+                           "status:503:after",
+                           "grpc:UNAVAILABLE",
+                           "grpc:CANCELLED:after",
+                           "grpc:ABORTED@3",
+                           "stream-reset",
+                           "stream-reset:after",
+                           "stream-reset:CANCEL",
+                           "stream-reset:CANCEL:after",
+                           "stream-reset@3",
+                           "stream-reset:REFUSED_STREAM@1000000",
+                           "goaway",
+                           "latency:1ms",
+                           "latency:300ms",
+                           "latency:2s",
+                           "latency:3600s",
+                           "latency:300ms@3",
+                           "partial-message",
+                           "empty-message",
+                           "corrupt-message",
+                           "no-trailers",
+                           "redis:LOADING",
+                           "redis:nil",
                            "redis:MY_OWN-1"}) {
     EXPECT_EQ(to_text(parsed(text)), text);
   }
@@ -105,12 +127,14 @@ TEST(FaultText, SaysWhatWasMeant) {
       {"grpc:ABORTED:after@3", "goes without ':after'"},
       {"grpc:ABORTED@0", "the number of a message"},
       {"redis", "the code of the error is missing, as in redis:LOADING"},
-      {"redis:loading", "'loading' is no code of an error of Redis (1 to 32 capital letters, digits, '_' "
-                        "or '-', as in LOADING), did you mean 'LOADING'?"},
+      {"redis:loading",
+       "'loading' is no code of an error of Redis (1 to 32 capital letters, digits, '_' "
+       "or '-', as in LOADING), did you mean 'LOADING'?"},
       {"redis:NIL", "did you mean 'nil'?"},
       {"redis:null", "did you mean 'nil'?"},
-      {"redis:ERR no", "'ERR no' is no code of an error of Redis (1 to 32 capital letters, digits, '_' or "
-                       "'-', as in LOADING); expected"},
+      {"redis:ERR no",
+       "'ERR no' is no code of an error of Redis (1 to 32 capital letters, digits, '_' or "
+       "'-', as in LOADING); expected"},
       {"READONLY", "there is no such kind, did you mean 'redis:READONLY'?"},
       {"redis:LOADING@1", "it has no '@'"},
       {"redis:LOADING:after", "it has no ':after'"},
@@ -205,12 +229,12 @@ TEST(FaultKinds, HaveOneRowEachAndAreFoundByTheirName) {
   EXPECT_EQ(fault_kinds().size(), 13u);
   for (const FaultKindRow& row : fault_kinds()) {
     EXPECT_FALSE(row.meaning.empty());
-    const std::string text = std::string(row.name) +
-                             (row.argument == FaultArgument::kStatus ? ":500"
-                              : row.argument == FaultArgument::kCode ? ":ABORTED"
-                              : row.argument == FaultArgument::kTime ? ":5ms"
-                              : row.argument == FaultArgument::kReply ? ":OOM"
-                                                                     : "");
+    const std::string text =
+        std::string(row.name) + (row.argument == FaultArgument::kStatus  ? ":500"
+                                 : row.argument == FaultArgument::kCode  ? ":ABORTED"
+                                 : row.argument == FaultArgument::kTime  ? ":5ms"
+                                 : row.argument == FaultArgument::kReply ? ":OOM"
+                                                                         : "");
     EXPECT_EQ(parsed(text).kind, row.kind);
     EXPECT_EQ(parse_fault(text + ":after").ok(), row.can_be_after) << text;
     EXPECT_EQ(parse_fault(text + "@2").ok(), row.can_be_at_message) << text;

@@ -13,7 +13,8 @@ namespace {
 class PiecesTest : public testing::Test {
  protected:
   std::string text_ = "abcdef";
-  iovec vectors_[5] = {{text_.data(), 2}, {nullptr, 0}, {text_.data() + 2, 1}, {text_.data() + 3, 3}, {nullptr, 0}};
+  iovec vectors_[5] = {
+      {text_.data(), 2}, {nullptr, 0}, {text_.data() + 2, 1}, {text_.data() + 3, 3}, {nullptr, 0}};
   Pieces pieces_{vectors_, 5};
 
   std::vector<std::string> parts(size_t from, size_t size) {

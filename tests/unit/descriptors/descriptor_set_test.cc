@@ -57,7 +57,13 @@ google::protobuf::FileDescriptorSet shop() {
 }
 
 // code "DAILY", total 300, cart {cart_id "c1"}
-const std::string kAsk("\x0a\x05" "DAILY" "\x10\xac\x02" "\x1a\x04\x0a\x02" "c1", 16);
+const std::string kAsk(
+    "\x0a\x05"
+    "DAILY"
+    "\x10\xac\x02"
+    "\x1a\x04\x0a\x02"
+    "c1",
+    16);
 
 std::string framed(const std::string& message, bool compressed = false) {
   char prefix[grpc::kPrefixSize];

@@ -289,7 +289,8 @@ TEST(Nondeterminism, OfRedisAreArgumentsCodesAndTheKindOfTheKey) {
   b = a;
   b.request_fields = {};
   b.payload = hash_text("other");
-  EXPECT_EQ(differences(a, b, kIndexAll).beyond, std::set<std::string>{"the arguments of the command"});
+  EXPECT_EQ(differences(a, b, kIndexAll).beyond,
+            std::set<std::string>{"the arguments of the command"});
   Recorded other;
   other.call(0, "front", "SET", "what?:a/b", R"(["what?:a/b","2"])", "OK");
   b = other.record.rpcs[0];

@@ -88,10 +88,12 @@ TEST(OutcomeText, SaysWhatTheCallerSaw) {
   EXPECT_EQ(status_alone("reset=closed"), "reset");
   EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kTimedOut)), "timeout");
   EXPECT_EQ(outcome_text(rpc_with(RpcOutcome::kGarbled)), "garbled");
-  for (const RpcOutcome outcome : {RpcOutcome::kTimedOut, RpcOutcome::kReset, RpcOutcome::kClosed}) {
+  for (const RpcOutcome outcome :
+       {RpcOutcome::kTimedOut, RpcOutcome::kReset, RpcOutcome::kClosed}) {
     RpcRecord left = rpc_with(outcome);
     left.begun = 200;
-    EXPECT_NE(outcome_text(left), outcome_text(rpc_with(outcome))) << "the caller has read the head of an answer";
+    EXPECT_NE(outcome_text(left), outcome_text(rpc_with(outcome)))
+        << "the caller has read the head of an answer";
     EXPECT_EQ(status_alone(outcome_text(left)), status_alone(outcome_text(rpc_with(outcome))));
   }
   EXPECT_EQ(outcome_text(RpcRecord{}), "");

@@ -60,7 +60,8 @@ TEST_F(Files, OfAFolderAreItsCode) {
 }
 
 TEST_F(Files, OfEachFolderAreLookedAtHoweverMuchDataAnotherOneHas) {
-  for (const char* name : {"a/1.dat", "a/2.dat", "a/3.dat", "a/4.dat", "a/5.dat", "a/x.py", "b/y.py"})
+  for (const char* name :
+       {"a/1.dat", "a/2.dat", "a/3.dat", "a/4.dat", "a/5.dat", "a/x.py", "b/y.py"})
     write(name, name);
   ProgramFiles files("", 4);
   for (const char* folder : {"/a", "/a/", "/b"}) files.add_folder(folder_.path() + folder);
@@ -76,7 +77,8 @@ TEST_F(Files, ThatAreMoreThanIsLookedAtAreSaidToBe) {
   const Names found = names(files);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(std::count(found.begin(), found.end(),
-                       "a: more than 2 entries; what is beyond them is not compared"), 1);
+                       "a: more than 2 entries; what is beyond them is not compared"),
+            1);
 }
 
 TEST_F(Files, AreComparedByWhatIsInThem) {

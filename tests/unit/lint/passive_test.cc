@@ -109,8 +109,8 @@ TEST(ReadOnlyTest, OfRedisIsWhatDoesNotWrite) {
   const struct {
     const char* request;
     bool read_only;
-  } rows[] = {{"GET user:*", true},        {"SET user:*", false},           {"JSON.GET a", false},
-              {"EVAL a", false},           {"MULTI GET a, HGET b", true}, {"MULTI GET a, DEL b", false}};
+  } rows[] = {{"GET user:*", true}, {"SET user:*", false},         {"JSON.GET a", false},
+              {"EVAL a", false},    {"MULTI GET a, HGET b", true}, {"MULTI GET a, DEL b", false}};
   for (const auto& row : rows) {
     Recipe recipe;
     RpcRecord& rpc = recipe.from_test("cache", row.request);

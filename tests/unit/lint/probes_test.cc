@@ -119,8 +119,7 @@ Recipe silent(HangLimit::Reached reached, RpcOutcome outcome) {
 }
 
 TEST(NoTimeoutTest, ASilenceThatLastsUntilTheLimitIsFound) {
-  const Recipe recipe =
-      silent(HangLimit::Reached::kBySilence, RpcOutcome::kReset);
+  const Recipe recipe = silent(HangLimit::Reached::kBySilence, RpcOutcome::kReset);
   EXPECT_EQ(judge_silence(recipe.record, Hash128{1, 2}), Silence::kWaitsOn);
   const Finding finding = no_timeout(recipe.record.rpcs[1], std::chrono::milliseconds(1500));
   EXPECT_EQ(finding.severity, Severity::kError);
@@ -129,14 +128,18 @@ TEST(NoTimeoutTest, ASilenceThatLastsUntilTheLimitIsFound) {
 }
 
 TEST(NoTimeoutTest, ACallerThatGivesUpHasATimeout) {
-  EXPECT_EQ(judge_silence(silent(HangLimit::Reached::kNot, RpcOutcome::kTimedOut).record, Hash128{1, 2}),
-            Silence::kGaveUp);
+  EXPECT_EQ(
+      judge_silence(silent(HangLimit::Reached::kNot, RpcOutcome::kTimedOut).record, Hash128{1, 2}),
+      Silence::kGaveUp);
 }
 
 TEST(NoTimeoutTest, ASilenceThatDidNotHappenProvesNothing) {
-  EXPECT_EQ(judge_silence(silent(HangLimit::Reached::kNot, RpcOutcome::kReset).record, Hash128{1, 2}), Silence::kNotSeen);
-  EXPECT_EQ(judge_silence(silent(HangLimit::Reached::kNot, RpcOutcome::kTimedOut).record, Hash128{1, 1}),
-            Silence::kNotSeen);
+  EXPECT_EQ(
+      judge_silence(silent(HangLimit::Reached::kNot, RpcOutcome::kReset).record, Hash128{1, 2}),
+      Silence::kNotSeen);
+  EXPECT_EQ(
+      judge_silence(silent(HangLimit::Reached::kNot, RpcOutcome::kTimedOut).record, Hash128{1, 1}),
+      Silence::kNotSeen);
   EXPECT_EQ(judge_silence({}, Hash128{1, 2}), Silence::kNotSeen);
 }
 

@@ -10,8 +10,9 @@ using Event = ConnectionState::Event;
 
 constexpr State kStates[] = {State::kFollowed, State::kFaulting, State::kMissed,   State::kGivenUp,
                              State::kSettled,  State::kPassing,  State::kReplaced, State::kEnded};
-constexpr Event kEvents[] = {Event::kGiveUp,     Event::kBeginFault, Event::kMiss, Event::kFaultFailed,
-                             Event::kFaultFired, Event::kSettle,     Event::kClear};
+constexpr Event kEvents[] = {Event::kGiveUp,      Event::kBeginFault, Event::kMiss,
+                             Event::kFaultFailed, Event::kFaultFired, Event::kSettle,
+                             Event::kClear};
 
 TEST(ConnectionState, IsNeverFollowedAgainOnceItWasNot) {
   for (const State state : kStates) {

@@ -214,7 +214,8 @@ TEST(Insertion, AnExchangeOfAnySizeGoesOutWholeUnderEverySplitAndStep) {
   };
   for (const std::vector<Case>& edits : cases) {
     std::string expected = text;
-    for (auto e = edits.rbegin(); e != edits.rend(); ++e) expected.replace(e->at, e->remove, e->bytes);
+    for (auto e = edits.rbegin(); e != edits.rend(); ++e)
+      expected.replace(e->at, e->remove, e->bytes);
     for (size_t split = 0; split <= text.size(); ++split) {
       for (size_t step = 1; step <= expected.size(); ++step) {
         EditedStream stream;

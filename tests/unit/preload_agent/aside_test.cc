@@ -101,7 +101,7 @@ TEST_P(Aside, WhatTheApplicationSetsMeanwhileStays) {
   EXPECT_EQ(read_some(c.client), "+OK\r\n");
   ASSERT_TRUE(put_back(c.client, real));
   ASSERT_NE(fcntl(c.client, F_GETFL) & O_NONBLOCK, 0);  // else the read would wait
-  EXPECT_EQ(read_some(c.client), "error");  // EAGAIN
+  EXPECT_EQ(read_some(c.client), "error");              // EAGAIN
   EXPECT_EQ(errno, EAGAIN);
 }
 

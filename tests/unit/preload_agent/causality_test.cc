@@ -302,7 +302,8 @@ TEST(Counters, ACallOfAnExecutionThatIsOverCountsInNoSlotOfTheNext) {
 TEST(Sites, AFullTableProvesNothing) {
   auto lane = std::make_unique<LaneMemory>();
   for (auto& slot : lane->sites) slot.key.store(999999);
-  EXPECT_EQ(note_site(lane.get(), 5, {}), kSiteSeenWithNone | kSiteSeenWithSeveral | kSiteUsesEndedConnections);
+  EXPECT_EQ(note_site(lane.get(), 5, {}),
+            kSiteSeenWithNone | kSiteSeenWithSeveral | kSiteUsesEndedConnections);
 }
 
 TEST(Sites, ThreadsThatSeeDifferentThingsLoseNone) {

@@ -1,5 +1,3 @@
-#include "preload/runtimes/grpc/target.h"
-
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -10,6 +8,7 @@
 #include <string>
 
 #include "preload/protocols/http2/plain_peers.h"
+#include "preload/runtimes/grpc/target.h"
 
 namespace filibuster::preload::grpc {
 namespace {

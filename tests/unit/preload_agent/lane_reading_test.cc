@@ -197,8 +197,10 @@ std::string service_at(const std::vector<std::pair<sockaddr_in, std::string>>& r
 
 TEST(Addresses, ALoopbackAddressIsItsListenersElseThatOfAll) {
   const std::vector<std::pair<sockaddr_in, std::string>> rows = {
-      {ip4("0.0.0.0", 80), "all"},         {ip4("127.0.0.21", 80), "users"},
-      {ip4("127.0.0.22", 80), "movies"},   {ip4("127.0.0.1", 81), "localhost"},
+      {ip4("0.0.0.0", 80), "all"},
+      {ip4("127.0.0.21", 80), "users"},
+      {ip4("127.0.0.22", 80), "movies"},
+      {ip4("127.0.0.1", 81), "localhost"},
       {ip4("127.0.0.22", 82), "elsewhere"}};
   EXPECT_EQ(service_at(rows, ip4("127.0.0.21", 80)), "users");
   EXPECT_EQ(service_at(rows, ip6("::ffff:127.0.0.22", 80)), "movies");

@@ -82,7 +82,8 @@ TEST_F(Recognition, TakesWhatNothingElseIsForTheLastOfTheTable) {
 
 TEST_F(Recognition, OfTwoDirectionsTheFirstDecides) {
   EXPECT_EQ(recognised(Traffic::kRequests, "GET / HTTP/1.1\r\n", 16), "HTTP/1");
-  EXPECT_EQ(recognised(Traffic::kResponses, std::string_view("\0\0\0\4\0\0\0\0\0", 9), 9), "HTTP/1");
+  EXPECT_EQ(recognised(Traffic::kResponses, std::string_view("\0\0\0\4\0\0\0\0\0", 9), 9),
+            "HTTP/1");
 }
 
 TEST_F(Recognition, WhatWasKeptOfAClientIsReadWhereItsServerHasToldTheProtocol) {

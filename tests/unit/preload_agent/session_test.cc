@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <algorithm>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -774,8 +774,8 @@ TEST_F(Session, ConcurrencyUnderAFaultDoesNotBarACallSiteForTheSession) {
     elsewhere.index = key(1);
     elsewhere.fault = parse_fault("status:503").value();
     ::setenv("FILIBUSTER_TEST_OPEN", open, 1);
-    const ExecutionRecord record =
-        execute("calls_while_some_are_open", std::vector<PlannedRpcFault>(faults ? 1 : 0, elsewhere));
+    const ExecutionRecord record = execute("calls_while_some_are_open",
+                                           std::vector<PlannedRpcFault>(faults ? 1 : 0, elsewhere));
     const RpcRecord* call = find(record, "/movies/1");
     return call == nullptr ? Cause::kHeader : call->cause;
   };

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <nlohmann/json.hpp>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -103,9 +102,10 @@ TEST_F(ProcessTest, TheEndOfOneThatNeedNotBeAChildIsSeen) {
 
 TEST_F(ProcessTest, WhatIsLeftOfItsGroupMayEndByItselfWhereItIsGivenTheTime) {
   SpawnOptions options;
-  options.argv = {"/bin/sh", "-c",
-                  "/bin/sh -c 'trap \"sleep 0.3; echo written; exit\" TERM; echo ready; while true; do "
-                  "sleep 0.05; done' & wait"};
+  options.argv = {
+      "/bin/sh", "-c",
+      "/bin/sh -c 'trap \"sleep 0.3; echo written; exit\" TERM; echo ready; while true; do "
+      "sleep 0.05; done' & wait"};
   options.log_path = log();
   options.rest_grace = milliseconds(30000);
   auto process = Process::spawn(options);

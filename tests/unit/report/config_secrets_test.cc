@@ -11,12 +11,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json config(const std::string& password, const std::string& token) {
-  return {{"services",
-           {{{"name", "users"},
-             {"command", {"./users", "--token", token, "--port", "${port:users}"}},
-             {"env", {{"DB_PASSWORD", password}, {"MODE", "test"}}}},
-            {{"name", "secrets"}, {"command", "API_KEY=" + token + " ./secrets --db-pass " + token}}}},
-          {"faults", {{{"inject", {{{"status", 503}, {"headers", {{"Set-Cookie", token}}}}}}}}}};
+  return {
+      {"services",
+       {{{"name", "users"},
+         {"command", {"./users", "--token", token, "--port", "${port:users}"}},
+         {"env", {{"DB_PASSWORD", password}, {"MODE", "test"}}}},
+        {{"name", "secrets"}, {"command", "API_KEY=" + token + " ./secrets --db-pass " + token}}}},
+      {"faults", {{{"inject", {{{"status", 503}, {"headers", {{"Set-Cookie", token}}}}}}}}}};
 }
 
 TEST(RedactConfig, LeavesOutVariablesOptionsHeadersAndWhatItsTextShows) {
@@ -62,7 +63,8 @@ TEST(RestoreConfig, TakesAVariableFromTheEnvironmentLast) {
   Json now = config("a", "b");
   now["services"][0]["env"].erase("DB_PASSWORD");
   setenv("DB_PASSWORD", "of the environment", 1);
-  const RestoredConfig restored = restore_config(redact_config(config("a", "b").dump()), now.dump());
+  const RestoredConfig restored =
+      restore_config(redact_config(config("a", "b").dump()), now.dump());
   unsetenv("DB_PASSWORD");
   EXPECT_TRUE(restored.missing.empty());
   EXPECT_EQ(Json::parse(restored.text), config("of the environment", "b"));

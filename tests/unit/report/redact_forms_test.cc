@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -8,8 +7,7 @@
 namespace filibuster {
 namespace {
 
-constexpr char kJwt[] =
-    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.bXkgc2lnbmF0dXJlIGlzIHRoaXM";
+constexpr char kJwt[] = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.bXkgc2lnbmF0dXJlIGlzIHRoaXM";
 
 std::string with(const std::string& text) {
   std::string out = text;
@@ -33,7 +31,8 @@ TEST(RedactForms, KnowsSecretsWhateverStandsBeforeThem) {
       {"card 4111 1111 1111 1111, 3 items", "card [redacted], 3 items"},
       {"id-5500-0000-0000-0004", "id-[redacted]"},
       {"3782-822463-10005.", "[redacted]."},
-      {"-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nrest", "[redacted]\nrest"},
+      {"-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nrest",
+       "[redacted]\nrest"},
       {"x -----BEGIN PRIVATE KEY-----\nMII", "x [redacted]"},
       {"AKIAIOSFODNN7EXAMPLE", "[redacted]"},
       {"{\"id\": \"sk_live_4eC39HqLyjWD\"}", "{\"id\": \"[redacted]\"}"},
@@ -46,23 +45,25 @@ TEST(RedactForms, KnowsSecretsWhateverStandsBeforeThem) {
 
 TEST(RedactForms, LeavesWhatOnlyLooksLikeThem) {
   for (const char* text :
-       {"4111111111111112",                      // not of Luhn
-        "1234567890123452",                      // of Luhn, but of no issuer
-        "41111111111111113",                     // 17 digits
+       {"4111111111111112",                        // not of Luhn
+        "1234567890123452",                        // of Luhn, but of no issuer
+        "41111111111111113",                       // 17 digits
         "a4111111111111111", "4111111111111111f",  // within a hash
-        "0.4111111111111111", "4111111111111111.5", "at 1700000000000 ms", "4111 11 11 1111 1111 11",
-        "the bearer of news", "bearer certificates", "Basic example", "Basic access", "eyJ", "eyJhbGci.js",
+        "0.4111111111111111", "4111111111111111.5", "at 1700000000000 ms",
+        "4111 11 11 1111 1111 11", "the bearer of news", "bearer certificates", "Basic example",
+        "Basic access", "eyJ", "eyJhbGci.js",
         "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----", "AKIA", "sk_live_"}) {
     EXPECT_EQ(redact_forms(text), text);
   }
 }
 
 TEST(RedactVariable, KnowsMoreNames) {
-  for (const char* name : {"DB_PASSWORD", "STRIPE_KEY", "stripeKey", "BASIC_AUTH", "DB_PASS", "SESSION",
-                           "APP_TOKEN", "SALT", "SECRET_KEY_BASE"}) {
+  for (const char* name : {"DB_PASSWORD", "STRIPE_KEY", "stripeKey", "BASIC_AUTH", "DB_PASS",
+                           "SESSION", "APP_TOKEN", "SALT", "SECRET_KEY_BASE"}) {
     EXPECT_EQ(redact_variable(name, "abc"), "[redacted]") << name;
   }
-  for (const char* name : {"AUTH_URL", "SESSION_HOST", "KEYCLOAK_REALM", "MONKEY", "PATH", "TOKEN_FILE"}) {
+  for (const char* name :
+       {"AUTH_URL", "SESSION_HOST", "KEYCLOAK_REALM", "MONKEY", "PATH", "TOKEN_FILE"}) {
     EXPECT_EQ(redact_variable(name, "abc"), "abc") << name;
   }
   EXPECT_EQ(redact_variable("AUTH_URL", "http://a:b@c/"), "http://a:[redacted]@c/");
@@ -73,9 +74,12 @@ TEST(RedactVariable, KnowsMoreNames) {
 }
 
 TEST(RedactTexts, ReachesEveryTextOfADocument) {
-  nlohmann::json json = {{"password", "a word"}, {"list", {{{"text", "token=abc"}}}}, {"number", 4111111111111111}};
+  nlohmann::json json = {
+      {"password", "a word"}, {"list", {{{"text", "token=abc"}}}}, {"number", 4111111111111111}};
   redact_texts(&json);
-  EXPECT_EQ(json.dump(), R"({"list":[{"text":"token=[redacted]"}],"number":4111111111111111,"password":"a word"})");
+  EXPECT_EQ(
+      json.dump(),
+      R"({"list":[{"text":"token=[redacted]"}],"number":4111111111111111,"password":"a word"})");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "daemon/report/redact.h"
+
+#include <gtest/gtest.h>
 
 namespace filibuster {
 namespace {
@@ -13,7 +13,8 @@ struct Row {
 // Arguments have no names: what is no secret by its form stays.
 TEST(Redact, OfRedisLooksAtFormsAndLeavesPatternsOfKeys) {
   const Row rows[] = {
-      {R"(["session:42","eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln"])", R"(["session:42","[redacted]"])"},
+      {R"(["session:42","eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln"])",
+       R"(["session:42","[redacted]"])"},
       {R"(["card:7","4111 1111 1111 1111","EX","60"])", R"(["card:7","[redacted]","EX","60"])"},
       {R"(["user:42","Bearer 0123456789abcdefghij"])", R"(["user:42","Bearer [redacted]"])"},
       {R"(["k","{\"token\":\"abc\"}"])", R"(["k","{\"token\":\"[redacted]\"}"])"},
@@ -53,7 +54,8 @@ TEST(Redact, ReplacesValuesOfCredentials) {
       {"{\"token\": {\"password\": \"x\"}}", "{\"token\": {\"password\": \"[redacted]\"}}"},
       {"postgres://app:pa:ss@db:5432/x", "postgres://app:[redacted]@db:5432/x"},
       {"token=", "token="},
-      {"/x?key=abc&code=1&sig=2;session=3#f", "/x?key=[redacted]&code=[redacted]&sig=[redacted];session=[redacted]#f"},
+      {"/x?key=abc&code=1&sig=2;session=3#f",
+       "/x?key=[redacted]&code=[redacted]&sig=[redacted];session=[redacted]#f"},
       {"/x?auth=abc&X-Amz-Signature=1", "/x?auth=[redacted]&X-Amz-Signature=[redacted]"},
       {"code=abc&grant=1", "code=[redacted]&grant=1"},
       {"{\"session\": \"abc\", 'pin': 1234, \"code\": 404}",
@@ -70,13 +72,30 @@ TEST(Redact, ReplacesValuesOfCredentials) {
 }
 
 TEST(Redact, LeavesEverythingElseAsItIs) {
-  for (const char* text :
-       {"", "plain text", "AssertionError: 500 != 200", "GET /users/chris_rivers?page=2",
-        "Unexpected token < in JSON at position 0", "the password is wrong", "Host: users:5000",
-        "http://users:5000/a@b", "auth: caller has no timeout", "session 3: over", "exit code=1",
-        "a key: b", "--token=$TOKEN", "--token $TOKEN", "--token --verbose", "--token",
-        "a -> token GET /auth/token: timeout", "{b -> c POST /reset-password: status:503; x}",
-        "a -> token: 2 ended at once", "--key file", "password=${PASSWORD}", "{\"user\": \"x\"}", "\"\\\\\"", "a: 'b'"}) {
+  for (const char* text : {"",
+                           "plain text",
+                           "AssertionError: 500 != 200",
+                           "GET /users/chris_rivers?page=2",
+                           "Unexpected token < in JSON at position 0",
+                           "the password is wrong",
+                           "Host: users:5000",
+                           "http://users:5000/a@b",
+                           "auth: caller has no timeout",
+                           "session 3: over",
+                           "exit code=1",
+                           "a key: b",
+                           "--token=$TOKEN",
+                           "--token $TOKEN",
+                           "--token --verbose",
+                           "--token",
+                           "a -> token GET /auth/token: timeout",
+                           "{b -> c POST /reset-password: status:503; x}",
+                           "a -> token: 2 ended at once",
+                           "--key file",
+                           "password=${PASSWORD}",
+                           "{\"user\": \"x\"}",
+                           "\"\\\\\"",
+                           "a: 'b'"}) {
     EXPECT_EQ(redact(text), text);
   }
   const std::string bytes("\x00\xff token\x00", 9);
@@ -84,8 +103,9 @@ TEST(Redact, LeavesEverythingElseAsItIs) {
 }
 
 TEST(RedactObject, StaysJsonWhateverTheValueIs) {
-  EXPECT_EQ(redact_object(R"({"code":"x","session_token":5,"nested":[{"password":"p","n":1}]})"),
-            R"({"code":"x","session_token":"[redacted]","nested":[{"password":"[redacted]","n":1}]})");
+  EXPECT_EQ(
+      redact_object(R"({"code":"x","session_token":5,"nested":[{"password":"p","n":1}]})"),
+      R"({"code":"x","session_token":"[redacted]","nested":[{"password":"[redacted]","n":1}]})");
   EXPECT_EQ(redact_object(R"({"url":"http://a/?token=t"})"),
             R"({"url":"http://a/?token=[redacted]"})");
   EXPECT_EQ(redact_object(""), "null");

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/report/finding.h"
 #include "core/text/shell_word.h"
+#include "daemon/report/finding.h"
 
 namespace filibuster {
 namespace {
@@ -126,8 +126,9 @@ InjectedFault redis_fault(const char* text, const char* message = "") {
 
 TEST(Text, NamesACommandToRedisByItsKeyAndError) {
   const auto finding = group_failures({execution(1, {redis_fault("redis:BUSY", "later")})})[0];
-  EXPECT_EQ(to_line(finding), "the test fails (exit status 1) under users -> cache  GET user:* (call 2): "
-                              "redis:BUSY \"later\"");
+  EXPECT_EQ(to_line(finding),
+            "the test fails (exit status 1) under users -> cache  GET user:* (call 2): "
+            "redis:BUSY \"later\"");
   EXPECT_NE(to_text(finding).find("redis:BUSY \"later\": Redis answers with the error BUSY\n"),
             std::string::npos)
       << to_text(finding);
@@ -162,13 +163,15 @@ TEST(Text, SaysWhatToDoAboutConnectionsToRedis) {
       {"users", "127.0.0.1:6379", "cache", "redis-publish-subscribe", true, 1},
       {"users", "127.0.0.1:6379", "cache", "redis-not-followed", true, 1}};
   const std::string text = to_text(session);
-  for (const char* part :
-       {"users -> cache (127.0.0.1:6379): redis (it speaks Redis, and is not declared so: \"protocol\": "
-        "\"redis\" in the entry of 'cache' gives its commands faults), 1 time\n",
-        "users -> 127.0.0.1:6380: redis (it speaks Redis, and is no service of the configuration: an entry "
-        "in `services` with its address and \"protocol\": \"redis\" gives its commands faults), 1 time\n",
-        "redis-blocking-command (a command that waits for other clients, such as BLPOP, gets no fault), 2 times\n",
-        "redis-publish-subscribe (after a command such as SUBSCRIBE", "redis-not-followed (after a command such as CLIENT"}) {
+  for (
+      const char* part :
+      {"users -> cache (127.0.0.1:6379): redis (it speaks Redis, and is not declared so: \"protocol\": "
+       "\"redis\" in the entry of 'cache' gives its commands faults), 1 time\n",
+       "users -> 127.0.0.1:6380: redis (it speaks Redis, and is no service of the configuration: an entry "
+       "in `services` with its address and \"protocol\": \"redis\" gives its commands faults), 1 time\n",
+       "redis-blocking-command (a command that waits for other clients, such as BLPOP, gets no fault), 2 times\n",
+       "redis-publish-subscribe (after a command such as SUBSCRIBE",
+       "redis-not-followed (after a command such as CLIENT"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in:\n" << text;
   }
 }
@@ -207,9 +210,14 @@ TEST(Text, RedactsTheMessageOfAStatus) {
 
 TEST(Json, SaysWhatServicesAnsweredByThemselvesAndWhatHadFailed) {
   SessionReport session = report();
-  session.tests[0].observed = {{"users", "GET", "/users/7", Protocol::kHttp, "status:503",
-                                {{"movies", "GET", "/m", "UNAVAILABLE \"password=hunter2\"", true}}},
-                               {"cart", "POST", "/shop.Cart/Get", Protocol::kGrpc, "grpc:NOT_FOUND", {}}};
+  session.tests[0].observed = {
+      {"users",
+       "GET",
+       "/users/7",
+       Protocol::kHttp,
+       "status:503",
+       {{"movies", "GET", "/m", "UNAVAILABLE \"password=hunter2\"", true}}},
+      {"cart", "POST", "/shop.Cart/Get", Protocol::kGrpc, "grpc:NOT_FOUND", {}}};
   const auto observed = nlohmann::json::parse(to_json(session))["tests"][0]["observed"];
   ASSERT_EQ(observed.size(), 2u);
   EXPECT_EQ(observed[0]["answer"], "status:503");

@@ -180,7 +180,8 @@ SessionReport hostile() {
   test.test = kHostile;
   for (FaultCase& one : test.cases) one.name = kHostile;
   for (Finding& finding : test.findings) {
-    finding.minimal_execution.test = finding.minimal_execution.output = finding.minimal_execution.detail = kHostile;
+    finding.minimal_execution.test = finding.minimal_execution.output =
+        finding.minimal_execution.detail = kHostile;
     finding.counterexample = "/r/" + kHostile;
     for (InjectedFault& one : finding.minimal) {
       one.caller = one.service = one.method = one.path = kHostile;

@@ -86,8 +86,9 @@ TEST(TimeoutCounts, TellWaitsThatWereOverAtOnceFromReal) {
   EXPECT_FALSE(counts.see({}));
   read.add_json(counts.to_json());
   ASSERT_EQ(read.all().size(), 1u);
-  EXPECT_EQ(to_line(read.all()[0]),
-            "front -> back: 1 ended at once, 2 waited for (the longest 6.0 s), 1 of these until the hang limit");
+  EXPECT_EQ(
+      to_line(read.all()[0]),
+      "front -> back: 1 ended at once, 2 waited for (the longest 6.0 s), 1 of these until the hang limit");
 }
 
 TEST(RpcLedger, WhatWasTriedWithoutAConclusionIsNoChoiceOfTheConfiguration) {
@@ -99,8 +100,9 @@ TEST(RpcLedger, WhatWasTriedWithoutAConclusionIsNoChoiceOfTheConfiguration) {
   resumed.add_json(ledger.to_json());
   for (const RpcLedger* one : {&ledger, &resumed}) {
     const TestedRpcs bound = one->result(Rest::kBound);
-    EXPECT_EQ(bound.untested, (std::map<std::string, std::string>{
-                                  {"b", "no execution with a fault at this RPC allowed a conclusion"}}));
+    EXPECT_EQ(bound.untested,
+              (std::map<std::string, std::string>{
+                  {"b", "no execution with a fault at this RPC allowed a conclusion"}}));
     EXPECT_EQ(bound.by_configuration, std::set<std::string>{"c"});
   }
 }

@@ -17,9 +17,9 @@ Unexplained group_of(NoConclusion cause) {
 constexpr auto kLast = static_cast<int>(NoConclusion::kOther);
 
 TEST(Unexplained, IsOneLineForEachCause) {
-  const auto groups =
-      group_by_cause({inconclusive(NoConclusion::kStateInService), inconclusive(NoConclusion::kEventsLost),
-                      inconclusive(NoConclusion::kStateInService)});
+  const auto groups = group_by_cause({inconclusive(NoConclusion::kStateInService),
+                                      inconclusive(NoConclusion::kEventsLost),
+                                      inconclusive(NoConclusion::kStateInService)});
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[0].cause, "state in a service");
   EXPECT_EQ(groups[0].executions, 2u);
@@ -59,9 +59,10 @@ TEST(Unexplained, NamesAFreshStartOnlyAgainstState) {
 }
 
 TEST(Unexplained, ItsExampleHasTheReason) {
-  const auto groups = group_by_cause(
-      {inconclusive(NoConclusion::kAnswerEnded, "plan not met: grpc:INTERNAL:@3 at a -> b s.S/M #1: the "
-                                                "answer ended after 1 message")});
+  const auto groups =
+      group_by_cause({inconclusive(NoConclusion::kAnswerEnded,
+                                   "plan not met: grpc:INTERNAL:@3 at a -> b s.S/M #1: the "
+                                   "answer ended after 1 message")});
   EXPECT_NE(groups[0].advice.find("name an earlier message"), std::string::npos);
   EXPECT_NE(groups[0].example.find("after 1 message"), std::string::npos);
 }

@@ -40,8 +40,9 @@ TEST(RespArguments, StandByTheirNumbersWithoutTheName) {
   EXPECT_EQ(text_of(command({"SET", "user:42", "x"}), 0), R"({"1":"user:42","2":"x"})");
   EXPECT_EQ(text_of(command({"GET", ""}), 0), R"({"1":""})");
   EXPECT_EQ(text_of(command({"PING"}), 0), "{}");
-  EXPECT_EQ(text_of(command({"DEL", "1", "2", "3", "4", "5", "6", "7", "8", "9", "ten"}), 0),
-            R"({"1":"1","2":"2","3":"3","4":"4","5":"5","6":"6","7":"7","8":"8","9":"9","10":"ten"})");
+  EXPECT_EQ(
+      text_of(command({"DEL", "1", "2", "3", "4", "5", "6", "7", "8", "9", "ten"}), 0),
+      R"({"1":"1","2":"2","3":"3","4":"4","5":"5","6":"6","7":"7","8":"8","9":"9","10":"ten"})");
 }
 
 TEST(RespArguments, AreJsonWhateverTheyHold) {
@@ -55,7 +56,8 @@ TEST(RespArguments, AreJsonWhateverTheyHold) {
 TEST(RespArguments, ATransactionIsItsCommandsByTheirNumbers) {
   const std::string bytes = command({"MULTI"}) + command({"SET", "user:42", "x"}) +
                             command({"INCR", "visits"}) + command({"EXEC"});
-  EXPECT_EQ(text_of(bytes, 2), R"({"1":{"0":"SET","1":"user:42","2":"x"},"2":{"0":"INCR","1":"visits"}})");
+  EXPECT_EQ(text_of(bytes, 2),
+            R"({"1":{"0":"SET","1":"user:42","2":"x"},"2":{"0":"INCR","1":"visits"}})");
   EXPECT_EQ(text_of(command({"MULTI"}) + command({"EXEC"}), 0), "{}");
 }
 

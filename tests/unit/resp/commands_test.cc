@@ -30,15 +30,19 @@ TEST(RespCommands, AreFoundByTheirNameInCapitals) {
 }
 
 TEST(RespCommands, SayWhatAReplicaOrAFullServerRefuses) {
-  for (const char* name : {"SET", "DEL", "LPOP", "XREADGROUP", "EVAL", "FLUSHALL", "GETEX", "SORT"}) {
+  for (const char* name :
+       {"SET", "DEL", "LPOP", "XREADGROUP", "EVAL", "FLUSHALL", "GETEX", "SORT"}) {
     EXPECT_TRUE(has(name, kWrites)) << name;
   }
-  for (const char* name : {"GET", "PING", "EXISTS", "SORT_RO", "EVAL_RO", "PUBLISH", "TOUCH", "MULTI"}) {
+  for (const char* name :
+       {"GET", "PING", "EXISTS", "SORT_RO", "EVAL_RO", "PUBLISH", "TOUCH", "MULTI"}) {
     EXPECT_FALSE(has(name, kWrites)) << name;
     EXPECT_FALSE(has(name, kAllocates)) << name;
   }
-  for (const char* name : {"SET", "INCR", "XADD", "EVAL", "COPY"}) EXPECT_TRUE(has(name, kAllocates)) << name;
-  for (const char* name : {"DEL", "LPOP", "EXPIRE", "SREM"}) EXPECT_FALSE(has(name, kAllocates)) << name;
+  for (const char* name : {"SET", "INCR", "XADD", "EVAL", "COPY"})
+    EXPECT_TRUE(has(name, kAllocates)) << name;
+  for (const char* name : {"DEL", "LPOP", "EXPIRE", "SREM"})
+    EXPECT_FALSE(has(name, kAllocates)) << name;
 }
 
 TEST(RespCommands, SayWhereTheFirstKeyStands) {

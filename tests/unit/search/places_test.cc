@@ -20,8 +20,7 @@ SimulatedApplication cinema_3_without_count() {
   SimulatedApplication app;
   app.leave_out_count();
   for (const char* service : {"bookings", "movies"}) app.faults(service, {kRefused});
-  app.service("bookings",
-              [](Caller& c) { return c.call("movies") == kOk ? kOk : "status:503"; });
+  app.service("bookings", [](Caller& c) { return c.call("movies") == kOk ? kOk : "status:503"; });
   app.service("users", [](Caller& c) {
     return c.call("bookings") == kOk || c.call("bookings") == kOk ? kOk : "status:503";
   });
@@ -49,8 +48,8 @@ TEST(TheSamePrefixTwice, IsOneExecutionWithTheSameFaults) {
     Search search(options, nullptr);
     // cinema-10 without path, count and stack: b, then m of bookings, then m of users.
     ASSERT_TRUE(search
-                    .executed(kReference, std::vector<ObservedRpc>{seen("b", 1), seen("m", 1),
-                                                                   seen("m", 1)})
+                    .executed(kReference,
+                              std::vector<ObservedRpc>{seen("b", 1), seen("m", 1), seen("m", 1)})
                     .ok());
     EXPECT_EQ(search.counts().scheduled, by_place ? 3u : 2u);
   }
@@ -63,12 +62,10 @@ TEST(Reduction, SaysNothingOfAFaultThatStandsLater) {
       search.executed(kReference, std::vector<ObservedRpc>{seen("a", 1), seen("b", 1)}).ok());
   const auto b = search.next();
   ASSERT_TRUE(b && b->faults.back().index == hash_text("b"));
-  ASSERT_TRUE(
-      search.executed(b->id, std::vector<ObservedRpc>{seen("b", 9, 9), seen("a", 1)}).ok());
+  ASSERT_TRUE(search.executed(b->id, std::vector<ObservedRpc>{seen("b", 9, 9), seen("a", 1)}).ok());
   const auto a = search.next();
   ASSERT_TRUE(a && a->faults.back().index == hash_text("a"));
-  ASSERT_TRUE(
-      search.executed(a->id, std::vector<ObservedRpc>{seen("b", 1), seen("a", 9, 9)}).ok());
+  ASSERT_TRUE(search.executed(a->id, std::vector<ObservedRpc>{seen("b", 1), seen("a", 9, 9)}).ok());
   const auto both = search.next();
   ASSERT_TRUE(both) << "{a, b} was never executed";
   EXPECT_EQ(both->faults.size(), 2u);

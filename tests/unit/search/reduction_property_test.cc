@@ -104,7 +104,8 @@ class Reduction : public testing::TestWithParam<Order> {
     // Which of the executions with equally many faults comes next has nothing to do with its place.
     options->rank = [](std::span<const PlannedFault> faults) {
       Hash128 all;
-      for (const PlannedFault& fault : faults) all = combine(combine(all, fault.index.lo), uint64_t{fault.fault});
+      for (const PlannedFault& fault : faults)
+        all = combine(combine(all, fault.index.lo), uint64_t{fault.fault});
       return static_cast<size_t>(all.lo);
     };
   }

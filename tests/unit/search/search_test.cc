@@ -64,7 +64,8 @@ TEST(Search, HandsOutTheLowestRankFirstAlsoWhenItIsResumed) {
 
 TEST(Search, SaysWhatStandsBeforeTheNewestFault) {
   Search search({.reduce = false}, nullptr);
-  const std::vector<ObservedRpc> rpcs = {rpc(1, 9, {1}), rpc(2, 9, {}, 1), rpc(3, 9, {2}), rpc(4, 9, {})};
+  const std::vector<ObservedRpc> rpcs = {rpc(1, 9, {1}), rpc(2, 9, {}, 1), rpc(3, 9, {2}),
+                                         rpc(4, 9, {})};
   ASSERT_TRUE(search.executed(kReference, rpcs).ok());
   EXPECT_TRUE(search.prefix(kReference).empty());
   const auto prefix = search.prefix(search.next()->id);

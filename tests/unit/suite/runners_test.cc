@@ -17,31 +17,50 @@ std::vector<std::string> names_of(std::string_view runner, const std::string& te
 using Names = std::vector<std::string>;
 
 TEST(Runners, Pytest) {
-  EXPECT_EQ(names_of("pytest", "tests/test_a.py::test_one\ntests/test_a.py::Group::test_two[x y]\n\n2 tests collected in 0.01s\n"),
-            (Names{"tests/test_a.py::test_one", "tests/test_a.py::Group::test_two[x y]"}));
-  EXPECT_EQ(names_of("pytest", "tests/test_a.py::test_one\n\n======= warnings summary ======\ntests/test_a.py::test_other\n"),
-            (Names{"tests/test_a.py::test_one"}));
-  EXPECT_TRUE(names_of("pytest", "tests/test_a.py: 2\n\n")[0].starts_with("error: pytest prints how many tests"));
+  EXPECT_EQ(
+      names_of(
+          "pytest",
+          "tests/test_a.py::test_one\ntests/test_a.py::Group::test_two[x y]\n\n2 tests collected in 0.01s\n"),
+      (Names{"tests/test_a.py::test_one", "tests/test_a.py::Group::test_two[x y]"}));
+  EXPECT_EQ(
+      names_of(
+          "pytest",
+          "tests/test_a.py::test_one\n\n======= warnings summary ======\ntests/test_a.py::test_other\n"),
+      (Names{"tests/test_a.py::test_one"}));
+  EXPECT_TRUE(names_of("pytest", "tests/test_a.py: 2\n\n")[0].starts_with(
+      "error: pytest prints how many tests"));
   EXPECT_EQ(names_of("pytest", "\nno tests collected in 0.00s\n"), Names{});
 }
 
 TEST(Runners, Unittest) {
-  EXPECT_EQ(names_of("unittest", "something that the module prints\ntest: test_a.Group.test_one\n"), (Names{"test_a.Group.test_one"}));
-  EXPECT_EQ(names_of("unittest", "test: unittest.loader._FailedTest.test_b\n"), (Names{"error: the module 'test_b' cannot be imported"}));
+  EXPECT_EQ(names_of("unittest", "something that the module prints\ntest: test_a.Group.test_one\n"),
+            (Names{"test_a.Group.test_one"}));
+  EXPECT_EQ(names_of("unittest", "test: unittest.loader._FailedTest.test_b\n"),
+            (Names{"error: the module 'test_b' cannot be imported"}));
 }
 
 TEST(Runners, Gtest) {
-  EXPECT_EQ(names_of("gtest", "Running main() from gtest_main.cc\nShop.\n  Asks\n  DISABLED_Waits\nSizes/Cart.\n  Holds/0  # GetParam() = 1\n"
-                              "Typed/0.  # TypeParam = int\n  Works\n"),
-            (Names{"Shop.Asks", "Sizes/Cart.Holds/0", "Typed/0.Works"}));
+  EXPECT_EQ(
+      names_of(
+          "gtest",
+          "Running main() from gtest_main.cc\nShop.\n  Asks\n  DISABLED_Waits\nSizes/Cart.\n  Holds/0  # GetParam() = 1\n"
+          "Typed/0.  # TypeParam = int\n  Works\n"),
+      (Names{"Shop.Asks", "Sizes/Cart.Holds/0", "Typed/0.Works"}));
 }
 
 TEST(Runners, JestAndMocha) {
-  EXPECT_EQ(names_of("jest", R"-({"testResults": [{"name": "/srv/shop/a.test.js", "assertionResults": [{"fullName": "cart adds (twice)"}]}]})-"),
-            (Names{"a.test.js > cart adds (twice)"}));
-  EXPECT_EQ(names_of("jest", R"({"testResults": [{"name": "/srv/shop/a.test.js", "assertionResults": [], "message": "no such module"}]})"),
-            (Names{"error: a.test.js: no such module"}));
-  EXPECT_EQ(names_of("mocha", R"({"tests": [{"file": "/srv/shop/test/a.js", "fullTitle": "cart adds"}]})"),
+  EXPECT_EQ(
+      names_of(
+          "jest",
+          R"-({"testResults": [{"name": "/srv/shop/a.test.js", "assertionResults": [{"fullName": "cart adds (twice)"}]}]})-"),
+      (Names{"a.test.js > cart adds (twice)"}));
+  EXPECT_EQ(
+      names_of(
+          "jest",
+          R"({"testResults": [{"name": "/srv/shop/a.test.js", "assertionResults": [], "message": "no such module"}]})"),
+      (Names{"error: a.test.js: no such module"}));
+  EXPECT_EQ(names_of("mocha",
+                     R"({"tests": [{"file": "/srv/shop/test/a.js", "fullTitle": "cart adds"}]})"),
             (Names{"test/a.js > cart adds"}));
   for (const char* broken : {"", "[]", "{}", R"({"tests": 1, "testResults": {}})"}) {
     EXPECT_EQ(names_of("jest", broken), (Names{"error: it wrote no list of tests"})) << broken;
@@ -63,29 +82,44 @@ std::string told(std::string_view xml) {
   if (!cases) return "error";
   std::string out;
   for (const JunitCase& one : cases.value())
-    out += one.group + "." + one.name + " " + "PFS"[static_cast<int>(one.result)] + " " + one.message + "|" + one.stack + "\n";
+    out += one.group + "." + one.name + " " + "PFS"[static_cast<int>(one.result)] + " " +
+           one.message + "|" + one.stack + "\n";
   return out;
 }
 
 TEST(JunitXml, WhatRunnersWrite) {
   // pytest
-  EXPECT_EQ(told(R"(<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="3"><testcase classname="test_a" name="one" time="0"/>
+  EXPECT_EQ(
+      told(
+          R"(<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="3"><testcase classname="test_a" name="one" time="0"/>
     <testcase classname="test_a" name="two"><failure message="assert 1 == 2">def two():
 &gt; assert</failure></testcase><testcase classname="test_a" name="three"><skipped type="pytest.skip" message="no net">x</skipped></testcase></testsuite></testsuites>)"),
-            "test_a.one P |\ntest_a.two F assert 1 == 2|def two():\n> assert\ntest_a.three S no net|x\n");
+      "test_a.one P |\ntest_a.two F assert 1 == 2|def two():\n> assert\ntest_a.three S no net|x\n");
   // mocha's xunit; GoogleTest
-  EXPECT_EQ(told(R"(<testsuite name="Mocha Tests"><testcase classname="cart" name="adds"><failure>AssertionError</failure></testcase></testsuite>)"),
-            "cart.adds F |AssertionError\n");
-  EXPECT_EQ(told(R"(<testsuites><testsuite><testcase name="Asks" status="notrun" classname="Shop"/></testsuite></testsuites>)"), "Shop.Asks S |\n");
+  EXPECT_EQ(
+      told(
+          R"(<testsuite name="Mocha Tests"><testcase classname="cart" name="adds"><failure>AssertionError</failure></testcase></testsuite>)"),
+      "cart.adds F |AssertionError\n");
+  EXPECT_EQ(
+      told(
+          R"(<testsuites><testsuite><testcase name="Asks" status="notrun" classname="Shop"/></testsuite></testsuites>)"),
+      "Shop.Asks S |\n");
   // Suites within suites (Node).
-  EXPECT_EQ(told(R"(<testsuites><testsuite name="a"><testsuite name="b"><testcase name="c" classname="test"><error message="m"/></testcase></testsuite></testsuite></testsuites>)"),
-            "test.c F m|\n");
+  EXPECT_EQ(
+      told(
+          R"(<testsuites><testsuite name="a"><testsuite name="b"><testcase name="c" classname="test"><error message="m"/></testcase></testsuite></testsuite></testsuites>)"),
+      "test.c F m|\n");
   // A failure, and one more when it ends.
-  EXPECT_EQ(told(R"(<testsuite><testcase name="c"><failure message="first"/><error message="second"/></testcase></testsuite>)"), ".c F first|\n");
+  EXPECT_EQ(
+      told(
+          R"(<testsuite><testcase name="c"><failure message="first"/><error message="second"/></testcase></testsuite>)"),
+      ".c F first|\n");
 }
 
 TEST(JunitXml, WhatIsNone) {
-  for (const char* broken : {"", "text", "<html/>", "<testsuite>", "<testsuites><testsuite></testsuites>"}) EXPECT_EQ(told(broken), "error") << broken;
+  for (const char* broken :
+       {"", "text", "<html/>", "<testsuite>", "<testsuites><testsuite></testsuites>"})
+    EXPECT_EQ(told(broken), "error") << broken;
   EXPECT_EQ(told("<testsuites/>"), "");
   std::string deep = "<testsuites>";
   for (int i = 0; i < 100000; ++i) deep += "<testsuite>";

@@ -20,9 +20,10 @@ bool is_walk(std::string_view bytes) {
 
 TEST(FrameWalk, FollowsAClientInAnySplitAndCountsItsRequests) {
   const std::string bytes =
-      join({headers_frame(7), data_frame(7, "body", kFlagEndStream), frame(FrameType::kWindowUpdate, 0, 0, u32(9)),
-            headers_frame(9, 0), frame(FrameType::kContinuation, kFlagEndHeaders, 9, "\x87"), ping(),
-            ping(true), settings_ack(), settings(setting(4, 65535)), headers_frame(9, kFlagEndHeaders | 1),
+      join({headers_frame(7), data_frame(7, "body", kFlagEndStream),
+            frame(FrameType::kWindowUpdate, 0, 0, u32(9)), headers_frame(9, 0),
+            frame(FrameType::kContinuation, kFlagEndHeaders, 9, "\x87"), ping(), ping(true),
+            settings_ack(), settings(setting(4, 65535)), headers_frame(9, kFlagEndHeaders | 1),
             frame(FrameType::kRstStream, 0, 5, u32(8)), frame(FrameType::kPriority, 0, 11, "12345"),
             frame(static_cast<FrameType>(0x10), 0, 0, u32(9) + "u=1"),
             frame(FrameType::kGoaway, 0, 0, u32(0) + u32(0))});
@@ -49,7 +50,10 @@ TEST(FrameWalk, IsAtABoundaryOnlyBetweenFramesAndNotInsideAHeaderBlock) {
 TEST(FrameWalk, TakesPiecesUpToASize) {
   std::string bytes = join({headers_frame(1), data_frame(1, "12345")});
   std::string rest = "no frame at all";
-  const iovec pieces[] = {{bytes.data(), 4}, {nullptr, 0}, {bytes.data() + 4, bytes.size() - 4}, {rest.data(), rest.size()}};
+  const iovec pieces[] = {{bytes.data(), 4},
+                          {nullptr, 0},
+                          {bytes.data() + 4, bytes.size() - 4},
+                          {rest.data(), rest.size()}};
   FrameWalk walk;
   EXPECT_TRUE(walk.feed({pieces, 4}, bytes.size()));
   EXPECT_TRUE(walk.at_boundary());
@@ -59,11 +63,11 @@ TEST(FrameWalk, TakesPiecesUpToASize) {
 TEST(FrameWalk, RefusesWhatNoClientSends) {
   const std::vector<std::string> wrong = {
       "GET / HTTP/1.1\r\n\r\n",
-      std::string(18, '\0'),                                    // DATA on stream 0
-      data_frame(2, "of a push"),                                     //
-      data_frame(1, "x", 0x4),                                        // no flag of DATA
-      frame(FrameType::kData, kFlagPadded, 1, ""),              // without its pad length
-      frame(FrameType::kHeaders, kFlagEndHeaders, 1, ""),       // no field
+      std::string(18, '\0'),                               // DATA on stream 0
+      data_frame(2, "of a push"),                          //
+      data_frame(1, "x", 0x4),                             // no flag of DATA
+      frame(FrameType::kData, kFlagPadded, 1, ""),         // without its pad length
+      frame(FrameType::kHeaders, kFlagEndHeaders, 1, ""),  // no field
       frame(FrameType::kHeaders, kFlagEndHeaders, 0, "x"),
       frame(FrameType::kHeaders, 0x42, 1, "x"),
       frame(FrameType::kHeaders, kFlagEndHeaders | kFlagPriority, 1, "12345"),
@@ -97,7 +101,9 @@ TEST(FrameWalk, RefusesWhatNoClientSends) {
 TEST(FrameWalk, RefusesWhatGrpcWritesInsideAFrame) {
   // A message begins with a flag and its length of 32 bits, and goes on with a field of protobuf.
   for (uint32_t length = 0; length < 70000; ++length) {
-    std::string message = std::string(1, '\0') + u32(length) + "\x08\x07\x12\x05" "hello";
+    std::string message = std::string(1, '\0') + u32(length) +
+                          "\x08\x07\x12\x05"
+                          "hello";
     message.resize(5 + length, 'x');
     EXPECT_FALSE(is_walk(message)) << length;
   }
@@ -209,13 +215,19 @@ TEST(BoundarySearch, FindsTheFramesOfABusyClientFromAnyByteOn) {
       while (at < write.size()) {
         const std::string rest = write.substr(at);
         const bool placed = client.opens(rest);
-        if (known && at == 0) { EXPECT_EQ(placed, opens) << "seed " << seed; }
+        if (known && at == 0) {
+          EXPECT_EQ(placed, opens) << "seed " << seed;
+        }
         const size_t accepted = below(2) == 0 ? 1 : 1 + below(static_cast<uint32_t>(rest.size()));
         counted += client.sent(rest, accepted);
         at += accepted;
       }
-      if (opens && whole) { EXPECT_GE(counted, 1u) << "seed " << seed << ": a request went unseen"; }
-      if (!opens && known) { EXPECT_EQ(counted, 0u) << "seed " << seed; }
+      if (opens && whole) {
+        EXPECT_GE(counted, 1u) << "seed " << seed << ": a request went unseen";
+      }
+      if (!opens && known) {
+        EXPECT_EQ(counted, 0u) << "seed " << seed;
+      }
     }
     EXPECT_TRUE(client.search.found()) << "seed " << seed;
   }

@@ -24,7 +24,8 @@ std::string goaway() {
 }
 
 // Reads `bytes` in pieces, each looking ahead as far as there is something.
-std::string read_in(PingToGoaway* swap, const Pieces& pieces, std::string_view bytes, int* goaways) {
+std::string read_in(PingToGoaway* swap, const Pieces& pieces, std::string_view bytes,
+                    int* goaways) {
   std::string all;
   size_t at = 0;
   for (const std::string_view piece : pieces) {
@@ -51,8 +52,9 @@ TEST(PingToGoaway, MakesAGoawayOfTheAcknowledgementInAnySplit) {
   const std::string ack = ack_of(PingToGoaway(kOpaque));
   // In front of it, beginnings of it that are none.
   for (const std::string& before :
-       {std::string(), data_frame(1, "answer"), ping(true), data_frame(1, std::string("\0\0\x08\x06\1\0\0", 7)),
-        data_frame(1, ack.substr(0, 16)), data_frame(3, std::string("\0\0\0", 3))}) {
+       {std::string(), data_frame(1, "answer"), ping(true),
+        data_frame(1, std::string("\0\0\x08\x06\1\0\0", 7)), data_frame(1, ack.substr(0, 16)),
+        data_frame(3, std::string("\0\0\0", 3))}) {
     const std::string after = join({headers_frame(1), ping(true)});
     const std::string bytes = before + ack + after;
     for_every_split(bytes, [&](const Pieces& pieces) {
@@ -67,7 +69,8 @@ TEST(PingToGoaway, MakesAGoawayOfTheAcknowledgementInAnySplit) {
 
 TEST(PingToGoaway, LeavesEverythingElseAlone) {
   const std::string other = ack_of(PingToGoaway(kOpaque + 1));
-  const std::string bytes = join({settings(), other, ack_of(PingToGoaway(kOpaque)).substr(0, 8), data_frame(1, "x")});
+  const std::string bytes =
+      join({settings(), other, ack_of(PingToGoaway(kOpaque)).substr(0, 8), data_frame(1, "x")});
   for_every_split(bytes, [&](const Pieces& pieces) {
     PingToGoaway swap(kOpaque);
     int goaways = 0;
@@ -83,13 +86,15 @@ TEST(PingToGoaway, SendsNoneWhereTheServerMayHaveSentOne) {
   ignored[3] = static_cast<char>(0xf2);
   for (const std::string& before :
        {frame(FrameType::kGoaway, 0, 0, u32(7) + u32(0)),
-        join({data_frame(1, "x"), frame(FrameType::kGoaway, 0, 0, u32(7) + u32(0) + "debug"), headers_frame(1)})}) {
+        join({data_frame(1, "x"), frame(FrameType::kGoaway, 0, 0, u32(7) + u32(0) + "debug"),
+              headers_frame(1)})}) {
     const std::string after = ping(true);
     const std::string bytes = before + ack + after;
     for_every_split(bytes, [&](const Pieces& pieces) {
       PingToGoaway swap(kOpaque);
       int goaways = 0;
-      EXPECT_EQ(read_in(&swap, pieces, bytes, &goaways), before + ignored.substr(0, 9) + goaway().substr(9) + after);
+      EXPECT_EQ(read_in(&swap, pieces, bytes, &goaways),
+                before + ignored.substr(0, 9) + goaway().substr(9) + after);
       EXPECT_EQ(goaways, 0);
       EXPECT_TRUE(swap.done());
     });
@@ -99,7 +104,8 @@ TEST(PingToGoaway, SendsNoneWhereTheServerMayHaveSentOne) {
 TEST(PingToGoaway, WritesOverSeveralPieces) {
   PingToGoaway swap(kOpaque);
   std::string bytes = "abc" + ack_of(swap) + "de";
-  const iovec pieces[] = {{bytes.data(), 6}, {bytes.data() + 6, 0}, {bytes.data() + 6, 9}, {bytes.data() + 15, 7}};
+  const iovec pieces[] = {
+      {bytes.data(), 6}, {bytes.data() + 6, 0}, {bytes.data() + 6, 9}, {bytes.data() + 15, 7}};
   EXPECT_EQ(swap.pass({pieces, 4}, bytes.size(), {}, false), PingToGoaway::Seen::kGoaway);
   EXPECT_EQ(bytes, "abc" + goaway() + "de");
   EXPECT_EQ(swap.pass({pieces, 4}, bytes.size(), {}, false), PingToGoaway::Seen::kNothing);
@@ -138,15 +144,16 @@ TEST(FailsOnGoaway, KnowsClientsByTheirFirstSettings) {
     for (const uint16_t id : ids) all += setting(id, 100);
     return settings(all) + frame(FrameType::kWindowUpdate, 0, 0, u32(1));
   };
-  EXPECT_TRUE(fails_on_goaway(first({1, 2, 3, 4, 5})));        // java.net.http
-  EXPECT_TRUE(fails_on_goaway(first({1, 2, 4, 5, 3, 6})));     // httpcore
+  EXPECT_TRUE(fails_on_goaway(first({1, 2, 3, 4, 5})));           // java.net.http
+  EXPECT_TRUE(fails_on_goaway(first({1, 2, 4, 5, 3, 6})));        // httpcore
   EXPECT_FALSE(fails_on_goaway(first({2, 3, 4, 5, 6, 0xfe03})));  // grpc
   EXPECT_FALSE(fails_on_goaway(first({1, 2, 3, 4, 5, 6, 0xfe03})));
-  EXPECT_FALSE(fails_on_goaway(first({2, 3, 4, 6})));          // grpc-java
-  EXPECT_FALSE(fails_on_goaway(first({3, 4, 2})));             // curl
-  EXPECT_FALSE(fails_on_goaway(first({})));                    // Node
+  EXPECT_FALSE(fails_on_goaway(first({2, 3, 4, 6})));  // grpc-java
+  EXPECT_FALSE(fails_on_goaway(first({3, 4, 2})));     // curl
+  EXPECT_FALSE(fails_on_goaway(first({})));            // Node
   EXPECT_FALSE(fails_on_goaway(""));
-  EXPECT_FALSE(fails_on_goaway(settings(setting(1, 1) + setting(3, 1) + setting(5, 1)).substr(0, 26)))
+  EXPECT_FALSE(
+      fails_on_goaway(settings(setting(1, 1) + setting(3, 1) + setting(5, 1)).substr(0, 26)))
       << "not all of it is at hand";
   EXPECT_FALSE(fails_on_goaway(data_frame(1, setting(1, 1) + setting(3, 1) + setting(5, 1))));
 }
