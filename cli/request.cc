@@ -180,7 +180,8 @@ Result<Json> replay_request(const std::string& path, const std::string& text,
     if (request[key].get_ref<const std::string&>().find('\0') != std::string::npos)
       return Error{path + ": its '" + key + "' holds a zero byte; expected a path"};
   }
-  if (request["directory"] == "") request["directory"] = client.directory;
+  if (request["directory"].get_ref<const std::string&>().empty())
+    request["directory"] = client.directory;
   request["overrides"] = overrides(options);
   request["trusted"] = options.trust || is_of_root(path, options.root);
   const std::string own = own_configuration(request["directory"].get<std::string>(),

@@ -81,7 +81,7 @@ std::vector<Route> find_grpc_handlers(const Source& source, const std::set<std::
         source.around(one.begin, [&](const Definition& c) { return c.is_class && &c != &one; });
     if (holder == nullptr || holder->parameters == 0) return "";
     for (uint32_t i = holder->parameters; i < holder->parameters_end; ++i) {
-      const std::string name = cut(source.tokens[i].text, "", "Servicer");
+      std::string name = cut(source.tokens[i].text, "", "Servicer");
       if (!name.empty()) return name;
     }
     return "";

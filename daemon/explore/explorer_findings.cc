@@ -215,7 +215,7 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
   out.verdict = std::string(verdict_name(execution.verdict));
   out.detail = execution.detail;
   out.output = execution.output;
-  const std::string path = folder + "/" + std::to_string(*number) + ".json";
+  std::string path = folder + "/" + std::to_string(*number) + ".json";
   if (auto written = write_file(path, to_json(out)); !written) {
     warn(written.error().message);
     return "";

@@ -1,5 +1,6 @@
 // The text for a person: findings, the summary at the end, the tree of RPCs.
 #include <algorithm>
+#include <cinttypes>
 #include <cstdio>
 #include <map>
 
@@ -23,9 +24,8 @@ std::string seconds_text(double seconds) {
   } else if (seconds < 120) {
     std::snprintf(text, sizeof text, "%.1f s", seconds);
   } else {
-    std::snprintf(text, sizeof text, "%.0f min %02.0f s",
-                  static_cast<double>(static_cast<int>(seconds) / 60),
-                  static_cast<double>(static_cast<int>(seconds) % 60));
+    const auto whole = static_cast<uint64_t>(seconds);
+    std::snprintf(text, sizeof text, "%" PRIu64 " min %02" PRIu64 " s", whole / 60, whole % 60);
   }
   return text;
 }

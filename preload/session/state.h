@@ -88,7 +88,8 @@ class Scratch {
   static constexpr size_t kSize = 32 * 1024;
   enum class Patience : uint8_t {
     kNone,
-    kBounded,  // waits until another thread gives one back, 1 s at most: for what an index is made of
+    // Waits until another thread gives one back, 1 s at most: for what an index is made of.
+    kBounded,
   };
   explicit Scratch(Patience patience = Patience::kNone);
   ~Scratch();

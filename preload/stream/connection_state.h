@@ -9,8 +9,8 @@
 //   kSettle       settled   settled   settled   settled                     ended
 //   kClear                                                passing
 //
-// An empty place: nothing changes. A connection that closes settles, too. (Of a connection that was given up a
-// fault may still fire: its request had been decided.)
+// An empty place: nothing changes. A connection that closes settles, too. A fault may still fire on a
+// connection that was given up, if its request had been decided before.
 #pragma once
 
 #include <atomic>
@@ -23,12 +23,12 @@ class ConnectionState {
   enum class State : uint8_t {
     kFollowed,
     kFaulting,  // about to be replaced: another thread may read the answer
-    kMissed,    // the same, and bytes that were read meanwhile were not followed
+    kMissed,    // as kFaulting, and bytes that were read meanwhile were not followed
     kGivenUp,   // not followed any more; there may be a debt, and what is open has not ended
-    kSettled,   // the same, and all that was open has ended
-    kPassing,   // the same, and nothing is owed: hooks leave at once
+    kSettled,   // as kGivenUp, and all that was open has ended
+    kPassing,   // as kSettled, and nothing is owed: hooks leave at once
     kReplaced,  // its descriptor is an end of a pair (inject.h): it is not followed any more
-    kEnded,     // the same, and all that was open has ended
+    kEnded,     // as kReplaced, and all that was open has ended
   };
   enum class Event : uint8_t {
     kGiveUp,
@@ -40,7 +40,7 @@ class ConnectionState {
     kClear,   // nothing is owed
   };
 
-  // What it was before.
+  // Returns the state before.
   State change(Event event) {
     State before = state_.load();
     while (!state_.compare_exchange_weak(before, after(before, event))) {

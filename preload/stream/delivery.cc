@@ -48,7 +48,7 @@ const char* answer_aside(Connection& c, int fd, std::string_view answer) {
 void go_on(Connection& c, int fd) {
   const Followed* protocol = c.protocol();
   if (c.aside.load() < 0 && (protocol == nullptr || !protocol->may_go_on(c))) return;
-  if (!enter_requests(c)) return;  // its owner comes here
+  if (!enter_requests(c)) return;  // the owner of the flow comes here when it leaves
   if (c.aside.load() >= 0 && is_replaced(fd) && all_is_read(fd)) {
     put_back(fd, c.aside.exchange(-1));
     update_debt(c);

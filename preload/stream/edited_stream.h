@@ -25,7 +25,7 @@
 
 namespace filibuster::preload {
 
-// What one call sends.
+// The pieces that one send gets.
 inline constexpr size_t kVectors = 64;
 struct OnTheWire {
   iovec vectors[kVectors];
@@ -51,7 +51,7 @@ class EditedStream {
     uint64_t remove;
     const char* bytes;
     size_t size;
-    size_t done;  // of `bytes`, on the wire
+    size_t done;  // how many of `bytes` are on the wire
     uint64_t end() const { return at + remove; }
   };
 
@@ -59,7 +59,8 @@ class EditedStream {
   EditedStream(const EditedStream&) = delete;
   EditedStream& operator=(const EditedStream&) = delete;
 
-  // Keeps its edits there from now on; the room in the object is for few. Not while there are any.
+  // Keeps edits in this memory from now on, because the object itself has room for a few only. Precondition:
+  // there are no edits.
   void use(Edit* edits, size_t edit_count, char* bytes, size_t byte_count) {
     edits_ = edits;
     max_edits_ = edit_count;
@@ -73,17 +74,17 @@ class EditedStream {
     first_ = count_ = used_ = 0;
   }
 
-  // Application bytes on the wire. Of an edit that is half on the wire at most those that were
-  // overwritten; all that it removes are counted when its last byte is out.
+  // How many application bytes are on the wire. While an edit is on the wire in part, the bytes that it has
+  // overwritten so far count. All that it removes count when its last byte is out.
   uint64_t position() const { return position_; }
   bool has_edits() const { return count_ != 0; }
 
   // Positions must not decrease from call to call, and not lie before position(). False: refused,
-  // also for want of room (which there is when all edits are on the wire).
+  // for that, or because there is no room (there is room again when all edits are on the wire).
   bool insert(uint64_t at, std::string_view bytes) { return splice(at, 0, bytes); }
   // Overwrites bytes.size() bytes of the stream from `at`.
   bool replace(uint64_t at, std::string_view bytes) { return splice(at, bytes.size(), bytes); }
-  // Exchanges `remove` bytes from `at` for `bytes`. Its last byte goes out only with the last one
+  // Exchanges `remove` bytes from `at` for `bytes`. The last byte of `bytes` goes out only with the last byte
   // that is removed.
   bool splice(uint64_t at, uint64_t remove, std::string_view bytes) {
     if (bytes.empty() || at < position_) return false;
@@ -167,8 +168,8 @@ class EditedStream {
   }
 
  private:
-  // How many of the edit's bytes go out up to application position `at` within it: one for one, and
-  // what is left with the last one.
+  // How many bytes of the edit go out up to application position `at` within it: one for each byte, and all
+  // that are left with the last byte.
   static size_t cut(const Edit& e, uint64_t at) {
     if (at >= e.end()) return e.size;
     return static_cast<size_t>(std::min<uint64_t>(at - e.at, e.size - 1));
@@ -181,7 +182,7 @@ class EditedStream {
   uint64_t position_ = 0;
   size_t first_ = 0;
   size_t count_ = 0;
-  size_t used_ = 0;  // of the bytes, since there was no edit
+  size_t used_ = 0;  // how many bytes are taken since there was last no edit
   Edit* edits_ = few_edits_;
   size_t max_edits_ = kFewEdits;
   char* bytes_ = few_bytes_;

@@ -49,7 +49,7 @@ RpcFinished unanswered(const Connection& c) {
 Connection* make_connection() {
   Connection* memory = g_connections.take();
   if (memory == nullptr) return nullptr;
-  auto* c = new (memory) Connection;  // without (): its room is not zeroed first
+  auto* c = new (memory) Connection;  // written without (), so that its room is not zeroed
   c->serial = g_serial.fetch_add(1, std::memory_order_relaxed) + 1;
   c->generation = session_generation();
   c->fork_epoch = g_fork_epoch.load(std::memory_order_relaxed);
@@ -88,7 +88,7 @@ void report_given_up(const Connection& c, NotInterposedReason reason) {
 void settle(Connection& c) {
   if (c.state.is_followed() && !c.closing.load()) return;
   if (c.state.is_settled() && !(c.closing.load() && c.debt.load())) return;
-  // Whoever is inside comes here after it released its flow.
+  // A thread that is inside comes here after it has released its flow.
   if (!enter_requests(c)) return;
   if (!c.response_flow.acquire()) {
     c.request_flow.release();
@@ -151,7 +151,7 @@ void observe(Connection& c, int fd, bool requests, Pieces pieces, size_t size, u
   Flow& flow = requests ? c.request_flow : c.response_flow;
   if (!c.state.is_followed()) return;
   if (!flow.acquire()) {
-    // What a fault answers is read before the thread that injects it is done.
+    // The answer of a fault may be read before the thread that injects it has finished.
     if (c.state.change(Event::kMiss) == State::kFollowed)
       report_given_up(c, NotInterposedReason::kMidStream);
     return;

@@ -12,7 +12,7 @@
 #include "preload/session/state.h"
 #include "preload/stream/sender.h"
 
-// Not linked: their versions in glibc 2.34 and later are not those of older ones.
+// These are looked up, not linked: in glibc 2.34 and later they have other symbol versions.
 FILIBUSTER_REAL(int, pthread_create, (pthread_t*, const pthread_attr_t*, void* (*)(void*), void*))
 FILIBUSTER_REAL(int, pthread_attr_setstacksize, (pthread_attr_t*, size_t))
 
@@ -25,7 +25,7 @@ namespace {
 constexpr uint64_t kPatienceNs = 20'000'000;
 constinit thread_local uint64_t t_patient_until __attribute__((tls_model("initial-exec"))) = 0;
 
-// What this thread holds. A thread that holds more than this flushes the oldest first.
+// What this thread holds. Beyond this number, the oldest hold is flushed first.
 constexpr uint32_t kMaxHolds = 8;
 struct Hold {
   Connection* connection;
@@ -34,15 +34,14 @@ struct Hold {
 };
 thread_local Hold t_held[kMaxHolds] __attribute__((tls_model("initial-exec")));
 
-// --- who sends it where its thread does not ----------------------------------------------------
+// --- the watcher, which sends held bytes if their thread does not ----------------------------------------------------
 
-// Looks at what is held are so far apart. What was held at one and still is at the next goes out if
-// its thread sleeps; while that runs, its next call may be the one that brings the rest, and it has
-// this many looks.
+// The watcher looks at holds this often. Bytes that are held at two looks in a row go out if their thread
+// sleeps. While the thread runs, its next call may bring the rest, so it gets this many looks.
 constexpr long kLookNs = 40'000'000;
 constexpr uint32_t kLooksAtRunning = 25;
-// A thread that used less than this of its processor between two looks, and again until the next one,
-// sleeps. One that waits for a processor gets a turn in that time; one that naps and looks uses less.
+// A thread sleeps if it used less processor time than this between two looks, twice in a row. A thread that
+// only waits for a processor gets a turn in that time, and a thread that polls in naps uses less.
 constexpr uint64_t kRunningNs = 500'000;
 constexpr uint32_t kIdleLooks = 2;
 constexpr size_t kStack = 256 * 1024;
@@ -51,17 +50,17 @@ struct Watch {
   std::atomic<Connection*> connection;  // nullptr: free
   uint64_t serial;
   int fd;
-  uint32_t seen;          // of Connection::holds, at the last look
-  uint32_t looks;         // since then
-  uint32_t idle;          // of these, one after the other, at which its thread had not run
-  uint64_t processor_ns;  // that its thread had used at the last look
+  uint32_t seen;          // value of Connection::holds at the last look
+  uint32_t looks;         // looks since `seen` has changed
+  uint32_t idle;          // looks in a row at which the thread had not run
+  uint64_t processor_ns;  // processor time of the thread at the last look
 };
 constexpr uint32_t kWatches = 1024;
 constinit Watch g_watches[kWatches] = {};
 constinit std::atomic<uint32_t> g_watched{0};
 constinit std::atomic<bool> g_watching{false};
 
-// Of a watch that is being filled in.
+// Marks a watch that is being filled in.
 Connection* taken() {
   return reinterpret_cast<Connection*>(1);
 }
@@ -87,8 +86,8 @@ bool take_watch(Connection& c, int fd) {
   return false;
 }
 
-// Of a thread of this process; 0: it has ended. (Its state in /proc would say more, but a file takes
-// the lowest number, which is the application's to give.)
+// The processor time of a thread of this process; 0: it has ended. Its state in /proc would tell more, but to
+// open a file takes the lowest free descriptor number, on which the application may count.
 uint64_t processor_ns(uint32_t thread) {
   constexpr uint32_t kScheduledTimeOfThread = 6;  // clock_getcpuclockid(3)
   const auto clock = static_cast<clockid_t>(~thread << 3 | kScheduledTimeOfThread);
@@ -104,7 +103,7 @@ bool runs(Watch& w, uint32_t thread) {
   return w.processor_ns != 0 && w.idle < kIdleLooks;
 }
 
-// Nothing is held there since the last look: the watch ends, unless a hold comes just now.
+// No byte was held there since the last look, so the watch ends, unless a hold comes at this moment.
 void end_watch(Watch& w, Connection& c) {
   c.watched.store(false);
   if (c.holds.load() == w.seen || c.watched.exchange(true)) free_watch(w);
@@ -183,7 +182,7 @@ bool watch_hold(Connection& c, int fd) {
     c.watched.store(false);
     return false;
   }
-  return ensure_watching();  // if not, the watch stays for whoever can
+  return ensure_watching();  // if the thread cannot be made now, a later hold tries again
 }
 
 void flush_all_holds() {
@@ -202,7 +201,7 @@ void forget_watches() {
   g_watching.store(false);
 }
 
-// --- its own thread ----------------------------------------------------------------------------
+// --- the thread that holds ----------------------------------------------------------------------------
 
 void remember_hold(Connection& c, int fd) {
   for (uint32_t i = 0; i < t_holds; ++i) {
@@ -241,7 +240,7 @@ void flush_holds_of_thread(int but) {
 
 void flush_holds_before_read(int fd) {
   if (t_holds == 0 || is_nonblocking(fd)) return;
-  // The body may be in a file.
+  // A body that is read from a file needs no other thread.
   struct stat status;
   if (raw_syscall(SYS_fstat, fd, &status) == 0 && S_ISREG(status.st_mode)) return;
   flush_holds_of_thread();

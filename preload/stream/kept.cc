@@ -22,7 +22,8 @@ void end_if_kept(int fd, Connection& c, const PlanEntry& refusal) {
   c.ending.store(true);
   if (c.request_flow.acquire()) {
     if (c.response_flow.acquire()) {
-      // By a copy: its number may be closed meanwhile, and given anew.
+      // Done through a copy, because the application may close this number meanwhile, and it may name
+      // another file then.
       const long copy = c.protocol()->is_idle(c) && c.wire.is_still() ? duplicate_high(fd) : -1;
       if (copy >= 0 && socket_cookie(static_cast<int>(copy)) == c.cookie) {
         c.ended_for.store(refusal.id + 1);

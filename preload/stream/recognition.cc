@@ -9,7 +9,7 @@
 namespace filibuster::preload {
 namespace {
 
-// By another thread, which needs a microsecond.
+// How long another thread may take to set the protocol, which takes a microsecond.
 constexpr uint64_t kPublishedWithinNs = 100'000'000;
 
 using Recogniser = Recognised (*)(std::string_view);
@@ -33,7 +33,7 @@ void* take_room(Connection& c) {
 
 namespace {
 
-// Another thread makes what this connection is followed by, and has not come to its end.
+// Waits while another thread sets the protocol of this connection.
 Followed* published(Connection& c) {
   Followed* protocol = c.protocol();
   if (protocol == nullptr) give_up(c, NotInterposedReason::kMidStream);
@@ -43,7 +43,7 @@ Followed* published(Connection& c) {
 }  // namespace
 
 Followed* recognise(Connection& c, Traffic traffic, Pieces pieces, size_t offset, size_t size) {
-  if (Followed* known = c.protocol()) return known;  // by the other direction
+  if (Followed* known = c.protocol()) return known;  // the other direction has told
   KeptBytes& kept = c.first[static_cast<size_t>(traffic)];
   char first[KeptBytes::kMost];
   std::memcpy(first, kept.bytes, kept.size);

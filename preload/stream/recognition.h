@@ -1,4 +1,4 @@
-// Which protocol a stream speaks: by its first bytes, of which as many are kept as it takes.
+// Which protocol a stream speaks. Its first bytes tell, and they are kept until they do.
 #pragma once
 
 #include <sys/uio.h>
@@ -8,8 +8,8 @@
 
 namespace filibuster::preload {
 
-// Owner of the flow: bytes [offset, size) of the pieces come next in this direction. nullptr: not known
-// yet, and these are kept. Else what take_kept() gives is to be read before them.
+// Called by the owner of the flow: bytes [offset, size) of the pieces come next in this direction. nullptr: the
+// protocol is not known yet, and the bytes are kept. Else the protocol reads what take_kept() gives before them.
 Followed* recognise(Connection& connection, Traffic traffic, Pieces pieces, size_t offset,
                     size_t size);
 inline bool has_kept(const Connection& connection, Traffic traffic) {
@@ -17,16 +17,16 @@ inline bool has_kept(const Connection& connection, Traffic traffic) {
 }
 KeptBytes take_kept(Connection& connection, Traffic traffic);
 
-// The first bytes of a transfer of `size` bytes, in one piece: where the first piece has `capacity`
-// of them, it itself; else a copy in `buffer`.
+// The first `capacity` bytes of a transfer of `size` bytes as one text: the first piece if it is long enough,
+// else a copy in `buffer`.
 struct FirstBytes {
   FirstBytes(Pieces pieces, size_t size, char* buffer, size_t capacity);
   const char* data;
   size_t size;
 };
 
-// Seen in the middle: do these first bytes, sent or received, tell which side this process is? Then it is
-// followed, from here on.
+// The connection was first seen in the middle. If these bytes, sent or received, tell on which side this
+// process is, the connection is followed from here on.
 void try_to_join(Connection& connection, bool sent, Pieces pieces, size_t size);
 
 }  // namespace filibuster::preload

@@ -50,10 +50,10 @@ Connection* as_connection(uintptr_t value) {
   return reinterpret_cast<Connection*>(value);
 }
 
-// A descriptor number stops naming `c`. The last one ends it.
+// One descriptor number names `c` no longer. When the last one goes, the connection ends.
 void drop_descriptor(Connection* c) {
   if (c->descriptors.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    // What a child copied from its parent is the parent's to report.
+    // A child's copy is not reported, because the parent reports the connection.
     if (c->fork_epoch == g_fork_epoch.load(std::memory_order_relaxed)) {
       c->closing.store(true);
       end_silence(*c);
@@ -128,7 +128,7 @@ Connection* make(int fd, Role role, const sockaddr* address, socklen_t size) {
   return c;
 }
 
-// A peer that is never interposed, or configured so.
+// Gives the connection up if its peer is never interposed, or is configured so.
 void apply_target(Connection& c) {
   if (!c.target.known) return;
   if ((c.target.flags & kTargetNever) != 0) {
@@ -139,7 +139,7 @@ void apply_target(Connection& c) {
   settle(c);
 }
 
-// Neither end has a name: a pair inside the application.
+// True for a Unix socket without a name. If both ends have none, it is a pair inside the application.
 bool is_unnamed(const sockaddr_storage& address, socklen_t size) {
   return address.ss_family == AF_UNIX && size <= offsetof(sockaddr_un, sun_path);
 }
@@ -150,7 +150,7 @@ Noted note_of(uintptr_t mark) {
   return Noted::kNothing;
 }
 
-// An unknown number moves bytes, or one of which only the first bytes are known.
+// A descriptor moves bytes that is not known, or of which only the first bytes are known.
 Pinned classify(int fd, Noted noted) {
   const int type = socket_option(fd, SO_TYPE);
   if (type == SOCK_DGRAM) {
@@ -191,8 +191,8 @@ Pinned classify(int fd, Noted noted) {
   return enter(fd, c);
 }
 
-// In a forked child at the first use of a connection that was copied. What was held or open is the
-// parent's; a server's requests go on (a child may answer them).
+// Called in a forked child at the first use of a connection that it has copied. What was held or open belongs
+// to the parent. A server's requests go on, because the child may answer them.
 void adopt_in_child(Connection& c) {
   c.fork_epoch = g_fork_epoch.load(std::memory_order_relaxed);
   c.watched.store(false);
@@ -257,7 +257,7 @@ Pinned follow(int fd) {
     if (c) {
       if (c->fork_epoch != g_fork_epoch.load(std::memory_order_relaxed)) {
         adopt_in_child(*c);
-        // The answer that stands in its place is the parent's to read.
+        // Our answer, which stands in the place of the connection, is for the parent to read.
         if (const int aside = c->aside.exchange(-1); aside >= 0) put_back(fd, aside);
       }
       const Followed* protocol = c->protocol();
@@ -266,7 +266,8 @@ Pinned follow(int fd) {
       // Another session, or none: bytes may have gone by unseen.
       give_up_silently(*c);
       settle(*c);
-      if (c->debt.load() || c->state.is_replaced()) return c;  // (one that stands aside is a debt)
+      // A connection that stands aside is a debt, too.
+      if (c->debt.load() || c->state.is_replaced()) return c;
       noted = c->noted;
       c.drop();
       set_mark(fd, mark_for(noted));
@@ -315,7 +316,8 @@ void accepted(int listener, int fd) {
       socket_option(fd, SO_TYPE) != SOCK_STREAM) {
     return;
   }
-  // Named by our own address: the callers' ports say nothing, and would make a report of each.
+  // A server's connection is named by our own address. The callers' ports tell nothing, and each would be
+  // reported by itself.
   sockaddr_storage address;
   socklen_t size = sizeof address;
   if (raw_syscall(SYS_getsockname, listener, &address, &size) != 0) return;

@@ -23,7 +23,7 @@ void update_debt(Connection& c) {
   const Followed* protocol = c.protocol();
   const bool owes = w.held_size != 0 || w.edits.has_edits() || c.aside.load() >= 0 ||
                     (protocol != nullptr && protocol->owes());
-  // Written by the owner of the request flow, or by the last one to close.
+  // `debt` is written by the owner of the request flow, or by whoever closes the last descriptor.
   if (c.debt.load(std::memory_order_relaxed) != owes && c.debt.exchange(owes) != owes) {
     if (owes) {
       g_debts.fetch_add(1, std::memory_order_relaxed);
@@ -38,8 +38,8 @@ void update_debt(Connection& c) {
 
 namespace {
 
-// Are the bytes that were seen ahead of their sending the ones that are offered now? Else what was
-// read of them never happened, and the connection is given up.
+// Checks that the bytes which were seen ahead of their sending are those that are offered now. If not, what was
+// read of them was never sent, and the connection is given up.
 void check_came_back(Connection& c, const Offer& offer) {
   Wire& w = c.wire;
   const size_t ahead = static_cast<size_t>(w.fed - w.accepted);
@@ -52,14 +52,14 @@ void check_came_back(Connection& c, const Offer& offer) {
   w.edits.drop_from(w.accepted);
   w.fed = w.accepted;
   if (c.last_error != 0) {
-    give_up_silently(c);  // it was broken when it refused them
+    give_up_silently(c);  // the socket was broken when it refused them
   } else {
     give_up(c, NotInterposedReason::kMidStream);
   }
   if (Followed* protocol = c.protocol()) protocol->forget_ahead(c);
 }
 
-// Shows the protocol what it has not seen of the bytes offered.
+// Shows the protocol the offered bytes that it has not seen yet.
 void show(Connection& c, const Offer& offer) {
   Wire& w = c.wire;
   check_came_back(c, offer);
@@ -73,7 +73,7 @@ void show(Connection& c, const Offer& offer) {
                          static_cast<size_t>(from - offer.base), size);
     if (protocol == nullptr) return;
   }
-  // (Also where the other direction has told it.)
+  // The kept bytes come first, also if the other direction has told the protocol.
   if (has_kept(c, Traffic::kRequests)) {
     const KeptBytes kept = take_kept(c, Traffic::kRequests);
     const iovec before{const_cast<char*>(kept.bytes), kept.size};
@@ -83,7 +83,7 @@ void show(Connection& c, const Offer& offer) {
   protocol->offered(c, offer, from);
 }
 
-// What was seen of them and not accepted is remembered.
+// Remembers the first bytes that were seen and not accepted.
 void remember_ahead(Connection& c, Pieces pieces, size_t offered, size_t taken) {
   Wire& w = c.wire;
   if (w.fed <= w.accepted) return;
@@ -91,7 +91,7 @@ void remember_ahead(Connection& c, Pieces pieces, size_t offered, size_t taken) 
   pieces.copy(taken, w.ahead, w.ahead_size);
 }
 
-// Before a protocol is known nothing leaves; when none is followed any more, everything may.
+// No byte leaves before the protocol is known. All bytes may leave once none is followed any more.
 Released release(Connection& c, int fd, const Offer& offer, Sending sending) {
   Followed* protocol = c.protocol();
   if (protocol != nullptr) return protocol->release(c, fd, offer, sending);
@@ -99,7 +99,7 @@ Released release(Connection& c, int fd, const Offer& offer, Sending sending) {
   return {undecided ? c.wire.edits.position() : offer.end, {}};
 }
 
-// Where its bytes go: not to the pair that holds an answer of ours.
+// The descriptor that takes the bytes. While a pair with our answer stands in its place, it is the real one.
 int real_descriptor(const Connection& c, int fd) {
   const int aside = c.aside.load();
   return aside >= 0 ? aside : fd;
@@ -118,7 +118,7 @@ int push(Connection& c, int fd, const Offer& offer, int flags, Sending sending,
   }
 }
 
-// Where another thread is inside, only what is ours must be waited for: its bytes come first.
+// If another thread is inside, it is only waited for if we hold bytes, because these must come first.
 enum class Entry : uint8_t { kOwned, kOvertake, kBusy };
 Entry acquire_to_send(Connection& c) {
   if (enter_requests(c)) return Entry::kOwned;
@@ -153,7 +153,7 @@ bool hold_rest(Connection& c, int fd, const Offer& offer, uint64_t limit) {
 IoResult send_owned(Connection& c, int fd, Pieces pieces, size_t offered, int flags) {
   Wire& w = c.wire;
   if (c.state.is_replaced()) {
-    // The rest of a request whose fault fired early goes nowhere.
+    // A fault has fired before the whole request was written, so the rest of the request is dropped.
     return {swallows_writes(fd) ? static_cast<ssize_t>(offered) : kNotHandled, 0};
   }
   const Offer offer{pieces, w.accepted, w.accepted + offered};
@@ -206,7 +206,7 @@ IoResult send_offered(Connection& c, int fd, Pieces pieces, int flags) {
   const IoResult result = send_owned(c, fd, pieces, offered, flags);
   c.request_flow.release();
   settle(c);
-  go_on(c, fd);  // a reader may have found us inside
+  go_on(c, fd);  // a reader may have left this to us
   return result;
 }
 
@@ -218,7 +218,7 @@ bool enter_requests(Connection& c) {
   if ((!gone && thread != thread_id()) || !c.sending.compare_exchange_strong(thread, 0))
     return false;
   Wire& w = c.wire;
-  // Its call goes on with what is held when the signal handler, which this is, has returned.
+  // This runs in a signal handler. The send that it has interrupted goes on with the held bytes afterwards.
   if (!gone) {
     w.abandoned.store(w.held);
     w.held = nullptr;
@@ -233,7 +233,7 @@ bool enter_requests(Connection& c) {
 WaitingSend begin_waiting_send(Connection& c, Pieces pieces, OnTheWire* out) {
   if (!enter_requests(c)) return WaitingSend::kBusy;
   Wire& w = c.wire;
-  // Where another thread sent meanwhile, what may go out is no longer known.
+  // If another thread has sent meanwhile, nobody knows how much may go out.
   const bool still = w.stopped_by == thread_id() && !c.state.is_replaced() && c.aside.load() < 0;
   if (still) {
     lay_out(w, pieces, w.accepted, std::min(w.stopped_at, w.accepted + pieces.size()), out);
@@ -248,7 +248,7 @@ WaitingSend begin_waiting_send(Connection& c, Pieces pieces, OnTheWire* out) {
 
 namespace {
 
-// How many bytes of what went out are the application's, and neither held nor ours.
+// How many of the bytes that went out are the application's own, neither held before nor ours.
 size_t of_the_application(const OnTheWire& out, size_t sent, Pieces pieces) {
   size_t taken = 0;
   Pieces(out.vectors, out.count).each(0, sent, [&](const char* at, size_t size) {
@@ -271,7 +271,7 @@ size_t end_waiting_send(Connection& c, int fd, Pieces pieces, const OnTheWire& o
   const size_t bytes = sent.size < 0 ? 0 : static_cast<size_t>(sent.size);
   Wire& w = c.wire;
   if (!c.sending.compare_exchange_strong(self, 0)) {
-    // A signal handler sent on this connection, too, and took the flow for abandoned.
+    // A signal handler has sent on this connection meanwhile, and took the flow for abandoned.
     give_back(w.abandoned.exchange(nullptr));
     return of_the_application(out, bytes, pieces);
   }
@@ -304,7 +304,7 @@ void after_flush(Connection& c, int stopped) {
   w.flushed_to = w.edits.position();
 }
 
-// What is held, as far as the protocol lets it go. Returns 0 or the errno that stopped it.
+// Sends held bytes as far as the protocol releases them. Returns 0 or the errno that stopped it.
 int push_held(Connection& c, int fd, Sending sending, bool closing, Released* released) {
   const Offer nothing{{}, c.wire.accepted, c.wire.accepted};
   constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
@@ -323,7 +323,7 @@ int push_held(Connection& c, int fd, Sending sending, bool closing, Released* re
 bool flush(Connection& c, int fd, bool closing) {
   Wire& w = c.wire;
   if (!c.debt.load()) return true;
-  if (!enter_requests(c)) return false;  // its owner sends it
+  if (!enter_requests(c)) return false;  // the owner of the flow sends them
   bool clean = true;
   if (w.held_size != 0) {
     Followed* protocol = c.protocol();
@@ -354,7 +354,8 @@ bool flush(Connection& c, int fd, bool closing) {
 
 namespace {
 
-// By a copy of the descriptor: the application may close it meanwhile, and its number be given anew.
+// Uses a copy of the descriptor, because the application may close the number meanwhile, and it may name
+// another file then.
 bool send_held_by_copy(Connection& c, int fd) {
   const long made = duplicate_high(fd);
   if (made < 0) return made == -EBADF;
@@ -376,7 +377,7 @@ bool send_held(Connection& c, int fd) {
   if (!enter_requests(c)) return false;
   bool done = true;
   if (c.wire.held_size != 0 && !c.state.is_replaced()) {
-    // Of a session that is over there is nothing to decide.
+    // The session in which these bytes were held is over, so there is nothing to decide.
     if (c.generation != session_generation()) give_up_silently(c);
     Followed* protocol = c.protocol();
     if (protocol != nullptr) protocol->decide_held(c);

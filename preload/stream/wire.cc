@@ -49,7 +49,7 @@ void drop_sent_hold(Wire& w) {
   if (w.held != nullptr && w.edits.position() >= w.held_base + w.held_size) release_hold(w);
 }
 
-// One send of a copy costs the kernel 90 ns less than one of three pieces; a page would not.
+// Up to this size, to copy the pieces and send the copy is faster: 90 ns less than a send of three pieces.
 constexpr size_t kGathered = 1024;
 
 ssize_t send_out(int fd, OnTheWire& out, int flags) {

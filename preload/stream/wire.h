@@ -24,26 +24,27 @@ struct HoldBuffer {
 struct Wire {
   EditedStream edits;     // what is on the wire
   uint64_t accepted = 0;  // what the application was told is sent
-  uint64_t fed = 0;       // what the protocol has seen: ahead after a short write or EAGAIN
-  // Held: accepted, not on the wire. Bytes of positions [held_base, held_base + held_size).
+  // What the protocol has seen; more than `accepted` after a short write or EAGAIN.
+  uint64_t fed = 0;
+  // The held bytes, which are accepted and not on the wire: positions [held_base, held_base + held_size).
   HoldBuffer* held = nullptr;
   uint64_t held_base = 0;
   size_t held_size = 0;
-  uint64_t flushed_to = 0;  // what nobody had decided went out up to here
+  uint64_t flushed_to = 0;  // undecided bytes went out up to here
   // The first bytes that were seen ahead: the application must come back with the same.
   char ahead[16];
   uint8_t ahead_size = 0;
   uint64_t stopped_at = 0;  // how far it might have gone when the socket took no more
   uint32_t stopped_by = 0;  // the thread that sent then
-  // Of a call that waits in the kernel with it, below a signal handler that took its place.
+  // The buffer of a send that waits in the kernel while a signal handler on the same thread sends.
   std::atomic<HoldBuffer*> abandoned{nullptr};
 
-  // Nothing of it is on its way.
+  // True if no byte is held, edited, or seen ahead.
   bool is_still() const { return held_size == 0 && !edits.has_edits() && fed == accepted; }
 };
 
-// A debt of ours on a descriptor that does not take it: how long a hook may wait. Ends with the
-// bytes still held (and tried again), never with bytes lost.
+// How long a hook may wait for a descriptor that takes no bytes, while we hold some. After that the bytes are
+// still held and tried again later; none is lost.
 inline constexpr uint64_t kFlushWaitNs = 1'000'000'000;
 
 void wait_writable(int fd, int timeout_ms);
@@ -52,10 +53,10 @@ bool is_nonblocking(int fd);
 // Adds to `out` what goes out next, of the held bytes and then of `pieces` (from position `base`), up to
 // application position `limit`.
 void lay_out(const Wire& w, Pieces pieces, uint64_t base, uint64_t limit, OnTheWire* out);
-// That many bytes of it went out.
+// `bytes` of what lay_out() gave went out.
 void note_sent(Wire& w, size_t bytes);
 
-// Sends that, without waiting. Returns 0 or the errno that stopped it; a short write after bytes of
+// Sends what lay_out() gives, without waiting. Returns 0 or the errno that stopped it; a short write after bytes of
 // `pieces` went out stops with 0.
 int transmit(Wire& w, int fd, Pieces pieces, uint64_t base, uint64_t limit, int flags);
 

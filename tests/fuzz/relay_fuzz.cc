@@ -61,8 +61,7 @@ FaultSpec fault_number(uint8_t number) {
   return fault;
 }
 
-// --- anything
-// --------------------------------------------------------------------------------------
+// --- anything ------------------------------------------------------------------------------------
 
 class AnyHost final : public RelayHost {
  public:
@@ -212,8 +211,7 @@ std::string messages(size_t size, FaultKind kind = FaultKind::kNone) {
   return all;
 }
 
-// --- everything right
-// ------------------------------------------------------------------------------
+// --- everything right ----------------------------------------------------------------------------
 
 void everything_right(Recipe recipe) {
   const uint8_t form = recipe.next();

@@ -9,7 +9,7 @@
 namespace filibuster::preload {
 namespace {
 
-// As many as connections that are open at a time.
+// The pool has room for one exchange on each connection that is open at a time.
 Pool<Exchange, 64, 1024> g_exchanges;
 
 void end_exchange(Connection& c, Exchange* x) {
@@ -30,12 +30,14 @@ void end_exchange(Connection& c, Exchange* x) {
 
 Exchange* make_exchange() {
   Exchange* memory = g_exchanges.take();
-  // Without (): what has no initial value is not zeroed first (a kilobyte for each request).
+  // Written without (), so that members without an initial value are not zeroed: that would be a
+  // kilobyte for each request.
   return memory == nullptr ? nullptr : new (memory) Exchange;
 }
 
 void finish_half(Connection& c, Exchange* x, ExchangeHalf half) {
-  // Each half is marked once, by its own follower: if the other one is done, nobody else comes.
+  // Each half is marked once, by the thread that follows it. If the other half is done already, no
+  // other thread uses the exchange.
   constexpr uint8_t kBoth = kRequestHalf | kResponseHalf;
   if ((x->halves.load(std::memory_order_acquire) | half) == kBoth ||
       (x->halves.fetch_or(half, std::memory_order_acq_rel) | half) == kBoth) {

@@ -36,7 +36,7 @@ struct Exchange {
   char sample[kBodySample];
 };
 
-// Of a live request: this, and at its server an Incoming.
+// What one live request takes: an Exchange at its client, and another one with an Incoming at its server.
 static_assert(sizeof(Exchange) + sizeof(Incoming) <= 1024);
 
 // One producer (who follows the requests), one consumer (who follows the responses).
@@ -54,7 +54,7 @@ class ExchangeQueue {
   }
   bool empty() const { return size() == 0; }
 
-  // Consumer.
+  // Called by the consumer alone.
   Exchange* front() const {
     const uint32_t head = head_.load(std::memory_order_relaxed);
     return head == tail_.load(std::memory_order_acquire) ? nullptr
@@ -80,7 +80,8 @@ class ExchangeQueue {
     if (announced_ == tail_.load(std::memory_order_acquire)) return nullptr;
     return slots_[announced_++ % kMaxOpenExchanges];
   }
-  // Both sides owned by the caller: the newest one was announced never and leaves again.
+  // The caller owns both sides. The newest exchange leaves the queue again; next_unannounced() has never
+  // given it out.
   void unpush() {
     tail_.store(tail_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
   }
@@ -93,7 +94,7 @@ class ExchangeQueue {
 };
 
 Exchange* make_exchange();
-// Marks one half of it done; ends and frees it when both are.
+// Marks one half of the exchange done. When both are done, it is ended and freed.
 void finish_half(Connection& connection, Exchange* exchange, ExchangeHalf half);
 
 }  // namespace filibuster::preload

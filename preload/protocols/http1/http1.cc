@@ -12,7 +12,7 @@
 namespace filibuster::preload {
 namespace {
 
-// "GET /path HTTP/1.1\r\n": a method alone may be the middle of a body.
+// Asks for "GET /path HTTP/1.1\r\n", because a method alone may also stand in the middle of a body.
 bool has_whole_request_line(std::string_view bytes) {
   const size_t end = bytes.find('\n');
   if (end == std::string_view::npos) return false;
@@ -27,12 +27,12 @@ bool is_undecided(const Connection& c, const Http1& h) {
   return state == http1::ParseState::kHead || (state == http1::ParseState::kBody && !h.decided);
 }
 
-// Before the first byte of a message that passes unchanged: may there be one, and does the first
-// one look like HTTP/1?
+// Called before the first byte of a message that passes unchanged. Tells whether a message may begin
+// here, and, for the first one, whether it looks like HTTP/1.
 bool may_begin(Connection& c, Http1& h, int fd, bool requests, Pieces pieces, size_t size) {
   if (!requests) {
     if (!h.exchanges.empty()) return true;
-    // The server speaks first: not HTTP/1, or a request was missed.
+    // The server speaks first: this is not HTTP/1, or a request was missed.
     give_up_unless_stale(c, fd,
                          c.seen_from_start && c.requests == 0
                              ? NotInterposedReason::kUnknownProtocol
@@ -52,7 +52,7 @@ void after_feed(Connection& c, int fd, bool requests, http1::ParseState state) {
   if (state == http1::ParseState::kInvalid) {
     give_up_unless_stale(c, fd, NotInterposedReason::kUnknownProtocol);
   } else if (state == http1::ParseState::kUpgraded) {
-    // A request for a tunnel waits for its answer.
+    // The request asked for a tunnel, and its answer has not come yet.
     if (!requests) give_up(c, NotInterposedReason::kUpgraded);
   }
 }
@@ -79,7 +79,7 @@ Joined joins_http1(std::string_view first, NotInterposedReason* reason) {
     case http1::Sniff::kOther:
       break;
   }
-  // The tail of a response: the next request is an idle point.
+  // This is the tail of a response, so the connection can be followed from the next request on.
   return first.starts_with("HTTP/1.") ? Joined::kWait : Joined::kNo;
 }
 
@@ -107,7 +107,7 @@ bool looks_like_requests(Connection& c, Pieces pieces, size_t size) {
 
 void Http1::offered(Connection& c, const Offer& offer, uint64_t from) {
   if (requests.state() == http1::ParseState::kUpgraded) {
-    // A tunnel was asked for. Declined: what follows is not known.
+    // A tunnel was asked for. If it was declined, nothing tells what follows.
     if (exchanges.empty()) give_up(c, NotInterposedReason::kUpgraded);
     return;
   }
@@ -222,7 +222,7 @@ void Http1::responses_ended(Connection&) {
 }
 
 void Http1::end_unanswered(Connection& c) {
-  // Of the first one the head may have been read.
+  // The head of the first answer may have been read already.
   uint16_t begun = responses.state() == http1::ParseState::kBody ? response_events.status() : 0;
   while (Exchange* x = exchanges.pop()) {
     x->finished = unanswered(c);
@@ -254,7 +254,7 @@ void Http1::end_silence(Connection& c) {
 }
 
 void Http1::adopt_in_child(Connection& c) {
-  // Ended without a word: `active` is the parent's.
+  // The calls are the parent's to report, so the child's copies end without an event.
   current = fault = nullptr;
   while (Exchange* x = exchanges.pop()) {
     x->call.active = false;
@@ -293,7 +293,7 @@ void RequestEvents::on_complete(size_t end, Hash128 body, uint64_t size) {
 
 void ResponseEvents::on_head(const http1::MessageHead& head, size_t) {
   status_ = head.status;
-  // The caller reports its answer.
+  // The answer is the caller's to report, so its body need not be read here.
   if (owner_->connection->role == Role::kServer) owner_->responses.ignore_body();
 }
 

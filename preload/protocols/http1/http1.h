@@ -1,11 +1,11 @@
-// HTTP/1.x on a connection: both parsers, the exchanges that are open, and of a client the request in
-// progress. In the room of its connection.
+// HTTP/1.x on a connection: both parsers, the exchanges that are open, and, for a client, the request in
+// progress. The object stands in Connection::room.
 //
-//   http1.cc             what its stream asks of it (stream/protocol.h), recognition
+//   http1.cc             the interface for the stream (stream/protocol.h), recognition
 //   request_decision.cc  when a request is known well enough: its RPC is formed, our field is planned
-//   request_faults.cc    faults that fire when it is sent
+//   request_faults.cc    faults that fire when a request is sent
 //   server_side.cc       requests are incoming RPCs, responses end them
-//   exchange.cc          the ends of both halves
+//   exchange.cc          how an exchange ends
 #pragma once
 
 #include "core/http1/message_parser.h"
@@ -47,7 +47,7 @@ struct Http1 final : Followed {
   void offered(Connection& c, const Offer& offer, uint64_t from) override;
   Released release(Connection& c, int fd, const Offer& offer, Sending sending) override;
   bool may_hold(Connection& c) override;
-  // (asyncio reads a body from a file in a pool of threads.)
+  // asyncio reads a body from a file in a pool of threads.
   bool waits_for_a_thread(Connection&) override { return true; }
   bool press(Connection& c, int times) override;
   void decide_held(Connection& c) override;
@@ -90,51 +90,55 @@ struct Http1 final : Followed {
   char sample[kBodySample];
   uint16_t sample_size = 0;
   RequestFields* fields = nullptr;        // owned until it is decided
-  const RequestOrigin* origin = nullptr;  // of the same, if it is held: owned
-  Exchange* current = nullptr;            // decided, its request not complete
-  Exchange* fault = nullptr;              // complete or not; its fault is still to be injected
-  Exchange* silenced = nullptr;  // its fault is a silence: open until the application gives up
-  uint8_t upgrade_size = 0;      // it asks for h2c: HTTP2-Settings
+  const RequestOrigin* origin = nullptr;  // of the held request: owned
+  Exchange* current = nullptr;            // the exchange of a decided request that is not complete
+  Exchange* fault = nullptr;              // the exchange whose fault is still to be injected
+  Exchange* silenced = nullptr;  // answered by silence: open until the application gives up
+  // Of HTTP2-Settings, in a request that asks for h2c; 0: it does not.
+  uint8_t upgrade_size = 0;
   char upgrade_settings[128];
 };
 static_assert(sizeof(Http1) <= Connection::kRoom);
 
-// That of a connection which speaks it, or did before it was upgraded.
+// Precondition: the connection speaks HTTP/1, or did before it was upgraded.
 inline Http1& http1_of(Connection& c) {
   return *reinterpret_cast<Http1*>(c.room);
 }
 
-// ProtocolRow. What nothing else recognises is HTTP/1, or is reported by it as what it is.
+// ProtocolRow. A connection that no other protocol recognises comes here. If it does not speak HTTP/1,
+// it is reported as not interposed.
 void begin_http1(Connection& c, Pieces pieces, size_t size);
 Joined joins_http1(std::string_view first, NotInterposedReason* reason);
 
 // --- for the rest of this folder -----------------------------------------------------------------
 
-// First bytes of the request direction. False: given up and reported (TLS, HTTP/2, another protocol).
+// Looks at the first bytes of the requests. False: they are no HTTP/1 (TLS, HTTP/2, another protocol), and
+// the connection was given up and reported.
 bool looks_like_requests(Connection& c, Pieces pieces, size_t size);
 
-// request_decision.cc, of a client. The head is complete: forms the RPC (outgoing_begin), enters its
-// exchange, and plans the edits that mark it.
+// request_decision.cc, for clients. Precondition: the head is complete. Forms the RPC (outgoing_begin),
+// enters its exchange, and plans the edits that put our field into the request.
 void decide(Connection& c, bool body_complete, Hash128 body);
-// It is to be held, undecided: who makes it is known now. False: no room, decide it.
+// Notes who makes the request, because it will be held before it is decided, and another thread may
+// decide it. False: there is no room to note it, so that it must be decided now.
 bool note_maker(Connection& c);
-// What is kept of a request that is not decided, and will not be.
+// Frees what is kept of a request that will never be decided.
 void drop_fields(Connection& c);
 void client_request_head(Connection& c, const http1::MessageHead& head, size_t end);
 void client_request_body(Connection& c, const char* data, size_t size);
 void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t size);
 
-// request_faults.cc. Before anything of the message is sent. True: fired; the application's bytes
-// count as sent.
+// request_faults.cc. Called before any byte of the message is sent. True: the fault fired, and the
+// application's bytes count as sent.
 bool try_fault_before(Connection& c, int fd);
-// Once the whole request is on the wire.
+// Called once the whole request is on the wire.
 void try_fault_after(Connection& c, int fd);
 
 // server_side.cc
 void server_request_head(Connection& c, const http1::MessageHead& head);
 void server_request_body(Connection& c, const char* data, size_t size);
 void server_request_complete(Connection& c, Hash128 body, uint64_t size);
-// Both flows owned: the request in progress will not be completed.
+// The caller owns both flows. Ends the request in progress, which will not be completed.
 void end_open_request(Connection& c);
 
 }  // namespace filibuster::preload

@@ -17,7 +17,7 @@ void add_edits(Connection& c, Exchange* x) {
   const uint64_t sent = c.wire.edits.position();
   const size_t carried = h.head.filibuster.size();
   if (call.overwrite_header || carried == kRuntimeValueSize) {
-    // What a runtime's helper said is for this library only: blanks, where no field may go.
+    // The helper's value is for this library only. Where no field of ours may go, blanks replace it.
     char value[kRuntimeValueSize];
     std::memset(value, ' ', sizeof value);
     if (call.overwrite_header)
@@ -31,9 +31,9 @@ void add_edits(Connection& c, Exchange* x) {
   if (!call.insert_header) return;
   const std::string_view line(call.header_line, kHeaderLineSize);
   uint64_t at = start + h.head.after_start_line;
-  // Part of the head went out before it was complete: the last field's place is before the empty
-  // line, where there is still one to put it.
-  // So is that of one which overrules another: the receiver takes the last.
+  // If a part of the head went out before it was complete, our field goes before the empty line, the
+  // last place that is left. It goes there, too, when it overrules another field of this name, because
+  // the receiver takes the last one.
   if (sent > at || carried != 0) at = start + h.head.head_size - 2;
   if (!c.wire.edits.insert(at, line)) {
     report_note("a request head went out in pieces before it was complete: not marked");
@@ -42,7 +42,7 @@ void add_edits(Connection& c, Exchange* x) {
 
 }  // namespace
 
-// Only an undecided request's are nobody's else.
+// The fields of a decided request belong to its exchange. Only those of an undecided one are freed here.
 void drop_fields(Connection& c) {
   Http1& h = http1_of(c);
   end_fields(h.fields);
@@ -124,7 +124,7 @@ void client_request_head(Connection& c, const http1::MessageHead& head, size_t e
   h.message_start = h.feed_base + end - head.head_size;
   h.sample_size = 0;
   h.decided = false;
-  drop_fields(c);  // of one that never became whole
+  drop_fields(c);  // left by a request that never became whole
   find_target_of(c);
   if ((c.target.flags & (kTargetNever | kTargetIgnored)) == 0) {
     const RequestHead request = request_head(head);
@@ -154,7 +154,7 @@ void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t s
   if (h.fields != nullptr) body = request_whole(h.fields, body, size);
   if (!was_decided) decide(c, true, body);
   Exchange* x = h.current;
-  h.fields = nullptr;  // the exchange's
+  h.fields = nullptr;  // they belong to the exchange now
   h.current = nullptr;
   h.decided = false;
   h.message_start = h.feed_base + end;
@@ -164,7 +164,8 @@ void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t s
   if (was_decided && x->call.active) outgoing_body_complete(&x->call, body);
   if (x->fields != nullptr && x->call.active)
     report_request_fields(x->call.rpc, x->call.generation, x->call.execution, *x->fields);
-  // A fault keeps it: it is closed by the injection, or when that is known to be impossible.
+  // An exchange with a fault stays open. The injection closes it, or whoever learns that the fault
+  // cannot be injected.
   if (x != h.fault) finish_half(c, x, kRequestHalf);
 }
 

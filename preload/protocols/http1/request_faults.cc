@@ -21,7 +21,7 @@ void not_injected(Connection& c, const char* why) {
 }
 
 // Takes the only exchange out of the queue, injects, and forgets the connection: from now on its
-// descriptor is an end of a pair. False: as before.
+// descriptor is an end of a pair. False: nothing has changed.
 bool inject(Connection& c, int fd, bool after) {
   Http1& h = http1_of(c);
   Exchange* x = h.fault;
@@ -36,7 +36,7 @@ bool inject(Connection& c, int fd, bool after) {
   }
   if (!end_with_fault(c, fd, &x->call, after, x->head_request)) {
     c.response_flow.release();
-    settle_fault(c, x);  // reported by the injection
+    settle_fault(c, x);  // the injection has reported why
     return false;
   }
   h.exchanges.pop();

@@ -11,12 +11,12 @@ namespace filibuster::preload {
 
 namespace {
 
-// Is this connection read by a loop that waits for others too? Then the thread proves nothing about
-// what a request causes.
+// True if the thread that reads this connection waits for other connections, too. Then the thread proves
+// nothing about what a request causes.
 bool read_by_event_loop(const Connection& c) {
   const int set = c.epoll_set.load(std::memory_order_relaxed);
-  // Whether a connection seen in the middle is in a set is not known: assume it if the thread
-  // waits.
+  // Of a connection that was first seen in the middle nobody knows whether it is in an epoll set. If
+  // the thread waits on a set, assume that it is.
   const bool in_waited_set = t_waited_set >= 0 && (set == t_waited_set || !c.seen_from_start);
   if (in_waited_set) note_multiplexing_thread();
   return in_waited_set || (c.waits_with_others && thread_is_multiplexing());
@@ -63,7 +63,7 @@ void server_request_body(Connection& c, const char* data, size_t size) {
 void end_open_request(Connection& c) {
   Http1& h = http1_of(c);
   if (h.decided || h.current != nullptr) {
-    h.fields = nullptr;  // the exchange's
+    h.fields = nullptr;  // they belong to the exchange now
   } else {
     drop_fields(c);
   }

@@ -1,6 +1,6 @@
-// A lock that is held for microseconds: around the parsing of one transfer's bytes, never across a
-// system call that waits for a peer. Who cannot have it within a second goes without (law 2): its
-// owner may have been stopped, or be a thread that a fork left behind.
+// A lock that is held for microseconds, while the bytes of one transfer are parsed, and never across a system
+// call that waits for a peer. A thread that does not get it within a second goes on without it (law 2),
+// because its owner may have been stopped, or may be a thread that a fork left behind.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class BoundedLock {
   void release() {
     held_.store(false, std::memory_order_release);
   }
-  // In a forked child: nobody of this process would ever release it.
+  // Called in a forked child, where no thread would ever release the parent's lock.
   bool is_held() const {
     return held_.load(std::memory_order_relaxed);
   }

@@ -1,6 +1,6 @@
-// A fault in a stream: its connection is converted once, that is handed to a relay in the daemon
-// (core/protocol/relay.h), and goes on over one end of a pair, with the same view of both
-// directions. Owner of the request flow.
+// A fault in a stream. Its connection is converted once: it is handed to a relay in the daemon
+// (core/protocol/relay.h), and the application goes on over one end of a pair, with the same view of both
+// directions. All functions are called by the owner of the request flow.
 #include "core/protocol/relay.h"
 #include "preload/inject/inject.h"
 #include "preload/os/pool.h"
@@ -14,12 +14,12 @@ namespace {
 
 using http2::Direction;
 
-// A thread inside a receive that does not block is out of it in microseconds.
+// A thread inside a receive that does not block leaves it within microseconds.
 constexpr uint64_t kReceiversWaitNs = 100'000'000;
-// How long a receive waits for a conversion: two system calls for each epoll registration.
+// How long a receive waits for a conversion, which makes two system calls for each epoll registration.
 constexpr uint64_t kConversionWaitNs = 1'000'000'000;
 
-// The entries of a table of 64 KiB, each with its lengths.
+// Room for the entries of a header table of 64 KiB, each with its two lengths.
 constexpr size_t kMaxTable = 96 * 1024;
 constexpr size_t kMaxTail = kMaxTable + http2::WholeFrames::kMostKept;
 struct TailRoom {
@@ -50,11 +50,11 @@ bool wait_for_receivers(const Http2Connection& h) {
   return true;
 }
 
-// In the lock. What the relay has to know to go on; nullptr, or why it cannot.
+// Under the lock. Writes what the relay has to know to go on. Returns nullptr, or why it cannot go on.
 const char* describe_state(Http2Connection& h, RelayState* state, char* tail) {
   const http2::ConnectionView& view = h.view;
   const http2::FrameParser& responses = view.parser(Direction::kResponses);
-  // Of what is not DATA the view was given whole frames only, unless one was too large for that.
+  // Except for DATA, the view was given whole frames, unless a frame was too large for that.
   const http2::FrameHeader* half = responses.unfinished_frame();
   if (responses.hold_from() != responses.position() ||
       (half != nullptr && half->type != http2::FrameType::kData)) {
@@ -110,7 +110,7 @@ const char* convert_alone(Connection& c, Http2Connection& h, int fd, const Strea
 }
 
 const char* convert(Connection& c, Http2Connection& h, int fd, const StreamCall& x) {
-  // A thread that reads meanwhile would read the real connection, past the relay.
+  // A thread that reads during the conversion would read the real connection and bypass the relay.
   h.converting.store(true);
   const char* why = "another thread was waiting in a read of the connection";
   if (wait_for_receivers(h)) {

@@ -1,12 +1,12 @@
-// What a connection has besides once it speaks HTTP/2: the view of both directions, the streams'
-// calls, and for a client what is between the application and the wire.
+// The state of a connection that speaks HTTP/2: the view of both directions, the calls of the streams,
+// and, for a client, what stands between the application and the wire.
 //
 // Order of ownership: a flow (connection.h), then `lock`. The lock is taken by whoever parses or
 // looks at streams; blocks, edits and what concerns the wire belong to the owner of the request
 // flow.
 //
-// From a pool of pages of our own, about a megabyte of address space each, of which only what is
-// used is touched; type-stable like its Connection, with which it is given back.
+// The object comes from a pool of pages of our own. Each takes about a megabyte of address space, of which
+// only what is used is touched. It is type-stable like its Connection, and given back with it.
 #pragma once
 
 #include <atomic>
@@ -28,10 +28,10 @@ namespace filibuster::preload {
 // fields are kept as literals: it may have to be written anew (BlockRewriter).
 struct KeptBlock {
   http2::HeaderBlock block;    // positions are the application's
-  StreamCall* call = nullptr;  // of a request that is followed
-  uint32_t literals = 0;       // where they begin in Http2Connection::literals
+  StreamCall* call = nullptr;  // nullptr: the block is of no request that is followed
+  uint32_t literals = 0;       // place of its first field in Http2Connection::literals
   uint32_t literals_size = 0;
-  bool whole = true;  // all of them are there
+  bool whole = true;  // the literals hold all of its fields
 };
 
 inline constexpr size_t kMaxKeptBlocks = 4096;
@@ -39,7 +39,7 @@ inline constexpr size_t kLiteralsSize = 128 * 1024;
 inline constexpr size_t kMaxWireEdits = 256;
 inline constexpr size_t kWireEditBytes = 32 * 1024;
 
-// What writing blocks anew needs besides. Taken by the first one.
+// Memory for writing header blocks anew. A connection takes it for the first such block.
 struct RewriteRoom {
   static constexpr size_t kBlock = kLiteralsSize + 1024;
   static constexpr size_t kFrames = kBlock + 4096;
@@ -61,7 +61,7 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   bool waits_for_a_thread(Connection&) override;
   bool press(Connection& c, int times) override;
   void decide_held(Connection& c) override;
-  // The peer makes nothing of a part of a frame: it stays with us as long as the rest may come.
+  // A peer can do nothing with a part of a frame, so the part is held as long as the rest may come.
   uint64_t flush_limit(Connection& c, uint64_t released, bool closing) override;
   void sent(Connection&, int) override {}
   void forget_ahead(Connection& c) override;
@@ -71,7 +71,7 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   // observation.cc
   void observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) override;
   bool unseen(Connection& c, Traffic traffic, size_t size) override;
-  // (A frame of less than 64 KiB begins with a zero; a preface or a text does not.)
+  // A frame of less than 64 KiB begins with a zero byte, and a preface or a text does not.
   bool may_begin_with(Pieces pieces) const override {
     return pieces.count == 0 || pieces[0].iov_len == 0 ||
            *static_cast<const char*>(pieces[0].iov_base) != '\0';
@@ -87,7 +87,7 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   bool begin_receive(Connection& c) override;
   void end_receive(Connection& c) override;
 
-  // ConnectionListener: streams.cc; in the lock.
+  // ConnectionListener, in streams.cc. Called with `lock` held.
   void on_request(http2::Stream&, const http2::MessageHead&, const http2::HeaderBlock&) override;
   void on_response(http2::Stream&, const http2::MessageHead&, const http2::HeaderBlock&) override;
   void on_data(http2::Stream&, http2::Direction, const char*, size_t) override;
@@ -103,7 +103,7 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   void on_field(http2::Direction, const http2::Field&) override;
   void on_block_end(http2::Direction, const http2::HeaderBlock&) override;
 
-  // Blocks, by their number since the beginning.
+  // The kept block of this number. Blocks are numbered since the connection's beginning.
   KeptBlock& block(uint64_t number) {
     return reinterpret_cast<KeptBlock*>(block_memory)[number % kMaxKeptBlocks];
   }
@@ -116,9 +116,10 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   BoundedLock lock;
 
   // Faults (conversion.cc).
-  http2::WholeFrames responses;         // a client's: what the view is given of them; in the lock
+  // Of a client: cuts what is read into what the view is given; under `lock`.
+  http2::WholeFrames responses;
   std::atomic<uint32_t> receivers{0};   // threads inside a receive
-  std::atomic<bool> converting{false};  // they wait before they begin
+  std::atomic<bool> converting{false};  // a thread that would begin a receive waits
   bool converted = false;               // the descriptor is an end of a pair; a relay has the other
   bool server_settings_seen = false;
 
@@ -131,54 +132,55 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   uint64_t first_block = 0;
   uint64_t end_block = 0;
   size_t literals_used = 0;
-  size_t block_literals = 0;  // where those of the block in progress begin
+  size_t block_literals = 0;  // place of the first literal of the block in progress
   bool block_whole = true;
-  bool block_expects = false;  // it asks for 100 (Continue) before its body
+  bool block_expects = false;  // the block in progress asks for 100 (Continue)
   RewriteRoom* rewrite = nullptr;
   http2::BlockRewriter rewriter{nullptr, 0};
   alignas(KeptBlock) char block_memory[sizeof(KeptBlock) * kMaxKeptBlocks];
-  // Both of the connection's wire.
+  // Memory of Wire::edits (EditedStream::use).
   EditedStream::Edit edits[kMaxWireEdits];
   char edit_bytes[kWireEditBytes];
   char literals[kLiteralsSize];
 };
 
-// --- for the rest of this folder
-// ------------------------------------------------------------------
+// --- for the rest of this folder -----------------------------------------------------------------
 
-// In the lock: a stream has ended, as `finished` says. Reported once it is decided, freed as soon
-// as nothing needs it.
+// Under the lock. A stream has ended as `finished` says. The call is reported once it is decided, and freed
+// as soon as nothing needs it.
 void end_stream_call(Http2Connection& h, StreamCall* x);
-// In the lock: outgoing_begin was called for it.
+// Under the lock. Called after outgoing_begin.
 void after_decision(StreamCall* x);
-// What is kept of its body for events: of gRPC the first message, of which its arguments are read.
+// The part of the request's body that travels in events. Of a gRPC call that is the first message, from
+// which its arguments are read.
 std::string_view request_sample(const StreamCall& x);
-// In the lock: bytes of a request went by unseen, on a stream that is not known here.
+// Under the lock. Bytes of a request went by unseen, on a stream that the view does not know.
 void end_request_samples(Http2Connection& h);
-// In the lock: the whole request of a decided one is known.
+// Under the lock. A decided call's whole request is known now.
 void finish_request(StreamCall* x);
 
-// As the connection's protocol from now on, or nullptr: another one was first, or there is no memory (then
-// the connection is given up). `kind`: of a client, how it takes a GOAWAY.
+// Makes HTTP/2 the protocol of the connection. nullptr: another thread has set a protocol first, or there
+// is no memory, and then the connection is given up. `kind`: how the client takes a GOAWAY.
 Http2Connection* make_http2(Connection& c, Http2Client kind);
-// In the lock: the request of an HTTP/1.1 that was upgraded, complete, is that of `stream`. The
-// exchange is left without one.
+// Under the lock. `stream` takes over the complete request of an HTTP/1.1 exchange that was upgraded, and
+// the exchange is left without a call.
 void adopt_exchange(Http2Connection& h, http2::Stream& stream, Exchange* exchange);
 
-// Owner of the request flow, given up: what is kept of blocks.
+// Called by the owner of the request flow when the connection was given up. Frees the kept blocks.
 void drop_http2_blocks(Http2Connection& h);
-// Owner of the flow: `size` bytes from byte `offset` of the pieces. False: nothing is parsed any
-// more, and the connection is given up.
+// Called by the owner of the flow. Parses `size` bytes from byte `offset` of the pieces. False: nothing can
+// be parsed any more, and the connection was given up.
 bool feed_http2(Connection& c, Http2Connection& h, http2::Direction direction, Pieces pieces,
                 size_t offset, size_t size);
 void give_up_http2(Connection& c, http2::Error error);
 
-// A block of a stream whose fault is to be placed, and the wire is at its start: the connection is
-// converted if it is not, or the fault is refused and reported. conversion.cc
+// conversion.cc. The next block belongs to a stream with a planned fault, and the wire stands at its
+// start. Converts the connection if that was not done before. If it cannot be, the fault is reported as
+// not injected.
 void begin_fault(Connection& c, Http2Connection& h, int fd);
-// From the next block that leaves on. False: no memory for it.
+// Blocks are written anew from the next one that leaves. False: there is no memory for that.
 bool begin_rewriting(Connection& c, Http2Connection& h);
-// Before any was.
+// Precondition: no block was written anew yet.
 void abandon_rewriting(Connection& c, Http2Connection& h);
 
 }  // namespace filibuster::preload

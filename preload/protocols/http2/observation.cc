@@ -11,7 +11,7 @@ using http2::Direction;
 
 void give_up_http2(Connection& c, http2::Error error) {
   if (!c.state.is_followed()) return;
-  // Not what the first bytes promised: it never was HTTP/2.
+  // The first bytes looked like a preface, but the connection never spoke HTTP/2.
   if (error == http2::Error::kBadPreface) {
     give_up(c, NotInterposedReason::kUnknownProtocol);
     return;
@@ -24,7 +24,7 @@ void give_up_http2(Connection& c, http2::Error error) {
 namespace {
 
 void feed_view(Http2Connection& h, Direction direction, const char* data, size_t size) {
-  // The relay that the connection may be handed to can begin at any byte.
+  // The connection may be handed to a relay at any byte.
   if (direction == Direction::kResponses && h.client()) {
     h.responses.feed(
         data, size, [&](const char* piece, size_t count) { h.view.feed(direction, piece, count); });

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kPeers = 128;
 constexpr unsigned kPortBits = 16;
-// A hash of kind and address above the port; 0: free.
+// Each entry is a hash of kind and address, with the port in its low bits. 0: free.
 constinit std::atomic<uint64_t> g_peers[kPeers] = {};
 constinit std::atomic<uint32_t> g_next{0};
 

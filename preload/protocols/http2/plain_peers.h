@@ -1,5 +1,5 @@
-// The addresses to which this process has spoken HTTP/2 in the clear, with a session or without: what a
-// client that was made before the session may be believed to speak there, which does not tell.
+// The addresses to which this process has spoken HTTP/2 in clear text, with a session or without. A client
+// that was made before the session does not tell what it speaks; this list is what is known of it.
 #pragma once
 
 #include <sys/socket.h>
@@ -8,10 +8,10 @@
 
 namespace filibuster::preload {
 
-// IP and Unix addresses; others are left out. Of more than there is room for, the last ones are known.
+// Takes IP and Unix addresses, and ignores others. When the list is full, the oldest entry goes.
 void note_plain_peer(const sockaddr* address, socklen_t size);
 bool is_plain_peer(const sockaddr* address, socklen_t size);
-// Of any such address: for a peer that is only known by a name.
+// True if any address is known: for a peer of which only the name is known.
 bool is_plain_port(uint16_t port);
 
 }  // namespace filibuster::preload

@@ -1,5 +1,5 @@
-// The first bytes of a client of HTTP/2, which are noted with a session or without (registry.h, Noted): what a
-// connection that is open before a session speaks cannot be told later.
+// The first bytes that a client of HTTP/2 sends. They are noted with a session or without (registry.h, Noted),
+// because nothing tells later which protocol an open connection speaks.
 #pragma once
 
 #include <sys/types.h>
@@ -14,19 +14,19 @@
 
 namespace filibuster::preload {
 
-// kAbrupt: one that fails what is in flight at a GOAWAY.
+// kAbrupt: the client fails its requests in flight when it receives a GOAWAY.
 enum class Http2Client : uint8_t { kNone, kGraceful, kAbrupt };
 inline Noted note_of(Http2Client kind) {
   return static_cast<Noted>(kind);
 }
 
-// A client whose beginning was seen, by its first write. kNone: no client of HTTP/2.
+// The kind of client that made this first write. kNone: it is no client of HTTP/2.
 Http2Client sniff_http2_client(Pieces pieces, size_t size);
-// After a first write that may be one: marks the descriptor.
+// Called after a first write that may be a preface. Marks the descriptor if it is one.
 void note_preface(int fd, Pieces pieces, size_t size);
 
-// By the hooks of every write, with what it returned: was that the preface? (Read after the write: what
-// the kernel took is readable.)
+// Called by the hooks after every write, with what the write returned. Reading the bytes is safe then,
+// because the kernel has read them.
 inline bool may_be_preface(Pieces pieces, ssize_t sent) {
   constexpr size_t kLooked = 8;
   if (__builtin_expect(sent < static_cast<ssize_t>(http2::kClientPreface.size()), 0)) return false;

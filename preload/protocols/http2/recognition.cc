@@ -1,4 +1,4 @@
-// Is it HTTP/2? And what such a connection has besides.
+// Tells whether a connection speaks HTTP/2, and makes the state of one that does.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -12,7 +12,7 @@
 namespace filibuster::preload {
 namespace {
 
-// As many connections of HTTP/2 at a time as have room for a megabyte of addresses each.
+// One block for each connection, since each takes a megabyte of addresses.
 Pool<Http2Connection, 1, 4096> g_http2_connections;
 Pool<RewriteRoom, 1, 1024> g_rewrite_rooms;
 
@@ -40,7 +40,7 @@ void begin_http2(Connection& c, Pieces pieces, size_t size) {
   const bool of_client = c.role != Role::kServer && pieces.count != 0;
   Http2Connection* h =
       make_http2(c, of_client ? sniff_http2_client(pieces, size) : Http2Client::kNone);
-  // Both directions may come here at once.
+  // The threads of both directions may be here at the same time.
   if (h != nullptr && !publish(c, h)) g_http2_connections.give(h);
 }
 
@@ -51,7 +51,7 @@ Recognised is_http2_of_client(std::string_view first) {
 }
 
 Recognised is_http2_of_server(std::string_view first) {
-  // A SETTINGS frame of a sensible length, the reserved bit clear (RFC 9113 §6.5).
+  // Asks for a SETTINGS frame of a sensible length with the reserved bit clear (RFC 9113 §6.5).
   const std::string_view header = first.substr(0, http2::kFrameHeaderSize);
   for (size_t i = 0; i < header.size(); ++i) {
     const bool of_length = i < 3;

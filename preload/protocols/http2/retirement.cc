@@ -21,14 +21,14 @@ FILIBUSTER_REAL(ssize_t, sendmsg, (int, const msghdr*, int))
 namespace filibuster::preload {
 namespace {
 
-// As many as connections (connection.cc) would be; few are.
+// There may be as many as connections (following.cc); in practice there are few.
 Pool<Retirement, 16, 4096> g_retirements;
 
-// For a boundary among a client's writes, a server's answer to a PING, a client that has the GOAWAY:
-// who takes longer does not do it.
+// How long a boundary among the client's writes is looked for, the server's answer to the PING is awaited,
+// and the client may go on after the GOAWAY. Beyond that it is taken as a refusal.
 constexpr uint64_t kPatienceNs = 5'000'000'000;
-// For the rest of the answer, where a part of it ended a read: it is on its way. A millisecond,
-// or a retransmission (tcp(7): 200 ms at least).
+// How long a read waits for the rest of the answer, if it ended within the answer. The rest is on its way:
+// it takes a millisecond, or a retransmission (tcp(7): at least 200 ms).
 constexpr uint64_t kRestNs = 1'000'000'000;
 constexpr long kLookAgainNs = 100'000;
 
@@ -36,7 +36,7 @@ constexpr size_t kMostPieces = 64;
 
 using State = Retirement::State;
 
-// By its session, descriptor and time, should the kernel have no random number.
+// If the kernel has no random number, the number is made of the connection and the time.
 uint64_t random_number(const Connection& c) {
   uint64_t number = 0;
   if (raw_syscall(SYS_getrandom, &number, sizeof number, GRND_NONBLOCK) == sizeof number) {
@@ -46,7 +46,7 @@ uint64_t random_number(const Connection& c) {
   return hash_bytes(reinterpret_cast<const char*>(seed), sizeof seed).lo;
 }
 
-// Listed, as what was not tested.
+// Lists the connection among what was not tested.
 void list(Connection& c, Retirement& r, std::string_view why) {
   r.given_up = true;
   report_note(
@@ -76,16 +76,16 @@ void count_requests(Connection& c, Retirement& r, uint64_t requests) {
   }
 }
 
-// What was accepted.
+// Looks at the bytes that the kernel has accepted.
 void note_sent(Connection& c, Retirement& r, Pieces pieces, size_t accepted, size_t offered) {
   const bool was_found = r.search.found();
   const uint64_t requests = r.search.sent(pieces, accepted, offered);
   if (r.state.load() != State::kRetired || r.search.found()) return count_requests(c, r, requests);
-  // It has been told: what it writes where nothing is known is hardly a request.
+  // The client has been told. What it writes where no boundary is known is hardly a request.
   if (was_found && !r.given_up) list(c, r, "its client sent what is no frame");
 }
 
-// The rest of a PING, alone. False: it could not be sent; nothing else may be.
+// Sends the rest of a PING by itself. False: it could not be sent, and nothing else may be sent before it.
 bool send_rest(Retirement& r, int fd, int flags, int* error) {
   while (r.ping_left != 0) {
     const char* rest = r.swap.ping() + (http2::kPingSize - r.ping_left);
@@ -119,8 +119,8 @@ IoResult send_owned(Connection& c, Retirement& r, int fd, Pieces pieces, int fla
     r.state.store(State::kPinged, std::memory_order_release);
     update_debt(c);
   }
-  // Until a byte of the application's has left, or the kernel says that none can: only then does it
-  // say when there is room.
+  // Repeats until a byte of the application has left, or until the kernel says that none can. Only then
+  // does the kernel tell the application when there is room again.
   for (;;) {
     iovec all[kMostPieces + 1];
     msghdr message{};
@@ -135,7 +135,7 @@ IoResult send_owned(Connection& c, Retirement& r, int fd, Pieces pieces, int fla
     const ssize_t sent = REAL(sendmsg)(fd, &message, flags);
     if (sent < 0) {
       error = errno;
-      if (placed && r.ping_left == http2::kPingSize) {  // not a byte of it left
+      if (placed && r.ping_left == http2::kPingSize) {  // no byte of the PING has left
         r.ping_left = 0;
         r.state.store(State::kOpen);
         update_debt(c);
@@ -201,7 +201,7 @@ void pass_responses(Connection& c, Retirement& r, int fd, Pieces pieces, size_t 
 
 Http2Client sniff_http2_client(Pieces pieces, size_t size) {
   constexpr size_t kPreface = http2::kClientPreface.size();
-  // As many settings as any client sends.
+  // Room for the settings that any client sends.
   char first[kPreface + 256];
   const size_t have = std::min(size, sizeof first);
   pieces.copy(0, first, have);
@@ -251,7 +251,7 @@ IoResult Retirement::pass_send(Connection& c, int fd, Pieces pieces, int flags, 
   }
   IoResult result{kNotHandled, 0};
   if (state.load() == State::kOpen && socket_cookie(fd) != c.cookie) {
-    give_up_silently(c);  // closed behind our back and used anew
+    give_up_silently(c);  // the descriptor was closed unseen, and its number used anew
   } else {
     result = send_owned(c, *this, fd, pieces, flags, plain);
   }

@@ -1,15 +1,16 @@
-// HTTP/2 connections that were open before the session began: what they send is not known (the
-// header compression has a state), so their client is told to open new ones, by the way of
-// core/http2/retirement.h. No request fails, and the requests that go over one until its client has
-// heard of it are counted, so that the execution is run again.
+// HTTP/2 connections that were open before the session began. Their requests cannot be read, because the
+// header compression has a state. So their clients are told to open new connections, in the way that
+// core/http2/retirement.h describes. No request fails. Requests that go over such a connection until its
+// client has heard of it are counted, and the execution is run again.
 //
-//   first write    the preface marks the descriptor (preface.h), with or without a session
-//   in a session   follow() makes a Connection of the mark, with a Retirement
-//   its next write that begins where a frame does, and a request, has our PING before it
-//   the answer     is a GOAWAY when the client reads it
+//   first write     the preface marks the descriptor (preface.h), with or without a session
+//   in a session    follow() finds the mark and makes a Connection with a Retirement
+//   next request    a write that begins at a frame boundary with a request gets our PING before it
+//   answer to that  we turn the acknowledgement into a GOAWAY before the client reads it
 //
-// It stays, and is listed, where no frame boundary is found, the server acknowledges no PING, the
-// client goes on as if it had heard nothing, or is of a kind that fails requests at a GOAWAY.
+// A connection stays as it is, and is listed as not tested, if no frame boundary is found, if the server
+// acknowledges no PING, if the client goes on in spite of the GOAWAY, or if the client is of a kind that
+// fails requests at a GOAWAY.
 #pragma once
 
 #include <sys/types.h>
@@ -38,7 +39,7 @@ struct Retirement final : Followed {
   void adopt_in_child(Connection& c) override;
   void free(Connection& c) override;
 
-  // Nothing of it is read.
+  // No byte of such a connection is parsed.
   void offered(Connection&, const Offer&, uint64_t) override {}
   Released release(Connection&, int, const Offer& offer, Sending) override {
     return {offer.end, {}};
@@ -58,23 +59,23 @@ struct Retirement final : Followed {
   void settle(Connection&) override {}
 
   enum class State : uint8_t {
-    kOpen,     // until a request is made where a boundary is known
-    kPinged,   // every hook looks closer, with a session or without
+    kOpen,     // until a request begins at a known boundary
+    kPinged,   // every hook looks for the answer, with a session or without
     kRetired,  // the client has the GOAWAY
   };
 
-  // Of the owner of the request flow.
+  // For the owner of the request flow.
   http2::BoundarySearch search;  // over what was accepted
   bool given_up = false;         // listed; nothing more is counted
-  uint8_t ping_left = 0;         // bytes of it that are still to be sent
-  uint64_t since_ns = 0;         // of what is waited for: a boundary, the answer, the client
-  // From kPinged on of the owner of the response flow, else of the other one.
+  uint8_t ping_left = 0;         // bytes of the PING that are still to be sent
+  uint64_t since_ns = 0;         // since when a boundary, the answer or the client is waited for
+  // For the owner of the request flow until kPinged, then for the owner of the response flow.
   http2::PingToGoaway swap;
 
   std::atomic<State> state{State::kOpen};
 };
 
-// ProtocolRow: makes `c`, just seen, one that is retired, or gives it up.
+// ProtocolRow: `c` was just seen. It is retired, or given up.
 void begin_retirement(Connection& c, Noted noted);
 
 }  // namespace filibuster::preload

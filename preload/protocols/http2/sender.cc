@@ -1,5 +1,5 @@
-// A client's bytes of HTTP/2 on their way: parsed, decided stream by stream, each header block
-// released with what is ours in it. Owner of the request flow.
+// The bytes of an HTTP/2 client on their way to the wire: they are parsed, their streams are decided, and each
+// header block leaves with our field in it. All functions are called by the owner of the request flow.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -17,8 +17,7 @@ namespace {
 
 using http2::Direction;
 
-// --- decisions
-// ------------------------------------------------------------------------------------
+// --- decisions -----------------------------------------------------------------------------------
 
 OutgoingInfo what_its_head_says(const Connection& c, const StreamCall& x) {
   OutgoingInfo info;
@@ -42,8 +41,8 @@ void decide_stream(Connection& c, Http2Connection& h, StreamCall* x) {
   drop_origin(x->origin);
   x->origin = nullptr;
   ++c.requests;
-  // The relay of an earlier session has ended it, of which its client has not heard yet: it will try
-  // again.
+  // The relay of an earlier session has ended this connection. Its client has not heard of that yet, and
+  // will try the request again.
   if (h.converted && c.generation != session_generation())
     report_unseen_requests(1, c.peer_name(), c.target.name());
   if (!h.lock.acquire()) {
@@ -54,8 +53,8 @@ void decide_stream(Connection& c, Http2Connection& h, StreamCall* x) {
   h.lock.release();
 }
 
-// Those whose payload is known, and those for whose payload nothing may be held. `all`: the others,
-// too. Not in the lock: a call stack may take the runtime's own.
+// Decides the streams whose payload is known, and those that may not be held for it. `all`: decides the
+// others, too. The lock must not be held, because reading a call stack may take a lock of the runtime.
 void decide_streams(Connection& c, Http2Connection& h, bool all) {
   for (uint64_t i = h.first_block; i != h.end_block; ++i) {
     if (!c.state.is_followed()) return;
@@ -65,8 +64,8 @@ void decide_streams(Connection& c, Http2Connection& h, bool all) {
   }
 }
 
-// What is not decided yet is to be held: who makes it is known now. Where there is no room for that, it
-// is decided.
+// Notes who makes the undecided requests, because they will be held, and another thread may decide them.
+// A request for which there is no room is decided now.
 void note_makers(Connection& c, Http2Connection& h) {
   for (uint64_t i = h.first_block; i != h.end_block; ++i) {
     StreamCall* x = h.block(i).call;
@@ -83,8 +82,7 @@ bool waits_for_another_thread(Http2Connection& h) {
   return false;
 }
 
-// --- what is ours in a block
-// -----------------------------------------------------------------------
+// --- what is ours in a block ---------------------------------------------------------------------
 
 enum class Edited : uint8_t { kYes, kNoRoom, kImpossible };
 
@@ -110,8 +108,9 @@ bool carries_runtime_value(const StreamCall* x) {
   return x != nullptr && is_runtime_value(x->head.filibuster, &body);
 }
 
-// The field at the end of the block as the application wrote it. It goes out with the byte before
-// it: as long as a part of it is missing, the application has a byte to come back for.
+// Puts our field at the end of the block that the application wrote. The field goes out with the byte
+// before it: as long as a part of the field is missing, the application is told that this byte was not sent,
+// and comes back with it.
 Edited insert_field(Connection& c, Http2Connection& h, const KeptBlock& kept, const Offer& offer) {
   EditedStream& wire = c.wire.edits;
   const StreamCall& x = *kept.call;
@@ -144,7 +143,7 @@ void write_stream_order(const StreamCall& x, http2::Output& out) {
   if (to != nullptr) write_order(x.stream, order, to);
 }
 
-// The block in other words: literals, whatever the application's encoder has in its table.
+// Writes the block anew as literals, which do not depend on the table of the application's encoder.
 Edited rewrite(Connection& c, Http2Connection& h, const KeptBlock& kept) {
   EditedStream& wire = c.wire.edits;
   StreamCall* x = kept.call;
@@ -176,8 +175,8 @@ Edited rewrite(Connection& c, Http2Connection& h, const KeptBlock& kept) {
 Edited edit_block(Connection& c, Http2Connection& h, const KeptBlock& kept, const Offer& offer) {
   const bool mark = marks(kept.call);
   if (!h.rewriting && !mark && carries_runtime_value(kept.call)) {
-    // Where none of our fields may go, the helper's stays away only if the block is written anew,
-    // and with it every one after it.
+    // Where no field of ours may go, the helper's field can only be kept away by writing this block, and
+    // every later one, anew.
     if (c.wire.edits.has_edits()) return Edited::kNoRoom;
     if (!begin_rewriting(c, h)) report_note("a field of a runtime's helper left the application");
   }
@@ -185,16 +184,16 @@ Edited edit_block(Connection& c, Http2Connection& h, const KeptBlock& kept, cons
   return mark ? insert_field(c, h, kept, offer) : Edited::kYes;
 }
 
-// --- the wire
-// -------------------------------------------------------------------------------------
+// --- the wire ------------------------------------------------------------------------------------
 
-// What the blocks allow. `fault`: the one that is first now waits for its connection to be converted.
+// How far the blocks let bytes leave. `fault`: the first block has a planned fault, for which the
+// connection must be converted.
 struct Blocks {
   uint64_t limit = 0;
   bool more = false, fault = false;
 };
 
-// Lets go of the blocks that may leave, in order.
+// Releases the blocks that may leave, in their order.
 Blocks release_blocks(Connection& c, Http2Connection& h, const Offer& offer) {
   if (!h.lock.acquire()) {
     give_up(c, NotInterposedReason::kHttp2);
@@ -210,7 +209,7 @@ Blocks release_blocks(Connection& c, Http2Connection& h, const Offer& offer) {
     if (kept->block.start >= out.limit) break;
     const StreamCall* x = kept->call;
     const bool decided = x == nullptr || x->decided || given_up;
-    // Not all of it was offered this time.
+    // This call offered only a part of the block.
     if (!decided || kept->block.end > offer.end) {
       out.limit = kept->block.start;
       break;
@@ -257,7 +256,7 @@ Released Http2Connection::release(Connection& c, int fd, const Offer& offer, Sen
     const Blocks blocks = release_blocks(c, *this, offer);
     if (blocks.more) return {blocks.limit, Released::Then::kMore};
     if (!blocks.fault) return {blocks.limit, Released::Then::kHold};
-    // A fault is placed when the wire is at the start of its block.
+    // A fault is placed when the wire stands at the start of the block.
     if (c.wire.edits.position() < blocks.limit) return {blocks.limit, Released::Then::kMore};
     if (sending == Sending::kAside) return {blocks.limit, Released::Then::kHold};
     begin_fault(c, *this, fd);

@@ -40,22 +40,23 @@ struct AnswerPart {
 
 struct StreamCall {
   uint32_t stream = 0;
-  bool released = true;   // client: its header block is not among those that are kept (any more)
-  bool ended = false;     // nothing more comes of it: freed when it is released, too
+  bool released = true;   // client: its header block is not, or no longer, among the kept ones
+  bool ended = false;     // the stream is over; the call is freed once it is released, too
   bool answered = false;  // the response is complete
   bool head_request = false;
   bool ordered = false;  // its fault was ordered of the relay
 
-  // A client's request until it is decided: outgoing_begin is called for it.
+  // A client's request. To decide it is to call outgoing_begin for it.
   bool decided = false;
   bool ready = false;           // to be decided before its header block leaves
   bool body_complete = false;   // when it was made ready: its index is final
   bool waits_for_body = false;  // what is missing comes without anybody waiting: it may be held
-  bool body_follows = false;    // and another thread brings it (RuntimeField)
-  bool in_pieces = false;       // decided without them, even if they are there
-  bool sample_ended = false;    // no more of its body is kept for events
-  RequestHead head;             // views into `request`: empty when that is gone
-  bool request_ended = false;   // then `body` is its digest
+  bool body_follows = false;    // another thread brings the rest of the body (RuntimeField)
+  // Decided by its head, because the number of messages that go with it is chance.
+  bool in_pieces = false;
+  bool sample_ended = false;   // no more of its body is kept for events
+  RequestHead head;            // views into `request`: empty when that is gone
+  bool request_ended = false;  // then `body` is its digest
   Hash128 body;
   uint64_t body_size = 0;
   uint64_t list_size = 0;                 // http2::MessageHead
@@ -65,18 +66,18 @@ struct StreamCall {
   RpcFinished finished;             // texts are set when it is reported
   uint64_t response_size = 0;
 
-  // A server's.
+  // A server's request.
   Incoming* incoming = nullptr;
 
-  // As the response says; the client reads more into it (grpc_status_of).
+  // As the response says. A client derives a status where the response has none (grpc_status_of).
   uint16_t status = 0;
   bool has_grpc_status = false;
   uint8_t grpc_status = kNoGrpcStatus;
 
-  RequestPart* request = nullptr;  // owned; a server's where its body is hashed
+  RequestPart* request = nullptr;  // owned; a server has one only if it hashes the body
   AnswerPart* answer = nullptr;    // owned
 };
-// Of a request that waits for its answer.
+// What a request takes while it waits for its answer.
 static_assert(sizeof(StreamCall) <= 1024);
 
 }  // namespace filibuster::preload

@@ -1,5 +1,5 @@
-// What the view tells of a connection: of a client's streams, of a server's, and of the header
-// blocks that a client's sender has to keep. Everything here runs in the lock.
+// What happens when the view reads a frame: on a client's streams, on a server's streams, and with the
+// header blocks that a client's sender has to keep. Everything here runs under the lock.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -25,7 +25,8 @@ Pool<StreamCall, 64, 1024> g_stream_calls;
 Pool<RequestPart, 16, 4096> g_request_parts;
 Pool<AnswerPart, 16, 4096> g_answer_parts;
 
-// A body that has to wait for a window of the server's would wait for its head in vain.
+// A head is held for its body only if the server's window has room for this much. Otherwise the body would
+// wait for a WINDOW_UPDATE, which the server only sends after it has the head.
 constexpr int64_t kLeastWindow = 8 * 1024;
 
 template <typename Part, typename Parts>
@@ -48,7 +49,7 @@ void drop_request_part(StreamCall* x) {
   x->head.method = x->head.target = x->head.host = x->head.filibuster = {};
 }
 
-// Nothing is to be read of it any more: it is sent, or was given up.
+// Frees the kept part of a request that was sent or given up.
 void drop_request_part_if_sent(StreamCall* x) {
   if (x->released && (x->request_ended || x->ended)) drop_request_part(x);
 }
@@ -57,7 +58,7 @@ StreamCall* call_of(const Stream& stream) {
   return static_cast<StreamCall*>(stream.user);
 }
 
-// Keeps what does not fit out.
+// Copies texts into a bounded buffer. A text that does not fit is left out.
 class TextRoom {
  public:
   explicit TextRoom(RequestPart* part) : part_(part) {}
@@ -89,8 +90,8 @@ size_t first_message_end(const StreamCall& x) {
   return grpc::kPrefixSize + size_t{http2::read_u32(part.sample + 1)};
 }
 
-// Of a decided one, once: what the daemon is to have of the body besides, if that is there, or if
-// nothing more comes (`ended`).
+// Sends the daemon the sample of a decided request's body: once, when all of the sample is there, or when no
+// more of the body comes (`ended`).
 void tell_sample(StreamCall* x, bool ended) {
   if (x->sample_ended || x->request == nullptr) return;
   const std::string_view sample = request_sample(*x);
@@ -115,7 +116,7 @@ void take_grpc_status(StreamCall* x, const MessageHead& head) {
 uint8_t grpc_status_of(const StreamCall& x) {
   if (!x.head.is_grpc() || x.finished.outcome != RpcOutcome::kAnswered) return kNoGrpcStatus;
   if (x.has_grpc_status) return x.grpc_status;
-  // Without trailers of gRPC: by the HTTP status, and with 200 nobody knows.
+  // Without a status of gRPC it follows from the HTTP status; 200 tells nothing.
   return static_cast<uint8_t>(x.status == 200 ? grpc::Code::kUnknown
                                               : grpc::code_of_http_status(x.status));
 }
@@ -140,7 +141,7 @@ void begin_client_call(Http2Connection& h, StreamCall* x, const MessageHead& hea
     x->fields =
         begin_fields(own_service(), target_service(c.target, x->head, c.peer_name()), x->head);
   }
-  // Only where nobody has to do anything for the rest to come.
+  // The head may only be held if the rest comes without any action of the peer.
   const int64_t window = h.view.window(Direction::kRequests, stream);
   const bool may_wait = !block.end_stream && !h.block_expects;
   RuntimeField::Body body;
@@ -210,7 +211,7 @@ void end_response(Http2Connection& h, StreamCall* x) {
   x->finished.body_size = x->response_size;
 }
 
-// A client's, decided: RpcFinished.
+// Sends RpcFinished for a client's call, if it was decided.
 void report_end(StreamCall* x) {
   if (!x->call.active) return;
   tell_sample(x, true);
@@ -294,8 +295,7 @@ void Http2Connection::drop_blocks() {
   while (front() != nullptr) drop_front();
 }
 
-// --- what is kept of the requests
-// -----------------------------------------------------------------
+// --- what is kept of the requests ----------------------------------------------------------------
 
 void Http2Connection::on_block(Direction direction, const http2::HeaderBlock&) {
   if (direction != Direction::kRequests || !client()) return;
@@ -309,7 +309,7 @@ void Http2Connection::on_field(Direction direction, const http2::Field& field) {
   if (direction != Direction::kRequests || !client()) return;
   if (field.name == "expect") block_expects = true;
   if (!block_whole) return;
-  // What a runtime's helper says is for this library only.
+  // The helper's field is for this library only, so it is not kept.
   RuntimeField::Body body;
   if (field.name == kHeaderName && is_runtime_value(field.value, &body)) return;
   http2::Output out(literals + literals_used, sizeof literals - literals_used);
@@ -336,8 +336,7 @@ void Http2Connection::on_block_end(Direction direction, const http2::HeaderBlock
   kept->whole = block_whole;
 }
 
-// --- streams
-// --------------------------------------------------------------------------------------
+// --- streams -------------------------------------------------------------------------------------
 
 void Http2Connection::on_request(Stream& stream, const MessageHead& head,
                                  const http2::HeaderBlock& header_block) {
@@ -356,13 +355,14 @@ void Http2Connection::on_request(Stream& stream, const MessageHead& head,
     begin_client_call(*this, x, head, header_block, stream);
     return;
   }
-  // Requests of several callers come in one read, and are answered by whatever thread.
+  // Requests of several callers come in one read, and any thread may answer them.
   const RequestHead seen = request_head(head, header_block.end_stream);
   x->incoming = incoming_begin({&seen, true});
   end_kept_before_refusal(x->incoming);
   if (!incoming_needs_body(x->incoming)) return;
   x->request = make_request_part();
-  if (x->request == nullptr) on_untracked(stream.id);  // its index stays preliminary
+  // Without memory for its body, its index stays preliminary.
+  if (x->request == nullptr) on_untracked(stream.id);
 }
 
 void Http2Connection::on_untracked(uint32_t) {
@@ -417,7 +417,7 @@ void Http2Connection::on_reset(Stream& stream, Direction by, uint32_t error_code
     x->finished.outcome = RpcOutcome::kReset;
     x->finished.stream_error = error_code;
   } else {
-    x->finished.outcome = RpcOutcome::kTimedOut;  // the caller does not want it any more
+    x->finished.outcome = RpcOutcome::kTimedOut;  // the caller has given up
   }
   x->finished.begun = x->status;
 }
@@ -432,7 +432,7 @@ void Http2Connection::on_settings(Direction by, const http2::Settings&) {
   if (by == Direction::kResponses) server_settings_seen = true;
 }
 
-// The streams above the last one were not and will not be processed (RFC 9113 §6.8).
+// Streams above `last_stream` were not processed, and will not be (RFC 9113 §6.8).
 void Http2Connection::on_goaway(Direction by, uint32_t last_stream, uint32_t error_code) {
   if (by != Direction::kResponses || !client()) return;
   view.for_each_stream([&](Stream& stream) {
@@ -462,8 +462,7 @@ void adopt_exchange(Http2Connection& h, Stream& stream, Exchange* exchange) {
   exchange->incoming = nullptr;
 }
 
-// --- ends
-// -----------------------------------------------------------------------------------------
+// --- ends ----------------------------------------------------------------------------------------
 
 void Http2Connection::end_unanswered(Connection& c) {
   if (!lock.acquire()) return;
@@ -493,7 +492,7 @@ void Http2Connection::settle(Connection& c) {
 }
 
 void Http2Connection::adopt_in_child(Connection& c) {
-  // Held by a thread of the parent: what it was changing is as it left it, and stays so.
+  // If a thread of the parent held the lock, the view may be half changed, and is not touched.
   if (!lock.is_held()) {
     view.for_each_stream([&](Stream& stream) {
       StreamCall* x = call_of(stream);
@@ -504,7 +503,7 @@ void Http2Connection::adopt_in_child(Connection& c) {
     });
     drop_blocks();
   }
-  // Two processes cannot both know what is on the wire.
+  // Once two processes use the connection, neither knows all that is on the wire.
   give_up(c, NotInterposedReason::kHttp2);
 }
 

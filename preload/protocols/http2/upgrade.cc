@@ -1,5 +1,5 @@
-// Upgrade: h2c (RFC 7540 §3.2): a connection that began with HTTP/1.1 goes on with HTTP/2 after a
-// 101, and the answer to the request that asked for it comes on stream 1.
+// Upgrade: h2c (RFC 7540 §3.2). A connection that began with HTTP/1.1 goes on with HTTP/2 after a 101, and the
+// answer to the request that asked for the upgrade comes on stream 1.
 #include <cstring>
 
 #include "preload/protocols/http1/http1.h"
@@ -9,13 +9,13 @@
 namespace filibuster::preload {
 namespace {
 
-// Both flows owned.
+// The caller owns both flows.
 bool begin_upgraded(Connection& c, const Http1& before, Exchange* x) {
   if (!c.state.is_followed() || !before.exchanges.empty() || !c.wire.is_still() ||
       (x->halves.load(std::memory_order_acquire) & kRequestHalf) == 0) {
     return false;
   }
-  // Of those that fail what is in flight at a GOAWAY, one begins this way (java.net.http).
+  // java.net.http begins this way, and fails its requests in flight at a GOAWAY.
   Http2Connection* h = make_http2(c, Http2Client::kAbrupt);
   if (h == nullptr) return false;
   c.followed.store(h, std::memory_order_release);

@@ -1,4 +1,4 @@
-// Which commands are calls, when they are formed, how replies end them.
+// Which commands are calls, when these are formed, and how replies end them.
 #include <algorithm>
 #include <cstring>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kResource = 192;  // bytes of a key's pattern, or of a transaction's commands
 constexpr size_t kSample = 512;    // bytes of the arguments that travel in events
 
-// The arguments as text: their first bytes, and all of them for the fields of the call.
+// The arguments as text: their first bytes for events, and all of them for the fields of the call.
 class Arguments final : public resp::TextSink {
  public:
   void text(const char* data, size_t size) override {
@@ -59,7 +59,7 @@ bool each_piece(const Connection& c, const Offer& offer, uint64_t start, uint64_
   return start == end;
 }
 
-// What a command, or a transaction, is as a call.
+// A command, or a transaction, as a call.
 struct Made {
   Command* first = nullptr;
   Command* last = nullptr;
@@ -68,7 +68,8 @@ struct Made {
   uint64_t start = 0, end = 0;
   uint32_t members = 0;  // of a transaction
   bool begun = false;    // a part of it may have been sent
-  bool has_text = true;  // of its arguments: nobody's secrets, and no inline command
+  // Its arguments may be shown: they are no secrets, and it is no inline command.
+  bool has_text = true;
 };
 
 void plan_fault(Connection& c, const Made& made, const OutgoingCall& call, bool begun) {
@@ -137,7 +138,8 @@ void form_call(Connection& c, const Made& made) {
   info.opens_connection = c.seen_from_start && c.requests == 0;
   if (info.opens_connection) info.connect = c.connect.name;
   if (head.filibuster.empty()) {
-    // One call of the application makes them all: its stack is read once more, and no more than that.
+    // One call of the application makes all of these. Its stack is read for the second, and kept for the
+    // others.
     if (r.formed++ == 1) note_origin(info, &r.origin);
     info.origin = r.origin;
     info.sent_together = true;
@@ -154,14 +156,14 @@ void form_call(Connection& c, const Made& made) {
   if (call.active && call.faulted) plan_fault(c, made, call, !at_hand);
 }
 
-// '?' ends the path of a target.
+// Writes the pattern of a key as a path. '?' ends the path of a target, so it is replaced.
 size_t resource_of(const resp::Argument& key, char* out, size_t size) {
   const size_t used = resp::key_pattern(key.bytes, out, size, key.truncated);
   std::replace(out, out + used, '?', '*');
   return used;
 }
 
-// The pattern of its key, else its channel's, else its subcommand.
+// The resource of a command: the pattern of its key, else its channel, else its subcommand.
 std::string_view describe(const resp::Command& command, char (&out)[kResource]) {
   if (command.key_argument != 0) return {out, resource_of(command.key, out, sizeof out)};
   if (command.name == "PUBLISH" || command.name == "SPUBLISH")
@@ -223,7 +225,7 @@ void end_transaction(Connection& c, const resp::Command& command, Command* last,
 
 // --- which of them are calls ---------------------------------------------------------------------
 
-// After it replies cannot be told apart.
+// True for a command after which nothing tells which reply answers which command.
 bool ends_following(Connection& c, const resp::Command& command,
                     const resp::CommandProperties* known) {
   if (known == nullptr) return false;
@@ -319,7 +321,7 @@ void end_open_calls(Connection& c, const RpcFinished& how) {
   Redis& r = redis_of(c);
   for (Command* open = r.commands.front(); open != nullptr; open = r.commands.front()) {
     RpcFinished finished = how;
-    if (open->injected) {  // its reply was there, and nobody read it
+    if (open->injected) {  // its reply was injected, but nobody has read it
       finished = {};
       finished.injected = 1;
     }

@@ -1,6 +1,6 @@
-// Faults that fire when a call is sent. A reply of ours is put in the place of the connection until it is
-// read (inject/aside.h): the connection goes on, as after an error of the server. All others end it
-// (inject/inject.h).
+// Faults that fire when a call is sent. A planned reply takes the place of the connection until it is read
+// (inject/aside.h), and then the connection goes on, as after an error of the server. All other faults end the
+// connection (inject/inject.h).
 #include <cstring>
 #include <utility>
 
@@ -15,7 +15,7 @@
 namespace filibuster::preload {
 namespace {
 
-constexpr size_t kMaxLine = 768;  // of an error: its code, its message
+constexpr size_t kMaxLine = 768;  // the line of an error: its code and its message
 constexpr std::string_view kAborted =
     "-EXECABORT Transaction discarded because of previous errors.\r\n";
 
@@ -25,9 +25,9 @@ void next_fault(Redis& r) {
   if (r.fault == nullptr) r.is_ending = false;
 }
 
-// What the server of a planned reply says instead, in pages of our own. In a transaction each of its
-// commands is answered: an error is told of those that were to be queued, and EXEC is refused for it; a
-// null is that of a transaction whose keys have changed.
+// The bytes of a planned reply, in pages of our own. In a transaction each command is answered. For an error,
+// the commands that were to be queued get it, and EXEC is refused for that reason. A null answers EXEC as for
+// a transaction whose watched keys have changed.
 class PlannedReply {
  public:
   PlannedReply(const PlannedFault& fault, int version) {
@@ -76,23 +76,23 @@ class PlannedReply {
   size_t size_ = 0;
 };
 
-// nullptr: done, the connection goes on after the call.
+// nullptr: the reply is injected, and the connection goes on after the call. Else why not.
 const char* reply(Connection& c, int fd, PlannedFault& fault) {
   Redis& r = redis_of(c);
   const PlannedReply planned(fault, r.version.load());
   if (planned.bytes().empty()) return "the plan holds no reply for it";
-  // Its readers ask for what is ours as soon as they wake.
+  // Set before the readers wake, because they look at it at once.
   fault.last->injected = true;
   if (const char* why = answer_aside(c, fd, planned.bytes())) {
     fault.last->injected = false;
     return why;
   }
   report_fault(fault.call, FaultHow::kInjected, "answered before it was sent");
-  note_sent(c.wire, static_cast<size_t>(fault.end - fault.start));  // it goes nowhere
+  note_sent(c.wire, static_cast<size_t>(fault.end - fault.start));  // these bytes are never sent
   return nullptr;
 }
 
-// False: reported, and as before.
+// False: the reason was reported, and nothing has changed.
 bool end_connection(Connection& c, int fd, PlannedFault& fault, bool after) {
   Redis& r = redis_of(c);
   if (!c.response_flow.acquire()) {
@@ -109,13 +109,13 @@ bool end_connection(Connection& c, int fd, PlannedFault& fault, bool after) {
   fault.last->call.active = false;
   // A silence leaves its call open until the application gives up (inject.h).
   if (kind == FaultKind::kTimeout) r.silenced = fault.call;
-  end_open_calls(c, {});  // of what is pipelined behind it no call was formed
+  end_open_calls(c, {});  // no call was formed of what is pipelined behind the fault
   c.response_flow.release();
   end_kept_before_refusal(parent_path, execution);
   return true;
 }
 
-// Who begins to read meanwhile waits: a descriptor must not be taken away under a receive.
+// While one exists, a thread that begins a receive waits, because a descriptor must not be replaced under it.
 class Firing {
  public:
   explicit Firing(Redis& redis) : redis_(redis) { redis_.firing.store(true); }
@@ -126,7 +126,7 @@ class Firing {
   Redis& redis_;
 };
 
-// True: it fired in place of all that was to be sent, and nothing follows.
+// True: the fault fired in place of all that was to be sent, and nothing follows it.
 bool fire(Connection& c, int fd, bool after) {
   Redis& r = redis_of(c);
   PlannedFault& fault = *r.fault;
@@ -162,7 +162,7 @@ FaultTurn take_fault_turn(Connection& c, int fd, Sending sending) {
     const bool after = fault.call.plan.after_effect != 0;
     const uint64_t position = c.wire.edits.position();
     if (position <= fault.start &&
-        r.commands.is_answered(fault.first)) {  // by the connection's end
+        r.commands.is_answered(fault.first)) {  // the connection's end has answered it
       drop_first_fault(c, kConnectionEndedFirst);
       continue;
     }
@@ -172,7 +172,7 @@ FaultTurn take_fault_turn(Connection& c, int fd, Sending sending) {
       continue;
     }
     if (after && position > fault.start && position < fault.end) return {fault.end, false};
-    // What is at the server is answered before.
+    // What was sent to the server before is answered first.
     const bool its_turn =
         r.commands.is_next(fault.first) && c.aside.load() < 0 && sending != Sending::kAside;
     if (!its_turn) {

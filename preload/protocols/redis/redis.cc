@@ -9,7 +9,7 @@
 namespace filibuster::preload {
 
 namespace {
-constexpr uint64_t kFiringWithinNs = 100'000'000;  // which takes a tenth of a millisecond
+constexpr uint64_t kFiringWithinNs = 100'000'000;  // to inject takes a tenth of a millisecond
 }  // namespace
 
 Recognised is_redis_of_client(std::string_view first) {
@@ -64,7 +64,7 @@ Released Redis::release(Connection& c, int fd, const Offer& bytes, Sending sendi
   const FaultTurn turn = take_fault_turn(c, fd, sending);
   if (turn.swallows) return {c.wire.accepted, Released::Then::kSwallow};
   uint64_t limit = bytes.end;
-  // Of a command that is incomplete the server could make nothing.
+  // The server could do nothing with an incomplete command, so it is held.
   if (requests.state() == resp::CommandState::kCommand && passed_to <= whole_end)
     limit = std::min(limit, whole_end);
   if (transaction.open && !transaction.begun) limit = std::min(limit, transaction.start);
@@ -89,19 +89,19 @@ bool Redis::press(Connection& c, int) {
 uint64_t Redis::flush_limit(Connection& c, uint64_t released, bool closing) {
   if (fault != nullptr || !c.state.is_followed()) return released;
   if (closing) return c.wire.accepted;
-  // Its replies may be waited for.
+  // The application may wait for the replies of what was sent so far.
   transaction.begun = transaction.begun || transaction.open;
   return std::max(released, std::min(whole_end, c.wire.accepted));
 }
 
 void Redis::sent(Connection& c, int fd) {
-  // All of a call that is faulted after its effect.
+  // All bytes of a call that is faulted after its effect were sent.
   if (fault != nullptr && c.wire.edits.position() >= fault->end)
     take_fault_turn(c, fd, Sending::kOffered);
 }
 
 WriteOrigins* Redis::write_origins(Connection& c) {
-  // Else positions do not count from the first byte that the application wrote.
+  // Origins are given by positions since the application's first byte, which must have been seen.
   if (!c.seen_from_start || !c.state.is_followed()) return nullptr;
   if (said == nullptr) said = make_write_origins();
   return said;
@@ -172,9 +172,9 @@ void Redis::end_silence(Connection& c) {
 }
 
 void Redis::adopt_in_child(Connection&) {
-  // Ended without a word: they are the parent's.
+  // The calls are the parent's to report, so the child's copies end without an event.
   silenced.active = false;
-  readers.store(0);  // its threads are the parent's, too
+  readers.store(0);  // the threads that read exist in the parent only
   for (Command* open = commands.front(); open != nullptr; open = commands.front()) {
     open->call.active = false;
     commands.pop();

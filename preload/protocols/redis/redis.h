@@ -1,10 +1,10 @@
-// Redis (RESP) of a client, whose server is a leaf: there is no field for the cause. In the room of its
-// connection.
+// Redis (RESP) on a client's connection. The protocol has no place for our field, so the server is a leaf. The
+// object stands in Connection::room.
 //
-//   redis.cc      what its stream asks of it (stream/protocol.h), recognition
-//   calls.cc      which commands are calls, when they are formed, how replies end them
+//   redis.cc      the interface for the stream (stream/protocol.h), recognition
+//   calls.cc      which commands are calls, when these are formed, and how replies end them
 //   faults.cc     faults that fire when a call is sent
-//   commands.h    what has no reply yet
+//   commands.h    the commands that have no reply yet
 #pragma once
 
 #include <string_view>
@@ -47,7 +47,7 @@ struct Transaction {
   Command* first = nullptr;
   uint64_t start = 0;
   uint32_t members = 0;
-  HashStream digest;  // of its members
+  HashStream digest;  // of the commands in it
   uint8_t text_size = 0;
   char text[kMaxText];  // "SET user:*, INCR visits"
 };
@@ -91,26 +91,28 @@ struct Redis final : Followed {
   resp::ReplyParser replies{&reply_events};
   CommandQueue commands;
   std::atomic<uint32_t> readers{0};  // threads in a receive
-  std::atomic<bool> firing{false};   // a fault: who begins one waits
-  std::atomic<uint8_t> version{2};   // of RESP
+  // A fault is being injected: a thread that begins a receive waits.
+  std::atomic<bool> firing{false};
+  std::atomic<uint8_t> version{2};  // of RESP
 
-  // The commands, of which positions count the application's bytes (Wire).
-  const Offer* offer = nullptr;           // that is being read
-  uint32_t formed = 0;                    // calls, of it
-  const RequestOrigin* origin = nullptr;  // of all calls but the first, if there are several: owned
-  WriteOrigins* said = nullptr;           // who makes them, where a runtime says so: owned
+  // The commands. Positions count the application's bytes (Wire).
+  const Offer* offer = nullptr;           // what is being parsed
+  uint32_t formed = 0;                    // how many calls of this offer were formed
+  const RequestOrigin* origin = nullptr;  // of the offer's second and later calls: owned
+  WriteOrigins* said = nullptr;           // who makes the calls, where a runtime tells: owned
   uint64_t feed_base = 0;                 // of the first byte of the current feed
   uint64_t whole_end = 0;                 // of the last command that is complete
-  uint64_t passed_to = 0;                 // what is sent although it is not
-  bool watching = false;                  // keys: WATCH
+  uint64_t passed_to = 0;                 // how far an incomplete command was let go
+  bool watching = false;                  // between WATCH and EXEC or UNWATCH
   Transaction transaction;
-  PlannedFault* fault = nullptr;  // the first that has not fired
+  PlannedFault* fault = nullptr;  // the first of the list that have not fired
   PlannedFault* last_fault = nullptr;
-  bool is_ending = false;  // one of them ends the connection: what comes behind it is never sent
-  std::atomic<uint64_t> awaited{0};   // the number of its first command; 0: there is none
-  std::atomic<bool> in_reply{false};  // a reply, or a push, is read in part
-  bool unasked = false;               // a reply came that belongs to no command
-  OpenCall silenced;                  // its fault is a silence: open until the application gives up
+  bool is_ending = false;  // a planned fault ends the connection: what follows it is never sent
+  // Number of the first command of the fault whose turn is awaited; 0: none.
+  std::atomic<uint64_t> awaited{0};
+  std::atomic<bool> in_reply{false};  // a part of a reply, or of a push, was read
+  bool unasked = false;               // a reply has come that answers no command
+  OpenCall silenced;                  // answered by silence: open until the application gives up
 };
 static_assert(sizeof(Redis) <= Connection::kRoom);
 
@@ -128,17 +130,18 @@ Joined joins_redis(std::string_view first, NotInterposedReason* reason);
 // calls.cc
 void take_command(Connection& c, const resp::Command& command, size_t end);
 void take_reply(Connection& c, const resp::Reply& reply);
-// Owner of the replies: no other comes.
+// Called by the owner of the replies: no further reply comes.
 void end_open_calls(Connection& c, const RpcFinished& how);
 
-// faults.cc. Owner of the commands. Up to where the application's bytes may leave before the next fault
-// fires, UINT64_MAX: there is none; or it fired in place of all of them.
+// faults.cc. Called by the owner of the commands. `limit`: up to where the application's bytes may leave before
+// the next fault fires (UINT64_MAX: no fault is planned). `swallows`: the fault has fired in place of all of
+// them.
 struct FaultTurn {
   uint64_t limit = UINT64_MAX;
   bool swallows = false;
 };
 FaultTurn take_fault_turn(Connection& c, int fd, Sending sending);
-// It is reported as not injected.
+// Reports the first planned fault as not injected.
 void drop_first_fault(Connection& c, const char* why);
 
 }  // namespace filibuster::preload

@@ -410,8 +410,7 @@ TEST(Unstable, DamagedTextIsAnError) {
   EXPECT_TRUE(UnstableRpcs::from_json(R"({"kinds":[],"indexes":{},"stable":[]})").ok());
 }
 
-// --- call stacks
-// -----------------------------------------------------------------------------------
+// --- call stacks ---------------------------------------------------------------------------------
 
 TEST(Stacks, ThatVaryAreMasked) {
   const auto run = [](const std::string& site, const std::vector<NondeterminismRule>& masks) {

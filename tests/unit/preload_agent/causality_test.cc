@@ -231,8 +231,7 @@ TEST_F(Causality, ManyThreadsOpenAndCloseWithoutLosingCount) {
   EXPECT_EQ(table_->active(), 0u);
 }
 
-// --- counters
-// -------------------------------------------------------------------------------------
+// --- counters ------------------------------------------------------------------------------------
 
 TEST(Counters, CountFromOneForEachKey) {
   auto lane = std::make_unique<LaneMemory>();
