@@ -13,7 +13,7 @@ namespace filibuster {
 class LivePage {
  public:
   // --- the session's thread ---
-  // True: somebody asked since the last put().
+  // True: somebody asked since the last put(), or nothing was put yet.
   bool wanted() const;
   void put(std::string summary, std::string executions = "[]");
   // Waits until whoever looks at the page has fetched what the last put() brought, at most `most`. Returns
@@ -34,7 +34,7 @@ class LivePage {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   uint64_t number_ = 0, fetched_ = 0;
-  bool wanted_ = false;
+  bool wanted_ = true;  // the first data are made at once: whoever opens the page sees them
   std::string summary_, executions_;
   std::chrono::steady_clock::time_point last_asked_;
 };

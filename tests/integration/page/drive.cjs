@@ -67,7 +67,7 @@ function privateBytesOfLargestRenderer(browser_pid) {
   try {
     if (address !== "-") await page.goto(address, { waitUntil: "commit" });
     const AsyncFunction = (async () => {}).constructor;
-    const result = await new AsyncFunction("page", "context", "axe", "memory", body)(page, context, axe, () => privateBytesOfLargestRenderer(server.process().pid));
+    const result = await new AsyncFunction("page", "context", "axe", "memory", "require", body)(page, context, axe, () => privateBytesOfLargestRenderer(server.process().pid), require);
     process.stdout.write(JSON.stringify({ result, requests, console: lines, errors }));
   } catch (error) {
     process.stderr.write(`${error.stack}\n${lines.join("\n")}\n${errors.join("\n")}\n`);

@@ -83,7 +83,7 @@ export function NotesView({ state }: { state: State }) {
           <List title="Executions without a conclusion, by cause" rows={test.unexplained.map(({ cause, executions, advice }) => `${cause} (${counted(executions, "execution")}): ${advice}`)} />
           <List title="Dependencies that were not tested" rows={test.dependencies_not_tested.map((row) => `${row.service} ${row.outgoing ? "\u2192" : "\u2190"} ${row.target_service || row.peer}: ${row.reason} (${counted(row.times, "time")})`)} />
           <List title="RPCs that were never faulted" rows={test.without_cause} />
-          <List title="Timeouts that were injected" rows={test.timeouts.map((row) => `${row.caller} \u2192 ${row.service}: ${row.elapsed} over at once, ${row.waited} waited for, ${row.hang_limit} until the hang limit`)} />
+          <List title="Timeouts that were injected" rows={test.timeouts.map((row) => `${row.caller} \u2192 ${row.service}: ${row.elapsed} ended at once, ${row.waited} waited for, ${row.hang_limit} until the hang limit`)} />
           <List title="What varied by itself" rows={test.nondeterminism.varied.map((row) => `${row.rpc}: ${row.what}, ${row.effect}${row.under ? ` under ${row.under}` : ""}`)} />
           <List title="Notes" rows={test.notes} />
         </section>

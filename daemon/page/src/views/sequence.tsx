@@ -5,7 +5,7 @@ import { duration, oneLine } from "../parts";
 
 const left = 52, top = 34, step = 21;
 const widest = 118, narrowest = 64; // px between two services
-const beside = 448; // px that two diagrams beside each other leave for the services of one
+const beside = 384; // px that two diagrams beside each other leave for the services of one
 const mostRows = 400; // RPCs that are drawn; the tree has all of them
 
 interface Message {
