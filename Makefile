@@ -52,7 +52,7 @@ COVERAGE_FILES := $(addprefix $(COVERAGE_DIR)/,python/sitecustomize.py python_re
 BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(COVERAGE_FILES)
 
 .PHONY: all
-all: $(BINARIES) compile_commands.json  ## build everything
+all: $(BINARIES) $(BUILD)/lib/filibuster/report.html compile_commands.json  ## build everything
 
 $(BUILD)/obj/core/%.o: core/%.cc
 	@mkdir -p $(@D)
@@ -108,6 +108,15 @@ $(BUILD)/lib/libfilibuster.so: $(PRELOAD_OBJ) $(EXPORTS)
 $(BUILD)/lib/filibuster/node.cjs: preload/runtimes/node/helper.cjs
 	@mkdir -p $(@D)
 	cp $< $@
+
+# The template of report.html, found beside the library, too (daemon/report/page_file.cc). Without npm
+# everything else is built, and `run` says that it writes no page.
+PAGE := $(BUILD)/page
+$(PAGE)/installed: daemon/page/package.json daemon/page/package-lock.json
+	$(call npm_ci,report.html,report.html is not built)
+$(BUILD)/lib/filibuster/report.html: $(PAGE)/installed daemon/page/build.mjs daemon/page/template.html $(wildcard daemon/page/src/*) $(wildcard daemon/page/src/*/*)
+	@mkdir -p $(@D)
+	@[ ! -e $(PAGE)/installed ] || (cd $(PAGE) && node $(abspath daemon/page/build.mjs) $(abspath daemon/page) $(abspath $@))
 
 $(COVERAGE_DIR)/%.so: daemon/coverage/helpers/%.c
 	@mkdir -p $(@D)
@@ -180,11 +189,12 @@ define install_missing
 	  fi; fi
 endef
 DEPS_LOG := $(BUILD)/deps.log
-# The packages that the prerequisites (package.json and package-lock.json) name, beside the target; $(1): whose tests need them.
+# The packages that the prerequisites (package.json and package-lock.json) name, beside the target; $(1): what needs
+# them; $(2): what is missing without them ("": its tests are skipped).
 define npm_ci
 	@rm -rf $(@D)/node_modules $@ && mkdir -p $(@D) && cp $^ $(@D)
 	@if (cd $(@D) && npm ci --ignore-scripts --no-audit --no-fund) > $(@D)/npm.log 2>&1; then touch $@; else \
-	  echo "WARNING: the tests of $(1) will be skipped: npm ci failed ($(@D)/npm.log):" >&2; grep -m3 -i err $(@D)/npm.log >&2; fi
+	  echo "WARNING: $(or $(2),the tests of $(1) will be skipped): npm ci failed ($(@D)/npm.log):" >&2; grep -m3 -i -e err -e 'not found' $(@D)/npm.log >&2 || :; fi
 endef
 
 .PHONY: deps test-deps fuzz-deps
@@ -311,6 +321,7 @@ install: all  ## install under PREFIX (/usr/local), DESTDIR respected
 	install -Dm755 $(BUILD)/bin/filibusterd $(DESTDIR)$(PREFIX)/bin/filibusterd
 	install -Dm755 $(BUILD)/lib/libfilibuster.so $(DESTDIR)$(PREFIX)/lib/libfilibuster.so
 	install -Dm644 $(BUILD)/lib/filibuster/node.cjs $(DESTDIR)$(PREFIX)/lib/filibuster/node.cjs
+	[ ! -e $(BUILD)/lib/filibuster/report.html ] || install -Dm644 $(BUILD)/lib/filibuster/report.html $(DESTDIR)$(PREFIX)/lib/filibuster/report.html
 	for f in $(COVERAGE_FILES:$(COVERAGE_DIR)/%=%); do install -Dm644 $(COVERAGE_DIR)/$$f $(DESTDIR)$(PREFIX)/lib/filibuster/coverage/$$f; done
 	install -Dm644 cli/python/filibuster_predicates.py $(DESTDIR)$(PREFIX)/share/filibuster/filibuster_predicates.py
 	install -Dm644 docs/filibuster.schema.json $(DESTDIR)$(PREFIX)/share/filibuster/filibuster.schema.json

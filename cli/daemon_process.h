@@ -45,6 +45,8 @@ class Daemon {
 
   const DaemonClient& client() const { return client_; }
   int64_t pid() const { return address_.pid; }
+  // The address of the live page. The token stands in the fragment, which no browser sends.
+  std::string page_address() const { return address_.url + "/#token=" + address_.token; }
   // Has the daemon ended, or does it end within `timeout_ms`? Its connections close before its process
   // ends: who has lost one must wait a moment to tell the end of the daemon from a hiccup.
   bool ended(int timeout_ms) const;

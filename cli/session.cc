@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "cli/page.h"
 #include "cli/progress.h"
 #include "cli/verb.h"
 
@@ -119,7 +120,11 @@ class Follower {
         resumes_(resumes),
         view_({.terminal = isatty(2) == 1 && !options.json, .columns = terminal_columns()}) {}
 
+  // report.html, once the daemon has written it; else "".
+  const std::string& page() const { return page_; }
+
   int follow() {
+    if (resumes_ && page_is_built()) say("live: " + daemon_.page_address());
     while (true) {
       if (interrupts > 0 && !stopped_) stop();
       const Result<Answer> answer = daemon_.client().get(
@@ -144,6 +149,7 @@ class Follower {
 
  private:
   void show(const Json& event) {
+    if (string_member(event, "type") == "done") page_ = string_member(event, "page");
     if (options_.json) {
       put(stdout, event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
       return;
@@ -194,6 +200,7 @@ class Follower {
   std::string id_;
   bool resumes_;
   ProgressView view_;
+  std::string page_;
   uint64_t next_ = 0;
   bool stopped_ = false;
   int silences_ = 0;
@@ -319,9 +326,12 @@ int run_session(const SessionOptions& options, const nlohmann::ordered_json& req
   const Json created = Json::parse(answer->body, nullptr, false);
   const std::string id = created.is_object() ? string_member(created, "id") : "";
   if (id.empty()) return complain(kEnvironment, "the daemon's answer names no session");
-  const int code = Follower(*daemon.value(), options, id, resumes).follow();
+  Follower follower(*daemon.value(), options, id, resumes);
+  const int code = follower.follow();
   if (interrupts == 0 && !daemon.value()->ended(0))
     name_absent_services(client, id, options.command_line);
+  if (!follower.page().empty() && !options.json)
+    put(stderr, "page: " + file_address(follower.page()) + "  (filibuster open)\n");
   if (at_end && !daemon.value()->ended(0)) return at_end(*daemon.value(), id, code);
   return code;
 }

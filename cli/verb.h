@@ -34,8 +34,8 @@ struct Verb {
   Work (*declare)(CLI::App& app);  // declares the options on `app`
 };
 
-extern const Verb kRunVerb, kReplayVerb, kAcceptVerb, kTraceVerb, kLintVerb, kAnalyzeVerb,
-    kWasFaultInjectedVerb, kDoctorVerb, kDaemonVerb, kVersionVerb;
+extern const Verb kRunVerb, kReplayVerb, kAcceptVerb, kOpenVerb, kTraceVerb, kLintVerb,
+    kAnalyzeVerb, kWasFaultInjectedVerb, kDoctorVerb, kDaemonVerb, kVersionVerb;
 
 // Writes "filibuster: message" to stderr and returns `code`.
 int complain(int code, std::string_view message);

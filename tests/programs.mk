@@ -86,6 +86,16 @@ $(SUITES)/installed: tests/programs/suites/package-lock.json tests/programs/suit
 	$(call npm_ci,suites of jest and mocha)
 test-programs: $(SUITES)/installed
 
+# The page (tests/integration/page): a browser's driver, what judges accessibility, the compiler's checks, and
+# made-up reports.
+PAGE_TESTS := $(BUILD)/tests/page
+$(PAGE_TESTS)/installed: tests/programs/page/package-lock.json tests/programs/page/package.json
+	$(call npm_ci,the page)
+$(BUILD)/tests/page_maker: $(BUILD)/obj/tests/integration/page/page_maker.o $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
+	@mkdir -p $(@D)
+	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
+test-programs: $(PAGE_TESTS)/installed $(BUILD)/tests/page_maker
+
 .PHONY: test-programs bench-programs
 test-programs: $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench

@@ -15,6 +15,7 @@
 #include "daemon/agents/call_name.h"
 #include "daemon/api/session_request.h"
 #include "daemon/config/grpc_name.h"
+#include "daemon/report/page_file.h"
 #include "daemon/report/redact.h"
 
 namespace filibuster {
@@ -150,7 +151,9 @@ struct ApiServer::State {
   Shutdown shutdown;
   httplib::Server server;
   std::thread thread;
-  std::atomic<bool> ended{false};  // the thread does not serve any more
+  std::atomic<bool> ended{false};    // the thread does not serve any more
+  std::optional<PageTemplate> page;  // nullopt: `page_problem` says why
+  std::string page_problem;
   std::mutex mutex;
   std::shared_ptr<Session> session;  // the running session, or the last one
 
@@ -206,6 +209,9 @@ void ApiServer::State::routes() {
       answer_error(response, 403, "the request is refused: " + why);
       return httplib::Server::HandlerResponse::Handled;
     }
+    // The page holds no data. Its script reads the token from the address, whose fragment no browser sends.
+    if (request.method == "GET" && request.path == "/")
+      return httplib::Server::HandlerResponse::Unhandled;
     if (same_secret(request.get_header_value("Authorization"), "Bearer " + context.token)) {
       return httplib::Server::HandlerResponse::Unhandled;
     }
@@ -282,6 +288,35 @@ void ApiServer::State::routes() {
                                        : format == "junit" ? "application/xml"
                                                            : "text/markdown; charset=utf-8");
       });
+  server.Get("/", [this](const Request&, Response& response) {
+    if (!page) return answer_error(response, 404, page_problem);
+    response.set_header("Content-Security-Policy", page->live_policy());
+    response.set_header("X-Content-Type-Options", "nosniff");
+    response.set_header("Referrer-Policy", "no-referrer");
+    response.set_header("Cache-Control", "no-store");
+    response.set_content(page->live_page(), "text/html; charset=utf-8");
+  });
+  server.Get(R"(/v1/sessions/([0-9a-f]+)/page)",
+             [this](const Request& request, Response& response) {
+               const auto session_named = named(request, response);
+               if (!session_named) return;
+               uint64_t after = 0;
+               const std::string text = request.get_param_value("after");
+               std::from_chars(text.data(), text.data() + text.size(), after);
+               const LivePage::Version version = session_named->live_page().fetch(after, kNewsWait);
+               response.set_header("Filibuster-Version", std::to_string(version.number));
+               if (version.summary.empty()) {
+                 response.status = 204;
+                 return;
+               }
+               response.set_content(version.summary, "application/json");
+             });
+  server.Get(R"(/v1/sessions/([0-9a-f]+)/executions)",
+             [this](const Request& request, Response& response) {
+               const auto session_named = named(request, response);
+               if (!session_named) return;
+               response.set_content(session_named->live_page().executions(), "application/json");
+             });
   server.Get("/v1/trace", [this](const Request&, Response& response) {
     const auto running = current();
     const ExecutionRecord record = running ? running->trace() : ExecutionRecord{};
@@ -306,6 +341,11 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(DaemonContext context, Shutd
   state->context = std::move(context);
   state->shutdown = std::move(shutdown);
   state->context.token = make_token();
+  if (auto page = PageTemplate::load(state->context.preload)) {
+    state->page = std::move(page).value();
+  } else {
+    state->page_problem = page.error().message;
+  }
   state->routes();
   const int port = state->server.bind_to_any_port("127.0.0.1");
   if (port <= 0) return Error{"cannot listen on a port of 127.0.0.1"};

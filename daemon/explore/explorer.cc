@@ -178,6 +178,7 @@ void Explorer::note_repetition(const Attempt& one) {
 
 Result<bool> Explorer::run_search() {
   dispatcher_->start_clock();
+  if (auto offered = offer_page(); !offered) return offered.error();
   while (true) {
     if (is_woken(lane_.place().wake_fd)) return false;
     if (config_.bounds.stop_at_first && has_new_failure()) {
@@ -231,6 +232,7 @@ Result<bool> Explorer::run_search() {
     if (failure != failures_.end()) {
       if (auto told = found(failure->second, job.plan, seen_twice); !told) return told.error();
     }
+    if (auto offered = offer_page(); !offered) return offered.error();
     if (ended_by_hand_.empty()) continue;
     return Error{"service '" + ended_by_hand_ +
                  "', which was started by hand, ended in execution " + to_line(job.faults) +
@@ -277,12 +279,15 @@ Result<void> Explorer::conclude(const Dispatcher::Job& job, const Attempt& attem
     failure.output = execution.output;
     row["failure"] = to_json(failure);
     failures_[execution.id] = execution;
+    if (auto kept = keep_tree(execution, attempt.result.record); !kept) return kept;
   }
   // The result is stored before the search is told: if the daemon dies between the two, the execution
   // is run again and its newer result replaces this one. The other order could lose a failure.
   if (auto put = store_->put_result(execution.number, dump_json(row)); !put) return put;
   fail_point("recorded");
   seconds_.push_back(static_cast<float>(execution.seconds));
+  results_[execution.id] = {execution.number, execution.verdict,
+                            static_cast<float>(execution.seconds)};
   if (!attempt.judgement.plan_met || inconclusive) {
     if (auto done = dispatcher_->abandon(execution.id, execution.detail); !done) return done;
   } else {

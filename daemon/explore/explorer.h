@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "daemon/explore/dispatcher.h"
@@ -108,6 +109,13 @@ class Explorer {
   const std::map<uint32_t, std::string>& counterexamples();
   void note_earlier_counterexamples();
   std::string write_counterexample(const Execution& execution, uint32_t* number);
+  std::vector<Finding> findings_so_far() const;
+  // explorer_page.cc
+  enum class WithExecutions { kNo, kYes };
+  Result<void> keep_tree(const Execution& execution, const ExecutionRecord& record);
+  Result<std::shared_ptr<const PageTest>> page(const std::vector<Finding>& findings,
+                                               WithExecutions with);
+  Result<void> offer_page();
   // explorer_cases.cc
   void note_cases();
   // explorer_tested.cc
@@ -136,6 +144,14 @@ class Explorer {
   std::unique_ptr<TestRun> run_;
 
   std::map<search::AbstractId, Execution> failures_;
+  struct Ended {  // what is kept of every execution
+    uint32_t number = 0;
+    Verdict verdict = Verdict::kPassed;
+    float seconds = 0;
+  };
+  std::unordered_map<search::AbstractId, Ended> results_;
+  std::set<uint32_t> trees_;  // numbers of the executions whose trees are in the store
+  std::chrono::steady_clock::time_point next_offer_;  // of the live page
   struct Known {
     uint32_t number = 0;
     std::optional<bool> reproduced;  // nullopt: could not be replayed

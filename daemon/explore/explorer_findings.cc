@@ -66,6 +66,8 @@ Result<void> Explorer::load_results() {
     const auto json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_object()) continue;
     seconds_.push_back(json.value("seconds", 0.0f));
+    results_[json.value("id", 0u)] = {number, static_cast<Verdict>(json.value("verdict", 0)),
+                                      json.value("seconds", 0.0f)};
     if (json.contains("skipped")) {
       std::optional<NoConclusion> cause;
       if (is_inconclusive(static_cast<Verdict>(json.value("verdict", 0))))
@@ -94,6 +96,7 @@ Result<void> Explorer::load_results() {
       if (const auto said = known.find("reproduced"); said != known.end() && said->is_boolean())
         reproduced = said->get<bool>();
       findings_[key] = {known.value("number", 0u), reproduced, known.value("counterexample", "")};
+      trees_.insert(number);
     }
     failures_[execution.id] = std::move(execution);
   }
@@ -265,23 +268,28 @@ void Explorer::note_pruned_unlike() {
   }
 }
 
-void Explorer::finish_report() {
-  TestReport& report = exploration_.report;
-  report.test = test_.name;
-  if (dispatcher_) report.counts = dispatcher_->search().counts();
-  report.fault_configuration = describe_faults(config_);
+std::vector<Finding> Explorer::findings_so_far() const {
   std::vector<Execution> failures;
   for (const auto& [id, execution] : failures_) failures.push_back(execution);
   std::sort(failures.begin(), failures.end(),
             [](const Execution& a, const Execution& b) { return a.number < b.number; });
-  report.findings = group_failures(failures);
-  for (Finding& finding : report.findings) {
+  std::vector<Finding> findings = group_failures(failures);
+  for (Finding& finding : findings) {
     const auto known = findings_.find(set_key(finding.minimal));
     if (known == findings_.end()) continue;
     finding.reproduced = known->second.reproduced;
     finding.counterexample = known->second.counterexample;
     finding.number = known->second.number;
   }
+  return findings;
+}
+
+void Explorer::finish_report() {
+  TestReport& report = exploration_.report;
+  report.test = test_.name;
+  if (dispatcher_) report.counts = dispatcher_->search().counts();
+  report.fault_configuration = describe_faults(config_);
+  report.findings = findings_so_far();
   // A resumed session has not seen the RPCs of its earlier part, so it does not know which rules matched.
   if (dispatcher_ && !exploration_.error && !exploration_.stopped && !resumed_) {
     for (const std::string& line : rule_use_.unmatched()) notes_.insert(line);
@@ -350,6 +358,13 @@ void Explorer::finish_report() {
   if (report.damaged_fields > 0) report.notes.push_back(damaged_fields_text(report.damaged_fields));
   if (config_.reduce == Reduction::kOff) report.notes.push_back("reduction (ESR) was off");
   if (dispatcher_) note_pruned_unlike();
+  if (dispatcher_ && dispatcher_->search().health().ok()) {
+    if (auto made = page(report.findings, WithExecutions::kYes)) {
+      report.page = std::move(made).value();
+    } else {
+      report.notes.push_back("report.html lacks the executions: " + made.error().message);
+    }
+  }
   if (!seconds_.empty()) {
     const auto middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);
     std::nth_element(seconds_.begin(), middle, seconds_.end());

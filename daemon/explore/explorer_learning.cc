@@ -261,6 +261,7 @@ Result<void> Explorer::begin_anew_with(const Lesson& lesson) {
   for (const auto& [id, execution] : failures_) forget_finding(execution.faults);
   failures_.clear();
   failing_sets_.clear();
+  results_.clear();
   exploration_.report.skipped.clear();
 
   std::vector<NondeterminismRule> rules = masks_;
@@ -299,6 +300,8 @@ Result<bool> Explorer::take_over(const search::AbstractExecution& next) {
     exploration_.report.skipped.push_back({row.value("skipped", ""), row.value("reason", ""), {}});
   }
   if (auto put = store_->put_result(kept.number, dump_json(row)); !put) return put.error();
+  results_[next.id] = {kept.number, static_cast<Verdict>(row.value("verdict", 0)),
+                       row.value("seconds", 0.0f)};
   if (auto done = dispatcher_->take_over(next.id, kept.rpcs); !done) return done.error();
   if (!kept.failure) return true;
   Execution& failure = failures_[next.id] = *kept.failure;

@@ -29,8 +29,11 @@ struct SessionContext {
   const ServiceDescriptors* descriptors;
   bool restart = false;         // forget an interrupted session
   uint32_t next_execution = 1;  // the number of the next execution
-  Baseline baseline = {};       // accepted findings do not count for stop_at_first
-  std::string day = {};         // with which the baseline is compared
+  // The live page (docs/page.md). Null: there is none.
+  std::function<bool()> page_is_wanted = {};
+  std::function<void(TestReport)> offer_page = {};
+  Baseline baseline = {};  // accepted findings do not count for stop_at_first
+  std::string day = {};    // with which the baseline is compared
   // No execution of the running test begins after this time. With it, what is likelier to fail comes
   // first.
   std::optional<std::chrono::steady_clock::time_point> deadline = {};

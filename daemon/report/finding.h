@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,6 +72,8 @@ struct InjectedFault {  // one fault of one execution, for a person and for repl
 std::string call_text(const InjectedFault& fault, std::string_view between = "  ");
 // `grpc:UNAVAILABLE "no stock"`, "refused (as a reset)"
 std::string fault_text(const InjectedFault& fault);
+// "connection refused", "answer 503", "no answer (timeout)"; `text` itself if it is no fault specification.
+std::string fault_in_words(const std::string& text);
 
 struct Execution {  // one executed abstract execution with its result
   std::string test;
@@ -123,6 +126,8 @@ struct PrunedUnlike {
   std::vector<InjectedFault> like;    // of the execution that showed the other answer
 };
 
+struct PageTest;
+
 struct TestReport {
   std::string test;
   search::SearchCounts counts;
@@ -148,12 +153,13 @@ struct TestReport {
   std::vector<RpcRecord> reference;      // the tree of the reference execution
   std::vector<ObservedAnswer> observed;  // errors that services answered with by themselves
   TestedRpcs rpcs;
-  std::vector<Timeouts> timeouts;  // how injected silences ended
-  std::vector<Refusals> refusals;  // how 'refused' reached each client
-  std::vector<FaultCase> cases;    // every RPC with each of its faults, and what came of it
-  std::vector<LeftFault> left;     // what was scheduled and not executed
-  bool time_over = false;          // --max-time ended the exploration
-  std::string error;               // why it could not be explored to its end; "": it could
+  std::vector<Timeouts> timeouts;        // how injected silences ended
+  std::vector<Refusals> refusals;        // how 'refused' reached each client
+  std::vector<FaultCase> cases;          // every RPC with each of its faults, and what came of it
+  std::vector<LeftFault> left;           // what was scheduled and not executed
+  bool time_over = false;                // --max-time ended the exploration
+  std::string error;                     // why it could not be explored to its end; "": it could
+  std::shared_ptr<const PageTest> page;  // what only report.html shows (page_data.h); null: nothing
 };
 
 struct SessionReport {
@@ -172,6 +178,8 @@ struct SessionReport {
 
 // report.json, version 1 (schema in docs/report.md). Credentials are redacted.
 std::string to_json(const SessionReport& report);
+// "the test fails (exit status 1) under 2 faults in combination"
+std::string headline(const Finding& finding);
 // The text for the terminal at the end.
 std::string to_text(const SessionReport& report);
 // The last line: which RPCs were tested, over all tests. "" if there were no RPCs.

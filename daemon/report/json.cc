@@ -10,6 +10,7 @@
 #include "daemon/report/json_rows.h"
 #include "daemon/report/redact.h"
 #include "daemon/report/representation.h"
+#include "daemon/report/test_row.h"
 
 namespace filibuster {
 namespace {
@@ -224,15 +225,11 @@ Json nondeterminism(const TestReport& test) {
           {"proposed", redacted_masks(test.proposed_masks)}};
 }
 
-Json row(const TestReport& test) {
-  Json findings = Json::array(), skipped = Json::array(), dependencies = Json::array(),
-       reference = Json::array(), observed = Json::array(), unexplained = Json::array(),
-       pruned = Json::array(), refusals = Json::array();
-  for (const Finding& finding : test.findings) {
-    Json out = row(finding);
-    out["number"] = finding.number;
-    findings.push_back(std::move(out));
-  }
+// Everything but the lists of executions and RPCs, which report.json and report.html show each in a way
+// of its own.
+Json common_row(const TestReport& test) {
+  Json skipped = Json::array(), dependencies = Json::array(), unexplained = Json::array(),
+       pruned = Json::array(), refusals = Json::array(), timeouts = Json::array();
   for (const Skipped& skip : test.skipped) {
     skipped.push_back({{"what", skip.what}, {"reason", skip.reason}});
   }
@@ -244,9 +241,6 @@ Json row(const TestReport& test) {
   }
   for (const PrunedUnlike& fault : test.pruned_unlike) pruned.push_back(row(fault));
   for (const auto& record : test.dependencies_not_tested) dependencies.push_back(row(record));
-  for (const RpcRecord& rpc : test.reference) reference.push_back(row(rpc));
-  for (const ObservedAnswer& answer : test.observed) observed.push_back(row(answer));
-  Json timeouts = Json::array();
   for (const Timeouts& client : test.timeouts) timeouts.push_back(row(client));
   for (const Refusals& client : test.refusals) refusals.push_back(row(client));
   return {{"test", test.test},
@@ -263,7 +257,6 @@ Json row(const TestReport& test) {
             {"reduction", test.search_seconds.reduction},
             {"store", test.store_seconds}}},
           {"fault_configuration", test.fault_configuration},
-          {"findings", std::move(findings)},
           {"skipped", std::move(skipped)},
           {"unexplained", std::move(unexplained)},
           {"pruned_unlike", std::move(pruned)},
@@ -272,13 +265,27 @@ Json row(const TestReport& test) {
           {"nondeterminism", nondeterminism(test)},
           {"damaged_fields", test.damaged_fields},
           {"notes", test.notes},
-          {"reference", std::move(reference)},
-          {"observed", std::move(observed)},
           {"rpcs", row(test.rpcs)},
           {"timeouts", std::move(timeouts)},
           {"refusals", std::move(refusals)},
           {"cases", to_rows(test.cases)},
           {"left", to_rows(test.left)}};
+}
+
+Json row(const TestReport& test) {
+  Json findings = Json::array(), reference = Json::array(), observed = Json::array();
+  for (const Finding& finding : test.findings) {
+    Json out = row(finding);
+    out["number"] = finding.number;
+    findings.push_back(std::move(out));
+  }
+  for (const RpcRecord& rpc : test.reference) reference.push_back(row(rpc));
+  for (const ObservedAnswer& answer : test.observed) observed.push_back(row(answer));
+  Json out = common_row(test);
+  out["findings"] = std::move(findings);
+  out["reference"] = std::move(reference);
+  out["observed"] = std::move(observed);
+  return out;
 }
 
 // --- reading ---
@@ -379,6 +386,10 @@ Error invalid(const std::string& problem) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json test_row(const TestReport& test) {
+  return common_row(test);
+}
 
 std::string to_json(const SessionReport& report) {
   Json tests = Json::array();

@@ -61,48 +61,6 @@ std::string last_lines(const std::string& text, size_t count, const char* indent
   return out;
 }
 
-// "connection refused", "answer 503", "no answer"; `text` itself if it is no fault specification.
-std::string fault_in_words(const std::string& text) {
-  const auto fault = parse_fault(text);
-  if (!fault) return text;
-  std::string after = fault->after_effect ? " after the request took effect" : "";
-  if (fault->at_message > 0) {
-    after = " after message " + std::to_string(fault->at_message) + " of the answer";
-  }
-  switch (fault->kind) {
-    case FaultKind::kNone:
-      return text;
-    case FaultKind::kRefused:
-      return "connection refused" + after;
-    case FaultKind::kReset:
-      return "connection reset" + after;
-    case FaultKind::kTimeout:
-      return "no answer (timeout)" + after;
-    case FaultKind::kStatus:
-      return "answer " + std::to_string(fault->status) + after;
-    case FaultKind::kGrpc:
-      return "gRPC status " + std::string(to_name(fault->code)) + after;
-    case FaultKind::kStreamReset:
-      return "stream reset (" + std::string(http2::to_name(fault->error)) + ")" + after;
-    case FaultKind::kGoaway:
-      return "the server leaves (GOAWAY) without taking the request";
-    case FaultKind::kLatency:
-      return "answer later by " + std::to_string(fault->latency_ms) + " ms" + after;
-    case FaultKind::kPartialMessage:
-      return "half a message, then a reset of the stream";
-    case FaultKind::kEmptyMessage:
-      return "answer with empty messages";
-    case FaultKind::kCorruptMessage:
-      return "answer with corrupted messages";
-    case FaultKind::kNoTrailers:
-      return "answer without its trailers (no grpc-status)";
-    case FaultKind::kRedis:
-      return fault->reply.empty() ? "Redis answers with a null"
-                                  : "Redis answers with the error " + fault->reply;
-  }
-  return text;
-}
-
 // "users -> bookings  GET /users/x/bookings (call 2)"
 std::string counted_call(const InjectedFault& fault) {
   std::string out = call_text(fault);
@@ -173,14 +131,6 @@ std::string what_fails(const Execution& execution) {
   if (execution.verdict == Verdict::kNoTimeout) what = "a caller waits without end";
   if (!execution.detail.empty()) what += " (" + redact(execution.detail) + ")";
   return what;
-}
-
-// "the test fails (exit status 1) under 2 faults in combination"
-std::string headline(const Finding& finding) {
-  const std::string what = what_fails(finding.minimal_execution);
-  return finding.minimal.empty()
-             ? what + " without any fault"
-             : what + " under " + counted(finding.minimal.size(), "fault", "faults in combination");
 }
 
 std::string list_text(const std::string& title, const std::vector<std::string>& lines) {
@@ -385,6 +335,54 @@ void InjectedFault::set_fault(const FaultSpec& spec) {
   key = fault_key(spec);
   if (key == fault) key.clear();
   message = spec.message;
+}
+
+std::string fault_in_words(const std::string& text) {
+  const auto fault = parse_fault(text);
+  if (!fault) return text;
+  std::string after = fault->after_effect ? " after the request took effect" : "";
+  if (fault->at_message > 0) {
+    after = " after message " + std::to_string(fault->at_message) + " of the answer";
+  }
+  switch (fault->kind) {
+    case FaultKind::kNone:
+      return text;
+    case FaultKind::kRefused:
+      return "connection refused" + after;
+    case FaultKind::kReset:
+      return "connection reset" + after;
+    case FaultKind::kTimeout:
+      return "no answer (timeout)" + after;
+    case FaultKind::kStatus:
+      return "answer " + std::to_string(fault->status) + after;
+    case FaultKind::kGrpc:
+      return "gRPC status " + std::string(to_name(fault->code)) + after;
+    case FaultKind::kStreamReset:
+      return "stream reset (" + std::string(http2::to_name(fault->error)) + ")" + after;
+    case FaultKind::kGoaway:
+      return "the server leaves (GOAWAY) without taking the request";
+    case FaultKind::kLatency:
+      return "answer later by " + std::to_string(fault->latency_ms) + " ms" + after;
+    case FaultKind::kPartialMessage:
+      return "half a message, then a reset of the stream";
+    case FaultKind::kEmptyMessage:
+      return "answer with empty messages";
+    case FaultKind::kCorruptMessage:
+      return "answer with corrupted messages";
+    case FaultKind::kNoTrailers:
+      return "answer without its trailers (no grpc-status)";
+    case FaultKind::kRedis:
+      return fault->reply.empty() ? "Redis answers with a null"
+                                  : "Redis answers with the error " + fault->reply;
+  }
+  return text;
+}
+
+std::string headline(const Finding& finding) {
+  const std::string what = what_fails(finding.minimal_execution);
+  return finding.minimal.empty()
+             ? what + " without any fault"
+             : what + " under " + counted(finding.minimal.size(), "fault", "faults in combination");
 }
 
 std::string call_text(const InjectedFault& fault, std::string_view between) {

@@ -13,6 +13,7 @@
 #include "daemon/coverage/collector.h"
 #include "daemon/explore/program_files.h"
 #include "daemon/process/pidfd.h"
+#include "daemon/report/page_file.h"
 #include "daemon/session/suites.h"
 
 namespace filibuster {
@@ -20,6 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+
+// What a live page is given to fetch the end of the session before the daemon ends.
+constexpr std::chrono::milliseconds kLastLook{1500};
 
 constexpr int kExitNothing = 0, kExitFailures = 1, kExitEnvironment = 3, kExitTimeOver = 4;
 
@@ -255,6 +259,14 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
                          },
                          descriptors.get(),
                          request_.restart};
+  session.page_is_wanted = [this] { return live_page_.wanted(); };
+  session.offer_page = [this, report](TestReport running) {
+    SessionReport so_far = *report;
+    so_far.tests.push_back(std::move(running));
+    PageExtras extras = page_extras();
+    extras.running = true;
+    live_page_.put(page_data(so_far, extras).summary);
+  };
   session.baseline = request_.baseline;
   session.day = request_.day;
   const bool bounded =
@@ -346,6 +358,34 @@ std::string Session::write(const Document& document, bool* is_in_root) {
   return written.report;
 }
 
+PageExtras Session::page_extras() const {
+  PageExtras extras;
+  extras.coverage = coverage_ ? &*coverage_ : nullptr;
+  const Config& config = request_.config;
+  extras.source_folders.push_back(config.directory);
+  for (const ServiceConfig& service : config.services)
+    extras.source_folders.push_back(lane_directory(config, service.directory));
+  for (const TestConfig& test : config.tests)
+    extras.source_folders.push_back(lane_directory(config, test.directory));
+  return extras;
+}
+
+std::string Session::write_page(const SessionReport& report) {
+  const auto page = PageTemplate::load(context_.preload);
+  if (!page) {
+    warn(page.error().message);
+    return "";
+  }
+  const PageData data = page_data(report, page_extras());
+  live_page_.put(data.summary, data.executions);
+  const std::string path = context_.root + "/report.html";
+  if (auto written = write_file(path, page->page(data, report)); !written) {
+    warn(written.error().message + "; the findings stand in report.json and in the summary");
+    return "";
+  }
+  return path;
+}
+
 void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const SessionEnd end{stopped_, error.has_value(), ports_moved_,
                        coverage_ ? &*coverage_ : nullptr};
@@ -359,6 +399,7 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const Document document = mode_->document(report);
   bool is_in_root = false;
   const std::string path = write(document, &is_in_root);
+  const std::string page = request_.verb == SessionRequest::Verb::kRun ? write_page(report) : "";
   // Whoever waits for the report of a run must not take its absence for a pass.
   if (request_.verb == SessionRequest::Verb::kRun && !is_in_root && !outcome.failures)
     report.exit_code = kExitEnvironment;
@@ -376,7 +417,9 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
                 {"exit_code", report.exit_code},
                 {"summary", worth_telling ? mode_->summary(report, end) : ""},
                 {"report", path},
+                {"page", page},
                 {"coverage", coverage_ ? context_.root + "/coverage.json" : ""}});
+  if (!page.empty()) live_page_.wait_until_fetched(kLastLook);
   events_.end(report.exit_code);
   eventfd_write(done_fd_, 1);
 }

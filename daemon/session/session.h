@@ -15,7 +15,9 @@
 #include "daemon/lane/lane.h"
 #include "daemon/lane/service_descriptors.h"
 #include "daemon/report/finding.h"
+#include "daemon/report/page_data.h"
 #include "daemon/session/event_log.h"
+#include "daemon/session/live_page.h"
 #include "daemon/session/mode.h"
 #include "daemon/session/questions.h"
 #include "daemon/session/request.h"
@@ -37,6 +39,7 @@ class Session {
   }
 
   std::string report() const;  // text of report.json (kLint: of lint.json); "" before the end
+  LivePage& live_page() { return live_page_; }
   // The same in another format: "sarif"; kRun: "junit" and "markdown", too. "": there is none.
   std::string document(const std::string& format) const;
   // The faults injected in the running execution that match. `unknown` is set if the answer depends on
@@ -62,6 +65,9 @@ class Session {
   void collect(coverage::Collector* collector, const SessionReport& report, bool to_the_end);
   void finish(SessionReport report, const std::optional<Error>& error);
   std::string write(const Document& document, bool* is_in_root);
+  PageExtras page_extras() const;
+  // Writes report.html. Returns its path; "": it was not written, and a warning says why.
+  std::string write_page(const SessionReport& report);
   void warn(const std::string& text) { events_.tell({{"type", "warning"}, {"text", text}}); }
   void watch_client();
 
@@ -79,6 +85,7 @@ class Session {
   int done_fd_ = -1;  // eventfd, readable when the watcher may end
   std::atomic<bool> stopped_{false};
   EventLog events_;
+  LivePage live_page_;
 
   mutable std::mutex mutex_;  // guards everything below, but for the threads
   Document document_;

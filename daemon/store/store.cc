@@ -31,6 +31,8 @@ enum Sql : size_t {
   kSetCounters,
   kGetSaved,
   kSave,
+  kGetTree,
+  kPutTree,
   kGetFinding,
   kPutFinding,
   kGetKnownRpc,
@@ -56,6 +58,8 @@ constexpr std::array<const char*, kSqlCount> kSql = {
     "UPDATE exploration SET duplicate = ?1, beyond_bound = ?2",
     "SELECT text FROM saved WHERE name = ?1",
     "INSERT OR REPLACE INTO saved (name, text) VALUES (?1, ?2)",
+    "SELECT json FROM tree WHERE number = ?1",
+    "INSERT OR REPLACE INTO tree (number, json) VALUES (?1, ?2)",
     "SELECT json FROM finding WHERE faults = ?1",
     "INSERT OR REPLACE INTO finding (faults, json) VALUES (?1, ?2)",
     "SELECT json FROM known_rpc WHERE hash = ?1",
@@ -86,6 +90,7 @@ CREATE TABLE IF NOT EXISTS exploration (id INTEGER PRIMARY KEY CHECK (id = 1), t
   finished INTEGER NOT NULL, duplicate INTEGER NOT NULL, beyond_bound INTEGER NOT NULL);
 INSERT OR IGNORE INTO exploration VALUES (1, '', 0, 0, 0);
 CREATE TABLE IF NOT EXISTS saved (name TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tree (number INTEGER PRIMARY KEY, json TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS finding (faults TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS known_rpc (hash TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unordered_place (hash TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -420,6 +425,20 @@ Result<std::optional<std::string>> SearchStore::saved(Saved which) {
 
 Result<void> SearchStore::save(Saved which, std::string_view text) {
   return state_->put(kSave, kSavedNames[static_cast<size_t>(which)], text);
+}
+
+Result<std::optional<std::string>> SearchStore::tree(uint32_t number) {
+  std::optional<std::string> out;
+  state_->bind(kGetTree, 1, number);
+  auto read = state_->first(kGetTree, [&](sqlite3_stmt* row) { out.emplace(column_view(row, 0)); });
+  if (!read) return read.error();
+  return out;
+}
+
+Result<void> SearchStore::put_tree(uint32_t number, std::string_view json) {
+  state_->bind(kPutTree, 1, number);
+  state_->bind_text(kPutTree, 2, json);
+  return state_->write(kPutTree);
 }
 
 Result<std::optional<std::string>> SearchStore::finding(std::string_view faults) {

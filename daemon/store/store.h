@@ -73,6 +73,9 @@ class SearchStore final : public Journal {
   // Results of executions for the report, by execution number. Putting a number again replaces it.
   Result<void> put_result(uint32_t number, std::string_view json);
   Result<std::vector<std::pair<uint32_t, std::string>>> results();
+  // The RPCs of an execution as a tree, for the report. nullopt: it was not kept.
+  Result<std::optional<std::string>> tree(uint32_t number);
+  Result<void> put_tree(uint32_t number, std::string_view json);
   // A finding by the key of its faults. nullopt: it is not known.
   Result<std::optional<std::string>> finding(std::string_view faults);
   Result<void> put_finding(std::string_view faults, std::string_view json);

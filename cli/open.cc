@@ -1,0 +1,108 @@
+#include <fcntl.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "cli/daemon_process.h"
+#include "cli/page.h"
+#include "cli/verb.h"
+
+extern char** environ;
+
+namespace filibuster::cli {
+
+std::string file_address(const std::string& path) {
+  std::error_code failed;
+  std::string whole = std::filesystem::absolute(path, failed).lexically_normal().string();
+  if (failed) whole = path;
+  std::string out = "file://";
+  for (const char c : whole) {
+    const auto byte = static_cast<unsigned char>(c);
+    // RFC 3986 §2.3, and '/'.
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.' || c == '_' || c == '~' || c == '/';
+    char escaped[4];
+    std::snprintf(escaped, sizeof escaped, "%%%02X", byte);
+    out += plain ? std::string(1, c) : escaped;
+  }
+  return out;
+}
+
+bool page_is_built() {
+  std::error_code failed;
+  return std::filesystem::exists(
+      std::filesystem::path(preload_path()).parent_path() / "filibuster/report.html", failed);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct OpenOptions {
+  std::string report, root = ".filibuster";
+};
+
+// The page beside `path`: a folder, report.json, or the page itself.
+fs::path page_of(const fs::path& path) {
+  std::error_code failed;
+  if (fs::is_directory(path, failed)) return path / "report.html";
+  if (path.extension() == ".json") return path.parent_path() / "report.html";
+  return path;
+}
+
+// True: a program that shows the page was started. Its words are not this command's.
+bool show(const std::string& address) {
+  const bool has_screen =
+      std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr;
+  if (!has_screen) return false;
+  posix_spawn_file_actions_t quiet;
+  posix_spawn_file_actions_init(&quiet);
+  for (const int fd : {0, 1, 2})
+    posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", O_RDWR, 0);
+  const char* const arguments[] = {"xdg-open", address.c_str(), nullptr};
+  pid_t child = 0;
+  const int failed = posix_spawnp(&child, "xdg-open", &quiet, nullptr,
+                                  const_cast<char* const*>(arguments), environ);
+  posix_spawn_file_actions_destroy(&quiet);
+  return failed == 0;
+}
+
+Work declare(CLI::App& app) {
+  auto options = std::make_shared<OpenOptions>();
+  app.add_option("REPORT", options->report, "report.html, report.json beside it, or their folder")
+      ->type_name("");
+  app.add_option("--root", options->root, "where the results are, unless REPORT says")
+      ->type_name("DIR")
+      ->capture_default_str();
+  return [options](const Invocation&) {
+    const fs::path page = page_of(options->report.empty() ? options->root : options->report);
+    std::error_code failed;
+    if (!fs::is_regular_file(page, failed)) {
+      return complain(
+          kUsage, page.string() + ": there is no such page; `filibuster run` writes it" +
+                      (page_is_built() ? "" : " where npm was there when Filibuster was built"));
+    }
+    const std::string address = file_address(page.string());
+    // The address is printed in any case: a person on another machine copies it.
+    std::printf("%s\n", address.c_str());
+    std::fflush(stdout);
+    show(address);
+    return static_cast<int>(kNothingFound);
+  };
+}
+
+}  // namespace
+
+const Verb kOpenVerb = {
+    "open", "show the page of a report in the browser",
+    "  filibuster open                          # .filibuster/report.html\n"
+    "  filibuster open results/report.html\n"
+    "\nPrints the page's address, and opens it where there is a screen (xdg-open).\n",
+    "", declare};
+
+}  // namespace filibuster::cli

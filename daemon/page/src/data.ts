@@ -1,0 +1,205 @@
+// The document that the daemon puts into the page, or sends while an exploration runs (docs/page.md).
+
+export interface Call {
+  index: string;
+  parent: string;
+  caller: string;
+  service: string;
+  name: string;
+  protocol: string;
+  count: number;
+  stack: number[]; // places in `texts`, innermost frame first
+  path: string[];
+}
+
+// One RPC of a tree. What is absent is false, 0 or "".
+export interface Row {
+  call: number;
+  parent: number | null; // place of a row before this one
+  start: number | null; // ms since the first RPC
+  end: number | null;
+  outcome: string;
+  failed?: boolean;
+  injected?: string;
+  detail?: string;
+  request?: string;
+  answer?: string;
+  size?: number;
+  digest?: string;
+  received?: boolean;
+  cause?: string;
+}
+
+export interface Fault {
+  call: number;
+  fault: string;
+  text: string;
+  words: string;
+  arguments?: string;
+}
+
+export interface Finding {
+  id: string;
+  number: number;
+  headline: string;
+  faults: Fault[];
+  executions: number;
+  reproduced: boolean | null;
+  replay: string;
+  execution: number;
+  verdict: string;
+  detail: string;
+  output: number;
+  seconds: number;
+}
+
+// call, fault, passed, failed, redundant, inconclusive, open, least faults, example, verdict, like
+export type Cell = [number, number, number, number, number, number, number, number, number, string, number[]];
+
+export interface Lint {
+  lint: string;
+  severity: string;
+  text: string;
+  help: string;
+  call_sites: string[];
+}
+
+export interface Test {
+  test: string;
+  finished: boolean;
+  counts: Record<"executed" | "scheduled" | "redundant" | "duplicate" | "beyond_bound" | "open" | "abandoned", number>;
+  seconds: { total: number; reference: number; median_execution: number };
+  fault_configuration: string[];
+  skipped: { what: string; reason: string }[];
+  unexplained: { cause: string; executions: number; advice: string; example: string }[];
+  dependencies_not_tested: { service: string; peer: string; target_service: string; reason: string; outgoing: boolean; times: number }[];
+  without_cause: string[];
+  nondeterminism: { varied: { rpc: string; what: string; effect: string; reason: string; under: string }[] };
+  notes: string[];
+  rpcs: { tested: string[]; untested: { rpc: string; reason: string }[]; by_configuration: string[] };
+  timeouts: { caller: string; service: string; elapsed: number; waited: number; hang_limit: number; longest: number }[];
+  refusals: { caller: string; service: string; protocol: string; refused: number; reset: number }[];
+  calls: Call[];
+  texts: string[];
+  outcomes: string[];
+  findings: Finding[];
+  reference: Row[] | null;
+  trees: Record<string, Row[]>;
+  matrix: Cell[];
+  lints: Lint[];
+  executions_left_out: number;
+}
+
+export interface CoverageCounts {
+  statements: number;
+  without_faults: number;
+  reached: number;
+  only_under_faults: number;
+  never: number;
+}
+
+export interface Coverage {
+  counts: CoverageCounts;
+  services: {
+    service: string;
+    tools: string[];
+    reason: string;
+    counts: CoverageCounts;
+    files: { file: string; counts: CoverageCounts; only_under_faults: [number, number][]; never: [number, number][] }[];
+    notes: string[];
+  }[];
+  notes: string[];
+}
+
+export interface Summary {
+  version: number;
+  state: "running" | "done";
+  session: string;
+  config: string;
+  exit_code: number;
+  verdicts: string[];
+  tests: Test[];
+  coverage: Coverage | null;
+  sources: Record<string, { first: number; lines: string[] }>;
+}
+
+interface Columns {
+  number: number[];
+  verdict: number[];
+  ms: number[];
+  faults: number[];
+  rpcs: number[];
+}
+
+// The executions of one test in typed arrays: 20,000 of them take a few megabytes.
+export class Executions {
+  readonly size: number;
+  readonly number: Uint32Array;
+  readonly verdict: Uint8Array;
+  readonly ms: Uint32Array;
+  private readonly faults: Uint32Array;
+  private readonly faultsAt: Uint32Array;
+  private readonly rpcs: Uint32Array;
+  private readonly rpcsAt: Uint32Array;
+
+  constructor(columns: Columns) {
+    this.size = columns.number.length;
+    this.number = Uint32Array.from(columns.number);
+    this.verdict = Uint8Array.from(columns.verdict);
+    this.ms = Uint32Array.from(columns.ms);
+    this.faults = Uint32Array.from(columns.faults);
+    this.rpcs = Uint32Array.from(columns.rpcs);
+    this.faultsAt = offsets(this.faults, this.size);
+    this.rpcsAt = offsets(this.rpcs, this.size);
+  }
+
+  faultsOf(row: number): [call: number, fault: number][] {
+    return pairs(this.faults, this.faultsAt[row] ?? 0);
+  }
+  rpcsOf(row: number): [call: number, outcome: number][] {
+    return pairs(this.rpcs, this.rpcsAt[row] ?? 0);
+  }
+}
+
+// Where each row of a column of counted pairs begins.
+function offsets(column: Uint32Array, rows: number): Uint32Array {
+  const out = new Uint32Array(rows);
+  for (let row = 0, at = 0; row < rows; ++row) {
+    out[row] = at;
+    at += 1 + 2 * (column[at] ?? 0);
+  }
+  return out;
+}
+
+function pairs(column: Uint32Array, at: number): [number, number][] {
+  const out: [number, number][] = [];
+  const end = at + 1 + 2 * (column[at] ?? 0);
+  for (let i = at + 1; i < end; i += 2) out.push([column[i] ?? 0, column[i + 1] ?? 0]);
+  return out;
+}
+
+export function parseExecutions(text: string): Executions[] {
+  const columns = JSON.parse(text) as Columns[] | null;
+  return (columns ?? []).map((test) => new Executions(test));
+}
+
+// "ok:200:DIGEST" -> "200", "status:503=DIGEST" -> "503", "" -> "open".
+export function outcomeWords(outcome: string): string {
+  if (outcome === "") return "open";
+  const plain = outcome.split("=")[0] ?? "";
+  if (plain.startsWith("ok:")) {
+    const status = plain.split(":")[1] ?? "";
+    return /^\d{3}$/.test(status) ? status : "answered";
+  }
+  return plain.startsWith("status:") ? plain.slice("status:".length) : plain === "ok" ? "answered" : plain;
+}
+
+export function isFailure(outcome: string): boolean {
+  return !outcome.startsWith("ok");
+}
+
+export function callWords(call: Call | undefined): string {
+  if (!call) return "?";
+  const again = call.count > 1 ? ` (call ${call.count})` : "";
+  return `${call.caller || "?"} \u2192 ${call.service || "?"} ${call.name}${again}`;
+}

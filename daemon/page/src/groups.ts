@@ -1,0 +1,46 @@
+// Findings by the set of RPCs that fail in them, smallest sets first.
+import { callWords, type Finding, type Test } from "./data";
+
+export interface Group {
+  test: number; // place among the tests
+  key: string;
+  calls: number[];
+  findings: Finding[];
+}
+
+export function groupsOf(test: Test, place: number): Group[] {
+  const groups = new Map<string, Group>();
+  for (const finding of test.findings) {
+    const calls = [...new Set(finding.faults.map((fault) => fault.call))].sort((a, b) => a - b);
+    const key = calls.join();
+    const group = groups.get(key);
+    if (group) group.findings.push(finding);
+    else groups.set(key, { test: place, key, calls, findings: [finding] });
+  }
+  return [...groups.values()].sort((a, b) => a.calls.length - b.calls.length);
+}
+
+export interface Filter {
+  text: string;
+  service: string;
+  fault: string;
+  verdict: string;
+}
+
+export const noFilter: Filter = { text: "", service: "", fault: "", verdict: "" };
+
+// The findings of a group that a filter leaves.
+export function filtered(group: Group, test: Test, sites: { text: string }[], filter: Filter): Finding[] {
+  const text = filter.text.trim().toLowerCase();
+  return group.findings.filter((finding) => {
+    if (filter.verdict && finding.verdict !== filter.verdict) return false;
+    if (filter.fault && !finding.faults.some((fault) => fault.fault === filter.fault)) return false;
+    const serves = (call: number) => test.calls[call]?.service === filter.service || test.calls[call]?.caller === filter.service;
+    if (filter.service && !finding.faults.some((fault) => serves(fault.call))) return false;
+    if (!text) return true;
+    const words = [finding.id, `${finding.number}`, finding.headline, finding.detail, test.texts[finding.output] ?? ""];
+    for (const fault of finding.faults)
+      words.push(callWords(test.calls[fault.call]), fault.text, fault.words, sites[fault.call]?.text ?? "");
+    return words.join("\n").toLowerCase().includes(text);
+  });
+}

@@ -1,0 +1,85 @@
+// Every execution, in the order in which they ran, with one outcome for each RPC.
+import { useMemo } from "preact/hooks";
+import { callWords, isFailure, outcomeWords, type Executions as Columns, type Test } from "../data";
+import { CallName, counted, duration, oneLine, Verdict } from "../parts";
+import { go, type State } from "../store";
+import { VirtualRows } from "../virtual";
+
+const rowHeight = 28;
+const mostCells = 60; // RPCs of the strip of one execution
+
+export function ExecutionsView({ state }: { state: State }) {
+  if (state.summary!.state === "running") return <section class="nothing"><h2>Executions</h2><p>They are listed when the exploration has ended.</p></section>;
+  if (!state.executions) return <section class="nothing"><p>reading …</p></section>;
+  return <>{state.summary!.tests.map((test, place) => <OneTest key={test.test} state={state} test={test} place={place} columns={state.executions![place]!} />)}</>;
+}
+
+function faultWords(test: Test, columns: Columns, row: number): string {
+  return columns.faultsOf(row).map(([call, fault]) => `${callWords(test.calls[call])}: ${test.outcomes[fault]}`).join(" + ");
+}
+
+function OneTest({ state, test, columns }: { state: State; test: Test; place: number; columns: Columns }) {
+  const { text, service, fault, verdict } = state.filter;
+  const verdicts = state.summary!.verdicts;
+  const rows = useMemo(() => {
+    const wanted = text.trim().toLowerCase();
+    const out: number[] = [];
+    for (let row = 0; row < columns.size; ++row) {
+      if (verdict && verdicts[columns.verdict[row]!] !== verdict) continue;
+      const faults = service || fault ? columns.faultsOf(row) : [];
+      if (service && !faults.some(([call]) => test.calls[call]?.service === service || test.calls[call]?.caller === service)) continue;
+      if (fault && !faults.some(([, place]) => test.outcomes[place] === fault)) continue;
+      if (wanted && !`${columns.number[row]} ${faultWords(test, columns, row)}`.toLowerCase().includes(wanted)) continue;
+      out.push(row);
+    }
+    return out;
+  }, [columns, text, service, fault, verdict]);
+  const here = state.execution ? rows.findIndex((row) => columns.number[row] === state.execution) : -1;
+  return (
+    <section>
+      <h2>{counted(columns.size, "execution")}{state.summary!.tests.length > 1 ? `: ${oneLine(test.test)}` : ""}</h2>
+      <p class="quiet">{rows.length < columns.size ? `${counted(rows.length, "execution")} match the filter. ` : ""}The reference execution stands beside each finding.
+        {test.executions_left_out > 0 && ` ${counted(test.executions_left_out, "more execution")} are not in this page: the matrix counts them.`}</p>
+      <VirtualRows className="executions" label="Executions" role="list" count={rows.length} height={rowHeight} focus={here}
+        row={(at, top) => {
+          const row = rows[at]!;
+          const number = columns.number[row]!;
+          return (
+            <div role="listitem" class={number === state.execution ? "execution here" : "execution"} style={{ top: `${top}px` }}>
+              <a class="number" href={`#view=executions&execution=${number}`} onClick={(event) => { event.preventDefault(); go({ execution: number }, true); }}>{number}</a>
+              <Verdict verdict={verdicts[columns.verdict[row]!] ?? "?"} />
+              <span class="took">{duration(columns.ms[row]!)}</span>
+              <span class="strip" aria-hidden="true">{columns.rpcsOf(row).slice(0, mostCells).map(([, outcome]) => <i class={isFailure(test.outcomes[outcome] ?? "") ? "bad" : "good"} />)}</span>
+              <span class="clip" title={oneLine(faultWords(test, columns, row))}>{oneLine(faultWords(test, columns, row))}</span>
+            </div>
+          );
+        }} />
+      {here >= 0 && <One test={test} columns={columns} row={rows[here]!} />}
+    </section>
+  );
+}
+
+function One({ test, columns, row }: { test: Test; columns: Columns; row: number }) {
+  const reference = new Map((test.reference ?? []).map((one) => [one.call, one.outcome]));
+  const faults = new Map(columns.faultsOf(row));
+  const number = columns.number[row]!;
+  const finding = test.findings.find((one) => one.execution === number);
+  return (
+    <article class="one">
+      <h3>Execution {number}</h3>
+      {finding && <p><a href={`#finding=${finding.id}`} onClick={(event) => { event.preventDefault(); go({ view: "findings", finding: finding.id }); }}>{oneLine(finding.headline)}</a></p>}
+      <table class="figures">
+        <thead><tr><th scope="col">RPC</th><th scope="col">reference execution</th><th scope="col">this execution</th></tr></thead>
+        <tbody>
+          {columns.rpcsOf(row).slice(0, 1000).map(([call, outcome]) => (
+            <tr>
+              <td><CallName test={test} call={call} /></td>
+              <td>{oneLine(reference.get(call) ?? "not made")}</td>
+              <td>{faults.has(call) && <span class="injected">{"\u26a1"} </span>}<span class={isFailure(test.outcomes[outcome] ?? "") ? "failed" : ""}>{oneLine(outcomeWords(test.outcomes[outcome] ?? ""))}</span></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </article>
+  );
+}

@@ -1,0 +1,94 @@
+// Coverage, lints and notes.
+import { counted, oneLine, Source, visible } from "../parts";
+import { shortFrame } from "../callsites";
+import type { State } from "../store";
+
+const most = 1000; // rows of a list; report.json has all
+
+function percent(part: number, whole: number): string {
+  return whole === 0 ? "" : `${((100 * part) / whole).toFixed(1)} %`;
+}
+
+function ranges(rows: [number, number][]): string {
+  return rows.map(([first, last]) => (first === last ? `${first}` : `${first}\u2013${last}`)).join(", ");
+}
+
+export function CoverageView({ state }: { state: State }) {
+  const coverage = state.summary!.coverage;
+  if (!coverage) return <section class="nothing"><h2>Coverage</h2><p>It was not measured: <code>filibuster run --coverage</code> does.</p></section>;
+  return (
+    <section>
+      <h2>Coverage that only faults reach</h2>
+      <p>{counted(coverage.counts.only_under_faults, "statement")} of {coverage.counts.statements.toLocaleString("en")} only under faults; {counted(coverage.counts.never, "statement")} never.</p>
+      {coverage.services.map((service) => (
+        <>
+          <h3>{oneLine(service.service)} {service.reason && <span class="quiet">{oneLine(service.reason)}</span>}</h3>
+          {service.files.length > 0 && (
+            <table class="figures">
+              <thead><tr><th scope="col">file</th><th scope="col">without faults</th><th scope="col">with faults</th><th scope="col">lines only under faults</th><th scope="col">lines never</th></tr></thead>
+              <tbody>{service.files.slice(0, most).map((file) => (
+                <tr><th scope="row"><code>{oneLine(file.file)}</code></th>
+                  <td class="number">{percent(file.counts.without_faults, file.counts.statements)}</td><td class="number">{percent(file.counts.reached, file.counts.statements)}</td>
+                  <td class="gained">{ranges(file.only_under_faults)}</td><td>{ranges(file.never)}</td></tr>
+              ))}</tbody>
+            </table>
+          )}
+          <List rows={service.notes} />
+        </>
+      ))}
+      <List rows={coverage.notes} />
+    </section>
+  );
+}
+
+export function LintsView({ state }: { state: State }) {
+  const tests = state.summary!.tests;
+  return (
+    <section>
+      <h2>How the calls are made</h2>
+      <p class="quiet">From the reference execution alone; <code>filibuster lint</code> probes timeouts and retries, too.</p>
+      {tests.every((test) => test.lints.length === 0) && <p>No lint.</p>}
+      {tests.flatMap((test) => test.lints).slice(0, most).map((lint) => (
+        <article class="lint">
+          <h3><span class={`severity ${lint.severity}`}>{lint.severity}</span> {lint.lint}</h3>
+          <p>{oneLine(lint.text)}</p>
+          {lint.call_sites.filter((site) => site).slice(0, 3).map((site) => <><p><code>{oneLine(shortFrame(site))}</code></p><Source frame={site} /></>)}
+          <p class="quiet">{oneLine(lint.help)}</p>
+        </article>
+      ))}
+    </section>
+  );
+}
+
+function List({ rows, title }: { rows: string[]; title?: string }) {
+  if (rows.length === 0) return null;
+  return (
+    <>
+      {title && <h3>{title}</h3>}
+      <ul>{rows.slice(0, most).map((row) => <li>{visible(row)}</li>)}</ul>
+      {rows.length > most && <p class="quiet">and {rows.length - most} more: report.json has all of them</p>}
+    </>
+  );
+}
+
+export function NotesView({ state }: { state: State }) {
+  return (
+    <>
+      {state.summary!.tests.map((test) => (
+        <section>
+          <h2>{oneLine(test.test)}</h2>
+          <p>{counted(test.counts.executed, "execution")}, {test.counts.redundant} redundant, {test.counts.open} open, {test.counts.abandoned} without a conclusion{test.finished ? "" : ", not finished"}.</p>
+          <List title="Faults that were injected" rows={test.fault_configuration} />
+          <List title="Not explored" rows={test.skipped.map(({ what, reason }) => `${what}: ${reason}`)} />
+          <List title="Executions without a conclusion, by cause" rows={test.unexplained.map(({ cause, executions, advice }) => `${cause} (${counted(executions, "execution")}): ${advice}`)} />
+          <List title="Dependencies that were not tested" rows={test.dependencies_not_tested.map((row) => `${row.service} ${row.outgoing ? "\u2192" : "\u2190"} ${row.target_service || row.peer}: ${row.reason} (${counted(row.times, "time")})`)} />
+          <List title="RPCs that were never faulted" rows={test.without_cause} />
+          <List title="Timeouts that were injected" rows={test.timeouts.map((row) => `${row.caller} \u2192 ${row.service}: ${row.elapsed} ended at once, ${row.waited} waited for, ${row.hang_limit} until the hang limit`)} />
+          <List title="What varied by itself" rows={test.nondeterminism.varied.map((row) => `${row.rpc}: ${row.what}, ${row.effect}${row.under ? ` under ${row.under}` : ""}`)} />
+          <List title="Notes" rows={test.notes} />
+        </section>
+      ))}
+      <section><h2>This report</h2><p>Configuration <code>{oneLine(state.summary!.config || "from the command line")}</code>, session {state.summary!.session}, exit code {state.summary!.exit_code}.</p></section>
+    </>
+  );
+}

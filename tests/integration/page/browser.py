@@ -1,0 +1,45 @@
+"""Pages in Debian's Chromium (drive.cjs)."""
+import json
+import pathlib
+import subprocess
+
+import pytest
+
+from conftest import BUILD
+
+HERE = pathlib.Path(__file__).parent
+MODULES = BUILD / "tests/page/node_modules"
+TEMPLATE = BUILD / "lib/filibuster/report.html"
+
+
+class Seen:
+    def __init__(self, answer):
+        self.result = answer.get("result")
+        self.requests = answer["requests"]
+        self.console = answer["console"]
+        self.errors = answer["errors"]
+
+
+def skip_without_a_page():
+    """The page needs npm to be built, and a browser to be looked at."""
+    if not TEMPLATE.exists():
+        pytest.skip("the page was not built (no npm): nothing of report.html was checked")
+    if not pathlib.Path("/usr/bin/chromium").exists():
+        pytest.skip("/usr/bin/chromium is not there: nothing of report.html was checked")
+
+
+def look(address, body, timeout=120, **options):
+    """What the body of a function returns for the page; drive.cjs says what it may use, and the options."""
+    if isinstance(address, pathlib.Path):
+        address = address.resolve().as_uri()
+    done = subprocess.run(["node", str(HERE / "drive.cjs"), str(MODULES), address, json.dumps(options)],
+                          input=body, text=True, capture_output=True, timeout=timeout)
+    assert done.returncode == 0, done.stderr
+    return Seen(json.loads(done.stdout))
+
+
+def make(path, executions, rpcs, findings, *more):
+    """A page of made-up executions (page_maker.cc)."""
+    subprocess.run([str(BUILD / "tests/page_maker"), str(BUILD / "lib/libfilibuster.so"), str(path), str(executions),
+                    str(rpcs), str(findings), *more], check=True, timeout=300)
+    return path
