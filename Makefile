@@ -82,7 +82,7 @@ $(BUILD)/obj/pic/%.o: core/%.cc
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LESS) $(PURE) -c $< -o $@
 $(BUILD)/obj/daemon/api/server.o $(BUILD)/obj/cli/daemon_client.o: CPPFLAGS += $(HTTPLIB)
 # What runs a few times for each execution of a test, or once for each command.
-RARE := $(filter $(foreach f,api config coverage descriptors explore lane lint process report session suite,daemon/$f/%) cli/% tests/unit/%,\
+RARE := $(filter $(foreach f,api config coverage descriptors explore lane lint page process report session suite,daemon/$f/%) cli/% tests/unit/%,\
           $(DAEMON_SRC) $(CLI_SRC) cli/main.cc daemon/main.cc $(UNIT_SRC))
 $(call objects,$(RARE)): LESS := $(if $(LESS),-O1 -g1)
 $(BUILD)/obj/%.o: %.cc
@@ -109,7 +109,7 @@ $(BUILD)/lib/filibuster/node.cjs: preload/runtimes/node/helper.cjs
 	@mkdir -p $(@D)
 	cp $< $@
 
-# The template of report.html, found beside the library, too (daemon/report/page_file.cc). Without npm
+# The template of report.html, found beside the library, too (daemon/page/file.cc). Without npm
 # everything else is built, and `run` says that it writes no page.
 PAGE := $(BUILD)/page
 $(PAGE)/installed: daemon/page/package.json daemon/page/package-lock.json

@@ -15,7 +15,7 @@
 #include "daemon/agents/call_name.h"
 #include "daemon/api/session_request.h"
 #include "daemon/config/grpc_name.h"
-#include "daemon/report/page_file.h"
+#include "daemon/page/file.h"
 #include "daemon/report/redact.h"
 
 namespace filibuster {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "daemon/explore/explorer.h"
-#include "daemon/report/page_data.h"
+#include "daemon/page/data.h"
 
 namespace filibuster {
 namespace {

@@ -153,13 +153,14 @@ struct TestReport {
   std::vector<RpcRecord> reference;      // the tree of the reference execution
   std::vector<ObservedAnswer> observed;  // errors that services answered with by themselves
   TestedRpcs rpcs;
-  std::vector<Timeouts> timeouts;        // how injected silences ended
-  std::vector<Refusals> refusals;        // how 'refused' reached each client
-  std::vector<FaultCase> cases;          // every RPC with each of its faults, and what came of it
-  std::vector<LeftFault> left;           // what was scheduled and not executed
-  bool time_over = false;                // --max-time ended the exploration
-  std::string error;                     // why it could not be explored to its end; "": it could
-  std::shared_ptr<const PageTest> page;  // what only report.html shows (page_data.h); null: nothing
+  std::vector<Timeouts> timeouts;  // how injected silences ended
+  std::vector<Refusals> refusals;  // how 'refused' reached each client
+  std::vector<FaultCase> cases;    // every RPC with each of its faults, and what came of it
+  std::vector<LeftFault> left;     // what was scheduled and not executed
+  bool time_over = false;          // --max-time ended the exploration
+  std::string error;               // why it could not be explored to its end; "": it could
+  std::shared_ptr<const PageTest>
+      page;  // what only report.html shows (daemon/page/data.h); null: nothing
 };
 
 struct SessionReport {

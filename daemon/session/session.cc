@@ -12,8 +12,8 @@
 #include "daemon/base/random.h"
 #include "daemon/coverage/collector.h"
 #include "daemon/explore/program_files.h"
+#include "daemon/page/file.h"
 #include "daemon/process/pidfd.h"
-#include "daemon/report/page_file.h"
 #include "daemon/session/suites.h"
 
 namespace filibuster {

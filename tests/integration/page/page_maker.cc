@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "daemon/page/data.h"
+#include "daemon/page/file.h"
 #include "daemon/process/session_lane.h"
-#include "daemon/report/page_data.h"
-#include "daemon/report/page_file.h"
 
 namespace filibuster {
 namespace {

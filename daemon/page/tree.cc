@@ -6,7 +6,7 @@
 
 #include "daemon/agents/call_name.h"
 #include "daemon/agents/caller.h"
-#include "daemon/report/page_data.h"
+#include "daemon/page/data.h"
 #include "daemon/report/redact.h"
 
 namespace filibuster {

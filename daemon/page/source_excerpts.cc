@@ -1,4 +1,4 @@
-#include "daemon/report/source_excerpts.h"
+#include "daemon/page/source_excerpts.h"
 
 #include <algorithm>
 #include <filesystem>

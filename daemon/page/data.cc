@@ -1,4 +1,4 @@
-#include "daemon/report/page_data.h"
+#include "daemon/page/data.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -7,8 +7,8 @@
 #include "core/text/shell_word.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/lint/lint.h"
+#include "daemon/page/source_excerpts.h"
 #include "daemon/report/redact.h"
-#include "daemon/report/source_excerpts.h"
 #include "daemon/report/test_row.h"
 
 namespace filibuster {

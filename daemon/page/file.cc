@@ -1,4 +1,4 @@
-#include "daemon/report/page_file.h"
+#include "daemon/page/file.h"
 
 #include <array>
 #include <filesystem>

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/result.h"
-#include "daemon/report/page_data.h"
+#include "daemon/page/data.h"
 
 namespace filibuster {
 
