@@ -164,7 +164,7 @@ $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
   nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libpugixml-dev libxxhash-dev \
   python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java
-TEST_PACKAGES := libgtest-dev python3-pytest python3-pytest-xdist python3-jsonschema gunicorn nginx-light curl wrk redis-server redis-tools procps \
+TEST_PACKAGES := libgtest-dev python3-pytest python3-pytest-xdist python3-jsonschema chromium gunicorn nginx-light curl wrk redis-server redis-tools procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop rustc binutils \
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
   python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server python3-coverage \
@@ -200,9 +200,9 @@ endef
 .PHONY: deps test-deps fuzz-deps
 deps:  ## install what the build needs (Debian 12 packages)
 	@mkdir -p $(BUILD)
-	$(call install_missing,$(PACKAGES))
+	$(call install_missing,$(PACKAGES) $(NODE_PACKAGE))
 test-deps: deps  ## install what the tests need besides
-	$(call install_missing,$(TEST_PACKAGES) $(NODE_PACKAGE))
+	$(call install_missing,$(TEST_PACKAGES))
 fuzz-deps: deps
 	$(call install_missing,$(FUZZ_PACKAGES))
 

@@ -95,7 +95,8 @@ class Calls {
       for (const char* name :
            {"failed", "injected", "detail", "request", "answer", "size", "digest", "received"}) {
         const Json& value = row[name];
-        const bool nothing = value.is_null() || value == false || value == "" || value == 0;
+        const bool nothing = value.is_null() || value == false || value == 0 ||
+                             (value.is_string() && value.get_ref<const std::string&>().empty());
         if (!nothing) short_row[name] = value;
       }
       if (const Json& cause = row["cause"]; cause == "none" || cause == "only-active")

@@ -378,7 +378,7 @@ std::string Session::write_page(const SessionReport& report) {
   }
   const PageData data = page_data(report, page_extras());
   live_page_.put(data.summary, data.executions);
-  const std::string path = context_.root + "/report.html";
+  std::string path = context_.root + "/report.html";
   if (auto written = write_file(path, page->page(data, report)); !written) {
     warn(written.error().message + "; the findings stand in report.json and in the summary");
     return "";
