@@ -11,26 +11,16 @@
 #include "cli/daemon_process.h"
 #include "cli/page.h"
 #include "cli/verb.h"
+#include "core/text/uri.h"
 
 extern char** environ;
 
 namespace filibuster::cli {
 
-std::string file_address(const std::string& path) {
+std::string page_address(const std::string& path) {
   std::error_code failed;
-  std::string whole = std::filesystem::absolute(path, failed).lexically_normal().string();
-  if (failed) whole = path;
-  std::string out = "file://";
-  for (const char c : whole) {
-    const auto byte = static_cast<unsigned char>(c);
-    // RFC 3986 §2.3, and '/'.
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~' || c == '/';
-    char escaped[4];
-    std::snprintf(escaped, sizeof escaped, "%%%02X", byte);
-    out += plain ? std::string(1, c) : escaped;
-  }
-  return out;
+  const std::filesystem::path whole = std::filesystem::absolute(path, failed).lexically_normal();
+  return file_uri(failed ? path : whole.string());
 }
 
 bool page_is_built() {
@@ -87,7 +77,7 @@ Work declare(CLI::App& app) {
           kUsage, page.string() + ": there is no such page; `filibuster run` writes it" +
                       (page_is_built() ? "" : " where npm was there when Filibuster was built"));
     }
-    const std::string address = file_address(page.string());
+    const std::string address = page_address(page.string());
     // The address is printed in any case: a person on another machine copies it.
     std::printf("%s\n", address.c_str());
     std::fflush(stdout);

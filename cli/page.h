@@ -6,7 +6,7 @@
 namespace filibuster::cli {
 
 // "file:///home/me/.filibuster/report.html": what terminals and browsers take for an address.
-std::string file_address(const std::string& path);
+std::string page_address(const std::string& path);
 
 // False: the build left the page out, because npm was missing.
 bool page_is_built();

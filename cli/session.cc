@@ -331,7 +331,7 @@ int run_session(const SessionOptions& options, const nlohmann::ordered_json& req
   if (interrupts == 0 && !daemon.value()->ended(0))
     name_absent_services(client, id, options.command_line);
   if (!follower.page().empty() && !options.json)
-    put(stderr, "page: " + file_address(follower.page()) + "  (filibuster open)\n");
+    put(stderr, "page: " + page_address(follower.page()) + "  (filibuster open)\n");
   if (at_end && !daemon.value()->ended(0)) return at_end(*daemon.value(), id, code);
   return code;
 }

@@ -56,3 +56,9 @@ bench-run:
 	echo "== the search alone"; \
 	  $(BUILD)/tests/search_bench || failed="$$failed search"; \
 	if [ -n "$$failed" ]; then echo "bounds missed:$$failed"; exit 1; fi
+
+# The figures of report.html. Apart from `bench`, since a browser is needed and nothing of the rest.
+.PHONY: page-bench
+page-bench: test-deps  ## how long report.html takes to show a finding, and its memory (about 5 minutes)
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(PAGE_TESTS)/installed $(BUILD)/tests/page_maker
+	@$(PYTHON) tests/bench/page_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD)

@@ -1,5 +1,5 @@
 // Makes the template of report.html: one file with the bundled script and the style in it, and marks
-// for what daemon/report/page_file.cc puts into it.
+// for what daemon/page/file.cc puts into it.
 //
 //   node build.mjs SOURCES OUTPUT      (run where node_modules is)
 import { createHash } from "node:crypto";
@@ -11,7 +11,10 @@ const [sources, output] = process.argv.slice(2).map((path) => resolve(path));
 const require = createRequire(join(process.cwd(), "package.json"));
 const esbuild = require("esbuild");
 
-const bundle = async (entry) => {
+// The MIT license asks for its notice in every copy.
+const notice = `/* preact\n${readFileSync(join(process.cwd(), "node_modules/preact/LICENSE"), "utf8")}*/`;
+
+const bundle = async (entry, banner) => {
   const result = await esbuild.build({
     entryPoints: [join(sources, entry)],
     bundle: true,
@@ -21,6 +24,7 @@ const bundle = async (entry) => {
     target: ["chrome100", "firefox100", "safari15"],
     charset: "ascii",
     legalComments: "none",
+    banner,
     jsx: "automatic",
     jsxImportSource: "preact",
     nodePaths: [join(process.cwd(), "node_modules")],
@@ -32,7 +36,7 @@ const bundle = async (entry) => {
 // A browser takes the hash of what stands between the tags, to the byte (CSP3 §6.7.2).
 const hash = (text) => `'sha256-${createHash("sha256").update(text, "utf8").digest("base64")}'`;
 
-const script = (await bundle("src/main.tsx")).replace(/<\/script/gi, "<\\/script").replace(/<!--/g, "<\\!--");
+const script = (await bundle("src/main.tsx", { js: notice })).replace(/<\/script/gi, "<\\/script").replace(/<!--/g, "<\\!--");
 const style = await bundle("src/style.css");
 const policy = [
   "default-src 'none'",

@@ -1,33 +1,16 @@
 #include "daemon/report/source_place.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <filesystem>
+
+#include "core/text/uri.h"
 
 namespace filibuster {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-// Escapes what RFC 3986 does not allow in a path.
-std::string uri_path(const std::string& path) {
-  static constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 ||
-        std::string_view("-._~/!$&'()*+,;=@").find(c) != std::string_view::npos) {
-      out += c;
-    } else {
-      out += '%';
-      out += kDigits[byte >> 4];
-      out += kDigits[byte & 15];
-    }
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -54,10 +37,6 @@ Place parse_place(std::string_view frame) {
   if (open != frame.npos && frame.ends_with(")"))
     place.function = frame.substr(open + 2, frame.size() - open - 3);
   return place;
-}
-
-std::string file_uri(const std::string& path) {
-  return "file://" + uri_path(path);
 }
 
 Json sarif_artifact(const std::string& file, const std::string& directory) {

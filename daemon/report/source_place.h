@@ -20,8 +20,6 @@ Place parse_place(std::string_view frame);
 inline constexpr const char* kSarifRoot = "SRCROOT";
 inline constexpr const char* kSarifSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-// "file://" and the path, with what RFC 3986 does not allow in a path escaped.
-std::string file_uri(const std::string& path);
 // SARIF 2.1.0 §3.4: a file below `directory` is named relative to it, so that the document fits any
 // checkout. A path that is relative already is the one that a compiler was given; where the
 // compiler ran is not known.

@@ -1,0 +1,34 @@
+// Names of files as addresses (RFC 8089 with the escapes of RFC 3986 §2.1). Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace filibuster {
+
+// `path` with every byte escaped that RFC 3986 does not allow in a path, and the colon, which would
+// end a scheme in a relative one.
+inline std::string uri_path(std::string_view path) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._~/!$&'()*+,;=@").find(c) != std::string_view::npos;
+    if (plain) {
+      out += c;
+    } else {
+      out += '%';
+      out += kDigits[byte >> 4];
+      out += kDigits[byte & 15];
+    }
+  }
+  return out;
+}
+
+// "file:///home/me/report.html" for an absolute path.
+inline std::string file_uri(std::string_view path) {
+  return "file://" + uri_path(path);
+}
+
+}  // namespace filibuster
