@@ -16,6 +16,9 @@ using Json = nlohmann::json;
 constexpr std::chrono::seconds kPlainInterval{2};
 constexpr double kPlainFraction = 0.1;
 
+// Select graphic rendition (ECMA-48 §8.3.117).
+const std::string kRed = "\x1b[1;31m", kBold = "\x1b[1m", kPlain = "\x1b[0m";
+
 std::string text_of(const Json& event, const char* key) {
   const auto found = event.find(key);
   return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -117,7 +120,25 @@ std::string counts_text(const ProgressEvent& event) {
   return text;
 }
 
+std::string painted(const std::string& summary) {
+  std::string out;
+  for (size_t at = 0; at < summary.size();) {
+    const size_t end = std::min(summary.find('\n', at), summary.size());
+    const std::string_view line = std::string_view(summary).substr(at, end - at);
+    const bool finding = line.starts_with("  finding ");
+    const bool test = line.starts_with("test \"");
+    if (finding || test) out += finding ? kRed : kBold;
+    out += line;
+    if (finding || test) out += kPlain;
+    if (end < summary.size()) out += '\n';
+    at = end + 1;
+  }
+  return out;
+}
+
 Output ProgressView::show(const ProgressEvent& event, Time now) {
+  if (options_.quiet && event.type != "warning" && event.type != "error" && event.type != "done")
+    return {};
   if (event.type == "session") {
     return lasting((event.resumed ? "continuing '" : "exploring '") + event.test + "'");
   }
@@ -142,7 +163,8 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
   if (event.type == "finding") {
     ++findings_;
     // Only the headline: the summary at the end shows the whole finding.
-    return lasting("finding " + std::to_string(event.number) + ": " + event.headline);
+    const std::string line = "finding " + std::to_string(event.number) + ": " + event.headline;
+    return lasting(options_.color ? kRed + line + kPlain : line);
   }
   if (event.type == "warning") return lasting("warning: " + event.text);
   if (event.type == "error") return lasting("error: " + event.text);

@@ -34,6 +34,8 @@ struct Output {
 
 struct ViewOptions {
   bool terminal = false;
+  bool quiet = false;  // only warnings, errors and the summary
+  bool color = false;  // of the findings' lines, on stderr
   int columns = 80;
 };
 
@@ -62,6 +64,8 @@ class ProgressView {
   double plain_fraction_ = 0;
 };
 
+// The summary with the headlines of tests and findings in other types, for a terminal.
+std::string painted(const std::string& summary);
 // "8 executed, 3 open, 2 redundant, 41/s, 3 s left"
 std::string counts_text(const ProgressEvent& event);
 // 0.042 -> "0.04 s", 75 -> "1 min 15 s", 4000 -> "1 h 6 min"

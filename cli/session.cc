@@ -51,6 +51,14 @@ void put(FILE* stream, const std::string& text) {
   std::fflush(stream);
 }
 
+// True: `fd` is a terminal, and nobody asked for plain text (https://no-color.org).
+bool takes_color(int fd) {
+  const char* const no_color = getenv("NO_COLOR");
+  const char* const terminal = getenv("TERM");
+  return isatty(fd) == 1 && (no_color == nullptr || *no_color == '\0') && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
+}
+
 int terminal_columns() {
   winsize size{};
   return ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
@@ -118,13 +126,16 @@ class Follower {
         options_(options),
         id_(std::move(id)),
         resumes_(resumes),
-        view_({.terminal = isatty(2) == 1 && !options.json, .columns = terminal_columns()}) {}
+        view_({.terminal = isatty(2) == 1 && !options.json,
+               .quiet = options.quiet,
+               .color = takes_color(2),
+               .columns = terminal_columns()}) {}
 
   // report.html, once the daemon has written it; else "".
   const std::string& page() const { return page_; }
 
   int follow() {
-    if (resumes_ && page_is_built()) say("live: " + daemon_.page_address());
+    if (resumes_ && page_is_built() && !options_.quiet) say("live: " + daemon_.page_address());
     while (true) {
       if (interrupts > 0 && !stopped_) stop();
       const Result<Answer> answer = daemon_.client().get(
@@ -160,7 +171,7 @@ class Follower {
     }
     const Output out = view_.show(parse_event(shown), std::chrono::steady_clock::now());
     put(stderr, out.progress);
-    if (!options_.document) put(stdout, out.result);
+    if (!options_.document) put(stdout, takes_color(1) ? painted(out.result) : out.result);
   }
 
   void say(const std::string& text) {
@@ -245,7 +256,10 @@ void declare_common_options(CLI::App& app, SessionOptions* options) {
                  "where sessions, results and the daemon's address are kept")
       ->type_name("DIR")
       ->capture_default_str();
-  app.add_flag("--json", options->json, "progress as JSON lines on standard output");
+  CLI::Option* const json =
+      app.add_flag("--json", options->json, "progress as JSON lines on standard output");
+  app.add_flag("-q,--quiet", options->quiet, "no progress: warnings, errors and the summary only")
+      ->excludes(json);
 }
 
 void declare_index_options(CLI::App& app, SessionOptions* options) {

@@ -9,6 +9,7 @@
 #include "daemon/base/fail_point.h"
 #include "daemon/explore/program_files.h"
 #include "daemon/report/dependency.h"
+#include "daemon/report/seen.h"
 
 namespace filibuster {
 namespace {
@@ -271,12 +272,14 @@ Result<void> Explorer::conclude(const Dispatcher::Job& job, const Attempt& attem
   }
   if (is_failure(execution.verdict)) {
     execution.output = with_service_logs(attempt.output, attempt.result);
+    execution.seen = what_was_seen(attempt.result.record.rpcs, exploration_.report.reference);
     Counterexample failure;
     failure.test = execution.test;
     failure.faults = execution.faults;
     failure.verdict = std::string(verdict_name(execution.verdict));
     failure.detail = execution.detail;
     failure.output = execution.output;
+    failure.seen = execution.seen;
     row["failure"] = to_json(failure);
     failures_[execution.id] = execution;
     if (auto kept = keep_tree(execution, attempt.result.record); !kept) return kept;

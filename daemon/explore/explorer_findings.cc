@@ -86,6 +86,7 @@ Result<void> Explorer::load_results() {
     execution.verdict = static_cast<Verdict>(json.value("verdict", 0));
     execution.detail = failure.value().detail;
     execution.output = failure.value().output;
+    execution.seen = failure.value().seen;
     execution.seconds = json.value("seconds", 0.0);
     failing_sets_.push_back(fault_identities(execution.faults));
     const std::string key = set_key(execution.faults);
@@ -215,6 +216,7 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
   out.verdict = std::string(verdict_name(execution.verdict));
   out.detail = execution.detail;
   out.output = execution.output;
+  out.seen = execution.seen;
   std::string path = folder + "/" + std::to_string(*number) + ".json";
   if (auto written = write_file(path, to_json(out)); !written) {
     warn(written.error().message);
@@ -289,6 +291,7 @@ void Explorer::finish_report() {
   report.test = test_.name;
   if (dispatcher_) report.counts = dispatcher_->search().counts();
   report.fault_configuration = describe_faults(config_);
+  report.default_faults = config_.faults.empty();
   report.findings = findings_so_far();
   // A resumed session has not seen the RPCs of its earlier part, so it does not know which rules matched.
   if (dispatcher_ && !exploration_.error && !exploration_.stopped && !resumed_) {

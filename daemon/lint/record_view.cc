@@ -143,10 +143,6 @@ std::string site_text(const RpcRecord& rpc) {
   return rpc.stack_text.empty() ? std::string() : " at " + rpc.stack_text.front();
 }
 
-std::string counted(uint64_t number, const char* one, const char* many) {
-  return std::to_string(number) + " " + (number == 1 ? one : many);
-}
-
 std::string duration_text(uint64_t nanoseconds) {
   char text[32];
   const double milliseconds = static_cast<double>(nanoseconds) / 1e6;

@@ -8,6 +8,7 @@
 
 #include "daemon/agents/caller.h"
 #include "daemon/lint/lint.h"
+#include "daemon/report/words.h"
 
 namespace filibuster::lint {
 
@@ -55,8 +56,6 @@ std::string request_text(const RpcRecord& rpc);
 std::string call_text(const Call& call, const char* between);
 // " at users.py:31 (get)"; "" where the call site is not known.
 std::string site_text(const RpcRecord& rpc);
-// "1 request", "3 requests"
-std::string counted(uint64_t number, const char* one, const char* many);
 // "0.4 ms", "6.0 s"
 std::string duration_text(uint64_t nanoseconds);
 

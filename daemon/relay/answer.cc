@@ -88,7 +88,10 @@ std::string render_grpc_status(const FaultSpec& fault, uint32_t stream, bool onl
                                std::optional<uint32_t> size_update) {
   // kMaxGrpcMessage and kMaxGrpcDetails keep the frames within this size.
   std::string bytes(grpc::kMaxStatusBlock + 2 * http2::kFrameHeaderSize, '\0');
-  grpc::Status status{fault.code, fault.message, fault.details};
+  // A person who meets the fault in a log of the application shall know where it comes from.
+  const std::string by_default = std::string(grpc::to_name(fault.code)) + " injected by Filibuster";
+  grpc::Status status{fault.code, fault.message.empty() ? by_default : fault.message,
+                      fault.details};
   for (;;) {
     Output out(bytes.data(), bytes.size());
     grpc::write_status(stream, status, only_trailers, size_update, kFrame, out);

@@ -83,6 +83,8 @@ struct Execution {  // one executed abstract execution with its result
   Verdict verdict = Verdict::kPassed;
   std::string detail;  // "exit status 1", "users ended by SIGSEGV"
   std::string output;  // last lines of the test's own output
+  // What the callers above the faults saw, a line each (seen.h); of failures only.
+  std::vector<std::string> seen;
   double seconds = 0;
 };
 
@@ -139,6 +141,7 @@ struct TestReport {
   search::SearchSeconds search_seconds;
   double store_seconds = 0;                      // processor time for writing the store
   std::vector<std::string> fault_configuration;  // one line per rule as used, for a person
+  bool default_faults = false;                   // the configuration has no rules
   std::vector<Finding> findings;
   std::vector<Skipped> skipped;
   std::vector<Unexplained> unexplained;  // the inconclusive rows of `skipped`, by cause
@@ -202,6 +205,7 @@ struct Counterexample {
   std::string config_path, config_text, directory;
   std::vector<InjectedFault> faults;
   std::string verdict, detail, output;
+  std::vector<std::string> seen;  // Execution::seen
   // As in the exploration: other parts or other masks (config.h to_config_text) give other indexes.
   uint32_t index_parts = kIndexAll;
   std::string nondeterminism = "[]";

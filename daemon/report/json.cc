@@ -103,6 +103,7 @@ Json row(const Execution& execution) {
           {"verdict", verdict_name(execution.verdict)},
           {"detail", execution.detail},
           {"output", execution.output},
+          {"seen", execution.seen},
           {"seconds", execution.seconds},
           {"faults", rows(execution.faults)}};
 }
@@ -421,6 +422,7 @@ std::string to_json(const Counterexample& counterexample) {
                {"ports", counterexample.ports},
                {"faults", std::move(faults)},
                {"output", redact(counterexample.output)},
+               {"seen", counterexample.seen},
                // A replay takes the redacted values from the configuration's file.
                {"config_text", redact_config(counterexample.config_text)}});
 }
@@ -444,6 +446,7 @@ Result<Counterexample> parse_counterexample(std::string_view text) {
   reader.text("verdict", &out.verdict);
   reader.text("detail", &out.detail);
   reader.text("output", &out.output);
+  if (json.contains("seen")) reader.texts("seen", &out.seen);
   reader.text("config_text", &out.config_text);
   reader.later_ports("ports", &out.ports);
   std::string descriptors;

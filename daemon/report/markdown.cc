@@ -5,6 +5,7 @@
 #include "daemon/report/plain_text.h"
 #include "daemon/report/redact.h"
 #include "daemon/report/results.h"
+#include "daemon/report/words.h"
 
 namespace filibuster {
 namespace {
@@ -43,10 +44,6 @@ std::string block(const std::string& text) {
   }
   const std::string fence(longest + 1, '`');
   return fence + "text\n" + inside + (inside.ends_with('\n') ? "" : "\n") + fence + "\n";
-}
-
-std::string counted(uint64_t number, const char* one, const char* many) {
-  return std::to_string(number) + " " + (number == 1 ? one : many);
 }
 
 std::string heading(const SessionReport& report) {

@@ -14,14 +14,16 @@ namespace {
 constexpr std::array<std::string_view, 5> kHeaders = {"authorization", "proxyauthorization",
                                                       "cookie", "setcookie", "xapikey"};
 // A name that contains one of these has a secret value: access_token, client-secret, apiKey.
-constexpr std::array<std::string_view, 13> kSecrets = {
-    "token",    "password",   "passwd",    "secret", "apikey",    "credential", "passphrase",
-    "passcode", "privatekey", "accesskey", "sessid", "sessionid", "signingkey"};
+constexpr std::array<std::string_view, 17> kSecrets = {
+    "token",      "password",   "passwd",     "secret",     "apikey",        "credential",
+    "passphrase", "passcode",   "privatekey", "accesskey",  "sessid",        "sessionid",
+    "signingkey", "creditcard", "cardnumber", "cardholder", "socialsecurity"};
 // These are also words of prose and names of services. They count only between quotes, as in JSON, and
 // directly before '='.
-constexpr std::array<std::string_view, 13> kWords = {"auth", "session", "sid", "sig", "signature",
-                                                     "jwt",  "pwd",     "pin", "otp", "cvv",
-                                                     "cvc",  "pass",    "ssn"};
+constexpr std::array<std::string_view, 12> kWords = {
+    "auth", "session", "sid", "sig", "signature", "jwt", "pwd", "pin", "otp", "cvv", "cvc", "pass"};
+// These names are so short that longer ones contain them: "className".
+constexpr std::array<std::string_view, 2> kWholeSecrets = {"ssn", "iban"};
 // These are also words of ordinary answers. They count only in a query or a form.
 constexpr std::array<std::string_view, 2> kArguments = {"key", "code"};
 // Words in the name of a variable or an option with a secret value: STRIPE_KEY, --db-pass. A name that
@@ -59,6 +61,7 @@ Kind kind_of(std::string_view name) {
   for (std::string_view secret : kSecrets) {
     if (plain.find(secret) != std::string::npos) return Kind::kSecret;
   }
+  if (is_one_of(kWholeSecrets, plain)) return Kind::kSecret;
   if (is_one_of(kWords, plain) || plain.ends_with("signature")) return Kind::kWord;
   return is_one_of(kArguments, plain) ? Kind::kArgument : Kind::kPlain;
 }

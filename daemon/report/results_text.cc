@@ -3,15 +3,12 @@
 
 #include "daemon/report/redact.h"
 #include "daemon/report/results.h"
+#include "daemon/report/words.h"
 
 namespace filibuster {
 namespace {
 
 constexpr size_t kShown = 10;  // rows of a list; report.json has all of them
-
-std::string counted(uint64_t number, const char* one, const char* many) {
-  return std::to_string(number) + " " + (number == 1 ? one : many);
-}
 
 std::string rest_of(size_t all) {
   return all <= kShown

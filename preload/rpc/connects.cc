@@ -2,6 +2,8 @@
 // which RPC opens which connection.
 #include "preload/rpc/connects.h"
 
+#include <netinet/in.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -175,6 +177,18 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
   return decision;
 }
 
+namespace {
+
+bool is_ipv6_loopback(const sockaddr* address, socklen_t size) {
+  if (address == nullptr || size < sizeof(sockaddr_in6) || address->sa_family != AF_INET6)
+    return false;
+  sockaddr_in6 six;
+  memcpy(&six, address, sizeof six);
+  return IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
+}
+
+}  // namespace
+
 void connect_result(const ConnectDecision& decision, const sockaddr* address, socklen_t size,
                     int error) {
   if (decision.refuse) return;
@@ -187,6 +201,8 @@ void connect_result(const ConnectDecision& decision, const sockaddr* address, so
   if (error != ECONNREFUSED || current_execution() == 0) return;
   const TargetInfo target = lookup_target(address, size);
   if ((target.flags & kTargetInApplication) == 0) return;
+  // Clients try the addresses of 'localhost' one after the other, and most services listen at one.
+  if (is_ipv6_loopback(address, size)) return;
   char peer[128];
   report_note({"connect refused: ", {peer, write_address(address, size, peer, sizeof peer)}});
 }

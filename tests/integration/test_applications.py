@@ -117,7 +117,7 @@ def test_services_stay_with_their_session_when_another_begins(tmp_path, by_hand,
     assert services.joined == [True, True]
     second = held(tmp_path / "cart", services.configuration(HELD))
     exit_code, output, errors = second.go_on()
-    assert "front -> back" not in output and "stay with it" in errors, (output, errors)
+    assert "front -> back" not in output and "stays there" in errors, (output, errors)
     assert f"FILIBUSTER_APPLICATION={tmp_path / 'cart'}" in errors, errors
     exit_code, output, errors = first.go_on()
     assert exit_code == 0 and "front -> back" in output, (output, errors)

@@ -132,6 +132,28 @@ TEST(TerminalView, ThatAServiceStartsIsNotSaidAgainAfterWhatFollows) {
   EXPECT_EQ(shown(R"({"type": "warning", "text": "w"})"), "\r\x1b[Kwarning: w\n" + counts);
 }
 
+TEST(TerminalView, FindingsAreColoredOnlyWhereThatWasAskedFor) {
+  const ProgressEvent found = event(R"({"type": "finding", "number": 1, "headline": "it fails"})");
+  ProgressView plain({.terminal = true}), colored({.terminal = true, .color = true});
+  EXPECT_EQ(plain.show(found, kStart).progress, "finding 1: it fails\n");
+  EXPECT_EQ(colored.show(found, kStart).progress, "\x1b[1;31mfinding 1: it fails\x1b[0m\n");
+  EXPECT_EQ(painted("test \"t\": 1 finding\n\n  finding 1: it fails\n     | finding 1\n"),
+            "\x1b[1mtest \"t\": 1 finding\x1b[0m\n\n"
+            "\x1b[1;31m  finding 1: it fails\x1b[0m\n     | finding 1\n");
+}
+
+TEST(QuietView, SaysWarningsErrorsAndTheSummaryOnly) {
+  ProgressView view({.quiet = true});
+  for (const char* silent :
+       {R"({"type": "session", "test": "t"})", R"({"type": "finding", "number": 1})",
+        R"({"type": "service", "name": "a", "state": "ready"})", R"({"type": "reference"})"})
+    EXPECT_EQ(view.show(event(silent), kStart).progress, "") << silent;
+  EXPECT_EQ(view.show(execution(8, 3), kStart).progress, "");
+  EXPECT_EQ(view.show(event(R"({"type": "warning", "text": "w"})"), kStart).progress,
+            "warning: w\n");
+  EXPECT_EQ(view.show(event(R"({"type": "done", "summary": "s"})"), kStart).result, "s\n");
+}
+
 TEST(TerminalView, TheLineIsCutToTheTerminalAtACharacter) {
   ProgressView view({.terminal = true, .columns = 20});
   ProgressEvent long_name = execution(8, 3);

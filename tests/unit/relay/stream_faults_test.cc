@@ -128,7 +128,8 @@ TEST(StreamFaults, AtAMessageTheOnesBeforePassAndTheServerIsTold) {
     const Received& got = r.client.streams[id];
     EXPECT_EQ(got.data, two) << text;
     if (text[0] == 'g') {
-      EXPECT_EQ(got.trailers, (FieldList{{"grpc-status", "10"}}));
+      EXPECT_EQ(got.trailers, (FieldList{{"grpc-status", "10"},
+                                         {"grpc-message", "ABORTED injected by Filibuster"}}));
       EXPECT_TRUE(got.ended);
     } else {
       EXPECT_EQ(got.error, number(ErrorCode::kCancel));

@@ -112,5 +112,11 @@ TEST(RedactObject, StaysJsonWhateverTheValueIs) {
   EXPECT_EQ(redact_object("[1]"), "null");
 }
 
+TEST(Redact, NamesOfCardsAndAccountsInAnyText) {
+  EXPECT_EQ(
+      redact("credit_card_number: 4000, \"iban\": \"DE02 1203\" ssn=078-05 className: Box"),
+      "credit_card_number: [redacted], \"iban\": \"[redacted]\" ssn=[redacted] className: Box");
+}
+
 }  // namespace
 }  // namespace filibuster

@@ -4,6 +4,7 @@
 
 #include "core/text/shell_word.h"
 #include "daemon/report/finding.h"
+#include "daemon/report/seen.h"
 
 namespace filibuster {
 namespace {
@@ -50,6 +51,7 @@ SessionReport report() {
   test.search_seconds = {0.002, 0.001};
   test.store_seconds = 0.003;
   test.fault_configuration = {"bookings: refused, status:503"};
+  test.default_faults = true;
   test.findings = group_failures({execution(4, {fault(1, "status:503")})});
   test.findings[0].reproduced = true;
   test.findings[0].counterexample = ".filibuster/counterexamples/1.json";
@@ -238,7 +240,7 @@ TEST(Findings, FaultsThatOnlyTheirMessageTellsApartAreTwo) {
 TEST(Text, OfASessionSaysWhatWasExploredSkippedAndNotTested) {
   const std::string text = to_text(report());
   for (const char* part :
-       {"27 executions", "46 redundant", "1 finding", "41 ms", "bookings: refused, status:503",
+       {"27 executions", "46 redundant", "1 finding", "41 ms", "faults: the default set",
         "execution {users -> bookings: refused}: plan not met",
         "users -> postgres (127.0.0.1:5432): tls, 3 times",
         "users -> metrics POST /push: its cause is not known", "reduction (ESR) was off"}) {
@@ -257,7 +259,7 @@ TEST(Text, SaysWhenAFailureDidNotReproduceAndWhenTheSpaceIsNotExplored) {
   EXPECT_NE(text.find("5 scheduled executions"), std::string::npos);
 }
 
-TEST(Text, ShowsAFewOfTheLinesThatDifferInTheirNumbersOnly) {
+TEST(Text, ShowsOneOfTheLinesThatDifferInTheirNumbersOnly) {
   SessionReport session = report();
   std::vector<std::string>& lines = session.tests[0].without_cause;
   for (int i = 0; i < 3; ++i)
@@ -265,10 +267,10 @@ TEST(Text, ShowsAFewOfTheLinesThatDifferInTheirNumbersOnly) {
   for (int i = 7; i < 107; ++i)
     lines.push_back("users -> audit GET /tick/" + std::to_string(i) + ": its cause is not known");
   const std::string text = to_text(session);
-  for (const char* shown : {"POST /push", "GET /0:", "GET /1:", "GET /2:", "/tick/7:", "/tick/9:",
-                            "and 97 more that differ in their numbers only"})
+  for (const char* shown : {"POST /push", "GET /0:", "and 2 more that differ",
+                            "/tick/7:", "and 99 more that differ in their numbers only"})
     EXPECT_NE(text.find(shown), std::string::npos) << shown << " in:\n" << text;
-  EXPECT_EQ(text.find("/tick/10:"), std::string::npos) << text;
+  EXPECT_EQ(text.find("/tick/8:"), std::string::npos) << text;
   EXPECT_NE(to_json(session).find("/tick/106:"), std::string::npos) << "the report has them all";
 }
 
@@ -287,9 +289,78 @@ TEST(Text, KeepsOnlyTheLastLinesOfALongOutput) {
   failed.output.clear();
   for (int i = 0; i < 100; ++i) failed.output += "line " + std::to_string(i) + "\n";
   const std::string text = to_text(group_failures({failed})[0]);
-  EXPECT_EQ(text.find("line 79\n"), std::string::npos);
-  EXPECT_NE(text.find("line 80\n"), std::string::npos);
+  EXPECT_EQ(text.find("line 89\n"), std::string::npos);
+  EXPECT_NE(text.find("line 90\n"), std::string::npos);
   EXPECT_NE(text.find("line 99\n"), std::string::npos);
+}
+
+TEST(Text, FindingsAtTheSameRpcsStandTogetherAndNotesComeAfterThem) {
+  SessionReport session = report();
+  TestReport& test = session.tests[0];
+  test.findings =
+      group_failures({execution(4, {fault(1, "status:503")}), execution(5, {fault(2, "refused")}),
+                      execution(6, {fault(1, "timeout")})});
+  for (uint32_t i = 0; i < 3; ++i) test.findings[i].number = i + 1;
+  test.findings[2].reproduced = false;
+  const std::string text = to_text(session);
+  const size_t first = text.find("  finding 1: the test fails"),
+               alike = text.find(
+                   "at the same RPC:\n       finding 3: timeout: the test fails (exit "
+                   "status 1); DID NOT REPRODUCE\n"),
+               second = text.find("  finding 2: the test fails"), notes = text.find("  notes:");
+  EXPECT_LT(first, alike) << text;
+  EXPECT_LT(alike, second) << text;
+  EXPECT_LT(second, notes) << text;
+  EXPECT_NE(notes, std::string::npos) << text;
+}
+
+TEST(Text, ACallSiteIsNamedByTheFrameThatTellsItFromOthers) {
+  SessionReport session = report();
+  InjectedFault one = fault(1, "refused"), other = fault(2, "refused"), third = fault(3, "refused");
+  one.stack = {"http.js:383 (send)", "checkout.js:88 (pay)", "app.js:5 (serve)"};
+  other.stack = {"http.js:383 (send)", "checkout.js:90 (refund)", "app.js:5 (serve)"};
+  for (InjectedFault* fault : {&one, &other}) fault->call_site = fault->stack[0];
+  session.tests[0].findings =
+      group_failures({execution(1, {one}), execution(2, {other}), execution(3, {third})});
+  const std::string text = to_text(session);
+  for (const char* site : {"checkout.js:88 (pay) via http.js:383 (send)\n",
+                           "checkout.js:90 (refund) via http.js:383 (send)\n",
+                           "call site     users.py:31 (get_bookings)\n"})
+    EXPECT_NE(text.find(site), std::string::npos) << site << text;
+}
+
+TEST(Seen, IsWhatTheCallersAboveAFaultSawOtherwise) {
+  const auto rpc = [](uint64_t id, uint64_t parent, const char* caller, const char* service) {
+    RpcRecord out;
+    out.rpc = id;
+    out.parent_rpc = parent;
+    out.index = Hash128{0, id};
+    out.caller = caller;
+    out.service = service;
+    out.method = "GET";
+    out.target = "/?token=s3cret";
+    out.open = false;
+    out.outcome = RpcOutcome::kAnswered;
+    out.status = 200;
+    return out;
+  };
+  const std::vector<RpcRecord> reference = {rpc(1, 0, "test", "front"), rpc(2, 1, "front", "back"),
+                                            rpc(3, 2, "back", "store"), rpc(4, 1, "front", "ads")};
+  std::vector<RpcRecord> rpcs = reference;
+  rpcs[2].injected = true;
+  rpcs[2].status = 503;
+  rpcs[1].response = Hash128{7, 7};
+  rpcs[0].status = 500;
+  rpcs[3].status = 404;  // not above the fault
+  EXPECT_EQ(what_was_seen(rpcs, reference),
+            (std::vector<std::string>{
+                "front -> back  GET /?token=[redacted]: 200 with another body than without faults",
+                "test -> front  GET /?token=[redacted]: 500, without faults 200"}));
+  rpcs[2].injected = false;
+  EXPECT_TRUE(what_was_seen(rpcs, reference).empty());
+  rpcs[2].injected = true;
+  rpcs[0].parent_rpc = 3;  // a circle ends
+  EXPECT_EQ(what_was_seen(rpcs, reference).size(), 2u);
 }
 
 TEST(Tree, ShowsEachRpcUnderItsCauseWithItsIndex) {

@@ -1,0 +1,308 @@
+// A finding in words: its headline, its faults, what was seen, and the command that replays it.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/text/shell_word.h"
+#include "daemon/agents/call_name.h"
+#include "daemon/report/finding.h"
+#include "daemon/report/findings_text.h"
+#include "daemon/report/redact.h"
+#include "daemon/report/words.h"
+
+namespace filibuster {
+namespace {
+
+// A finding fits on a screen: these bound its longest parts.
+constexpr size_t kMaxOutputLines = 10;  // the last lines of the test's own output
+constexpr size_t kMaxLine = 400;        // bytes of a line
+constexpr size_t kMaxArguments = 300;   // bytes
+// Findings at the same RPCs, beside the first one, that get a line each.
+constexpr size_t kMaxAlike = 10;
+// Groups of findings that are told whole; after them, groups that get a line each.
+constexpr size_t kMaxWhole = 20, kMaxLines = 100;
+
+std::string last_lines(const std::string& text, size_t count, const char* indent) {
+  std::vector<std::string_view> lines;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const size_t end = rest.find('\n');
+    lines.push_back(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+  }
+  while (!lines.empty() && lines.back().find_first_not_of(" \t\r") == std::string_view::npos) {
+    lines.pop_back();
+  }
+  std::string out;
+  if (lines.size() > count) out += std::string(indent) + "...\n";
+  for (size_t i = lines.size() > count ? lines.size() - count : 0; i < lines.size(); ++i) {
+    out += indent;
+    out += cut(std::string(lines[i]), kMaxLine);
+    out += '\n';
+  }
+  return out;
+}
+
+// "users -> bookings  GET /users/x/bookings (call 2)"
+std::string counted_call(const InjectedFault& fault) {
+  std::string out = call_text(fault);
+  if (fault.count > 1) out += " (call " + std::to_string(fault.count) + ")";
+  return out;
+}
+
+std::string joined(const std::vector<std::string>& texts, const char* between) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : between) + text;
+  return out;
+}
+
+// The different call stacks of a test, by their innermost frame.
+class Stacks {
+ public:
+  void add(const std::vector<std::string>& stack) {
+    if (!stack.empty()) stacks_[stack.front()].insert(stack);
+  }
+
+  // "/app/checkout.js:88 (pay) via /app/http.js:383 (send_request)": where only the helper is the same,
+  // the first frame that is not.
+  std::string site(const InjectedFault& fault) const {
+    const std::vector<std::string>& stack = fault.stack;
+    const auto known = stack.empty() ? stacks_.end() : stacks_.find(stack.front());
+    if (known == stacks_.end()) return fault.call_site;
+    std::vector<const std::vector<std::string>*> alike;
+    for (const auto& other : known->second) {
+      if (other != stack) alike.push_back(&other);
+    }
+    size_t at = 0;
+    while (!alike.empty() && at + 1 < stack.size()) {
+      ++at;
+      std::erase_if(alike, [&](const std::vector<std::string>* other) {
+        return at >= other->size() || (*other)[at] != stack[at];
+      });
+    }
+    return at == 0 ? fault.call_site : stack[at] + " via " + fault.call_site;
+  }
+
+ private:
+  std::map<std::string, std::set<std::vector<std::string>>> stacks_;
+};
+
+std::string fault_lines(const InjectedFault& fault, const Stacks& stacks,
+                        const std::string& indent) {
+  std::string out = indent + counted_call(fault) + "\n";
+  out += indent + "  fault         " + fault_text(fault);
+  const std::string words =
+      fault.as_reset ? "the connection was already open, so the caller saw a reset; what it "
+                       "does about a refused connection was not tried"
+                     : fault_in_words(fault.fault);
+  if (words != fault.fault) out += ": " + words;
+  if (!fault.arguments.empty()) {
+    out += "\n" + indent + "  arguments     " + cut(redact_object(fault.arguments), kMaxArguments);
+  }
+  out += "\n" + indent + "  call site     " +
+         (fault.call_site.empty() ? "not known" : stacks.site(fault)) + "\n";
+  if (!fault.service_path.empty()) {
+    out += indent + "  service path  " + joined(fault.service_path, " > ") + "\n";
+  }
+  return out;
+}
+
+std::string reproduced_text(const Finding& finding) {
+  if (!finding.reproduced) return "";
+  return *finding.reproduced ? "replayed once: fails again"
+                             : "replayed once: DID NOT REPRODUCE (the failure depends on more than "
+                               "these faults)";
+}
+
+std::string seen_text(const Finding& finding, const std::string& indent) {
+  const std::vector<std::string>& lines = finding.minimal_execution.seen;
+  if (lines.empty()) return "";
+  std::string out = indent + "what the callers saw:\n";
+  for (const std::string& line : lines) out += indent + "  " + cut(line, kMaxLine) + "\n";
+  return out;
+}
+
+// "the test fails (exit status 1)"
+std::string what_fails(const Execution& execution) {
+  std::string what = "the test fails";
+  if (execution.verdict == Verdict::kCrashed) what = "a service crashes";
+  if (execution.verdict == Verdict::kTestTimeout) what = "the test does not end";
+  if (execution.verdict == Verdict::kNoTimeout) what = "a caller waits without end";
+  if (!execution.detail.empty()) what += " (" + redact(execution.detail) + ")";
+  return what;
+}
+
+// The findings at one set of RPCs, in their order.
+using Group = std::vector<const Finding*>;
+
+// In order of their first findings.
+std::vector<Group> grouped(const std::vector<Finding>& findings) {
+  std::vector<Group> out;
+  std::map<std::set<std::string>, size_t> places;
+  for (const Finding& finding : findings) {
+    std::set<std::string> rpcs;
+    for (const InjectedFault& fault : finding.minimal) rpcs.insert(to_hex(fault.index));
+    const auto [place, added] = places.emplace(std::move(rpcs), out.size());
+    if (added) out.emplace_back();
+    out[place->second].push_back(&finding);
+  }
+  return out;
+}
+
+std::string title(const Finding& finding) {
+  return finding.number > 0 ? "finding " + std::to_string(finding.number) + ": " : "";
+}
+
+// "finding 3: timeout + status:500: the test fails (exit status 1)"
+std::string alike_line(const Finding& finding) {
+  std::vector<std::string> faults;
+  for (const InjectedFault& fault : finding.minimal) faults.push_back(fault_text(fault));
+  std::string out = title(finding) + joined(faults, " + ") + ": " +
+                    what_fails(finding.minimal_execution);
+  if (finding.reproduced && !*finding.reproduced) out += "; DID NOT REPRODUCE";
+  if (const std::string standing = standing_text(finding); !standing.empty())
+    out += "; " + standing;
+  return out;
+}
+
+std::string finding_text(const Finding& finding, const Stacks& stacks,
+                         const std::string& indent) {
+  std::string out;
+  for (const InjectedFault& fault : finding.minimal) out += fault_lines(fault, stacks, indent);
+  out += seen_text(finding, indent);
+  const std::string output = last_lines(redact(finding.minimal_execution.output), kMaxOutputLines,
+                                        (indent + "  | ").c_str());
+  if (!output.empty()) out += indent + "last lines of the test's own output:\n" + output;
+  std::string notes;
+  if (finding.executions > 1) {
+    notes = std::to_string(finding.executions) + " failing executions contain " +
+            (finding.minimal.size() > 1 ? "these faults" : "this fault");
+  }
+  if (const std::string replayed = reproduced_text(finding); !replayed.empty()) {
+    notes += (notes.empty() ? "" : "; ") + replayed;
+  }
+  if (!notes.empty()) out += indent + notes + "\n";
+  if (const std::string standing = standing_text(finding); !standing.empty())
+    out += indent + standing + "\n";
+  if (!finding.counterexample.empty()) {
+    out += indent + "run it again: filibuster replay " + shell_word(finding.counterexample) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+void InjectedFault::set_fault(const FaultSpec& spec) {
+  fault = to_text(spec);
+  key = fault_key(spec);
+  if (key == fault) key.clear();
+  message = spec.message;
+}
+
+std::string fault_in_words(const std::string& text) {
+  const auto fault = parse_fault(text);
+  if (!fault) return text;
+  std::string after = fault->after_effect ? " after the request took effect" : "";
+  if (fault->at_message > 0) {
+    after = " after message " + std::to_string(fault->at_message) + " of the answer";
+  }
+  switch (fault->kind) {
+    case FaultKind::kNone:
+      return text;
+    case FaultKind::kRefused:
+      return "connection refused" + after;
+    case FaultKind::kReset:
+      return "connection reset" + after;
+    case FaultKind::kTimeout:
+      return "no answer (timeout)" + after;
+    case FaultKind::kStatus:
+      return "answer " + std::to_string(fault->status) + after;
+    case FaultKind::kGrpc:
+      return "gRPC status " + std::string(to_name(fault->code)) + after;
+    case FaultKind::kStreamReset:
+      return "stream reset (" + std::string(http2::to_name(fault->error)) + ")" + after;
+    case FaultKind::kGoaway:
+      return "the server leaves (GOAWAY) without taking the request";
+    case FaultKind::kLatency:
+      return "answer later by " + std::to_string(fault->latency_ms) + " ms" + after;
+    case FaultKind::kPartialMessage:
+      return "half a message, then a reset of the stream";
+    case FaultKind::kEmptyMessage:
+      return "answer with empty messages";
+    case FaultKind::kCorruptMessage:
+      return "answer with corrupted messages";
+    case FaultKind::kNoTrailers:
+      return "answer without its trailers (no grpc-status)";
+    case FaultKind::kRedis:
+      return fault->reply.empty() ? "Redis answers with a null"
+                                  : "Redis answers with the error " + fault->reply;
+  }
+  return text;
+}
+
+std::string headline(const Finding& finding) {
+  const std::string what = what_fails(finding.minimal_execution);
+  return finding.minimal.empty()
+             ? what + " without any fault"
+             : what + " under " + counted(finding.minimal.size(), "fault", "faults in combination");
+}
+
+std::string call_text(const InjectedFault& fault, std::string_view between) {
+  return (fault.caller.empty() ? "?" : fault.caller) + " -> " +
+         (fault.service.empty() ? "?" : fault.service) + std::string(between) +
+         call_name(fault.method, redact(fault.path), fault.protocol);
+}
+
+std::string fault_text(const InjectedFault& fault) {
+  return fault.fault + (fault.message.empty() ? "" : " \"" + redact(fault.message) + "\"") +
+         (fault.as_reset ? " (as a reset)" : "");
+}
+
+std::string to_text(const Finding& finding) {
+  return "test \"" + finding.minimal_execution.test + "\": " + headline(finding) + "\n" +
+         finding_text(finding, Stacks(), "  ");
+}
+
+std::string to_line(const Finding& finding) {
+  std::string faults;
+  for (const InjectedFault& fault : finding.minimal) {
+    faults += (faults.empty() ? " under " : " + ") + counted_call(fault) + ": " + fault_text(fault);
+  }
+  return what_fails(finding.minimal_execution) + (faults.empty() ? " without any fault" : faults);
+}
+
+
+std::string findings_text(const TestReport& test) {
+  Stacks stacks;
+  for (const RpcRecord& rpc : test.reference) stacks.add(rpc.stack_text);
+  for (const Finding& finding : test.findings) {
+    for (const InjectedFault& fault : finding.minimal) stacks.add(fault.stack);
+  }
+  const std::vector<Group> groups = grouped(test.findings);
+  std::string out;
+  for (size_t i = 0; i < std::min(groups.size(), kMaxWhole); ++i) {
+    const Group& group = groups[i];
+    const Finding& first = *group.front();
+    out += "\n  " + title(first) + headline(first) + "\n" + finding_text(first, stacks, "     ");
+    if (group.size() == 1) continue;
+    out += std::string("     at the same ") + (first.minimal.size() == 1 ? "RPC" : "RPCs") + ":\n";
+    for (size_t j = 1; j < group.size() && j <= kMaxAlike; ++j)
+      out += "       " + alike_line(*group[j]) + "\n";
+    if (group.size() > kMaxAlike + 1)
+      out += "       and " + std::to_string(group.size() - kMaxAlike - 1) + " more\n";
+  }
+  if (groups.size() > kMaxWhole) out += "\n";
+  for (size_t i = kMaxWhole; i < std::min(groups.size(), kMaxWhole + kMaxLines); ++i) {
+    out += "  " + title(*groups[i].front()) + to_line(*groups[i].front()) +
+           (groups[i].size() > 1 ? ", and " + std::to_string(groups[i].size() - 1) + " more there"
+                                 : "") +
+           "\n";
+  }
+  if (groups.size() > kMaxWhole + kMaxLines) {
+    out += "  and findings at " + std::to_string(groups.size() - kMaxWhole - kMaxLines) +
+           " more sets of RPCs (all are in report.json)\n";
+  }
+  return out;
+}
+
+}  // namespace filibuster

@@ -1,0 +1,17 @@
+// What the callers above a fault saw of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/agents/execution_record.h"
+
+namespace filibuster {
+
+// One line for each RPC that caused a faulted one, directly or not, and that ended otherwise than in
+// the reference execution: "test -> front  GET /: 500, without faults 200". Outermost last, without
+// secrets. RPCs of both executions are the same if their indexes are equal.
+std::vector<std::string> what_was_seen(const std::vector<RpcRecord>& rpcs,
+                                       const std::vector<RpcRecord>& reference);
+
+}  // namespace filibuster
