@@ -58,9 +58,9 @@ $(BUILD)/obj/core/%.o: core/%.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LESS) $(SANFLAGS) $(PURE) -c $< -o $@
 # The preload is never sanitized: it enters programs that are not.
-$(BUILD)/obj/preload/%.o: preload/%.cc
+$(BUILD)/obj/preload/%.o: preload/%.cc preload/os/old_glibc.h
 	@mkdir -p $(@D)
-	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LESS) $(PURE) -fno-threadsafe-statics -c $< -o $@
+	$(CXX) $(CPPFLAGS) -include preload/os/old_glibc.h $(CXXFLAGS) $(LESS) $(PURE) -fno-threadsafe-statics -c $< -o $@
 # Contains the helper as it stands (.incbin).
 $(BUILD)/obj/preload/runtimes/cpython/helper.o: preload/runtimes/cpython/helper.py
 $(call objects,$(filter preload/runtimes/jvm/%,$(PRELOAD_SRC))): CPPFLAGS += -isystem $(JDK)/include -isystem $(JDK)/include/linux
@@ -101,7 +101,7 @@ $(EXPORTS): $(call objects,$(PRELOAD_SRC))
 	  END {print "{ global:"; for (name in shown) print "  " name ";"; print "  local: *; };"}' > $@
 $(BUILD)/lib/libfilibuster.so: $(PRELOAD_OBJ) $(EXPORTS)
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) -shared -o $@ $(PRELOAD_OBJ) $(NGHTTP2) -static-libstdc++ -static-libgcc \
+	$(CXX) $(OPT) -shared -o $@ $(PRELOAD_OBJ) $(NGHTTP2) -static-libstdc++ -static-libgcc -Wl,--no-as-needed -l:libdl.so.2 \
 	  -Wl,--version-script=$(EXPORTS) -Wl,-z,now -Wl,-z,nodelete -Wl,--no-undefined -Wl,-soname,libfilibuster.so -Wl,--gc-sections
 
 # Node's helper is found beside the library (preload/runtimes/node/environment.cc).

@@ -58,8 +58,7 @@ def test_a_finding_is_shown_to_a_person_with_everything_to_act_on(planted):
                      "replayed once: fails again", f"filibuster replay {counterexample}"):
         assert expected in run.output, run
     assert "11 executions" in run.output and "0 redundant" in run.output and ": 1 finding" in run.output
-    # The fault configuration is printed with the result.
-    assert "all HTTP requests: refused, timeout, status:500, status:502, status:503 (default set)" in run.output
+    assert "all HTTP requests: refused, timeout, status:500, status:502, status:503 (default set)" in run.test["fault_configuration"]
 
 
 def documented(section):
@@ -86,7 +85,7 @@ def test_report_json_has_exactly_the_documented_members(planted):
     assert set(test) == documented("\nA test:")
     finding = test["findings"][0]
     described = listed("\nA finding: ")
-    first = {"execution", "id", "verdict", "detail", "output", "seconds", "faults"}
+    first = {"execution", "id", "verdict", "detail", "output", "seen", "seconds", "faults"}
     assert set(finding["first"]) == first and first <= described
     assert set(finding) == {"id", "number", "faults", "executions", "reproduced", "counterexample", "standing", "because",
                             "until", "first"}

@@ -77,7 +77,7 @@ def test_rules_name_methods_and_statuses_have_messages(stubs, project):
     run = project.filibuster("run")
     # 1 + 3, and GetPrice has no fault. Clients make UNAVAILABLE of 503, and DEADLINE_EXCEEDED of silence.
     assert (run.exit_code, run.executed, run.test["counts"]["abandoned"]) == (0, 4, 0), run
-    assert 'gRPC calls CartService/GetCart: grpc:RESOURCE_EXHAUSTED "too many: 100%", status:503, timeout' in run.output
+    assert 'gRPC calls CartService/GetCart: grpc:RESOURCE_EXHAUSTED "too many: 100%", status:503, timeout' in run.test["fault_configuration"]
     assert any("gRPC calls shop.Nothing matched no RPC" in note for note in run.test["notes"]), run
 
 
