@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 #define HAVE_DECL_BASENAME 1  // libiberty declares one that contradicts <cstring>'s
 #include <libiberty/demangle.h>
@@ -178,10 +180,10 @@ class Symbolizer::Module {
   std::string describe(uint64_t offset, const std::string& fallback) const {
     // Frames hold return addresses: the call is in front of them.
     const Dwarf_Addr address = bias_ + offset - (offset > 0 ? 1 : 0);
-    Place place = innermost(address);
     std::string function;
     Dwarf_Addr bias = 0;
-    Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
+    Dwarf_Die* unit = unit_at(address, &bias);
+    Place place = unit != nullptr ? innermost(unit, address - bias) : Place();
     Dwarf_Die* scopes = nullptr;
     const int count = unit != nullptr ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
     for (int i = 0; i < count; ++i) {
@@ -207,12 +209,44 @@ class Symbolizer::Module {
     int line = 0;
   };
 
-  Place innermost(Dwarf_Addr address) const {
+  // The compilation unit with the code at `address`, and what is to be subtracted from addresses in it.
+  Dwarf_Die* unit_at(Dwarf_Addr address, Dwarf_Addr* bias) const {
+    if (Dwarf_Die* unit = dwfl_module_addrdie(module_, address, bias)) return unit;
+    // clang writes no .debug_aranges, in which libdwfl looks.
+    if (!ranges_) ranges_ = unit_ranges();
+    const auto after =
+        std::upper_bound(ranges_->begin(), ranges_->end(), address,
+                         [](Dwarf_Addr at, const UnitRange& range) { return at < range.begin; });
+    if (after == ranges_->begin() || address >= std::prev(after)->end) return nullptr;
+    *bias = std::prev(after)->bias;
+    return std::prev(after)->unit;
+  }
+
+  struct UnitRange {
+    Dwarf_Addr begin, end;
+    Dwarf_Die* unit;  // libdwfl owns it
+    Dwarf_Addr bias;
+  };
+  std::vector<UnitRange> unit_ranges() const {
+    std::vector<UnitRange> out;
+    Dwarf_Addr bias = 0;
+    for (Dwarf_Die* unit = dwfl_module_nextcu(module_, nullptr, &bias); unit != nullptr;
+         unit = dwfl_module_nextcu(module_, unit, &bias)) {
+      Dwarf_Addr base = 0, begin = 0, end = 0;
+      for (ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0;)
+        out.push_back({begin + bias, end + bias, unit, bias});
+    }
+    std::sort(out.begin(), out.end(),
+              [](const UnitRange& a, const UnitRange& b) { return a.begin < b.begin; });
+    return out;
+  }
+
+  // `address`: as the unit counts.
+  static Place innermost(Dwarf_Die* unit, Dwarf_Addr address) {
     Place place;
-    Dwfl_Line* line = dwfl_module_getsrc(module_, address);
-    if (line == nullptr) return place;
-    const char* file = dwfl_lineinfo(line, nullptr, &place.line, nullptr, nullptr, nullptr);
-    if (file == nullptr) return {};
+    Dwarf_Line* line = dwarf_getsrc_die(unit, address);
+    const char* file = line != nullptr ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
+    if (file == nullptr || dwarf_lineno(line, &place.line) != 0) return {};
     place.file = file;
     return place;
   }
@@ -246,6 +280,7 @@ class Symbolizer::Module {
   Dwfl_Module* module_ = nullptr;
   Dwarf_Addr bias_ = 0;
   std::string build_id_;
+  mutable std::optional<std::vector<UnitRange>> ranges_;  // nullopt: not yet needed
 };
 
 Symbolizer::Symbolizer() = default;

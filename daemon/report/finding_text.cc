@@ -157,16 +157,15 @@ std::string title(const Finding& finding) {
 std::string alike_line(const Finding& finding) {
   std::vector<std::string> faults;
   for (const InjectedFault& fault : finding.minimal) faults.push_back(fault_text(fault));
-  std::string out = title(finding) + joined(faults, " + ") + ": " +
-                    what_fails(finding.minimal_execution);
+  std::string out =
+      title(finding) + joined(faults, " + ") + ": " + what_fails(finding.minimal_execution);
   if (finding.reproduced && !*finding.reproduced) out += "; DID NOT REPRODUCE";
   if (const std::string standing = standing_text(finding); !standing.empty())
     out += "; " + standing;
   return out;
 }
 
-std::string finding_text(const Finding& finding, const Stacks& stacks,
-                         const std::string& indent) {
+std::string finding_text(const Finding& finding, const Stacks& stacks, const std::string& indent) {
   std::string out;
   for (const InjectedFault& fault : finding.minimal) out += fault_lines(fault, stacks, indent);
   out += seen_text(finding, indent);
@@ -270,7 +269,6 @@ std::string to_line(const Finding& finding) {
   }
   return what_fails(finding.minimal_execution) + (faults.empty() ? " without any fault" : faults);
 }
-
 
 std::string findings_text(const TestReport& test) {
   Stacks stacks;

@@ -63,5 +63,4 @@ std::string tree_text(const std::vector<RpcRecord>& rpcs) {
   return out;
 }
 
-
 }  // namespace filibuster
