@@ -315,19 +315,14 @@ COMPILED  := $(call objects,$(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main
 compile_commands.json: Makefile $(wildcard tests/*.mk) tests/check/compile_commands.py $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(ANALYSIS_SRC) $(CLI_SRC) $(TEST_SRC)
 	@$(MAKE) --no-print-directory -n -B $(COMPILED) | $(PYTHON) tests/check/compile_commands.py > $@.tmp && mv $@.tmp $@
 
-.PHONY: install clean help
+.PHONY: install uninstall deb clean help
 install: all  ## install under PREFIX (/usr/local), DESTDIR respected
-	install -Dm755 $(BUILD)/bin/filibuster $(DESTDIR)$(PREFIX)/bin/filibuster
-	install -Dm755 $(BUILD)/bin/filibusterd $(DESTDIR)$(PREFIX)/bin/filibusterd
-	install -Dm755 $(BUILD)/lib/libfilibuster.so $(DESTDIR)$(PREFIX)/lib/libfilibuster.so
-	install -Dm644 $(BUILD)/lib/filibuster/node.cjs $(DESTDIR)$(PREFIX)/lib/filibuster/node.cjs
-	[ ! -e $(BUILD)/lib/filibuster/report.html ] || install -Dm644 $(BUILD)/lib/filibuster/report.html $(DESTDIR)$(PREFIX)/lib/filibuster/report.html
-	for f in $(COVERAGE_FILES:$(COVERAGE_DIR)/%=%); do install -Dm644 $(COVERAGE_DIR)/$$f $(DESTDIR)$(PREFIX)/lib/filibuster/coverage/$$f; done
-	install -Dm644 cli/python/filibuster_predicates.py $(DESTDIR)$(PREFIX)/share/filibuster/filibuster_predicates.py
-	install -Dm644 docs/filibuster.schema.json $(DESTDIR)$(PREFIX)/share/filibuster/filibuster.schema.json
-	for s in docs/schema/*.json; do install -Dm644 $$s $(DESTDIR)$(PREFIX)/share/filibuster/schema/$$(basename $$s); done
-	for d in README.md LICENSE docs/*.md; do install -Dm644 $$d $(DESTDIR)$(PREFIX)/share/doc/filibuster/$$(basename $$d); done
-	for m in docs/man/*.[158]; do install -Dm644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$(basename $$m); done
+	@BUILD=$(BUILD) packaging/install.sh "$(DESTDIR)" "$(PREFIX)"
+uninstall:  ## remove what `make install` has installed under PREFIX, DESTDIR respected
+	@packaging/uninstall.sh "$(DESTDIR)" "$(PREFIX)"
+deb: all  ## Debian packages in build/deb: filibuster, and filibuster-preload for the containers of services
+	$(call install_missing,dpkg-dev)
+	@BUILD=$(BUILD) packaging/deb.sh $(BUILD)/deb
 clean:  ## remove what was built
 	rm -rf build build-san build-clang compile_commands.json
 help:  ## this list
