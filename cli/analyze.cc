@@ -15,6 +15,7 @@
 #include "cli/analyzer.h"
 #include "cli/configuration.h"
 #include "cli/verb.h"
+#include "core/text/json_comments.h"
 
 namespace filibuster::cli {
 namespace {
@@ -129,7 +130,7 @@ Result<AnalysisTask> task_of(const AnalyzeOptions& options) {
 // The configuration with the proposal as its `faults`. Rules that a person wrote (without evidence) stay
 // in front, where they decide; `kept` is their number.
 std::string document(const AnalysisTask& task, const Json& rules, size_t* kept) {
-  Json out = task.text.empty() ? Json::object() : Json::parse(task.text);
+  Json out = task.text.empty() ? Json::object() : Json::parse(without_comments(task.text));
   Json all = Json::array();
   if (const auto before = out.find("faults"); before != out.end() && before->is_array()) {
     for (const Json& rule : *before) {

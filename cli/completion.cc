@@ -43,6 +43,7 @@ std::string for_bash(const CLI::App& app) {
   for (const CLI::App* verb : verbs_of(app)) {
     verbs.push_back(verb->get_name());
     std::vector<std::string> all, files, folders, others;
+    for (const CLI::App* inner : verbs_of(*verb)) all.push_back(inner->get_name());
     for (const CLI::Option* option : verb->get_options()) {
       const std::vector<std::string> names = names_of(*option);
       all.insert(all.end(), names.begin(), names.end());
@@ -82,7 +83,7 @@ _filibuster() {
   case $verb in
 )" + options +
          R"(  esac
-  if [[ $word == -* ]]; then _filibuster_reply -W "$options --"; else _filibuster_reply -f; fi
+  if [[ $word == -* || $verb == config && $COMP_CWORD == 2 ]]; then _filibuster_reply -W "$options --"; else _filibuster_reply -f; fi
 }
 complete -o filenames -F _filibuster filibuster
 )";
@@ -164,11 +165,10 @@ Work declare(CLI::App& app) {
 
 }  // namespace
 
-const Verb kCompletionVerb = {
-    "completion", "print what completes this command in a shell",
-    "  source <(filibuster completion bash)\n"
-    "  filibuster completion zsh > ~/.zfunc/_filibuster\n"
-    "\n`make install` and the Debian package install both.\n",
-    "", declare};
+const Verb kCompletionVerb = {"completion", "print what completes this command in a shell",
+                              "  source <(filibuster completion bash)\n"
+                              "  filibuster completion zsh > ~/.zfunc/_filibuster\n"
+                              "\n`make install` and the Debian package install both.\n",
+                              "", declare};
 
 }  // namespace filibuster::cli

@@ -96,15 +96,14 @@ std::vector<std::string> lines_of(const std::vector<std::string>& texts) {
 Result<Json> session_request(const char* mode, const SessionOptions& options,
                              const Client& client) {
   const CommandLineConfiguration& line = options.command_line;
-  const bool described = !line.services.empty() || !line.ports.empty() ||
-                         !line.third_parties.empty() || !line.descriptors.empty();
+  const bool described =
+      !line.services.empty() || !line.ports.empty() || !line.third_parties.empty();
   Json request = envelope(mode, options, client);
   request["overrides"] = Json::object();
   if (!options.config_file.empty() && (options.has_command || described)) {
     return Error{"-c FILE describes services and tests; leave out " +
                  std::string(options.has_command ? "the command after '--'"
-                                                 : "--service, --port, --third-party and "
-                                                   "--descriptors")};
+                                                 : "--service, --port and --third-party")};
   }
   if (options.has_command || described) {
     if (line.command.empty()) {
@@ -141,6 +140,12 @@ Result<Json> session_request(const char* mode, const SessionOptions& options,
   request["overrides"].update(overrides(options));
   // Without a configuration file, the faults are in the configuration text that was made above.
   if (!options.has_command && !line.faults.empty()) request["overrides"]["faults"] = line.faults;
+  if (!options.has_command && !line.descriptors.empty()) {
+    Json files = Json::array();
+    for (const std::string& file : line.descriptors)
+      files.push_back((fs::path(client.directory) / file).lexically_normal().string());
+    request["overrides"]["descriptors"] = std::move(files);
+  }
   return request;
 }
 

@@ -300,7 +300,7 @@ void declare_source_options(CLI::App& app, SessionOptions* options) {
   app.add_option(
          "--descriptors", line->descriptors,
          "what protoc --include_imports --descriptor_set_out wrote: arguments of gRPC calls "
-         "are read with it (repeatable)")
+         "are read with it (repeatable); adds to those of a configuration")
       ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_option("--test", options->tests, "only this test of the configuration (repeatable)")

@@ -19,6 +19,8 @@ $(BUILD)/fuzz/%_fuzz: $(BUILD)/fuzz/obj/tests/fuzz/%_fuzz.o $(FUZZ_OBJ)
 	clang++-14 $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(FUZZ_LIBS) $(NGHTTP2) -l:libpugixml.a
 $(BUILD)/fuzz/analysis_fuzz: $(patsubst %.cc,$(BUILD)/fuzz/obj/%.o,$(ANALYSIS_SRC))
 $(BUILD)/fuzz/analysis_fuzz: FUZZ_LIBS := $(ANALYSIS_LIBS)
+$(BUILD)/fuzz/init_fuzz: $(patsubst %.cc,$(BUILD)/fuzz/obj/%.o,$(filter cli/init/%,$(CLI_SRC)))
+$(BUILD)/fuzz/init_fuzz: FUZZ_LIBS := $(ANALYSIS_LIBS)
 
 .PHONY: fuzz fuzz-run fuzz-programs
 fuzz: fuzz-deps  ## run every fuzz target for FUZZ_SECONDS (30) from the seeds in the tree

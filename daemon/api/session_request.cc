@@ -50,6 +50,13 @@ void override_faults(const std::vector<std::string>& faults, ParsedRequest* out)
       rule.inject.push_back(std::move(fault).value());
     }
   }
+  const size_t replaced = out->request.config.faults.size();
+  if (replaced > 0) {
+    out->request.remarks.push_back(
+        "--fault takes the place of " +
+        (replaced == 1 ? std::string("the rule") : "the " + std::to_string(replaced) + " rules") +
+        " in 'faults' of " + out->request.config.path);
+  }
   out->request.config.faults = {std::move(rule)};
 }
 
@@ -307,6 +314,10 @@ ParsedRequest parse_session_request(const std::string& body) {
     request.config.application = application_name(json.value("application", ""));
     if (request.config.application.empty())
       request.config.application = application_of(request.config.directory);
+    // `--descriptors` beside a configuration adds to its own.
+    const Json more = json.value("overrides", Json::object()).value("descriptors", Json::array());
+    for (const auto& file : more.get<std::vector<std::string>>())
+      request.config.descriptors.push_back({file, 0, 0});
     load_descriptors(&out);
     if (request.verb == Verb::kReplay) {
       request.config.index_parts = index_parts;

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/text/json_comments.h"
+
 namespace filibuster {
 namespace {
 
@@ -131,8 +133,8 @@ class TreeBuilder {
         offset = before - 1;
         message = "trailing comma: JSON allows none before a closing bracket";
       }
-    } else if (!at_end && (text_[offset] == '/' || text_[offset] == '#')) {
-      message = "JSON has no comments";
+    } else if (!at_end && text_[offset] == '#') {
+      message = "a comment begins with // here, or stands between /* and */";
     }
     error_ = SourceError{offset, std::move(message)};
     return false;
@@ -225,7 +227,8 @@ std::string_view kind_name(SourceNode::Kind kind) {
   return "a value";
 }
 
-SourceTree parse_source(std::string_view text) {
+SourceTree parse_source(std::string_view with_comments) {
+  const std::string text = without_comments(with_comments);
   // The lexer takes a zero byte for the end of its input and would ignore what follows.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
     SourceTree tree;

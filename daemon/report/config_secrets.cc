@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/text/json_comments.h"
 #include "daemon/report/redact.h"
 
 namespace filibuster {
@@ -91,7 +92,9 @@ std::string dump(const Json& json) {
 }  // namespace
 
 std::string redact_config(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
+  // A comment may hold a secret, too, and nothing reads it any more.
+  const std::string plain = without_comments(text);
+  Json json = Json::parse(plain, nullptr, false);
   if (!json.is_object()) return redact(text);
   bool changed = false;
   walk(&json, nullptr, {}, [&](const Place& place, Json* value, const Json*) {
@@ -101,7 +104,7 @@ std::string redact_config(const std::string& text) {
       changed = true;
     }
   });
-  return changed ? dump(json) : text;
+  return changed ? dump(json) : plain;
 }
 
 RestoredConfig restore_config(const std::string& text, const std::string& now) {
@@ -109,7 +112,7 @@ RestoredConfig restore_config(const std::string& text, const std::string& now) {
   if (text.find(kRedacted) == std::string::npos) return out;
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return out;
-  const Json current = Json::parse(now, nullptr, false);
+  const Json current = Json::parse(without_comments(now), nullptr, false);
   walk(&json, &current, {}, [&](const Place& place, Json* value, const Json* other) {
     const auto stored = value->get<std::string>();
     if (stored.find(kRedacted) == std::string::npos) return;

@@ -42,6 +42,7 @@ struct SessionRequest {
   std::string day;                 // with which the baseline is compared
   std::string working_directory;   // of the user
   std::vector<std::string> changed_files;  // kRun with a bound on the time
+  std::vector<std::string> remarks;        // for the user, when the session begins
 };
 
 struct DaemonContext {

@@ -193,6 +193,7 @@ void Session::run() {
 
 Result<void> Session::work(SessionReport* report) {
   began_ = Clock::now();
+  for (const std::string& remark : request_.remarks) warn(remark);
   const Config& config = request_.config;
   for (const char* folder : {"logs", "counterexamples", "sessions"}) {
     if (auto made = make_private_folder(context_.root + "/" + folder); !made) return made;

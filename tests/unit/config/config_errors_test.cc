@@ -56,9 +56,9 @@ TEST(ConfigErrors, ATrailingCommaIsCalledByItsName) {
   expect_error("{\"tests\": [1 ,\n ]}", "1:14", "trailing comma");
 }
 
-TEST(ConfigErrors, CommentsAreNotPartOfJson) {
-  expect_error("{\n  // services\n}", "2:3", "JSON has no comments");
-  expect_error("# hello\n{}", "1:1", "JSON has no comments");
+TEST(ConfigErrors, PlacesCountCommentsToo) {
+  expect_error("{\n  // sérvices\n /* x */ tests}", "3:10", "invalid literal");
+  expect_error("# hello\n{}", "1:1", "a comment begins with //");
 }
 
 TEST(ConfigErrors, WhatIsNotUtf8IsNamed) {

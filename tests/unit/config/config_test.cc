@@ -462,5 +462,14 @@ TEST(FaultRules, AreDescribedAsUsed) {
              "the test's own calls: none, unless a rule names caller 'test'"}));
 }
 
+TEST(Config, HasComments) {
+  const Config config = parsed(
+      "{ // what is explored\n \"version\": 1, /* one \"test\n */ \"tests\":\n"
+      "[{\"name\": \"a // b\", \"command\": \"curl http://x /* y */\"}]} // end");
+  ASSERT_EQ(config.tests.size(), 1u);
+  EXPECT_EQ(config.tests[0].name, "a // b");
+  EXPECT_EQ(config.tests[0].command.argv.back(), "curl http://x /* y */");
+}
+
 }  // namespace
 }  // namespace filibuster

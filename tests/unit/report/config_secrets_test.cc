@@ -70,5 +70,11 @@ TEST(RestoreConfig, TakesAVariableFromTheEnvironmentLast) {
   EXPECT_EQ(Json::parse(restored.text), config("of the environment", "b"));
 }
 
+TEST(ConfigSecrets, CommentsAreNotKept) {
+  const std::string kept = redact_config("{\"a\": 1} // the password is hunter2\n");
+  EXPECT_EQ(kept.find("hunter2"), std::string::npos);
+  EXPECT_EQ(kept.substr(0, 8), "{\"a\": 1}");
+}
+
 }  // namespace
 }  // namespace filibuster

@@ -1,0 +1,79 @@
+#include <CLI/App.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "cli/configuration.h"
+#include "cli/verb.h"
+#include "daemon/config/config.h"
+
+namespace filibuster::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string kind_of(const ServiceConfig& service) {
+  if (service.protocol == Protocol::kRedis) return "Redis";
+  if (service.third_party) return "third party";
+  if (service.ignored) return "left alone";
+  return service.command.empty() ? "started by somebody else" : "started here";
+}
+
+void print(const Config& config) {
+  std::printf("services:\n");
+  for (const ServiceConfig& service : config.services) {
+    std::string ports;
+    for (const auto& [name, number] : service.ports) {
+      ports += (ports.empty() ? ", " : " ") + name + "=" +
+               (number == 0 ? std::string("any") : std::to_string(number));
+    }
+    std::printf("  %s: %s%s\n", service.name.c_str(), kind_of(service).c_str(), ports.c_str());
+  }
+  std::printf("tests:\n");
+  for (const TestConfig& test : config.tests) {
+    std::printf("  %s\n",
+                test.suite ? ((test.name.empty() ? "" : test.name + ": ") + "a suite").c_str()
+                           : test.name.c_str());
+  }
+  std::printf("faults:\n");
+  for (const std::string& line : describe_faults(config)) std::printf("  %s\n", line.c_str());
+}
+
+int check(const std::string& file) {
+  const Result<std::string> text = read_file(file);
+  if (!text) return complain(kUsage, text.error().message);
+  if (const auto error = utf8_error(text.value(), file)) {
+    std::cerr << *error << "\n";
+    return kUsage;
+  }
+  std::error_code failed;
+  const std::string directory = fs::absolute(file, failed).parent_path().string();
+  const ParsedConfig parsed = parse_config(text.value(), file, directory);
+  for (const ConfigError& error : parsed.errors) {
+    std::cerr << error.file << ":" << error.line << ":" << error.column << ": " << error.message
+              << "\n";
+  }
+  if (!parsed.errors.empty()) return kUsage;
+  print(parsed.config);
+  return kNothingFound;
+}
+
+Work declare(CLI::App& app) {
+  auto file = std::make_shared<std::string>("filibuster.json");
+  app.require_subcommand(1);
+  CLI::App* const check_app = app.add_subcommand("check", "look for mistakes; nothing is started");
+  check_app->add_option("FILE", *file, "the configuration")->type_name("")->capture_default_str();
+  return [file](const Invocation&) { return check(*file); };
+}
+
+}  // namespace
+
+const Verb kConfigVerb = {
+    "config", "check a configuration and show what it says",
+    "  filibuster config check\n"
+    "  filibuster config check ci/filibuster.json\n"
+    "\nExit status: 0 valid, 2 not valid.\n",
+    "", declare};
+
+}  // namespace filibuster::cli

@@ -1,0 +1,160 @@
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "cli/configuration.h"
+#include "cli/init/draft.h"
+#include "cli/output_file.h"
+#include "cli/verb.h"
+#include "daemon/config/config.h"
+
+namespace filibuster::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Kind { kCompose, kProcfile, kPackage };
+struct Source {
+  const char* file;
+  Kind kind;
+};
+// As they are looked for, best first.
+constexpr Source kSources[] = {{"compose.yaml", Kind::kCompose},
+                               {"compose.yml", Kind::kCompose},
+                               {"docker-compose.yaml", Kind::kCompose},
+                               {"docker-compose.yml", Kind::kCompose},
+                               {"Procfile", Kind::kProcfile},
+                               {"package.json", Kind::kPackage}};
+
+struct InitOptions {
+  std::string from, output = "filibuster.json";
+  bool listening = false, force = false;
+};
+
+std::string names_of_sources() {
+  std::string out;
+  for (const Source& source : kSources) out += (out.empty() ? "" : ", ") + std::string(source.file);
+  return out;
+}
+
+// By its name: "ci/compose.test.yml" is a compose file, too.
+std::optional<Kind> kind_of(const fs::path& path) {
+  if (path.extension() == ".yml" || path.extension() == ".yaml") return Kind::kCompose;
+  if (path.filename().string().starts_with("Procfile")) return Kind::kProcfile;
+  if (path.extension() == ".json") return Kind::kPackage;
+  return std::nullopt;
+}
+
+Result<init::Draft> read_source(const fs::path& path, Kind kind) {
+  const Result<std::string> text = read_file(path.string());
+  if (!text) return text.error();
+  if (auto error = utf8_error(text.value(), path.string())) return Error{*error};
+  const init::ReadFile read = [&](const std::string& name) -> std::optional<std::string> {
+    const Result<std::string> other = read_file((path.parent_path() / name).string());
+    return other.ok() ? std::optional(other.value()) : std::nullopt;
+  };
+  const init::ReadVariable variable = [](const std::string& name) -> std::optional<std::string> {
+    const char* const value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+  switch (kind) {
+    case Kind::kCompose:
+      return init::read_compose(path.string(), text.value(), read, variable);
+    case Kind::kProcfile:
+      return init::read_procfile(path.string(), text.value());
+    case Kind::kPackage:
+      break;
+  }
+  return init::read_package(path.string(), text.value(), read);
+}
+
+Result<init::Draft> draft_of(const InitOptions& options) {
+  if (options.listening) {
+    const auto found = init::listeners();
+    if (found.empty())
+      return Error{"no program that this user may look at listens for connections now"};
+    return init::read_listeners(found, fs::current_path().string());
+  }
+  if (!options.from.empty()) {
+    const auto kind = kind_of(options.from);
+    if (!kind)
+      return Error{options.from + ": expected a compose file (.yaml), a Procfile, or package.json"};
+    return read_source(options.from, *kind);
+  }
+  std::error_code failed;
+  for (const Source& source : kSources) {
+    if (fs::exists(source.file, failed)) return read_source(source.file, source.kind);
+  }
+  return Error{"there is none of " + names_of_sources() +
+               " here; name one, or use --listening for the programs that listen now"};
+}
+
+int work(const InitOptions& options) {
+  std::error_code failed;
+  const bool to_output = options.output == "-";
+  if (!to_output && !options.force && fs::exists(options.output, failed))
+    return complain(kUsage, options.output + " is there already; --force replaces it");
+  const Result<init::Draft> draft = draft_of(options);
+  if (!draft) return complain(kUsage, draft.error().message);
+  // Commands run in the folder of the configuration, and the draft counts from that of its source.
+  const fs::path there = fs::path(options.from).parent_path();
+  const fs::path here = to_output ? fs::path() : fs::path(options.output).parent_path();
+  if (fs::weakly_canonical(there.empty() ? "." : there, failed) !=
+          fs::weakly_canonical(here.empty() ? "." : here, failed) &&
+      !to_output && !options.from.empty())
+    return complain(kUsage, "-o " + options.output + ": expected a file beside " + options.from +
+                                ", since its commands run there");
+  const std::string text = init::to_configuration(draft.value());
+  if (to_output) {
+    std::fputs(text.c_str(), stdout);
+    return kNothingFound;
+  }
+  if (auto written = replace_file(options.output, text); !written)
+    return complain(kEnvironment, options.output + ": " + written.error().message);
+  std::cerr << "filibuster: wrote " << options.output << " from " << draft->source << ": "
+            << draft->services.size()
+            << (draft->services.size() == 1 ? " service" : " services") << "\n";
+  for (const std::string& remark : draft->remarks) std::cerr << "  look at: " << remark << "\n";
+  const ParsedConfig parsed = parse_config(text, options.output, fs::current_path().string());
+  for (const ConfigError& error : parsed.errors)
+    std::cerr << error.file << ":" << error.line << ":" << error.column << ": " << error.message << "\n";
+  std::cerr << "next: put your functional test into 'tests', then `filibuster trace`\n";
+  return kNothingFound;
+}
+
+Work declare(CLI::App& app) {
+  auto options = std::make_shared<InitOptions>();
+  app.add_option("FROM", options->from,
+                 "a compose file, a Procfile, or package.json (default: the first that is here)")
+      ->type_name("");
+  app.add_flag("--listening", options->listening, "from the programs that listen on this machine now");
+  app.add_option("-o,--output", options->output, "the file to write; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  app.add_flag("--force", options->force, "replace the file if it is there");
+  return [options](const Invocation&) {
+    if (options->listening && !options->from.empty())
+      return complain(kUsage, "--listening and " + options->from + " are two sources: give one");
+    return work(*options);
+  };
+}
+
+}  // namespace
+
+const Verb kInitVerb = {
+    "init", "write filibuster.json from a compose file, a Procfile, package.json, or what listens",
+    "  filibuster init                          # compose.yaml, Procfile or package.json\n"
+    "  filibuster init deploy/compose.yaml -o deploy/filibuster.json\n"
+    "  filibuster init --listening -o -\n"
+    "\nWhat a person has to look at stands in comments of the file. Containers become plain\n"
+    "processes: their names in environment variables become addresses of this machine.\n",
+    "", declare};
+
+}  // namespace filibuster::cli

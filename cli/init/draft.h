@@ -1,0 +1,69 @@
+// A configuration in the making: what a compose file, a Procfile, package.json or the programs that
+// listen now say of an application. Readers are pure: they get texts, and ask a Files for others.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace filibuster::init {
+
+struct DraftService {
+  std::string name;
+  std::string command;    // "": somebody else starts it
+  std::string directory;  // relative to the configuration; "": its folder
+  std::map<std::string, std::string> env;
+  std::vector<uint16_t> ports;  // that it listens at; the first is the main one
+  // The main port stands in `command` or `env` as ${port:NAME}, so that any free one will do.
+  bool any_port = false;
+  std::string health;  // path that answers when it is ready; "": a connection is enough
+  bool redis = false;
+  bool left_alone = false;  // a database or another thing that is not interposed
+  bool worker = false;      // nothing shows that it listens
+};
+
+struct Draft {
+  std::vector<DraftService> services;
+  std::string test;                  // command; "": one is proposed
+  std::vector<std::string> remarks;  // what a person has to look at
+  std::string source;                // "compose.yaml"
+};
+
+// The text of a file below the folder of the source; nullopt: it is not there.
+using ReadFile = std::function<std::optional<std::string>(const std::string& path)>;
+// The value of a variable, for ${NAME} in a compose file; nullopt: it is not set.
+using ReadVariable = std::function<std::optional<std::string>(const std::string& name)>;
+
+// The Error is "file:line:column: what was expected".
+Result<Draft> read_compose(const std::string& file, const std::string& text, const ReadFile& read,
+                           const ReadVariable& variable);
+Result<Draft> read_procfile(const std::string& file, const std::string& text);
+Result<Draft> read_package(const std::string& file, const std::string& text, const ReadFile& read);
+
+// What listens on this machine and may be read by this user.
+struct Listener {
+  uint32_t pid = 0;
+  uint16_t port = 0;
+  std::vector<std::string> arguments;
+  std::string directory;
+};
+Draft read_listeners(const std::vector<Listener>& listeners, const std::string& here);
+std::vector<Listener> listeners();
+
+// `command` with `exec` where it is one program, which then is the process that is started.
+std::string with_exec(const std::string& command);
+// A name that a service may have: other characters become '-'.
+std::string service_name(std::string_view text);
+// A database or a broker by the name of its image or program: "postgres". "": it is none.
+std::string_view known_server(std::string_view name);
+
+// filibuster.json, with the remarks as comments.
+std::string to_configuration(const Draft& draft);
+
+}  // namespace filibuster::init

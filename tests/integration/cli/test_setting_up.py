@@ -1,0 +1,68 @@
+"""What comes before the first run: `init`, `config check`, completion."""
+import json
+import os
+import subprocess
+
+from conftest import FILIBUSTER, PYTHON
+from small_apps import APPS, config, relay, url
+
+
+def command(*arguments, directory, program=FILIBUSTER, **environment):
+    return subprocess.run([str(program), *map(str, arguments)], cwd=directory, capture_output=True, text=True, timeout=120,
+                          env={**os.environ, **environment})
+
+
+def test_a_compose_application_is_explored_as_it_is(tmp_path):
+    """Both services listen at 8080 in their containers, and find each other by name."""
+    by_name = {row["name"]: row["command"] for row in (relay("back"), relay("front", "back"))}
+    lines = ["services:"]
+    for name in ("back", "front"):
+        words = by_name[name].replace("${port:%s}" % name, "8080").replace("http://127.0.0.1:${port:back}", "http://back:8080")
+        lines += [f"  {name}:", "    build: .", f"    command: {json.dumps(words)}", '    ports: ["8080"]']
+    (tmp_path / "compose.yaml").write_text("\n".join(lines) + "\n")
+    made = command("init", directory=tmp_path)
+    assert made.returncode == 0 and "2 services" in made.stderr, made
+    checked = command("config", "check", directory=tmp_path)
+    assert checked.returncode == 0 and "front: started here, front=any" in checked.stdout, checked
+    run = command("run", "--quiet", directory=tmp_path)
+    # The test that `init` proposes asks the last service, and passes only while `back` answers.
+    assert run.returncode == 1 and "front -> back" in run.stdout, run
+    again = command("init", directory=tmp_path)
+    assert again.returncode == 2 and "--force" in again.stderr, again
+
+
+def test_nothing_to_begin_with_is_a_mistake_of_usage(tmp_path):
+    made = command("init", directory=tmp_path)
+    assert made.returncode == 2 and "compose.yaml" in made.stderr and "--listening" in made.stderr, made
+    (tmp_path / "compose.yaml").write_text("services: [")
+    made = command("init", directory=tmp_path)
+    assert made.returncode == 2 and "compose.yaml:1:" in made.stderr, made
+
+
+def test_a_configuration_with_mistakes_is_not_valid(tmp_path):
+    (tmp_path / "filibuster.json").write_text('{ // comment\n "version": 1,\n "tets": []}')
+    checked = command("config", "check", directory=tmp_path)
+    assert checked.returncode == 2 and "filibuster.json:3:2:" in checked.stderr and "'tests'" in checked.stderr, checked
+    assert not (tmp_path / ".filibuster").exists()
+
+
+def test_faults_of_the_command_line_say_what_they_replace(project):
+    project.write("filibuster.json", config([relay("back"), relay("front", "back")],
+                                            [{"name": "home", "command": f"{PYTHON} {APPS}/probe.py 200,503 {url('front')}"}],
+                                            faults=[{"on": {"service": "back"}, "inject": ["503"]}]))
+    run = project.filibuster("run", "--fault", "503")
+    assert "warning: --fault takes the place of the rule in 'faults' of filibuster.json" in run.errors, run
+
+
+def test_bash_completes_verbs_options_and_files(tmp_path):
+    (tmp_path / "shop.json").write_text("{}")
+    script = """
+        source <("$FILIBUSTER" completion bash)
+        complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _filibuster; echo "${COMPREPLY[*]}"; }
+        complete_words filibuster rep
+        complete_words filibuster run --max-e
+        complete_words filibuster run -c sh
+        complete_words filibuster config c"""
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env={**os.environ, "FILIBUSTER": str(FILIBUSTER)},
+                          capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == ["replay", "--max-executions", "shop.json", "check"], done

@@ -1,0 +1,156 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/init/draft.h"
+#include "core/text/json_comments.h"
+#include "daemon/config/config.h"
+
+namespace filibuster::init {
+namespace {
+
+using Files = std::map<std::string, std::string>;
+
+ReadFile files(Files all) {
+  return [all = std::move(all)](const std::string& path) -> std::optional<std::string> {
+    const auto found = all.find(path);
+    return found == all.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+const ReadVariable kNoVariables = [](const std::string&) { return std::nullopt; };
+
+// The configuration is valid, and is what the command reads.
+nlohmann::json written(const Draft& draft) {
+  const std::string text = to_configuration(draft);
+  for (const ConfigError& error : parse_config(text, "f", "/d").errors)
+    ADD_FAILURE() << error.line << ": " << error.message << "\n" << text;
+  return nlohmann::json::parse(without_comments(text));
+}
+
+nlohmann::json compose(const std::string& text, Files all = {}) {
+  const auto draft = read_compose("compose.yaml", text, files(std::move(all)), kNoVariables);
+  EXPECT_TRUE(draft.ok()) << draft.error().message;
+  return draft.ok() ? written(draft.value()) : nlohmann::json();
+}
+
+TEST(Compose, NamesOfContainersBecomeAddressesOfThisMachine) {
+  const auto json = compose(R"(
+services:
+  users:
+    build: ./users
+    command: python users.py --port 5000
+    ports: ["8080:5000"]
+    environment:
+      MOVIES_URL: http://movies:${MOVIES_PORT:-5001}/api
+      DB_HOST: db
+      DB_PORT: 5432
+    depends_on: [movies, db]
+  movies:
+    build: {context: movies, dockerfile: Docker}
+    environment: ["CACHE=redis://cache:6379/0", "EMPTY="]
+    healthcheck: {test: ["CMD", "curl", "-f", "http://localhost:5001/health"]}
+  db: {image: "postgres:15", ports: ["5432"]}
+  cache: {image: "redis:7-alpine", ports: ["6379:6379"]}
+)",
+                            {{"movies/Docker",
+                              "FROM node AS base\nEXPOSE 5001/tcp\nENV PORT=5001\nFROM base\n"
+                              "# comment\nCMD [\"node\", \\\n  \"app.js\"]\n"}});
+  const auto& services = json["services"];
+  ASSERT_EQ(services.size(), 4u);
+  EXPECT_EQ(services[0]["command"], "exec python users.py --port ${port:users}");
+  EXPECT_EQ(services[0]["directory"], "users");
+  EXPECT_FALSE(services[0].contains("ports"));
+  EXPECT_EQ(services[0]["env"]["MOVIES_URL"], "http://127.0.0.1:${port:movies}/api");
+  EXPECT_EQ(services[0]["env"]["DB_HOST"], "127.0.0.1");
+  EXPECT_EQ(services[0]["env"]["DB_PORT"], "${port:db}");
+  EXPECT_EQ(services[1]["command"], "exec node app.js");
+  EXPECT_EQ(services[1]["env"]["PORT"], "${port:movies}");
+  EXPECT_EQ(services[1]["env"]["CACHE"], "redis://127.0.0.1:${port:cache}/0");
+  EXPECT_EQ(services[1]["ready"]["http"], "/health");
+  EXPECT_EQ(services[2]["interpose"], false);
+  EXPECT_EQ(services[2]["ports"]["db"], 5432);
+  EXPECT_EQ(services[3]["protocol"], "redis");
+}
+
+TEST(Compose, TwoServicesAtOnePortGetTwo) {
+  const auto json = compose(
+      "services:\n  a: {build: a, command: ./a, ports: [80]}\n"
+      "  b: {build: b, command: ./b, expose: ['80']}\n");
+  EXPECT_EQ(json["services"][0]["ports"]["a"], 80);
+  EXPECT_EQ(json["services"][1]["env"]["PORT"], "${port:b}");
+}
+
+TEST(Compose, WhatIsNotKnownIsSaid) {
+  const auto draft = read_compose("c.yaml", "services:\n  a: {build: .}\n", files({}), kNoVariables);
+  ASSERT_TRUE(draft.ok());
+  EXPECT_EQ(draft->remarks.size(), 2u);
+  written(draft.value());
+}
+
+TEST(Compose, MistakesHaveTheirPlaces) {
+  for (const auto& [text, place] : std::map<std::string, std::string>{
+           {"services: 3\n", "c.yaml:1:1: "},
+           {"services:\n  a: 3\n", "c.yaml:2:3: "},
+           {"services:\n\t- a", "c.yaml:2:2: "},
+           {"", "c.yaml:1:1: "},
+           {"services:\n  a: {ports: {b: c}, image: [x]}\n", "c.yaml:"}}) {
+    const auto draft = read_compose("c.yaml", text, files({}), kNoVariables);
+    ASSERT_FALSE(draft.ok()) << text;
+    EXPECT_TRUE(draft.error().message.starts_with(place)) << draft.error().message;
+  }
+}
+
+TEST(Procfile, EachLineIsAService) {
+  const auto draft = read_procfile(
+      "Procfile", "# app\nweb: gunicorn app:app -b 127.0.0.1:$PORT\nworker: cd w && ./w\nrelease: ./m\n");
+  ASSERT_TRUE(draft.ok());
+  const auto json = written(draft.value());
+  ASSERT_EQ(json["services"].size(), 2u);
+  EXPECT_EQ(json["services"][0]["command"], "exec gunicorn app:app -b 127.0.0.1:$PORT");
+  EXPECT_EQ(json["services"][0]["env"]["PORT"], "${port:web}");
+  EXPECT_EQ(json["services"][1]["ready"], "none");
+  EXPECT_NE(json["tests"][0]["command"].get<std::string>().find("${port:web}"), std::string::npos);
+  EXPECT_EQ(read_procfile("Procfile", "\nweb gunicorn\n").error().message,
+            "Procfile:2:1: expected NAME: COMMAND");
+}
+
+TEST(Package, ScriptsThatStartAreServices) {
+  const auto draft = read_package(
+      "package.json",
+      R"({"name": "@shop/all", "scripts": {"start:api": "node api.js", "build": "tsc", "test": "jest"},
+          "workspaces": ["web", "packages/*"]})",
+      files({{"web/package.json", R"({"name": "web", "scripts": {"start": "next start"}})"}}));
+  ASSERT_TRUE(draft.ok());
+  const auto json = written(draft.value());
+  ASSERT_EQ(json["services"].size(), 2u);
+  EXPECT_EQ(json["services"][0]["name"], "api");
+  EXPECT_EQ(json["services"][0]["command"], "exec node api.js");
+  EXPECT_EQ(json["services"][1]["directory"], "web");
+  EXPECT_EQ(json["tests"][0]["command"], "npm test");
+  EXPECT_FALSE(read_package("p", "{}", files({})).ok());
+  EXPECT_FALSE(read_package("p", "{", files({})).ok());
+}
+
+TEST(Listeners, AreNamedByTheirPrograms) {
+  const Draft draft = read_listeners({{10, 5000, {"/usr/bin/python3", "-u", "/app/users.py"}, "/app"},
+                                      {11, 5001, {"java", "-jar", "it's shop.jar"}, "/srv"},
+                                      {11, 5002, {}, ""},
+                                      {12, 6379, {"redis-server", "*:6379"}, "/"},
+                                      {13, 80, {"./users"}, "/app/x"}},
+                                     "/app");
+  const auto json = written(draft);
+  const auto& services = json["services"];
+  ASSERT_EQ(services.size(), 4u);
+  EXPECT_EQ(services[0]["name"], "users");
+  EXPECT_EQ(services[0]["command"], "exec /usr/bin/python3 -u /app/users.py");
+  EXPECT_FALSE(services[0].contains("directory"));
+  EXPECT_EQ(services[1]["name"], "it-s-shop");
+  EXPECT_EQ(services[1]["ports"].size(), 2u);
+  EXPECT_EQ(services[1]["directory"], "/srv");
+  EXPECT_EQ(services[2]["protocol"], "redis");
+  EXPECT_EQ(services[3]["name"], "users-2");
+  EXPECT_EQ(services[3]["directory"], "x");
+}
+
+}  // namespace
+}  // namespace filibuster::init
