@@ -1,3 +1,5 @@
+#include "daemon/config/config.h"
+
 #include <CLI/App.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -6,7 +8,6 @@
 
 #include "cli/configuration.h"
 #include "cli/verb.h"
-#include "daemon/config/config.h"
 
 namespace filibuster::cli {
 namespace {
@@ -32,9 +33,9 @@ void print(const Config& config) {
   }
   std::printf("tests:\n");
   for (const TestConfig& test : config.tests) {
-    std::printf("  %s\n",
-                test.suite ? ((test.name.empty() ? "" : test.name + ": ") + "a suite").c_str()
-                           : test.name.c_str());
+    std::printf("  %s\n", test.suite
+                              ? ((test.name.empty() ? "" : test.name + ": ") + "a suite").c_str()
+                              : test.name.c_str());
   }
   std::printf("faults:\n");
   for (const std::string& line : describe_faults(config)) std::printf("  %s\n", line.c_str());
@@ -69,11 +70,10 @@ Work declare(CLI::App& app) {
 
 }  // namespace
 
-const Verb kConfigVerb = {
-    "config", "check a configuration and show what it says",
-    "  filibuster config check\n"
-    "  filibuster config check ci/filibuster.json\n"
-    "\nExit status: 0 valid, 2 not valid.\n",
-    "", declare};
+const Verb kConfigVerb = {"config", "check a configuration and show what it says",
+                          "  filibuster config check\n"
+                          "  filibuster config check ci/filibuster.json\n"
+                          "\nExit status: 0 valid, 2 not valid.\n",
+                          "", declare};
 
 }  // namespace filibuster::cli

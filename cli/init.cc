@@ -26,12 +26,10 @@ struct Source {
   Kind kind;
 };
 // As they are looked for, best first.
-constexpr Source kSources[] = {{"compose.yaml", Kind::kCompose},
-                               {"compose.yml", Kind::kCompose},
-                               {"docker-compose.yaml", Kind::kCompose},
-                               {"docker-compose.yml", Kind::kCompose},
-                               {"Procfile", Kind::kProcfile},
-                               {"package.json", Kind::kPackage}};
+constexpr Source kSources[] = {
+    {"compose.yaml", Kind::kCompose},        {"compose.yml", Kind::kCompose},
+    {"docker-compose.yaml", Kind::kCompose}, {"docker-compose.yml", Kind::kCompose},
+    {"Procfile", Kind::kProcfile},           {"package.json", Kind::kPackage}};
 
 struct InitOptions {
   std::string from, output = "filibuster.json";
@@ -119,12 +117,13 @@ int work(const InitOptions& options) {
   if (auto written = replace_file(options.output, text); !written)
     return complain(kEnvironment, options.output + ": " + written.error().message);
   std::cerr << "filibuster: wrote " << options.output << " from " << draft->source << ": "
-            << draft->services.size()
-            << (draft->services.size() == 1 ? " service" : " services") << "\n";
+            << draft->services.size() << (draft->services.size() == 1 ? " service" : " services")
+            << "\n";
   for (const std::string& remark : draft->remarks) std::cerr << "  look at: " << remark << "\n";
   const ParsedConfig parsed = parse_config(text, options.output, fs::current_path().string());
   for (const ConfigError& error : parsed.errors)
-    std::cerr << error.file << ":" << error.line << ":" << error.column << ": " << error.message << "\n";
+    std::cerr << error.file << ":" << error.line << ":" << error.column << ": " << error.message
+              << "\n";
   std::cerr << "next: put your functional test into 'tests', then `filibuster trace`\n";
   return kNothingFound;
 }
@@ -134,7 +133,8 @@ Work declare(CLI::App& app) {
   app.add_option("FROM", options->from,
                  "a compose file, a Procfile, or package.json (default: the first that is here)")
       ->type_name("");
-  app.add_flag("--listening", options->listening, "from the programs that listen on this machine now");
+  app.add_flag("--listening", options->listening,
+               "from the programs that listen on this machine now");
   app.add_option("-o,--output", options->output, "the file to write; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();

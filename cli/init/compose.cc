@@ -80,7 +80,8 @@ std::string command_text(const YAML::Node& node, const ReadVariable& variable) {
   if (!node || node.IsNull()) return "";
   if (node.IsScalar()) return interpolated(node.Scalar(), variable);
   std::vector<std::string> words;
-  for (const YAML::Node& word : node) words.push_back(interpolated(word.as<std::string>(""), variable));
+  for (const YAML::Node& word : node)
+    words.push_back(interpolated(word.as<std::string>(""), variable));
   return joined(words);
 }
 
@@ -93,7 +94,8 @@ void add_variables(const std::string& text, std::map<std::string, std::string>* 
     const size_t equals = line.find('=');
     if (line.empty() || line[0] == '#' || equals == std::string::npos) continue;
     std::string value = line.substr(equals + 1);
-    const bool quoted = value.size() >= 2 && value[0] == value.back() && (value[0] == '"' || value[0] == '\'');
+    const bool quoted =
+        value.size() >= 2 && value[0] == value.back() && (value[0] == '"' || value[0] == '\'');
     if (quoted) value = value.substr(1, value.size() - 2);
     (*out)[line.substr(0, equals)] = value;
   }
@@ -104,8 +106,9 @@ void read_environment(const YAML::Node& node, const ReadVariable& variable,
   if (node.IsMap()) {
     for (const auto& entry : node) {
       const std::string name = entry.first.as<std::string>("");
-      out->insert_or_assign(name, entry.second.IsNull() ? variable(name).value_or("")
-                                                        : interpolated(entry.second.Scalar(), variable));
+      out->insert_or_assign(name, entry.second.IsNull()
+                                      ? variable(name).value_or("")
+                                      : interpolated(entry.second.Scalar(), variable));
     }
     return;
   }
@@ -132,7 +135,8 @@ void read_port(const YAML::Node& node, const ReadVariable& variable, DraftServic
   text = interpolated(text, variable);
   if (text.ends_with("/udp")) return;
   text = text.substr(0, text.find('/'));
-  if (const size_t colon = text.rfind(':'); colon != std::string::npos) text = text.substr(colon + 1);
+  if (const size_t colon = text.rfind(':'); colon != std::string::npos)
+    text = text.substr(colon + 1);
   if (const auto port = port_of(text)) add_port(*port, out);
 }
 
@@ -232,7 +236,8 @@ bool is_word_char(char c) {
 }
 
 // `text` with each `from` that stands as a word of its own replaced.
-std::string replaced_words(const std::string& text, const std::string& from, const std::string& to) {
+std::string replaced_words(const std::string& text, const std::string& from,
+                           const std::string& to) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
     const size_t found = text.find(from, at);
@@ -252,16 +257,19 @@ std::string localized(std::string text, const std::vector<Container>& containers
     const DraftService& service = one.draft;
     for (const uint16_t port : service.ports) {
       const bool main = port == service.ports.front();
-      text = replaced_words(text, service.name + ":" + std::to_string(port),
-                            main ? "127.0.0.1:${port:" + service.name + "}"
-                                 : "127.0.0.1:" + std::to_string(port));
+      text = replaced_words(
+          text, service.name + ":" + std::to_string(port),
+          main ? "127.0.0.1:${port:" + service.name + "}" : "127.0.0.1:" + std::to_string(port));
     }
     for (const char* scheme : {"http://", "https://"}) {
       const std::string bare = scheme + service.name;
       const size_t at = text.find(bare);
       const size_t end = at + bare.size();
-      const bool whole = at != std::string::npos && (end == text.size() || text[end] == '/' || text[end] == '"' || text[end] == '\'');
-      if (whole) text.replace(at, bare.size(), scheme + std::string("127.0.0.1:${port:") + service.name + "}");
+      const bool whole = at != std::string::npos && (end == text.size() || text[end] == '/' ||
+                                                     text[end] == '"' || text[end] == '\'');
+      if (whole)
+        text.replace(at, bare.size(),
+                     scheme + std::string("127.0.0.1:${port:") + service.name + "}");
     }
     if (text == service.name) text = "127.0.0.1";
   }
@@ -275,8 +283,11 @@ void localize_ports(DraftService* service, const std::vector<Container>& contain
     const std::string host_name = name.substr(0, name.size() - 4) + "HOST";
     const auto host = service->env.find(host_name);
     for (const Container& other : containers) {
-      if (host == service->env.end() || host->second != other.draft.name || other.draft.ports.empty()) continue;
-      if (value == std::to_string(other.draft.ports.front())) value = "${port:" + other.draft.name + "}";
+      if (host == service->env.end() || host->second != other.draft.name ||
+          other.draft.ports.empty())
+        continue;
+      if (value == std::to_string(other.draft.ports.front()))
+        value = "${port:" + other.draft.name + "}";
     }
   }
 }
@@ -315,9 +326,10 @@ void finish(Container* one, const std::vector<Container>& all, Draft* draft) {
     service.command.clear();
     service.env.clear();
     service.health.clear();
-    draft->remarks.push_back("start '" + service.name + "' (" + one->image + ") yourself" +
-                             (service.ports.empty() ? "" : ", at port " + std::to_string(service.ports.front())) +
-                             ": it is left alone and gets no faults");
+    draft->remarks.push_back(
+        "start '" + service.name + "' (" + one->image + ") yourself" +
+        (service.ports.empty() ? "" : ", at port " + std::to_string(service.ports.front())) +
+        ": it is left alone and gets no faults");
     draft->services.push_back(service);
     return;
   }
@@ -326,13 +338,15 @@ void finish(Container* one, const std::vector<Container>& all, Draft* draft) {
   service.command = localized(service.command, all);
   free_port(&service);  // last: another service may have the same number
   if (service.command.empty()) {
-    draft->remarks.push_back("the command of '" + service.name + "' was not found in its Dockerfile");
+    draft->remarks.push_back("the command of '" + service.name +
+                             "' was not found in its Dockerfile");
     service.command =
         "echo 'TODO: the command of " + service.name + " in filibuster.json' >&2; exit 1";
   } else {
     service.command = with_exec(service.command);
   }
-  if (service.command.find(" /app") != std::string::npos || service.command.find(" /usr/src/") != std::string::npos)
+  if (service.command.find(" /app") != std::string::npos ||
+      service.command.find(" /usr/src/") != std::string::npos)
     draft->remarks.push_back("the command of '" + service.name + "' names a path of its container");
   service.worker = service.ports.empty();
   draft->services.push_back(service);
@@ -363,13 +377,15 @@ Result<Draft> read_compose(const std::string& file, const std::string& text, con
       const YAML::Node node = entry.second;
       if (!node.IsMap())
         return Error{file + ":" + std::to_string(entry.first.Mark().line + 1) + ":" +
-                     std::to_string(entry.first.Mark().column + 1) + ": expected a map for service '" + one.draft.name + "'"};
+                     std::to_string(entry.first.Mark().column + 1) +
+                     ": expected a map for service '" + one.draft.name + "'"};
       one.image = node["image"].as<std::string>("");
       const YAML::Node build = node["build"];
       std::string context, target, dockerfile = "Dockerfile";
       if (build) {
         one.built = true;
-        context = build.IsMap() ? build["context"].as<std::string>(".") : build.as<std::string>(".");
+        context =
+            build.IsMap() ? build["context"].as<std::string>(".") : build.as<std::string>(".");
         if (build.IsMap()) {
           dockerfile = build["dockerfile"].as<std::string>(dockerfile);
           target = build["target"].as<std::string>("");
@@ -381,20 +397,23 @@ Result<Draft> read_compose(const std::string& file, const std::string& text, con
       }
       const std::string entry_point = command_text(node["entrypoint"], variable);
       const std::string command = command_text(node["command"], variable);
-      one.draft.command = entry_point.empty() ? command : entry_point + (command.empty() ? "" : " " + command);
+      one.draft.command =
+          entry_point.empty() ? command : entry_point + (command.empty() ? "" : " " + command);
       if (node["env_file"]) {
         const YAML::Node files = node["env_file"];
         std::vector<std::string> names;
         if (files.IsScalar()) names.push_back(files.Scalar());
         if (files.IsSequence()) {
           for (const YAML::Node& one_file : files)
-            names.push_back(one_file.IsMap() ? one_file["path"].as<std::string>("") : one_file.as<std::string>(""));
+            names.push_back(one_file.IsMap() ? one_file["path"].as<std::string>("")
+                                             : one_file.as<std::string>(""));
         }
         for (const std::string& name : names) {
           if (const auto variables = read(name)) {
             add_variables(*variables, &one.draft.env);
           } else {
-            draft.remarks.push_back("env_file " + name + " of '" + one.draft.name + "' could not be read");
+            draft.remarks.push_back("env_file " + name + " of '" + one.draft.name +
+                                    "' could not be read");
           }
         }
       }
@@ -403,7 +422,8 @@ Result<Draft> read_compose(const std::string& file, const std::string& text, con
         if (!node[key]) continue;
         for (const YAML::Node& port : node[key]) read_port(port, variable, &one.draft);
       }
-      if (node["healthcheck"]) one.draft.health = health_path(command_text(node["healthcheck"]["test"], variable));
+      if (node["healthcheck"])
+        one.draft.health = health_path(command_text(node["healthcheck"]["test"], variable));
       if (one.built) {
         if (const auto docker = read((context.empty() ? "." : context) + "/" + dockerfile)) {
           read_dockerfile(*docker, target, &one);
@@ -411,7 +431,8 @@ Result<Draft> read_compose(const std::string& file, const std::string& text, con
           draft.remarks.push_back("the Dockerfile of '" + one.draft.name + "' could not be read");
         }
       }
-      if (const auto port = one.draft.env.find("PORT"); one.draft.ports.empty() && port != one.draft.env.end()) {
+      if (const auto port = one.draft.env.find("PORT");
+          one.draft.ports.empty() && port != one.draft.env.end()) {
         if (const auto number = port_of(port->second)) add_port(*number, &one.draft);
       }
       containers.push_back(std::move(one));
@@ -424,7 +445,8 @@ Result<Draft> read_compose(const std::string& file, const std::string& text, con
   // What others say of a port: "http://users:5000" in their environment.
   for (Container& one : containers) {
     if (!one.draft.ports.empty()) continue;
-    const std::regex address("(?:^|[^A-Za-z0-9_.-])" + one.draft.name + R"(:(\d{2,5})(?:[^0-9]|$))");
+    const std::regex address("(?:^|[^A-Za-z0-9_.-])" + one.draft.name +
+                             R"(:(\d{2,5})(?:[^0-9]|$))");
     for (const Container& other : containers) {
       for (const auto& [name, value] : other.draft.env) {
         std::smatch found;
@@ -438,9 +460,11 @@ Result<Draft> read_compose(const std::string& file, const std::string& text, con
   for (Container& one : containers) finish(&one, all, &draft);
   std::set<uint16_t> fixed;
   for (DraftService& service : draft.services) {
-    if (service.any_port || service.ports.empty() || fixed.insert(service.ports.front()).second) continue;
-    draft.remarks.push_back("'" + service.name + "' listens at " + std::to_string(service.ports.front()) +
-                            ", as another service does: it gets a free port as PORT; see that it reads it");
+    if (service.any_port || service.ports.empty() || fixed.insert(service.ports.front()).second)
+      continue;
+    draft.remarks.push_back(
+        "'" + service.name + "' listens at " + std::to_string(service.ports.front()) +
+        ", as another service does: it gets a free port as PORT; see that it reads it");
     service.any_port = true;
     service.env["PORT"] = "${port:" + service.name + "}";
   }

@@ -11,10 +11,11 @@ using Json = nlohmann::ordered_json;
 
 // Servers that applications use and do not build themselves.
 constexpr std::string_view kServers[] = {
-    "redis",    "valkey",   "postgres",  "mysql",    "mysqld",        "mariadb",    "mongo",
-    "mongod",   "memcached", "rabbitmq", "kafka",    "zookeeper",     "nats",       "consul",
-    "etcd",     "cassandra", "clickhouse", "elasticsearch", "opensearch", "minio",  "mailhog",
-    "influxdb", "prometheus", "grafana", "jaeger",   "zipkin",        "otel-collector"};
+    "redis",      "valkey", "postgres",      "mysql",     "mysqld",     "mariadb",
+    "mongo",      "mongod", "memcached",     "rabbitmq",  "kafka",      "zookeeper",
+    "nats",       "consul", "etcd",          "cassandra", "clickhouse", "elasticsearch",
+    "opensearch", "minio",  "mailhog",       "influxdb",  "prometheus", "grafana",
+    "jaeger",     "zipkin", "otel-collector"};
 
 // Chooses the service that the proposed test asks: the last one that listens and that is the
 // application's own. A gateway often stands there, behind what it depends on.
@@ -91,18 +92,18 @@ std::string to_configuration(const Draft& draft) {
   std::vector<std::string> remarks = draft.remarks;
   if (test.empty()) {
     const DraftService* service = asked(draft);
-    test = service == nullptr
-               ? "true"
-               : "curl -fsS --max-time 10 http://127.0.0.1:${port:" + service->name + "}" +
-                     (service->health.empty() ? "/" : service->health);
-    remarks.push_back("the test is a guess: put the command of a functional test that passes in its place");
+    test = service == nullptr ? "true"
+                              : "curl -fsS --max-time 10 http://127.0.0.1:${port:" + service->name +
+                                    "}" + (service->health.empty() ? "/" : service->health);
+    remarks.push_back(
+        "the test is a guess: put the command of a functional test that passes in its place");
   }
   out["tests"].push_back({{"name", "functional test"}, {"command", test}});
   std::string text = "// Written by `filibuster init` from " + draft.source + ".\n";
   for (std::string remark : remarks) {
     std::replace_if(
-        remark.begin(), remark.end(),
-        [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+        remark.begin(), remark.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; },
+        ' ');
     text += "// TODO: " + remark + "\n";
   }
   return text + out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -21,8 +21,8 @@ using Json = nlohmann::ordered_json;
 DraftService with_port(std::string name, std::string command) {
   DraftService out;
   out.name = service_name(name);
-  out.worker = command.find("$PORT") == std::string::npos && command.find("${PORT") == std::string::npos &&
-               out.name != "web";
+  out.worker = command.find("$PORT") == std::string::npos &&
+               command.find("${PORT") == std::string::npos && out.name != "web";
   out.command = with_exec(command);
   out.any_port = true;
   if (!out.worker) out.env["PORT"] = "${port:" + out.name + "}";
@@ -34,7 +34,8 @@ std::string text_of(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-void add_package(const std::string& folder, const Json& json, const std::string& fallback, Draft* draft) {
+void add_package(const std::string& folder, const Json& json, const std::string& fallback,
+                 Draft* draft) {
   const auto scripts = json.find("scripts");
   if (scripts == json.end() || !scripts->is_object()) return;
   std::string name = text_of(json, "name");
@@ -47,7 +48,8 @@ void add_package(const std::string& folder, const Json& json, const std::string&
     service.name = service_name(script == "start" ? name : script.substr(6));
     // The script itself, not `npm run`: npm's own process would stand between.
     service.command = "exec npm exec --offline -c " + shell_word(command.get<std::string>());
-    if (command.get<std::string>().starts_with("node ")) service.command = "exec " + command.get<std::string>();
+    if (command.get<std::string>().starts_with("node "))
+      service.command = "exec " + command.get<std::string>();
     service.directory = folder;
     service.env["PORT"] = "${port:" + service.name + "}";
     service.any_port = true;
@@ -61,8 +63,10 @@ std::optional<uint16_t> hexadecimal_port(std::string_view address) {
   if (colon == address.npos) return std::nullopt;
   uint16_t port = 0;
   const std::string_view digits = address.substr(colon + 1);
-  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), port, 16);
-  return failed == std::errc() && end == digits.data() + digits.size() ? std::optional(port) : std::nullopt;
+  const auto [end, failed] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), port, 16);
+  return failed == std::errc() && end == digits.data() + digits.size() ? std::optional(port)
+                                                                       : std::nullopt;
 }
 
 // Inode of a listening socket -> its port (proc(5), /proc/net/tcp).
@@ -85,7 +89,8 @@ std::string base_name(const std::string& path) {
 
 // "users" for python3 /app/users.py, "shop" for java -jar shop.jar, "server" for ./server -p 80.
 std::string program_name(const std::vector<std::string>& arguments) {
-  static constexpr std::string_view kRuntimes[] = {"python", "node", "java", "ruby", "perl", "php", "sh", "bash", "deno", "bun"};
+  static constexpr std::string_view kRuntimes[] = {"python", "node", "java", "ruby", "perl",
+                                                   "php",    "sh",   "bash", "deno", "bun"};
   if (arguments.empty()) return "service";
   std::string name = base_name(arguments[0]);
   const bool runtime = std::any_of(std::begin(kRuntimes), std::end(kRuntimes),
@@ -114,9 +119,11 @@ Result<Draft> read_procfile(const std::string& file, const std::string& text) {
     const size_t first = line.find_first_not_of(" \t");
     if (first == std::string::npos || line[first] == '#') continue;
     const size_t colon = line.find(':');
-    const size_t command = colon == std::string::npos ? colon : line.find_first_not_of(" \t", colon + 1);
+    const size_t command =
+        colon == std::string::npos ? colon : line.find_first_not_of(" \t", colon + 1);
     if (colon == std::string::npos || colon == first || command == std::string::npos)
-      return Error{file + ":" + std::to_string(number) + ":" + std::to_string(first + 1) + ": expected NAME: COMMAND"};
+      return Error{file + ":" + std::to_string(number) + ":" + std::to_string(first + 1) +
+                   ": expected NAME: COMMAND"};
     const std::string name = line.substr(first, colon - first);
     if (name == "release") continue;  // runs once, before a deployment
     draft.services.push_back(with_port(name, line.substr(command)));
@@ -137,14 +144,15 @@ Result<Draft> read_package(const std::string& file, const std::string& text, con
   if (json.is_object()) {
     add_package("", json, "app", &draft);
     const auto workspaces = json.find("workspaces");
-    const Json folders = workspaces == json.end() ? Json::array()
+    const Json folders = workspaces == json.end()  ? Json::array()
                          : workspaces->is_object() ? workspaces->value("packages", Json::array())
                                                    : *workspaces;
     for (const Json& folder : folders) {
       if (!folder.is_string()) continue;
       const std::string path = folder.get<std::string>();
       if (path.find('*') != std::string::npos) {
-        draft.remarks.push_back("the packages of the workspaces '" + path + "' were not looked at: name their services");
+        draft.remarks.push_back("the packages of the workspaces '" + path +
+                                "' were not looked at: name their services");
         continue;
       }
       if (const auto inner = read(path + "/package.json")) {
@@ -154,8 +162,10 @@ Result<Draft> read_package(const std::string& file, const std::string& text, con
     }
   }
   if (draft.services.empty())
-    return Error{file + ": expected a script 'start' or 'start:NAME', in it or in one of its workspaces"};
-  draft.remarks.push_back("every service gets its port as PORT in its environment: see that the programs read it");
+    return Error{file +
+                 ": expected a script 'start' or 'start:NAME', in it or in one of its workspaces"};
+  draft.remarks.push_back(
+      "every service gets its port as PORT in its environment: see that the programs read it");
   return draft;
 }
 
@@ -175,22 +185,28 @@ Draft read_listeners(const std::vector<Listener>& listeners, const std::string& 
       service.name = service_name(program_name(one.arguments)) + "-" + std::to_string(i);
     names.insert(service.name);
     service.ports.push_back(one.port);
-    const std::string_view server = one.arguments.empty() ? "" : known_server(base_name(one.arguments[0]));
+    const std::string_view server =
+        one.arguments.empty() ? "" : known_server(base_name(one.arguments[0]));
     if (server == "redis" || server == "valkey") {
       service.redis = true;
     } else if (!server.empty()) {
       service.left_alone = true;
     } else {
-      for (const std::string& word : one.arguments) service.command += (service.command.empty() ? "exec " : " ") + shell_word(word);
+      for (const std::string& word : one.arguments)
+        service.command += (service.command.empty() ? "exec " : " ") + shell_word(word);
       const std::string relative = fs::path(one.directory).lexically_relative(here).string();
-      if (one.directory != here) service.directory = relative.empty() || relative.starts_with("..") ? one.directory : relative;
+      if (one.directory != here)
+        service.directory =
+            relative.empty() || relative.starts_with("..") ? one.directory : relative;
     }
     places.emplace(one.pid, draft.services.size());
     draft.services.push_back(std::move(service));
   }
-  draft.remarks.push_back("stop these programs before `filibuster run`, which starts them itself; or start them "
-                          "yourself with LD_PRELOAD and FILIBUSTER_SERVICE, and remove their commands here");
-  draft.remarks.push_back("the environment of the programs was not read: add what they need as 'env'");
+  draft.remarks.push_back(
+      "stop these programs before `filibuster run`, which starts them itself; or start them "
+      "yourself with LD_PRELOAD and FILIBUSTER_SERVICE, and remove their commands here");
+  draft.remarks.push_back(
+      "the environment of the programs was not read: add what they need as 'env'");
   return draft;
 }
 

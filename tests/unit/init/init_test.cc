@@ -81,7 +81,8 @@ TEST(Compose, TwoServicesAtOnePortGetTwo) {
 }
 
 TEST(Compose, WhatIsNotKnownIsSaid) {
-  const auto draft = read_compose("c.yaml", "services:\n  a: {build: .}\n", files({}), kNoVariables);
+  const auto draft =
+      read_compose("c.yaml", "services:\n  a: {build: .}\n", files({}), kNoVariables);
   ASSERT_TRUE(draft.ok());
   EXPECT_EQ(draft->remarks.size(), 2u);
   written(draft.value());
@@ -102,7 +103,8 @@ TEST(Compose, MistakesHaveTheirPlaces) {
 
 TEST(Procfile, EachLineIsAService) {
   const auto draft = read_procfile(
-      "Procfile", "# app\nweb: gunicorn app:app -b 127.0.0.1:$PORT\nworker: cd w && ./w\nrelease: ./m\n");
+      "Procfile",
+      "# app\nweb: gunicorn app:app -b 127.0.0.1:$PORT\nworker: cd w && ./w\nrelease: ./m\n");
   ASSERT_TRUE(draft.ok());
   const auto json = written(draft.value());
   ASSERT_EQ(json["services"].size(), 2u);
@@ -132,12 +134,13 @@ TEST(Package, ScriptsThatStartAreServices) {
 }
 
 TEST(Listeners, AreNamedByTheirPrograms) {
-  const Draft draft = read_listeners({{10, 5000, {"/usr/bin/python3", "-u", "/app/users.py"}, "/app"},
-                                      {11, 5001, {"java", "-jar", "it's shop.jar"}, "/srv"},
-                                      {11, 5002, {}, ""},
-                                      {12, 6379, {"redis-server", "*:6379"}, "/"},
-                                      {13, 80, {"./users"}, "/app/x"}},
-                                     "/app");
+  const Draft draft =
+      read_listeners({{10, 5000, {"/usr/bin/python3", "-u", "/app/users.py"}, "/app"},
+                      {11, 5001, {"java", "-jar", "it's shop.jar"}, "/srv"},
+                      {11, 5002, {}, ""},
+                      {12, 6379, {"redis-server", "*:6379"}, "/"},
+                      {13, 80, {"./users"}, "/app/x"}},
+                     "/app");
   const auto json = written(draft);
   const auto& services = json["services"];
   ASSERT_EQ(services.size(), 4u);
