@@ -101,7 +101,7 @@ $(EXPORTS): $(call objects,$(PRELOAD_SRC))
 	  END {print "{ global:"; for (name in shown) print "  " name ";"; print "  local: *; };"}' > $@
 $(BUILD)/lib/libfilibuster.so: $(PRELOAD_OBJ) $(EXPORTS)
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) -shared -o $@ $(PRELOAD_OBJ) $(NGHTTP2) -static-libstdc++ -static-libgcc -Wl,--no-as-needed -l:libdl.so.2 \
+	$(CXX) $(OPT) -shared -o $@ $(PRELOAD_OBJ) $(NGHTTP2) -static-libstdc++ -static-libgcc -Wl,--no-as-needed -l:libdl.so.2 -Wl,--as-needed \
 	  -Wl,--version-script=$(EXPORTS) -Wl,-z,now -Wl,-z,nodelete -Wl,--no-undefined -Wl,-soname,libfilibuster.so -Wl,--gc-sections
 
 # Node's helper is found beside the library (preload/runtimes/node/environment.cc).

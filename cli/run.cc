@@ -45,8 +45,9 @@ Work declare(CLI::App& app) {
   app.add_option(
          "--fault", options->command_line.faults,
          "inject this at every RPC in place of the default set (repeatable): refused, reset, "
-         "reset:after, timeout, timeout:after, status:503, 503, grpc:UNAVAILABLE; on HTTP/2 stream-reset:CANCEL, "
-         "goaway, latency:300ms, partial-message, empty-message, corrupt-message, no-trailers, "
+         "reset:after, timeout, timeout:after, status:503, 503, grpc:UNAVAILABLE; of HTTP/1.1 and gRPC answers "
+         "latency:300ms, partial-message, empty-message, corrupt-message; on HTTP/1.1 slow-body:2s, "
+         "content-length:+10; on HTTP/2 stream-reset:CANCEL, goaway, no-trailers, "
          "grpc:UNAVAILABLE@3 (after the third message); of commands to Redis redis:LOADING, redis:nil")
       ->type_name("FAULT")
       ->allow_extra_args(false);

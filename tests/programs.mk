@@ -86,6 +86,15 @@ $(SUITES)/installed: tests/programs/suites/package-lock.json tests/programs/suit
 	$(call npm_ci,suites of jest and mocha)
 test-programs: $(SUITES)/installed
 
+# Clients of HTTP/1.1, each with the faults of docs/http-faults.md (test_http_faults.py).
+CLIENTS := $(BUILD)/tests/clients
+$(CLIENTS)/installed: tests/programs/clients/package-lock.json tests/programs/clients/package.json
+	$(call npm_ci,axios)
+$(BUILD)/tests/programs/get_client: tests/programs/http1/get_client.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $< -lcpp-httplib -lpthread
+test-programs: $(CLIENTS)/installed $(BUILD)/tests/programs/get_client
+
 # The page (tests/integration/page): a browser's driver, what judges accessibility, the compiler's checks, and
 # made-up reports.
 PAGE_TESTS := $(BUILD)/tests/page

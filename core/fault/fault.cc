@@ -13,7 +13,7 @@ namespace {
 
 using Argument = FaultArgument;
 using Needs = FaultNeeds;
-constexpr std::array<FaultKindRow, 13> kFaultKinds = {{
+constexpr std::array<FaultKindRow, 15> kFaultKinds = {{
     {FaultKind::kRefused, "refused", Argument::kNone, false, false, Needs::kAnyRpc,
      "the connection is refused (ECONNREFUSED)"},
     {FaultKind::kReset, "reset", Argument::kNone, true, false, Needs::kAnyRpc,
@@ -28,18 +28,22 @@ constexpr std::array<FaultKindRow, 13> kFaultKinds = {{
      "the stream is reset (RST_STREAM) with this error"},
     {FaultKind::kGoaway, "goaway", Argument::kNone, false, false, Needs::kHttp2,
      "the server leaves (GOAWAY) and has not taken the request"},
-    {FaultKind::kLatency, "latency", Argument::kTime, false, true, Needs::kHttp2,
+    {FaultKind::kLatency, "latency", Argument::kTime, false, true, Needs::kHttp,
      "the server's answer comes later"},
-    {FaultKind::kPartialMessage, "partial-message", Argument::kNone, false, false, Needs::kGrpc,
-     "half of the first message of the answer, then a reset of the stream"},
-    {FaultKind::kEmptyMessage, "empty-message", Argument::kNone, false, false, Needs::kGrpc,
-     "the messages of the answer are empty"},
-    {FaultKind::kCorruptMessage, "corrupt-message", Argument::kNone, false, false, Needs::kGrpc,
-     "the bytes of the messages of the answer are inverted"},
+    {FaultKind::kPartialMessage, "partial-message", Argument::kNone, false, false, Needs::kAnswer,
+     "half of the answer (of gRPC: of its first message), then its connection or stream ends"},
+    {FaultKind::kEmptyMessage, "empty-message", Argument::kNone, false, false, Needs::kAnswer,
+     "the body of the answer (of gRPC: its messages) is empty"},
+    {FaultKind::kCorruptMessage, "corrupt-message", Argument::kNone, false, false, Needs::kAnswer,
+     "the bytes of the body of the answer (of gRPC: of its messages) are inverted"},
     {FaultKind::kNoTrailers, "no-trailers", Argument::kNone, false, false, Needs::kGrpc,
      "the answer ends without a grpc-status"},
     {FaultKind::kRedis, "redis", Argument::kReply, false, false, Needs::kRedis,
      "a command to Redis is answered with this error, or with a null"},
+    {FaultKind::kContentLength, "content-length", Argument::kDelta, false, false, Needs::kHttp1,
+     "the Content-Length of the answer is larger or smaller than its body"},
+    {FaultKind::kSlowBody, "slow-body", Argument::kTime, false, false, Needs::kHttp1,
+     "the body of the answer comes in pieces over this time"},
 }};
 
 // The messages of Redis 7 behind the codes of its errors, where they are the same each time; sorted.
@@ -152,13 +156,14 @@ std::string_view reason_phrase(uint16_t status) {
 }
 
 Error not_a_fault(std::string_view text, std::string_view why) {
-  return Error{"'" + std::string(text) + "' is not a fault: " + std::string(why) +
-               "; expected refused, reset, timeout, status:503 or grpc:UNAVAILABLE, and all but "
-               "the first also with ':after' (status:503:after); on HTTP/2 also "
-               "stream-reset:CANCEL, goaway and latency:300ms; of gRPC answers partial-message, "
-               "empty-message, corrupt-message and no-trailers, and grpc:UNAVAILABLE@3, "
-               "stream-reset@3 and latency:300ms@3; of commands to Redis redis:LOADING and "
-               "redis:nil"};
+  return Error{
+      "'" + std::string(text) + "' is not a fault: " + std::string(why) +
+      "; expected refused, reset, timeout, status:503 or grpc:UNAVAILABLE, and all but "
+      "the first also with ':after' (status:503:after); on HTTP/2 also "
+      "stream-reset:CANCEL, goaway and latency:300ms; of HTTP/1.1 and gRPC answers partial-message, "
+      "empty-message, corrupt-message and no-trailers, and grpc:UNAVAILABLE@3, "
+      "stream-reset@3 and latency:300ms@3; of commands to Redis redis:LOADING and "
+      "redis:nil"};
 }
 
 std::string upper(std::string_view text) {
@@ -264,17 +269,23 @@ std::span<const FaultKindRow> fault_kinds() {
   return kFaultKinds;
 }
 
-bool changes_answer(const FaultSpec& fault) {
-  switch (fault.kind) {
+bool changes_answer(FaultKind kind) {
+  switch (kind) {
     case FaultKind::kLatency:
     case FaultKind::kPartialMessage:
     case FaultKind::kEmptyMessage:
     case FaultKind::kCorruptMessage:
     case FaultKind::kNoTrailers:
+    case FaultKind::kContentLength:
+    case FaultKind::kSlowBody:
       return true;
     default:
-      return fault.at_message > 0;
+      return false;
   }
+}
+
+bool changes_answer(const FaultSpec& fault) {
+  return changes_answer(fault.kind) || fault.at_message > 0;
 }
 
 FaultNeeds needs(const FaultSpec& fault) {
@@ -319,6 +330,12 @@ Result<FaultSpec> parse_fault(std::string_view text) {
     if (!time) return not_a_fault(text, time.error().message);
     fault.latency_ms = time.value();
   }
+  if (row->argument == Argument::kDelta) {
+    if (!more) return not_a_fault(text, "the number is missing, as in content-length:+10");
+    const auto delta = parse_delta(take_part(&rest, &more));
+    if (!delta) return not_a_fault(text, delta.error().message);
+    fault.delta = delta.value();
+  }
   if (row->argument == Argument::kError && more && rest != "after") {
     const auto error = parse_stream_error(take_part(&rest, &more));
     if (!error) return not_a_fault(text, error.error().message);
@@ -359,6 +376,8 @@ std::string to_text(const FaultSpec& fault) {
     text += ":" + (fault.latency_ms % 1000 == 0 ? std::to_string(fault.latency_ms / 1000) + "s"
                                                 : std::to_string(fault.latency_ms) + "ms");
   }
+  if (row->argument == Argument::kDelta)
+    text += (fault.delta > 0 ? ":+" : ":") + std::to_string(fault.delta);
   if (row->argument == Argument::kReply) {
     text += ":" + (fault.reply.empty() ? std::string(kNilReply) : fault.reply);
   }
@@ -442,6 +461,14 @@ Result<uint32_t> parse_latency(std::string_view text) {
     return value * 1000;
   }
   return Error{"a time is a whole number with its unit, from 1ms to 3600s, as in 300ms or 2s"};
+}
+
+Result<int32_t> parse_delta(std::string_view text) {
+  uint32_t value = 0;
+  const bool sign = text.starts_with('+') || text.starts_with('-');
+  if (sign && parse_number(text.substr(1), kMaxDelta, &value))
+    return text[0] == '+' ? static_cast<int32_t>(value) : -static_cast<int32_t>(value);
+  return Error{"a change of the length is a number of bytes with its sign, as in +10 or -10"};
 }
 
 std::vector<FaultSpec> default_http_faults() {

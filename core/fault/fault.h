@@ -3,9 +3,12 @@
 // Text form (configuration, command line, reports):
 //   refused | reset | reset:after | timeout | timeout:after | status:503 | status:503:after |
 //   grpc:UNAVAILABLE | grpc:14 | grpc:UNAVAILABLE:after
+// and, of answers of HTTP/1.1 and of gRPC:
+//   latency:300ms | partial-message | empty-message | corrupt-message
+// and, on HTTP/1.1 only:
+//   content-length:+10 | content-length:-10 | slow-body:2s
 // and, on HTTP/2 only:
-//   stream-reset | stream-reset:CANCEL | stream-reset:CANCEL:after | goaway | latency:300ms |
-//   partial-message | empty-message | corrupt-message | no-trailers |
+//   stream-reset | stream-reset:CANCEL | stream-reset:CANCEL:after | goaway | no-trailers |
 //   grpc:UNAVAILABLE@3 | stream-reset@3 | latency:300ms@3
 // and, of commands to Redis only:
 //   redis:LOADING | redis:nil
@@ -34,14 +37,20 @@ enum class FaultKind : uint8_t {
   kStatus = 4,   // an HTTP answer made here
   kGrpc = 5,     // a gRPC status made here
   // On streams of HTTP/2 only, made by the relay (daemon/relay).
-  kStreamReset = 6,      // RST_STREAM
-  kGoaway = 7,           // GOAWAY with a lower last stream: the request may be sent again elsewhere
-  kLatency = 8,          // the server's answer, later
-  kPartialMessage = 9,   // its head, half of its first message, then RST_STREAM(INTERNAL_ERROR)
+  kStreamReset = 6,  // RST_STREAM
+  kGoaway = 7,       // GOAWAY with a lower last stream: the request may be sent again elsewhere
+  // The server's own answer, changed: on HTTP/2 by the relay, on HTTP/1.1 by the finisher
+  // (daemon/agents). What is said here of messages holds there for the body.
+  kLatency = 8,          // later
+  kPartialMessage = 9,   // its head, half of its first message, then RST_STREAM(INTERNAL_ERROR); on
+                         // HTTP/1.1 the end of the connection
   kEmptyMessage = 10,    // its messages without their payload
   kCorruptMessage = 11,  // the bytes of its messages inverted
   kNoTrailers = 12,      // its messages, then the end without a grpc-status
   kRedis = 13,           // an error reply made here, or a null
+  // On HTTP/1.1 only.
+  kContentLength = 14,  // the answer with another Content-Length than its body has
+  kSlowBody = 15,       // its head, then its body in pieces over a time
 };
 
 enum class FaultArgument : uint8_t {
@@ -50,11 +59,13 @@ enum class FaultArgument : uint8_t {
   kCode,    // "grpc:UNAVAILABLE", "grpc:14"
   kError,   // "stream-reset:CANCEL" (RFC 9113 §7); may be left out
   kTime,    // "latency:300ms", "latency:2s"
+  kDelta,   // "content-length:+10", "content-length:-10"
   kReply,   // "redis:LOADING", "redis:nil"
 };
 
 // What an RPC has to be for a fault to mean anything there.
-enum class FaultNeeds : uint8_t { kAnyRpc, kHttp, kHttp2, kGrpc, kRedis };
+// kAnswer: an answer of HTTP/1.1, or of gRPC.
+enum class FaultNeeds : uint8_t { kAnyRpc, kHttp, kHttp1, kHttp2, kAnswer, kGrpc, kRedis };
 
 struct FaultKindRow {
   FaultKind kind;
@@ -79,7 +90,8 @@ struct FaultSpec {
   http2::ErrorCode error = http2::ErrorCode::kInternalError;  // kStreamReset only
   // kRedis only: the code of the error reply, "LOADING" (`message` follows it); empty: a null instead.
   std::string reply;
-  uint32_t latency_ms = 0;  // kLatency only: 1..kMaxLatencyMs
+  uint32_t latency_ms = 0;  // kLatency, kSlowBody: 1..kMaxLatencyMs
+  int32_t delta = 0;        // kContentLength only: not 0, at most kMaxDelta either way
   uint32_t at_message = 0;  // the fault follows this message of the answer, from 1; 0: no message
   bool operator==(const FaultSpec&) const = default;
 };
@@ -94,10 +106,12 @@ inline constexpr size_t kMaxRedisMessage = 512;  // bytes
 
 inline constexpr uint32_t kMaxLatencyMs = 3'600'000;
 inline constexpr uint32_t kMaxMessageNumber = 1'000'000;
+inline constexpr int32_t kMaxDelta = 1'000'000'000;
 
 // Does the server's own answer pass, changed or cut short as the fault says? Otherwise none passes, or
 // one that is made here.
 bool changes_answer(const FaultSpec& fault);
+bool changes_answer(FaultKind kind);
 // What an RPC has to be for this fault: what its kind needs, and a gRPC call where "@3" needs messages.
 FaultNeeds needs(const FaultSpec& fault);
 
@@ -117,6 +131,8 @@ Result<http2::ErrorCode> parse_stream_error(std::string_view text);
 Result<std::string> parse_redis_reply(std::string_view text);
 // "300ms", "2s".
 Result<uint32_t> parse_latency(std::string_view text);
+// "+10", "-10".
+Result<int32_t> parse_delta(std::string_view text);
 
 // The faults of RPCs that no rule is for. HTTP: refused, timeout, 500, 502, 503.
 std::vector<FaultSpec> default_http_faults();

@@ -65,6 +65,7 @@ enum class HandOffKind : uint32_t {
   kDrainThenReset,    // read the real answer from `real` to its end, then reset `held`
   kDrainThenSilence,  // read the real answer away, keep silent until hang_limit, then reset
   kDrainThenAnswer,   // read the real answer away, then send the planned response on `held`
+  kChange,            // pass the request on, and the real answer back as the fault changes it
   kRelay,             // an HTTP/2 connection with a faulted stream (core/protocol/relay.h)
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "core/resp/reply_parser.h"
 #include "core/rpc/protocol.h"
 #include "daemon/agents/execution_record.h"
+#include "daemon/agents/http1_answer.h"
 
 namespace filibuster {
 namespace {
@@ -35,6 +37,14 @@ class AnswerEnd {
   virtual ~AnswerEnd() = default;
   // True: the answer has ended, or the bytes are none.
   virtual bool feed(const char* data, size_t size) = 0;
+};
+
+// Keeps the answer, which is sent changed.
+class KeptAnswer final : public AnswerEnd {
+ public:
+  explicit KeptAnswer(bool head_request) : answer(head_request) {}
+  bool feed(const char* data, size_t size) override { return answer.feed(data, size); }
+  Http1Answer answer;
 };
 
 // The parser does not report interim responses, so on_complete means the end of the answer.
@@ -73,21 +83,30 @@ class RedisAnswerEnd final : public AnswerEnd, resp::ReplyHandler {
   resp::ReplyParser parser_{this};
 };
 
+bool sends_answer(HandOffKind kind) {
+  return kind == HandOffKind::kDrainThenAnswer || kind == HandOffKind::kChange;
+}
+
 std::unique_ptr<AnswerEnd> answer_end(const HandOff& hand_off) {
   if (hand_off.protocol == static_cast<uint8_t>(Protocol::kRedis))
     return std::make_unique<RedisAnswerEnd>(hand_off.replies);
+  if (hand_off.kind == HandOffKind::kChange)
+    return std::make_unique<KeptAnswer>(hand_off.head_request != 0);
   return std::make_unique<HttpAnswerEnd>(hand_off.head_request != 0);
 }
 
 }  // namespace
 
 struct Finisher::Connection {
-  Connection(const HandOff& h, UniqueFd held_end, UniqueFd real_end, std::string response)
+  Connection(const HandOff& h, UniqueFd held_end, UniqueFd real_end, Order order)
       : hand_off(h),
         held(std::move(held_end)),
         real(std::move(real_end)),
-        answer(std::move(response)),
-        end(answer_end(h)) {}
+        answer(std::move(order.answer)),
+        fault(std::move(order.change)),
+        end(answer_end(h)) {
+    allowed = answer.size();
+  }
   ~Connection() { close_real(); }
   // Closing is not enough, since the agent's process may hold the connection still. By the shutdown it
   // sees that the effect has come, and its threads that wait for the connection wake up.
@@ -98,16 +117,24 @@ struct Finisher::Connection {
   HandOff hand_off;
   UniqueFd held, real;
   std::string answer;
-  size_t sent = 0;
-  bool answered = false;  // `answer` is sent: the application's close is awaited
+  FaultSpec fault;  // kChange
+  size_t sent = 0, allowed = 0;
+  struct Step {
+    uint64_t at_ns;  // CLOCK_MONOTONIC
+    size_t allowed;
+  };
+  std::deque<Step> steps;  // of an answer that is not sent at once
+  std::string request;     // kChange: what the application has sent, and the server not yet taken
+  bool server_is_full = false;  // its socket takes no more for now
+  bool answered = false;        // `answer` is sent: the application's close is awaited
   bool app_half_closed = false;
   uint64_t limit_ns = 0;
   uint64_t deadline_ns = 0;
   std::unique_ptr<AnswerEnd> end;  // of the real answer
 };
 
-Finisher::Finisher(int epoll_fd, uint64_t tag, Report report)
-    : epoll_fd_(epoll_fd), tag_(tag), report_(std::move(report)) {}
+Finisher::Finisher(int epoll_fd, uint64_t tag, Report report, Unmet unmet)
+    : epoll_fd_(epoll_fd), tag_(tag), report_(std::move(report)), unmet_(std::move(unmet)) {}
 
 Finisher::~Finisher() {
   reset_all(0);
@@ -121,17 +148,19 @@ bool Finisher::watch(int fd, uint64_t data, uint32_t events) {
   return errno == EEXIST && ::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event) == 0;
 }
 
-bool Finisher::take(const HandOff& hand_off, UniqueFd held, UniqueFd real, std::string answer,
+bool Finisher::take(const HandOff& hand_off, UniqueFd held, UniqueFd real, Order order,
                     uint64_t hang_limit_ns, uint64_t now_ns) {
   const uint64_t number = next_number_++;
   auto connection =
-      std::make_unique<Connection>(hand_off, std::move(held), std::move(real), std::move(answer));
+      std::make_unique<Connection>(hand_off, std::move(held), std::move(real), std::move(order));
   connection->limit_ns = hang_limit_ns;
   connection->deadline_ns = now_ns + hang_limit_ns;
   set_nonblocking(connection->held.get());
   if (connection->real.valid()) set_nonblocking(connection->real.get());
   // Edge-triggered: a half-closed end stays silent until its limit without waking us again.
-  const bool held_ok = watch(connection->held.get(), number, EPOLLRDHUP | EPOLLET);
+  const bool forwards = hand_off.kind == HandOffKind::kChange;
+  const bool held_ok = watch(connection->held.get(), number,
+                             EPOLLRDHUP | EPOLLET | (forwards ? uint32_t{EPOLLIN} : 0));
   const bool real_ok = !connection->real.valid() ||
                        watch(connection->real.get(), number | kRealBit, EPOLLIN | EPOLLRDHUP);
   if (!held_ok || !real_ok) {
@@ -148,7 +177,9 @@ void Finisher::ready(uint64_t data, uint32_t events) {
   if (place == connections_.end()) return;
   Connection* connection = place->second.get();
   if ((data & kRealBit) != 0) {
-    if (connection->real.valid()) read_real(number, connection);
+    if (connection->real.valid() && (events & EPOLLOUT) != 0) forward_request(number, connection);
+    if (connection->real.valid() && (events & ~uint32_t{EPOLLOUT}) != 0)
+      read_real(number, connection);
     return;
   }
   if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
@@ -156,12 +187,45 @@ void Finisher::ready(uint64_t data, uint32_t events) {
     return;
   }
   if ((events & EPOLLRDHUP) != 0) connection->app_half_closed = true;
+  if (connection->hand_off.kind == HandOffKind::kChange && connection->real.valid())
+    forward_request(number, connection);
   if (connection->answered) {
     discard_input(connection);
     if (connection->app_half_closed) connections_.erase(place);
   } else if ((events & EPOLLOUT) != 0) {
     if (!send_answer(number, connection)) connections_.erase(number);
   }
+}
+
+void Finisher::forward_request(uint64_t number, Connection* connection) {
+  constexpr size_t kMostWaiting = 256 * 1024;  // bytes that the server has not taken yet
+  constexpr uint32_t kForAnswer = EPOLLIN | EPOLLRDHUP;
+  std::string& waiting = connection->request;
+  for (;;) {
+    char buffer[16 * 1024];
+    while (waiting.size() < kMostWaiting) {
+      const ssize_t size = ::recv(connection->held.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+      if (size < 0 && errno == EINTR) continue;
+      if (size <= 0) break;
+      waiting.append(buffer, static_cast<size_t>(size));
+    }
+    if (waiting.empty()) break;
+    const ssize_t sent =
+        ::send(connection->real.get(), waiting.data(), waiting.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) {
+      waiting.erase(0, static_cast<size_t>(sent));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      connection->server_is_full = true;
+      watch(connection->real.get(), number | kRealBit, kForAnswer | EPOLLOUT);
+      return;
+    } else if (errno != EINTR) {
+      waiting.clear();  // the server is gone, which reading its answer tells
+      break;
+    }
+  }
+  if (std::exchange(connection->server_is_full, false))
+    watch(connection->real.get(), number | kRealBit, kForAnswer);
+  if (connection->app_half_closed) ::shutdown(connection->real.get(), SHUT_WR);
 }
 
 void Finisher::read_real(uint64_t number, Connection* connection) {
@@ -177,30 +241,57 @@ void Finisher::read_real(uint64_t number, Connection* connection) {
       done = connection->end->feed(buffer, static_cast<size_t>(size));
     }
     if (!done) continue;
+    if (size <= 0 && connection->hand_off.kind == HandOffKind::kChange)
+      static_cast<KeptAnswer&>(*connection->end).answer.end_of_stream();
     connection->close_real();
-    if (!end_drain(connection)) {
-      connections_.erase(number);
-      return;
-    }
-    if (connection->hand_off.kind == HandOffKind::kDrainThenAnswer &&
-        !send_answer(number, connection)) {
-      connections_.erase(number);
-    }
+    if (!end_drain(number, connection)) connections_.erase(number);
     return;
   }
 }
 
-bool Finisher::end_drain(Connection* connection) {
-  if (connection->hand_off.kind != HandOffKind::kDrainThenReset) return true;
-  close_with_reset(std::move(connection->held));
-  return false;
+bool Finisher::end_drain(uint64_t number, Connection* connection) {
+  switch (connection->hand_off.kind) {
+    case HandOffKind::kDrainThenReset:
+      close_with_reset(std::move(connection->held));
+      return false;
+    case HandOffKind::kDrainThenAnswer:
+      return send_answer(number, connection);
+    case HandOffKind::kChange:
+      return change(number, connection);
+    default:
+      return true;
+  }
+}
+
+bool Finisher::change(uint64_t number, Connection* connection) {
+  Http1Answer::Rendered rendered =
+      static_cast<KeptAnswer&>(*connection->end).answer.render(connection->fault);
+  connection->end.reset();
+  if (!rendered.problem.empty()) {
+    unmet_(connection->hand_off, rendered.problem);
+    close_with_reset(std::move(connection->held));
+    return false;
+  }
+  connection->answer = std::move(rendered.bytes);
+  const uint64_t now_ns = clock_ns();
+  for (const Http1Answer::Step& step : rendered.steps) {
+    if (step.wait_ns == 0) {
+      connection->allowed = step.end;
+    } else {
+      connection->steps.push_back({now_ns + step.wait_ns, step.end});
+    }
+  }
+  // The time that the fault takes is not the caller's.
+  if (!connection->steps.empty()) connection->deadline_ns += rendered.steps.back().wait_ns;
+  return send_answer(number, connection);
 }
 
 bool Finisher::send_answer(uint64_t number, Connection* connection) {
   const std::string& answer = connection->answer;
-  while (connection->sent < answer.size()) {
-    const ssize_t size = ::send(connection->held.get(), answer.data() + connection->sent,
-                                answer.size() - connection->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+  while (connection->sent < connection->allowed) {
+    const ssize_t size =
+        ::send(connection->held.get(), answer.data() + connection->sent,
+               connection->allowed - connection->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       return watch(connection->held.get(), number, EPOLLOUT | EPOLLRDHUP | EPOLLET);
@@ -208,6 +299,7 @@ bool Finisher::send_answer(uint64_t number, Connection* connection) {
     if (size <= 0) return false;
     connection->sent += static_cast<size_t>(size);
   }
+  if (connection->sent < answer.size()) return true;  // the next step sends more
   // The end is not closed yet: closing it with unread input would reset the connection and take the
   // answer away before the application has read it.
   ::shutdown(connection->held.get(), SHUT_WR);
@@ -228,7 +320,19 @@ void Finisher::discard_input(Connection* connection) {
 }
 
 void Finisher::expire(uint64_t now_ns) {
-  std::vector<uint64_t> over;
+  std::vector<uint64_t> over, due;
+  for (const auto& [number, connection] : connections_) {
+    if (!connection->steps.empty() && connection->steps.front().at_ns <= now_ns)
+      due.push_back(number);
+  }
+  for (const uint64_t number : due) {
+    Connection* connection = connections_.at(number).get();
+    while (!connection->steps.empty() && connection->steps.front().at_ns <= now_ns) {
+      connection->allowed = connection->steps.front().allowed;
+      connection->steps.pop_front();
+    }
+    if (!send_answer(number, connection)) connections_.erase(number);
+  }
   for (const auto& [number, connection] : connections_) {
     if (connection->deadline_ns <= now_ns) over.push_back(number);
   }
@@ -237,11 +341,11 @@ void Finisher::expire(uint64_t now_ns) {
     const HandOff& hand_off = connection.hand_off;
     // What was answered needs no word, nor does a silence whose caller has given up.
     using Reached = HangLimit::Reached;
-    const Reached reached = connection.answered                              ? Reached::kNot
-                            : connection.real.valid()                        ? Reached::kByAnswer
-                            : hand_off.kind == HandOffKind::kDrainThenAnswer ? Reached::kByReader
-                            : connection.app_half_closed                     ? Reached::kNot
-                                                                             : Reached::kBySilence;
+    const Reached reached = connection.answered           ? Reached::kNot
+                            : connection.real.valid()     ? Reached::kByAnswer
+                            : sends_answer(hand_off.kind) ? Reached::kByReader
+                            : connection.app_half_closed  ? Reached::kNot
+                                                          : Reached::kBySilence;
     if (reached != Reached::kNot)
       report_(hand_off.execution, hand_off.rpc, {reached, connection.limit_ns});
     if (!connection.answered) close_with_reset(std::move(connection.held));
@@ -252,7 +356,10 @@ void Finisher::expire(uint64_t now_ns) {
 uint64_t Finisher::next_deadline_ns() const {
   uint64_t next = 0;
   for (const auto& [number, connection] : connections_) {
-    if (next == 0 || connection->deadline_ns < next) next = connection->deadline_ns;
+    const uint64_t one = connection->steps.empty()
+                             ? connection->deadline_ns
+                             : std::min(connection->deadline_ns, connection->steps.front().at_ns);
+    if (next == 0 || one < next) next = one;
   }
   return next;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/fault/fault.h"
 #include "core/protocol/messages.h"
 #include "daemon/base/descriptors.h"
 #include "daemon/base/fault_texts.h"
@@ -19,13 +20,19 @@ class Finisher {
  public:
   // Takes the hang limit that the fault of an RPC has reached.
   using Report = std::function<void(uint32_t execution, uint64_t rpc, const HangLimit& limit)>;
+  // Takes why a fault could not be in an answer.
+  using Unmet = std::function<void(const HandOff& hand_off, const std::string& why)>;
   // Watched descriptors carry `tag | number` as epoll data; `tag` leaves the low 56 bits free.
-  Finisher(int epoll_fd, uint64_t tag, Report report);
+  Finisher(int epoll_fd, uint64_t tag, Report report, Unmet unmet);
   ~Finisher();
 
-  // Takes both descriptors over. `answer`: what kDrainThenAnswer sends. False: one of them is no socket,
-  // and both were closed.
-  bool take(const HandOff& hand_off, UniqueFd held, UniqueFd real, std::string answer,
+  // What is to be done beside the kind of the hand-off.
+  struct Order {
+    std::string answer = {};  // what kDrainThenAnswer sends
+    FaultSpec change = {};    // kChange
+  };
+  // Takes both descriptors over. False: one of them is no socket, and both were closed.
+  bool take(const HandOff& hand_off, UniqueFd held, UniqueFd real, Order order,
             uint64_t hang_limit_ns, uint64_t now_ns);
   // epoll reported `events` for `data` (without our tag).
   void ready(uint64_t data, uint32_t events);
@@ -42,16 +49,19 @@ class Finisher {
   using Connections = std::unordered_map<uint64_t, std::unique_ptr<Connection>>;
 
   bool watch(int fd, uint64_t data, uint32_t events);
+  void forward_request(uint64_t number, Connection* connection);
   void read_real(uint64_t number, Connection* connection);
   // Called when the real answer has been read. False: the connection is done.
-  bool end_drain(Connection* connection);
-  // False: the connection is done.
+  bool end_drain(uint64_t number, Connection* connection);
+  bool change(uint64_t number, Connection* connection);
+  // Sends what may be sent now. False: the connection is done.
   bool send_answer(uint64_t number, Connection* connection);
   void discard_input(Connection* connection);
 
   const int epoll_fd_;
   const uint64_t tag_;
   const Report report_;
+  const Unmet unmet_;
   uint64_t next_number_ = 1;
   Connections connections_;
 };

@@ -13,10 +13,14 @@ HandOffs::HandOffs(int epoll_fd, uint64_t finisher_tag, uint64_t relay_tag, Reco
     : recorder_(recorder),
       hang_limit_(hang_limit),
       slowdown_(std::move(slowdown)),
-      finisher_(epoll_fd, finisher_tag,
-                [this](uint32_t execution, uint64_t rpc, const HangLimit& limit) {
-                  report(execution, rpc, limit);
-                }),
+      finisher_(
+          epoll_fd, finisher_tag,
+          [this](uint32_t execution, uint64_t rpc, const HangLimit& limit) {
+            report(execution, rpc, limit);
+          },
+          [this](const HandOff& hand_off, const std::string& why) {
+            recorder_->unmet(hand_off.execution, hand_off.rpc, hand_off.plan_entry, why);
+          }),
       relays_(epoll_fd, relay_tag, this) {}
 
 bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns) {
@@ -40,19 +44,26 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
     close_with_reset(std::move(held));  // of an execution that is over
     return true;
   }
-  std::string answer;
-  if (hand_off.kind == HandOffKind::kDrainThenAnswer) {
+  Finisher::Order order;
+  if (hand_off.kind == HandOffKind::kDrainThenAnswer || hand_off.kind == HandOffKind::kChange) {
     const FaultSpec* fault = recorder_->planned_fault(hand_off.plan_entry);
-    if (fault == nullptr || fault->kind != FaultKind::kStatus) {
+    const bool changes = hand_off.kind == HandOffKind::kChange;
+    const bool fits = fault != nullptr &&
+                      (changes ? changes_answer(fault->kind) : fault->kind == FaultKind::kStatus);
+    if (!fits) {
       close_with_reset(std::move(held));
       recorder_->note(agent.name() + ": asked for the answer of a fault that has none in the plan");
       recorder_->lost(1);
       return true;
     }
-    answer = render_http_response(*fault, hand_off.head_request != 0);
+    if (changes) {
+      order.change = *fault;
+    } else {
+      order.answer = render_http_response(*fault, hand_off.head_request != 0);
+    }
   }
-  if (!finisher_.take(hand_off, std::move(held), std::move(real), std::move(answer),
-                      hang_limit_ns(), now_ns + patience_ns())) {
+  if (!finisher_.take(hand_off, std::move(held), std::move(real), std::move(order), hang_limit_ns(),
+                      now_ns + patience_ns())) {
     recorder_->note(agent.name() + ": handed off the connection of a fault that is not a socket");
     recorder_->lost(1);
   }

@@ -159,6 +159,7 @@ bool read_hand_off(const Message& message, HandOff* hand_off) {
     case HandOffKind::kDrainThenReset:
     case HandOffKind::kDrainThenSilence:
     case HandOffKind::kDrainThenAnswer:
+    case HandOffKind::kChange:
     case HandOffKind::kRelay:
       return message.descriptors.size() == 2;
   }

@@ -59,8 +59,12 @@ bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol) {
       return true;
     case FaultNeeds::kHttp:
       return protocol != Protocol::kRedis;
+    case FaultNeeds::kHttp1:
+      return !http2 && protocol == Protocol::kHttp;
     case FaultNeeds::kHttp2:
       return http2 && protocol != Protocol::kRedis;
+    case FaultNeeds::kAnswer:
+      return http2 ? protocol == Protocol::kGrpc : protocol == Protocol::kHttp;
     case FaultNeeds::kGrpc:
       return http2 && protocol == Protocol::kGrpc;
     case FaultNeeds::kRedis:
@@ -75,8 +79,12 @@ std::string_view why_not_applicable(const FaultSpec& fault) {
       break;
     case FaultNeeds::kHttp:
       return "it is no HTTP request";
+    case FaultNeeds::kHttp1:
+      return "it does not go over HTTP/1.1";
     case FaultNeeds::kHttp2:
       return "it does not go over HTTP/2";
+    case FaultNeeds::kAnswer:
+      return "it is neither a request over HTTP/1.1 nor a gRPC call";
     case FaultNeeds::kGrpc:
       return "it is no gRPC call";
     case FaultNeeds::kRedis:

@@ -79,21 +79,31 @@ constexpr Key<FaultSpec> kStreamResetKeys[] = {
     {"at_message", false, read_at_message},
 };
 
+template <FaultKind kind>
+void read_time(Reader& reader, const SourceNode& node, FaultSpec* out) {
+  out->kind = kind;
+  constexpr const char* kRange = "from 1ms to an hour";
+  const std::string what = "'" + node.key + "'";
+  const auto time = reader.duration(node, what, kRange);
+  if (!time) return;
+  if (time->count() < 1 || time->count() > kMaxLatencyMs) {
+    reader.error(node.offset, what + ": expected a duration " + kRange);
+  } else {
+    out->latency_ms = static_cast<uint32_t>(time->count());
+  }
+}
 constexpr Key<FaultSpec> kLatencyKeys[] = {
-    {"latency", true,
-     [](Reader& reader, const SourceNode& node, FaultSpec* out) {
-       out->kind = FaultKind::kLatency;
-       constexpr const char* kRange = "from 1ms to an hour";
-       const auto time = reader.duration(node, "'latency'", kRange);
-       if (!time) return;
-       if (time->count() < 1 || time->count() > kMaxLatencyMs) {
-         reader.error(node.offset, std::string("'latency': expected a duration ") + kRange);
-       } else {
-         out->latency_ms = static_cast<uint32_t>(time->count());
-       }
-     }},
+    {"latency", true, read_time<FaultKind::kLatency>},
     {"at_message", false, read_at_message},
 };
+constexpr Key<FaultSpec> kSlowBodyKeys[] = {{"slow_body", true, read_time<FaultKind::kSlowBody>}};
+constexpr Key<FaultSpec> kContentLengthKeys[] = {
+    {"content_length", true, [](Reader& reader, const SourceNode& node, FaultSpec* out) {
+       out->kind = FaultKind::kContentLength;
+       const auto delta = reader.integer(node, "'content_length'", -kMaxDelta, kMaxDelta);
+       if (delta && *delta == 0) reader.error(node.offset, "'content_length': 0 changes nothing");
+       if (delta) out->delta = static_cast<int32_t>(*delta);
+     }}};
 
 // Faults that need nothing but their name: {"goaway": true}.
 template <FaultKind kind>
@@ -223,6 +233,8 @@ constexpr ObjectForm kObjectForms[] = {
     {"corrupt_message", kCorruptMessageKeys},
     {"no_trailers", kNoTrailersKeys},
     {"redis", kRedisKeys},
+    {"slow_body", kSlowBodyKeys},
+    {"content_length", kContentLengthKeys},
 };
 
 bool read_fault_object(Reader& reader, const SourceNode& node, FaultSpec* out) {

@@ -131,7 +131,9 @@ bool Relay::place(uint32_t id, Stream* stream) {
     case FaultKind::kEmptyMessage:
     case FaultKind::kCorruptMessage:
     case FaultKind::kNoTrailers:
-    case FaultKind::kRedis:  // never on HTTP/2
+    case FaultKind::kRedis:  // never on HTTP/2, as the next two
+    case FaultKind::kContentLength:
+    case FaultKind::kSlowBody:
     case FaultKind::kNone:
       append_reset(&to_client_, id, ErrorCode::kCancel);
       return false;

@@ -1,5 +1,6 @@
 // A finding in words: its headline, its faults, what was seen, and the command that replays it.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -225,11 +226,16 @@ std::string fault_in_words(const std::string& text) {
     case FaultKind::kLatency:
       return "answer later by " + std::to_string(fault->latency_ms) + " ms" + after;
     case FaultKind::kPartialMessage:
-      return "half a message, then a reset of the stream";
+      return "half of the answer, then its end";
     case FaultKind::kEmptyMessage:
-      return "answer with empty messages";
+      return "answer without its content";
     case FaultKind::kCorruptMessage:
-      return "answer with corrupted messages";
+      return "answer with inverted bytes";
+    case FaultKind::kContentLength:
+      return "answer whose Content-Length is " + std::to_string(std::abs(fault->delta)) +
+             (fault->delta > 0 ? " bytes too large" : " bytes too small");
+    case FaultKind::kSlowBody:
+      return "answer whose body takes " + std::to_string(fault->latency_ms) + " ms";
     case FaultKind::kNoTrailers:
       return "answer without its trailers (no grpc-status)";
     case FaultKind::kRedis:

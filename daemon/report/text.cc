@@ -147,10 +147,13 @@ std::string notes_text(const TestReport& test) {
   out += list_text("RPCs that were never faulted:", alike_once(test.without_cause));
   if (!test.variations.empty()) {
     out += "  " + counted(test.variations.size(), "value varies", "values vary") +
-           " from run to run; what became of each is in the report";
-    if (!test.proposed_masks.empty())
-      out += ", with the \"nondeterminism\" that masks it from the start";
-    out += "\n";
+           " from run to run; what became of each is in the report\n";
+  }
+  if (!test.proposed_masks.empty()) {
+    out +=
+        "  masked for this run; to have it so from the start, write into the configuration:\n"
+        "\"nondeterminism\": " +
+        test.proposed_masks + "\n";
   }
   out += list_text("notes:", alike_once(test.notes));
   return out;

@@ -245,9 +245,10 @@ Transfer before_receive(int fd) {
       t.result = -1;
     }
     Followed* protocol = c.protocol();
-    if (!t.handled && protocol != nullptr && protocol->begin_receive(c)) {
-      t.receiving = Receiving(&c, protocol);
-      t.may_be_replaced = false;
+    if (!t.handled && protocol != nullptr) {
+      const Followed::Receive begun = protocol->begin_receive(c);
+      if (begun != Followed::Receive::kNot) t.receiving = Receiving(&c, protocol);
+      if (begun == Followed::Receive::kKeptOut) t.may_be_replaced = false;
     }
   }
   if (c.state.is_replaced() || (c.state.is_faulted() && is_replaced(fd))) t.may_be_replaced = false;

@@ -129,6 +129,8 @@ bool inject_before_effect(int fd, OutgoingCall* call, bool head_request) {
     case FaultKind::kGrpc:
       abandon(&plan);
       return not_injected(*call, "a gRPC status needs a call over HTTP/2");
+    case FaultKind::kContentLength:
+    case FaultKind::kSlowBody:
     case FaultKind::kStreamReset:
     case FaultKind::kGoaway:
     case FaultKind::kLatency:
@@ -137,7 +139,7 @@ bool inject_before_effect(int fd, OutgoingCall* call, bool head_request) {
     case FaultKind::kCorruptMessage:
     case FaultKind::kNoTrailers:
       abandon(&plan);
-      return not_injected(*call, "it needs a stream of an HTTP/2 connection");
+      return not_injected(*call, "it does not fit this protocol");
     case FaultKind::kRedis:
     case FaultKind::kNone:
       break;
@@ -189,6 +191,21 @@ bool inject_after_effect(int fd, OutgoingCall* call, bool head_request) {
     report_fault(*call, FaultHow::kInjected, "silent after its effect");
   }
   return true;
+}
+
+const char* change_answer(int fd, const OutgoingCall& call, bool head_request) {
+  Replacement plan;
+  if (const char* why = prepare(fd, &plan)) return why;
+  if (has_unread(plan)) {
+    abandon(&plan);
+    return "bytes of an earlier answer are unread";
+  }
+  if (!hand_off(call, HandOffKind::kChange, head_request, plan.pair.held, plan.original)) {
+    abandon(&plan);
+    return "no daemon to change the answer";
+  }
+  replace(&plan, 0, 0, 0);
+  return nullptr;
 }
 
 const char* convert_to_relay(int fd, const OutgoingCall& call, const RelayState& state,

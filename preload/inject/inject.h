@@ -42,6 +42,13 @@ bool inject_before_effect(int fd, OutgoingCall* call, bool head_request);
 // stays silent. The result and the events are those of inject_before_effect.
 bool inject_after_effect(int fd, OutgoingCall* call, bool head_request);
 
+// The answer to the request that is sent next is to pass changed: replaces the descriptor, and hands the
+// real connection with the other end of the pair to the daemon, which passes the request on, reads the
+// answer, and sends it as the fault says. The descriptor is used on as before; the answer ends the
+// connection. nullptr:
+// done. Else why not, and nothing has changed. Reports nothing.
+const char* change_answer(int fd, const OutgoingCall& call, bool head_request);
+
 // One stream of an HTTP/2 connection is to fail: replaces the descriptor and hands the other end of the
 // pair with the real connection to the daemon's relay (core/protocol/relay.h). The descriptor is used
 // on as before. `tail`: the bytes that follow the state (RelayState has their sizes). nullptr: done. Else

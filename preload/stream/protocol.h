@@ -123,9 +123,11 @@ class Followed {
   virtual bool owes() const { return false; }
   // The agent has changed the stream, so that its bytes cannot pass by the original calls any more.
   virtual bool cannot_be_left() const { return false; }
-  // A client's receive is under way between the two calls. No fault takes the descriptor away meanwhile.
-  // False: the protocol need not be told of the end.
-  virtual bool begin_receive(Connection&) { return false; }
+  // A client's receive is under way between the two calls. kKeptOut: no fault takes the descriptor away
+  // meanwhile. kNoted: one may, and the receive is repeated then. kNot: the protocol need not be told of
+  // the end.
+  enum class Receive { kNot, kNoted, kKeptOut };
+  virtual Receive begin_receive(Connection&) { return Receive::kNot; }
   virtual void end_receive(Connection&) {}
 
   // The application's bytes pass. The protocol sends them itself, since it inserts or removes some.

@@ -48,7 +48,7 @@ def test_what_varies_only_under_faults_is_masked(project, body):
     assert rules == [{"on": ON, "mask": {"json": ["/at"]}}], run
     (row,) = learned(run)
     assert (row["what"], row["effect"]) == ("JSON field /at", "masked") and "status:503" in row["under"], run
-    assert "with the same faults" in run.output and "JSON field /at, masked" in run.output, run
+    assert "1 value varies from run to run" in run.output, run
     # As many executions as where the rule is known from the start.
     executed = run.executed
     again = explore(project, body, nondeterminism=rules)

@@ -31,6 +31,7 @@ struct Exchange {
   RequestFields* fields = nullptr;  // client: owned
   RpcFinished finished;             // client; `body_sample` is set when it is reported
   Incoming* incoming = nullptr;     // server
+  bool changed = false;             // client: the answer passes as a fault changes it
   uint16_t status = 0;
   uint16_t sample_size = 0;
   char sample[kBodySample];

@@ -256,6 +256,7 @@ void Http1::end_silence(Connection& c) {
 void Http1::adopt_in_child(Connection& c) {
   // The calls are the parent's to report, so the child's copies end without an event.
   current = fault = nullptr;
+  receives.forget();
   while (Exchange* x = exchanges.pop()) {
     x->call.active = false;
     finish_half(c, x, kRequestHalf);

@@ -12,6 +12,7 @@
 #include "core/pieces.h"
 #include "preload/protocols/http1/exchange.h"
 #include "preload/stream/connection.h"
+#include "preload/stream/receive_gate.h"
 
 namespace filibuster::preload {
 
@@ -68,6 +69,11 @@ struct Http1 final : Followed {
     const Exchange* x = exchanges.open_at(i);
     return x == nullptr ? nullptr : x->incoming;
   }
+  Receive begin_receive(Connection&) override {
+    receives.enter();
+    return Receive::kNoted;
+  }
+  void end_receive(Connection&) override { receives.leave(); }
   void responses_ended(Connection& c) override;
   void end_unanswered(Connection& c) override;
   void settle(Connection& c) override;
@@ -80,6 +86,7 @@ struct Http1 final : Followed {
   http1::MessageParser requests{http1::Direction::kRequests, &request_events};
   http1::MessageParser responses{http1::Direction::kResponses, &response_events};
   ExchangeQueue exchanges;
+  ReceiveGate receives;
   size_t upgraded_at = 0;  // byte of the current feed of responses where HTTP/2 begins
 
   // The request in progress. Positions count the application's bytes (Wire).

@@ -1,6 +1,7 @@
 // Faults that fire when a request is sent (inject.h does the injection): when one can, and what a
 // connection is afterwards.
 #include "core/fault/fault.h"
+#include "preload/inject/inject.h"
 #include "preload/protocols/http1/http1.h"
 #include "preload/stream/delivery.h"
 #include "preload/stream/kept.h"
@@ -59,6 +60,35 @@ bool inject(Connection& c, int fd, bool after) {
   return true;
 }
 
+// The server's own answer will pass changed. No byte of the request was sent, so no byte of the answer can
+// have come. The connection is followed on: what is written to it the daemon hands to the server, and
+// what is read on it is what the daemon makes of the answer.
+void change(Connection& c, int fd) {
+  Http1& h = http1_of(c);
+  Exchange* x = h.fault;
+  const char* why = "another thread was waiting in a read of the connection";
+  if (h.receives.close()) {
+    why = "another thread was reading the connection";
+    if (c.response_flow.acquire()) {
+      why = change_answer(fd, x->call, x->head_request);
+      if (why == nullptr) {
+        c.cookie = socket_cookie(fd);
+        g_faults_fired.store(true);
+        x->changed = true;
+      }
+      c.response_flow.release();
+    }
+  }
+  h.receives.open();
+  if (why != nullptr) return not_injected(c, why);
+  report_fault(x->call, FaultHow::kInjected, "the server's answer passes changed");
+  settle_fault(c, x);
+}
+
+bool is_change(const OutgoingCall& call) {
+  return changes_answer(static_cast<FaultKind>(call.plan.kind));
+}
+
 }  // namespace
 
 bool try_fault_before(Connection& c, int fd) {
@@ -71,6 +101,8 @@ bool try_fault_before(Connection& c, int fd) {
     not_injected(c, "pipelined with other requests");
   } else if (x->request_end != 0 && c.wire.fed > x->request_end) {
     not_injected(c, "another request follows in the same write");
+  } else if (is_change(x->call)) {
+    change(c, fd);
   } else {
     return inject(c, fd, false);
   }

@@ -14,11 +14,6 @@ namespace {
 
 using http2::Direction;
 
-// A thread inside a receive that does not block leaves it within microseconds.
-constexpr uint64_t kReceiversWaitNs = 100'000'000;
-// How long a receive waits for a conversion, which makes two system calls for each epoll registration.
-constexpr uint64_t kConversionWaitNs = 1'000'000'000;
-
 // Room for the entries of a header table of 64 KiB, each with its two lengths.
 constexpr size_t kMaxTable = 96 * 1024;
 constexpr size_t kMaxTail = kMaxTable + http2::WholeFrames::kMostKept;
@@ -40,15 +35,6 @@ class TailLease {
  private:
   TailRoom* room_;
 };
-
-bool wait_for_receivers(const Http2Connection& h) {
-  const uint64_t deadline = system_ns() + kReceiversWaitNs;
-  while (h.receivers.load() != 0) {
-    if (system_ns() > deadline) return false;
-    raw_syscall(SYS_sched_yield);
-  }
-  return true;
-}
 
 // Under the lock. Writes what the relay has to know to go on. Returns nullptr, or why it cannot go on.
 const char* describe_state(Http2Connection& h, RelayState* state, char* tail) {
@@ -111,16 +97,15 @@ const char* convert_alone(Connection& c, Http2Connection& h, int fd, const Strea
 
 const char* convert(Connection& c, Http2Connection& h, int fd, const StreamCall& x) {
   // A thread that reads during the conversion would read the real connection and bypass the relay.
-  h.converting.store(true);
   const char* why = "another thread was waiting in a read of the connection";
-  if (wait_for_receivers(h)) {
+  if (h.receives.close()) {
     why = "another thread was reading the connection";
     if (c.response_flow.acquire()) {
       why = convert_alone(c, h, fd, x);
       c.response_flow.release();
     }
   }
-  h.converting.store(false);
+  h.receives.open();
   return why;
 }
 
@@ -132,22 +117,6 @@ void begin_fault(Connection& c, Http2Connection& h, int fd) {
   if (why == nullptr) return;
   report_fault(x->call, FaultHow::kNotInjected, why);
   x->call.faulted = false;
-}
-
-bool Http2Connection::begin_receive(Connection&) {
-  receivers.fetch_add(1);
-  if (!converting.load()) return true;
-  const uint64_t deadline = system_ns() + kConversionWaitNs;
-  while (converting.load() && system_ns() < deadline) {
-    receivers.fetch_sub(1);
-    raw_syscall(SYS_sched_yield);
-    receivers.fetch_add(1);
-  }
-  return true;
-}
-
-void Http2Connection::end_receive(Connection&) {
-  receivers.fetch_sub(1);
 }
 
 }  // namespace filibuster::preload

@@ -21,6 +21,7 @@
 #include "preload/protocols/http2/preface.h"
 #include "preload/protocols/http2/stream_call.h"
 #include "preload/stream/connection.h"
+#include "preload/stream/receive_gate.h"
 
 namespace filibuster::preload {
 
@@ -84,8 +85,11 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   bool owes() const override { return rewriting; }
   bool cannot_be_left() const override { return rewriting; }
   // conversion.cc
-  bool begin_receive(Connection& c) override;
-  void end_receive(Connection& c) override;
+  Receive begin_receive(Connection&) override {
+    receives.enter();
+    return Receive::kKeptOut;
+  }
+  void end_receive(Connection&) override { receives.leave(); }
 
   // ConnectionListener, in streams.cc. Called with `lock` held.
   void on_request(http2::Stream&, const http2::MessageHead&, const http2::HeaderBlock&) override;
@@ -118,9 +122,8 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   // Faults (conversion.cc).
   // Of a client: cuts what is read into what the view is given; under `lock`.
   http2::WholeFrames responses;
-  std::atomic<uint32_t> receivers{0};   // threads inside a receive
-  std::atomic<bool> converting{false};  // a thread that would begin a receive waits
-  bool converted = false;               // the descriptor is an end of a pair; a relay has the other
+  ReceiveGate receives;
+  bool converted = false;  // the descriptor is an end of a pair; a relay has the other
   bool server_settings_seen = false;
 
   // A client's wire.

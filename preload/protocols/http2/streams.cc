@@ -492,6 +492,7 @@ void Http2Connection::settle(Connection& c) {
 }
 
 void Http2Connection::adopt_in_child(Connection& c) {
+  receives.forget();
   // If a thread of the parent held the lock, the view may be half changed, and is not touched.
   if (!lock.is_held()) {
     view.for_each_stream([&](Stream& stream) {

@@ -138,13 +138,13 @@ bool Redis::unseen(Connection&, Traffic traffic, size_t size) {
          replies.skip(size) != resp::ReplyState::kInvalid;
 }
 
-bool Redis::begin_receive(Connection&) {
+Followed::Receive Redis::begin_receive(Connection&) {
   readers.fetch_add(1);
-  if (!firing.load()) return true;
+  if (!firing.load()) return Receive::kKeptOut;
   readers.fetch_sub(1);
   wait_until([&] { return !firing.load(); }, kFiringWithinNs);
   readers.fetch_add(1);
-  return true;
+  return Receive::kKeptOut;
 }
 
 bool Redis::is_idle(const Connection& c) const {

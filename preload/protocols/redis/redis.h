@@ -81,7 +81,7 @@ struct Redis final : Followed {
   void end_silence(Connection& c) override;
   void adopt_in_child(Connection& c) override;
   void free(Connection&) override;
-  bool begin_receive(Connection& c) override;
+  Receive begin_receive(Connection& c) override;
   void end_receive(Connection&) override { readers.fetch_sub(1); }
 
   Connection* const connection;

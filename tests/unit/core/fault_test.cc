@@ -87,7 +87,7 @@ TEST(FaultText, SaysWhatOnlyHttp2Has) {
   EXPECT_FALSE(changes_answer(parsed("grpc:ABORTED:after")));
   EXPECT_FALSE(changes_answer(parsed("goaway")));
   EXPECT_EQ(needs(parsed("reset")), FaultNeeds::kAnyRpc);
-  EXPECT_EQ(needs(parsed("latency:1s")), FaultNeeds::kHttp2);
+  EXPECT_EQ(needs(parsed("latency:1s")), FaultNeeds::kHttp);
   EXPECT_EQ(needs(parsed("latency:1s@1")), FaultNeeds::kGrpc);
   EXPECT_EQ(needs(parsed("no-trailers")), FaultNeeds::kGrpc);
 }
@@ -226,7 +226,7 @@ TEST(FaultKey, TellsApartWhatTheTextLeavesOut) {
 }
 
 TEST(FaultKinds, HaveOneRowEachAndAreFoundByTheirName) {
-  EXPECT_EQ(fault_kinds().size(), 13u);
+  EXPECT_EQ(fault_kinds().size(), 15u);
   for (const FaultKindRow& row : fault_kinds()) {
     EXPECT_FALSE(row.meaning.empty());
     const std::string text =
@@ -234,6 +234,7 @@ TEST(FaultKinds, HaveOneRowEachAndAreFoundByTheirName) {
                                  : row.argument == FaultArgument::kCode  ? ":ABORTED"
                                  : row.argument == FaultArgument::kTime  ? ":5ms"
                                  : row.argument == FaultArgument::kReply ? ":OOM"
+                                 : row.argument == FaultArgument::kDelta ? ":-3"
                                                                          : "");
     EXPECT_EQ(parsed(text).kind, row.kind);
     EXPECT_EQ(parse_fault(text + ":after").ok(), row.can_be_after) << text;

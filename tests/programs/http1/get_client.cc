@@ -1,0 +1,21 @@
+// As tests/integration/apps/clients.py, with cpp-httplib: get_client HOST PORT
+#include <httplib.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+int main(int, char** arguments) {
+  httplib::Client client(arguments[1], std::atoi(arguments[2]));
+  client.set_connection_timeout(0, 500'000);
+  client.set_read_timeout(0, 500'000);
+  const httplib::Result answer = client.Get("/");
+  if (!answer) {
+    std::printf("%s\n", httplib::to_string(answer.error()).c_str());
+    return 0;
+  }
+  std::string expected;
+  for (int i = 0; i < 200; ++i) expected += "0123456789";
+  const bool whole = answer->body == expected || answer->status != 200;
+  std::printf("%d %zu bytes%s\n", answer->status, answer->body.size(), whole ? "" : " changed");
+}
