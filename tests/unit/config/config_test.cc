@@ -290,13 +290,30 @@ TEST(FaultRules, AGrpcStatusNeedsAGrpcCall) {
     EXPECT_TRUE(fault_applies(parse_fault(text).value(), true, kGrpc)) << text;
     EXPECT_TRUE(fault_applies(parse_fault(text).value(), false, kHttp)) << text;
   }
-  for (const char* text : {"stream-reset", "goaway", "latency:1s"}) {
+  for (const char* text : {"stream-reset", "goaway"}) {
     EXPECT_TRUE(fault_applies(parse_fault(text).value(), true, kHttp)) << text;
     EXPECT_FALSE(fault_applies(parse_fault(text).value(), false, kHttp)) << text;
   }
   for (const char* text : {"no-trailers", "empty-message", "latency:1s@2", "grpc:INTERNAL@2"}) {
     EXPECT_TRUE(fault_applies(parse_fault(text).value(), true, kGrpc)) << text;
     EXPECT_FALSE(fault_applies(parse_fault(text).value(), true, kHttp)) << text;
+  }
+}
+
+TEST(FaultRules, AnAnswerThatIsChangedIsOneOfHttp1OrOfGrpc) {
+  for (const char* text : {"latency:1s", "empty-message"}) {
+    const FaultSpec fault = parse_fault(text).value();
+    EXPECT_TRUE(fault_applies(fault, false, Protocol::kHttp)) << text;
+    EXPECT_TRUE(fault_applies(fault, true, Protocol::kGrpc)) << text;
+    EXPECT_EQ(fault_applies(fault, true, Protocol::kHttp), fault.kind == FaultKind::kLatency);
+    EXPECT_FALSE(fault_applies(fault, false, Protocol::kRedis)) << text;
+  }
+  for (const char* text : {"slow-body:1s", "content-length:-1"}) {
+    const FaultSpec fault = parse_fault(text).value();
+    EXPECT_TRUE(fault_applies(fault, false, Protocol::kHttp)) << text;
+    EXPECT_FALSE(fault_applies(fault, true, Protocol::kHttp)) << text;
+    EXPECT_FALSE(fault_applies(fault, true, Protocol::kGrpc)) << text;
+    EXPECT_EQ(why_not_applicable(fault), "it does not go over HTTP/1.1");
   }
 }
 
