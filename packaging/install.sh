@@ -17,7 +17,7 @@ put 644 "$build/lib/libfilibuster.so" lib/libfilibuster.so
 while read -r helper; do put 644 "$build/lib/$helper" "lib/$helper"; done < "$build/installed.helpers"
 [ -e "$build/lib/filibuster/report.html" ] || echo "install: report.html was not built (no npm), so \`run\` writes no page" >&2
 
-put 644 cli/python/filibuster_predicates.py share/filibuster/filibuster_predicates.py
+for helper in cli/python/*.py cli/c/*.h cli/node/*.cjs cli/java/*.java; do put 644 "$helper" "share/filibuster/$(basename "$helper")"; done
 put 644 docs/filibuster.schema.json share/filibuster/filibuster.schema.json
 for schema in docs/schema/*.json; do put 644 "$schema" "share/filibuster/schema/$(basename "$schema")"; done
 for page in README.md LICENSE CHANGELOG.md CONTRIBUTING.md docs/*.md; do put 644 "$page" "share/doc/filibuster/$page"; done

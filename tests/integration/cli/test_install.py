@@ -11,7 +11,8 @@ from small_apps import APPS, config, relay, url
 
 INSTALLED = """
     bin/filibuster bin/filibusterd lib/libfilibuster.so lib/filibuster/node.cjs
-    share/filibuster/filibuster_predicates.py share/filibuster/filibuster.schema.json
+    share/filibuster/filibuster_predicates.py share/filibuster/filibuster_predicates.h
+    share/filibuster/filibuster_predicates.cjs share/filibuster/FilibusterPredicates.java share/filibuster/filibuster_pytest.py share/filibuster/filibuster.schema.json
     share/filibuster/schema/report.schema.json share/filibuster/schema/counterexample.schema.json
     share/filibuster/schema/events.schema.json share/filibuster/schema/baseline.schema.json
     share/man/man1/filibuster.1 share/man/man5/filibuster.json.5 share/man/man8/filibusterd.8
