@@ -69,3 +69,26 @@ def test_what_a_client_makes_of_each_fault(project, library, framing):
     told = {fault.removesuffix(" (as a reset)"): what for fault, what in told.items()}
     print("|", library, "|", " | ".join(told[fault] for fault in FAULTS), "|")
     assert told == table()[library], run
+
+
+MANY_ADDRESSES = """
+import http.client, socket, sys
+found = socket.getaddrinfo
+socket.getaddrinfo = lambda host, *rest, **more: [row for address in ("127.0.0.1", "127.0.0.2") for row in found(address, *rest, **more)]
+try:
+    connection = http.client.HTTPConnection("shop", int(sys.argv[1]), timeout=2)
+    connection.request("GET", "/")
+    print(connection.getresponse().status)
+except OSError as error:
+    print(type(error).__name__)
+"""
+
+
+def test_a_refusal_is_at_every_address_of_a_name(project):
+    """A client tries one address after the other, and would be served at the second."""
+    project.write("client.py", MANY_ADDRESSES)
+    project.write("filibuster.json", config(
+        [{"name": "body", "command": f"exec {PYTHON} {APPS}/body.py ${{port:body}} everywhere"}],
+        [{"name": "get", "command": f"{PYTHON} client.py ${{port:body}} >> seen"}], fault_test_calls=True, faults=[{"inject": "refused"}]))
+    run = project.filibuster("run")
+    assert (project.directory / "seen").read_text().split() == ["200", "200", "ConnectionRefusedError"], run

@@ -1,4 +1,4 @@
-"""A service whose answer has a body of 2000 bytes: body.py PORT [chunked]"""
+"""A service whose answer has a body of 2000 bytes: body.py PORT [chunked] [everywhere: it listens at every address]"""
 import http.server
 import sys
 
@@ -9,7 +9,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         body = b"0123456789" * 200
         self.send_response(200)
-        if len(sys.argv) > 2:
+        if "chunked" in sys.argv:
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
             for at in range(0, len(body), 600):
@@ -25,4 +25,5 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+host = "" if "everywhere" in sys.argv else "127.0.0.1"
+http.server.ThreadingHTTPServer((host, int(sys.argv[1])), Handler).serve_forever()
