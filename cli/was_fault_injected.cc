@@ -46,11 +46,11 @@ std::string refusal(const nlohmann::json& body, const std::string& text) {
 int ask(const Question& question) {
   const char* const url = std::getenv("FILIBUSTER_URL");
   const char* const token = std::getenv("FILIBUSTER_TOKEN");
+  Result<std::string> arguments = arguments_of(question.arguments);
+  if (!arguments) return complain(kUsage, arguments.error().message);
   if (url == nullptr || *url == '\0') {
     return complain(kEnvironment, "not under filibuster: FILIBUSTER_URL is not set");
   }
-  Result<std::string> arguments = arguments_of(question.arguments);
-  if (!arguments) return complain(kUsage, arguments.error().message);
   std::string query =
       query_argument("service", question.service) + query_argument("method", question.method) +
       query_argument("path", question.path) + query_argument("grpc", question.grpc) +

@@ -79,7 +79,8 @@ inline std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-inline void tell(const std::string& test, const std::string& name, bool passed, const std::string& text) {
+inline void tell(const std::string& test, const std::string& name, bool passed,
+                 const std::string& text) {
   testing::RegisterTest(test.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                         [=]() -> testing::Test* { return new Told(passed, text); });
 }
@@ -129,8 +130,8 @@ inline int run_all_tests(int argc, char** argv) {
     const testing::TestSuite& suite = *all.GetTestSuite(i);
     for (int j = 0; j < suite.total_test_count(); ++j) {
       const std::string name = std::string(suite.name()) + "." + suite.GetTestInfo(j)->name();
-      const bool wanted = filter == "*" || filter == name ||
-                          filter == std::string(suite.name()) + ".*";
+      const bool wanted =
+          filter == "*" || filter == name || filter == std::string(suite.name()) + ".*";
       if (wanted && name.find("DISABLED_") == std::string::npos) tests.push_back(name);
     }
   }

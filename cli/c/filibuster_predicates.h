@@ -29,24 +29,24 @@
 /* A member that is NULL matches anything. In `path` and `grpc`, '*' and '?' match. */
 typedef struct {
   const char *service, *method, *path;
-  const char *fault;     /* "refused", "status:503", "grpc:UNAVAILABLE", ... */
-  const char *grpc;      /* "shop.CartService/GetCart", or its service alone */
-  const char *arguments; /* a JSON object of fields of its request: {"code": "DAILY"} */
+  const char* fault;     /* "refused", "status:503", "grpc:UNAVAILABLE", ... */
+  const char* grpc;      /* "shop.CartService/GetCart", or its service alone */
+  const char* arguments; /* a JSON object of fields of its request: {"code": "DAILY"} */
 } filibuster_question;
 
 /* Why the last question of this thread had no answer. */
-static inline char *filibuster_problem(void) {
+static inline char* filibuster_problem(void) {
   static __thread char text[512];
   return text;
 }
 
-static inline int filibuster_no_answer(const char *why) {
+static inline int filibuster_no_answer(const char* why) {
   snprintf(filibuster_problem(), 512, "filibuster's daemon did not answer: %s", why);
   return -1;
 }
 
 /* Appends "&name=value", with what is not plain in a query escaped (RFC 3986). 0: there is no room. */
-static inline int filibuster_append(char *out, size_t room, const char *name, const char *value) {
+static inline int filibuster_append(char* out, size_t room, const char* name, const char* value) {
   static const char digits[] = "0123456789ABCDEF";
   size_t at = strlen(out);
   if (value == NULL) return 1;
@@ -69,7 +69,7 @@ static inline int filibuster_append(char *out, size_t room, const char *name, co
 }
 
 /* The connection to "http://127.0.0.1:PORT", or -1. */
-static inline int filibuster_connect(const char *url) {
+static inline int filibuster_connect(const char* url) {
   struct sockaddr_in address;
   struct timeval patience = {30, 0};
   char host[64];
@@ -82,7 +82,7 @@ static inline int filibuster_connect(const char *url) {
   fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
+  if (connect(fd, (struct sockaddr*)&address, sizeof address) == 0) return fd;
   close(fd);
   return -1;
 }
@@ -90,13 +90,13 @@ static inline int filibuster_connect(const char *url) {
 /* 1: a fault was injected into such an RPC; 0: none was, or this is no execution of Filibuster; -1: the
  * daemon did not answer, or did not understand the question (filibuster_problem() says why). A guess
  * would make the test's verdict worthless, so -1 should fail the test. */
-static inline int filibuster_was_fault_injected(const filibuster_question *question) {
-  const char *const url = getenv("FILIBUSTER_URL");
-  const char *const token = getenv("FILIBUSTER_TOKEN");
+static inline int filibuster_was_fault_injected(const filibuster_question* question) {
+  const char* const url = getenv("FILIBUSTER_URL");
+  const char* const token = getenv("FILIBUSTER_TOKEN");
   char request[8192] = "GET /v1/fault-injected", answer[8192];
   size_t size = 0;
   ssize_t got;
-  const char *body;
+  const char* body;
   int fd;
   if (url == NULL || *url == '\0') return 0;
   if (!filibuster_append(request, sizeof request - 512, "service", question->service) ||
@@ -119,7 +119,8 @@ static inline int filibuster_was_fault_injected(const filibuster_question *quest
     }
     sent += (size_t)one;
   }
-  while (size < sizeof answer - 1 && (got = recv(fd, answer + size, sizeof answer - 1 - size, 0)) > 0)
+  while (size < sizeof answer - 1 &&
+         (got = recv(fd, answer + size, sizeof answer - 1 - size, 0)) > 0)
     size += (size_t)got;
   close(fd);
   answer[size] = '\0';

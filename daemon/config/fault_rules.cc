@@ -156,6 +156,7 @@ std::vector<std::string> describe_faults(const Config& config) {
   for (const FaultRule& rule : config.faults) {
     std::string line = describe_condition(rule);
     const bool everything = line == "all RPCs";
+    if (everything && !lines.empty()) line = "all other RPCs";
     if (all_decided) line += " (never used: an earlier rule decides all)";
     lines.push_back(line + ": " + describe(rule.inject));
     all_decided = all_decided || everything;

@@ -232,10 +232,9 @@ void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
   if (service.protocol == Protocol::kRedis) finish_redis(reader, draft);
   const bool by_hand = service.command.empty();
   // A service that somebody else starts gets no free port from us. Nothing is waited for by default if
-  // there is no port, or if the service is a third party without a command.
+  // there is no port, or no command.
   if (!draft->has_ports && !by_hand && !service.name.empty()) service.ports[service.name] = 0;
-  const bool elsewhere = by_hand && service.third_party;
-  if (!draft->has_ready && (service.ports.empty() || elsewhere))
+  if (!draft->has_ready && (service.ports.empty() || by_hand))
     service.ready.kind = ReadyCheck::Kind::kNone;
   if (by_hand) {
     for (const auto& [name, number] : service.ports) {

@@ -151,7 +151,32 @@ uint16_t Services::ready_port(const ServiceConfig& service) const {
   return found == lane_.ports.end() ? uint16_t{0} : found->second;
 }
 
+Result<void> Services::wait_for_others() {
+  for (const ServiceConfig& config : config_.services) {
+    const ReadyCheck& ready = config.ready;
+    if (!config.command.empty() || ready.kind == ReadyCheck::Kind::kNone) continue;
+    const Running service{&config, std::nullopt, false};
+    const uint16_t port = ready_port(config);
+    const auto deadline = Clock::now() + ready.timeout;
+    while (!is_ready(service, ready, port)) {
+      if (Clock::now() >= deadline) {
+        return Error{"service '" + config.name +
+                     "', which somebody else starts, did not become ready within " +
+                     std::to_string(ready.timeout.count()) + " ms (waited for port " +
+                     std::to_string(port) + " " + ready.http_path + ")"};
+      }
+      pollfd woken{lane_.wake_fd, POLLIN, 0};
+      const bool can_wake = lane_.wake_fd >= 0;
+      if (poll(&woken, can_wake ? 1 : 0, static_cast<int>(kLastProbe.count())) > 0)
+        return Error{"stopped"};
+    }
+    tell(service, "ready", "");
+  }
+  return {};
+}
+
 Result<void> Services::start_all() {
+  if (auto others = wait_for_others(); !others) return others;
   for (Running& service : services_) {
     for (const auto& [name, fixed] : service.config->ports) {
       const auto found = lane_.ports.find(name);

@@ -61,6 +61,8 @@ class Services {
     std::optional<Process> process;
     bool ended = false;  // seen to end, not yet started again
   };
+  // Those without a command whose `ready` says what shows that they serve.
+  Result<void> wait_for_others();
   Result<void> start(Running* service);
   Result<void> wait_ready(Running* service);
   bool is_ready(const Running& service, const ReadyCheck& ready, uint16_t port) const;

@@ -433,3 +433,27 @@ def test_the_state_of_a_run_is_for_this_user_only(project):
     assert run.exit_code == 1, run
     for file in [project.root / "report.json", *run.counterexamples]:
         assert stat.S_IMODE(file.stat().st_mode) & 0o077 == 0, file
+
+
+def by_hand(number, **ready):
+    return config([{"name": "back", "ports": {"back": number}, "ready": ready}, relay("front", "back")],
+                  [{"name": "home", "command": f"{PYTHON} {APPS}/probe.py 200 {url('front')}"}])
+
+
+def test_a_service_that_somebody_else_starts_is_waited_for_if_the_configuration_says_so(project):
+    number = free_port()
+    project.write("filibuster.json", by_hand(number, http="/", timeout="0.3s"))
+    run = project.filibuster("trace")
+    assert run.exit_code == 3 and "service 'back', which somebody else starts, did not become ready within 300 ms" in run.errors, run
+    project.write("filibuster.json", by_hand(number, http="/", timeout="60s"))
+    session = project.start("trace", "--json")
+    service = None
+    try:
+        # It comes when the session waits already: the daemon has written where it listens.
+        wait_until(lambda: (project.root / "daemon.json").exists(), "the session begins")
+        service = subprocess.Popen([PYTHON, str(APPS / "relay.py"), str(number)])
+        assert session.wait(timeout=90) == 0, session.stderr.read()
+    finally:
+        if service is not None:
+            service.kill()
+            service.wait()
