@@ -14,13 +14,13 @@ FAULTS = ["refused", "reset", "timeout", "status:503", "latency:900ms", "latency
 URL = "http://127.0.0.1:${port:body}/"
 MODULES = BUILD / "tests/clients/node_modules"
 CLIENTS = {
-    "requests": f"{PYTHON} {APPS}/clients.py requests {URL}",
-    "urllib": f"{PYTHON} {APPS}/clients.py urllib {URL}",
-    "aiohttp": f"{PYTHON} {APPS}/clients.py aiohttp {URL}",
-    "httpx": f"{PYTHON} {APPS}/clients.py httpx {URL}",
+    "requests": f"{PYTHON} {APPS}/get_client.py requests {URL}",
+    "urllib": f"{PYTHON} {APPS}/get_client.py urllib {URL}",
+    "aiohttp": f"{PYTHON} {APPS}/get_client.py aiohttp {URL}",
+    "httpx": f"{PYTHON} {APPS}/get_client.py httpx {URL}",
     "curl": f"curl -s -o got --max-time 0.5 -w '%{{http_code}} %{{size_download}} %{{exitcode}}\\n' {URL}; cmp -s got whole || echo changed",
-    "fetch (Node)": f"node {APPS}/node/clients.js fetch {URL}",
-    "axios": f"node {APPS}/node/clients.js axios {URL} {MODULES}",
+    "fetch (Node)": f"node {APPS}/node/get_client.js fetch {URL}",
+    "axios": f"node {APPS}/node/get_client.js axios {URL} {MODULES}",
     "JDK HttpClient": f"java -cp {BUILD}/tests/java GetClient {URL}",
     "cpp-httplib": f"{BUILD}/tests/programs/get_client 127.0.0.1 ${{port:body}}",
 }

@@ -1,4 +1,4 @@
-// As tests/integration/apps/clients.py, with cpp-httplib: get_client HOST PORT
+// As tests/integration/apps/get_client.py, with cpp-httplib: get_client HOST PORT
 #include <httplib.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// As tests/integration/apps/clients.py, with the JDK's HttpClient: GetClient URL
+// As tests/integration/apps/get_client.py, with the JDK's HttpClient: GetClient URL
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;

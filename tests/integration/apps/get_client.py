@@ -1,7 +1,7 @@
 """One GET with the client library that is named, with a timeout of 0.5 s; prints what the application gets:
 "200 2000 bytes", or the exception's class.
 
-clients.py LIBRARY URL"""
+get_client.py LIBRARY URL"""
 import sys
 
 library, url = sys.argv[1:]
