@@ -1,33 +1,16 @@
 // Compose files (https://compose-spec.io), and what the Dockerfiles of their services say. Containers
-// become plain processes here: their names in addresses become this machine's addresses.
+// become plain processes here (addresses.cc).
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <iterator>
-#include <regex>
-#include <set>
 #include <sstream>
 
-#include "cli/init/draft.h"
+#include "cli/init/container.h"
 #include "core/text/shell_word.h"
 
 namespace filibuster::init {
 namespace {
-
-struct Container {  // a service of the file, and what its Dockerfile adds
-  DraftService draft;
-  std::string image;
-  bool built = false;
-};
-
-std::optional<uint16_t> port_of(std::string_view text) {
-  uint16_t port = 0;
-  const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (failed != std::errc() || rest != text.data() + text.size() || port == 0) return std::nullopt;
-  return port;
-}
 
 // $NAME, ${NAME}, ${NAME:-default}, ${NAME-default}, $$ (compose-spec, 'Interpolation').
 std::string interpolated(const std::string& text, const ReadVariable& variable) {
@@ -69,12 +52,6 @@ std::string interpolated(const std::string& text, const ReadVariable& variable) 
   return out;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + shell_word(word);
-  return out;
-}
-
 // A command as one text for /bin/sh.
 std::string command_text(const YAML::Node& node, const ReadVariable& variable) {
   if (!node || node.IsNull()) return "";
@@ -82,7 +59,7 @@ std::string command_text(const YAML::Node& node, const ReadVariable& variable) {
   std::vector<std::string> words;
   for (const YAML::Node& word : node)
     words.push_back(interpolated(word.as<std::string>(""), variable));
-  return joined(words);
+  return shell_text(words);
 }
 
 // KEY=VALUE lines, as in `.env` and env_file.
@@ -124,11 +101,6 @@ void read_environment(const YAML::Node& node, const ReadVariable& variable,
   }
 }
 
-void add_port(uint16_t port, DraftService* out) {
-  if (std::find(out->ports.begin(), out->ports.end(), port) == out->ports.end())
-    out->ports.push_back(port);
-}
-
 // The port inside of the container: "8080:80", "127.0.0.1:8080:80/tcp", 80, {target: 80}.
 void read_port(const YAML::Node& node, const ReadVariable& variable, DraftService* out) {
   std::string text = node.IsMap() ? node["target"].as<std::string>("") : node.as<std::string>("");
@@ -138,175 +110,6 @@ void read_port(const YAML::Node& node, const ReadVariable& variable, DraftServic
   if (const size_t colon = text.rfind(':'); colon != std::string::npos)
     text = text.substr(colon + 1);
   if (const auto port = port_of(text)) add_port(*port, out);
-}
-
-// "curl -f http://localhost:8080/health || exit 1" -> "/health"
-std::string health_path(const std::string& command) {
-  static const std::regex address(
-      R"(https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?(/[^\s'"|;)]*)?)");
-  std::smatch found;
-  if (!std::regex_search(command, found, address)) return "";
-  return found[1].matched ? found[1].str() : "/";
-}
-
-// Lines of a Dockerfile with their continuations put together.
-std::vector<std::pair<std::string, std::string>> instructions(const std::string& text) {
-  std::vector<std::pair<std::string, std::string>> out;
-  std::istringstream lines(text);
-  std::string whole;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    const size_t first = line.find_first_not_of(" \t");
-    if (first == std::string::npos || line[first] == '#') continue;
-    whole += line.substr(first);
-    if (whole.ends_with('\\')) {
-      whole.back() = ' ';
-      continue;
-    }
-    const size_t end = std::min(whole.find_first_of(" \t"), whole.size());
-    std::string name = whole.substr(0, end);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    const size_t rest = whole.find_first_not_of(" \t", end);
-    out.emplace_back(name, rest == std::string::npos ? "" : whole.substr(rest));
-    whole.clear();
-  }
-  return out;
-}
-
-std::string exec_or_shell(const std::string& text) {
-  if (!text.starts_with('[')) return text;
-  try {
-    return command_text(YAML::Load(text), [](const std::string&) { return std::nullopt; });
-  } catch (const YAML::Exception&) {
-    return text;
-  }
-}
-
-// The stage `target`, or the last one (Dockerfile reference, FROM ... AS). A stage has what the stage
-// has on which it is built.
-void read_dockerfile(const std::string& text, const std::string& target, Container* out) {
-  struct Stage {
-    std::string entry, command, health;
-    std::vector<uint16_t> ports;
-    std::map<std::string, std::string> env;
-  };
-  std::map<std::string, Stage> named;
-  Stage stage;
-  std::string name_of_stage;
-  for (const auto& [name, rest] : instructions(text)) {
-    std::istringstream words(rest);
-    if (name == "FROM") {
-      named[name_of_stage] = stage;
-      if (!target.empty() && name_of_stage == target) break;
-      std::vector<std::string> parts{std::istream_iterator<std::string>(words), {}};
-      std::erase_if(parts, [](const std::string& part) { return part.starts_with("--"); });
-      const auto base = parts.empty() ? named.end() : named.find(parts[0]);
-      stage = base == named.end() ? Stage() : base->second;
-      name_of_stage = parts.size() == 3 ? parts[2] : "";
-    }
-    if (name == "ENTRYPOINT") stage.entry = exec_or_shell(rest);
-    if (name == "CMD") stage.command = exec_or_shell(rest);
-    if (name == "HEALTHCHECK") stage.health = health_path(rest);
-    if (name == "EXPOSE") {
-      for (std::string word; words >> word;) {
-        if (const auto port = port_of(word.substr(0, word.find('/')))) stage.ports.push_back(*port);
-      }
-    }
-    if (name == "ENV" && rest.find('=') < rest.find(' ')) {
-      for (std::string word; words >> word;) {
-        if (const size_t at = word.find('='); at != std::string::npos)
-          stage.env[word.substr(0, at)] = word.substr(at + 1);
-      }
-    } else if (name == "ENV" && rest.find(' ') != std::string::npos) {
-      stage.env[rest.substr(0, rest.find(' '))] = rest.substr(rest.find(' ') + 1);
-    }
-  }
-  for (const uint16_t port : stage.ports) add_port(port, &out->draft);
-  for (const auto& [name, value] : stage.env) out->draft.env.emplace(name, value);
-  if (out->draft.health.empty()) out->draft.health = stage.health;
-  if (out->draft.command.empty()) {
-    const bool both = !stage.entry.empty() && !stage.command.empty();
-    out->draft.command = stage.entry + (both ? " " : "") + stage.command;
-  }
-}
-
-bool is_word_char(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
-}
-
-// `text` with each `from` that stands as a word of its own replaced.
-std::string replaced_words(const std::string& text, const std::string& from,
-                           const std::string& to) {
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    const size_t found = text.find(from, at);
-    if (found == std::string::npos) return out + text.substr(at);
-    const size_t end = found + from.size();
-    const bool word = (found == 0 || !is_word_char(text[found - 1])) &&
-                      (end == text.size() || !is_word_char(text[end]));
-    out += text.substr(at, found - at) + (word ? to : from);
-    at = end;
-  }
-  return out;
-}
-
-// Containers find each other by name. Here they are at 127.0.0.1, each at a port of its own.
-std::string localized(std::string text, const std::vector<Container>& containers) {
-  for (const Container& one : containers) {
-    const DraftService& service = one.draft;
-    for (const uint16_t port : service.ports) {
-      const bool main = port == service.ports.front();
-      text = replaced_words(
-          text, service.name + ":" + std::to_string(port),
-          main ? "127.0.0.1:${port:" + service.name + "}" : "127.0.0.1:" + std::to_string(port));
-    }
-    for (const char* scheme : {"http://", "https://"}) {
-      const std::string bare = scheme + service.name;
-      const size_t at = text.find(bare);
-      const size_t end = at + bare.size();
-      const bool whole = at != std::string::npos && (end == text.size() || text[end] == '/' ||
-                                                     text[end] == '"' || text[end] == '\'');
-      if (whole)
-        text.replace(at, bare.size(),
-                     scheme + std::string("127.0.0.1:${port:") + service.name + "}");
-    }
-    if (text == service.name) text = "127.0.0.1";
-  }
-  return text;
-}
-
-// DB_HOST=db and DB_PORT=5432: the number is the port of the service that the other variable names.
-void localize_ports(DraftService* service, const std::vector<Container>& containers) {
-  for (auto& [name, value] : service->env) {
-    if (!name.ends_with("PORT")) continue;
-    const std::string host_name = name.substr(0, name.size() - 4) + "HOST";
-    const auto host = service->env.find(host_name);
-    for (const Container& other : containers) {
-      if (host == service->env.end() || host->second != other.draft.name ||
-          other.draft.ports.empty())
-        continue;
-      if (value == std::to_string(other.draft.ports.front()))
-        value = "${port:" + other.draft.name + "}";
-    }
-  }
-}
-
-// Puts ${port:NAME} wherever the service itself is told its main port.
-void free_port(DraftService* service) {
-  if (service->ports.empty()) return;
-  const std::string number = std::to_string(service->ports.front());
-  const std::string free = "${port:" + service->name + "}";
-  for (auto& [name, value] : service->env) {
-    const bool names_port = name == "PORT" || name.ends_with("_PORT");
-    if (names_port && value == number) {
-      value = free;
-      service->any_port = true;
-    }
-  }
-  const std::string command = replaced_words(service->command, number, free);
-  service->any_port = service->any_port || command != service->command;
-  service->command = command;
 }
 
 void finish(Container* one, const std::vector<Container>& all, Draft* draft) {
@@ -333,10 +136,7 @@ void finish(Container* one, const std::vector<Container>& all, Draft* draft) {
     draft->services.push_back(service);
     return;
   }
-  localize_ports(&service, all);
-  for (auto& [name, value] : service.env) value = localized(value, all);
-  service.command = localized(service.command, all);
-  free_port(&service);  // last: another service may have the same number
+  localize(&service, all);
   if (service.command.empty()) {
     draft->remarks.push_back("the command of '" + service.name +
                              "' was not found in its Dockerfile");
@@ -352,7 +152,87 @@ void finish(Container* one, const std::vector<Container>& all, Draft* draft) {
   draft->services.push_back(service);
 }
 
+std::string place_of(const std::string& file, const YAML::Mark& mark) {
+  return file + ":" + std::to_string(mark.is_null() ? 1 : mark.line + 1) + ":" +
+         std::to_string(mark.is_null() ? 1 : mark.column + 1) + ": ";
+}
+
+// Reads one service after the other. YAML's exceptions pass.
+class Reader {
+ public:
+  Reader(const ReadFile& read, const ReadVariable& variable, std::vector<std::string>* remarks)
+      : read_(read), variable_(variable), remarks_(*remarks) {}
+
+  Container service(const std::string& name, const YAML::Node& node) {
+    Container one;
+    one.draft.name = service_name(name);
+    one.image = node["image"].as<std::string>("");
+    const std::string entry = command_text(node["entrypoint"], variable_);
+    const std::string command = command_text(node["command"], variable_);
+    one.draft.command = entry + (entry.empty() || command.empty() ? "" : " ") + command;
+    if (node["env_file"]) read_variables(node["env_file"], &one.draft);
+    if (node["environment"]) read_environment(node["environment"], variable_, &one.draft.env);
+    for (const char* key : {"ports", "expose"}) {
+      if (!node[key]) continue;
+      for (const YAML::Node& port : node[key]) read_port(port, variable_, &one.draft);
+    }
+    if (node["healthcheck"])
+      one.draft.health = health_path(command_text(node["healthcheck"]["test"], variable_));
+    if (node["build"]) read_build(node["build"], &one);
+    const auto port = one.draft.env.find("PORT");
+    if (one.draft.ports.empty() && port != one.draft.env.end()) {
+      if (const auto number = port_of(port->second)) add_port(*number, &one.draft);
+    }
+    return one;
+  }
+
+ private:
+  void read_variables(const YAML::Node& files, DraftService* out) {
+    std::vector<std::string> names;
+    if (files.IsScalar()) names.push_back(files.Scalar());
+    if (files.IsSequence()) {
+      for (const YAML::Node& file : files)
+        names.push_back(file.IsMap() ? file["path"].as<std::string>("") : file.as<std::string>(""));
+    }
+    for (const std::string& name : names) {
+      if (const auto variables = read_(name)) {
+        add_variables(*variables, &out->env);
+      } else {
+        remarks_.push_back("env_file " + name + " of '" + out->name + "' could not be read");
+      }
+    }
+  }
+
+  // "build: ./users", or {context, dockerfile, target}.
+  void read_build(const YAML::Node& build, Container* out) {
+    out->built = true;
+    const bool map = build.IsMap();
+    std::string context = map ? build["context"].as<std::string>(".") : build.as<std::string>(".");
+    const std::string file = map ? build["dockerfile"].as<std::string>("Dockerfile") : "Dockerfile";
+    const std::string target = map ? build["target"].as<std::string>("") : "";
+    context = interpolated(context, variable_);
+    while (context.starts_with("./")) context = context.substr(2);
+    while (context.size() > 1 && context.ends_with('/')) context.pop_back();
+    if (context != "." && !context.empty()) out->draft.directory = context;
+    if (const auto text = read_((context.empty() ? "." : context) + "/" + file)) {
+      read_dockerfile(*text, target, out);
+    } else if (out->draft.command.empty()) {
+      remarks_.push_back("the Dockerfile of '" + out->draft.name + "' could not be read");
+    }
+  }
+
+  const ReadFile& read_;
+  const ReadVariable& variable_;
+  std::vector<std::string>& remarks_;
+};
+
 }  // namespace
+
+std::string shell_text(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : " ") + shell_word(word);
+  return out;
+}
 
 Result<Draft> read_compose(const std::string& file, const std::string& text, const ReadFile& read,
                            const ReadVariable& variable_of_caller) {
@@ -365,6 +245,7 @@ Result<Draft> read_compose(const std::string& file, const std::string& text, con
   };
   Draft draft;
   draft.source = file;
+  Reader reader(read, variable, &draft.remarks);
   std::vector<Container> containers;
   try {
     const YAML::Node root = YAML::Load(text);
@@ -372,102 +253,19 @@ Result<Draft> read_compose(const std::string& file, const std::string& text, con
     if (!services || !services.IsMap() || services.size() == 0)
       return Error{file + ":1:1: expected 'services', a map of at least one service"};
     for (const auto& entry : services) {
-      Container one;
-      one.draft.name = service_name(entry.first.as<std::string>(""));
-      const YAML::Node node = entry.second;
-      if (!node.IsMap())
-        return Error{file + ":" + std::to_string(entry.first.Mark().line + 1) + ":" +
-                     std::to_string(entry.first.Mark().column + 1) +
-                     ": expected a map for service '" + one.draft.name + "'"};
-      one.image = node["image"].as<std::string>("");
-      const YAML::Node build = node["build"];
-      std::string context, target, dockerfile = "Dockerfile";
-      if (build) {
-        one.built = true;
-        context =
-            build.IsMap() ? build["context"].as<std::string>(".") : build.as<std::string>(".");
-        if (build.IsMap()) {
-          dockerfile = build["dockerfile"].as<std::string>(dockerfile);
-          target = build["target"].as<std::string>("");
-        }
-        context = interpolated(context, variable);
-        while (context.starts_with("./")) context = context.substr(2);
-        while (context.size() > 1 && context.ends_with('/')) context.pop_back();
-        if (context != "." && !context.empty()) one.draft.directory = context;
-      }
-      const std::string entry_point = command_text(node["entrypoint"], variable);
-      const std::string command = command_text(node["command"], variable);
-      one.draft.command =
-          entry_point.empty() ? command : entry_point + (command.empty() ? "" : " " + command);
-      if (node["env_file"]) {
-        const YAML::Node files = node["env_file"];
-        std::vector<std::string> names;
-        if (files.IsScalar()) names.push_back(files.Scalar());
-        if (files.IsSequence()) {
-          for (const YAML::Node& one_file : files)
-            names.push_back(one_file.IsMap() ? one_file["path"].as<std::string>("")
-                                             : one_file.as<std::string>(""));
-        }
-        for (const std::string& name : names) {
-          if (const auto variables = read(name)) {
-            add_variables(*variables, &one.draft.env);
-          } else {
-            draft.remarks.push_back("env_file " + name + " of '" + one.draft.name +
-                                    "' could not be read");
-          }
-        }
-      }
-      if (node["environment"]) read_environment(node["environment"], variable, &one.draft.env);
-      for (const char* key : {"ports", "expose"}) {
-        if (!node[key]) continue;
-        for (const YAML::Node& port : node[key]) read_port(port, variable, &one.draft);
-      }
-      if (node["healthcheck"])
-        one.draft.health = health_path(command_text(node["healthcheck"]["test"], variable));
-      if (one.built) {
-        if (const auto docker = read((context.empty() ? "." : context) + "/" + dockerfile)) {
-          read_dockerfile(*docker, target, &one);
-        } else if (one.draft.command.empty()) {
-          draft.remarks.push_back("the Dockerfile of '" + one.draft.name + "' could not be read");
-        }
-      }
-      if (const auto port = one.draft.env.find("PORT");
-          one.draft.ports.empty() && port != one.draft.env.end()) {
-        if (const auto number = port_of(port->second)) add_port(*number, &one.draft);
-      }
-      containers.push_back(std::move(one));
+      const std::string name = entry.first.as<std::string>("");
+      if (!entry.second.IsMap())
+        return Error{place_of(file, entry.first.Mark()) + "expected a map for service '" + name +
+                     "'"};
+      containers.push_back(reader.service(name, entry.second));
     }
   } catch (const YAML::Exception& error) {
-    const YAML::Mark mark = error.mark;
-    return Error{file + ":" + std::to_string(mark.is_null() ? 1 : mark.line + 1) + ":" +
-                 std::to_string(mark.is_null() ? 1 : mark.column + 1) + ": " + error.msg};
+    return Error{place_of(file, error.mark) + error.msg};
   }
-  // What others say of a port: "http://users:5000" in their environment.
-  for (Container& one : containers) {
-    if (!one.draft.ports.empty()) continue;
-    const std::regex address("(?:^|[^A-Za-z0-9_.-])" + one.draft.name +
-                             R"(:(\d{2,5})(?:[^0-9]|$))");
-    for (const Container& other : containers) {
-      for (const auto& [name, value] : other.draft.env) {
-        std::smatch found;
-        if (std::regex_search(value, found, address)) {
-          if (const auto port = port_of(found[1].str())) add_port(*port, &one.draft);
-        }
-      }
-    }
-  }
+  find_ports(&containers);
   const std::vector<Container> all = containers;
   for (Container& one : containers) finish(&one, all, &draft);
-  std::set<uint16_t> fixed;
-  for (DraftService& service : draft.services) {
-    if (service.any_port || service.ports.empty() || fixed.insert(service.ports.front()).second)
-      continue;
-    draft.remarks.push_back(
-        "'" + service.name + "' listens at " + std::to_string(service.ports.front()) +
-        ", as another service does: it gets a free port as PORT; see that it reads it");
-    service.any_port = true;
-    service.env["PORT"] = "${port:" + service.name + "}";
-  }
+  separate_ports(&draft);
   return draft;
 }
 
