@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "cli/init/draft.h"
+#include "core/text/json_depth.h"
 #include "core/text/shell_word.h"
 
 namespace filibuster::init {
@@ -134,9 +135,10 @@ Result<Draft> read_procfile(const std::string& file, const std::string& text) {
 
 Result<Draft> read_package(const std::string& file, const std::string& text, const ReadFile& read) {
   Json json;
+  if (is_nested_too_deep(text)) return Error{file + ": it is nested too deep"};
   try {
     json = Json::parse(text);
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {  // of its syntax, or a number out of range
     return Error{file + ": " + error.what()};
   }
   Draft draft;
@@ -155,7 +157,7 @@ Result<Draft> read_package(const std::string& file, const std::string& text, con
                                 "' were not looked at: name their services");
         continue;
       }
-      if (const auto inner = read(path + "/package.json")) {
+      if (const auto inner = read(path + "/package.json"); inner && !is_nested_too_deep(*inner)) {
         const Json package = Json::parse(*inner, nullptr, false);
         if (package.is_object()) add_package(path, package, base_name(path), &draft);
       }

@@ -131,6 +131,8 @@ TEST(Package, ScriptsThatStartAreServices) {
   EXPECT_EQ(json["tests"][0]["command"], "npm test");
   EXPECT_FALSE(read_package("p", "{}", files({})).ok());
   EXPECT_FALSE(read_package("p", "{", files({})).ok());
+  EXPECT_FALSE(read_package("p", "1e999", files({})).ok());
+  EXPECT_FALSE(read_package("p", std::string(1000, '['), files({})).ok());
 }
 
 TEST(Listeners, AreNamedByTheirPrograms) {
