@@ -167,6 +167,8 @@ Result<Json> replay_request(const std::string& path, const std::string& text,
     const size_t column = at - (line_start == std::string::npos ? 0 : line_start + 1);
     return Error{path + ":" + std::to_string(lines + 1) + ":" + std::to_string(column + 1) +
                  ": not valid JSON; expected a counterexample that a run wrote"};
+  } catch (const Json::exception&) {  // which has no place
+    return Error{path + ": a number is out of range; expected a counterexample that a run wrote"};
   }
   if (!counterexample.is_object() || !counterexample.contains("version") ||
       !counterexample.contains("test") || !counterexample.contains("faults")) {

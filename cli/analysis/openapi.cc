@@ -43,6 +43,8 @@ Result<void> check_json(const std::string& file, const std::string& text) {
       what.remove_prefix(at);
     what = what.substr(0, what.find("; last read"));
     return error_at(file, line, column, std::string(what));
+  } catch (const nlohmann::json::exception&) {  // which has no place
+    return error_at(file, 1, 1, "a number is out of range");
   }
   return {};
 }
