@@ -435,17 +435,17 @@ def test_the_state_of_a_run_is_for_this_user_only(project):
         assert stat.S_IMODE(file.stat().st_mode) & 0o077 == 0, file
 
 
-def by_hand(number, **ready):
+def started_elsewhere(number, **ready):
     return config([{"name": "back", "ports": {"back": number}, "ready": ready}, relay("front", "back")],
                   [{"name": "home", "command": f"{PYTHON} {APPS}/probe.py 200 {url('front')}"}])
 
 
 def test_a_service_that_somebody_else_starts_is_waited_for_if_the_configuration_says_so(project):
     number = free_port()
-    project.write("filibuster.json", by_hand(number, http="/", timeout="0.3s"))
+    project.write("filibuster.json", started_elsewhere(number, http="/", timeout="0.3s"))
     run = project.filibuster("trace")
     assert run.exit_code == 3 and "service 'back', which somebody else starts, did not become ready within 300 ms" in run.errors, run
-    project.write("filibuster.json", by_hand(number, http="/", timeout="60s"))
+    project.write("filibuster.json", started_elsewhere(number, http="/", timeout="60s"))
     session = project.start("trace", "--json")
     service = None
     try:
