@@ -85,8 +85,6 @@ $(BUILD)/obj/daemon/api/server.o $(BUILD)/obj/cli/daemon_client.o: CPPFLAGS += $
 RARE := $(filter $(foreach f,api config coverage descriptors explore lane lint page process report session suite,daemon/$f/%) cli/% tests/unit/%,\
           $(DAEMON_SRC) $(CLI_SRC) cli/main.cc daemon/main.cc $(UNIT_SRC))
 $(call objects,$(RARE)): LESS := $(if $(LESS),-O1 -g1)
-# Its functions are looked up with all that a compiler says of them: with -g1 clang leaves out the namespaces of what is inlined.
-$(BUILD)/obj/tests/unit/agents/symbolize_test.o: LESS := -O1
 $(BUILD)/obj/%.o: %.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LESS) $(SANFLAGS) -c $< -o $@
