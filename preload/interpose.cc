@@ -34,6 +34,12 @@ long raw_function(long a, long b, long c, long d, long e, long f) {
   return result;
 }
 
+// Stands for a function that an older libc lacks. A program finds our name by dlsym, and asks.
+long not_there(long, long, long, long, long, long) {
+  errno = ENOSYS;
+  return -1;
+}
+
 struct RawRow {
   const char* name;
   long (*function)(long, long, long, long, long, long);
@@ -61,6 +67,9 @@ constexpr RawRow kRawFunctions[] = {
     {"getsockname", raw_function<SYS_getsockname>},
     {"getpeername", raw_function<SYS_getpeername>},
     {"shutdown", raw_function<SYS_shutdown>},
+    {"_Fork", not_there},
+    {"closefrom", not_there},
+    {"epoll_pwait2", not_there},
 #ifdef SYS_poll
     {"poll", raw_function<SYS_poll>},
     {"dup2", raw_function<SYS_dup2>},
