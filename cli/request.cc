@@ -39,6 +39,7 @@ Json overrides(const SessionOptions& options) {
   if (!options.max_time.empty()) out["max_time"] = options.max_time;
   if (options.stop_at_first) out["stop_at_first"] = true;
   if (options.real_timeouts) out["fast_timeouts"] = false;
+  if (options.snapshots) out["snapshots"] = *options.snapshots;
   for (const std::string& part : options.index_without) out["index"][part] = false;
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct SessionOptions {
   std::string reduce;
   bool stop_at_first = false;
   bool real_timeouts = false;
+  std::optional<bool> snapshots;
   bool coverage = false;
   bool allow_untested = false;
   uint64_t max_executions = 0;

@@ -98,6 +98,13 @@ Work declare(CLI::App& app) {
                "stop at the first failure that is not accepted");
   app.add_flag("--real-timeouts", options->real_timeouts,
                "really wait where a timeout is injected");
+  app.add_flag_callback(
+      "--no-snapshot", [options] { options->snapshots = false; },
+      "start the test anew for each execution, also where it could be forked at its first connection");
+  app.add_flag_callback(
+         "--snapshot", [options] { options->snapshots = true; },
+         "fork the test at its first connection also where it starts in a few milliseconds")
+      ->excludes("--no-snapshot");
   app.add_flag("--coverage", options->coverage,
                "measure which statements of the services are reached, and which only under faults "
                "(Python, Node, JVM, gcc --coverage): coverage.json beside report.json");

@@ -232,6 +232,11 @@ void read_reduce(Reader& reader, const SourceNode& node, Draft* out) {
   }
 }
 
+void read_snapshots(Reader& reader, const SourceNode& node, Draft* out) {
+  if (const auto flag = reader.flag(node, "'snapshots'"))
+    out->config.snapshots = *flag ? Snapshots::kAlways : Snapshots::kNever;
+}
+
 constexpr Key<Draft> kKeys[] = {
     {"version", true,
      [](Reader& reader, const SourceNode& node, Draft*) {
@@ -269,6 +274,7 @@ constexpr Key<Draft> kKeys[] = {
      }},
     {"reduce", false, read_reduce},
     {"fast_timeouts", false, read_switch<&Config::fast_timeouts>},
+    {"snapshots", false, read_snapshots},
     // Names the schema for editors, docs/filibuster.schema.json.
     {"$schema", false, [](Reader&, const SourceNode&, Draft*) {}},
 };

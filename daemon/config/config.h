@@ -138,6 +138,13 @@ enum class Reduction : uint8_t {
   kOff,        // none
 };
 std::string_view reduction_name(Reduction reduction);
+
+// Whether executions are forked from a snapshot of the test (daemon/lane/test_starter.h).
+enum class Snapshots : uint8_t {
+  kWhereItPays,  // not where the test starts in a few milliseconds
+  kAlways,
+  kNever,
+};
 // "'sound', 'published' or 'off'"
 std::string reduction_names();
 std::optional<Reduction> parse_reduction(std::string_view name);
@@ -165,6 +172,7 @@ struct Config {
   uint32_t index_parts = kIndexAll;
   Reduction reduce = Reduction::kSound;
   bool fast_timeouts = true;
+  Snapshots snapshots = Snapshots::kWhereItPays;
 };
 
 struct ParsedConfig {

@@ -161,14 +161,16 @@ Result<void> Explorer::note_answers(const ExecutionRecord& record) {
   return store_->save(Saved::kObserved, observed_.to_json());
 }
 
-Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan) {
-  return run_->attempt(plan, [this](const Attempt& one) {
+Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan,
+                                  TestStarter::Start start) {
+  const auto observer = [this](const Attempt& one) {
     add_notes(one.result);
     for (const ServiceEnd& end : one.result.ended) {
       if (end.by_hand) ended_by_hand_ = end.name;
     }
     note_repetition(one);
-  });
+  };
+  return run_->attempt(plan, observer, std::chrono::milliseconds(0), start);
 }
 
 void Explorer::note_repetition(const Attempt& one) {
@@ -202,7 +204,8 @@ Result<bool> Explorer::run_search() {
     auto taken = take_over(job.execution);
     if (!taken) return taken.error();
     if (taken.value()) continue;
-    auto tried = attempt(job.plan);
+    bool seen_twice = false;
+    auto tried = attempt_job(job, &seen_twice);
     if (!tried) return tried.error();
     if (tried->result.stopped) return false;
     if (tried->judgement.verdict == Verdict::kPlanNotMet) {
@@ -211,8 +214,7 @@ Result<bool> Explorer::run_search() {
       if (exploration_.stopped) return false;
       if (learned.value()) continue;
     }
-    bool seen_twice = false;
-    if (is_by_time(tried->judgement.verdict) && !belongs_to_earlier(job.faults)) {
+    if (is_by_time(tried->judgement.verdict) && !seen_twice && !belongs_to_earlier(job.faults)) {
       auto again = attempt(job.plan);
       if (!again) return again.error();
       if (again->result.stopped) return false;
@@ -344,6 +346,11 @@ Exploration Explorer::explore() {
     bool ended = reference.value();
     if (ended) {
       auto begun = begin_faults();
+      if (!begun) return begun.error();
+      ended = begun.value();
+    }
+    if (ended) {
+      auto begun = begin_snapshots();
       if (!begun) return begun.error();
       ended = begun.value();
     }

@@ -89,7 +89,17 @@ class Explorer {
   Result<bool> take_over(const search::AbstractExecution& next);
   Result<bool> run_search();  // false: stopped
   // As TestRun::attempt, with notes of what the executions showed.
-  Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan);
+  Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan,
+                          TestStarter::Start start = TestStarter::Start::kPlain);
+  // explorer_snapshots.cc
+  Result<bool> begin_snapshots();  // false: stopped
+  std::string why_no_snapshots() const;
+  Result<std::string> why_forked_differs();
+  Result<std::string> attempts_differ(const Attempt& one, const Attempt& other);
+  // One job of the search, in the way that was found. What is doubtful is run again as a plain start;
+  // `*seen_twice`: a failure was.
+  Result<Attempt> attempt_job(const Dispatcher::Job& job, bool* seen_twice);
+  Result<std::string> records_differ(const ExecutionRecord& one, const ExecutionRecord& other);
   Result<void> conclude(const Dispatcher::Job& job, const Attempt& attempt);
   // Reports a failure. `seen_twice`: the failure was reproduced already, so it is not replayed.
   Result<void> found(const Execution& execution, const std::vector<PlannedRpcFault>& plan,
@@ -142,6 +152,12 @@ class Explorer {
   std::unique_ptr<search::SearchStore> store_;
   std::unique_ptr<Dispatcher> dispatcher_;  // null: nothing is explored, or not yet
   std::unique_ptr<TestRun> run_;
+  struct Started {  // the last reference execution
+    pid_t pid = 0;
+    ExecutionRecord record;
+  };
+  Started plain_;
+  int ways_compared_ = 0;  // executions that were run both ways
 
   std::map<search::AbstractId, Execution> failures_;
   struct Ended {  // what is kept of every execution

@@ -368,6 +368,12 @@ void Explorer::finish_report() {
       report.notes.push_back("report.html lacks the executions: " + made.error().message);
     }
   }
+  if (run_) {
+    report.start = way_name(run_->starter().way());
+    if (!run_->starter().why_not_forked().empty())
+      report.why_not_forked = run_->starter().why_not_forked();
+    run_->starter().end_snapshots();
+  }
   if (!seconds_.empty()) {
     const auto middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);
     std::nth_element(seconds_.begin(), middle, seconds_.end());

@@ -209,6 +209,7 @@ Result<bool> Explorer::run_reference() {
     }
   }
   exploration_.report.reference_executions = count;
+  plain_ = {runs.back().pid, runs.back().record};
   return take_reference(runs.front());
 }
 

@@ -184,6 +184,16 @@ Result<std::string> Explorer::reference_changed(const ExecutionRecord& record) {
   return why.empty() ? difference_of_rpcs(*before.value(), now.value()) : why;
 }
 
+// What differs between two executions of one plan; "": nothing.
+Result<std::string> Explorer::records_differ(const ExecutionRecord& one,
+                                             const ExecutionRecord& other) {
+  auto before = reference_texts(one);
+  if (!before) return before.error();
+  auto now = reference_texts(other);
+  if (!now) return now.error();
+  return difference_of_rpcs(before.value(), now.value());
+}
+
 void Explorer::tell_why_anew(const std::string& why) {
   warn("test '" + test_.name + "' was interrupted and begins anew: " + why);
 }

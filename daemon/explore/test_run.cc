@@ -49,8 +49,8 @@ milliseconds TestRun::limit() const {
 }
 
 Result<Attempt> TestRun::execute(const std::vector<PlannedRpcFault>& plan, int number,
-                                 milliseconds time) {
-  auto result = runner_.run(session_->next_execution++, plan, time);
+                                 milliseconds time, TestStarter::Start start) {
+  auto result = runner_.run(session_->next_execution++, plan, time, start);
   if (!result) return result.error();
   Attempt out;
   out.result = std::move(result).value();
@@ -61,7 +61,7 @@ Result<Attempt> TestRun::execute(const std::vector<PlannedRpcFault>& plan, int n
 
 Result<Attempt> TestRun::reference(const Observer& observer) {
   for (int number = 1;; ++number) {
-    auto run = execute({}, number, limit());
+    auto run = execute({}, number, limit(), TestStarter::Start::kPlain);
     if (!run || run->result.stopped) return run;
     Attempt attempt = std::move(run).value();
     attempt.runs_again = !is_settled(attempt.result.record) && number < kReferenceAttempts;
@@ -76,10 +76,11 @@ Result<Attempt> TestRun::reference(const Observer& observer) {
 }
 
 Result<Attempt> TestRun::attempt(const std::vector<PlannedRpcFault>& plan, const Observer& observer,
-                                 milliseconds more_time) {
+                                 milliseconds more_time, TestStarter::Start start) {
   std::vector<PlannedRpcFault> planned = plan;
   for (int number = 1;; ++number) {
-    auto run = execute(planned, number, limit() + more_time);
+    auto run = execute(planned, number, limit() + more_time,
+                       number == 1 ? start : TestStarter::Start::kPlain);
     if (!run) return run.error();
     Attempt attempt = std::move(run).value();
     session_->on_record(&attempt.result.record);

@@ -69,15 +69,18 @@ class TestRun {
   // over, or is left out as it is.
   Result<Attempt> reference(const Observer& observer);
   // Runs the test with the faults of `plan`. An inconclusive execution is repeated once, and once more if
-  // it has not settled. `more_time` is added to the time limit.
+  // it has not settled. `more_time` is added to the time limit. Only the first execution starts as `start` says.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan, const Observer& observer,
-                          std::chrono::milliseconds more_time = std::chrono::milliseconds(0));
+                          std::chrono::milliseconds more_time = std::chrono::milliseconds(0),
+                          TestStarter::Start start = TestStarter::Start::kPlain);
   // Why nothing can be said on the ground of this reference execution. `what` names the execution:
   // "the reference execution of test 'checkout' ".
   std::optional<Error> why_unusable(const std::string& what, const Attempt& reference) const;
 
   // The duration from which the time limit of the executions that follow is derived.
   void set_reference_seconds(double seconds) { reference_seconds_ = seconds; }
+  TestStarter& starter() { return runner_.starter(); }
+  std::chrono::milliseconds limit() const;
   // What keeps the test's own program from being interposed, a line each.
   const std::vector<std::string>& obstacles() const { return runner_.obstacles(); }
 
@@ -85,8 +88,7 @@ class TestRun {
   TestRun(SessionContext* session, Lane* lane, const TestConfig& test, const Config& config,
           ExecutionRunner runner);
   Result<Attempt> execute(const std::vector<PlannedRpcFault>& plan, int number,
-                          std::chrono::milliseconds limit);
-  std::chrono::milliseconds limit() const;
+                          std::chrono::milliseconds limit, TestStarter::Start start);
 
   SessionContext* session_;
   Lane* lane_;

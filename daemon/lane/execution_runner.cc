@@ -34,6 +34,12 @@ std::string own_directory() {
   return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path().string();
 }
 
+// The folder of the agents' socket, which is short enough for other sockets, too.
+std::string hub_folder(const SessionLane& lane) {
+  const std::string socket = lane.hub_address.substr(lane.hub_address.find(':') + 1);
+  return std::filesystem::path(socket).parent_path().string();
+}
+
 // Why a test that ended well did not run; "": it ran, or its runner says nothing.
 std::string why_not_run(const std::string& junit_xml) {
   const auto text = junit_xml.empty() ? Result<std::string>("") : read_file(junit_xml);
@@ -56,15 +62,15 @@ Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const Test
   ExecutionRunner runner(config, test, lane, hub, services, owned);
   const auto argv = lane_command(lane, test.command);
   if (!argv) return Error{"test '" + test.name + "': " + argv.error().message};
-  runner.spawn_.argv = argv.value();
-  runner.spawn_.directory = lane_directory(config, test.directory);
+  SpawnOptions spawn;
+  spawn.argv = argv.value();
+  spawn.directory = lane_directory(config, test.directory);
   runner.log_path_ = lane.log_path("test");
-  runner.spawn_.log_path = runner.log_path_;
 
   const char* path = getenv("PATH");
   std::string asan_runtime;
-  for (const ProgramCheck& check : check_command(runner.spawn_.argv, runner.spawn_.directory,
-                                                 path == nullptr ? "/usr/bin:/bin" : path)) {
+  for (const ProgramCheck& check :
+       check_command(spawn.argv, spawn.directory, path == nullptr ? "/usr/bin:/bin" : path)) {
     if (!check.asan_runtime.empty()) asan_runtime = check.asan_runtime;
     for (const std::string& obstacle : check.obstacles) {
       runner.obstacles_.push_back("test '" + test.name +
@@ -76,9 +82,9 @@ Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const Test
   if (!environment) return environment.error();
   auto hook_environment = lane_environment(lane, "hook", test.env, Interpose::kNo, "");
   if (!hook_environment) return hook_environment.error();
-  runner.spawn_.environment = std::move(environment).value();
+  spawn.environment = std::move(environment).value();
   runner.hook_environment_ = std::move(hook_environment).value();
-  for (auto* variables : {&runner.spawn_.environment, &runner.hook_environment_}) {
+  for (auto* variables : {&spawn.environment, &runner.hook_environment_}) {
     set_variable(variables, "FILIBUSTER_URL", lane.api_url);
     set_variable(variables, "FILIBUSTER_TOKEN", lane.token);
     set_variable(variables, "FILIBUSTER_LANE", std::to_string(lane.number));
@@ -88,6 +94,7 @@ Result<ExecutionRunner> ExecutionRunner::create(const Config& config, const Test
     set_variable(variables, "PATH",
                  (known.empty() ? "/usr/bin:/bin" : known) + ":" + own_directory());
   }
+  runner.starter_ = TestStarter(std::move(spawn), hub_folder(lane), runner.log_path_, owned);
   return runner;
 }
 
@@ -165,7 +172,7 @@ std::vector<std::string> ExecutionRunner::suspects(const ExecutionRecord& record
 
 Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
                                              const std::vector<PlannedRpcFault>& plan,
-                                             milliseconds limit) {
+                                             milliseconds limit, TestStarter::Start start) {
   auto ready = services_->prepare_execution();
   if (!ready) return ready.error();
   // The hook runs before the execution begins, so that what it does to the services is not part of it.
@@ -177,7 +184,6 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
     nothing.stopped = true;
     return nothing;
   }
-  set_variable(&spawn_.environment, "FILIBUSTER_EXECUTION", std::to_string(number));
   if (auto begun = hub_->begin_execution(number, plan); !begun) return begun.error();
   fail_point("planned");
 
@@ -187,25 +193,26 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   if (!test_->junit_xml.empty()) std::filesystem::remove(test_->junit_xml, ignored);
   const auto by_hand = alive_by_hand();
   const auto started = Clock::now();
-  auto process = Process::spawn(spawn_);
-  if (!process) {
+  auto test = starter_.start(number, start, limit, lane_->wake_fd);
+  if (!test) {
     hub_->end_execution();
-    return Error{"test '" + test_->name + "' does not start: " + process.error().message};
+    return Error{"test '" + test_->name + "' does not start: " + test.error().message};
   }
-  owned_->add("test", process.value());
+  RunningTest& running = *test.value();
+  result.pid = running.pid();
+  owned_->add("test", running.pid(), running.start_time());
   fail_point("executing");
   result.limit_seconds = std::chrono::duration<double>(limit).count();
   const auto began = hub_->patient_now();
   for (auto left = limit; left > milliseconds(0) && !result.exit && !is_woken(lane_->wake_fd);) {
-    result.exit = process->wait(left, lane_->wake_fd);
+    result.exit = running.wait(left, lane_->wake_fd);
     left = std::chrono::ceil<milliseconds>(limit - (hub_->patient_now() - began));
   }
   result.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   if (!result.exit) {
     result.stopped = is_woken(lane_->wake_fd);
     result.timed_out = !result.stopped;
-    process->kill_group(SIGKILL);
-    process->wait(kKillLimit);
+    running.kill();
   }
   if (result.exit && result.exit->success()) result.not_run = why_not_run(test_->junit_xml);
   fail_point("executed");
@@ -213,7 +220,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
       hub_->wait_quiescent(result.stopped ? milliseconds(0) : config_->bounds.quiesce_timeout);
   result.record = hub_->end_execution();
   if (!quiescent) result.record.quiescent = false;
-  owned_->forget(process->pid());
+  owned_->forget(running.pid());
   result.ended = services_->take_ended(suspects(result.record));
   auto gone = ended_by_hand(by_hand);
   if (!gone) return gone.error();

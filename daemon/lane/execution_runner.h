@@ -11,12 +11,14 @@
 
 #include "daemon/agents/agent_hub.h"
 #include "daemon/lane/services.h"
+#include "daemon/lane/test_starter.h"
 
 namespace filibuster {
 
 struct ExecutionResult {
   ExecutionRecord record;
   std::optional<ExitStatus> exit;  // of the test; nullopt: it was killed (limit, stop)
+  pid_t pid = 0;                   // of the test's own process
   bool timed_out = false;
   bool stopped = false;           // the session was asked to end: no conclusion
   std::vector<ServiceEnd> ended;  // services that ended during it
@@ -38,7 +40,9 @@ class ExecutionRunner {
   // Error: the environment is broken (a service does not start again, a hook fails, the test's
   // program is not found): exploring on would conclude nothing.
   Result<ExecutionResult> run(uint32_t number, const std::vector<PlannedRpcFault>& plan,
-                              std::chrono::milliseconds limit);
+                              std::chrono::milliseconds limit,
+                              TestStarter::Start start = TestStarter::Start::kPlain);
+  TestStarter& starter() { return starter_; }
   // The test's own last lines, for reports.
   std::string output() const;
 
@@ -67,7 +71,7 @@ class ExecutionRunner {
   AgentHub* hub_;
   Services* services_;
   OwnedProcesses* owned_;
-  SpawnOptions spawn_;
+  TestStarter starter_;
   std::vector<std::string> hook_environment_;
   std::vector<std::string> obstacles_;
   std::string log_path_;

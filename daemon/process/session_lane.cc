@@ -195,8 +195,8 @@ Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionL
   return rows;
 }
 
-void OwnedProcesses::add(const std::string& name, const Process& process) {
-  rows_.push_back({name, process.pid(), process.start_time()});
+void OwnedProcesses::add(const std::string& name, pid_t pid, uint64_t start_time) {
+  rows_.push_back({name, pid, start_time});
   write();
 }
 

@@ -67,7 +67,10 @@ Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionL
 class OwnedProcesses {
  public:
   explicit OwnedProcesses(std::string root) : path_(std::move(root) + "/processes.json") {}
-  void add(const std::string& name, const Process& process);
+  void add(const std::string& name, const Process& process) {
+    add(name, process.pid(), process.start_time());
+  }
+  void add(const std::string& name, pid_t pid, uint64_t start_time);
   void remove(pid_t pid);
   // As remove(), but without a write, for the test process of every execution. Its row may stay in the
   // file until the next write: no other process has that pid and start time.

@@ -138,6 +138,9 @@ struct TestReport {
   // counts as explored.
   std::string nothing_to_explore;
   double reference_seconds = 0, seconds = 0, median_execution_seconds = 0;
+  // How the test of an execution was started: "forked", "ahead", "plain" (daemon/lane/test_starter.h),
+  // and why it was not forked; "": it was.
+  std::string start = "plain", why_not_forked;
   search::SearchSeconds search_seconds;
   double store_seconds = 0;                      // processor time for writing the store
   std::vector<std::string> fault_configuration;  // one line per rule as used, for a person

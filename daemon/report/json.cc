@@ -253,6 +253,7 @@ Json common_row(const TestReport& test) {
            {{"total", test.seconds},
             {"reference", test.reference_seconds},
             {"median_execution", test.median_execution_seconds}}},
+          {"start", {{"way", test.start}, {"why_not_forked", redact(test.why_not_forked)}}},
           {"search_seconds",
            {{"scheduling", test.search_seconds.scheduling},
             {"reduction", test.search_seconds.reduction},

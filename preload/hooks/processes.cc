@@ -7,12 +7,14 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "preload/inject/registrations.h"
 #include "preload/interpose.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/stack.h"
+#include "preload/snapshot/snapshot.h"
 #include "preload/stream/connection.h"
 #include "preload/stream/holds.h"
 
@@ -40,6 +42,7 @@ void in_child() {
   g_fork_epoch.fetch_add(1, std::memory_order_relaxed);
   forget_watches();
   forget_registration_changes();
+  forget_snapshot_after_fork();
   after_fork_in_child();
 }
 
@@ -72,6 +75,15 @@ FILIBUSTER_HOOK(pid_t, _Fork, ()) {
   const pid_t child = REAL(_Fork)();
   if (child == 0 && t_hook_depth == 0) in_child();
   return child;
+}
+
+FILIBUSTER_HOOK(int, pthread_create,
+                (pthread_t * thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                 void* argument)) {
+  using namespace filibuster::preload;
+  if (t_hook_depth == 0) reach_snapshot(SnapshotPoint::kThread);
+  const auto original = REAL(pthread_create);
+  return original != nullptr ? original(thread, attributes, start, argument) : ENOSYS;
 }
 
 // RTLD_DEEPBIND puts a library's own symbols before ours: what it sends would pass unseen. The call

@@ -1,12 +1,17 @@
 // Where connections begin and end: socket, connect, accept, listen, shutdown, and what tells about
 // them.
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
 
 #include "preload/inject/inject.h"
 #include "preload/interpose.h"
 #include "preload/os/raw_syscall.h"
+#include "preload/snapshot/snapshot.h"
 #include "preload/stream/registry.h"
 #include "preload/stream/sender.h"
 
@@ -24,6 +29,21 @@ int socket_type(int fd) {
   socklen_t size = sizeof type;
   raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &size);
   return type;
+}
+
+// glibc asks a daemon for names if there is one, and what it answers is no RPC.
+bool is_name_service(const sockaddr* address, socklen_t size) {
+  constexpr std::string_view kPath = "/var/run/nscd/socket";
+  return address->sa_family == AF_UNIX && size > offsetof(sockaddr_un, sun_path) &&
+         std::string_view(reinterpret_cast<const sockaddr_un*>(address)->sun_path,
+                          strnlen(reinterpret_cast<const sockaddr_un*>(address)->sun_path,
+                                  size - offsetof(sockaddr_un, sun_path))) == kPath;
+}
+
+void reach_snapshot_at_connect(int fd, const sockaddr* address, socklen_t size) {
+  if (g_snapshot.load(std::memory_order_relaxed) == SnapshotState::kOff) return;
+  if (t_hook_depth == 0 && socket_type(fd) == SOCK_STREAM && !is_name_service(address, size))
+    reach_snapshot(SnapshotPoint::kConnect);
 }
 
 // What a connect hook does after the original.
@@ -111,6 +131,7 @@ FILIBUSTER_HOOK(int, socketpair, (int family, int type, int protocol, int fds[2]
 
 FILIBUSTER_HOOK(int, connect, (int fd, const sockaddr* address, socklen_t size)) {
   using namespace filibuster::preload;
+  if (is_stream_address(address, size)) reach_snapshot_at_connect(fd, address, size);
   if (nothing_to_do()) return REAL(connect)(fd, address, size);
   const Connecting now = before_connect(fd, address, size);
   if (now.refused) return now.result;

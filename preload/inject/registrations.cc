@@ -11,6 +11,7 @@
 #include "core/text/number.h"
 #include "preload/inject/raw.h"
 #include "preload/os/open_descriptors.h"
+#include "preload/os/proc_text.h"
 #include "preload/rpc/agent.h"
 
 namespace filibuster::preload {
@@ -34,31 +35,6 @@ bool wait_until(const Done& done) {
     }
   }
   return false;
-}
-
-// The number after `label` in `line` in the given base; false if it is not there.
-bool field(std::string_view line, std::string_view label, int base, uint64_t* out) {
-  const size_t at = line.find(label);
-  if (at == std::string_view::npos) return false;
-  size_t i = at + label.size();
-  while (i < line.size() && line[i] == ' ') ++i;
-  uint64_t value = 0;
-  const size_t first = i;
-  for (; i < line.size(); ++i) {
-    const char c = line[i];
-    int digit;
-    if (c >= '0' && c <= '9') {
-      digit = c - '0';
-    } else if (c >= 'a' && c <= 'f') {
-      digit = c - 'a' + 10;
-    } else {
-      break;
-    }
-    if (digit >= base) break;
-    value = value * static_cast<uint64_t>(base) + static_cast<uint64_t>(digit);
-  }
-  *out = value;
-  return i > first;
 }
 
 // Reads fdinfo of the epoll descriptor `set` and appends the registrations of the aliases.
@@ -102,12 +78,12 @@ class FdinfoReader {
 
   void line(std::string_view text) {
     uint64_t fd, events, data, inode;
-    if (!field(text, "tfd:", 10, &fd) || !field(text, "events:", 16, &events) ||
-        !field(text, "data:", 16, &data)) {
+    if (!number_field(text, "tfd:", 10, &fd) || !number_field(text, "events:", 16, &events) ||
+        !number_field(text, "data:", 16, &data)) {
       return;
     }
     // A number that was closed and given out again may still be registered for its older socket.
-    if (field(text, "ino:", 16, &inode) && inode != inode_) return;
+    if (number_field(text, "ino:", 16, &inode) && inode != inode_) return;
     for (int i = 0; i < out_->alias_count; ++i) {
       if (out_->aliases[i] != static_cast<int>(fd)) continue;
       if (out_->count == kMaxRegistrations) {
@@ -163,7 +139,7 @@ const char* find_registrations(int fd, Registrations* out) {
   const char* problem = nullptr;
   if (info < 0) {
     problem = "/proc/self/fdinfo is not readable";
-  } else if (!field(own, "socket:[", 10, &inode)) {
+  } else if (!number_field(own, "socket:[", 10, &inode)) {
     problem = "the descriptor is not a socket any more";
   } else {
     out->aliases[out->alias_count++] = fd;

@@ -23,6 +23,7 @@
 namespace filibuster::preload {
 
 constinit std::atomic<Attachment*> g_attachment{nullptr};
+constinit std::atomic<bool> g_will_execute{false};
 
 namespace {
 
@@ -382,8 +383,9 @@ bool attached() {
 bool executing() {
   Attachment* a = attach();
   return a != nullptr &&
-         a->lane->state.load(std::memory_order_acquire) ==
-             static_cast<uint32_t>(LaneState::kExecuting) &&
+         (a->lane->state.load(std::memory_order_acquire) ==
+              static_cast<uint32_t>(LaneState::kExecuting) ||
+          g_will_execute.load(std::memory_order_relaxed)) &&
          own_process();
 }
 

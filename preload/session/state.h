@@ -49,6 +49,10 @@ Attachment* attach();
 // execution, `*now` the time (the clock is a tenth of what an event costs, so it is read once).
 Attachment* attach_executing(uint32_t* execution, uint64_t* now);
 
+// This process is started ahead and becomes an execution later (preload/snapshot/): what its calls are made
+// from is asked before it does, so executing() holds already.
+extern std::atomic<bool> g_will_execute;
+
 // Who this process is: the environment as it was at start, before the host could overwrite it.
 struct Identity {
   char daemon[256];   // FILIBUSTER_DAEMON, empty if unset

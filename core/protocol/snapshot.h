@@ -1,0 +1,59 @@
+// The conversation between a test and the daemon that started it, at the test's snapshot point: the place
+// where it is about to connect for the first time, or to start its first thread. There it is one thread
+// without a connection, so that it can be forked once for each execution; a test that cannot be forked
+// waits there for its execution. One datagram each over a Unix SOCK_SEQPACKET socket, fixed layout, host
+// byte order. The end of the socket is the end of the process that waits.
+//
+//   test -> daemon   SnapshotHello
+//   daemon -> test   SnapshotCommand kFork + 1 descriptor: the log of this execution
+//   test -> daemon   SnapshotForked     the process of the execution, leader of a process group
+//   test -> daemon   SnapshotEnded      it has ended, and the rest of its group was killed
+//   ...              kFork again
+//   daemon -> test   SnapshotCommand kGo    the process itself is the execution; nothing follows
+#pragma once
+
+#include <cstdint>
+
+#include "core/protocol/control_page.h"
+
+namespace filibuster {
+
+// "PARENT:LOG:PATH" in the environment of the test: the pid of the daemon that is its parent (the
+// processes that the test starts have another one), the inode of its log, the path of the socket.
+inline constexpr char kSnapshotVariable[] = "FILIBUSTER_SNAPSHOT";
+
+inline constexpr uint32_t kSnapshotHelloMagic = 0x504e5348;    // "HSNP"
+inline constexpr uint32_t kSnapshotCommandMagic = 0x504e5343;  // "CSNP"
+inline constexpr uint32_t kSnapshotForkedMagic = 0x504e5346;   // "FSNP"
+inline constexpr uint32_t kSnapshotEndedMagic = 0x504e5345;    // "ESNP"
+
+struct SnapshotHello {
+  uint32_t magic = kSnapshotHelloMagic;
+  uint16_t major = kProtocolMajor;
+  uint16_t minor = kProtocolMinor;
+  // 1: what is in the way of a fork is also in the way of starting the test while another execution
+  // runs (a lock, a file that it writes).
+  uint32_t exclusive = 0;
+  uint32_t reserved = 0;
+  uint64_t reached_ns = 0;  // CLOCK_MONOTONIC
+  char obstacle[240] = {};  // why it cannot be forked: "it has 3 threads"; empty: it can
+};
+
+enum class SnapshotOrder : uint32_t { kFork = 1, kGo = 2 };
+struct SnapshotCommand {
+  uint32_t magic = kSnapshotCommandMagic;
+  SnapshotOrder order = SnapshotOrder::kFork;
+};
+
+struct SnapshotForked {
+  uint32_t magic = kSnapshotForkedMagic;
+  int32_t pid = 0;  // -1: the fork failed
+};
+
+struct SnapshotEnded {
+  uint32_t magic = kSnapshotEndedMagic;
+  int32_t signalled = 0;
+  int32_t code = 0;  // exit status, or the signal's number
+};
+
+}  // namespace filibuster

@@ -1,0 +1,72 @@
+// One process of the test at its snapshot point, or on its way there (core/protocol/snapshot.h).
+//
+//   auto snapshot = Snapshot::start({spawn, folder, "1"});
+//   if ((*snapshot)->wait_ready(limit, wake_fd) == Snapshot::State::kReady)
+//     if ((*snapshot)->obstacle().empty()) auto test = (*snapshot)->fork(log_path);
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/result.h"
+#include "daemon/base/descriptors.h"
+#include "daemon/lane/running_test.h"
+#include "daemon/process/process.h"
+#include "daemon/process/session_lane.h"
+
+namespace filibuster {
+
+class Snapshot {
+ public:
+  enum class State {
+    kStarting,
+    kReady,    // at its snapshot point
+    kEnded,    // the process ended before it
+    kStopped,  // the session is to stop
+  };
+  // `spawn` is what starts the test; its log is that of the snapshot. The socket is made in `folder`, and
+  // `name` tells it from those of other snapshots. `owned` outlives the snapshot.
+  static Result<std::unique_ptr<Snapshot>> start(SpawnOptions spawn, const std::string& folder,
+                                                 const std::string& name, OwnedProcesses* owned);
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+  ~Snapshot();  // ends the process by SIGKILL, unless it was let go
+
+  // kStarting: `limit` is over.
+  State wait_ready(std::chrono::milliseconds limit, int wake_fd);
+  // Why it cannot be forked; "": it can.
+  const std::string& obstacle() const { return obstacle_; }
+  // It cannot be started while another test of the same command runs, either.
+  bool is_exclusive() const { return exclusive_; }
+  // Since when it waits, and since when it runs.
+  uint64_t reached_ns() const { return reached_ns_; }
+  uint64_t started_ns() const { return started_ns_; }
+  const Process& process() const { return *process_; }
+
+  // One execution: a child whose output goes to the file `log`, which begins with what was written before
+  // the snapshot point. One at a time. The snapshot outlives it. Error: no more can be forked.
+  Result<std::unique_ptr<RunningTest>> fork(const std::string& log);
+  // The process itself becomes an execution; its log is moved to `log`. The snapshot is of no use any more.
+  Result<std::unique_ptr<RunningTest>> let_go(const std::string& log);
+
+ private:
+  class Forked;
+  Snapshot() = default;
+  State take_hello();
+
+  OwnedProcesses* owned_ = nullptr;
+  std::optional<Process> process_;
+  UniqueFd listener_, socket_;
+  std::string socket_path_, log_path_;
+  bool ready_ = false;
+  std::string obstacle_;
+  bool exclusive_ = false;
+  uint64_t reached_ns_ = 0, started_ns_ = 0;
+};
+
+// A test that was started as a process of its own.
+std::unique_ptr<RunningTest> running_process(Process process);
+
+}  // namespace filibuster
