@@ -27,7 +27,8 @@ Json envelope(const char* mode, const SessionOptions& options, const Client& cli
               {"tests", options.tests},
               {"restart", options.restart},
               {"coverage", options.coverage},
-              {"allow_untested", options.allow_untested}};
+              {"allow_untested", options.allow_untested},
+              {"profile", options.profile}};
 }
 
 Json overrides(const SessionOptions& options) {

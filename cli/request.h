@@ -27,6 +27,7 @@ struct SessionOptions {
   std::optional<bool> snapshots;
   bool coverage = false;
   bool allow_untested = false;
+  bool profile = false;
   uint64_t max_executions = 0;
   uint32_t max_faults = 0;
   uint32_t reference_executions = 0;

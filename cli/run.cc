@@ -111,6 +111,8 @@ Work declare(CLI::App& app) {
   app.add_flag(
       "--allow-untested", options->allow_untested,
       "RPCs that could not be tested (the last line counts them) do not make the exit status 3");
+  app.add_flag("--profile", options->profile,
+               "say where the time of the executions went (report.json has it in any case)");
   app.add_flag("--restart-session", options->restart,
                "forget an interrupted session instead of continuing it");
   declare_index_options(app, options);

@@ -1,15 +1,18 @@
 // The conversation between a test and the daemon that started it, at the test's snapshot point: the place
 // where it is about to connect for the first time, or to start its first thread. There it is one thread
 // without a connection, so that it can be forked once for each execution; a test that cannot be forked
-// waits there for its execution. One datagram each over a Unix SOCK_SEQPACKET socket, fixed layout, host
-// byte order. The end of the socket is the end of the process that waits.
+// waits there for its execution. A service that is started ahead waits for its turn where it is about to
+// connect, or to bind its port.
+// One datagram each over a Unix SOCK_SEQPACKET socket, fixed layout, host byte order. The end of the
+// socket is the end of the process that waits.
 //
 //   test -> daemon   SnapshotHello
 //   daemon -> test   SnapshotCommand kFork + 1 descriptor: the log of this execution
 //   test -> daemon   SnapshotForked     the process of the execution, leader of a process group
 //   test -> daemon   SnapshotEnded      it has ended, and the rest of its group was killed
 //   ...              kFork again
-//   daemon -> test   SnapshotCommand kGo    the process itself is the execution; nothing follows
+//   daemon -> test   SnapshotCommand kGo + 1 descriptor: the log from now on
+//                                       the process itself goes on; nothing follows
 #pragma once
 
 #include <cstdint>
@@ -18,8 +21,9 @@
 
 namespace filibuster {
 
-// "PARENT:LOG:PATH" in the environment of the test: the pid of the daemon that is its parent (the
-// processes that the test starts have another one), the inode of its log, the path of the socket.
+// "PARENT:LOG:WAY:PATH" in the environment of the process: the pid of the daemon that is its parent (the
+// processes that it starts have another one), the inode of its log, "fork" or "wait" (it is never forked),
+// the path of the socket.
 inline constexpr char kSnapshotVariable[] = "FILIBUSTER_SNAPSHOT";
 
 inline constexpr uint32_t kSnapshotHelloMagic = 0x504e5348;    // "HSNP"

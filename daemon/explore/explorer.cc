@@ -182,7 +182,17 @@ void Explorer::note_repetition(const Attempt& one) {
 Result<bool> Explorer::run_search() {
   dispatcher_->start_clock();
   if (auto offered = offer_page(); !offered) return offered.error();
+  Clock::time_point ended = Clock::now();  // the last execution
+  double stored = store_->seconds();
+  std::optional<Phases> last;
   while (true) {
+    if (last) {
+      last->store = store_->seconds() - stored;
+      last->verdict =
+          std::max(0.0, std::chrono::duration<double>(Clock::now() - ended).count() - last->store);
+      profile_.add(*last);
+      last.reset();
+    }
     if (is_woken(lane_.place().wake_fd)) return false;
     if (config_.bounds.stop_at_first && has_new_failure()) {
       const uint64_t open = dispatcher_->search().counts().open;
@@ -208,6 +218,9 @@ Result<bool> Explorer::run_search() {
     auto tried = attempt_job(job, &seen_twice);
     if (!tried) return tried.error();
     if (tried->result.stopped) return false;
+    ended = Clock::now();
+    stored = store_->seconds();
+    last = tried->result.phases;
     if (tried->judgement.verdict == Verdict::kPlanNotMet) {
       auto learned = learn(job, &tried.value());
       if (!learned) return learned.error();

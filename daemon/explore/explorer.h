@@ -14,6 +14,7 @@
 
 #include "daemon/explore/dispatcher.h"
 #include "daemon/explore/observation.h"
+#include "daemon/explore/profile.h"
 #include "daemon/explore/rpc_matching.h"
 #include "daemon/explore/rule_use.h"
 #include "daemon/explore/suspects.h"
@@ -157,6 +158,7 @@ class Explorer {
     ExecutionRecord record;
   };
   Started plain_;
+  Profile profile_;
   int ways_compared_ = 0;  // executions that were run both ways
 
   std::map<search::AbstractId, Execution> failures_;

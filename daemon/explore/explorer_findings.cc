@@ -368,6 +368,9 @@ void Explorer::finish_report() {
       report.notes.push_back("report.html lacks the executions: " + made.error().message);
     }
   }
+  report.profiled = profile_.executions();
+  report.median_phases = profile_.median();
+  report.total_phases = profile_.total();
   if (run_) {
     report.start = way_name(run_->starter().way());
     if (!run_->starter().why_not_forked().empty())

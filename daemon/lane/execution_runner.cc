@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "daemon/agents/caller.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/process/preflight.h"
 #include "daemon/suite/junit_xml.h"
@@ -34,12 +35,6 @@ std::string own_directory() {
   return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path().string();
 }
 
-// The folder of the agents' socket, which is short enough for other sockets, too.
-std::string hub_folder(const SessionLane& lane) {
-  const std::string socket = lane.hub_address.substr(lane.hub_address.find(':') + 1);
-  return std::filesystem::path(socket).parent_path().string();
-}
-
 // Why a test that ended well did not run; "": it ran, or its runner says nothing.
 std::string why_not_run(const std::string& junit_xml) {
   const auto text = junit_xml.empty() ? Result<std::string>("") : read_file(junit_xml);
@@ -52,6 +47,32 @@ std::string why_not_run(const std::string& junit_xml) {
     why = "its runner skipped it" + (one.message.empty() ? "" : ": " + one.message);
   }
   return why;
+}
+
+struct Times {  // CLOCK_MONOTONIC
+  uint64_t asked_ns, started_ns, ended_ns, quiet_ns;
+};
+
+Phases phases_of(const ExecutionRecord& record, const Times& times) {
+  const auto seconds = [](uint64_t from, uint64_t to) {
+    return to > from ? static_cast<double>(to - from) / 1e9 : 0;
+  };
+  Phases out;
+  out.prepare = seconds(times.asked_ns, times.started_ns);
+  out.quiet = seconds(times.ended_ns, times.quiet_ns);
+  uint64_t first_ns = 0, open_until_ns = 0;
+  for (const RpcRecord& rpc : record.rpcs) {  // in order of issue
+    if (rpc.caller != kTestService || rpc.issued_ns < times.started_ns) continue;
+    if (first_ns == 0) first_ns = open_until_ns = rpc.issued_ns;
+    const uint64_t end_ns =
+        std::min(rpc.finished_ns != 0 ? rpc.finished_ns : times.ended_ns, times.ended_ns);
+    out.rpcs += seconds(std::max(open_until_ns, rpc.issued_ns), end_ns);
+    open_until_ns = std::max(open_until_ns, end_ns);
+  }
+  if (first_ns == 0) first_ns = times.ended_ns;
+  out.start = seconds(times.started_ns, first_ns);
+  out.test = std::max(0.0, seconds(first_ns, times.ended_ns) - out.rpcs);
+  return out;
 }
 
 }  // namespace
@@ -173,6 +194,7 @@ std::vector<std::string> ExecutionRunner::suspects(const ExecutionRecord& record
 Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
                                              const std::vector<PlannedRpcFault>& plan,
                                              milliseconds limit, TestStarter::Start start) {
+  const uint64_t asked_ns = clock_ns();
   auto ready = services_->prepare_execution();
   if (!ready) return ready.error();
   // The hook runs before the execution begins, so that what it does to the services is not part of it.
@@ -193,6 +215,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   if (!test_->junit_xml.empty()) std::filesystem::remove(test_->junit_xml, ignored);
   const auto by_hand = alive_by_hand();
   const auto started = Clock::now();
+  const uint64_t started_ns = clock_ns();
   auto test = starter_.start(number, start, limit, lane_->wake_fd);
   if (!test) {
     hub_->end_execution();
@@ -216,10 +239,12 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   }
   if (result.exit && result.exit->success()) result.not_run = why_not_run(test_->junit_xml);
   fail_point("executed");
+  const uint64_t ended_ns = clock_ns();
   const bool quiescent =
       hub_->wait_quiescent(result.stopped ? milliseconds(0) : config_->bounds.quiesce_timeout);
   result.record = hub_->end_execution();
   if (!quiescent) result.record.quiescent = false;
+  result.phases = phases_of(result.record, {asked_ns, started_ns, ended_ns, clock_ns()});
   owned_->forget(running.pid());
   result.ended = services_->take_ended(suspects(result.record));
   auto gone = ended_by_hand(by_hand);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/agents/agent_hub.h"
+#include "daemon/lane/phases.h"
 #include "daemon/lane/services.h"
 #include "daemon/lane/test_starter.h"
 
@@ -25,6 +26,7 @@ struct ExecutionResult {
   std::vector<ServiceEnd>
       ended_before;          // services that ended between the last execution and this one
   double seconds = 0;        // of the test process, start to end
+  Phases phases;             // without the daemon's own
   double limit_seconds = 0;  // the test's time limit, by AgentHub::patient_now
   // What the test's runner says of a test that ended well without having run: "skipped: needs a network".
   std::string not_run;

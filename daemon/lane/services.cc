@@ -98,7 +98,7 @@ Services::Services(const Config& config, const SessionLane& lane, OwnedProcesses
                    EventSink sink, coverage::Collector* coverage)
     : config_(config), lane_(lane), owned_(owned), sink_(std::move(sink)), coverage_(coverage) {
   for (const ServiceConfig& service : config.services) {
-    if (!service.command.empty()) services_.push_back({&service, std::nullopt, false});
+    if (!service.command.empty()) services_.push_back({&service, std::nullopt});
   }
 }
 
@@ -208,8 +208,8 @@ Result<void> Services::start_all() {
   return {};
 }
 
-Result<void> Services::start(Running* service) {
-  const ServiceConfig& config = *service->config;
+Result<SpawnOptions> Services::spawn_options(const Running& service) {
+  const ServiceConfig& config = *service.config;
   const auto argv = lane_command(lane_, config.command);
   if (!argv) return Error{"service '" + config.name + "': " + argv.error().message};
   const std::string directory = lane_directory(config_, config.directory);
@@ -230,15 +230,28 @@ Result<void> Services::start(Running* service) {
   options.environment = std::move(environment).value();
   options.directory = directory;
   options.log_path = lane_.log_path(config.name);
-  options.append = service->ended;  // a restart keeps what the crash wrote
+  options.append = service.ended;  // a restart keeps what the crash wrote
   if (coverage_ != nullptr) {
     coverage_->prepare(config.name, &options.environment);
     options.rest_grace = kCoverageGrace;
   }
-  auto process = Process::spawn(options);
-  if (!process) {
-    return Error{"service '" + config.name + "' does not start: " + process.error().message};
-  }
+  return options;
+}
+
+Result<Process> Services::start_process(Running* service) {
+  if (auto ahead = take_ahead(service)) return std::move(*ahead);
+  auto options = spawn_options(*service);
+  if (!options) return options.error();
+  auto process = Process::spawn(options.value());
+  if (process) return process;
+  return Error{"service '" + service->config->name +
+               "' does not start: " + process.error().message};
+}
+
+Result<void> Services::start(Running* service) {
+  const ServiceConfig& config = *service->config;
+  auto process = start_process(service);
+  if (!process) return process.error();
   service->process.emplace(std::move(process).value());
   service->ended = false;
   owned_->add(config.name, *service->process);
@@ -348,6 +361,7 @@ Result<std::vector<ServiceEnd>> Services::prepare_execution() {
       return start_error(service, "ended, and its configuration says restart: never");
     }
     if (auto started = start(&service); !started) return started.error();
+    if (policy == ServiceConfig::Restart::kEach) start_ahead(&service);
   }
   return between;
 }
@@ -390,6 +404,7 @@ void Services::stop_all() {
     }
     service->process.reset();
     service->ended = false;
+    service->next.reset();
   }
 }
 

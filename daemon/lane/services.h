@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/coverage/collector.h"
+#include "daemon/lane/snapshot.h"
 #include "daemon/process/session_lane.h"
 
 namespace filibuster {
@@ -60,10 +61,19 @@ class Services {
     const ServiceConfig* config;
     std::optional<Process> process;
     bool ended = false;  // seen to end, not yet started again
+    // With `restart: each`: the process of the next execution, which waits where it would bind its port.
+    std::unique_ptr<Snapshot> next = {};
+    bool is_plain = false;  // it is not started ahead (any more)
   };
   // Those without a command whose `ready` says what shows that they serve.
   Result<void> wait_for_others();
+  Result<SpawnOptions> spawn_options(const Running& service);
   Result<void> start(Running* service);
+  Result<Process> start_process(Running* service);
+  // services_ahead.cc
+  std::optional<Process> take_ahead(Running* service);
+  void start_ahead(Running* service);
+  std::string why_not_ahead(const Running& service) const;
   Result<void> wait_ready(Running* service);
   bool is_ready(const Running& service, const ReadyCheck& ready, uint16_t port) const;
   uint16_t ready_port(const ServiceConfig& service) const;
@@ -77,6 +87,7 @@ class Services {
   EventSink sink_;
   coverage::Collector* coverage_;
   std::vector<Running> services_;
+  uint32_t started_ahead_ = 0;
 };
 
 }  // namespace filibuster

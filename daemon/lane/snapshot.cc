@@ -128,11 +128,11 @@ class Snapshot::Forked final : public RunningTest {
   std::optional<ExitStatus> status_;
 };
 
-Result<std::unique_ptr<Snapshot>> Snapshot::start(SpawnOptions spawn, const std::string& folder,
-                                                  const std::string& name, OwnedProcesses* owned) {
+Result<std::unique_ptr<Snapshot>> Snapshot::start(Options options, OwnedProcesses* owned) {
+  SpawnOptions& spawn = options.spawn;
   std::unique_ptr<Snapshot> out(new Snapshot);
   out->log_path_ = spawn.log_path;
-  out->socket_path_ = folder + "/s" + name;
+  out->socket_path_ = options.folder + "/s" + options.name;
   auto listener = listen_at(out->socket_path_);
   if (!listener) return listener.error();
   out->listener_ = std::move(listener).value();
@@ -149,13 +149,14 @@ Result<std::unique_ptr<Snapshot>> Snapshot::start(SpawnOptions spawn, const std:
   if (!process) return process.error();
   out->process_.emplace(std::move(process).value());
   out->owned_ = owned;
-  owned->add("test", *out->process_);
+  owned->add(options.service, *out->process_);
   return out;
 }
 
 Snapshot::~Snapshot() {
   if (!socket_path_.empty()) ::unlink(socket_path_.c_str());
   if (!process_) return;
+  ::unlink(log_path_.c_str());
   process_->kill_group(SIGKILL);
   process_->wait(kKillLimit);
   if (owned_ != nullptr) owned_->forget(process_->pid());
@@ -194,17 +195,23 @@ Snapshot::State Snapshot::wait_ready(milliseconds limit, int wake_fd) {
   return process_->poll_exit() ? State::kEnded : State::kReady;
 }
 
-Result<std::unique_ptr<RunningTest>> Snapshot::fork(const std::string& log) {
-  const UniqueFd file(
-      ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
-  if (!file.valid()) return system_error("cannot write the log " + log);
+Result<UniqueFd> Snapshot::begin_log(const std::string& log, bool append) const {
+  UniqueFd file(::open(log.c_str(),
+                       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0600));
   const auto before = read_file(log_path_);
   if (!before) return before.error();
-  if (::write(file.get(), before->data(), before->size()) != static_cast<ssize_t>(before->size()))
+  if (!file.valid() ||
+      ::write(file.get(), before->data(), before->size()) != static_cast<ssize_t>(before->size()))
     return system_error("cannot write the log " + log);
+  return file;
+}
+
+Result<std::unique_ptr<RunningTest>> Snapshot::fork(const std::string& log) {
+  const auto file = begin_log(log, false);
+  if (!file) return file.error();
   SnapshotForked forked;
   bool woken = false;
-  if (!send_command(socket_.get(), SnapshotOrder::kFork, file.get()) ||
+  if (!send_command(socket_.get(), SnapshotOrder::kFork, file->get()) ||
       !wait_readable(socket_.get(), -1, Clock::now() + kForkLimit, &woken) ||
       !receive(socket_.get(), &forked) || forked.magic != kSnapshotForkedMagic)
     return Error{"the process that is forked for each execution has ended"};
@@ -212,15 +219,16 @@ Result<std::unique_ptr<RunningTest>> Snapshot::fork(const std::string& log) {
   return std::unique_ptr<RunningTest>(std::make_unique<Forked>(socket_.get(), forked.pid));
 }
 
-Result<std::unique_ptr<RunningTest>> Snapshot::let_go(const std::string& log) {
-  // The process writes to the same file under its new name.
-  if (::rename(log_path_.c_str(), log.c_str()) != 0) return system_error("cannot write " + log);
-  if (!send_command(socket_.get(), SnapshotOrder::kGo, -1))
+Result<Process> Snapshot::let_go(const std::string& log, bool append) {
+  const auto file = begin_log(log, append);
+  if (!file) return file.error();
+  if (!send_command(socket_.get(), SnapshotOrder::kGo, file->get()))
     return Error{"the process that was started ahead has ended"};
+  ::unlink(log_path_.c_str());
   Process process = std::move(*process_);
   process_.reset();
-  owned_->forget(process.pid());  // whoever runs it adds it again
-  return running_process(std::move(process));
+  owned_->forget(process.pid());  // whoever has it now adds it again
+  return process;
 }
 
 }  // namespace filibuster

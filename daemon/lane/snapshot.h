@@ -1,6 +1,7 @@
-// One process of the test at its snapshot point, or on its way there (core/protocol/snapshot.h).
+// One process of the test, or of a service, at its snapshot point, or on its way there
+// (core/protocol/snapshot.h).
 //
-//   auto snapshot = Snapshot::start({spawn, folder, "1"});
+//   auto snapshot = Snapshot::start({spawn, folder, "1"}, &owned);
 //   if ((*snapshot)->wait_ready(limit, wake_fd) == Snapshot::State::kReady)
 //     if ((*snapshot)->obstacle().empty()) auto test = (*snapshot)->fork(log_path);
 #pragma once
@@ -26,10 +27,15 @@ class Snapshot {
     kEnded,    // the process ended before it
     kStopped,  // the session is to stop
   };
-  // `spawn` is what starts the test; its log is that of the snapshot. The socket is made in `folder`, and
-  // `name` tells it from those of other snapshots. `owned` outlives the snapshot.
-  static Result<std::unique_ptr<Snapshot>> start(SpawnOptions spawn, const std::string& folder,
-                                                 const std::string& name, OwnedProcesses* owned);
+  struct Options {
+    SpawnOptions spawn;            // its log is that of the snapshot
+    std::string folder;            // of the socket
+    std::string name;              // tells it from other snapshots of the session
+    std::string service = "test";  // in processes.json
+    bool may_fork = true;
+  };
+  // `owned` outlives the snapshot.
+  static Result<std::unique_ptr<Snapshot>> start(Options options, OwnedProcesses* owned);
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
   ~Snapshot();  // ends the process by SIGKILL, unless it was let go
@@ -48,13 +54,15 @@ class Snapshot {
   // One execution: a child whose output goes to the file `log`, which begins with what was written before
   // the snapshot point. One at a time. The snapshot outlives it. Error: no more can be forked.
   Result<std::unique_ptr<RunningTest>> fork(const std::string& log);
-  // The process itself becomes an execution; its log is moved to `log`. The snapshot is of no use any more.
-  Result<std::unique_ptr<RunningTest>> let_go(const std::string& log);
+  // The process itself goes on. What it has written goes to the file `log`, with what it writes from now on;
+  // `append`: behind what is there. The snapshot is of no use any more.
+  Result<Process> let_go(const std::string& log, bool append = false);
 
  private:
   class Forked;
   Snapshot() = default;
   State take_hello();
+  Result<UniqueFd> begin_log(const std::string& log, bool append) const;
 
   OwnedProcesses* owned_ = nullptr;
   std::optional<Process> process_;

@@ -43,10 +43,9 @@ TestStarter::TestStarter(SpawnOptions spawn, std::string folder, std::string log
 }
 
 Result<std::unique_ptr<Snapshot>> TestStarter::start_snapshot() {
-  SpawnOptions options = spawn_;
-  const std::string name = std::to_string(++started_);
-  options.log_path += ".snapshot" + name;
-  return Snapshot::start(std::move(options), folder_, name, owned_);
+  Snapshot::Options options{.spawn = spawn_, .folder = folder_, .name = std::to_string(++started_)};
+  options.spawn.log_path += ".snapshot" + options.name;
+  return Snapshot::start(std::move(options), owned_);
 }
 
 Result<void> TestStarter::find_way(milliseconds limit, int wake_fd) {
@@ -138,14 +137,15 @@ Result<std::unique_ptr<RunningTest>> TestStarter::take_one_ahead(milliseconds li
       return Error{"a process that was started ahead ended before its first connection"};
     if (clock_ns() - first->reached_ns() <= kMostWaitNs) next = std::move(first);
   }
-  auto test = next->let_go(log_);
+  auto process = next->let_go(log_);
+  if (!process) return process.error();
   // The next ones start while this one runs.
-  while (test && ahead_.size() < depth_) {
+  while (ahead_.size() < depth_) {
     auto snapshot = start_snapshot();
     if (!snapshot) break;
     ahead_.push_back(std::move(snapshot).value());
   }
-  return test;
+  return running_process(std::move(process).value());
 }
 
 }  // namespace filibuster

@@ -87,6 +87,11 @@ std::string get_variable(const std::vector<std::string>& environment, const std:
   return "";
 }
 
+std::string hub_folder(const SessionLane& lane) {
+  const std::string socket = lane.hub_address.substr(lane.hub_address.find(':') + 1);
+  return std::filesystem::path(socket).parent_path().string();
+}
+
 Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
                                                   const std::string& service,
                                                   const std::map<std::string, std::string>& env,

@@ -38,6 +38,9 @@ struct SessionLane {
   std::string log_path(const std::string& name) const;  // ROOT/logs/NAME-LANE.log
 };
 
+// The folder of the agents' socket, whose path is short enough for other sockets, too.
+std::string hub_folder(const SessionLane& lane);
+
 enum class Interpose { kYes, kNo };
 
 // The environment of a process of this lane: the daemon's own, then ports, `env` of the

@@ -11,6 +11,7 @@
 #include "core/index/execution_index.h"
 #include "core/result.h"
 #include "daemon/agents/execution_record.h"
+#include "daemon/lane/phases.h"
 #include "daemon/report/baseline.h"
 #include "daemon/report/fault_case.h"
 #include "daemon/report/observed.h"
@@ -141,6 +142,9 @@ struct TestReport {
   // How the test of an execution was started: "forked", "ahead", "plain" (daemon/lane/test_starter.h),
   // and why it was not forked; "": it was.
   std::string start = "plain", why_not_forked;
+  // Where the time of an execution goes: the median, and over all that were counted.
+  Phases median_phases, total_phases;
+  uint64_t profiled = 0;
   search::SearchSeconds search_seconds;
   double store_seconds = 0;                      // processor time for writing the store
   std::vector<std::string> fault_configuration;  // one line per rule as used, for a person
@@ -174,6 +178,7 @@ struct SessionReport {
   std::string config_path;
   std::vector<TestReport> tests;
   bool allow_untested = false;
+  bool profile = false;  // the text says where the time goes
   int exit_code = 0;
   std::string error = {};              // what ended the session early; "": nothing did
   std::string working_directory = {};  // of the user: SARIF names files relative to it

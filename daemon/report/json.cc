@@ -15,6 +15,12 @@
 namespace filibuster {
 namespace {
 
+nlohmann::json phases_json(const Phases& phases) {
+  return {{"prepare", phases.prepare}, {"start", phases.start}, {"rpcs", phases.rpcs},
+          {"test", phases.test},       {"quiet", phases.quiet}, {"verdict", phases.verdict},
+          {"store", phases.store}};
+}
+
 using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
@@ -254,6 +260,10 @@ Json common_row(const TestReport& test) {
             {"reference", test.reference_seconds},
             {"median_execution", test.median_execution_seconds}}},
           {"start", {{"way", test.start}, {"why_not_forked", redact(test.why_not_forked)}}},
+          {"profile",
+           {{"executions", test.profiled},
+            {"median", phases_json(test.median_phases)},
+            {"total", phases_json(test.total_phases)}}},
           {"search_seconds",
            {{"scheduling", test.search_seconds.scheduling},
             {"reduction", test.search_seconds.reduction},

@@ -120,13 +120,44 @@ std::string answer_text(const TestReport& test) {
   return out + findings_text(test);
 }
 
+// How the tests of the executions were started, where that is not as a person starts one.
+std::string started_text(const TestReport& test) {
+  if (test.start == "forked")
+    return "; forked from one start of the test, before its first connection (--no-snapshot starts it "
+           "each time)";
+  if (test.start == "ahead") return "; started ahead";
+  return "";
+}
+
+// Where the time of an execution goes.
+std::string profile_text(const TestReport& test) {
+  if (test.profiled == 0) return "";
+  const Phases &median = test.median_phases, &total = test.total_phases;
+  const std::pair<const char*, double Phases::*> rows[] = {
+      {"prepare", &Phases::prepare}, {"start", &Phases::start}, {"RPCs", &Phases::rpcs},
+      {"test", &Phases::test},       {"quiet", &Phases::quiet}, {"verdict", &Phases::verdict},
+      {"store", &Phases::store}};
+  std::string out = "  where the time of " + counted(test.profiled, "execution", "executions") +
+                    " went (median, in all):\n";
+  for (const auto& [name, phase] : rows) {
+    char line[80];
+    std::snprintf(line, sizeof line, "    %-8s %9.2f ms %9.2f s\n", name, median.*phase * 1000,
+                  total.*phase);
+    out += line;
+  }
+  if (test.start != "forked" && !test.why_not_forked.empty())
+    out += "    not forked: " + redact(test.why_not_forked) + "\n";
+  return out;
+}
+
 // What was not explored, and what else a reader has to know.
 std::string notes_text(const TestReport& test) {
   const search::SearchCounts& counts = test.counts;
   std::string out;
   if (test.median_execution_seconds > 0) {
     out += "  an execution takes " + seconds_text(test.median_execution_seconds) +
-           " (median), without faults " + seconds_text(test.reference_seconds) + "\n";
+           " (median), without faults " + seconds_text(test.reference_seconds) +
+           started_text(test) + "\n";
   }
   std::vector<std::string> lines = skipped_lines(test);
   // If a bound ended the search, `beyond_bound` contains the open executions, too.
@@ -177,7 +208,7 @@ std::string to_text(const SessionReport& report) {
   }
   if (const std::string baseline = baseline_text(report); !baseline.empty()) out += "\n" + baseline;
   for (const TestReport& test : report.tests) {
-    const std::string notes = notes_text(test);
+    const std::string notes = notes_text(test) + (report.profile ? profile_text(test) : "");
     if (notes.empty()) continue;
     if (report.tests.size() > 1) {
       out += "\ntest \"" + test.test + "\":\n";

@@ -30,6 +30,7 @@ struct SessionRequest {
   bool restart = false;
   bool coverage = false;        // measure which statements of the services are reached; kRun
   bool allow_untested = false;  // RPCs that could not be tested leave the exit code as it is; kRun
+  bool profile = false;         // the summary says where the time goes; kRun
   Representation representation = Representation::kCompact;  // of what `trace` prints
   pid_t client_pid = 0;                                      // 0: nobody to watch
   uint64_t client_start_time = 0;

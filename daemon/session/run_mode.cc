@@ -44,6 +44,7 @@ class RunMode final : public Mode {
     if (!end.stopped && !end.failed) out.no_conclusion = note_what_was_not_tested(report);
     // Nor is 'nothing found' true if an execution had no conclusion, or an RPC could not be tested.
     report->allow_untested = request_.allow_untested;
+    report->profile = request_.profile;
     for (const TestReport& test : report->tests) {
       out.no_conclusion |= test.counts.abandoned > 0;
       out.no_conclusion |= !request_.allow_untested && !test.rpcs.untested.empty();

@@ -10,6 +10,7 @@
 
 #include "preload/inject/inject.h"
 #include "preload/interpose.h"
+#include "preload/os/address.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/snapshot/snapshot.h"
 #include "preload/stream/registry.h"
@@ -40,10 +41,13 @@ bool is_name_service(const sockaddr* address, socklen_t size) {
                                   size - offsetof(sockaddr_un, sun_path))) == kPath;
 }
 
-void reach_snapshot_at_connect(int fd, const sockaddr* address, socklen_t size) {
+void reach_snapshot_before(SnapshotPoint point, int fd, const sockaddr* address, socklen_t size) {
   if (g_snapshot.load(std::memory_order_relaxed) == SnapshotState::kOff) return;
-  if (t_hook_depth == 0 && socket_type(fd) == SOCK_STREAM && !is_name_service(address, size))
-    reach_snapshot(SnapshotPoint::kConnect);
+  const bool any_port = point == SnapshotPoint::kBind && address->sa_family != AF_UNIX &&
+                        canonical_address(address, size).port == 0;
+  if (t_hook_depth == 0 && !any_port && socket_type(fd) == SOCK_STREAM &&
+      !is_name_service(address, size))
+    reach_snapshot(point);
 }
 
 // What a connect hook does after the original.
@@ -131,13 +135,21 @@ FILIBUSTER_HOOK(int, socketpair, (int family, int type, int protocol, int fds[2]
 
 FILIBUSTER_HOOK(int, connect, (int fd, const sockaddr* address, socklen_t size)) {
   using namespace filibuster::preload;
-  if (is_stream_address(address, size)) reach_snapshot_at_connect(fd, address, size);
+  if (is_stream_address(address, size))
+    reach_snapshot_before(SnapshotPoint::kConnect, fd, address, size);
   if (nothing_to_do()) return REAL(connect)(fd, address, size);
   const Connecting now = before_connect(fd, address, size);
   if (now.refused) return now.result;
   const int result = REAL(connect)(fd, address, size);
   if (now.connection) after_connect(now, fd, address, size, result);
   return result;
+}
+
+FILIBUSTER_HOOK(int, bind, (int fd, const sockaddr* address, socklen_t size)) {
+  using namespace filibuster::preload;
+  if (is_stream_address(address, size))
+    reach_snapshot_before(SnapshotPoint::kBind, fd, address, size);
+  return REAL(bind)(fd, address, size);
 }
 
 FILIBUSTER_HOOK(int, accept, (int fd, sockaddr* address, socklen_t* size)) {

@@ -234,6 +234,13 @@ class Descriptors {
   ~Descriptors() {
     if (items_ != nullptr) raw::unmap_pages(items_, sizeof(Item) * kMostItems);
   }
+  void replace_log() {
+    if (items_ == nullptr) return;
+    collect();
+    for (size_t i = 0; i < count_; ++i) {
+      if (items_[i].kind == Kind::kLog) replace(i);
+    }
+  }
   void make_fresh() {
     if (items_ == nullptr) return;
     collect();
@@ -359,6 +366,11 @@ class Descriptors {
 
 void make_descriptors_fresh(ino_t log_inode, int log) {
   Descriptors(log_inode, log).make_fresh();
+  raw::close(log);
+}
+
+void replace_log(ino_t log_inode, int log) {
+  Descriptors(log_inode, log).replace_log();
   raw::close(log);
 }
 

@@ -13,6 +13,9 @@ namespace filibuster::preload {
 // is closed.
 void make_descriptors_fresh(ino_t log_inode, int log);
 
+// Only that the log is another one from now on, in a process that goes on by itself.
+void replace_log(ino_t log_inode, int log);
+
 // Timers are not inherited by fork(2). They are read in the parent and armed again in the child.
 class Timers {
  public:

@@ -35,6 +35,7 @@ constinit sockaddr_un g_daemon{};
 // Runtimes that start their threads before any code of the test runs: their snapshot point is the first
 // connect.
 constinit bool g_starts_with_threads = false;
+constinit bool g_may_fork = false;
 
 void set_state(SnapshotState state) {
   static_assert(sizeof g_snapshot == sizeof(int));
@@ -51,7 +52,7 @@ bool is_threaded_runtime() {
   return false;
 }
 
-// "PARENT:LOG:PATH"
+// "PARENT:LOG:WAY:PATH"
 __attribute__((constructor(102))) void read_variable() {
   const char* text = std::getenv(kSnapshotVariable);
   if (text == nullptr) return;
@@ -59,9 +60,14 @@ __attribute__((constructor(102))) void read_variable() {
   const auto parent = std::strtol(text, &end, 10);
   if (*end != ':' || parent != raw::call(SYS_getppid)) return;
   g_log = std::strtoull(end + 1, &end, 10);
-  if (*end != ':' || std::strlen(end + 1) >= sizeof g_daemon.sun_path) return;
+  const std::string_view rest = end;
+  constexpr std::string_view kFork = ":fork:", kWait = ":wait:";
+  g_may_fork = rest.starts_with(kFork);
+  if (!g_may_fork && !rest.starts_with(kWait)) return;
+  const std::string_view path = rest.substr(kFork.size());
+  if (path.size() >= sizeof g_daemon.sun_path) return;
   g_daemon.sun_family = AF_UNIX;
-  std::strcpy(g_daemon.sun_path, end + 1);
+  std::memcpy(g_daemon.sun_path, path.data(), path.size());
   g_starts_with_threads = is_threaded_runtime();
   g_snapshot.store(SnapshotState::kWanted, std::memory_order_relaxed);
   g_will_execute.store(true, std::memory_order_relaxed);
@@ -130,7 +136,10 @@ class Server {
       SnapshotCommand command;
       int log = -1;
       if (!receive(socket_, &command, &log) || command.magic != kSnapshotCommandMagic) leave();
-      if (command.order == SnapshotOrder::kGo) return resume();
+      if (command.order == SnapshotOrder::kGo) {
+        replace_log(g_log, log);
+        return resume();
+      }
       const pid_t child = fork();
       if (child == 0) return in_child(log);
       if (log >= 0) raw::close(log);
@@ -185,7 +194,7 @@ void wait_here(int socket) {
   SnapshotCommand command;
   int log = -1;
   if (!receive(socket, &command, &log)) leave();
-  if (log >= 0) raw::close(log);
+  if (log >= 0) replace_log(g_log, log);
 }
 
 void stop() {
@@ -197,6 +206,7 @@ void stop() {
   Timers timers;
   if (!timers.read() && !obstacle.any())
     std::strcpy(obstacle.text, "it has timers that cannot be made again");
+  if (!g_may_fork && !obstacle.any()) std::strcpy(obstacle.text, "it is started ahead");
   SnapshotHello hello;
   hello.exclusive = obstacle.exclusive;
   hello.reached_ns = now_ns();
@@ -215,7 +225,8 @@ void stop() {
 
 void stop_at_snapshot(SnapshotPoint point) {
   if (!own_process()) return;
-  if (point == SnapshotPoint::kThread && g_starts_with_threads) return;
+  if (point == SnapshotPoint::kThread && (g_starts_with_threads || !g_may_fork)) return;
+  if (point == SnapshotPoint::kBind && g_may_fork) return;
   SnapshotState state = SnapshotState::kWanted;
   const int error = errno;
   if (g_snapshot.compare_exchange_strong(state, SnapshotState::kHeld, std::memory_order_acq_rel)) {

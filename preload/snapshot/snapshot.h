@@ -17,7 +17,11 @@ enum class SnapshotState : int {
 };
 extern std::atomic<SnapshotState> g_snapshot;
 
-enum class SnapshotPoint { kConnect, kThread };
+enum class SnapshotPoint {
+  kConnect,
+  kBind,  // to a port of its choice: only for a process that waits (tests bind to learn what works)
+  kThread,  // only for a process that is forked
+};
 
 // Called by a hook before anything that cannot be shared by two executions. Returns in each process that
 // is an execution. Keeps errno.
