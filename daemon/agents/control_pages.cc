@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
 
@@ -44,12 +46,58 @@ Result<void> open_page(const UniqueFd& directory, const std::string& path, Contr
                path + "/" + name.c_str() + " is in its way; remove it"};
 }
 
+// Does the link name a segment that is there, or one of another IPC namespace?
+bool is_page_in_use(int directory, const char* name) {
+  char text[64];
+  const ssize_t size = ::readlinkat(directory, name, text, sizeof text - 1);
+  if (size <= 0) return true;  // not ours to judge
+  text[size] = '\0';
+  int id = -1;
+  unsigned long long space = 0;
+  struct stat ipc {};
+  if (std::sscanf(text, "shm:%d:%llu", &id, &space) != 2 || ::stat("/proc/self/ns/ipc", &ipc) != 0 ||
+      ipc.st_ino != space)
+    return true;
+  shmid_ds about{};
+  return ::shmctl(id, IPC_STAT, &about) == 0 && about.shm_segsz == kControlPageSize;
+}
+
 Result<UniqueFd> lock_file(const UniqueFd& directory, const std::string& path,
                            const std::string& name) {
   UniqueFd file(
       ::openat(directory.get(), name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return system_error("open " + path + "/" + name);
+  ::futimens(file.get(), nullptr);  // it is in use (remove_old_pages)
   return file;
+}
+
+// The names of pages whose last process has ended stay in the user's directory. Each session removes those
+// that nobody has used for an hour, with their files of locks.
+void remove_old_pages(const UniqueFd& directory, const std::string& path) {
+  constexpr time_t kAge = 3600;
+  if (::flock(directory.get(), LOCK_EX | LOCK_NB) != 0) return;
+  const auto is_old = [&](const std::string& name) {
+    struct stat status {};
+    return ::fstatat(directory.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           status.st_mtime < ::time(nullptr) - kAge;
+  };
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(path, failed)) {
+    if (!entry.is_symlink(failed)) continue;
+    std::string name = entry.path().filename();
+    if (is_old(name)) names.push_back(std::move(name));
+  }
+  for (const std::string& name : names) {
+    if (is_page_in_use(directory.get(), name.c_str())) continue;
+    const std::string lock = name + ".lock";
+    if (::faccessat(directory.get(), lock.c_str(), F_OK, 0) == 0) {
+      if (!is_old(lock)) continue;
+      ::unlinkat(directory.get(), lock.c_str(), 0);
+    }
+    ::unlinkat(directory.get(), name.c_str(), 0);
+  }
+  ::flock(directory.get(), LOCK_UN);
 }
 
 // A session locks the byte of its slot as long as it lives. Whoever changes the page locks, for that
@@ -138,6 +186,7 @@ Result<void> ControlPages::open_shared(const std::string& directory, ControlPage
                                        Page* page) {
   Result<UniqueFd> opened = private_directory(directory);
   if (!opened) return opened.error();
+  remove_old_pages(opened.value(), directory);
   Result<UniqueFd> locks =
       lock_file(opened.value(), directory, std::string(name.c_str()) + ".lock");
   if (!locks) return locks.error();

@@ -24,6 +24,9 @@ bool is_own_call(const RpcRecord& rpc) {
 // Why it is of no use to try; "": it may be.
 std::string Explorer::why_no_snapshots() const {
   if (config_.snapshots == Snapshots::kNever) return "snapshots are switched off";
+  const uint64_t open = dispatcher_->search().counts().open;
+  if (config_.snapshots == Snapshots::kWhereItPays && open <= kForkedReferences + kCompared)
+    return "few executions are to be run";
   const std::vector<RpcRecord>& rpcs = plain_.record.rpcs;
   const auto first = std::find_if(rpcs.begin(), rpcs.end(), is_own_call);
   if (first == rpcs.end()) return "its own calls are not seen";

@@ -110,6 +110,11 @@ def rules_of_statuses(_, config):
 BUILT_WITH_COVERAGE = ["expedia", "netflix"]
 
 
+# How the executions are started, by the environment: SNAPSHOT=0 or 1, LANES=N.
+WAY = {"0": ["--no-snapshot"], "1": ["--snapshot"]}.get(os.environ.get("SNAPSHOT"), []) + \
+    (["-j", os.environ["LANES"]] if os.environ.get("LANES") else [])
+
+
 def explore(application, rules, environment, options=()):
     """The report's only test; with --coverage its coverage stands beside it, as `coverage`. `rules` makes the fault rules out of
     the application's name and configuration."""
@@ -122,7 +127,7 @@ def explore(application, rules, environment, options=()):
     with tempfile.TemporaryDirectory() as root:
         path = pathlib.Path(root) / "filibuster.json"
         path.write_text(json.dumps(config))
-        run = subprocess.run([FILIBUSTER, "run", "--root", f"{root}/state", "-c", path, *options],
+        run = subprocess.run([FILIBUSTER, "run", "--root", f"{root}/state", "-c", path, *options, *WAY],
                              env={**os.environ, **environment}, capture_output=True, text=True, timeout=7200)
         try:
             (test,) = json.loads(pathlib.Path(root, "state", "report.json").read_text())["tests"]
