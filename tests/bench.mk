@@ -57,6 +57,12 @@ bench-run:
 	  $(BUILD)/tests/search_bench || failed="$$failed search"; \
 	if [ -n "$$failed" ]; then echo "bounds missed:$$failed"; exit 1; fi
 
+# What forking the test saves. Apart from `bench`, since it explores for half an hour.
+.PHONY: snapshot-bench
+snapshot-bench: test-deps  ## executions a second with snapshots beside plain starts (about 30 minutes)
+	@$(MAKE) --no-print-directory -j$(JOBS) all corpus
+	@$(PYTHON) tests/bench/snapshot_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) --whole
+
 # The figures of report.html. Apart from `bench`, since a browser is needed and nothing of the rest.
 .PHONY: page-bench
 page-bench: test-deps  ## how long report.html takes to show a finding, and its memory (about 5 minutes)

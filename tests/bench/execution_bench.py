@@ -90,7 +90,7 @@ class Application:
     def explored(self, build, executions, faults):
         """Mean seconds from one execution's end to the next."""
         with tempfile.TemporaryDirectory() as root:
-            command = [build / "bin/filibuster", "run", "--json", "--root", root, "-c", self.folder / "filibuster.json"]
+            command = [build / "bin/filibuster", "run", "--no-snapshot", "--json", "--root", root, "-c", self.folder / "filibuster.json"]
             if executions:
                 command += ["--max-executions", str(executions)]
             for fault in faults:

@@ -7,9 +7,11 @@ execution from its start to the next one (`profile` of report.json), without the
 Options: --case NAME (repeatable), --rounds N (at least 30 for a verdict), --build DIR, --whole.
 """
 import argparse
+import atexit
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,12 +47,19 @@ def netflix():
     return config
 
 
+def jvm():
+    classes = tempfile.mkdtemp(prefix="filibuster-bench-")
+    subprocess.run(["javac", "-d", classes, TESTS / "Front.java"], check=True)
+    atexit.register(shutil.rmtree, classes)
+    return small(f"exec java -cp {classes} Front")
+
+
 CASES = {
     "cinema-1": lambda: in_place(REPOSITORY / "corpus/cinema-1/filibuster.json"),
     "pytest": lambda: small(f"exec /usr/bin/python3 -m pytest -q -p no:cacheprovider {TESTS}/test_slow_suite.py"),
     "netflix, test in Python": netflix,
     "Node": lambda: small(f"exec node {TESTS}/front.mjs"),
-    "JVM": lambda: small(f"exec java -Xshare:auto {TESTS}/Front.java"),
+    "JVM": jvm,
 }
 EXECUTIONS = {"netflix, test in Python": 40}
 
