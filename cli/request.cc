@@ -28,7 +28,8 @@ Json envelope(const char* mode, const SessionOptions& options, const Client& cli
               {"restart", options.restart},
               {"coverage", options.coverage},
               {"allow_untested", options.allow_untested},
-              {"profile", options.profile}};
+              {"profile", options.profile},
+              {"lanes", options.lanes == "auto" ? 0 : std::stoi(options.lanes)}};
 }
 
 Json overrides(const SessionOptions& options) {

@@ -28,6 +28,7 @@ struct SessionOptions {
   bool coverage = false;
   bool allow_untested = false;
   bool profile = false;
+  std::string lanes = "1";
   uint64_t max_executions = 0;
   uint32_t max_faults = 0;
   uint32_t reference_executions = 0;

@@ -28,6 +28,7 @@ struct PlannedRpcFault {
   std::string service;
   uint32_t number = 0, service_number = 0;  // as RpcRecord has them; 0: not known
   bool reset_expected = false;
+  bool operator==(const PlannedRpcFault&) const = default;
 };
 
 struct TargetRow {   // an address with a service name

@@ -330,6 +330,7 @@ ParsedRequest parse_session_request(const std::string& body) {
     request.coverage = json.value("coverage", false);
     request.allow_untested = json.value("allow_untested", false);
     request.profile = json.value("profile", false);
+    request.lanes = std::min(json.value("lanes", 1u), 256u);
     if (request.coverage && request.verb != Verb::kRun) {
       out.errors.push_back({"", 0, 0, "coverage is measured by a run only"});
     }

@@ -102,12 +102,28 @@ Result<std::optional<Dispatcher::Job>> Dispatcher::next() {
     if (auto healthy = search_->health(); !healthy) return healthy.error();
     return std::optional<Job>();
   }
-  auto faults = describe(*execution);
+  auto job = job_of(std::move(*execution));
+  if (!job) return job.error();
+  return std::optional(std::move(job).value());
+}
+
+Result<Dispatcher::Job> Dispatcher::job_of(search::AbstractExecution execution) {
+  auto faults = describe(execution);
   if (!faults) return faults.error();
-  Job job{std::move(*execution), std::move(faults).value(), {}};
+  Job job{std::move(execution), std::move(faults).value(), {}};
   for (size_t i = 0; i < job.faults.size(); ++i)
     job.plan.push_back(plan_fault(job.faults[i], *outcomes_.fault(job.execution.faults[i].fault)));
-  return std::optional(std::move(job));
+  return job;
+}
+
+Result<std::vector<Dispatcher::Job>> Dispatcher::ahead(size_t most) {
+  std::vector<Job> out;
+  for (search::AbstractExecution& execution : search_->ahead(most)) {
+    auto job = job_of(std::move(execution));
+    if (!job) return job.error();
+    out.push_back(std::move(job).value());
+  }
+  return out;
 }
 
 Result<void> Dispatcher::conclude(search::AbstractId id,

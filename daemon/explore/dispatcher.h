@@ -48,6 +48,8 @@ class Dispatcher {
   // nullopt: the space is explored, or a bound is reached. What was handed out and is neither concluded
   // nor abandoned is handed out again by a later session.
   Result<std::optional<Job>> next();
+  // What next() may hand out after that (search.h ahead). Changes nothing.
+  Result<std::vector<Job>> ahead(size_t most);
   Result<void> conclude(search::AbstractId id, std::span<const search::ObservedRpc> rpcs);
   // The same for an execution that was run before the search began anew.
   Result<void> take_over(search::AbstractId id, std::span<const search::ObservedRpc> rpcs);
@@ -77,6 +79,7 @@ class Dispatcher {
   Dispatcher(const Config& config, std::optional<Clock::time_point> deadline,
              const Suspects& suspects, search::SearchStore* store);
   search::SearchOptions options();
+  Result<Job> job_of(search::AbstractExecution execution);
   size_t rank_of(std::span<const search::PlannedFault> faults);
 
   const Config& config_;

@@ -162,7 +162,8 @@ Result<void> Explorer::note_answers(const ExecutionRecord& record) {
 }
 
 Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan,
-                                  TestStarter::Start start) {
+                                  TestStarter::Start start, std::optional<Attempt> first) {
+  const LanePool::Hold hold(pool_.get(), LanePool::Hold::Which::kFirst);
   const auto observer = [this](const Attempt& one) {
     add_notes(one.result);
     for (const ServiceEnd& end : one.result.ended) {
@@ -170,7 +171,7 @@ Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan,
     }
     note_repetition(one);
   };
-  return run_->attempt(plan, observer, std::chrono::milliseconds(0), start);
+  return run_->attempt(plan, observer, std::chrono::milliseconds(0), start, std::move(first));
 }
 
 void Explorer::note_repetition(const Attempt& one) {
@@ -367,6 +368,7 @@ Exploration Explorer::explore() {
       if (!begun) return begun.error();
       ended = begun.value();
     }
+    if (ended) begin_lanes();
     if (ended) {
       auto searched = run_search();
       if (!searched) return searched.error();
@@ -387,6 +389,7 @@ Exploration Explorer::explore() {
         ended && counts.open == 0 && counts.beyond_bound == 0 && counts.abandoned == 0;
     return store_->flush();
   }();
+  end_lanes();
   if (dispatcher_) exploration_.report.search_seconds = dispatcher_->search().seconds();
   if (store_) exploration_.report.store_seconds = store_->seconds();
   if (!work.ok()) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "daemon/explore/dispatcher.h"
+#include "daemon/explore/lane_pool.h"
 #include "daemon/explore/observation.h"
 #include "daemon/explore/profile.h"
 #include "daemon/explore/rpc_matching.h"
@@ -91,7 +92,12 @@ class Explorer {
   Result<bool> run_search();  // false: stopped
   // As TestRun::attempt, with notes of what the executions showed.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan,
-                          TestStarter::Start start = TestStarter::Start::kPlain);
+                          TestStarter::Start start = TestStarter::Start::kPlain,
+                          std::optional<Attempt> first = std::nullopt);
+  // explorer_lanes.cc
+  void begin_lanes();
+  void end_lanes();
+  Result<std::optional<Attempt>> run_on_lanes(const Dispatcher::Job& job);
   // explorer_snapshots.cc
   Result<bool> begin_snapshots();  // false: stopped
   std::string why_no_snapshots() const;
@@ -158,6 +164,8 @@ class Explorer {
     ExecutionRecord record;
   };
   Started plain_;
+  std::unique_ptr<LanePool> pool_;  // null: there is one lane
+  std::chrono::milliseconds hang_limit_{0};
   Profile profile_;
   int ways_compared_ = 0;  // executions that were run both ways
 

@@ -62,7 +62,7 @@ Result<void> Explorer::load_results() {
   auto rows = store_->results();
   if (!rows) return rows.error();
   for (const auto& [number, text] : rows.value()) {
-    session_.next_execution = std::max(session_.next_execution, number + 1);
+    session_.next_execution = std::max(session_.next_execution.load(), number + 1);
     const auto json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_object()) continue;
     seconds_.push_back(json.value("seconds", 0.0f));

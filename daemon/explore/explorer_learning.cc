@@ -156,6 +156,7 @@ Result<Explorer::Lesson> Explorer::compare(const std::vector<PlannedRpcFault>& p
 }
 
 Result<bool> Explorer::learn(const Dispatcher::Job& job, Attempt* attempt) {
+  const LanePool::Hold hold(pool_.get(), LanePool::Hold::Which::kAll);
   const std::vector<InjectedFault>& faults = job.faults;
   const std::vector<PlannedRpcFault>& plan = job.plan;
   const search::Search& search = dispatcher_->search();

@@ -29,6 +29,7 @@ Result<void> Explorer::mask(const std::vector<NondeterminismRule>& rules) {
                  "; write broader rules into the configuration"};
   }
   lane_.hub().set_masks(*table.value());
+  if (pool_) pool_->each_further([&](Lane& lane, TestRun&) { lane.hub().set_masks(*table.value()); });
   masks_ = rules;
   return {};
 }
@@ -293,6 +294,7 @@ Result<bool> Explorer::take_reference(const ExecutionResult& result) {
   const auto hang = config_.bounds.hang_limit.value_or(
       std::max(kLeastHangLimit, milliseconds(static_cast<int64_t>(3000 * seconds))));
   lane_.hub().set_hang_limit(hang);
+  hang_limit_ = hang;
   if (dispatcher_->has_begun()) return true;
   seconds_.push_back(static_cast<float>(seconds));
   if (auto kept = keep_reference(result.record); !kept) return kept.error();

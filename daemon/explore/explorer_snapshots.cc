@@ -86,7 +86,10 @@ Result<bool> Explorer::begin_snapshots() {
 Result<Attempt> Explorer::attempt_job(const Dispatcher::Job& job, bool* seen_twice) {
   TestStarter& starter = run_->starter();
   const auto best = TestStarter::Start::kBest;
-  auto tried = attempt(job.plan, best);
+  auto first = run_on_lanes(job);
+  if (!first) return first.error();
+  if (first.value() && first.value()->result.stopped) return std::move(*first.value());
+  auto tried = attempt(job.plan, best, std::move(first).value());
   if (!tried || tried->result.stopped || starter.way() == Way::kPlain || tried->number > 1)
     return tried;
   const bool fails = is_failure(tried->judgement.verdict);
@@ -106,8 +109,11 @@ Result<Attempt> Explorer::attempt_job(const Dispatcher::Job& job, bool* seen_twi
   auto still = attempts_differ(again.value(), plain.value());
   if (!still) return still.error();
   if (still->empty()) return tried;
-  starter.fall_back(std::string(way_name(starter.way())) + ", execution " + to_line(job.faults) +
-                    " differs from a plain start: " + still.value());
+  const std::string why = std::string(way_name(starter.way())) + ", execution " +
+                          to_line(job.faults) + " differs from a plain start: " + still.value();
+  const LanePool::Hold hold(pool_.get(), LanePool::Hold::Which::kAll);
+  starter.fall_back(why);
+  if (pool_) pool_->each_further([&](Lane&, TestRun& run) { run.starter().fall_back(why); });
   return plain;
 }
 

@@ -59,6 +59,26 @@ Result<Attempt> TestRun::execute(const std::vector<PlannedRpcFault>& plan, int n
   return out;
 }
 
+Result<Attempt> TestRun::execute_once(const std::vector<PlannedRpcFault>& plan,
+                                      TestStarter::Start start) {
+  auto run = execute(plan, 1, limit(), start);
+  if (run) run->output = runner_.output();
+  return run;
+}
+
+Result<Attempt> TestRun::settle() {
+  for (int number = 1;; ++number) {
+    auto run = execute({}, number, limit(), TestStarter::Start::kPlain);
+    if (!run || run->result.stopped) return run;
+    Attempt attempt = std::move(run).value();
+    const bool settled = is_settled(attempt.result.record);
+    if (!settled && number < kReferenceAttempts) continue;
+    if (!settled) kept_connections_.settle_as_it_is(&attempt.result.record);
+    lane_->hub().freeze_names();
+    return attempt;
+  }
+}
+
 Result<Attempt> TestRun::reference(const Observer& observer) {
   for (int number = 1;; ++number) {
     auto run = execute({}, number, limit(), TestStarter::Start::kPlain);
@@ -76,16 +96,23 @@ Result<Attempt> TestRun::reference(const Observer& observer) {
 }
 
 Result<Attempt> TestRun::attempt(const std::vector<PlannedRpcFault>& plan, const Observer& observer,
-                                 milliseconds more_time, TestStarter::Start start) {
+                                 milliseconds more_time, TestStarter::Start start,
+                                 std::optional<Attempt> first) {
   std::vector<PlannedRpcFault> planned = plan;
   for (int number = 1;; ++number) {
-    auto run = execute(planned, number, limit() + more_time,
-                       number == 1 ? start : TestStarter::Start::kPlain);
+    const bool is_there = number == 1 && first.has_value();
+    auto run = is_there ? Result<Attempt>(std::move(*first))
+                        : execute(planned, number, limit() + more_time,
+                                  number == 1 ? start : TestStarter::Start::kPlain);
     if (!run) return run.error();
     Attempt attempt = std::move(run).value();
     session_->on_record(&attempt.result.record);
     attempt.judgement = judge(attempt.result, planned);
-    if (is_failure(attempt.judgement.verdict)) attempt.output = runner_.output();
+    if (!is_failure(attempt.judgement.verdict)) {
+      attempt.output.clear();
+    } else if (!is_there) {
+      attempt.output = runner_.output();
+    }
     const int most = is_settled(attempt.result.record) ? kAttempts : kUntilSettled;
     attempt.runs_again =
         !attempt.result.stopped && is_inconclusive(attempt.judgement.verdict) && number < most;

@@ -3,6 +3,7 @@
 // the time limit of the test. It schedules nothing.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "daemon/explore/suspects.h"
 #include "daemon/lane/execution_runner.h"
 #include "daemon/lane/lane.h"
+#include "daemon/lane/lane_set.h"
 #include "daemon/lane/service_descriptors.h"
 #include "daemon/report/baseline.h"
 
@@ -28,7 +30,7 @@ struct SessionContext {
   std::function<void(ExecutionRecord*)> on_record;
   const ServiceDescriptors* descriptors;
   bool restart = false;         // forget an interrupted session
-  uint32_t next_execution = 1;  // the number of the next execution
+  std::atomic<uint32_t> next_execution = 1;  // the number of the next execution
   // The live page (docs/page.md). Null: there is none.
   std::function<bool()> page_is_wanted = {};
   std::function<void(TestReport)> offer_page = {};
@@ -38,6 +40,8 @@ struct SessionContext {
   // first.
   std::optional<std::chrono::steady_clock::time_point> deadline = {};
   Suspects suspects = {};
+  uint32_t lanes = 1;
+  LaneSet* further_lanes = nullptr;  // null: there is lane 0 only
 
   void warn(const std::string& text) const;
 };
@@ -69,16 +73,23 @@ class TestRun {
   // over, or is left out as it is.
   Result<Attempt> reference(const Observer& observer);
   // Runs the test with the faults of `plan`. An inconclusive execution is repeated once, and once more if
-  // it has not settled. `more_time` is added to the time limit. Only the first execution starts as `start` says.
+  // it has not settled. `more_time` is added to the time limit. Only the first execution starts as `start` says; `first` is one
+  // that has run already.
   Result<Attempt> attempt(const std::vector<PlannedRpcFault>& plan, const Observer& observer,
                           std::chrono::milliseconds more_time = std::chrono::milliseconds(0),
-                          TestStarter::Start start = TestStarter::Start::kPlain);
+                          TestStarter::Start start = TestStarter::Start::kPlain,
+                          std::optional<Attempt> first = std::nullopt);
+  // For the thread of a lane (lane_pool.h): one execution, not judged, and nobody is told of it.
+  Result<Attempt> execute_once(const std::vector<PlannedRpcFault>& plan, TestStarter::Start start);
+  // Plain executions without faults until the lane has settled; the last one.
+  Result<Attempt> settle();
   // Why nothing can be said on the ground of this reference execution. `what` names the execution:
   // "the reference execution of test 'checkout' ".
   std::optional<Error> why_unusable(const std::string& what, const Attempt& reference) const;
 
   // The duration from which the time limit of the executions that follow is derived.
   void set_reference_seconds(double seconds) { reference_seconds_ = seconds; }
+  double reference_seconds() const { return reference_seconds_; }
   TestStarter& starter() { return runner_.starter(); }
   std::chrono::milliseconds limit() const;
   // What keeps the test's own program from being interposed, a line each.

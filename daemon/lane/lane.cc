@@ -19,10 +19,11 @@ constexpr size_t kLongestSocketPath = 100;  // sockaddr_un has 108 bytes
 
 SessionLane place_of(const Lane::Options& options) {
   SessionLane place;
+  place.number = options.number;
   place.root = options.root;
   place.api_url = options.api_url;
   place.api_port = options.api_port;
-  place.token = options.token;
+  place.token = lane_token(options.token, options.number);
   place.wake_fd = options.wake_fd;
   return place;
 }
@@ -34,8 +35,8 @@ HubFolder::~HubFolder() {
   if (temporary_) fs::remove_all(path_, ignored);
 }
 
-Result<void> HubFolder::make(const std::string& root) {
-  path_ = root + "/agents";
+Result<void> HubFolder::make(const std::string& root, uint32_t lane) {
+  path_ = root + "/agents" + (lane == 0 ? "" : "-" + std::to_string(lane));
   if (path_.size() + strlen("/agent.sock") <= kLongestSocketPath &&
       path_.find_first_of(" :") == std::string::npos) {
     return make_private_folder(path_);
@@ -51,7 +52,7 @@ Lane::Lane(const Options& options, EventSink sink)
     : config_(options.config),
       sink_(std::move(sink)),
       place_(place_of(options)),
-      owned_(options.root),
+      owned_(options.root, options.number),
       ports_(options.config, options.ports, options.meaning_of_moved_port, &place_) {}
 
 Lane::~Lane() = default;
@@ -62,7 +63,7 @@ Result<std::unique_ptr<Lane>> Lane::make(const Options& options, EventSink sink)
     lane->sink_(
         {{"type", "warning"}, {"text", "ended " + ended + ", left behind by an earlier daemon"}});
   }
-  fail_point("session");
+  if (options.number == 0) fail_point("session");
   if (auto started = lane->start_hub(options); !started) return started.error();
   auto preload = lane->usable_preload(options.preload);
   if (!preload) return preload.error();
@@ -80,7 +81,7 @@ Result<std::unique_ptr<Lane>> Lane::make(const Options& options, EventSink sink)
 }
 
 Result<void> Lane::start_hub(const Options& lane_options) {
-  if (auto made = folder_.make(lane_options.root); !made) return made;
+  if (auto made = folder_.make(lane_options.root, lane_options.number); !made) return made;
   HubOptions options;
   options.directory = folder_.path();
   options.session = random_number();
@@ -89,12 +90,17 @@ Result<void> Lane::start_hub(const Options& lane_options) {
   options.fast_timeouts = config_.fast_timeouts;
   options.library_commands = names_library_command(config_);
   if (config_.bounds.hang_limit) options.hang_limit = *config_.bounds.hang_limit;
-  options.application = config_.application;
-  options.takes_anyone = waits_for_services_by_hand(config_);
+  options.lane = lane_options.number;
+  // What somebody starts by hand joins lane 0.
+  if (lane_options.number == 0) {
+    options.application = config_.application;
+    options.takes_anyone = waits_for_services_by_hand(config_);
+  } else {
+    options.takes_anyone = false;
+  }
   auto started = AgentHub::start(options);
   if (!started) return started.error();
   hub_ = std::move(started).value();
-  place_.number = options.lane;
   place_.hub_address = hub_->address();
   return {};
 }

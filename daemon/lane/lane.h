@@ -1,5 +1,6 @@
 // A lane: one replica of the application under test, with its ports, the address of its agents, its
-// services and the programs that this daemon started for it. There is one lane per session.
+// services and the programs that this daemon started for it. A session has lane 0, and with -j further ones
+// (lane_set.h).
 //
 //   auto lane = Lane::make({config, root, ...}, sink);
 //   lane->add_services(nullptr);
@@ -19,7 +20,7 @@
 
 namespace filibuster {
 
-// The folder of the agents' socket: ROOT/agents. If that path is too long for a socket or has blanks
+// The folder of the agents' socket: ROOT/agents, of further lanes ROOT/agents-N. If that path is too long for a socket or has blanks
 // or colons (they separate the entries of LD_PRELOAD), it is a temporary folder, removed at the end.
 class HubFolder {
  public:
@@ -27,7 +28,7 @@ class HubFolder {
   HubFolder(const HubFolder&) = delete;
   HubFolder& operator=(const HubFolder&) = delete;
   ~HubFolder();
-  Result<void> make(const std::string& root);
+  Result<void> make(const std::string& root, uint32_t lane);
   const std::string& path() const { return path_; }
 
  private:
@@ -46,6 +47,7 @@ class Lane {
     int wake_fd = -1;     // readable when the session is to stop
     PortMap ports;  // former automatic ports that take precedence over those of the last session
     std::string meaning_of_moved_port;  // ends the note about an automatic port that has changed
+    uint32_t number = 0;
   };
   // Takes the ports and starts the hub to which agents connect; starts no service. Warnings go to
   // `sink`. Error: says what is missing or in use.

@@ -283,7 +283,7 @@ Result<void> Services::wait_ready(Running* service) {
   const uint16_t port = ready_port(*service->config);
   ReadyCheck ready = service->config->ready;
   for (std::string* text : {&ready.http_path, &ready.log_pattern}) {
-    auto substituted = substitute_ports(*text, lane_.ports);
+    auto substituted = substitute(lane_, *text);
     if (!substituted)
       return start_error(*service, "cannot be waited for: " + substituted.error().message);
     *text = std::move(substituted).value();

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -92,6 +93,34 @@ std::string hub_folder(const SessionLane& lane) {
   return std::filesystem::path(socket).parent_path().string();
 }
 
+std::string lane_token(const std::string& token, uint32_t lane) {
+  return lane == 0 ? token : token + "-" + std::to_string(lane);
+}
+
+std::optional<uint32_t> lane_of_token(std::string_view given, std::string_view token) {
+  if (token.empty() || given.size() < token.size()) return std::nullopt;
+  unsigned char differs = 0;
+  for (size_t i = 0; i < token.size(); ++i)
+    differs |= static_cast<unsigned char>(given[i] ^ token[i]);
+  if (differs != 0) return std::nullopt;
+  std::string_view rest = given.substr(token.size());
+  if (rest.empty()) return 0;
+  if (!rest.starts_with('-')) return std::nullopt;
+  rest.remove_prefix(1);
+  uint32_t lane = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), lane);
+  if (error != std::errc() || end != rest.data() + rest.size() || lane == 0) return std::nullopt;
+  return lane;
+}
+
+Result<std::string> substitute(const SessionLane& lane, std::string_view text) {
+  constexpr std::string_view kLane = "${lane}";
+  std::string out(text);
+  for (size_t at = out.find(kLane); at != std::string::npos; at = out.find(kLane, at))
+    out.replace(at, kLane.size(), std::to_string(lane.number));
+  return substitute_ports(out, lane.ports);
+}
+
 Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
                                                   const std::string& service,
                                                   const std::map<std::string, std::string>& env,
@@ -107,7 +136,7 @@ Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
     set_variable(&out, port.substr(0, equals), port.substr(equals + 1));
   }
   for (const auto& [name, text] : env) {
-    auto value = substitute_ports(text, lane.ports);
+    auto value = substitute(lane, text);
     if (!value) return Error{"env " + name + " of '" + service + "': " + value.error().message};
     set_variable(&out, name, value.value());
   }
@@ -126,7 +155,7 @@ Result<std::vector<std::string>> lane_environment(const SessionLane& lane,
 Result<std::vector<std::string>> lane_command(const SessionLane& lane, const Command& command) {
   std::vector<std::string> out;
   for (const std::string& argument : command.argv) {
-    auto text = substitute_ports(argument, lane.ports);
+    auto text = substitute(lane, argument);
     if (!text) return text.error();
     out.push_back(std::move(text).value());
   }
@@ -238,11 +267,33 @@ void OwnedProcesses::write() {
   close(fd);
 }
 
+OwnedProcesses::OwnedProcesses(const std::string& root, uint32_t lane)
+    : root_(root),
+      path_(root + "/processes" + (lane == 0 ? "" : "-" + std::to_string(lane)) + ".json"),
+      lane_(lane) {}
+
 std::vector<std::string> OwnedProcesses::end_leftovers() {
+  if (lane_ != 0) return {};
+  std::vector<std::string> ended = end_those_of(path_);
+  rows_.clear();
+  if (std::error_code failed; fs::exists(path_, failed)) {
+    written_ = fs::file_size(path_, failed);
+    write();
+  }
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(root_, failed)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("processes-") || !name.ends_with(".json")) continue;
+    for (std::string& one : end_those_of(entry.path())) ended.push_back(std::move(one));
+    fs::remove(entry.path(), failed);
+  }
+  return ended;
+}
+
+std::vector<std::string> OwnedProcesses::end_those_of(const std::string& path) {
   std::vector<std::string> ended;
-  const auto text = read_file(path_);
+  const auto text = read_file(path);
   if (!text) return ended;
-  written_ = text.value().size();
   const auto json = nlohmann::json::parse(text.value(), nullptr, false);
   if (!json.is_object() || json.value("boot", "") != boot_id()) return ended;
   for (const auto& row : json.value("processes", nlohmann::json::array())) {
@@ -253,8 +304,6 @@ std::vector<std::string> OwnedProcesses::end_leftovers() {
     end_process(pid, start_time);
     ended.push_back(row.value("name", "?") + " (pid " + std::to_string(pid) + ")");
   }
-  rows_.clear();
-  write();
   return ended;
 }
 

@@ -1,6 +1,5 @@
 // One lane: one replica of the application under test, with its ports, its agents' address and the
-// environment that its processes get. There is only lane 0; nothing outside this struct depends on
-// that.
+// environment that its processes get.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,9 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -56,7 +57,14 @@ void set_variable(std::vector<std::string>* environment, const std::string& name
                   const std::string& value);
 std::string get_variable(const std::vector<std::string>& environment, const std::string& name);
 
-// The arguments of the command, with ${port:NAME} substituted.
+// The token with which the tests of a lane ask the daemon; lane_of_token() is the way back. nullopt: it is
+// no token of any lane. Takes the same time wherever the texts differ.
+std::string lane_token(const std::string& token, uint32_t lane);
+std::optional<uint32_t> lane_of_token(std::string_view given, std::string_view token);
+
+// `text` with ${lane} and ${port:NAME} substituted.
+Result<std::string> substitute(const SessionLane& lane, std::string_view text);
+// The arguments of the command, substituted.
 Result<std::vector<std::string>> lane_command(const SessionLane& lane, const Command& command);
 // The path of `directory`, which is relative to the directory of the configuration.
 std::string lane_directory(const Config& config, const std::string& directory);
@@ -66,10 +74,11 @@ std::string lane_directory(const Config& config, const std::string& directory);
 Result<std::vector<TargetRow>> lane_targets(const Config& config, const SessionLane& lane);
 
 // Processes started by this daemon and not seen to end, by pid and start time, in
-// ROOT/processes.json: a later daemon ends exactly those if this one is killed.
+// ROOT/processes.json (of further lanes ROOT/processes-N.json): a later daemon ends exactly those if this
+// one is killed.
 class OwnedProcesses {
  public:
-  explicit OwnedProcesses(std::string root) : path_(std::move(root) + "/processes.json") {}
+  explicit OwnedProcesses(const std::string& root, uint32_t lane = 0);
   void add(const std::string& name, const Process& process) {
     add(name, process.pid(), process.start_time());
   }
@@ -78,17 +87,20 @@ class OwnedProcesses {
   // As remove(), but without a write, for the test process of every execution. Its row may stay in the
   // file until the next write: no other process has that pid and start time.
   void forget(pid_t pid);
-  // Ends what an earlier daemon left behind. Returns "users (pid 123)" for each that was ended.
+  // Ends what an earlier daemon left behind; lane 0 does it for all lanes. Returns "users (pid 123)" for
+  // each that was ended.
   std::vector<std::string> end_leftovers();
 
  private:
   void write();
+  std::vector<std::string> end_those_of(const std::string& path);
   struct Row {
     std::string name;
     pid_t pid;
     uint64_t start_time;
   };
-  std::string path_;
+  std::string root_, path_;
+  uint32_t lane_ = 0;
   std::vector<Row> rows_;
   size_t written_ = 0;  // bytes of the file; above a page: not known, or too long to write in place
 };

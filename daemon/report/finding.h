@@ -143,6 +143,8 @@ struct TestReport {
   // and why it was not forked; "": it was.
   std::string start = "plain", why_not_forked;
   // Where the time of an execution goes: the median, and over all that were counted.
+  uint32_t lanes = 1;        // on which executions ran at the same time
+  uint64_t thrown_away = 0;  // executions that ran ahead and that the search did not ask for
   Phases median_phases, total_phases;
   uint64_t profiled = 0;
   search::SearchSeconds search_seconds;

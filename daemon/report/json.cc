@@ -260,6 +260,7 @@ Json common_row(const TestReport& test) {
             {"reference", test.reference_seconds},
             {"median_execution", test.median_execution_seconds}}},
           {"start", {{"way", test.start}, {"why_not_forked", redact(test.why_not_forked)}}},
+          {"lanes", {{"used", test.lanes}, {"not_needed", test.thrown_away}}},
           {"profile",
            {{"executions", test.profiled},
             {"median", phases_json(test.median_phases)},

@@ -102,6 +102,24 @@ AbstractExecution Search::describe(AbstractId id) const {
   return execution;
 }
 
+std::vector<AbstractExecution> Search::ahead(size_t most) const {
+  constexpr size_t kLookedAt = 8;  // for each that is wanted
+  const State& s = *state_;
+  std::vector<AbstractExecution> out;
+  size_t seen = 0;
+  if (s.failed || most == 0) return out;
+  if (s.options.max_executions != 0) {
+    const uint64_t left = s.options.max_executions - std::min(s.options.max_executions, s.counts.executed);
+    most = std::min<size_t>(most, left);
+  }
+  if (most == 0) return out;
+  s.open.each(s.options.explore_first_scheduled_first, [&](AbstractId id) {
+    if (redundant_because(id).empty()) out.push_back(describe(id));
+    return out.size() < most && ++seen < most * kLookedAt;
+  });
+  return out;
+}
+
 std::vector<ObservedRpc> Search::observed(AbstractId id) const {
   State& s = *state_;
   std::vector<ObservedRpc> out;

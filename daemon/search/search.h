@@ -156,6 +156,9 @@ class Search {
   // The next execution that is not redundant; nullopt: the space is explored, the bound on executions
   // is reached, or the journal failed (health()).
   std::optional<AbstractExecution> next();
+  // At most `most` of the executions that next() would hand out if nothing were learnt any more, in that
+  // order: the open ones that are not redundant now. Changes nothing; not every open one is looked at.
+  std::vector<AbstractExecution> ahead(size_t most) const;
   AbstractExecution describe(AbstractId id) const;
   // What `id` showed, in the order in which it was compared. It was executed, or others were
   // scheduled from it.

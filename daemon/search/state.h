@@ -77,6 +77,15 @@ class OpenExecutions {
     return id;
   }
 
+  // In the order of take(); `visit` returns whether to go on.
+  template <typename Visit>
+  void each(bool oldest, const Visit& visit) const {
+    for (const auto& [place, ids] : by_place_) {
+      for (size_t i = 0; i < ids.size(); ++i)
+        if (!visit(oldest ? ids[i] : ids[ids.size() - 1 - i])) return;
+    }
+  }
+
  private:
   std::map<Place, std::deque<AbstractId>> by_place_;
 };

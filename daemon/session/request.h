@@ -30,6 +30,7 @@ struct SessionRequest {
   bool restart = false;
   bool coverage = false;        // measure which statements of the services are reached; kRun
   bool allow_untested = false;  // RPCs that could not be tested leave the exit code as it is; kRun
+  uint32_t lanes = 1;           // 0: as many as there are processors; kRun
   bool profile = false;         // the summary says where the time goes; kRun
   Representation representation = Representation::kCompact;  // of what `trace` prints
   pid_t client_pid = 0;                                      // 0: nobody to watch

@@ -112,12 +112,14 @@ ExecutionRecord Session::trace() {
   return last_;
 }
 
-Result<Session::Injected> Session::injected(const FaultQuery& query) {
+Result<Session::Injected> Session::injected(const FaultQuery& query, uint32_t lane) {
   std::shared_ptr<AgentHub> hub;
   std::shared_ptr<ServiceDescriptors> descriptors;
   {
     const std::lock_guard lock(mutex_);
     hub = hub_;
+    if (const auto further = further_hubs_.find(lane); lane != 0)
+      hub = further == further_hubs_.end() ? nullptr : further->second;
     descriptors = descriptors_;
     if (questions_) questions_->asked(query);
   }
@@ -198,10 +200,16 @@ Result<void> Session::work(SessionReport* report) {
   for (const char* folder : {"logs", "counterexamples", "sessions"}) {
     if (auto made = make_private_folder(context_.root + "/" + folder); !made) return made;
   }
-  auto made =
-      Lane::make({config, context_.root, context_.api_url, context_.token, context_.api_port,
-                  context_.preload, wake_fd_, request_.ports, mode_->meaning_of_moved_port()},
-                 [this](nlohmann::json event) { events_.tell(std::move(event)); });
+  const Lane::Options options{config,
+                              context_.root,
+                              context_.api_url,
+                              context_.token,
+                              context_.api_port,
+                              context_.preload,
+                              wake_fd_,
+                              request_.ports,
+                              mode_->meaning_of_moved_port()};
+  auto made = Lane::make(options, [this](nlohmann::json event) { events_.tell(std::move(event)); });
   if (!made) return made.error();
   const std::unique_ptr<Lane> lane = std::move(made).value();
   ports_moved_ = lane->ports_moved();
@@ -222,7 +230,9 @@ Result<void> Session::work(SessionReport* report) {
   if (result.ok()) {
     if (const auto which = mode_->keeps_ports()) lane->keep_ports(*which);
     watch_idle_services(wake_fd_);
+    further_lanes_ = make_further_lanes(options, wanted_lanes());
     result = explore_tests(lane.get(), report);
+    further_lanes_.reset();
   }
   {
     const std::lock_guard lock(mutex_);
@@ -232,6 +242,39 @@ Result<void> Session::work(SessionReport* report) {
   collect(collector->get(), *report, result.ok());
   if (!result.ok() && stopped_) return {};  // stopped while the services were starting
   return result;
+}
+
+// As many as the user wants and the application allows.
+uint32_t Session::wanted_lanes() {
+  const uint32_t wanted = request_.lanes != 0 ? request_.lanes
+                                              : std::max(1u, std::thread::hardware_concurrency());
+  if (wanted == 1 || request_.verb != SessionRequest::Verb::kRun) return 1;
+  const std::string why =
+      request_.coverage ? "coverage is measured on one" : why_one_lane(request_.config);
+  if (why.empty()) return wanted;
+  // Who says 'auto' wants what is possible.
+  if (request_.lanes != 0) warn("-j " + std::to_string(wanted) + ": one lane is used: " + why);
+  return 1;
+}
+
+std::unique_ptr<LaneSet> Session::make_further_lanes(const Lane::Options& options, uint32_t lanes) {
+  if (lanes < 2) return nullptr;
+  std::string shared;
+  for (const std::string& name : shared_between_lanes(request_.config))
+    shared += (shared.empty() ? "" : ", ") + name;
+  if (!shared.empty())
+    warn(std::to_string(lanes) + " lanes share what is started once (" + shared +
+         "): findings hold only if executions on it do not disturb one another");
+  lanes_ = lanes;
+  return std::make_unique<LaneSet>(
+      options, [this](nlohmann::json event) { events_.tell(std::move(event)); },
+      [this](uint32_t lane, std::shared_ptr<AgentHub> hub) {
+        const std::lock_guard lock(mutex_);
+        if (hub)
+          further_hubs_[lane] = std::move(hub);
+        else
+          further_hubs_.erase(lane);
+      });
 }
 
 // What the last report of this root and the changed files point to.
@@ -268,6 +311,8 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
     extras.running = true;
     live_page_.put(page_data(so_far, extras).summary);
   };
+  session.lanes = lanes_;
+  session.further_lanes = further_lanes_.get();
   session.baseline = request_.baseline;
   session.day = request_.day;
   const bool bounded =

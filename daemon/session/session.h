@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "daemon/agents/agent_hub.h"
 #include "daemon/coverage/report.h"
 #include "daemon/lane/lane.h"
+#include "daemon/lane/lane_set.h"
 #include "daemon/lane/service_descriptors.h"
 #include "daemon/page/data.h"
 #include "daemon/report/finding.h"
@@ -49,13 +51,16 @@ class Session {
     std::string unknown;
   };
   // Error: the question names a gRPC method or arguments that cannot exist.
-  Result<Injected> injected(const FaultQuery& query);
+  // `lane`: whose test asks.
+  Result<Injected> injected(const FaultQuery& query, uint32_t lane);
   // The running execution, else the last one.
   ExecutionRecord trace();
 
  private:
   void run();
   Result<void> work(SessionReport* report);
+  uint32_t wanted_lanes();
+  std::unique_ptr<LaneSet> make_further_lanes(const Lane::Options& options, uint32_t lanes);
   // Explores every test on `lane`, whose services are running.
   Result<void> explore_tests(Lane* lane, SessionReport* report);
   Suspects suspects();
@@ -77,6 +82,8 @@ class Session {
   std::unique_ptr<Mode> mode_;
   std::optional<coverage::Report> coverage_;
   std::chrono::steady_clock::time_point began_;
+  std::unique_ptr<LaneSet> further_lanes_;
+  uint32_t lanes_ = 1;
   bool ports_moved_ = false;
   bool resumed_ = false;  // a test went on where an interrupted session stopped
   // ---
@@ -90,6 +97,7 @@ class Session {
   mutable std::mutex mutex_;  // guards everything below, but for the threads
   Document document_;
   std::shared_ptr<AgentHub> hub_;
+  std::map<uint32_t, std::shared_ptr<AgentHub>> further_hubs_;  // by lane
   ExecutionRecord last_;
   std::shared_ptr<ServiceDescriptors> descriptors_;  // null: there is no lane yet
   std::optional<Questions> questions_;               // of the running test

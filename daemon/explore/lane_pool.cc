@@ -1,0 +1,243 @@
+#include "daemon/explore/lane_pool.h"
+
+#include <algorithm>
+
+namespace filibuster {
+namespace {
+
+constexpr int kStarts = 2;  // of a lane that breaks
+constexpr size_t kMostDone = 512;  // results that nobody has asked for yet
+
+// The test of a lane writes its results into a file of its own.
+TestConfig test_of_lane(const TestConfig& test, const SessionLane& first, const SessionLane& lane) {
+  TestConfig out = test;
+  const std::string before = first.log_path("test"), after = lane.log_path("test");
+  const auto replace = [&](std::string* text) {
+    for (size_t at = text->find(before); at != std::string::npos;
+         at = text->find(before, at + after.size()))
+      text->replace(at, before.size(), after);
+  };
+  replace(&out.junit_xml);
+  for (std::string& argument : out.command.argv) replace(&argument);
+  return out;
+}
+
+}  // namespace
+
+LanePool::LanePool(Options options) : options_(std::move(options)) {
+  for (uint32_t number = 0; number < options_.lanes; ++number) {
+    Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
+    worker.number = number;
+    if (number != 0) continue;
+    worker.lane = options_.first_lane;
+    worker.run = options_.first;
+    worker.state = Worker::State::kIdle;
+  }
+  for (const auto& worker : workers_)
+    worker->thread = std::thread([this, one = worker.get()] { work(one); });
+}
+
+LanePool::~LanePool() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    pending_.clear();
+  }
+  changed_.notify_all();
+  for (const auto& worker : workers_) worker->thread.join();
+}
+
+// Starts the lane, and takes the samples by which it is compared with lane 0.
+Result<void> LanePool::start(Worker* worker) {
+  auto lane = options_.further->get(worker->number);
+  if (!lane) return lane.error();
+  worker->lane = lane.value();
+  options_.prepare(*worker->lane);
+  worker->test =
+      test_of_lane(*options_.test, options_.first_lane->place(), worker->lane->place());
+  auto run = TestRun::make(options_.session, worker->lane, worker->test, *options_.config);
+  if (!run) return run.error();
+  worker->own = std::move(run).value();
+  worker->run = worker->own.get();
+  worker->run->set_reference_seconds(options_.first->reference_seconds());
+  worker->samples.clear();
+  auto plain = worker->run->settle();
+  if (!plain) return plain.error();
+  worker->samples.push_back(std::move(plain).value());
+  if (options_.first->starter().way() == Way::kPlain) return {};
+  TestStarter& starter = worker->run->starter();
+  if (auto found = starter.find_way(worker->run->limit(), worker->lane->place().wake_fd); !found)
+    return found;
+  if (starter.way() == Way::kPlain) return {};
+  auto forked = worker->run->execute_once({}, TestStarter::Start::kBest);
+  if (!forked) return forked.error();
+  worker->samples.push_back(std::move(forked).value());
+  return {};
+}
+
+bool LanePool::is_held(const Worker& worker) const {
+  return hold_all_ > 0 || (worker.number == 0 && hold_first_ > 0);
+}
+
+// Precondition: mutex_ is held.
+void LanePool::give_up(Worker* worker, const std::string& why) {
+  worker->state = Worker::State::kGone;
+  problems_.push_back("lane " + std::to_string(worker->number) + " is not used: " + why);
+}
+
+void LanePool::work(Worker* worker) {
+  using State = Worker::State;
+  std::unique_lock lock(mutex_);
+  while (!stopping_ && worker->state != State::kGone) {
+    if (worker->state == State::kStarting) {
+      lock.unlock();
+      auto started = start(worker);
+      lock.lock();
+      worker->state = State::kToCompare;
+      if (!started && ++worker->starts >= kStarts) {
+        give_up(worker, started.error().message);
+      } else if (!started) {
+        worker->state = State::kStarting;
+        lock.unlock();
+        worker->own.reset();
+        options_.further->drop(worker->number);
+        lock.lock();
+      }
+      changed_.notify_all();
+      continue;
+    }
+    if (worker->state != State::kIdle || pending_.empty() || is_held(*worker)) {
+      changed_.wait(lock);
+      continue;
+    }
+    Plan plan = std::move(pending_.front());
+    pending_.pop_front();
+    running_.push_back(plan);
+    worker->state = State::kBusy;
+    const uint64_t epoch = epoch_;
+    lock.unlock();
+    auto result = worker->run->execute_once(plan, TestStarter::Start::kBest);
+    lock.lock();
+    worker->state = State::kIdle;
+    running_.erase(std::find(running_.begin(), running_.end(), plan));
+    if (!result && worker->number != 0) {
+      // The lane is replaced, and another one runs the plan.
+      pending_.push_front(std::move(plan));
+      if (++worker->starts >= kStarts) {
+        give_up(worker, result.error().message);
+      } else {
+        worker->state = State::kStarting;
+        lock.unlock();
+        worker->own.reset();
+        options_.further->drop(worker->number);
+        lock.lock();
+      }
+    } else if (epoch == epoch_) {
+      ++finished_;
+      done_.emplace_back(std::move(plan), std::move(result));
+    }
+    changed_.notify_all();
+  }
+  // The snapshots of this lane end with its thread.
+  lock.unlock();
+  if (worker->own) worker->own->starter().end_snapshots();
+}
+
+// Lanes that have just come are compared with lane 0 before they run anything.
+void LanePool::compare_new_lanes(std::unique_lock<std::mutex>* lock) {
+  for (const auto& worker : workers_) {
+    if (worker->state != Worker::State::kToCompare) continue;
+    lock->unlock();
+    std::string why;
+    for (const Attempt& sample : worker->samples) {
+      if (why.empty()) why = options_.compare(sample);
+    }
+    lock->lock();
+    if (why.empty()) {
+      worker->state = Worker::State::kIdle;
+    } else {
+      give_up(worker.get(), why);
+    }
+    changed_.notify_all();
+  }
+}
+
+Result<Attempt> LanePool::run(const Plan& plan, const std::vector<Plan>& ahead) {
+  std::unique_lock lock(mutex_);
+  ++asked_;
+  const auto result_of = [this](const Plan& wanted) {
+    return std::find_if(done_.begin(), done_.end(),
+                        [&](const auto& entry) { return entry.first == wanted; });
+  };
+  const auto is_known = [&](const Plan& wanted) {
+    return result_of(wanted) != done_.end() ||
+           std::find(running_.begin(), running_.end(), wanted) != running_.end();
+  };
+  pending_.clear();
+  if (!is_known(plan)) pending_.push_back(plan);
+  for (const Plan& next : ahead) {
+    if (done_.size() < kMostDone && !is_known(next)) pending_.push_back(next);
+  }
+  changed_.notify_all();
+  for (;;) {
+    compare_new_lanes(&lock);
+    const auto found = result_of(plan);
+    if (found != done_.end()) {
+      Result<Attempt> out = std::move(found->second);
+      done_.erase(found);
+      return out;
+    }
+    changed_.wait(lock);
+  }
+}
+
+LanePool::Hold::Hold(LanePool* pool, Which which) : pool_(pool), which_(which) {
+  if (pool_ == nullptr) return;
+  std::unique_lock lock(pool_->mutex_);
+  ++(which_ == Which::kAll ? pool_->hold_all_ : pool_->hold_first_);
+  pool_->changed_.wait(lock, [&] {
+    return std::none_of(pool_->workers_.begin(), pool_->workers_.end(), [&](const auto& worker) {
+      const bool concerned = which_ == Which::kAll || worker->number == 0;
+      return concerned && (worker->state == Worker::State::kBusy ||
+                           worker->state == Worker::State::kStarting);
+    });
+  });
+  if (which_ == Which::kFirst) return;
+  pool_->pending_.clear();
+  pool_->done_.clear();
+  ++pool_->epoch_;
+}
+
+LanePool::Hold::~Hold() {
+  if (pool_ == nullptr) return;
+  const std::lock_guard lock(pool_->mutex_);
+  --(which_ == Which::kAll ? pool_->hold_all_ : pool_->hold_first_);
+  pool_->changed_.notify_all();
+}
+
+void LanePool::each_further(const std::function<void(Lane&, TestRun&)>& change) {
+  for (const auto& worker : workers_) {
+    if (worker->number != 0 && worker->own && worker->state != Worker::State::kGone)
+      change(*worker->lane, *worker->own);
+  }
+}
+
+uint32_t LanePool::lanes_used() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<uint32_t>(
+      std::count_if(workers_.begin(), workers_.end(), [](const auto& worker) {
+        return worker->state == Worker::State::kIdle || worker->state == Worker::State::kBusy;
+      }));
+}
+
+uint64_t LanePool::thrown_away() const {
+  const std::lock_guard lock(mutex_);
+  return finished_ > asked_ ? finished_ - asked_ : 0;
+}
+
+std::vector<std::string> LanePool::problems() const {
+  const std::lock_guard lock(mutex_);
+  return problems_;
+}
+
+}  // namespace filibuster

@@ -1,0 +1,48 @@
+// The further lanes of a session (-j N): replicas of the application beside lane 0, with ports, agents,
+// logs and a token of their own. Each is started when it is first wanted, and stays for the next test.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "daemon/lane/lane.h"
+
+namespace filibuster {
+
+// Why there can be only one lane: ports that are fixed, services that somebody else starts. "": there can
+// be several.
+std::string why_one_lane(const Config& config);
+// What replicas would share although it is declared: third parties, and services that are not started
+// for each lane. A name each.
+std::vector<std::string> shared_between_lanes(const Config& config);
+
+class LaneSet {
+ public:
+  // Called when a lane has come, and with null when it has gone.
+  using OnHub = std::function<void(uint32_t lane, std::shared_ptr<AgentHub> hub)>;
+  // `options` are those of lane 0, `sink` takes warnings; it is called from several threads.
+  LaneSet(const Lane::Options& options, EventSink sink, OnHub on_hub);
+  LaneSet(const LaneSet&) = delete;
+  LaneSet& operator=(const LaneSet&) = delete;
+  ~LaneSet();  // stops what still runs
+
+  // Lane `number`, from 1; it is started with its services unless it runs. To be called by one thread for
+  // each lane. Error: why it cannot run.
+  Result<Lane*> get(uint32_t number);
+  // Stops the lane; get() starts another one with that number.
+  void drop(uint32_t number);
+
+ private:
+  Lane::Options options_;
+  EventSink sink_;
+  OnHub on_hub_;
+  std::mutex mutex_;
+  std::map<uint32_t, std::unique_ptr<Lane>> lanes_;
+};
+
+}  // namespace filibuster
