@@ -55,8 +55,8 @@ bool is_page_in_use(int directory, const char* name) {
   int id = -1;
   unsigned long long space = 0;
   struct stat ipc {};
-  if (std::sscanf(text, "shm:%d:%llu", &id, &space) != 2 || ::stat("/proc/self/ns/ipc", &ipc) != 0 ||
-      ipc.st_ino != space)
+  if (std::sscanf(text, "shm:%d:%llu", &id, &space) != 2 ||
+      ::stat("/proc/self/ns/ipc", &ipc) != 0 || ipc.st_ino != space)
     return true;
   shmid_ds about{};
   return ::shmctl(id, IPC_STAT, &about) == 0 && about.shm_segsz == kControlPageSize;

@@ -154,6 +154,7 @@ void Explorer::add_notes(const ExecutionResult& result) {
 }
 
 Result<void> Explorer::note_answers(const ExecutionRecord& record) {
+  for (const RpcRecord& rpc : record.rpcs) known_answers_.insert(rpc.response);
   if (refusals_.see(record)) {
     if (auto set = store_->save(Saved::kRefusals, refusals_.to_json()); !set) return set;
   }
@@ -163,7 +164,9 @@ Result<void> Explorer::note_answers(const ExecutionRecord& record) {
 
 Result<Attempt> Explorer::attempt(const std::vector<PlannedRpcFault>& plan,
                                   TestStarter::Start start, std::optional<Attempt> first) {
-  const LanePool::Hold hold(pool_.get(), LanePool::Hold::Which::kFirst);
+  // What has run on any lane needs lane 0 only if it is to be repeated there.
+  const bool repeats = !first || is_inconclusive(judge(first->result, plan).verdict);
+  const LanePool::Hold hold(repeats ? pool_.get() : nullptr, LanePool::Hold::Which::kFirst);
   const auto observer = [this](const Attempt& one) {
     add_notes(one.result);
     for (const ServiceEnd& end : one.result.ended) {

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "daemon/explore/dispatcher.h"
@@ -97,6 +98,7 @@ class Explorer {
   // explorer_lanes.cc
   void begin_lanes();
   void end_lanes();
+  bool read_as_of_lane_0(const Attempt& attempt, ExecutionRecord* record) const;
   Result<std::optional<Attempt>> run_on_lanes(const Dispatcher::Job& job);
   // explorer_snapshots.cc
   Result<bool> begin_snapshots();  // false: stopped
@@ -164,7 +166,8 @@ class Explorer {
     ExecutionRecord record;
   };
   Started plain_;
-  std::unique_ptr<LanePool> pool_;  // null: there is one lane
+  std::unordered_set<Hash128, Hash128Hasher> known_answers_;  // as lane 0 gives them
+  std::unique_ptr<LanePool> pool_;                            // null: there is one lane
   std::chrono::milliseconds hang_limit_{0};
   Profile profile_;
   int ways_compared_ = 0;  // executions that were run both ways

@@ -29,7 +29,8 @@ Result<void> Explorer::mask(const std::vector<NondeterminismRule>& rules) {
                  "; write broader rules into the configuration"};
   }
   lane_.hub().set_masks(*table.value());
-  if (pool_) pool_->each_further([&](Lane& lane, TestRun&) { lane.hub().set_masks(*table.value()); });
+  if (pool_)
+    pool_->each_further([&](Lane& lane, TestRun&) { lane.hub().set_masks(*table.value()); });
   masks_ = rules;
   return {};
 }

@@ -5,7 +5,8 @@
 namespace filibuster {
 namespace {
 
-constexpr int kStarts = 2;  // of a lane that breaks
+constexpr int kStarts = 2;         // of a lane that breaks
+constexpr size_t kFurthest = 256;  // executions ahead
 constexpr size_t kMostDone = 512;  // results that nobody has asked for yet
 
 // The test of a lane writes its results into a file of its own.
@@ -53,8 +54,7 @@ Result<void> LanePool::start(Worker* worker) {
   if (!lane) return lane.error();
   worker->lane = lane.value();
   options_.prepare(*worker->lane);
-  worker->test =
-      test_of_lane(*options_.test, options_.first_lane->place(), worker->lane->place());
+  worker->test = test_of_lane(*options_.test, options_.first_lane->place(), worker->lane->place());
   auto run = TestRun::make(options_.session, worker->lane, worker->test, *options_.config);
   if (!run) return run.error();
   worker->own = std::move(run).value();
@@ -162,32 +162,54 @@ void LanePool::compare_new_lanes(std::unique_lock<std::mutex>* lock) {
   }
 }
 
-Result<Attempt> LanePool::run(const Plan& plan, const std::vector<Plan>& ahead) {
-  std::unique_lock lock(mutex_);
-  ++asked_;
-  const auto result_of = [this](const Plan& wanted) {
-    return std::find_if(done_.begin(), done_.end(),
-                        [&](const auto& entry) { return entry.first == wanted; });
-  };
-  const auto is_known = [&](const Plan& wanted) {
-    return result_of(wanted) != done_.end() ||
-           std::find(running_.begin(), running_.end(), wanted) != running_.end();
-  };
-  pending_.clear();
-  if (!is_known(plan)) pending_.push_back(plan);
-  for (const Plan& next : ahead) {
-    if (done_.size() < kMostDone && !is_known(next)) pending_.push_back(next);
+// Precondition of the four that follow: mutex_ is held.
+bool LanePool::is_known(const Plan& plan) const {
+  const auto is_it = [&](const auto& entry) { return entry.first == plan; };
+  return std::any_of(done_.begin(), done_.end(), is_it) ||
+         std::find(running_.begin(), running_.end(), plan) != running_.end() ||
+         std::find(pending_.begin(), pending_.end(), plan) != pending_.end();
+}
+
+bool LanePool::has_idle_lane() const {
+  return pending_.empty() && std::any_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
+           return worker->state == Worker::State::kIdle && !is_held(*worker);
+         });
+}
+
+Result<void> LanePool::look_ahead(const Ahead& ahead, size_t most,
+                                  std::unique_lock<std::mutex>* lock) {
+  if (done_.size() >= kMostDone) return {};
+  lock->unlock();
+  auto next = ahead(most);
+  lock->lock();
+  if (!next) return next.error();
+  for (Plan& plan : next.value()) {
+    if (!is_known(plan)) pending_.push_back(std::move(plan));
   }
   changed_.notify_all();
-  for (;;) {
-    compare_new_lanes(&lock);
-    const auto found = result_of(plan);
-    if (found != done_.end()) {
-      Result<Attempt> out = std::move(found->second);
-      done_.erase(found);
-      return out;
+  return {};
+}
+
+Result<Attempt> LanePool::run(const Plan& plan, const Ahead& ahead) {
+  std::unique_lock lock(mutex_);
+  ++asked_;
+  pending_.clear();
+  if (!is_known(plan)) pending_.push_back(plan);
+  changed_.notify_all();
+  for (size_t most = 2 * workers_.size();; most = std::min(2 * most, kFurthest)) {
+    if (auto looked = look_ahead(ahead, most, &lock); !looked) return looked.error();
+    for (bool idle = false; !idle;) {
+      compare_new_lanes(&lock);
+      const auto found = std::find_if(done_.begin(), done_.end(),
+                                      [&](const auto& entry) { return entry.first == plan; });
+      if (found != done_.end()) {
+        Result<Attempt> out = std::move(found->second);
+        done_.erase(found);
+        return out;
+      }
+      idle = most < kFurthest && has_idle_lane();
+      if (!idle) changed_.wait(lock);
     }
-    changed_.wait(lock);
   }
 }
 
@@ -198,8 +220,8 @@ LanePool::Hold::Hold(LanePool* pool, Which which) : pool_(pool), which_(which) {
   pool_->changed_.wait(lock, [&] {
     return std::none_of(pool_->workers_.begin(), pool_->workers_.end(), [&](const auto& worker) {
       const bool concerned = which_ == Which::kAll || worker->number == 0;
-      return concerned && (worker->state == Worker::State::kBusy ||
-                           worker->state == Worker::State::kStarting);
+      return concerned &&
+             (worker->state == Worker::State::kBusy || worker->state == Worker::State::kStarting);
     });
   });
   if (which_ == Which::kFirst) return;

@@ -46,10 +46,11 @@ class LanePool {
   LanePool& operator=(const LanePool&) = delete;
   ~LanePool();  // waits for the executions that run
 
-  // The first execution of this plan, on any lane. `ahead` are the plans of what may come next.
-  Result<Attempt> run(const Plan& plan, const std::vector<Plan>& ahead);
-  // How many plans are worth naming as `ahead`.
-  size_t most_ahead() const { return 2 * workers_.size(); }
+  // The plans of what may come next, at most so many. Called by run(), on its thread.
+  using Ahead = std::function<Result<std::vector<Plan>>(size_t most)>;
+  // The first execution of this plan, on any lane. Looks further ahead only while a lane has nothing to do,
+  // since what comes late in the search is likelier to be left out of it.
+  Result<Attempt> run(const Plan& plan, const Ahead& ahead);
 
   // Keeps lanes idle as long as it lives, so that the owner may use them: lane 0, or all of them. All:
   // forgets what was run ahead, too.
@@ -87,6 +88,9 @@ class LanePool {
   void work(Worker* worker);
   Result<void> start(Worker* worker);
   bool is_held(const Worker& worker) const;
+  bool is_known(const Plan& plan) const;
+  bool has_idle_lane() const;
+  Result<void> look_ahead(const Ahead& ahead, size_t most, std::unique_lock<std::mutex>* lock);
   void give_up(Worker* worker, const std::string& why);
   void compare_new_lanes(std::unique_lock<std::mutex>* lock);
 

@@ -55,6 +55,7 @@ Result<Attempt> TestRun::execute(const std::vector<PlannedRpcFault>& plan, int n
   Attempt out;
   out.result = std::move(result).value();
   out.number = number;
+  out.ports = lane_->place().automatic_ports;
   kept_connections_.leave_out(&out.result.record);
   return out;
 }

@@ -29,7 +29,7 @@ struct SessionContext {
   // Called after each execution. Reads the arguments of gRPC calls, and keeps the record for GET /v1/trace.
   std::function<void(ExecutionRecord*)> on_record;
   const ServiceDescriptors* descriptors;
-  bool restart = false;         // forget an interrupted session
+  bool restart = false;                      // forget an interrupted session
   std::atomic<uint32_t> next_execution = 1;  // the number of the next execution
   // The live page (docs/page.md). Null: there is none.
   std::function<bool()> page_is_wanted = {};
@@ -53,6 +53,7 @@ struct Attempt {
   std::string
       output;  // the test's last lines, if it failed (the runner has those of its last run only)
   int number = 1;           // the how-manieth execution of this plan
+  PortMap ports;            // the automatic ones of the lane on which it ran
   bool runs_again = false;  // it is inconclusive, and another one follows
 };
 

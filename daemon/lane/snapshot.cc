@@ -141,10 +141,9 @@ Result<std::unique_ptr<Snapshot>> Snapshot::start(Options options, OwnedProcesse
   struct stat status {};
   if (!log.valid() || ::fstat(log.get(), &status) != 0)
     return system_error("open " + spawn.log_path);
-  set_variable(
-      &spawn.environment, kSnapshotVariable,
-      std::to_string(::getpid()) + ":" + std::to_string(status.st_ino) +
-          (options.may_fork ? ":fork:" : ":wait:") + out->socket_path_);
+  set_variable(&spawn.environment, kSnapshotVariable,
+               std::to_string(::getpid()) + ":" + std::to_string(status.st_ino) +
+                   (options.may_fork ? ":fork:" : ":wait:") + out->socket_path_);
   out->started_ns_ = clock_ns();
   auto process = Process::spawn(spawn);
   if (!process) return process.error();

@@ -109,7 +109,8 @@ std::vector<AbstractExecution> Search::ahead(size_t most) const {
   size_t seen = 0;
   if (s.failed || most == 0) return out;
   if (s.options.max_executions != 0) {
-    const uint64_t left = s.options.max_executions - std::min(s.options.max_executions, s.counts.executed);
+    const uint64_t left =
+        s.options.max_executions - std::min(s.options.max_executions, s.counts.executed);
     most = std::min<size_t>(most, left);
   }
   if (most == 0) return out;

@@ -200,15 +200,9 @@ Result<void> Session::work(SessionReport* report) {
   for (const char* folder : {"logs", "counterexamples", "sessions"}) {
     if (auto made = make_private_folder(context_.root + "/" + folder); !made) return made;
   }
-  const Lane::Options options{config,
-                              context_.root,
-                              context_.api_url,
-                              context_.token,
-                              context_.api_port,
-                              context_.preload,
-                              wake_fd_,
-                              request_.ports,
-                              mode_->meaning_of_moved_port()};
+  const Lane::Options options{config,         context_.root,     context_.api_url,
+                              context_.token, context_.api_port, context_.preload,
+                              wake_fd_,       request_.ports,    mode_->meaning_of_moved_port()};
   auto made = Lane::make(options, [this](nlohmann::json event) { events_.tell(std::move(event)); });
   if (!made) return made.error();
   const std::unique_ptr<Lane> lane = std::move(made).value();
@@ -246,8 +240,8 @@ Result<void> Session::work(SessionReport* report) {
 
 // As many as the user wants and the application allows.
 uint32_t Session::wanted_lanes() {
-  const uint32_t wanted = request_.lanes != 0 ? request_.lanes
-                                              : std::max(1u, std::thread::hardware_concurrency());
+  const uint32_t wanted =
+      request_.lanes != 0 ? request_.lanes : std::max(1u, std::thread::hardware_concurrency());
   if (wanted == 1 || request_.verb != SessionRequest::Verb::kRun) return 1;
   const std::string why =
       request_.coverage ? "coverage is measured on one" : why_one_lane(request_.config);
