@@ -14,6 +14,7 @@ constexpr double kLeastStartMs = 25;
 // Without faults: the second one shows whether something that the snapshot made once (a name) is used up.
 constexpr int kForkedReferences = 2;
 constexpr int kCompared = 3;  // executions with faults, besides each failure that is reported
+constexpr double kSlow = 2;   // seconds
 
 bool is_own_call(const RpcRecord& rpc) {
   return rpc.caller == kTestService && (rpc.flags & kRpcEntry) == 0;
@@ -94,7 +95,9 @@ Result<Attempt> Explorer::attempt_job(const Dispatcher::Job& job, bool* seen_twi
     return tried;
   const bool fails = is_failure(tried->judgement.verdict);
   const bool is_told = fails && !belongs_to_earlier(job.faults);
-  if (!is_told && ways_compared_ >= kCompared) return tried;
+  // What is only slow (an injected silence that is waited for) is not worth its time twice.
+  const bool is_slow = tried->result.seconds > kSlow;
+  if (!is_told && (is_slow || ways_compared_ >= kCompared)) return tried;
   ++ways_compared_;
   auto plain = attempt(job.plan);
   if (!plain || plain->result.stopped) return plain;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "daemon/agents/execution_record.h"
-#include "daemon/lane/phases.h"
+#include "daemon/base/phases.h"
 
 namespace filibuster {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "daemon/agents/agent_hub.h"
-#include "daemon/lane/phases.h"
+#include "daemon/base/phases.h"
 #include "daemon/lane/services.h"
 #include "daemon/lane/test_starter.h"
 

@@ -11,7 +11,7 @@
 #include "core/index/execution_index.h"
 #include "core/result.h"
 #include "daemon/agents/execution_record.h"
-#include "daemon/lane/phases.h"
+#include "daemon/base/phases.h"
 #include "daemon/report/baseline.h"
 #include "daemon/report/fault_case.h"
 #include "daemon/report/observed.h"
