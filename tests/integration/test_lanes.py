@@ -1,0 +1,139 @@
+"""Executions on several lanes: the results are those of one (docs/lanes.md)."""
+import json
+import os
+import pathlib
+import signal
+
+import pytest
+
+from conftest import PYTHON, free_port, wait_until
+from processes import alive, owned
+from small_apps import config, probe, relay, url
+
+INJECT = ["503", "reset", "status:500", "timeout"]
+
+
+def application(options="--tolerate 1", **members):
+    services = [relay("a"), relay("b"), relay("c"),
+                relay("front", "a", "b", "c", options=f"--timeout 1 --on-failure answer500 {options}")]
+    return config(services, [probe(url("front"))], faults=[{"on": {"caller": "front"}, "inject": INJECT}], **members)
+
+
+def shown(run):
+    test = run.test
+    return (run.exit_code, test["counts"], test["finished"],
+            sorted((case["name"], case["state"], case["redundant"]) for case in test["cases"]),
+            [[(fault["service"], fault["fault"]) for fault in finding["faults"]] for finding in test["findings"]])
+
+
+@pytest.mark.parametrize("reduce", ["sound", "off"])
+def test_the_results_are_those_of_one_lane(project, reduce):
+    project.write("filibuster.json", application(bounds={"max_faults": 2}))
+    seen = {}
+    for lanes in (1, 2, 4):
+        run = project.filibuster("run", "--restart-session", "--reduce", reduce, "-j", lanes)
+        assert run.executed > 20 and run.exit_code == 1 and run.test["lanes"]["used"] == lanes, run
+        assert lanes > 1 or run.test["lanes"]["not_needed"] == 0, run
+        seen[lanes] = shown(run)
+    assert seen[2] == seen[1] and seen[4] == seen[1]
+
+
+def test_an_interrupted_run_goes_on_with_another_number_of_lanes(project):
+    project.write("filibuster.json", application(bounds={"max_faults": 2}))
+    whole = shown(project.filibuster("run", "-j", "2"))
+    process = project.start("run", "-j", "2", "--restart-session", "--json")
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["type"] == "execution" and event["executed"] >= 8:
+            break
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate(timeout=60)
+    rest = project.filibuster("run", "-j", "3")
+    assert shown(rest) == whole, rest
+
+
+@pytest.mark.parametrize("change, why", [
+    (lambda made: made["services"][0].update(ports={"a": free_port()}), "fixed port"),
+    (lambda made: made["services"].append({"name": "other"}), "somebody else"),
+])
+def test_what_allows_one_lane_is_said(project, change, why):
+    made = application(default_faults=False)
+    change(made)
+    project.write("filibuster.json", made)
+    run = project.filibuster("run", "-j", "2")
+    assert "one lane is used" in run.errors and why in run.errors, run
+
+
+def test_a_predicate_answers_for_its_lane(project):
+    predicates = pathlib.Path(__file__).resolve().parents[2] / "cli" / "python"
+    project.write("test.py", f"""
+import os, sys, urllib.error, urllib.request
+sys.path.insert(0, {str(predicates)!r})
+import filibuster_predicates
+try:
+    status = urllib.request.urlopen(os.environ["FRONT"], timeout=30).status
+except urllib.error.HTTPError as error:
+    status = error.code
+sys.exit(0 if filibuster_predicates.was_fault_injected() == (status != 200) else 3)
+""")
+    made = application(options="")
+    made["tests"] = [{"name": "front", "command": f"exec {PYTHON} test.py", "env": {"FRONT": url("front")}}]
+    project.write("filibuster.json", made)
+    run = project.filibuster("run", "-j", "3")
+    assert run.exit_code == 0 and run.test["lanes"]["used"] == 3, run
+
+
+def test_a_lane_knows_its_number(project):
+    made = application(bounds={"max_faults": 1})
+    made["services"][0]["env"] = {"DATA": "data-${lane}"}
+    made["services"][0]["command"] = made["services"][0]["command"].replace("exec ", "echo x >> \"$DATA\"; echo ${lane} > number-$FILIBUSTER_LANE; exec ")
+    project.write("filibuster.json", made)
+    run = project.filibuster("run", "-j", "3")
+    assert run.test["lanes"]["used"] == 3, run
+    assert [(project.directory / f"number-{lane}").read_text().strip() for lane in range(3)] == ["0", "1", "2"]
+    assert all((project.directory / f"data-{lane}").exists() for lane in range(3))
+
+
+def test_answers_with_the_port_of_a_lane_are_equal(project):
+    project.write("portal.py", """
+import http.server, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = f"see http://127.0.0.1:{sys.argv[1]}/next".encode()
+        self.send_response(200); self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
+    def log_message(self, *_): pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+""")
+    made = application(bounds={"max_faults": 2})
+    made["services"][0]["command"] = f"exec {PYTHON} portal.py ${{port:a}}"
+    project.write("filibuster.json", made)
+    alone = shown(project.filibuster("run", "--restart-session", "-j", "1"))
+    run = project.filibuster("run", "--restart-session", "-j", "2")
+    assert run.test["lanes"]["used"] == 2 and shown(run) == alone, run
+
+
+def test_a_lane_that_does_not_start_is_not_used(project):
+    made = application()
+    made["services"][0]["command"] = made["services"][0]["command"].replace("exec ", "[ ${lane} -ne 1 ] || exit 9; exec ")
+    project.write("filibuster.json", made)
+    run = project.filibuster("run", "-j", "3")
+    assert run.test["lanes"]["used"] == 2 and run.test["finished"], run
+    assert any("lane 1 is not used" in note for note in run.test["notes"]), run
+
+
+def test_nothing_is_left_of_a_killed_daemon(project):
+    project.write("filibuster.json", application())
+    process = project.start("run", "-j", "2", "--json")
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["type"] == "execution" and event["executed"] >= 6:
+            break
+    wait_until(lambda: (project.root / "processes-1.json").exists(), "lane 1 runs")
+    os.kill(project.daemon()["pid"], signal.SIGKILL)
+    process.communicate(timeout=60)
+    left = [*owned(project).values(),
+            *(row["pid"] for row in json.loads((project.root / "processes-1.json").read_text())["processes"])]
+    assert len(left) >= 8
+    run = project.filibuster("run")
+    assert run.test["finished"], run
+    assert not [pid for pid in left if alive(pid)] and not (project.root / "processes-1.json").exists()
