@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "daemon/search/hash_table.h"
 #include "daemon/search/rpc_list.h"
 #include "tests/unit/search/simulated_application.h"
@@ -25,6 +27,52 @@ TEST(Search, HandsOutTheLastScheduledFirst) {
   EXPECT_EQ(search.next()->faults, (std::vector<PlannedFault>{{{7, 1}, 1}}));
   EXPECT_FALSE(search.next().has_value());
   EXPECT_EQ(search.counts().open, 3u);  // handed out, not reported
+}
+
+TEST(Search, LooksAheadInTheOrderOfNextAndChangesNothing) {
+  Search search({}, nullptr);
+  const std::vector<ObservedRpc> rpcs = {rpc(1, 9, {1, 2}), rpc(2, 9, {3})};
+  ASSERT_TRUE(search.executed(kReference, rpcs).ok());
+  const SearchCounts before = search.counts();
+  std::vector<AbstractId> ahead;
+  for (const AbstractExecution& execution : search.ahead(10)) ahead.push_back(execution.id);
+  EXPECT_EQ(search.ahead(2).size(), 2u);
+  EXPECT_TRUE(search.ahead(0).empty());
+  EXPECT_EQ(search.counts().open, before.open);
+  EXPECT_EQ(search.counts().scheduled, before.scheduled);
+  std::vector<AbstractId> handed_out;
+  while (const auto next = search.next()) handed_out.push_back(next->id);
+  EXPECT_EQ(ahead, handed_out);
+  EXPECT_TRUE(search.ahead(10).empty());
+}
+
+TEST(Search, LeavesOutOfWhatIsAheadWhatIsRedundantNow) {
+  Search search({}, nullptr);
+  // 1 and 2 have the same cause; 3 is another group.
+  const std::vector<ObservedRpc> rpcs = {rpc(1, 9, {5}), rpc(2, 9, {}, 1), rpc(3, 9, {5})};
+  ASSERT_TRUE(search.executed(kReference, rpcs).ok());
+  while (true) {
+    std::vector<AbstractId> ahead;
+    for (const AbstractExecution& execution : search.ahead(10)) ahead.push_back(execution.id);
+    const auto next = search.next();
+    if (!next) break;
+    ASSERT_FALSE(ahead.empty());
+    EXPECT_EQ(ahead.front(), next->id);
+    auto seen = rpcs;
+    for (const PlannedFault& fault : next->faults) {
+      for (ObservedRpc& one : seen)
+        if (one.index == fault.index) one.outcome = one.injected = fault.fault;
+    }
+    ASSERT_TRUE(search.executed(next->id, seen).ok());
+  }
+}
+
+TEST(Search, LooksNoFurtherAheadThanTheBoundOnExecutions) {
+  SearchOptions options;
+  options.max_executions = 2;
+  Search search(options, nullptr);
+  ASSERT_TRUE(search.executed(kReference, std::vector{rpc(1, 9, {1, 2, 3})}).ok());
+  EXPECT_EQ(search.ahead(10).size(), 1u);
 }
 
 TEST(Search, HandsOutTheLowestRankFirstAlsoWhenItIsResumed) {
