@@ -20,6 +20,7 @@ namespace filibuster {
 namespace {
 
 constexpr int kRestPollMs = 10;
+constexpr std::chrono::seconds kKilledRest{2};
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> out;
@@ -189,6 +190,11 @@ std::optional<ExitStatus> Process::poll_exit() {
   }
   kill(-pid_, SIGKILL);
   waitid(P_PIDFD, id, &info, WEXITED | WNOHANG);
+  // A killed server of the group accepts connections until it is gone, and would answer for the next one.
+  for (const auto limit = Clock::now() + kKilledRest;
+       kill(-pid_, 0) == 0 && Clock::now() < limit && group_goes_on(pid_);) {
+    poll(nullptr, 0, 1);
+  }
   status_ = from_siginfo(info);
   return status_;
 }

@@ -1,12 +1,15 @@
 """Executions that are forked from one start of the test (daemon/lane/test_starter.h): they show what plain starts show, or
 the test is started each time, and the report says why."""
+import json
+import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
 
-from conftest import PYTHON
-from small_apps import config, relay, url
+from conftest import PYTHON, wait_until
+from small_apps import config, probe, relay, url
 
 # Each asks FRONT, expects 200 or 503, prints the status, and exits with 3 otherwise.
 TESTS = {
@@ -313,3 +316,76 @@ def test_a_thousand_executions_are_the_same(project, language):
     assert plain.executed > 1000, plain
     expected = shown(plain)
     assert shown(project.filibuster("run", "--snapshot", "--no-reduction", "--restart-session", timeout=1200)) == expected
+
+
+def test_nothing_of_a_snapshot_is_left_of_a_killed_daemon(project):
+    test = python(project, f"{ASK}\nstatus = ask()\nimport time\nwhile os.path.exists('hold') and os.path.exists('faults'): time.sleep(0.01)\n"
+                           "sys.exit(0 if status in (200, 500) else 3)\n")
+    project.write("filibuster.json", application(test))
+    project.write("hold", "")
+    process = project.start("run", "--snapshot", "--json")
+    for line in process.stdout:
+        if json.loads(line)["type"] == "execution":
+            break
+    (project.directory / "faults").write_text("")
+    tests = [f"{PYTHON}\0test.py\0"]
+    wait_until(lambda: sum(line in tests for line in lines_of(project.directory)) >= 2, "a forked test waits")
+    os.kill(project.daemon()["pid"], signal.SIGKILL)
+    process.communicate(timeout=60)
+    wait_until(lambda: not any(line in tests for line in lines_of(project.directory)), "the snapshot and its test end")
+    (project.directory / "hold").unlink()
+    assert project.filibuster("run").test["finished"]
+
+
+def lines_of(directory):
+    """The command lines of the processes whose working directory this is."""
+    out = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "cwd").readlink() == directory:
+                out.append((entry / "cmdline").read_text())
+        except OSError:
+            pass
+    return out
+
+
+# --- services that are started ahead ------------------------------------------------------------------------
+
+# Answers how often this process was asked, and who it is. The state of a start is 1.
+COUNTING = """
+import http.server, os, sys
+if len(sys.argv) > 2: state = open(sys.argv[2], "a")
+class Handler(http.server.BaseHTTPRequestHandler):
+    count = 0
+    def do_GET(self):
+        Handler.count += 1
+        body = f"{Handler.count}".encode()
+        self.send_response(200 if Handler.count == 1 else 500); self.send_header("Content-Length", str(len(body))); self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_): pass
+print("started", os.getpid(), flush=True)
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+@pytest.mark.parametrize("command, ahead", [
+    (f"exec {PYTHON} counting.py ${{port:back}}", True),
+    (f"{PYTHON} counting.py ${{port:back}}; exit $?", False),           # another process binds the port
+    (f"exec {PYTHON} counting.py ${{port:back}} state", False),         # two of it cannot write one file
+], ids=["ahead", "shell", "file"])
+def test_a_service_that_is_restarted_for_each_execution_is_started_ahead(project, command, ahead):
+    project.write("counting.py", COUNTING)
+    back = {"name": "back", "command": command, "restart": "each", "ready": "tcp"}
+    made = config([back, relay("front", "back")], [probe(url("front"), expected="200,503")],
+                  faults=[{"on": {"caller": "front"}, "inject": [f"status:{status}" for status in range(500, 508)]}])
+    project.write("filibuster.json", made)
+    run = project.filibuster("run", "--json")
+    events = [json.loads(line) for line in run.output.splitlines()]
+    assert run.exit_code == 0 and run.executed == 9, run
+    refused = [event["detail"] for event in events if event["type"] == "service" and "not started ahead" in event["detail"]]
+    assert bool(refused) == (not ahead), refused
+    # Each process serves one execution, and its log is there.
+    log = (project.root / "logs" / "back-0.log").read_text().splitlines()
+    pids = [line.split()[1] for line in log if line.startswith("started ")]
+    ready = [event["pid"] for event in events if event["type"] == "service" and event["name"] == "back" and event["state"] == "ready"]
+    assert len(set(pids)) == len(pids) == len(ready) >= run.executed, (pids, ready)
