@@ -180,11 +180,11 @@ struct SessionReport {
   std::string config_path;
   std::vector<TestReport> tests;
   bool allow_untested = false;
-  bool profile = false;  // the text says where the time goes
   int exit_code = 0;
   std::string error = {};              // what ended the session early; "": nothing did
   std::string working_directory = {};  // of the user: SARIF names files relative to it
   BaselineUse baseline = {};
+  bool profile = false;  // the text says where the time goes
 
   // The number of findings that make the session fail: new ones, and accepted ones whose day is over.
   size_t failing() const;

@@ -64,11 +64,18 @@ export interface Lint {
   call_sites: string[];
 }
 
+// Where the time of an execution goes, in its order.
+export const PHASES = ["prepare", "start", "rpcs", "test", "quiet", "verdict", "store"] as const;
+export type Phase = (typeof PHASES)[number];
+
 export interface Test {
   test: string;
   finished: boolean;
   counts: Record<"executed" | "scheduled" | "redundant" | "duplicate" | "beyond_bound" | "open" | "abandoned", number>;
   seconds: { total: number; reference: number; median_execution: number };
+  start: { way: "forked" | "ahead" | "plain"; why_not_forked: string };
+  lanes: { used: number; not_needed: number };
+  profile: { executions: number; median: Record<Phase, number>; total: Record<Phase, number> };
   fault_configuration: string[];
   skipped: { what: string; reason: string }[];
   unexplained: { cause: string; executions: number; advice: string; example: string }[];

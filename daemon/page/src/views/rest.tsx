@@ -1,6 +1,7 @@
 // Coverage, lints and notes.
 import { counted, oneLine, Source, visible } from "../parts";
 import { shortFrame } from "../callsites";
+import { PHASES, type Test } from "../data";
 import type { State } from "../store";
 
 const most = 1000; // rows of a list; report.json has all
@@ -11,6 +12,15 @@ function percent(part: number, whole: number): string {
 
 function ranges(rows: [number, number][]): string {
   return rows.map(([first, last]) => (first === last ? `${first}` : `${first}\u2013${last}`)).join(", ");
+}
+
+function times(test: Test): string[] {
+  const { profile, start, lanes } = test;
+  if (profile.executions === 0) return [];
+  const rows: string[] = PHASES.map((phase) => `${phase === "rpcs" ? "RPCs" : phase}: ${(1000 * profile.median[phase]).toFixed(2)} ms, ${profile.total[phase].toFixed(2)} s`);
+  const why = start.why_not_forked ? ` (${start.why_not_forked})` : "";
+  rows.push(`the tests were started: ${start.way}${start.way === "forked" ? "" : why}; on ${counted(lanes.used, "lane")}${lanes.not_needed > 0 ? `, ${counted(lanes.not_needed, "execution")} ran ahead and not needed` : ""}`);
+  return rows;
 }
 
 export function CoverageView({ state }: { state: State }) {
@@ -84,6 +94,7 @@ export function NotesView({ state }: { state: State }) {
           <List title="Dependencies that were not tested" rows={test.dependencies_not_tested.map((row) => `${row.service} ${row.outgoing ? "\u2192" : "\u2190"} ${row.target_service || row.peer}: ${row.reason} (${counted(row.times, "time")})`)} />
           <List title="RPCs that were never faulted" rows={test.without_cause} />
           <List title="Timeouts that were injected" rows={test.timeouts.map((row) => `${row.caller} \u2192 ${row.service}: ${row.elapsed} ended at once, ${row.waited} waited for, ${row.hang_limit} until the hang limit`)} />
+          <List title="Where the time of an execution goes (median, in all)" rows={times(test)} />
           <List title="What varied by itself" rows={test.nondeterminism.varied.map((row) => `${row.rpc}: ${row.what}, ${row.effect}${row.under ? ` under ${row.under}` : ""}`)} />
           <List title="Notes" rows={test.notes} />
         </section>
