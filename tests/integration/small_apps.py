@@ -21,10 +21,10 @@ def relay(name, *calls, options="", **members):
     return {"name": name, "command": command.strip(), **members}
 
 
-def probe(*urls, expected="200", name="probe", **members):
-    """A test that GETs `urls` and expects one of the statuses."""
+def probe(*urls, expected="200", name="probe", meet=0, **members):
+    """A test that GETs `urls` and expects one of the statuses. `meet`: see apps/probe.py."""
     quoted = " ".join(f"'{target}'" for target in urls)
-    return {"name": name, "command": f"exec {PYTHON} {APPS}/probe.py {expected} {quoted}", **members}
+    return {"name": name, "command": f"exec {PYTHON} {APPS}/probe.py {f'--meet {meet} ' if meet else ''}{expected} {quoted}", **members}
 
 
 def held(test, execution):

@@ -13,10 +13,11 @@ from small_apps import config, probe, relay, url
 INJECT = ["503", "reset", "status:500", "timeout"]
 
 
-def application(options="--tolerate 1", **members):
+def application(options="--tolerate 1", meet=0, **members):
+    """`meet`: this many lanes are needed before the first faulted execution ends."""
     services = [relay("a"), relay("b"), relay("c"),
                 relay("front", "a", "b", "c", options=f"--timeout 1 --on-failure answer500 {options}")]
-    return config(services, [probe(url("front"))], faults=[{"on": {"caller": "front"}, "inject": INJECT}], **members)
+    return config(services, [probe(url("front"), meet=meet)], faults=[{"on": {"caller": "front"}, "inject": INJECT}], **members)
 
 
 def shown(run):
@@ -28,9 +29,11 @@ def shown(run):
 
 @pytest.mark.parametrize("reduce", ["sound", "off"])
 def test_the_results_are_those_of_one_lane(project, reduce):
-    project.write("filibuster.json", application(bounds={"max_faults": 2}))
     seen = {}
     for lanes in (1, 2, 4):
+        project.write("filibuster.json", application(bounds={"max_faults": 2}, meet=lanes))
+        for met in project.directory.glob("met-*"):
+            met.unlink()
         run = project.filibuster("run", "--restart-session", "--reduce", reduce, "-j", lanes)
         assert run.executed > 20 and run.exit_code == 1 and run.test["lanes"]["used"] == lanes, run
         assert lanes > 1 or run.test["lanes"]["not_needed"] == 0, run
@@ -67,14 +70,20 @@ def test_what_allows_one_lane_is_said(project, change, why):
 def test_a_predicate_answers_for_its_lane(project):
     predicates = pathlib.Path(__file__).resolve().parents[2] / "cli" / "python"
     project.write("test.py", f"""
-import os, sys, urllib.error, urllib.request
+import os, pathlib, sys, time, urllib.error, urllib.request
 sys.path.insert(0, {str(predicates)!r})
 import filibuster_predicates
 try:
     status = urllib.request.urlopen(os.environ["FRONT"], timeout=30).status
 except urllib.error.HTTPError as error:
     status = error.code
-sys.exit(0 if filibuster_predicates.was_fault_injected() == (status != 200) else 3)
+faulted = filibuster_predicates.was_fault_injected()
+if faulted:  # each lane runs one
+    pathlib.Path(f"met-{{os.environ['FILIBUSTER_LANE']}}").touch()
+    end = time.monotonic() + 60
+    while len(list(pathlib.Path().glob("met-*"))) < 3 and time.monotonic() < end:
+        time.sleep(0.005)
+sys.exit(0 if faulted == (status != 200) else 3)
 """)
     made = application(options="")
     made["tests"] = [{"name": "front", "command": f"exec {PYTHON} test.py", "env": {"FRONT": url("front")}}]
@@ -84,7 +93,7 @@ sys.exit(0 if filibuster_predicates.was_fault_injected() == (status != 200) else
 
 
 def test_a_lane_knows_its_number(project):
-    made = application(bounds={"max_faults": 1})
+    made = application(bounds={"max_faults": 1}, meet=3)
     made["services"][0]["env"] = {"DATA": "data-${lane}"}
     made["services"][0]["command"] = made["services"][0]["command"].replace("exec ", "echo x >> \"$DATA\"; echo ${lane} > number-$FILIBUSTER_LANE; exec ")
     project.write("filibuster.json", made)
@@ -104,16 +113,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_): pass
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """)
-    made = application(bounds={"max_faults": 2})
+    made = application(bounds={"max_faults": 2}, meet=2)
     made["services"][0]["command"] = f"exec {PYTHON} portal.py ${{port:a}}"
     project.write("filibuster.json", made)
+    (project.directory / "met-1").touch()
     alone = shown(project.filibuster("run", "--restart-session", "-j", "1"))
+    (project.directory / "met-1").unlink()
     run = project.filibuster("run", "--restart-session", "-j", "2")
     assert run.test["lanes"]["used"] == 2 and shown(run) == alone, run
 
 
 def test_a_lane_that_does_not_start_is_not_used(project):
-    made = application()
+    made = application(meet=2)
     made["services"][0]["command"] = made["services"][0]["command"].replace("exec ", "[ ${lane} -ne 1 ] || exit 9; exec ")
     project.write("filibuster.json", made)
     run = project.filibuster("run", "-j", "3")
