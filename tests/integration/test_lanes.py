@@ -133,7 +133,7 @@ def test_a_lane_that_does_not_start_is_not_used(project):
 
 
 def test_nothing_is_left_of_a_killed_daemon(project):
-    project.write("filibuster.json", application())
+    project.write("filibuster.json", application(meet=2))
     process = project.start("run", "-j", "2", "--json")
     for line in process.stdout:
         event = json.loads(line)

@@ -33,4 +33,4 @@ if meet and filibuster_predicates.was_fault_injected():
     end = time.monotonic() + 60
     while len(list(pathlib.Path().glob("met-*"))) < meet and time.monotonic() < end:
         time.sleep(0.005)
-sys.exit(failed)
+sys.exit(failed or 0)

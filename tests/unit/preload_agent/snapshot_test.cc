@@ -39,7 +39,8 @@ std::string in_child(const std::function<std::string()>& body) {
   close(ends[1]);
   std::string out;
   char bytes[512];
-  for (ssize_t n; (n = read(ends[0], bytes, sizeof bytes)) > 0;) out.append(bytes, static_cast<size_t>(n));
+  for (ssize_t n; (n = read(ends[0], bytes, sizeof bytes)) > 0;)
+    out.append(bytes, static_cast<size_t>(n));
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
@@ -47,7 +48,8 @@ std::string in_child(const std::function<std::string()>& body) {
 }
 
 #define WANT(condition) \
-  if (!(condition)) return std::string(#condition " does not hold, line ") + std::to_string(__LINE__)
+  if (!(condition))     \
+  return std::string(#condition " does not hold, line ") + std::to_string(__LINE__)
 
 std::string file_with(const std::string& text) {
   char name[] = "/tmp/filibuster-snapshot-XXXXXX";
@@ -103,7 +105,9 @@ TEST(Obstacles, WhatWouldBeSharedIsNamed) {
             }).substr(0, 15),
             "it is connected");
   close(server);
-  EXPECT_EQ(obstacle_after([] { mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); }).substr(0, 16),
+  EXPECT_EQ(obstacle_after([] {
+              mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+            }).substr(0, 16),
             "it shares memory");
   EXPECT_EQ(obstacle_after([] { std::thread([] { pause(); }).detach(); }), "it has 2 threads");
   EXPECT_EQ(obstacle_after([] {
@@ -150,7 +154,8 @@ TEST(Fresh, ATemporaryFileWithoutANameIsCopied) {
                 make_descriptors_fresh(0, open("/dev/null", O_WRONLY));
                 const bool wrote = write(fd, " child", 6) == 6;
                 char text[16] = {};
-                const bool right = pread(fd, text, sizeof text - 1, 0) == 12 && std::string(text) == "before child";
+                const bool right = pread(fd, text, sizeof text - 1, 0) == 12 &&
+                                   std::string(text) == "before child";
                 _exit(wrote && right ? 0 : 1);
               }
               int status = 1;
@@ -197,31 +202,33 @@ TEST(Fresh, ASocketIsAnotherOneWithTheSameOptions) {
   event.events = EPOLLOUT | EPOLLET;
   event.data.u64 = 0x1122334455667788;
   epoll_ctl(set, EPOLL_CTL_ADD, fd, &event);
-  EXPECT_EQ(in_child([fd, set]() -> std::string {
-              struct stat first {}, second {};
-              int sizes[2] = {};
-              socklen_t length = sizeof(int);
-              getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sizes[0], &length);
-              fstat(fd, &first);
-              make_descriptors_fresh(0, open("/dev/null", O_WRONLY));
-              fstat(fd, &second);
-              WANT(first.st_ino != second.st_ino);
-              WANT((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
-              WANT((fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0);
-              int value = 0;
-              WANT(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &length) == 0 && value == 1);
-              getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sizes[1], &length);
-              WANT(sizes[0] == sizes[1]);
-              timeval seen{};
-              length = sizeof seen;
-              WANT(getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &seen, &length) == 0 && seen.tv_sec == 7);
-              // An unconnected socket hangs up, which its set tells with our data.
-              epoll_event got{};
-              WANT(epoll_wait(set, &got, 1, 1000) == 1);
-              WANT(got.data.u64 == 0x1122334455667788);
-              return "";
-            }),
-            "");
+  EXPECT_EQ(
+      in_child([fd, set]() -> std::string {
+        struct stat first {
+        }, second{};
+        int sizes[2] = {};
+        socklen_t length = sizeof(int);
+        getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sizes[0], &length);
+        fstat(fd, &first);
+        make_descriptors_fresh(0, open("/dev/null", O_WRONLY));
+        fstat(fd, &second);
+        WANT(first.st_ino != second.st_ino);
+        WANT((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
+        WANT((fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0);
+        int value = 0;
+        WANT(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &length) == 0 && value == 1);
+        getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sizes[1], &length);
+        WANT(sizes[0] == sizes[1]);
+        timeval seen{};
+        length = sizeof seen;
+        WANT(getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &seen, &length) == 0 && seen.tv_sec == 7);
+        // An unconnected socket hangs up, which its set tells with our data.
+        epoll_event got{};
+        WANT(epoll_wait(set, &got, 1, 1000) == 1);
+        WANT(got.data.u64 == 0x1122334455667788);
+        return "";
+      }),
+      "");
   close(set);
   close(fd);
 }
@@ -230,7 +237,8 @@ TEST(Fresh, APipeToItselfIsAnotherOne) {
   EXPECT_EQ(in_child([]() -> std::string {
               int ends[2];
               WANT(pipe2(ends, O_NONBLOCK) == 0);
-              struct stat first {}, read_end {}, write_end {};
+              struct stat first {
+              }, read_end{}, write_end{};
               fstat(ends[0], &first);
               make_descriptors_fresh(0, open("/dev/null", O_WRONLY));
               fstat(ends[0], &read_end);
