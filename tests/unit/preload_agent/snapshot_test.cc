@@ -32,6 +32,9 @@ std::string in_child(const std::function<std::string()>& body) {
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
+    // The output of the tests may be a file.
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < 3; ++fd) dup2(nothing, fd);
     const std::string why = body();
     if (write(ends[1], why.data(), why.size()) != static_cast<ssize_t>(why.size())) _exit(2);
     _exit(0);
@@ -73,7 +76,7 @@ int listener() {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
+  (void)bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
   listen(fd, 1);
   return fd;
 }
@@ -106,7 +109,7 @@ TEST(Obstacles, WhatWouldBeSharedIsNamed) {
             "it is connected");
   close(server);
   EXPECT_EQ(obstacle_after([] {
-              mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+              (void)mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
             }).substr(0, 16),
             "it shares memory");
   EXPECT_EQ(obstacle_after([] { std::thread([] { pause(); }).detach(); }), "it has 2 threads");
