@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "preload/inject/inject.h"
 #include "preload/os/raw_syscall.h"
@@ -81,23 +82,19 @@ void Receiving::end() {
   connection_.drop();
 }
 
-Transfer before_send(int fd, Pieces pieces, int flags, bool plain) {
-  Transfer t;
-  HookScope scope;
-  if (scope.pass_through()) return t;
-  t.connection = follow(fd);
-  if (!t.connection) {
-    if (mark_of(fd) == Mark::kConnectedDatagram) note_connected_datagram(fd);
-    return t;
-  }
+namespace {
+
+// The part of before_send() that is the same whatever carries the bytes.
+void begin_send(Transfer& t, HookScope& scope, int fd, Pieces pieces, int flags, bool plain) {
   Connection* c = &*t.connection;
   if (Followed* protocol = c->protocol(); protocol != nullptr && protocol->passes()) {
     const IoResult sent = protocol->pass_send(*c, fd, pieces, flags, plain);
     t.result = sent.size;
     t.handled = t.result != kNotHandled;
     if (t.handled && t.result < 0) scope.set_errno(sent.error);
-    t.connection.drop();
-    return t;
+    t.carries = protocol->is_carrier();
+    if (!t.carries) t.connection.drop();
+    return;
   }
   if (c->role == Role::kJoining && c->state.is_followed()) {
     try_to_join(*c, true, pieces, pieces.size());
@@ -105,13 +102,13 @@ Transfer before_send(int fd, Pieces pieces, int flags, bool plain) {
   }
   if (c->role == Role::kServer) {
     note_sequences(t);
-    return t;
+    return;
   }
   if (c->role == Role::kClient) {
     if (is_another(*c, fd, pieces)) {
       t.connection.drop();
       forget(fd);
-      return t;
+      return;
     }
     if (!plain || (flags & (MSG_OOB | MSG_ZEROCOPY)) != 0) {
       if (!c->state.is_replaced()) give_up(*c, NotInterposedReason::kUnknownProtocol);
@@ -121,7 +118,7 @@ Transfer before_send(int fd, Pieces pieces, int flags, bool plain) {
       const IoResult sent = send_offered(*c, fd, pieces, flags);
       t.result = sent.size;
       t.handled = t.result != kNotHandled;
-      if (would_wait(fd, flags, sent, pieces.size())) {
+      if (c->transport.load() == nullptr && would_wait(fd, flags, sent, pieces.size())) {
         t.waits = true;
         t.result = std::max<ssize_t>(t.result, 0);
       }
@@ -129,6 +126,41 @@ Transfer before_send(int fd, Pieces pieces, int flags, bool plain) {
     }
   }
   t.connection.drop();
+}
+
+}  // namespace
+
+Transfer before_send(int fd, Pieces pieces, int flags, bool plain) {
+  Transfer t;
+  HookScope scope;
+  if (scope.pass_through()) return t;
+  t.connection = follow(fd);
+  if (!t.connection) {
+    if (mark_of(fd) == Mark::kConnectedDatagram) note_connected_datagram(fd);
+  } else if (t.connection->transport.load(std::memory_order_acquire) != nullptr) {
+    t.carries = true;
+    // While a pair stands in its place, the connection goes on behind it.
+    if (const int aside = t.connection->aside.load(); aside >= 0) {
+      const msghdr message{nullptr, 0, const_cast<iovec*>(pieces.data), pieces.count, nullptr,
+                           0,       0};
+      t.result = REAL(sendmsg)(aside, &message, flags);
+      scope.keep_errno();
+      t.handled = true;
+      if (t.result > 0) t.connection->carried += static_cast<uint64_t>(t.result);
+      t.connection.drop();
+    }
+  } else {
+    begin_send(t, scope, fd, pieces, flags, plain);
+  }
+  return t;
+}
+
+Transfer before_send_over(Pinned connection, int fd, Pieces pieces) {
+  Transfer t;
+  HookScope scope;
+  if (scope.pass_through()) return t;
+  t.connection = std::move(connection);
+  begin_send(t, scope, fd, pieces, 0, true);
   return t;
 }
 
@@ -194,6 +226,10 @@ ssize_t send_waiting(int fd, Pieces pieces, int flags, size_t taken) {
 
 void after_send(const Transfer& t, int fd, Pieces pieces, size_t size) {
   HookScope scope;
+  if (t.carries) {
+    t.connection->carried += size;
+    return;
+  }
   observe(*t.connection, fd, false, pieces, size, t.response_sequence);
 }
 
@@ -203,6 +239,10 @@ Transfer before_unseen_send(int fd) {
   if (scope.pass_through()) return t;
   t.connection = follow(fd);
   if (!t.connection) return t;
+  if (t.connection->transport.load() != nullptr) {
+    t.connection.drop();
+    return t;
+  }
   // What is held must go out first.
   if (t.connection->role == Role::kClient) flush(*t.connection, fd, true);
   note_sequences(t);
@@ -221,13 +261,9 @@ void after_unseen_send(const Transfer& t, size_t size) {
   }
 }
 
-Transfer before_receive(int fd) {
-  Transfer t;
-  HookScope scope;
-  if (scope.pass_through()) return t;
-  t.connection = follow(fd);
-  flush_holds_before_read(fd);
-  if (!t.connection) return t;
+namespace {
+
+void begin_receive(Transfer& t, HookScope& scope, int fd) {
   Connection& c = *t.connection;
   if (c.role == Role::kClient) {
     // (A read that does not wait does not keep the rest of the request from coming.)
@@ -254,6 +290,32 @@ Transfer before_receive(int fd) {
   if (c.state.is_replaced() || (c.state.is_faulted() && is_replaced(fd))) t.may_be_replaced = false;
   t.replacements = replacements();
   note_sequences(t);
+}
+
+}  // namespace
+
+Transfer before_receive(int fd) {
+  Transfer t;
+  HookScope scope;
+  if (scope.pass_through()) return t;
+  t.connection = follow(fd);
+  flush_holds_before_read(fd);
+  if (!t.connection) return t;
+  if (t.connection->transport.load(std::memory_order_acquire) != nullptr) {
+    t.connection.drop();
+  } else {
+    begin_receive(t, scope, fd);
+  }
+  return t;
+}
+
+Transfer before_receive_over(Pinned connection, int fd) {
+  Transfer t;
+  HookScope scope;
+  if (scope.pass_through()) return t;
+  t.connection = std::move(connection);
+  flush_holds_before_read(fd);
+  begin_receive(t, scope, fd);
   return t;
 }
 
@@ -270,6 +332,7 @@ Transfer late_receive(int fd) {
   HookScope scope;
   if (scope.pass_through()) return t;
   t.connection = follow(fd);
+  if (t.connection && t.connection->transport.load() != nullptr) t.connection.drop();
   if (t.connection) note_sequences(t);
   t.replacements = replacements();
   return t;
@@ -281,6 +344,7 @@ void note_received(Transfer& t, int fd, Pieces pieces, int flags, IoResult recei
   const ssize_t size = received.size;
   const int error = received.error;
   if (t.connection->generation != session_generation() && !t.connection->state.is_replaced()) {
+    if (t.connection->transport.load() != nullptr) return;
     // A session began while the original waited: the bytes are the first that are seen in it.
     t.connection = follow(fd);
     if (!t.connection) return;

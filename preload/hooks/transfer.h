@@ -35,7 +35,8 @@ struct Transfer {
   uint32_t response_sequence = 0;
   uint32_t replacements = 0;
   bool may_be_replaced = true;  // by a fault, while the original waits
-  bool waits = false;  // the original would wait for the socket to take more than `result` bytes
+  bool waits = false;    // the original would wait for the socket to take more than `result` bytes
+  bool carries = false;  // the bytes are those of a transport (stream/transport.h)
   Receiving receiving;
   bool handled = false;  // the original must not be called; `result` and errno are the call's
   ssize_t result = 0;
@@ -43,6 +44,8 @@ struct Transfer {
 
 // `plain`: neither an address nor control data goes with the bytes.
 Transfer before_send(int fd, Pieces pieces, int flags, bool plain);
+// The same for bytes that go through the transport of `connection`, which `fd` carries.
+Transfer before_send_over(Pinned connection, int fd, Pieces pieces);
 // Sends all but the first `taken` bytes where the application's call waits (Transfer::waits).
 ssize_t send_waiting(int fd, Pieces pieces, int flags, size_t taken);
 void after_send(const Transfer& transfer, int fd, Pieces pieces, size_t size);
@@ -51,6 +54,7 @@ Transfer before_unseen_send(int fd);
 void after_unseen_send(const Transfer& transfer, size_t size);
 
 Transfer before_receive(int fd);
+Transfer before_receive_over(Pinned connection, int fd);
 // Called after the original if a session began while it waited.
 Transfer late_receive(int fd);
 // Did a fault replace the descriptor while the original waited? Then what the original returned came from

@@ -6,11 +6,13 @@
 
 #include <string_view>
 
+#include "preload/inject/plain_end.h"
+
 namespace filibuster::preload {
 
 // Afterwards `answer` is readable on `fd`, and *real, a descriptor of ours, is the real connection. No
 // answer of the server may be under way. nullptr: done. Else why not, and nothing has changed.
-const char* put_aside(int fd, std::string_view answer, int* real);
+const char* put_aside(int fd, Encryption* encryption, std::string_view answer, int* real);
 // The real connection takes its place again, with the options as the application has changed them
 // meanwhile, and `real` is released. False: that failed, and the application finds its connection ended.
 bool put_back(int fd, int real);

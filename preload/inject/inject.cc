@@ -9,6 +9,7 @@
 namespace filibuster::preload {
 namespace {
 
+constexpr char kNoPlainEnd[] = "the encrypted connection could not be read for the daemon";
 constexpr size_t kBodySample = 256;  // bytes of a synthetic body copied into its event
 
 bool not_injected(const OutgoingCall& call, const char* why) {
@@ -111,10 +112,10 @@ bool silence_before(Replacement* plan, OutgoingCall* call, bool head_request) {
 
 }  // namespace
 
-bool inject_before_effect(int fd, OutgoingCall* call, bool head_request) {
+bool inject_before_effect(int fd, Encryption* encryption, OutgoingCall* call, bool head_request) {
   Replacement plan;
   if (const char* why = prepare(fd, &plan)) return not_injected(*call, why);
-  if (has_unread(plan)) {
+  if (has_unread(plan, encryption)) {
     abandon(&plan);
     return not_injected(*call, "bytes of an earlier answer are unread");
   }
@@ -148,7 +149,7 @@ bool inject_before_effect(int fd, OutgoingCall* call, bool head_request) {
   return not_injected(*call, "unknown kind of fault");
 }
 
-bool inject_after_effect(int fd, OutgoingCall* call, bool head_request) {
+bool inject_after_effect(int fd, Encryption* encryption, OutgoingCall* call, bool head_request) {
   HandOffKind kind;
   uint32_t flags = 0;
   switch (static_cast<FaultKind>(call->plan.kind)) {
@@ -169,6 +170,10 @@ bool inject_after_effect(int fd, OutgoingCall* call, bool head_request) {
   }
   Replacement plan;
   if (const char* why = prepare(fd, &plan)) return not_injected(*call, why);
+  if (!decrypt(&plan, encryption)) {
+    abandon(&plan);
+    return not_injected(*call, kNoPlainEnd);
+  }
   // A wait on a silence after effect is over only when the effect has come (elapse_wait).
   int effect = -1;
   if (kind == HandOffKind::kDrainThenSilence) {
@@ -193,12 +198,17 @@ bool inject_after_effect(int fd, OutgoingCall* call, bool head_request) {
   return true;
 }
 
-const char* change_answer(int fd, const OutgoingCall& call, bool head_request) {
+const char* change_answer(int fd, Encryption* encryption, const OutgoingCall& call,
+                          bool head_request) {
   Replacement plan;
   if (const char* why = prepare(fd, &plan)) return why;
-  if (has_unread(plan)) {
+  if (has_unread(plan, encryption)) {
     abandon(&plan);
     return "bytes of an earlier answer are unread";
+  }
+  if (!decrypt(&plan, encryption)) {
+    abandon(&plan);
+    return kNoPlainEnd;
   }
   if (!hand_off(call, HandOffKind::kChange, head_request, plan.pair.held, plan.original)) {
     abandon(&plan);
@@ -208,10 +218,14 @@ const char* change_answer(int fd, const OutgoingCall& call, bool head_request) {
   return nullptr;
 }
 
-const char* convert_to_relay(int fd, const OutgoingCall& call, const RelayState& state,
-                             const char* tail) {
+const char* convert_to_relay(int fd, Encryption* encryption, const OutgoingCall& call,
+                             const RelayState& state, const char* tail) {
   Replacement plan;
   if (const char* why = prepare(fd, &plan)) return why;
+  if (!decrypt(&plan, encryption)) {
+    abandon(&plan);
+    return kNoPlainEnd;
+  }
   if (!hand_off_relay(call, state, tail, plan.pair.held, plan.original)) {
     abandon(&plan);
     return "no daemon to relay the connection";

@@ -20,6 +20,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "preload/inject/plain_end.h"
 #include "preload/rpc/agent.h"
 
 namespace filibuster::preload {
@@ -35,26 +36,29 @@ namespace filibuster::preload {
 // connection layer ends it (kTimedOut, injected = 1) when the descriptor is closed, shut down for
 // reading or reset by the hang limit. False: not injected (reported as kNotInjected); the caller
 // sends the request as usual. No answer to an earlier request may be outstanding on `fd`.
-bool inject_before_effect(int fd, OutgoingCall* call, bool head_request);
+//
+// Here and below, `encryption` is that of the connection; nullptr: it has none.
+bool inject_before_effect(int fd, Encryption* encryption, OutgoingCall* call, bool head_request);
 
 // 'After effect': the request has been sent whole on the real connection. Replaces the descriptor and
 // hands the real connection to the daemon, which reads the real answer away, then resets, answers or
 // stays silent. The result and the events are those of inject_before_effect.
-bool inject_after_effect(int fd, OutgoingCall* call, bool head_request);
+bool inject_after_effect(int fd, Encryption* encryption, OutgoingCall* call, bool head_request);
 
 // The answer to the request that is sent next is to pass changed: replaces the descriptor, and hands the
 // real connection with the other end of the pair to the daemon, which passes the request on, reads the
 // answer, and sends it as the fault says. The descriptor is used on as before; the answer ends the
 // connection. nullptr:
 // done. Else why not, and nothing has changed. Reports nothing.
-const char* change_answer(int fd, const OutgoingCall& call, bool head_request);
+const char* change_answer(int fd, Encryption* encryption, const OutgoingCall& call,
+                          bool head_request);
 
 // One stream of an HTTP/2 connection is to fail: replaces the descriptor and hands the other end of the
 // pair with the real connection to the daemon's relay (core/protocol/relay.h). The descriptor is used
 // on as before. `tail`: the bytes that follow the state (RelayState has their sizes). nullptr: done. Else
 // why not, and nothing has changed. Reports nothing.
-const char* convert_to_relay(int fd, const OutgoingCall& call, const RelayState& state,
-                             const char* tail);
+const char* convert_to_relay(int fd, Encryption* encryption, const OutgoingCall& call,
+                             const RelayState& state, const char* tail);
 
 // --- replaced descriptors ---------------------------------------------------------------------
 

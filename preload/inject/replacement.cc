@@ -92,9 +92,18 @@ const char* prepare(int fd, Replacement* plan) {
   return nullptr;
 }
 
-bool has_unread(const Replacement& plan) {
+bool has_unread(const Replacement& plan, Encryption* encryption) {
+  if (encryption != nullptr) return encryption->has_unread();
   int unread = 0;
   return raw::call(SYS_ioctl, plan.original, FIONREAD, raw::address_of(&unread)) == 0 && unread > 0;
+}
+
+bool decrypt(Replacement* plan, Encryption* encryption) {
+  if (encryption == nullptr) return true;
+  const int plain = encryption->plain_end(plan->original);
+  if (plain < 0) return false;
+  plan->original = plain;
+  return true;
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "preload/inject/pair.h"
+#include "preload/inject/plain_end.h"
 #include "preload/inject/registrations.h"
 
 namespace filibuster::preload {
@@ -26,8 +27,11 @@ void abandon(Replacement* plan);
 // Puts the pair's end into the place of the socket. `flags`: ReplacedFlags. `held` and `effect`: slots of
 // the table's entry (replaced.h), or 0.
 void replace(Replacement* plan, uint32_t flags, uint32_t held, uint32_t effect);
-// Has the server sent bytes that nobody has read?
-bool has_unread(const Replacement& plan);
+// Has the server sent bytes that nobody has read? (Of an encrypted connection the socket does not tell: a
+// server sends tickets on its own.)
+bool has_unread(const Replacement& plan, Encryption* encryption);
+// Exchanges `original` for its plain end. False: that cannot be had.
+bool decrypt(Replacement* plan, Encryption* encryption);
 
 // Gives `to` those options of `from` that an application sets on a socket, and would miss.
 void copy_options(int from, int to, int family);

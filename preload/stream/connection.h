@@ -21,6 +21,7 @@
 #include "preload/rpc/agent.h"
 #include "preload/stream/connection_state.h"
 #include "preload/stream/protocol.h"
+#include "preload/stream/transport.h"
 #include "preload/stream/wire.h"
 
 namespace filibuster::preload {
@@ -114,6 +115,16 @@ struct alignas(64) Connection {
   Hash128 answered_path;
   uint32_t answered_in = 0;
   uint64_t requests = 0;  // number of requests that were seen
+
+  // What carries the bytes; nullptr: the descriptor does. Then set once.
+  std::atomic<Transport*> transport{nullptr};
+  // Of an encrypted connection: how many bytes the application has sent on the descriptor. Known if all
+  // were seen.
+  uint64_t carried = 0;
+  bool carried_known = false;
+  // Before the connection has a transport: its first bytes, and how often the client has sent data.
+  KeptBytes hello;
+  uint8_t data_records = 0;
 
   Flow request_flow;
   Flow response_flow;

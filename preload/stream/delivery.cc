@@ -22,8 +22,8 @@ bool all_is_read(int fd) {
 
 bool end_with_fault(Connection& c, int fd, OutgoingCall* call, bool after, bool head_request) {
   c.state.change(Event::kBeginFault);
-  const bool done = after ? inject_after_effect(fd, call, head_request)
-                          : inject_before_effect(fd, call, head_request);
+  const bool done = after ? inject_after_effect(fd, c.transport.load(), call, head_request)
+                          : inject_before_effect(fd, c.transport.load(), call, head_request);
   if (!done) {
     if (c.state.change(Event::kFaultFailed) == State::kMissed)
       report_given_up(c, NotInterposedReason::kMidStream);
@@ -39,7 +39,7 @@ bool end_with_fault(Connection& c, int fd, OutgoingCall* call, bool after, bool 
 
 const char* answer_aside(Connection& c, int fd, std::string_view answer) {
   int real = -1;
-  if (const char* why = put_aside(fd, answer, &real)) return why;
+  if (const char* why = put_aside(fd, c.transport.load(), answer, &real)) return why;
   c.aside.store(real);
   g_faults_fired.store(true);
   return nullptr;
@@ -49,7 +49,9 @@ void go_on(Connection& c, int fd) {
   const Followed* protocol = c.protocol();
   if (c.aside.load() < 0 && (protocol == nullptr || !protocol->may_go_on(c))) return;
   if (!enter_requests(c)) return;  // the owner of the flow comes here when it leaves
-  if (c.aside.load() >= 0 && is_replaced(fd) && all_is_read(fd)) {
+  Transport* const transport = c.transport.load();
+  if (c.aside.load() >= 0 && is_replaced(fd) && all_is_read(fd) &&
+      (transport == nullptr || transport->all_is_read())) {
     put_back(fd, c.aside.exchange(-1));
     update_debt(c);
   }

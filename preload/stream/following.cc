@@ -68,6 +68,7 @@ bool pin(Connection* c) {
 void unpin(Connection* c) {
   if (c->pins.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (Followed* protocol = c->protocol()) protocol->free(*c);
+  if (Transport* transport = c->transport.load()) transport->drop();
   if (const int aside = c->aside.load(); aside >= 0) release_descriptor(aside);
   g_connections.give(c);
 }

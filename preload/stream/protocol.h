@@ -130,6 +130,9 @@ class Followed {
   virtual Receive begin_receive(Connection&) { return Receive::kNot; }
   virtual void end_receive(Connection&) {}
 
+  // The bytes are encrypted, and a TLS library may claim the connection (preload/tls).
+  virtual bool is_carrier() const { return false; }
+
   // The application's bytes pass. The protocol sends them itself, since it inserts or removes some.
   virtual bool passes() const { return false; }
   // In place of send_offered (sender.h), if passes(). `plain`: no address and no control data goes with

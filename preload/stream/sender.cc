@@ -140,6 +140,7 @@ bool hold_rest(Connection& c, int fd, const Offer& offer, uint64_t limit) {
   Followed* protocol = c.protocol();
   Wire& w = c.wire;
   if (protocol != nullptr && !protocol->may_hold(c)) return false;
+  if (w.transport != nullptr && !w.transport->may_hold()) return false;
   if (!watch_hold(c, fd) ||
       !hold(w, offer.pieces, offer.base, std::max(limit, offer.base), offer.end))
     return false;
@@ -341,6 +342,7 @@ bool flush(Connection& c, int fd, bool closing) {
     }
     if (released.then != Released::Then::kSwallow) {
       after_flush(c, stopped == EAGAIN ? 0 : stopped);
+      if (w.transport != nullptr) w.transport->flushed(fd);
       if (protocol != nullptr) protocol->sent(c, fd);
       clean = w.held_size == 0;
     }
@@ -365,6 +367,7 @@ bool send_held_by_copy(Connection& c, int fd) {
     Released released;
     const int stopped = push_held(c, copy, Sending::kAside, false, &released);
     done = stopped != EAGAIN && stopped != EINTR;
+    if (c.wire.transport != nullptr) c.wire.transport->flushed(copy);
     after_flush(c, done ? stopped : 0);
   }
   release_descriptor(copy);
@@ -374,7 +377,12 @@ bool send_held_by_copy(Connection& c, int fd) {
 }  // namespace
 
 bool send_held(Connection& c, int fd) {
-  if (!enter_requests(c)) return false;
+  Transport* const transport = c.transport.load();
+  if (transport != nullptr && !transport->enter()) return false;
+  if (!enter_requests(c)) {
+    if (transport != nullptr) transport->leave();
+    return false;
+  }
   bool done = true;
   if (c.wire.held_size != 0 && !c.state.is_replaced()) {
     // The session in which these bytes were held is over, so there is nothing to decide.
@@ -384,6 +392,7 @@ bool send_held(Connection& c, int fd) {
     if (protocol == nullptr || !protocol->waits_for_its_fault(c)) done = send_held_by_copy(c, fd);
   }
   update_debt(c);
+  if (transport != nullptr) transport->leave();
   c.request_flow.release();
   settle(c);
   return done;

@@ -91,7 +91,8 @@ int transmit(Wire& w, int fd, Pieces pieces, uint64_t base, uint64_t limit, int 
     OnTheWire out;
     lay_out(w, pieces, base, limit, &out);
     if (out.bytes == 0) return 0;
-    const ssize_t sent = send_out(fd, out, flags | MSG_DONTWAIT);
+    const ssize_t sent =
+        w.transport != nullptr ? w.transport->send(out) : send_out(fd, out, flags | MSG_DONTWAIT);
     if (sent < 0) return errno;
     note_sent(w, static_cast<size_t>(sent));
     if (static_cast<size_t>(sent) < out.bytes && w.edits.position() > base) return 0;

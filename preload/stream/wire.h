@@ -11,6 +11,7 @@
 #include "core/pieces.h"
 #include "preload/os/clock.h"
 #include "preload/stream/edited_stream.h"
+#include "preload/stream/transport.h"
 
 namespace filibuster::preload {
 
@@ -22,8 +23,9 @@ struct HoldBuffer {
 // What a client sends. Positions count the application's bytes from the first one that was followed:
 // edits.position() <= accepted <= fed.
 struct Wire {
-  EditedStream edits;     // what is on the wire
-  uint64_t accepted = 0;  // what the application was told is sent
+  Transport* transport = nullptr;  // of the connection (transport.h)
+  EditedStream edits;              // what is on the wire
+  uint64_t accepted = 0;           // what the application was told is sent
   // What the protocol has seen; more than `accepted` after a short write or EAGAIN.
   uint64_t fed = 0;
   // The held bytes, which are accepted and not on the wire: positions [held_base, held_base + held_size).

@@ -70,7 +70,7 @@ void change(Connection& c, int fd) {
   if (h.receives.close()) {
     why = "another thread was reading the connection";
     if (c.response_flow.acquire()) {
-      why = change_answer(fd, x->call, x->head_request);
+      why = change_answer(fd, c.transport.load(), x->call, x->head_request);
       if (why == nullptr) {
         c.cookie = socket_cookie(fd);
         g_faults_fired.store(true);

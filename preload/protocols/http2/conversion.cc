@@ -84,7 +84,7 @@ const char* convert_alone(Connection& c, Http2Connection& h, int fd, const Strea
   const char* why = h.view.lost() ? "the connection is not followed any more"
                                   : describe_state(h, &state, tail.bytes());
   h.lock.release();
-  if (why == nullptr) why = convert_to_relay(fd, x.call, state, tail.bytes());
+  if (why == nullptr) why = convert_to_relay(fd, c.transport.load(), x.call, state, tail.bytes());
   if (why != nullptr) {
     if (!was_rewriting) abandon_rewriting(c, h);
     return why;

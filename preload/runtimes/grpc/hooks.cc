@@ -2,11 +2,11 @@
 // program, or hidden in a library as grpcio's, is not reached: cpython/helper.py follows the latter.)
 #include <optional>
 
-#include "preload/interpose.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/grpc/calls.h"
 #include "preload/runtimes/grpc/contexts.h"
 #include "preload/runtimes/grpc/originals.h"
+#include "preload/runtimes/native/library_originals.h"
 #include "preload/runtimes/task.h"
 
 #define FILIBUSTER_GRPC(type, name, params) \
@@ -14,11 +14,6 @@
 
 namespace filibuster::preload::grpc {
 namespace {
-
-const void* return_address(void* address) {
-  return __builtin_extract_return_addr(address);
-}
-#define CALLER return_address(__builtin_return_address(0))
 
 // Calls `action` unless we are called by ourselves, or no session is there. (The pid is not compared,
 // which would be a system call each time: a child of vfork calls nothing of gRPC.)
@@ -52,14 +47,15 @@ using filibuster::preload::inheritable_task;
 // --- channels and calls -------------------------------------------------------------------------
 
 FILIBUSTER_GRPC(Credentials*, grpc_insecure_credentials_create, ()) {
-  auto real = original<Credentials* (*)()>(Function::kInsecureCredentialsCreate, CALLER);
+  auto real = original<Credentials* (*)()>(Function::kInsecureCredentialsCreate, FILIBUSTER_CALLER);
   Credentials* made = real();
   always([&] { insecure_credentials_made(made); });
   return made;
 }
 
 FILIBUSTER_GRPC(void, grpc_channel_credentials_release, (Credentials * credentials)) {
-  auto real = original<void (*)(Credentials*)>(Function::kChannelCredentialsRelease, CALLER);
+  auto real =
+      original<void (*)(Credentials*)>(Function::kChannelCredentialsRelease, FILIBUSTER_CALLER);
   always([&] { credentials_released(credentials); });
   real(credentials);
 }
@@ -67,14 +63,14 @@ FILIBUSTER_GRPC(void, grpc_channel_credentials_release, (Credentials * credentia
 FILIBUSTER_GRPC(Channel*, grpc_channel_create,
                 (const char* target, Credentials* credentials, const void* arguments)) {
   auto real = original<Channel* (*)(const char*, Credentials*, const void*)>(
-      Function::kChannelCreate, CALLER);
+      Function::kChannelCreate, FILIBUSTER_CALLER);
   Channel* made = real(target, credentials, arguments);
   always([&] { channel_made(made, credentials); });
   return made;
 }
 
 FILIBUSTER_GRPC(void, grpc_channel_destroy, (Channel * channel)) {
-  auto real = original<void (*)(Channel*)>(Function::kChannelDestroy, CALLER);
+  auto real = original<void (*)(Channel*)>(Function::kChannelDestroy, FILIBUSTER_CALLER);
   always([&] { channel_destroyed(channel); });
   real(channel);
 }
@@ -84,7 +80,7 @@ FILIBUSTER_GRPC(Call*, grpc_channel_create_call,
                  const Slice* host, Timespec deadline, void* reserved)) {
   auto real =
       original<Call* (*)(Channel*, Call*, uint32_t, Queue*, Slice, const Slice*, Timespec, void*)>(
-          Function::kChannelCreateCall, CALLER);
+          Function::kChannelCreateCall, FILIBUSTER_CALLER);
   Call* made = real(channel, parent, propagation, queue, method, host, deadline, reserved);
   in_session([&] { call_made(made, channel); });
   return made;
@@ -94,21 +90,21 @@ FILIBUSTER_GRPC(Call*, grpc_channel_create_registered_call,
                 (Channel * channel, Call* parent, uint32_t propagation, Queue* queue, void* method,
                  Timespec deadline, void* reserved)) {
   auto real = original<Call* (*)(Channel*, Call*, uint32_t, Queue*, void*, Timespec, void*)>(
-      Function::kChannelCreateRegisteredCall, CALLER);
+      Function::kChannelCreateRegisteredCall, FILIBUSTER_CALLER);
   Call* made = real(channel, parent, propagation, queue, method, deadline, reserved);
   in_session([&] { call_made(made, channel); });
   return made;
 }
 
 FILIBUSTER_GRPC(void, grpc_call_unref, (Call * call)) {
-  auto real = original<void (*)(Call*)>(Function::kCallUnref, CALLER);
+  auto real = original<void (*)(Call*)>(Function::kCallUnref, FILIBUSTER_CALLER);
   in_session([&] { call_released(call); });
   real(call);
 }
 
 FILIBUSTER_GRPC(int, grpc_call_start_batch,
                 (Call * call, const Op* ops, size_t count, void* tag, void* reserved)) {
-  const void* caller = CALLER;
+  const void* caller = FILIBUSTER_CALLER;
   auto real =
       original<int (*)(Call*, const Op*, size_t, void*, void*)>(Function::kCallStartBatch, caller);
   bool executes = false;
@@ -134,13 +130,14 @@ FILIBUSTER_GRPC(int, grpc_call_start_batch,
 
 FILIBUSTER_GRPC(Event, grpc_completion_queue_next,
                 (Queue * queue, Timespec deadline, void* reserved)) {
-  auto real = original<Event (*)(Queue*, Timespec, void*)>(Function::kQueueNext, CALLER);
+  auto real = original<Event (*)(Queue*, Timespec, void*)>(Function::kQueueNext, FILIBUSTER_CALLER);
   return next_event(queue, [&] { return real(queue, deadline, reserved); });
 }
 
 FILIBUSTER_GRPC(Event, grpc_completion_queue_pluck,
                 (Queue * queue, void* tag, Timespec deadline, void* reserved)) {
-  auto real = original<Event (*)(Queue*, void*, Timespec, void*)>(Function::kQueuePluck, CALLER);
+  auto real =
+      original<Event (*)(Queue*, void*, Timespec, void*)>(Function::kQueuePluck, FILIBUSTER_CALLER);
   const Event event = real(queue, tag, deadline, reserved);
   if (event.type == kOpComplete) in_session([&] { operation_awaited(event.tag); });
   return event;
@@ -149,7 +146,7 @@ FILIBUSTER_GRPC(Event, grpc_completion_queue_pluck,
 FILIBUSTER_GRPC(int, grpc_server_request_call,
                 (Server * server, Call** call, CallDetails* details, MetadataArray* metadata,
                  Queue* bound, Queue* notified, void* tag)) {
-  const void* caller = CALLER;
+  const void* caller = FILIBUSTER_CALLER;
   auto real =
       original<int (*)(Server*, Call**, CallDetails*, MetadataArray*, Queue*, Queue*, void*)>(
           Function::kServerRequestCall, caller);
@@ -163,7 +160,7 @@ FILIBUSTER_GRPC(int, grpc_server_request_registered_call,
                 (Server * server, void* method, Call** call, Timespec* deadline,
                  MetadataArray* metadata, ByteBuffer** payload, Queue* bound, Queue* notified,
                  void* tag)) {
-  const void* caller = CALLER;
+  const void* caller = FILIBUSTER_CALLER;
   auto real =
       original<int (*)(Server*, void*, Call**, Timespec*, MetadataArray*, ByteBuffer**, Queue*,
                        Queue*, void*)>(Function::kServerRequestRegisteredCall, caller);
@@ -174,7 +171,7 @@ FILIBUSTER_GRPC(int, grpc_server_request_registered_call,
 }
 
 FILIBUSTER_GRPC(void, grpc_metadata_array_init, (MetadataArray * array)) {
-  const void* caller = CALLER;
+  const void* caller = FILIBUSTER_CALLER;
   auto real = original<void (*)(MetadataArray*)>(Function::kMetadataArrayInit, caller);
   real(array);
   in_session([&] {
@@ -183,7 +180,8 @@ FILIBUSTER_GRPC(void, grpc_metadata_array_init, (MetadataArray * array)) {
 }
 
 FILIBUSTER_GRPC(void, grpc_metadata_array_destroy, (MetadataArray * array)) {
-  auto real = original<void (*)(MetadataArray*)>(Function::kMetadataArrayDestroy, CALLER);
+  auto real =
+      original<void (*)(MetadataArray*)>(Function::kMetadataArrayDestroy, FILIBUSTER_CALLER);
   in_session([&] { array_ends(array); });
   real(array);
 }

@@ -1,6 +1,4 @@
-// gRPC's own functions, as the caller of a hook would have reached them without us. A process can
-// hold several copies of gRPC (a plug-in loaded into a scope of its own), so the functions are looked up
-// for each calling module.
+// gRPC's own functions, as the caller of a hook would have reached them without us (library_originals.h).
 #pragma once
 
 #include <cstddef>

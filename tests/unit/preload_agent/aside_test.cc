@@ -57,7 +57,7 @@ TEST_P(Aside, TheAnswerIsReadAndTheConnectionGoesOn) {
   Connected c(GetParam());
   for (int times = 0; times < 3; ++times) {
     int real = -1;
-    ASSERT_STREQ(put_aside(c.client, "-LOADING\r\n", &real), nullptr);
+    ASSERT_STREQ(put_aside(c.client, nullptr, "-LOADING\r\n", &real), nullptr);
     EXPECT_TRUE(is_replaced(c.client));
     // What is sent meanwhile is for the server, and so is what it answers for afterwards.
     ASSERT_EQ(write(real, "next", 4), 4);
@@ -80,7 +80,7 @@ TEST_P(Aside, AnEventLoopIsToldOfBoth) {
   ASSERT_EQ(epoll_ctl(set, EPOLL_CTL_ADD, c.client, &wanted), 0);
   EXPECT_EQ(epoll_wait(set, &event, 1, 0), 0);
   int real = -1;
-  ASSERT_STREQ(put_aside(c.client, "+OK\r\n", &real), nullptr);
+  ASSERT_STREQ(put_aside(c.client, nullptr, "+OK\r\n", &real), nullptr);
   ASSERT_EQ(epoll_wait(set, &event, 1, 1000), 1);
   EXPECT_EQ(event.data.u64, 77u);
   EXPECT_EQ(read_some(c.client), "+OK\r\n");
@@ -96,7 +96,7 @@ TEST_P(Aside, AnEventLoopIsToldOfBoth) {
 TEST_P(Aside, WhatTheApplicationSetsMeanwhileStays) {
   Connected c(GetParam());
   int real = -1;
-  ASSERT_STREQ(put_aside(c.client, "+OK\r\n", &real), nullptr);
+  ASSERT_STREQ(put_aside(c.client, nullptr, "+OK\r\n", &real), nullptr);
   ASSERT_EQ(fcntl(c.client, F_SETFL, O_NONBLOCK), 0);
   EXPECT_EQ(read_some(c.client), "+OK\r\n");
   ASSERT_TRUE(put_back(c.client, real));
@@ -109,7 +109,8 @@ TEST_P(Aside, BytesThatAreUnreadAreNeverOvertaken) {
   Connected c(GetParam());
   ASSERT_EQ(write(c.server, "early", 5), 5);
   int real = -1;
-  EXPECT_STREQ(put_aside(c.client, "+OK\r\n", &real), "bytes of an earlier answer are unread");
+  EXPECT_STREQ(put_aside(c.client, nullptr, "+OK\r\n", &real),
+               "bytes of an earlier answer are unread");
   EXPECT_EQ(read_some(c.client), "early");
 }
 

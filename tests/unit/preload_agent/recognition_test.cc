@@ -76,7 +76,7 @@ TEST_F(Recognition, OfAServerThatSpeaksFirstIsItsSettings) {
 }
 
 TEST_F(Recognition, TakesWhatNothingElseIsForTheLastOfTheTable) {
-  EXPECT_EQ(recognised(Traffic::kRequests, "\x16\x03\x01", 3), "HTTP/1");
+  EXPECT_EQ(recognised(Traffic::kRequests, "\x16\x02\x01", 3), "HTTP/1");
   EXPECT_FALSE(!connection_->state.is_followed());  // it says what it is when it reads it
 }
 

@@ -1,0 +1,31 @@
+// The first bytes that a TLS client sends (RFC 8446 §4.1.2 and §5.1, RFC 5246 §7.4.1.2).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace filibuster::tls {
+
+enum class ContentType : uint8_t {
+  kChangeCipherSpec = 20,
+  kAlert = 21,
+  kHandshake = 22,
+  kApplicationData = 23,
+};
+
+// Chosen by the client, and seen by both ends and by whoever sees the bytes of the wire.
+using ClientRandom = std::array<uint8_t, 32>;
+
+// So many first bytes of a connection contain the random.
+inline constexpr size_t kUpToRandom = 5 + 4 + 2 + sizeof(ClientRandom);
+
+enum class Hello : uint8_t { kNo, kNeedMore, kYes };
+// Do these first bytes of a connection begin a ClientHello? kYes: *random is set, unless it is nullptr.
+Hello sniff_client_hello(std::string_view first, ClientRandom* random);
+
+// Does a record of application data begin here?
+bool begins_application_data(std::string_view bytes);
+
+}  // namespace filibuster::tls

@@ -1,0 +1,16 @@
+// Encrypted bytes on a descriptor. They pass unread. Only the first ones are looked at: they tell by which
+// session of a TLS library the connection is used (claims.h). What no library claims that we follow is
+// reported as encrypted.
+#pragma once
+
+#include <string_view>
+
+#include "preload/stream/protocol.h"
+
+namespace filibuster::preload {
+
+// ProtocolRow.
+Recognised is_tls_of_client(std::string_view first);
+void begin_carrier(Connection& c, Pieces pieces, size_t size);
+
+}  // namespace filibuster::preload

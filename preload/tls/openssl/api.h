@@ -1,0 +1,97 @@
+// The functions of OpenSSL 3 that are hooked or called, as its manual declares them (man7/ossl-guide, SSL_read(3),
+// BIO_read(3), CRYPTO_get_ex_new_index(3)). One Api for each copy of the library in the process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace filibuster::preload::openssl {
+
+struct Ssl;
+struct SslContext;
+struct Bio;
+struct ExData;
+struct BioMethod;
+
+// SSL_get_error(3)
+enum Error : int {
+  kErrorNone = 0,
+  kErrorWantRead = 2,
+  kErrorWantWrite = 3,
+  kErrorSyscall = 5,
+  kErrorZeroReturn = 6,
+};
+// SSL_want(3)
+enum Want : int { kNothing = 1, kWriting = 2, kReading = 3 };
+
+inline constexpr int kReceivedShutdown = 2;     // SSL_get_shutdown(3)
+inline constexpr int kControlMode = 33;         // SSL_ctrl(3), for SSL_get_mode(3)
+inline constexpr long kModePartialWrite = 1;    // SSL_MODE_ENABLE_PARTIAL_WRITE
+inline constexpr int kControlPending = 10;      // BIO_ctrl_pending(3)
+inline constexpr int kFlagShouldRetry = 8;      // BIO_should_retry(3)
+inline constexpr int kTypeMemory = 1 | 0x0400;  // BIO_find_type(3)
+inline constexpr int kExDataOfSsl = 0;          // CRYPTO_get_ex_new_index(3)
+
+using FreeExData = void (*)(void* parent, void* value, ExData*, int index, long, void*);
+using CopyExData = int (*)(ExData* to, const ExData* from, void** value, int index, long, void*);
+
+#define FILIBUSTER_OPENSSL_FUNCTIONS(X)                                              \
+  X(int, SSL_read, (Ssl*, void*, int))                                               \
+  X(int, SSL_write, (Ssl*, const void*, int))                                        \
+  X(int, SSL_pending, (const Ssl*))                                                  \
+  X(int, SSL_get_error, (const Ssl*, int))                                           \
+  X(int, SSL_get_fd, (const Ssl*))                                                   \
+  X(size_t, SSL_get_client_random, (const Ssl*, unsigned char*, size_t))             \
+  X(int, SSL_is_server, (const Ssl*))                                                \
+  X(long, SSL_ctrl, (Ssl*, int, long, void*))                                        \
+  X(Bio*, SSL_get_rbio, (const Ssl*))                                                \
+  X(Bio*, SSL_get_wbio, (const Ssl*))                                                \
+  X(void*, SSL_get_ex_data, (const Ssl*, int))                                       \
+  X(int, SSL_set_ex_data, (Ssl*, int, void*))                                        \
+  X(int, CRYPTO_get_ex_new_index, (int, long, void*, void*, CopyExData, FreeExData)) \
+  X(int, BIO_read, (Bio*, void*, int))                                               \
+  X(int, BIO_write, (Bio*, const void*, int))                                        \
+  X(long, BIO_ctrl, (Bio*, int, long, void*))                                        \
+  X(int, BIO_test_flags, (const Bio*, int))                                          \
+  X(int, BIO_method_type, (const Bio*))                                              \
+  X(uint64_t, BIO_number_written, (Bio*))                                            \
+  X(void, ERR_clear_error, ())
+
+struct Api {
+#define FILIBUSTER_MEMBER(type, name, parameters) type(*name) parameters;
+  FILIBUSTER_OPENSSL_FUNCTIONS(FILIBUSTER_MEMBER)
+#undef FILIBUSTER_MEMBER
+  int index;  // of our pointer in each SSL
+};
+
+// The functions that applications call and we hook, in the order of kNames (originals.cc).
+enum class Function : uint8_t {
+  kRead,
+  kReadEx,
+  kWrite,
+  kWriteEx,
+  kPeek,
+  kPeekEx,
+  kPending,
+  kHasPending,
+  kShutdown,
+  kGetError,
+  kGetShutdown,
+  kWant,
+  kSendfile,
+  kCount,
+};
+
+// For code at `caller`. nullptr: no object in its reach has the function.
+void* find_original(Function function, const void* caller);
+template <typename F>
+F original(Function function, const void* caller) {
+  return reinterpret_cast<F>(find_original(function, caller));
+}
+// The library that the code at `caller` uses. nullptr: it is not OpenSSL 3 (the report says so).
+const Api* api_for(const void* caller);
+
+// Called when an SSL is freed whose pointer of ours is `value` (session.cc).
+void ssl_freed(void* value);
+
+}  // namespace filibuster::preload::openssl

@@ -1,0 +1,110 @@
+#include <atomic>
+
+#include "preload/os/bounded_wait.h"
+#include "preload/rpc/agent.h"
+#include "preload/runtimes/native/library_originals.h"
+#include "preload/tls/openssl/api.h"
+
+namespace filibuster::preload::openssl {
+namespace {
+
+constexpr const char* kNames[] = {
+    "SSL_read",         "SSL_read_ex", "SSL_write",       "SSL_write_ex", "SSL_peek",
+    "SSL_peek_ex",      "SSL_pending", "SSL_has_pending", "SSL_shutdown", "SSL_get_error",
+    "SSL_get_shutdown", "SSL_want",    "SSL_sendfile",
+};
+constexpr size_t kFunctions = static_cast<size_t>(Function::kCount);
+static_assert(sizeof kNames / sizeof *kNames == kFunctions);
+
+constexpr unsigned kMajor = 3;
+constexpr uint64_t kFilledWithinNs = 1'000'000'000;
+
+// A copy of the library, by the address of its SSL_read.
+struct Copy {
+  std::atomic<const void*> read{nullptr};
+  enum State : int { kUnknown = 0, kFilled, kOther };
+  std::atomic<int> state{kUnknown};
+  Api api;
+};
+constexpr size_t kCopies = 16;
+constinit Copy g_copies[kCopies] = {};
+
+struct Originals {
+  std::atomic<void*> functions[kFunctions] = {};
+  std::atomic<Copy*> copy{nullptr};
+};
+constinit Callers<Originals> g_callers;
+
+void* search(Function function, const void* code) {
+  return find_beyond_us(kNames[static_cast<size_t>(function)], code, "/libssl.so");
+}
+
+void free_value(void*, void* value, ExData*, int, long, void*) {
+  if (value != nullptr) ssl_freed(value);
+}
+// The copy of an SSL (SSL_dup) is another connection.
+int copy_value(ExData*, const ExData*, void** value, int, long, void*) {
+  *value = nullptr;
+  return 1;
+}
+
+bool fill(Api* api, const void* read) {
+  auto version = reinterpret_cast<unsigned (*)()>(find_beside(read, "OPENSSL_version_major"));
+  if (version == nullptr || version() < kMajor) return false;
+#define FILIBUSTER_FIND(type, name, parameters)                               \
+  api->name = reinterpret_cast<type(*) parameters>(find_beside(read, #name)); \
+  if (api->name == nullptr) return false;
+  FILIBUSTER_OPENSSL_FUNCTIONS(FILIBUSTER_FIND)
+#undef FILIBUSTER_FIND
+  const HookScope scope;
+  api->index =
+      api->CRYPTO_get_ex_new_index(kExDataOfSsl, 0, nullptr, nullptr, copy_value, free_value);
+  return api->index >= 0;
+}
+
+Copy* copy_of(const void* read) {
+  for (Copy& copy : g_copies) {
+    const void* known = copy.read.load(std::memory_order_acquire);
+    if (known == nullptr && copy.read.compare_exchange_strong(known, read)) {
+      const bool filled = fill(&copy.api, read);
+      copy.state.store(filled ? Copy::kFilled : Copy::kOther, std::memory_order_release);
+      if (!filled)
+        report_note("TLS: a libssl that is not OpenSSL 3: its connections are not followed");
+      return &copy;
+    }
+    if (known == read) return &copy;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void* find_original(Function function, const void* code) {
+  Originals* caller = g_callers.at(code);
+  if (caller == nullptr) return search(function, code);
+  auto& known = caller->functions[static_cast<size_t>(function)];
+  void* found = known.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    found = search(function, code);
+    known.store(found, std::memory_order_release);
+  }
+  return found;
+}
+
+const Api* api_for(const void* code) {
+  Originals* caller = g_callers.at(code);
+  Copy* copy = caller != nullptr ? caller->copy.load(std::memory_order_acquire) : nullptr;
+  if (copy == nullptr) {
+    const void* read = find_original(Function::kRead, code);
+    copy = read != nullptr ? copy_of(read) : nullptr;
+    if (copy == nullptr) return nullptr;
+    if (caller != nullptr) caller->copy.store(copy, std::memory_order_release);
+  }
+  // Another thread fills it in now, perhaps.
+  if (copy->state.load(std::memory_order_acquire) == Copy::kUnknown)
+    wait_until([&] { return copy->state.load(std::memory_order_acquire) != Copy::kUnknown; },
+               kFilledWithinNs);
+  return copy->state.load(std::memory_order_acquire) == Copy::kFilled ? &copy->api : nullptr;
+}
+
+}  // namespace filibuster::preload::openssl

@@ -1,0 +1,284 @@
+#include "preload/tls/openssl/session.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "preload/inject/inject.h"
+#include "preload/interpose.h"
+#include "preload/os/bounded_wait.h"
+#include "preload/os/pool.h"
+#include "preload/os/raw_syscall.h"
+#include "preload/stream/registry.h"
+#include "preload/tls/claims.h"
+
+FILIBUSTER_REAL(ssize_t, send, (int, const void*, size_t, int))
+
+namespace filibuster::preload::openssl {
+namespace {
+
+Pool<Session, 64, 1024> g_sessions;
+// A record has room for so many bytes (RFC 8446 §5.1).
+constexpr size_t kRecord = 16 * 1024;
+static_assert(kRecord <= kHoldCapacity);
+Pool<HoldBuffer, 4, 4096> g_buffers;
+
+constexpr uint64_t kEnteredWithinNs = 1'000'000'000;
+
+}  // namespace
+
+void ssl_freed(void* value) {
+  static_cast<Session*>(value)->freed();
+}
+
+Session* Session::make(const Api& api, Ssl* ssl) {
+  Session* memory = g_sessions.take();
+  if (memory == nullptr) return nullptr;
+  auto* made = new (memory) Session;
+  made->api_ = &api;
+  made->ssl_ = ssl;
+  made->references_.store(1);
+  if (api.SSL_set_ex_data(ssl, api.index, made) == 1) return made;
+  g_sessions.give(made);
+  return nullptr;
+}
+
+Session* Session::find(const Api& api, const Ssl* ssl) {
+  return static_cast<Session*>(api.SSL_get_ex_data(ssl, api.index));
+}
+
+void Session::drop() {
+  if (references_.fetch_sub(1) != 1) return;
+  for (HoldBuffer* buffer : {gathered_, peeked_})
+    if (buffer != nullptr) g_buffers.give(buffer);
+  g_sessions.give(this);
+}
+
+void Session::freed() {
+  wait_until([this] { return inside_.load() >= 0; }, kEnteredWithinNs);
+  ssl_ = nullptr;
+  drop();
+}
+
+Pinned Session::connection(int* fd) {
+  const int own = api_->SSL_get_fd(ssl_);
+  fed_ = own < 0;
+  if (!fed_) fd_ = own;
+  const bool server = api_->SSL_is_server(ssl_) == 1;
+  if (fd_ < 0) {
+    tls::ClientRandom random{};
+    Claim claim;
+    if (api_->SSL_get_client_random(ssl_, random.data(), random.size()) != random.size() ||
+        !find_hello(random, server, &claim))
+      return Pinned();
+    Pinned found = preload::find(claim.fd);
+    if (!found || found->serial != claim.serial) return Pinned();
+    fd_ = claim.fd;
+    cookie_ = found->cookie;
+  }
+  *fd = fd_;
+  Pinned c = follow(fd_);
+  if (!c || c->transport.load(std::memory_order_acquire) == this) return c;
+  if (fed_ && c->cookie != cookie_) return Pinned();
+  if (!claim(*c, this, server)) return Pinned();
+  references_.fetch_add(1);
+  connection_ = &*c;
+  return c;
+}
+
+Session::Use::Use(Session* session) : session_(session) {
+  const auto is_in = [this] {
+    int inside = session_->inside_.load();
+    return inside >= 0 && session_->inside_.compare_exchange_strong(inside, inside + 1);
+  };
+  if (!wait_until(is_in, kEnteredWithinNs)) session_ = nullptr;
+}
+Session::Use::~Use() {
+  if (session_ != nullptr) session_->inside_.fetch_sub(1);
+}
+
+bool Session::enter() {
+  int nobody = 0;
+  return inside_.compare_exchange_strong(nobody, -1);
+}
+void Session::leave() {
+  inside_.store(0);
+}
+
+bool Session::writes_in_part() const {
+  return (api_->SSL_ctrl(ssl_, kControlMode, 0, nullptr) & kModePartialWrite) != 0;
+}
+
+int Session::error_of(int result) const {
+  const int error = errno;
+  switch (api_->SSL_get_error(ssl_, result)) {
+    case kErrorWantRead:
+    case kErrorWantWrite:
+      return EAGAIN;
+    case kErrorZeroReturn:
+      return 0;
+    case kErrorSyscall:
+      return error;
+    default:
+      return ECONNABORTED;
+  }
+}
+
+// --- sending ------------------------------------------------------------------------------------------
+
+ssize_t Session::send(const OnTheWire& out) {
+  if (ssl_ == nullptr) {
+    errno = EPIPE;
+    return -1;
+  }
+  own_error = kErrorNone;
+  const void* data = out.vectors[0].iov_base;
+  size_t size = out.vectors[0].iov_len;
+  if (gathered_size_ == 0 && out.count > 1) {
+    if (gathered_ == nullptr) gathered_ = g_buffers.take();
+    if (gathered_ != nullptr) {
+      gathered_size_ = std::min(out.bytes, kRecord);
+      Pieces(out.vectors, out.count).copy(0, gathered_->bytes, gathered_size_);
+    }
+  }
+  if (gathered_size_ != 0) {
+    data = gathered_->bytes;
+    size = gathered_size_;
+  }
+  size = std::min<size_t>(size, INT32_MAX);
+  if (writes_diverted()) {
+    write_result = write_diverted(data, size).result;
+  } else {
+    errno = 0;
+    write_result = api_->SSL_write(ssl_, data, static_cast<int>(size));
+    wrote = true;
+  }
+  if (write_result > 0) {
+    gathered_size_ = 0;  // if they were sent in part, the rest is laid out anew
+    return write_result;
+  }
+  const int error = own_error != kErrorNone ? errno : error_of(write_result);
+  errno = error != 0 ? error : EPIPE;
+  if (errno != EAGAIN) gathered_size_ = 0;
+  return -1;
+}
+
+// What the application feeds goes out when it asks for it. If it has sent all that there was so far, nothing
+// of its own can come before what we send.
+bool Session::drained() const {
+  if (ssl_ == nullptr) return false;
+  Bio* bio = api_->SSL_get_wbio(ssl_);
+  if (bio == nullptr || api_->BIO_method_type(bio) != kTypeMemory) return false;
+  const Pinned c = preload::find(fd_);
+  const auto pending = static_cast<uint64_t>(api_->BIO_ctrl(bio, kControlPending, 0, nullptr));
+  return c && c->transport.load() == this && c->carried_known &&
+         c->carried == api_->BIO_number_written(bio) - pending;
+}
+
+bool Session::may_hold() {
+  return !fed_ || drained();
+}
+
+void Session::flushed(int fd) {
+  if (!fed_ || ssl_ == nullptr) return;
+  Bio* bio = api_->SSL_get_wbio(ssl_);
+  Pinned c = preload::find(fd_);
+  if (!c || bio == nullptr || api_->BIO_method_type(bio) != kTypeMemory) return;
+  char bytes[2048];
+  for (int size; (size = api_->BIO_read(bio, bytes, sizeof bytes)) > 0;) {
+    for (int done = 0; done < size;) {
+      const ssize_t sent = REAL(send)(fd, bytes + done, static_cast<size_t>(size - done),
+                                      MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent > 0) {
+        done += static_cast<int>(sent);
+        c->carried += static_cast<uint64_t>(sent);
+      } else if (errno == EAGAIN) {
+        wait_writable(fd, 100);
+      } else if (errno != EINTR) {
+        return;
+      }
+    }
+  }
+}
+
+bool Session::has_unread() {
+  return ssl_ != nullptr && api_->SSL_pending(ssl_) > 0;
+}
+
+int Session::plain_end(int) {
+  return -1;
+}
+
+// --- while a fault stands in the place of the connection --------------------------------------------------
+
+bool Session::reads_diverted() const {
+  return is_replaced(fd_) || peeked_from_ != peeked_to_;
+}
+bool Session::writes_diverted() const {
+  return is_replaced(fd_) && (connection_ == nullptr || connection_->aside.load() < 0);
+}
+
+// Sets what SSL_get_error is to give.
+void Session::fail(Bio* bio, int result, int error, bool reading) {
+  if (bio != nullptr && api_->BIO_test_flags(bio, kFlagShouldRetry) != 0) {
+    own_error = reading ? kErrorWantRead : kErrorWantWrite;
+    errno = EAGAIN;
+  } else if (reading && result == 0) {
+    own_error = kErrorZeroReturn;
+    ended = true;
+    errno = 0;
+  } else {
+    own_error = kErrorSyscall;
+    errno = error;
+  }
+}
+
+Moved Session::read_diverted(void* data, size_t size, bool peek) {
+  own_error = kErrorNone;
+  Bio* bio = api_->SSL_get_rbio(ssl_);
+  if (peek && peeked_from_ == peeked_to_) {
+    if (peeked_ == nullptr) peeked_ = g_buffers.take();
+    peeked_from_ = peeked_to_ = 0;
+    if (peeked_ != nullptr) {
+      errno = 0;
+      const int got =
+          api_->BIO_read(bio, peeked_->bytes, static_cast<int>(std::min(size, kHoldCapacity)));
+      if (got <= 0) {
+        fail(bio, got, errno, true);
+        return {got < 0 ? got : 0, 0};
+      }
+      peeked_to_ = static_cast<size_t>(got);
+    }
+  }
+  if (peeked_from_ != peeked_to_) {
+    const size_t take = std::min(size, peeked_to_ - peeked_from_);
+    std::memcpy(data, peeked_->bytes + peeked_from_, take);
+    if (!peek) peeked_from_ += take;
+    return {static_cast<int>(take), take};
+  }
+  errno = 0;
+  const int got = api_->BIO_read(bio, data, static_cast<int>(std::min<size_t>(size, INT32_MAX)));
+  if (got > 0) return {got, static_cast<size_t>(got)};
+  fail(bio, got, errno, true);
+  return {own_error == kErrorZeroReturn ? 0 : -1, 0};
+}
+
+Moved Session::write_diverted(const void* data, size_t size) {
+  own_error = kErrorNone;
+  Bio* bio = api_->SSL_get_wbio(ssl_);
+  errno = 0;
+  const int put = api_->BIO_write(bio, data, static_cast<int>(std::min<size_t>(size, INT32_MAX)));
+  if (put > 0) return {put, static_cast<size_t>(put)};
+  fail(bio, put, errno, false);
+  return {-1, 0};
+}
+
+size_t Session::pending_diverted() const {
+  const size_t peeked = peeked_to_ - peeked_from_;
+  if (!fed_) return peeked;
+  return peeked +
+         static_cast<size_t>(api_->BIO_ctrl(api_->SSL_get_rbio(ssl_), kControlPending, 0, nullptr));
+}
+
+}  // namespace filibuster::preload::openssl

@@ -1,0 +1,108 @@
+// One session of OpenSSL (an SSL), as the transport of a followed connection.
+//
+// While a fault stands in the place of the connection (inject/inject.h), its descriptor is an end of a
+// pair, over which plain bytes go: the session then reads and writes by its BIOs, past the encryption. So
+// whoever brings the bytes to the BIOs (OpenSSL by a socket BIO, or the application by memory) and in
+// whatever way it waits for them, finds what it expects.
+//
+// A session is used by one thread at a time (OpenSSL demands it). But a thread of the agent may want to
+// send what is held: enter() keeps the two apart.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/stream/connection.h"
+#include "preload/stream/transport.h"
+#include "preload/stream/wire.h"
+#include "preload/tls/openssl/api.h"
+
+namespace filibuster::preload::openssl {
+
+// What a function such as SSL_read gives: `result` as it returns it, and how many bytes it moved.
+struct Moved {
+  int result = -1;
+  size_t size = 0;
+};
+
+class Session final : public Transport {
+ public:
+  static Session* make(const Api& api, Ssl* ssl);  // nullptr: no memory
+
+  // The session of an SSL, if it has one.
+  static Session* find(const Api& api, const Ssl* ssl);
+
+  // The connection, with the descriptor that carries it. Empty: it is not followed.
+  Pinned connection(int* fd);
+
+  // Does a fault stand in the place of the connection? Then what the application reads comes from there,
+  // and what it writes goes there, unless the real connection goes on behind it (inject/aside.h).
+  bool reads_diverted() const;
+  bool writes_diverted() const;
+  Moved read_diverted(void* data, size_t size, bool peek);
+  Moved write_diverted(const void* data, size_t size);
+  // Bytes that can be read without asking the BIO's source.
+  size_t pending_diverted() const;
+  // What errno, or 0 for an end, a result of OpenSSL's own stands for.
+  int error_of(int result) const;
+
+  ssize_t send(const OnTheWire& out) override;
+  bool may_hold() override;
+  void flushed(int fd) override;
+  bool enter() override;
+  void leave() override;
+  bool has_unread() override;
+  bool all_is_read() override { return pending_diverted() == 0; }
+  int plain_end(int real) override;
+  void drop() override;
+
+  // OpenSSL frees the SSL.
+  void freed();
+
+  // For a hook, as long as it uses the session.
+  class Use {
+   public:
+    explicit Use(Session* session);
+    ~Use();
+    Use(const Use&) = delete;
+
+   private:
+    Session* session_;
+  };
+
+  bool writes_in_part() const;
+
+  // What the last call on the SSL gave, if we gave it: SSL_get_error. kErrorNone: OpenSSL gave it.
+  int own_error = kErrorNone;
+  bool ended = false;  // the peer of a pair has closed it
+  // What SSL_write of OpenSSL returned last, within send().
+  bool wrote = false;
+  int write_result = 0;
+  // How many bytes were sent of a write that the application has to repeat.
+  size_t partial = 0;
+
+ private:
+  void fail(Bio* bio, int result, int error, bool reading);
+  bool drained() const;
+
+  const Api* api_ = nullptr;
+  Ssl* ssl_ = nullptr;  // nullptr: it was freed
+  std::atomic<uint32_t> references_{0};
+  // Threads of the application inside; -1: a thread of the agent is.
+  std::atomic<int> inside_{0};
+  // The application brings the bytes from the descriptor, and `fd_` was found by the ClientHello.
+  bool fed_ = false;
+  int fd_ = -1;
+  // Its memory stays that of a connection (os/pool.h).
+  const Connection* connection_ = nullptr;
+  uint64_t cookie_ = 0;
+  // Bytes that were gathered for one SSL_write, which has to be repeated with them.
+  HoldBuffer* gathered_ = nullptr;
+  size_t gathered_size_ = 0;
+  // Bytes of a pair that were looked at (SSL_peek).
+  HoldBuffer* peeked_ = nullptr;
+  size_t peeked_from_ = 0, peeked_to_ = 0;
+};
+
+}  // namespace filibuster::preload::openssl

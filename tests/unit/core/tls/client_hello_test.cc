@@ -1,0 +1,52 @@
+#include "core/tls/client_hello.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace filibuster::tls {
+namespace {
+
+// The record, the message, the version and the random of a ClientHello as OpenSSL 3 sends it.
+std::string hello() {
+  std::string out("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
+  for (char i = 0; i < 32; ++i) out += static_cast<char>('a' + i);
+  return out;
+}
+
+TEST(ClientHello, TheRandomIsRead) {
+  ClientRandom random{};
+  ASSERT_EQ(sniff_client_hello(hello() + "more", &random), Hello::kYes);
+  EXPECT_EQ(random[0], 'a');
+  EXPECT_EQ(random[31], 'a' + 31);
+  EXPECT_EQ(sniff_client_hello(hello(), nullptr), Hello::kYes);
+}
+
+TEST(ClientHello, AnyBeginningNeedsMore) {
+  const std::string whole = hello();
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_EQ(sniff_client_hello(std::string_view(whole).substr(0, size), nullptr),
+              Hello::kNeedMore)
+        << size;
+}
+
+TEST(ClientHello, OtherBytesAreNone) {
+  for (const auto& [at, byte] :
+       {std::pair<size_t, char>{0, 'G'}, {1, 2}, {2, 5}, {5, 2}, {6, 1}, {9, 2}, {10, 9}}) {
+    std::string changed = hello();
+    changed[at] = byte;
+    EXPECT_EQ(sniff_client_hello(changed, nullptr), Hello::kNo) << at;
+    EXPECT_EQ(sniff_client_hello(std::string_view(changed).substr(0, at + 1), nullptr), Hello::kNo)
+        << at;
+  }
+}
+
+TEST(ClientHello, ApplicationDataIsTold) {
+  EXPECT_TRUE(begins_application_data("\x17\x03\x03"));
+  EXPECT_FALSE(begins_application_data("\x16\x03\x03"));
+  EXPECT_FALSE(begins_application_data("\x17\x03"));
+  EXPECT_FALSE(begins_application_data("\x17\x02\x03"));
+}
+
+}  // namespace
+}  // namespace filibuster::tls
