@@ -277,3 +277,34 @@ FILIBUSTER_OPENSSL(int, SSL_want, (const Ssl* ssl)) {
   }
   return openssl::original<int (*)(const Ssl*)>(Function::kWant, caller)(ssl);
 }
+
+// --- while a thread of the agent uses the SSL (pump.h) --------------------------------------------------
+
+namespace {
+
+Session* pumped_session(const void* caller, const Ssl* ssl) {
+  if (g_replaced_ever.load(std::memory_order_relaxed) == 0) return nullptr;
+  Session* session = known_session(api_for(caller), ssl);
+  return session != nullptr && session->is_pumped() ? session : nullptr;
+}
+
+}  // namespace
+
+FILIBUSTER_OPENSSL(void, SSL_free, (Ssl * ssl)) {
+  const void* caller = FILIBUSTER_CALLER;
+  if (Session* session = pumped_session(caller, ssl)) session->released();
+  openssl::original<void (*)(Ssl*)>(Function::kFree, caller)(ssl);
+}
+
+#define FILIBUSTER_OF_SESSION(type, name, function, ours)                            \
+  FILIBUSTER_OPENSSL(type, name, (const Ssl* ssl)) {                                 \
+    const void* caller = FILIBUSTER_CALLER;                                          \
+    if (const Session* session = pumped_session(caller, ssl)) return session->ours;  \
+    return openssl::original<type (*)(const Ssl*)>(Function::function, caller)(ssl); \
+  }
+FILIBUSTER_OF_SESSION(int, SSL_get_fd, kGetFd, descriptor())
+FILIBUSTER_OF_SESSION(int, SSL_get_rfd, kGetReadFd, descriptor())
+FILIBUSTER_OF_SESSION(int, SSL_get_wfd, kGetWriteFd, descriptor())
+FILIBUSTER_OF_SESSION(Bio*, SSL_get_rbio, kGetReadBio, read_bio())
+FILIBUSTER_OF_SESSION(Bio*, SSL_get_wbio, kGetWriteBio, write_bio())
+#undef FILIBUSTER_OF_SESSION

@@ -1,20 +1,13 @@
 #include "preload/stream/holds.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include "preload/interpose.h"
 #include "preload/os/raw_syscall.h"
+#include "preload/session/agent_thread.h"
 #include "preload/session/state.h"
 #include "preload/stream/sender.h"
-
-// These are looked up, not linked: in glibc 2.34 and later they have other symbol versions.
-FILIBUSTER_REAL(int, pthread_create, (pthread_t*, const pthread_attr_t*, void* (*)(void*), void*))
-FILIBUSTER_REAL(int, pthread_attr_setstacksize, (pthread_attr_t*, size_t))
 
 namespace filibuster::preload {
 
@@ -44,7 +37,6 @@ constexpr uint32_t kLooksAtRunning = 25;
 // only waits for a processor gets a turn in that time, and a thread that polls in naps uses less.
 constexpr uint64_t kRunningNs = 500'000;
 constexpr uint32_t kIdleLooks = 2;
-constexpr size_t kStack = 256 * 1024;
 
 struct Watch {
   std::atomic<Connection*> connection;  // nullptr: free
@@ -122,9 +114,7 @@ void look_at(Watch& w, Connection& c) {
   if (send_held(c, w.fd)) end_watch(w, c);
 }
 
-void* watch(void*) {
-  const HookScope scope;  // whatever this calls is none of the application's
-  raw_syscall(SYS_prctl, PR_SET_NAME, "filibuster");
+void watch(void*) {
   for (;;) {
     const timespec time{0, kLookNs};
     raw_syscall(SYS_nanosleep, &time, nullptr);
@@ -144,30 +134,13 @@ void* watch(void*) {
     }
     if (g_watched.load() != 0) continue;
     g_watching.store(false);
-    if (g_watched.load() == 0 || g_watching.exchange(true)) return nullptr;
+    if (g_watched.load() == 0 || g_watching.exchange(true)) return;
   }
 }
 
-bool start_watching() {
-  if (REAL(pthread_create) == nullptr || REAL(pthread_attr_setstacksize) == nullptr) return false;
-  pthread_attr_t attributes;
-  pthread_t thread;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  REAL(pthread_attr_setstacksize)(&attributes, kStack);
-  // The host's signals are for its own threads; 32 and 33 are libc's, which waits for every thread
-  // to answer them (setuid).
-  const uint64_t all = ~uint64_t{0} & ~(uint64_t{3} << 31);
-  uint64_t before = 0;
-  raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
-  const bool started = REAL(pthread_create)(&thread, &attributes, watch, nullptr) == 0;
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, sizeof before);
-  pthread_attr_destroy(&attributes);
-  return started;
-}
-
 bool ensure_watching() {
-  if (g_watching.load() || g_watching.exchange(true) || start_watching()) return true;
+  if (g_watching.load() || g_watching.exchange(true) || start_agent_thread(watch, nullptr))
+    return true;
   g_watching.store(false);
   return false;
 }

@@ -24,13 +24,17 @@ enum Error : int {
 // SSL_want(3)
 enum Want : int { kNothing = 1, kWriting = 2, kReading = 3 };
 
-inline constexpr int kReceivedShutdown = 2;     // SSL_get_shutdown(3)
-inline constexpr int kControlMode = 33;         // SSL_ctrl(3), for SSL_get_mode(3)
-inline constexpr long kModePartialWrite = 1;    // SSL_MODE_ENABLE_PARTIAL_WRITE
-inline constexpr int kControlPending = 10;      // BIO_ctrl_pending(3)
-inline constexpr int kFlagShouldRetry = 8;      // BIO_should_retry(3)
-inline constexpr int kTypeMemory = 1 | 0x0400;  // BIO_find_type(3)
-inline constexpr int kExDataOfSsl = 0;          // CRYPTO_get_ex_new_index(3)
+inline constexpr int kReceivedShutdown = 2;         // SSL_get_shutdown(3)
+inline constexpr int kControlMode = 33;             // SSL_ctrl(3), for SSL_get_mode(3)
+inline constexpr long kModePartialWrite = 1;        // SSL_MODE_ENABLE_PARTIAL_WRITE
+inline constexpr int kControlPending = 10;          // BIO_ctrl_pending(3)
+inline constexpr int kControlWritePending = 13;     // BIO_ctrl_wpending(3)
+inline constexpr int kControlMemoryEnd = 130;       // BIO_set_mem_eof_return(3)
+inline constexpr int kControlMessageCallback = 15;  // SSL_set_msg_callback(3)
+inline constexpr int kFlagShouldRetry = 8;          // BIO_should_retry(3)
+inline constexpr int kTypeMemory = 1 | 0x0400;      // BIO_find_type(3)
+inline constexpr int kTypePair = 19 | 0x0400;
+inline constexpr int kExDataOfSsl = 0;  // CRYPTO_get_ex_new_index(3)
 
 using FreeExData = void (*)(void* parent, void* value, ExData*, int index, long, void*);
 using CopyExData = int (*)(ExData* to, const ExData* from, void** value, int index, long, void*);
@@ -55,6 +59,18 @@ using CopyExData = int (*)(ExData* to, const ExData* from, void** value, int ind
   X(int, BIO_test_flags, (const Bio*, int))                                          \
   X(int, BIO_method_type, (const Bio*))                                              \
   X(uint64_t, BIO_number_written, (Bio*))                                            \
+  X(Bio*, BIO_new, (const BioMethod*))                                               \
+  X(const BioMethod*, BIO_s_mem, ())                                                 \
+  X(int, BIO_up_ref, (Bio*))                                                         \
+  X(void, BIO_free_all, (Bio*))                                                      \
+  X(int, SSL_up_ref, (Ssl*))                                                         \
+  X(void, SSL_free, (Ssl*))                                                          \
+  X(void, SSL_set0_rbio, (Ssl*, Bio*))                                               \
+  X(void, SSL_set0_wbio, (Ssl*, Bio*))                                               \
+  X(int, SSL_shutdown, (Ssl*))                                                       \
+  X(int, SSL_want, (const Ssl*))                                                     \
+  X(long, SSL_callback_ctrl, (Ssl*, int, void (*)()))                                \
+  X(void, SSL_set_info_callback, (Ssl*, void (*)(const Ssl*, int, int)))             \
   X(void, ERR_clear_error, ())
 
 struct Api {
@@ -78,7 +94,12 @@ enum class Function : uint8_t {
   kGetError,
   kGetShutdown,
   kWant,
-  kSendfile,
+  kFree,
+  kGetFd,
+  kGetReadFd,
+  kGetWriteFd,
+  kGetReadBio,
+  kGetWriteBio,
   kCount,
 };
 

@@ -6,12 +6,14 @@
 #include <new>
 
 #include "preload/inject/inject.h"
+#include "preload/inject/pair.h"
 #include "preload/interpose.h"
 #include "preload/os/bounded_wait.h"
 #include "preload/os/pool.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/stream/registry.h"
 #include "preload/tls/claims.h"
+#include "preload/tls/openssl/pump.h"
 
 FILIBUSTER_REAL(ssize_t, send, (int, const void*, size_t, int))
 
@@ -25,6 +27,10 @@ static_assert(kRecord <= kHoldCapacity);
 Pool<HoldBuffer, 4, 4096> g_buffers;
 
 constexpr uint64_t kEnteredWithinNs = 1'000'000'000;
+
+uint64_t pending_in(const Api& api, Bio* memory) {
+  return static_cast<uint64_t>(api.BIO_ctrl(memory, kControlPending, 0, nullptr));
+}
 
 }  // namespace
 
@@ -61,10 +67,19 @@ void Session::freed() {
   drop();
 }
 
+void Session::released() {
+  if (!pumped_ || ssl_ == nullptr) return;
+  ssl_ = nullptr;
+  for (Bio* bio : {read_bio_, write_bio_}) api_->BIO_free_all(bio);
+  read_bio_ = write_bio_ = nullptr;
+}
+
 Pinned Session::connection(int* fd) {
-  const int own = api_->SSL_get_fd(ssl_);
-  fed_ = own < 0;
-  if (!fed_) fd_ = own;
+  if (!pumped_) {
+    const int own = api_->SSL_get_fd(ssl_);
+    fed_ = own < 0;
+    if (!fed_) fd_ = own;
+  }
   const bool server = api_->SSL_is_server(ssl_) == 1;
   if (fd_ < 0) {
     tls::ClientRandom random{};
@@ -164,24 +179,24 @@ ssize_t Session::send(const OnTheWire& out) {
   return -1;
 }
 
-// What the application feeds goes out when it asks for it. If it has sent all that there was so far, nothing
-// of its own can come before what we send.
-bool Session::drained() const {
-  if (ssl_ == nullptr) return false;
-  Bio* bio = api_->SSL_get_wbio(ssl_);
-  if (bio == nullptr || api_->BIO_method_type(bio) != kTypeMemory) return false;
+// What the SSL wrote, the application takes from a BIO and sends. If it has sent all that it took so far,
+// nothing of that can come behind what we send.
+bool Session::drained(Bio* bio, uint64_t pending) const {
   const Pinned c = preload::find(fd_);
-  const auto pending = static_cast<uint64_t>(api_->BIO_ctrl(bio, kControlPending, 0, nullptr));
   return c && c->transport.load() == this && c->carried_known &&
          c->carried == api_->BIO_number_written(bio) - pending;
 }
 
+// The bytes of a memory BIO can be taken out in the place of the application.
 bool Session::may_hold() {
-  return !fed_ || drained();
+  if (!fed_) return true;
+  Bio* bio = ssl_ != nullptr && !pumped_ ? api_->SSL_get_wbio(ssl_) : nullptr;
+  return bio != nullptr && api_->BIO_method_type(bio) == kTypeMemory &&
+         drained(bio, pending_in(*api_, bio));
 }
 
 void Session::flushed(int fd) {
-  if (!fed_ || ssl_ == nullptr) return;
+  if (!fed_ || ssl_ == nullptr || pumped_) return;
   Bio* bio = api_->SSL_get_wbio(ssl_);
   Pinned c = preload::find(fd_);
   if (!c || bio == nullptr || api_->BIO_method_type(bio) != kTypeMemory) return;
@@ -206,8 +221,38 @@ bool Session::has_unread() {
   return ssl_ != nullptr && api_->SSL_pending(ssl_) > 0;
 }
 
-int Session::plain_end(int) {
-  return -1;
+int Session::plain_end(int real) {
+  if (ssl_ == nullptr || pumped_ || api_->SSL_want(ssl_) == kWriting) return -1;
+  Bio *in = api_->SSL_get_rbio(ssl_), *out = api_->SSL_get_wbio(ssl_);
+  if (in == nullptr || out == nullptr) return -1;
+  if (fed_) {
+    const bool memory = api_->BIO_method_type(out) == kTypeMemory;
+    const auto waiting =
+        static_cast<uint64_t>(api_->BIO_ctrl(out, kControlWritePending, 0, nullptr));
+    if (!drained(out, memory ? pending_in(*api_, out) : waiting) || (!memory && waiting != 0))
+      return -1;
+  }
+  Pair pair;
+  if (!make_pair(AF_INET, &pair)) return -1;
+  const int plain = adopt_descriptor(pair.app);
+  if (plain < 0) {
+    discard_pair(&pair);
+    return -1;
+  }
+  pair.app = -1;
+  api_->BIO_up_ref(in);
+  api_->BIO_up_ref(out);
+  if (!start_pump(*api_, ssl_, real, plain)) {
+    api_->BIO_free_all(in);
+    api_->BIO_free_all(out);
+    release_descriptor(plain);
+    discard_pair(&pair);
+    return -1;
+  }
+  read_bio_ = in;
+  write_bio_ = out;
+  pumped_ = true;
+  return pair.held;
 }
 
 // --- while a fault stands in the place of the connection --------------------------------------------------
@@ -236,7 +281,7 @@ void Session::fail(Bio* bio, int result, int error, bool reading) {
 
 Moved Session::read_diverted(void* data, size_t size, bool peek) {
   own_error = kErrorNone;
-  Bio* bio = api_->SSL_get_rbio(ssl_);
+  Bio* bio = read_bio();
   if (peek && peeked_from_ == peeked_to_) {
     if (peeked_ == nullptr) peeked_ = g_buffers.take();
     peeked_from_ = peeked_to_ = 0;
@@ -266,7 +311,7 @@ Moved Session::read_diverted(void* data, size_t size, bool peek) {
 
 Moved Session::write_diverted(const void* data, size_t size) {
   own_error = kErrorNone;
-  Bio* bio = api_->SSL_get_wbio(ssl_);
+  Bio* bio = write_bio();
   errno = 0;
   const int put = api_->BIO_write(bio, data, static_cast<int>(std::min<size_t>(size, INT32_MAX)));
   if (put > 0) return {put, static_cast<size_t>(put)};

@@ -59,6 +59,14 @@ class Session final : public Transport {
 
   // OpenSSL frees the SSL.
   void freed();
+  // The application does.
+  void released();
+  // A thread of the agent uses the SSL in the place of the application (pump.h). The application goes on with
+  // the BIOs that were the SSL's before, and with its descriptor.
+  bool is_pumped() const { return pumped_; }
+  Bio* read_bio() const { return pumped_ ? read_bio_ : api_->SSL_get_rbio(ssl_); }
+  Bio* write_bio() const { return pumped_ ? write_bio_ : api_->SSL_get_wbio(ssl_); }
+  int descriptor() const { return fed_ ? -1 : fd_; }
 
   // For a hook, as long as it uses the session.
   class Use {
@@ -84,7 +92,10 @@ class Session final : public Transport {
 
  private:
   void fail(Bio* bio, int result, int error, bool reading);
-  bool drained() const;
+  bool drained(Bio* bio, uint64_t pending) const;
+
+  bool pumped_ = false;
+  Bio *read_bio_ = nullptr, *write_bio_ = nullptr;
 
   const Api* api_ = nullptr;
   Ssl* ssl_ = nullptr;  // nullptr: it was freed

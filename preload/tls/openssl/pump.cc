@@ -1,0 +1,225 @@
+#include "preload/tls/openssl/pump.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "preload/inject/raw.h"
+#include "preload/os/pool.h"
+#include "preload/rpc/agent.h"
+#include "preload/session/agent_thread.h"
+
+namespace filibuster::preload::openssl {
+namespace {
+
+constinit thread_local bool t_pump __attribute__((tls_model("initial-exec"))) = false;
+
+// Of a record of TLS, and more than what its encryption adds.
+constexpr size_t kBuffer = 20 * 1024;
+
+struct Buffer {
+  size_t from, to;
+  char bytes[kBuffer];
+  bool empty() const { return from == to; }
+};
+
+struct Pump {
+  const Api* api;
+  Ssl* ssl;
+  Bio *in, *out;  // memory, of the SSL
+  int real, plain;
+  bool real_ended, plain_ended;  // nothing more comes from there
+  bool told_real, told_plain;    // and the other side knows
+  bool failed;
+  Buffer encrypted;  // on its way to `real`
+  Buffer clear;      // on its way to `plain`
+  Buffer request;    // on its way into the SSL
+};
+Pool<Pump, 4, 1024> g_pumps;
+
+// Sends what is there. False: the descriptor takes nothing any more.
+bool send_from(Buffer* b, int fd) {
+  while (!b->empty()) {
+    const long sent =
+        raw::send(fd, b->bytes + b->from, b->to - b->from, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent == -EINTR) continue;
+    if (sent == -EAGAIN) return true;
+    if (sent <= 0) return false;
+    b->from += static_cast<size_t>(sent);
+  }
+  return true;
+}
+
+// Receives into an empty buffer. False: nothing more comes.
+bool receive_into(Buffer* b, int fd, bool* reset) {
+  const long got =
+      raw::call(SYS_recvfrom, fd, raw::address_of(b->bytes), sizeof b->bytes, MSG_DONTWAIT, 0, 0);
+  if (got == -EAGAIN || got == -EINTR) return true;
+  if (got <= 0) {
+    *reset = got < 0;
+    return false;
+  }
+  b->from = 0;
+  b->to = static_cast<size_t>(got);
+  return true;
+}
+
+bool fill_from(Bio* bio, const Api& api, Buffer* b) {
+  const int size = api.BIO_read(bio, b->bytes, sizeof b->bytes);
+  if (size <= 0) return false;
+  b->from = 0;
+  b->to = static_cast<size_t>(size);
+  return true;
+}
+
+// Moves what can be moved between the SSL and its buffers.
+void turn(Pump& p) {
+  const Api& api = *p.api;
+  if (!p.request.empty()) {
+    const int put = api.SSL_write(p.ssl, p.request.bytes + p.request.from,
+                                  static_cast<int>(p.request.to - p.request.from));
+    if (put > 0) {
+      p.request.from += static_cast<size_t>(put);
+    } else if (const int error = api.SSL_get_error(p.ssl, put);
+               error != kErrorWantRead && error != kErrorWantWrite) {
+      p.request.from = p.request.to;
+      p.failed = true;
+    }
+  }
+  if (p.plain_ended && p.request.empty() && !p.told_real && !p.failed) {
+    api.SSL_shutdown(p.ssl);
+    p.told_real = true;
+  }
+  if (p.clear.empty() && !p.told_plain) {
+    const int got = api.SSL_read(p.ssl, p.clear.bytes, sizeof p.clear.bytes);
+    if (got > 0) {
+      p.clear.from = 0;
+      p.clear.to = static_cast<size_t>(got);
+    } else if (const int error = api.SSL_get_error(p.ssl, got);
+               (error != kErrorWantRead && error != kErrorWantWrite) || p.real_ended) {
+      p.told_plain = true;
+      raw::shutdown(p.plain, SHUT_WR);
+    }
+    api.ERR_clear_error();
+  }
+  if (p.encrypted.empty()) fill_from(p.out, api, &p.encrypted);
+}
+
+void reset(int fd) {
+  const linger now{1, 0};
+  raw::set_option(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+bool receive_encrypted(Pump& p) {
+  Buffer received;
+  received.from = received.to = 0;
+  bool was_reset = false;
+  if (!receive_into(&received, p.real, &was_reset)) {
+    p.real_ended = true;
+    if (was_reset) reset(p.plain);
+    return !was_reset;
+  }
+  if (!received.empty())
+    p.api->BIO_write(p.in, received.bytes + received.from,
+                     static_cast<int>(received.to - received.from));
+  return true;
+}
+
+bool receive_clear(Pump& p) {
+  bool was_reset = false;
+  if (receive_into(&p.request, p.plain, &was_reset)) return true;
+  p.plain_ended = true;
+  if (was_reset) reset(p.real);
+  return !was_reset;
+}
+
+pollfd poll_for(int fd, bool reads, bool writes) {
+  const int events = (reads ? POLLIN : 0) | (writes ? POLLOUT : 0);
+  return {events != 0 ? fd : -1, static_cast<short>(events), 0};
+}
+
+void pass_on(Pump& p) {
+  for (;;) {
+    turn(p);
+    if (!send_from(&p.encrypted, p.real) || !send_from(&p.clear, p.plain)) return;
+    const bool idle = p.encrypted.empty() && p.clear.empty();
+    if (p.failed || (idle && p.told_plain && p.plain_ended) ||
+        (idle && p.told_real && p.real_ended))
+      return;
+    // A descriptor without an event is not waited for: its end would be told at every turn.
+    const bool wants_real = !p.real_ended && p.clear.empty();
+    const bool wants_plain = !p.plain_ended && p.request.empty();
+    pollfd fds[] = {poll_for(p.real, wants_real, !p.encrypted.empty()),
+                    poll_for(p.plain, wants_plain, !p.clear.empty())};
+    const long ready = raw::call(SYS_ppoll, raw::address_of(fds), 2, 0, 0);
+    if (ready < 0 && ready != -EINTR) return;
+    if (ready < 0) continue;
+    if (wants_real && (fds[0].revents & ~POLLOUT) != 0 && !receive_encrypted(p)) return;
+    if (wants_plain && (fds[1].revents & ~POLLOUT) != 0 && !receive_clear(p)) return;
+  }
+}
+
+void run(void* argument) {
+  t_pump = true;
+  auto* p = static_cast<Pump*>(argument);
+  pass_on(*p);
+  release_descriptor(p->real);
+  release_descriptor(p->plain);
+  p->api->SSL_free(p->ssl);
+  g_pumps.give(p);
+}
+
+void no_callback() {}
+
+}  // namespace
+
+bool is_pump() {
+  return t_pump;
+}
+
+bool start_pump(const Api& api, Ssl* ssl, int real, int plain) {
+  Pump* p = g_pumps.take();
+  Bio* in = api.BIO_new(api.BIO_s_mem());
+  Bio* out = api.BIO_new(api.BIO_s_mem());
+  if (p == nullptr || in == nullptr || out == nullptr) return false;
+  p->real_ended = p->plain_ended = p->told_real = p->told_plain = p->failed = false;
+  for (Buffer* b : {&p->encrypted, &p->clear, &p->request}) b->from = b->to = 0;
+  p->api = &api;
+  p->ssl = ssl;
+  p->in = in;
+  p->out = out;
+  p->real = real;
+  p->plain = plain;
+  // An empty memory BIO says "later", not "the end".
+  api.BIO_ctrl(in, kControlMemoryEnd, -1, nullptr);
+  api.BIO_ctrl(out, kControlMemoryEnd, -1, nullptr);
+  Bio* const before_in = api.SSL_get_rbio(ssl);
+  Bio* const before_out = api.SSL_get_wbio(ssl);
+  const auto move = [&](Bio* from, Bio* to) {
+    if (api.BIO_method_type(from) != kTypeMemory && api.BIO_method_type(from) != kTypePair) return;
+    for (;;) {
+      const int size = api.BIO_read(from, p->clear.bytes, sizeof p->clear.bytes);
+      if (size <= 0) return;
+      api.BIO_write(to, p->clear.bytes, size);
+    }
+  };
+  move(before_in, in);
+  if (api.BIO_method_type(before_out) == kTypeMemory) move(before_out, out);
+  api.SSL_up_ref(ssl);
+  api.SSL_set0_rbio(ssl, in);
+  api.SSL_set0_wbio(ssl, out);
+  // Nothing of the application is called from another thread.
+  api.SSL_callback_ctrl(ssl, kControlMessageCallback, no_callback);
+  api.SSL_set_info_callback(ssl, reinterpret_cast<void (*)(const Ssl*, int, int)>(no_callback));
+  if (start_agent_thread(run, p)) return true;
+  api.BIO_up_ref(before_in);
+  api.BIO_up_ref(before_out);
+  api.SSL_set0_rbio(ssl, before_in);
+  api.SSL_set0_wbio(ssl, before_out);
+  api.SSL_free(ssl);
+  g_pumps.give(p);
+  return false;
+}
+
+}  // namespace filibuster::preload::openssl
