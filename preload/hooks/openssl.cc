@@ -242,7 +242,10 @@ FILIBUSTER_OPENSSL(int, SSL_has_pending, (const Ssl* ssl)) {
 FILIBUSTER_OPENSSL(int, SSL_shutdown, (Ssl * ssl)) {
   const void* caller = FILIBUSTER_CALLER;
   if (!is_idle()) {
-    if (diverted_session(caller, ssl) != nullptr) return 1;
+    if (Session* session = diverted_session(caller, ssl)) {
+      session->closed = true;
+      return 1;
+    }
     const HookScope scope;
     if (Session* session = known_session(api_for(caller), ssl); session != nullptr) {
       int fd = -1;
@@ -263,9 +266,9 @@ FILIBUSTER_OPENSSL(int, SSL_get_error, (const Ssl* ssl, int result)) {
 
 FILIBUSTER_OPENSSL(int, SSL_get_shutdown, (const Ssl* ssl)) {
   const void* caller = FILIBUSTER_CALLER;
-  const int real = openssl::original<int (*)(const Ssl*)>(Function::kGetShutdown, caller)(ssl);
-  const Session* session = diverted_session(caller, ssl);
-  return session != nullptr && session->ended ? real | kReceivedShutdown : real;
+  if (const Session* session = diverted_session(caller, ssl))
+    return (session->ended ? kReceivedShutdown : 0) | (session->closed ? kSentShutdown : 0);
+  return openssl::original<int (*)(const Ssl*)>(Function::kGetShutdown, caller)(ssl);
 }
 
 FILIBUSTER_OPENSSL(int, SSL_want, (const Ssl* ssl)) {
@@ -308,3 +311,18 @@ FILIBUSTER_OF_SESSION(int, SSL_get_wfd, kGetWriteFd, descriptor())
 FILIBUSTER_OF_SESSION(Bio*, SSL_get_rbio, kGetReadBio, read_bio())
 FILIBUSTER_OF_SESSION(Bio*, SSL_get_wbio, kGetWriteBio, write_bio())
 #undef FILIBUSTER_OF_SESSION
+
+FILIBUSTER_OPENSSL(void, SSL_CTX_sess_set_new_cb, (SslContext * context, NewSession callback)) {
+  const void* caller = FILIBUSTER_CALLER;
+  if (const Api* api = t_hook_depth == 0 ? api_for(caller) : nullptr)
+    return set_new_session(*api, context, callback);
+  openssl::original<void (*)(SslContext*, NewSession)>(Function::kSetNewSession, caller)(context,
+                                                                                         callback);
+}
+
+FILIBUSTER_OPENSSL(NewSession, SSL_CTX_sess_get_new_cb, (SslContext * context)) {
+  const void* caller = FILIBUSTER_CALLER;
+  if (const Api* api = t_hook_depth == 0 ? api_for(caller) : nullptr)
+    return get_new_session(*api, context);
+  return openssl::original<NewSession (*)(SslContext*)>(Function::kGetNewSession, caller)(context);
+}

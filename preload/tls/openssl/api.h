@@ -10,6 +10,7 @@ namespace filibuster::preload::openssl {
 struct Ssl;
 struct SslContext;
 struct Bio;
+struct SslSession;
 struct ExData;
 struct BioMethod;
 
@@ -24,18 +25,21 @@ enum Error : int {
 // SSL_want(3)
 enum Want : int { kNothing = 1, kWriting = 2, kReading = 3 };
 
-inline constexpr int kReceivedShutdown = 2;         // SSL_get_shutdown(3)
-inline constexpr int kControlMode = 33;             // SSL_ctrl(3), for SSL_get_mode(3)
-inline constexpr long kModePartialWrite = 1;        // SSL_MODE_ENABLE_PARTIAL_WRITE
-inline constexpr int kControlPending = 10;          // BIO_ctrl_pending(3)
-inline constexpr int kControlWritePending = 13;     // BIO_ctrl_wpending(3)
-inline constexpr int kControlMemoryEnd = 130;       // BIO_set_mem_eof_return(3)
-inline constexpr int kControlMessageCallback = 15;  // SSL_set_msg_callback(3)
-inline constexpr int kFlagShouldRetry = 8;          // BIO_should_retry(3)
-inline constexpr int kTypeMemory = 1 | 0x0400;      // BIO_find_type(3)
+inline constexpr int kSentShutdown = 1, kReceivedShutdown = 2;  // SSL_get_shutdown(3)
+inline constexpr int kControlMode = 33;                         // SSL_ctrl(3), for SSL_get_mode(3)
+inline constexpr long kModePartialWrite = 1;                    // SSL_MODE_ENABLE_PARTIAL_WRITE
+inline constexpr int kControlPending = 10;                      // BIO_ctrl_pending(3)
+inline constexpr int kControlWritePending = 13;                 // BIO_ctrl_wpending(3)
+inline constexpr int kControlMemoryEnd = 130;                   // BIO_set_mem_eof_return(3)
+inline constexpr int kControlMessageCallback = 15;              // SSL_set_msg_callback(3)
+inline constexpr int kFlagShouldRetry = 8;                      // BIO_should_retry(3)
+inline constexpr int kTypeMemory = 1 | 0x0400;                  // BIO_find_type(3)
 inline constexpr int kTypePair = 19 | 0x0400;
+inline constexpr int kExDataOfContext = 1;
 inline constexpr int kExDataOfSsl = 0;  // CRYPTO_get_ex_new_index(3)
 
+// SSL_CTX_sess_set_new_cb(3)
+using NewSession = int (*)(Ssl*, SslSession*);
 using FreeExData = void (*)(void* parent, void* value, ExData*, int index, long, void*);
 using CopyExData = int (*)(ExData* to, const ExData* from, void** value, int index, long, void*);
 
@@ -71,13 +75,20 @@ using CopyExData = int (*)(ExData* to, const ExData* from, void** value, int ind
   X(int, SSL_want, (const Ssl*))                                                     \
   X(long, SSL_callback_ctrl, (Ssl*, int, void (*)()))                                \
   X(void, SSL_set_info_callback, (Ssl*, void (*)(const Ssl*, int, int)))             \
+  X(SslContext*, SSL_get_SSL_CTX, (const Ssl*))                                      \
+  X(void*, SSL_CTX_get_ex_data, (const SslContext*, int))                            \
+  X(int, SSL_CTX_set_ex_data, (SslContext*, int, void*))                             \
+  X(void, SSL_CTX_sess_set_new_cb, (SslContext*, NewSession))                        \
   X(void, ERR_clear_error, ())
 
 struct Api {
 #define FILIBUSTER_MEMBER(type, name, parameters) type(*name) parameters;
   FILIBUSTER_OPENSSL_FUNCTIONS(FILIBUSTER_MEMBER)
 #undef FILIBUSTER_MEMBER
-  int index;  // of our pointer in each SSL
+  int index;          // of our pointer in each SSL
+  int context_index;  // of the application's callback in each SSL_CTX
+  // A callback that calls that of the application, but not from a thread of the agent.
+  NewSession new_session;
 };
 
 // The functions that applications call and we hook, in the order of kNames (originals.cc).
@@ -94,6 +105,8 @@ enum class Function : uint8_t {
   kGetError,
   kGetShutdown,
   kWant,
+  kSetNewSession,
+  kGetNewSession,
   kFree,
   kGetFd,
   kGetReadFd,
@@ -111,6 +124,10 @@ F original(Function function, const void* caller) {
 }
 // The library that the code at `caller` uses. nullptr: it is not OpenSSL 3 (the report says so).
 const Api* api_for(const void* caller);
+
+// What SSL_CTX_sess_set_new_cb does, and SSL_CTX_sess_get_new_cb.
+void set_new_session(const Api& api, SslContext* context, NewSession callback);
+NewSession get_new_session(const Api& api, const SslContext* context);
 
 // Called when an SSL is freed whose pointer of ours is `value` (session.cc).
 void ssl_freed(void* value);

@@ -1,18 +1,37 @@
+#include <array>
 #include <atomic>
+#include <utility>
 
 #include "preload/os/bounded_wait.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/native/library_originals.h"
 #include "preload/tls/openssl/api.h"
+#include "preload/tls/openssl/pump.h"
 
 namespace filibuster::preload::openssl {
 namespace {
 
 constexpr const char* kNames[] = {
-    "SSL_read",         "SSL_read_ex",  "SSL_write",       "SSL_write_ex", "SSL_peek",
-    "SSL_peek_ex",      "SSL_pending",  "SSL_has_pending", "SSL_shutdown", "SSL_get_error",
-    "SSL_get_shutdown", "SSL_want",     "SSL_free",        "SSL_get_fd",   "SSL_get_rfd",
-    "SSL_get_wfd",      "SSL_get_rbio", "SSL_get_wbio",
+    "SSL_read",
+    "SSL_read_ex",
+    "SSL_write",
+    "SSL_write_ex",
+    "SSL_peek",
+    "SSL_peek_ex",
+    "SSL_pending",
+    "SSL_has_pending",
+    "SSL_shutdown",
+    "SSL_get_error",
+    "SSL_get_shutdown",
+    "SSL_want",
+    "SSL_CTX_sess_set_new_cb",
+    "SSL_CTX_sess_get_new_cb",
+    "SSL_free",
+    "SSL_get_fd",
+    "SSL_get_rfd",
+    "SSL_get_wfd",
+    "SSL_get_rbio",
+    "SSL_get_wbio",
 };
 constexpr size_t kFunctions = static_cast<size_t>(Function::kCount);
 static_assert(sizeof kNames / sizeof *kNames == kFunctions);
@@ -29,6 +48,20 @@ struct Copy {
 };
 constexpr size_t kCopies = 16;
 constinit Copy g_copies[kCopies] = {};
+
+// A callback gets no argument that would tell its copy of the library.
+template <size_t kCopy>
+int call_new_session(Ssl* ssl, SslSession* session) {
+  const Api& api = g_copies[kCopy].api;
+  if (is_pump()) return 0;
+  const NewSession callback = get_new_session(api, api.SSL_get_SSL_CTX(ssl));
+  return callback != nullptr ? callback(ssl, session) : 0;
+}
+template <size_t... kEach>
+constexpr std::array<NewSession, kCopies> new_sessions(std::index_sequence<kEach...>) {
+  return {call_new_session<kEach>...};
+}
+constexpr auto kNewSessions = new_sessions(std::make_index_sequence<kCopies>());
 
 struct Originals {
   std::atomic<void*> functions[kFunctions] = {};
@@ -49,7 +82,7 @@ int copy_value(ExData*, const ExData*, void** value, int, long, void*) {
   return 1;
 }
 
-bool fill(Api* api, const void* read) {
+bool fill(Api* api, const void* read, NewSession new_session) {
   auto version = reinterpret_cast<unsigned (*)()>(find_beside(read, "OPENSSL_version_major"));
   if (version == nullptr || version() < kMajor) return false;
 #define FILIBUSTER_FIND(type, name, parameters)                               \
@@ -60,14 +93,18 @@ bool fill(Api* api, const void* read) {
   const HookScope scope;
   api->index =
       api->CRYPTO_get_ex_new_index(kExDataOfSsl, 0, nullptr, nullptr, copy_value, free_value);
-  return api->index >= 0;
+  api->context_index =
+      api->CRYPTO_get_ex_new_index(kExDataOfContext, 0, nullptr, nullptr, nullptr, nullptr);
+  api->new_session = new_session;
+  return api->index >= 0 && api->context_index >= 0;
 }
 
 Copy* copy_of(const void* read) {
   for (Copy& copy : g_copies) {
     const void* known = copy.read.load(std::memory_order_acquire);
     if (known == nullptr && copy.read.compare_exchange_strong(known, read)) {
-      const bool filled = fill(&copy.api, read);
+      const bool filled =
+          fill(&copy.api, read, kNewSessions[static_cast<size_t>(&copy - g_copies)]);
       copy.state.store(filled ? Copy::kFilled : Copy::kOther, std::memory_order_release);
       if (!filled)
         report_note("TLS: a libssl that is not OpenSSL 3: its connections are not followed");
@@ -79,6 +116,14 @@ Copy* copy_of(const void* read) {
 }
 
 }  // namespace
+
+void set_new_session(const Api& api, SslContext* context, NewSession callback) {
+  api.SSL_CTX_set_ex_data(context, api.context_index, reinterpret_cast<void*>(callback));
+  api.SSL_CTX_sess_set_new_cb(context, callback != nullptr ? api.new_session : nullptr);
+}
+NewSession get_new_session(const Api& api, const SslContext* context) {
+  return reinterpret_cast<NewSession>(api.SSL_CTX_get_ex_data(context, api.context_index));
+}
 
 void* find_original(Function function, const void* code) {
   Originals* caller = g_callers.at(code);

@@ -3,9 +3,12 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 
 #include "preload/inject/raw.h"
+#include "preload/os/bounded_wait.h"
 #include "preload/os/pool.h"
 #include "preload/rpc/agent.h"
 #include "preload/session/agent_thread.h"
@@ -28,6 +31,7 @@ struct Pump {
   const Api* api;
   Ssl* ssl;
   Bio *in, *out;  // memory, of the SSL
+  std::atomic<Pump*>* live;
   int real, plain;
   bool real_ended, plain_ended;  // nothing more comes from there
   bool told_real, told_plain;    // and the other side knows
@@ -37,6 +41,38 @@ struct Pump {
   Buffer request;    // on its way into the SSL
 };
 Pool<Pump, 4, 1024> g_pumps;
+
+// OpenSSL frees what it has at the end of the process, and no thread may be inside then.
+constexpr size_t kMostLive = 256;
+constinit std::atomic<Pump*> g_live[kMostLive] = {};
+constinit std::atomic<uint32_t> g_running{0};
+constinit std::atomic<bool> g_ending{false}, g_registered{false};
+constexpr uint64_t kEndedWithinNs = 1'000'000'000;
+
+std::atomic<Pump*>* enter_live(Pump* p) {
+  for (std::atomic<Pump*>& live : g_live) {
+    Pump* none = nullptr;
+    if (live.load(std::memory_order_relaxed) == nullptr && live.compare_exchange_strong(none, p))
+      return &live;
+  }
+  return nullptr;
+}
+
+void end_all() {
+  g_ending.store(true);
+  for (std::atomic<Pump*>& live : g_live) {
+    const Pump* p = live.load();
+    if (p == nullptr) continue;
+    raw::shutdown(p->plain, SHUT_RDWR);
+    raw::shutdown(p->real, SHUT_RD);
+  }
+  wait_until([] { return g_running.load() == 0; }, kEndedWithinNs);
+}
+
+// Registered behind OpenSSL's own, so that it runs before that.
+void register_end() {
+  if (!g_registered.exchange(true)) std::atexit(end_all);
+}
 
 // Sends what is there. False: the descriptor takes nothing any more.
 bool send_from(Buffer* b, int fd) {
@@ -73,7 +109,7 @@ bool fill_from(Bio* bio, const Api& api, Buffer* b) {
   return true;
 }
 
-// Moves what can be moved between the SSL and its buffers.
+// Moves what can be moved between the SSL and its buffers. OpenSSL reads one record at a time.
 void turn(Pump& p) {
   const Api& api = *p.api;
   if (!p.request.empty()) {
@@ -140,9 +176,11 @@ pollfd poll_for(int fd, bool reads, bool writes) {
 }
 
 void pass_on(Pump& p) {
-  for (;;) {
+  while (!g_ending.load(std::memory_order_relaxed)) {
     turn(p);
+    const bool moved = !p.encrypted.empty() || !p.clear.empty();
     if (!send_from(&p.encrypted, p.real) || !send_from(&p.clear, p.plain)) return;
+    if (moved && p.encrypted.empty() && p.clear.empty()) continue;
     const bool idle = p.encrypted.empty() && p.clear.empty();
     if (p.failed || (idle && p.told_plain && p.plain_ended) ||
         (idle && p.told_real && p.real_ended))
@@ -164,10 +202,12 @@ void run(void* argument) {
   t_pump = true;
   auto* p = static_cast<Pump*>(argument);
   pass_on(*p);
+  p->live->store(nullptr);
   release_descriptor(p->real);
   release_descriptor(p->plain);
-  p->api->SSL_free(p->ssl);
+  if (!g_ending.load()) p->api->SSL_free(p->ssl);
   g_pumps.give(p);
+  g_running.fetch_sub(1);
 }
 
 void no_callback() {}
@@ -183,6 +223,9 @@ bool start_pump(const Api& api, Ssl* ssl, int real, int plain) {
   Bio* in = api.BIO_new(api.BIO_s_mem());
   Bio* out = api.BIO_new(api.BIO_s_mem());
   if (p == nullptr || in == nullptr || out == nullptr) return false;
+  p->live = enter_live(p);
+  if (p->live == nullptr) return false;
+  register_end();
   p->real_ended = p->plain_ended = p->told_real = p->told_plain = p->failed = false;
   for (Buffer* b : {&p->encrypted, &p->clear, &p->request}) b->from = b->to = 0;
   p->api = &api;
@@ -212,7 +255,10 @@ bool start_pump(const Api& api, Ssl* ssl, int real, int plain) {
   // Nothing of the application is called from another thread.
   api.SSL_callback_ctrl(ssl, kControlMessageCallback, no_callback);
   api.SSL_set_info_callback(ssl, reinterpret_cast<void (*)(const Ssl*, int, int)>(no_callback));
+  g_running.fetch_add(1);
   if (start_agent_thread(run, p)) return true;
+  g_running.fetch_sub(1);
+  p->live->store(nullptr);
   api.BIO_up_ref(before_in);
   api.BIO_up_ref(before_out);
   api.SSL_set0_rbio(ssl, before_in);

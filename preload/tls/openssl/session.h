@@ -83,7 +83,8 @@ class Session final : public Transport {
 
   // What the last call on the SSL gave, if we gave it: SSL_get_error. kErrorNone: OpenSSL gave it.
   int own_error = kErrorNone;
-  bool ended = false;  // the peer of a pair has closed it
+  bool ended = false;   // the peer of a pair has closed it
+  bool closed = false;  // the application has called SSL_shutdown meanwhile
   // What SSL_write of OpenSSL returned last, within send().
   bool wrote = false;
   int write_result = 0;

@@ -1,5 +1,7 @@
-"""A service whose answer has a body of 2000 bytes: body.py PORT [chunked] [everywhere: it listens at every address]"""
+"""A service whose answer has a body of 2000 bytes:
+body.py PORT [chunked] [everywhere: it listens at every address] [tls=DIRECTORY of cert.pem and key.pem]"""
 import http.server
+import ssl
 import sys
 
 
@@ -26,4 +28,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 host = "" if "everywhere" in sys.argv else "127.0.0.1"
-http.server.ThreadingHTTPServer((host, int(sys.argv[1])), Handler).serve_forever()
+server = http.server.ThreadingHTTPServer((host, int(sys.argv[1])), Handler)
+for word in sys.argv:
+    if word.startswith("tls="):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(word[4:] + "/cert.pem", word[4:] + "/key.pem")
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+server.serve_forever()
