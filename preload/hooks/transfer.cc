@@ -133,7 +133,12 @@ void begin_send(Transfer& t, HookScope& scope, int fd, Pieces pieces, int flags,
 Transfer before_send(int fd, Pieces pieces, int flags, bool plain) {
   Transfer t;
   HookScope scope;
-  if (scope.pass_through()) return t;
+  if (scope.pass_through()) {
+    // What a transport sends counts, too.
+    if (t_carrying != nullptr && pin(t_carrying)) t.connection = Pinned(t_carrying);
+    t.carries = true;
+    return t;
+  }
   t.connection = follow(fd);
   if (!t.connection) {
     if (mark_of(fd) == Mark::kConnectedDatagram) note_connected_datagram(fd);

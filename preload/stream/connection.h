@@ -146,6 +146,9 @@ struct alignas(64) Connection {
 // Event loops (agent.h, note_multiplexing_thread): the epoll set this thread waited on last, or -1.
 extern constinit thread_local int t_waited_set __attribute__((tls_model("initial-exec")));
 
+// The connection whose transport this thread calls to send.
+extern constinit thread_local Connection* t_carrying __attribute__((tls_model("initial-exec")));
+
 // Connections with a debt: while there is one, hooks look closer even without a session.
 extern std::atomic<uint32_t> g_debts;
 // A fault fired in this process, or a connect was redirected.

@@ -19,6 +19,7 @@ using State = ConnectionState::State;
 using Event = ConnectionState::Event;
 
 constinit thread_local int t_waited_set __attribute__((tls_model("initial-exec"))) = -1;
+constinit thread_local Connection* t_carrying __attribute__((tls_model("initial-exec"))) = nullptr;
 std::atomic<uint32_t> g_debts{0};
 std::atomic<bool> g_faults_fired{false};
 std::atomic<uint32_t> g_fork_epoch{0};

@@ -14,6 +14,8 @@ import time
 
 import pytest
 
+import certificates
+
 import documents
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -166,3 +168,9 @@ def project(tmp_path):
     made = Project(tmp_path)
     yield made
     made.end()
+
+
+@pytest.fixture(scope="session")
+def tls(tmp_path_factory):
+    """A folder with a certificate (certificates.py)."""
+    return certificates.make(tmp_path_factory.mktemp("tls"))

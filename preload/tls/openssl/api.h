@@ -29,6 +29,7 @@ inline constexpr int kSentShutdown = 1, kReceivedShutdown = 2;  // SSL_get_shutd
 inline constexpr int kControlMode = 33;                         // SSL_ctrl(3), for SSL_get_mode(3)
 inline constexpr long kModePartialWrite = 1;                    // SSL_MODE_ENABLE_PARTIAL_WRITE
 inline constexpr int kControlPending = 10;                      // BIO_ctrl_pending(3)
+inline constexpr int kControlFlush = 11;                        // BIO_flush(3)
 inline constexpr int kControlWritePending = 13;                 // BIO_ctrl_wpending(3)
 inline constexpr int kControlMemoryEnd = 130;                   // BIO_set_mem_eof_return(3)
 inline constexpr int kControlMessageCallback = 15;              // SSL_set_msg_callback(3)

@@ -165,8 +165,10 @@ ssize_t Session::send(const OnTheWire& out) {
   if (writes_diverted()) {
     write_result = write_diverted(data, size).result;
   } else {
+    t_carrying = connection_;
     errno = 0;
     write_result = api_->SSL_write(ssl_, data, static_cast<int>(size));
+    t_carrying = nullptr;
     wrote = true;
   }
   if (write_result > 0) {
@@ -187,6 +189,13 @@ bool Session::drained(Bio* bio, uint64_t pending) const {
          c->carried == api_->BIO_number_written(bio) - pending;
 }
 
+// A BIO of an application may keep what it gets until it is told (Apache's does).
+void Session::flush_bio(Bio* bio) const {
+  t_carrying = connection_;
+  api_->BIO_ctrl(bio, kControlFlush, 0, nullptr);
+  t_carrying = nullptr;
+}
+
 // The bytes of a memory BIO can be taken out in the place of the application.
 bool Session::may_hold() {
   if (!fed_) return true;
@@ -200,6 +209,7 @@ void Session::flushed(int fd) {
   Bio* bio = api_->SSL_get_wbio(ssl_);
   Pinned c = preload::find(fd_);
   if (!c || bio == nullptr || api_->BIO_method_type(bio) != kTypeMemory) return;
+  flush_bio(bio);
   char bytes[2048];
   for (int size; (size = api_->BIO_read(bio, bytes, sizeof bytes)) > 0;) {
     for (int done = 0; done < size;) {
@@ -227,6 +237,7 @@ int Session::plain_end(int real) {
   if (in == nullptr || out == nullptr) return -1;
   if (fed_) {
     const bool memory = api_->BIO_method_type(out) == kTypeMemory;
+    flush_bio(out);
     const auto waiting =
         static_cast<uint64_t>(api_->BIO_ctrl(out, kControlWritePending, 0, nullptr));
     if (!drained(out, memory ? pending_in(*api_, out) : waiting) || (!memory && waiting != 0))

@@ -94,6 +94,7 @@ class Session final : public Transport {
  private:
   void fail(Bio* bio, int result, int error, bool reading);
   bool drained(Bio* bio, uint64_t pending) const;
+  void flush_bio(Bio* bio) const;
 
   bool pumped_ = false;
   Bio *read_bio_ = nullptr, *write_bio_ = nullptr;
@@ -107,7 +108,7 @@ class Session final : public Transport {
   bool fed_ = false;
   int fd_ = -1;
   // Its memory stays that of a connection (os/pool.h).
-  const Connection* connection_ = nullptr;
+  Connection* connection_ = nullptr;
   uint64_t cookie_ = 0;
   // Bytes that were gathered for one SSL_write, which has to be repeated with them.
   HoldBuffer* gathered_ = nullptr;

@@ -4,7 +4,7 @@ relay.py PORT [--call URL]... what failing calls lead to: [--on-failure answer50
 [--tolerate N failing calls] [--timeout S, 0: none] [--again: a failed call is made a second time]
 [--lingers: it closes its connections first, and does not set SO_REUSEADDR]
 [--reads-failures: it reads the JSON of an answer that is a failure, and answers 500 where it is none]
-[--dated: its answers to failures say when]
+[--dated: its answers to failures say when] [--tls DIRECTORY: it serves with cert.pem and key.pem of it]
 """
 import argparse
 import http.client
@@ -25,6 +25,7 @@ parser.add_argument("--again", action="store_true")
 parser.add_argument("--lingers", action="store_true")
 parser.add_argument("--reads-failures", action="store_true")
 parser.add_argument("--dated", action="store_true")
+parser.add_argument("--tls")
 parser.add_argument("--heartbeat", help="URL that is called from a thread of its own, all the time")
 options = parser.parse_args()
 
@@ -32,7 +33,8 @@ options = parser.parse_args()
 def call(url):
     """Did the call succeed?"""
     parts = urllib.parse.urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=options.timeout or None)
+    made = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = made(parts.netloc, timeout=options.timeout or None)
     try:
         connection.request("GET", parts.path + ("?" + parts.query if parts.query else ""))
         response = connection.getresponse()
@@ -92,6 +94,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer.daemon_threads = True
 http.server.ThreadingHTTPServer.allow_reuse_address = not options.lingers
 server = http.server.ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
+if options.tls:
+    import ssl
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(options.tls + "/cert.pem", options.tls + "/key.pem")
+    # The handshake is made by the thread of the connection.
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 if options.heartbeat:
     import threading
 
