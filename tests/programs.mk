@@ -43,6 +43,7 @@ $(CALLS_STUBS) &: tests/programs/http2/calls.proto
 	protoc -I$(<D) --python_out=$(CALLS) --grpc_out=$(CALLS) --plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin $(<F)
 $(CALLS)/calls%.o: $(CALLS)/calls%.cc $(CALLS_STUBS)
 	$(CXX) -std=c++20 $(OPT) -I$(CALLS) -c $< -o $@
+$(CALLS)/calls_server $(CALLS)/calls_server_reflection $(CALLS)/calls_client: | tests/programs/http2/credentials.h
 $(CALLS)/%: tests/programs/http2/%.cc $(CALLS)/calls.pb.o $(CALLS)/calls.grpc.pb.o
 	$(CXX) -std=c++20 $(OPT) -isystem $(CALLS) -Wall -Wextra -Werror -o $@ $^ -lgrpc++ -lgrpc -lgpr -lprotobuf -labsl_synchronization -lpthread
 # The same with server reflection, which registers itself.

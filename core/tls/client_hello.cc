@@ -42,6 +42,15 @@ Hello sniff_client_hello(std::string_view first, ClientRandom* random) {
   return Hello::kYes;
 }
 
+Hello sniff_server(std::string_view first) {
+  if (first.empty()) return Hello::kNeedMore;
+  const auto type = static_cast<ContentType>(first[0]);
+  if (type != ContentType::kHandshake && type != ContentType::kAlert) return Hello::kNo;
+  if (first.size() > 1 && static_cast<uint8_t>(first[1]) != kMajor) return Hello::kNo;
+  if (first.size() > 2 && static_cast<uint8_t>(first[2]) > kMostMinor) return Hello::kNo;
+  return first.size() < 3 ? Hello::kNeedMore : Hello::kYes;
+}
+
 bool begins_application_data(std::string_view bytes) {
   return bytes.size() >= 3 &&
          static_cast<uint8_t>(bytes[0]) == static_cast<uint8_t>(ContentType::kApplicationData) &&

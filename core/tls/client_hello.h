@@ -25,6 +25,9 @@ enum class Hello : uint8_t { kNo, kNeedMore, kYes };
 // Do these first bytes of a connection begin a ClientHello? kYes: *random is set, unless it is nullptr.
 Hello sniff_client_hello(std::string_view first, ClientRandom* random);
 
+// Do these first bytes of a server begin a record of its handshake, or of an alert?
+Hello sniff_server(std::string_view first);
+
 // Does a record of application data begin here?
 bool begins_application_data(std::string_view bytes);
 

@@ -87,8 +87,10 @@ constinit Carrier g_carrier;
 
 }  // namespace
 
-Recognised is_tls_of_client(std::string_view first) {
-  switch (tls::sniff_client_hello(first, nullptr)) {
+namespace {
+
+Recognised recognised(tls::Hello hello) {
+  switch (hello) {
     case tls::Hello::kNo:
       return Recognised::kNo;
     case tls::Hello::kNeedMore:
@@ -97,6 +99,17 @@ Recognised is_tls_of_client(std::string_view first) {
       break;
   }
   return Recognised::kYes;
+}
+
+}  // namespace
+
+Recognised is_tls_of_client(std::string_view first) {
+  return recognised(tls::sniff_client_hello(first, nullptr));
+}
+
+// A server that cannot make anything of what it got begins with an alert.
+Recognised is_tls_of_server(std::string_view first) {
+  return recognised(tls::sniff_server(first));
 }
 
 void begin_carrier(Connection& c, Pieces, size_t) {

@@ -11,6 +11,7 @@ namespace filibuster::preload {
 
 // ProtocolRow.
 Recognised is_tls_of_client(std::string_view first);
+Recognised is_tls_of_server(std::string_view first);
 void begin_carrier(Connection& c, Pieces pieces, size_t size);
 
 }  // namespace filibuster::preload

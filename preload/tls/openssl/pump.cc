@@ -239,9 +239,9 @@ bool start_pump(const Api& api, Ssl* ssl, int real, int plain) {
   api.BIO_ctrl(out, kControlMemoryEnd, -1, nullptr);
   Bio* const before_in = api.SSL_get_rbio(ssl);
   Bio* const before_out = api.SSL_get_wbio(ssl);
+  // Only what is there: to ask for more, a BIO of the application might wait.
   const auto move = [&](Bio* from, Bio* to) {
-    if (api.BIO_method_type(from) != kTypeMemory && api.BIO_method_type(from) != kTypePair) return;
-    for (;;) {
+    while (api.BIO_ctrl(from, kControlPending, 0, nullptr) > 0) {
       const int size = api.BIO_read(from, p->clear.bytes, sizeof p->clear.bytes);
       if (size <= 0) return;
       api.BIO_write(to, p->clear.bytes, size);

@@ -93,7 +93,7 @@ OutgoingCall make_call(Fault fault, bool refused = false) {
 bool inject(Connection& c, Fault fault) {
   OutgoingCall call = make_call(fault);
   const int finishes = fake::finishes;
-  const bool done = inject_before_effect(c.app, &call, false);
+  const bool done = inject_before_effect(c.app, nullptr, &call, false);
   if (fault == Fault::kSilence) return done && call.active && fake::finishes == finishes;
   return done && !call.active && fake::finishes == finishes + 1 && fake::finished.injected == 1;
 }
@@ -321,14 +321,14 @@ void visible_state(int family) {
   {
     Connection c(family);
     OutgoingCall call = make_call(Fault::kReset, true);
-    inject_before_effect(c.app, &call, false);
+    inject_before_effect(c.app, nullptr, &call, false);
     fact(fake::how == FaultHow::kResetInsteadOfRefused && read_all(c.app) == "reset",
          "a refusal on an open connection is a reset, and says so");
   }
   {
     Connection c(family);
     OutgoingCall call = make_call(Fault::kAnswer);
-    inject_before_effect(c.app, &call, true);
+    inject_before_effect(c.app, nullptr, &call, true);
     char buffer[65536];
     const ssize_t n = recv(c.app, buffer, sizeof buffer, 0);
     fact(n == static_cast<ssize_t>(call.plan.blob_head_size) && recv(c.app, buffer, 1, 0) == 0,
@@ -376,7 +376,7 @@ void after_effect(int family) {
     const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
     const ssize_t sent = send(c.app, request.data(), request.size(), 0);
     OutgoingCall call = make_call(fault);
-    const bool done = inject_after_effect(c.app, &call, false);
+    const bool done = inject_after_effect(c.app, nullptr, &call, false);
     char buffer[256];
     const bool arrived = recv(c.server, buffer, sizeof buffer, 0) == sent;
     const ssize_t answered = send(c.server, "HTTP/1.1 200 OK\r\n\r\n", 19, 0);
@@ -400,7 +400,7 @@ void declined(int family) {
     ssize_t sent = unread ? send(c.server, "x", 1, 0) : 0;
     fake::daemon_there = unread;
     OutgoingCall call = make_call(unread ? Fault::kAnswer : Fault::kSilence);
-    const bool done = inject_before_effect(c.app, &call, false);
+    const bool done = inject_before_effect(c.app, nullptr, &call, false);
     fake::daemon_there = true;
     if (!unread) sent = send(c.server, "x", 1, 0);
     char byte;
@@ -413,7 +413,7 @@ void declined(int family) {
   int sets[40];
   for (int& set : sets) set = make_epoll(c.app, EPOLLIN);
   OutgoingCall call = make_call(Fault::kAnswer);
-  fact(!inject_before_effect(c.app, &call, false) && !is_replaced(c.app),
+  fact(!inject_before_effect(c.app, nullptr, &call, false) && !is_replaced(c.app),
        "not injected (" + fake::detail + ")");
   for (const int set : sets) close(set);
 }
@@ -528,7 +528,7 @@ void timeouts() {
   Connection e(AF_INET);
   OutgoingCall call = make_call(Fault::kSilence);
   const ssize_t sent = send(e.app, "x", 1, 0);
-  inject_after_effect(e.app, &call, false);
+  inject_after_effect(e.app, nullptr, &call, false);
   std::atomic<bool> effect{false}, before_effect{false};
   std::atomic<int> tid{0};
   std::thread caller([&] {

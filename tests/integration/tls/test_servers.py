@@ -24,7 +24,7 @@ http {
     location /large { root %(directory)s/htdocs; }
     location / {
       proxy_pass https://127.0.0.1:BACK; proxy_ssl_verify on; proxy_ssl_trusted_certificate %(tls)s/ca.pem;
-      proxy_ssl_name localhost; proxy_http_version 1.1; proxy_set_header Connection "";
+      proxy_ssl_name localhost; proxy_read_timeout 1s; proxy_http_version 1.1; proxy_set_header Connection "";
     }
   }
 }
@@ -38,7 +38,7 @@ defaults
   mode http
   timeout connect 5s
   timeout client 20s
-  timeout server 20s
+  timeout server 1s
 frontend front
   bind 127.0.0.1:FRONT ssl crt %(directory)s/pair.pem alpn http/1.1
   default_backend back
@@ -57,6 +57,7 @@ Listen 127.0.0.1:FRONT
 <VirtualHost *>
   SSLEngine on
   SSLProxyEngine on
+  ProxyTimeout 1
   SSLCertificateFile %(tls)s/cert.pem
   SSLCertificateKeyFile %(tls)s/key.pem
   SSLProxyCACertificateFile %(tls)s/ca.pem

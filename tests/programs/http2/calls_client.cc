@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "calls.grpc.pb.h"
+#include "credentials.h"
 
 namespace {
 
@@ -123,12 +124,17 @@ void call_with_a_deadline(calls::Calls::Stub& stub) {
   }
 }
 
+// "PORT", or "HOST:PORT" where the name is that of a certificate.
+std::string address_of(const std::string& argument) {
+  return argument.find(':') == std::string::npos ? "127.0.0.1:" + argument : argument;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   if (count < 3) return 2;
-  auto stub = calls::Calls::NewStub(grpc::CreateChannel(std::string("127.0.0.1:") + arguments[1],
-                                                        grpc::InsecureChannelCredentials()));
+  auto stub =
+      calls::Calls::NewStub(grpc::CreateChannel(address_of(arguments[1]), channel_credentials()));
   const std::string_view mode = arguments[2];
   if (mode == "kinds") {
     call_every_kind(*stub);

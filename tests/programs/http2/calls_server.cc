@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "calls.grpc.pb.h"
+#include "credentials.h"
 
 namespace {
 
@@ -46,8 +47,7 @@ class Service final : public calls::Calls::Service {
 int main(int, char** arguments) {
   Service service;
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(std::string("127.0.0.1:") + arguments[1],
-                           grpc::InsecureServerCredentials());
+  builder.AddListeningPort(std::string("127.0.0.1:") + arguments[1], server_credentials());
   builder.RegisterService(&service);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr) return 1;

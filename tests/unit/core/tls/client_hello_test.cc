@@ -41,6 +41,15 @@ TEST(ClientHello, OtherBytesAreNone) {
   }
 }
 
+TEST(ClientHello, AServerBeginsWithItsHandshakeOrAnAlert) {
+  EXPECT_EQ(sniff_server(std::string_view("\x16\x03\x03", 3)), Hello::kYes);
+  EXPECT_EQ(sniff_server(std::string_view("\x15\x03\x01\x00", 4)), Hello::kYes);
+  EXPECT_EQ(sniff_server("\x15\x03"), Hello::kNeedMore);
+  EXPECT_EQ(sniff_server(""), Hello::kNeedMore);
+  for (const char* other : {"HTTP", "\x15\x02", "\x15\x03\x05", "\x17\x03\x03"})
+    EXPECT_EQ(sniff_server(other), Hello::kNo);
+}
+
 TEST(ClientHello, ApplicationDataIsTold) {
   EXPECT_TRUE(begins_application_data("\x17\x03\x03"));
   EXPECT_FALSE(begins_application_data("\x16\x03\x03"));
