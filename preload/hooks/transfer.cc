@@ -130,30 +130,38 @@ void begin_send(Transfer& t, HookScope& scope, int fd, Pieces pieces, int flags,
 
 }  // namespace
 
+namespace {
+
+// The bytes that a transport has made of others. While a pair stands in the place of the connection, they go to
+// the real one behind it.
+void begin_carried_send(Transfer& t, HookScope& scope, Pieces pieces, int flags) {
+  t.carries = true;
+  const int aside = t.connection->aside.load();
+  if (aside < 0) return;
+  const msghdr message{nullptr, 0, const_cast<iovec*>(pieces.data), pieces.count, nullptr, 0, 0};
+  t.result = REAL(sendmsg)(aside, &message, flags);
+  scope.keep_errno();
+  t.handled = true;
+  if (t.result > 0) t.connection->carried += static_cast<uint64_t>(t.result);
+  t.connection.drop();
+}
+
+}  // namespace
+
 Transfer before_send(int fd, Pieces pieces, int flags, bool plain) {
   Transfer t;
   HookScope scope;
   if (scope.pass_through()) {
-    // What a transport sends counts, too.
-    if (t_carrying != nullptr && pin(t_carrying)) t.connection = Pinned(t_carrying);
-    t.carries = true;
+    if (t_carrying == nullptr || !pin(t_carrying)) return t;
+    t.connection = Pinned(t_carrying);
+    begin_carried_send(t, scope, pieces, flags);
     return t;
   }
   t.connection = follow(fd);
   if (!t.connection) {
     if (mark_of(fd) == Mark::kConnectedDatagram) note_connected_datagram(fd);
   } else if (t.connection->transport.load(std::memory_order_acquire) != nullptr) {
-    t.carries = true;
-    // While a pair stands in its place, the connection goes on behind it.
-    if (const int aside = t.connection->aside.load(); aside >= 0) {
-      const msghdr message{nullptr, 0, const_cast<iovec*>(pieces.data), pieces.count, nullptr,
-                           0,       0};
-      t.result = REAL(sendmsg)(aside, &message, flags);
-      scope.keep_errno();
-      t.handled = true;
-      if (t.result > 0) t.connection->carried += static_cast<uint64_t>(t.result);
-      t.connection.drop();
-    }
+    begin_carried_send(t, scope, pieces, flags);
   } else {
     begin_send(t, scope, fd, pieces, flags, plain);
   }
