@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "preload/hooks/openssl.h"
 #include "preload/inject/inject.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/stream/delivery.h"
@@ -84,6 +85,12 @@ void Receiving::end() {
 
 namespace {
 
+// The connection's first bytes were seen.
+void note_if_encrypted(const Connection& c) {
+  const Followed* protocol = c.protocol();
+  if (protocol != nullptr && protocol->is_carrier()) openssl::reach_openssl_inside();
+}
+
 // The part of before_send() that is the same whatever carries the bytes.
 void begin_send(Transfer& t, HookScope& scope, int fd, Pieces pieces, int flags, bool plain) {
   Connection* c = &*t.connection;
@@ -116,6 +123,7 @@ void begin_send(Transfer& t, HookScope& scope, int fd, Pieces pieces, int flags,
       settle(*c);
     } else {
       const IoResult sent = send_offered(*c, fd, pieces, flags);
+      note_if_encrypted(*c);
       t.result = sent.size;
       t.handled = t.result != kNotHandled;
       if (c->transport.load() == nullptr && would_wait(fd, flags, sent, pieces.size())) {
@@ -396,6 +404,7 @@ void note_received(Transfer& t, int fd, Pieces pieces, int flags, IoResult recei
     observe_unseen(c, requests, static_cast<size_t>(size), sequence);
   } else {
     observe(c, fd, requests, pieces, static_cast<size_t>(size), sequence);
+    note_if_encrypted(c);
   }
 }
 

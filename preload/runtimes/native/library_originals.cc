@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/auxv.h>
 
 #include <cerrno>
 #include <cstring>
@@ -78,13 +79,25 @@ void* find_beyond_us(const char* name, const void* code, std::string_view librar
   return found;
 }
 
+void* find_in_program(const char* name) {
+  const KeepsErrors keeps;
+  // The program comes first in the global scope, and says where it begins.
+  void* found = dlsym(RTLD_DEFAULT, name);
+  const auto* entry = reinterpret_cast<const void*>(getauxval(AT_ENTRY));
+  Dl_info program, other;
+  const bool inside = found != nullptr && dladdr(entry, &program) != 0 &&
+                      dladdr(found, &other) != 0 && program.dli_fbase == other.dli_fbase;
+  return inside ? found : nullptr;
+}
+
 void* find_beside(const void* function, const char* name) {
   const HookScope scope;
   const KeepsErrors keeps;
   Dl_info info;
   if (dladdr(function, &info) == 0) return nullptr;
   void* found = find_in(info.dli_fname, name);
-  return found != nullptr ? found : dlsym(RTLD_NEXT, name);
+  if (found == nullptr) found = dlsym(RTLD_NEXT, name);
+  return found != nullptr ? found : find_in_program(name);
 }
 
 }  // namespace filibuster::preload

@@ -19,7 +19,9 @@ uintptr_t module_at(const void* code);
 // then in the global scope, then in a loaded library whose path contains `library` ("/libssl.so"). nullptr:
 // no object has it. The library that has it stays loaded.
 void* find_beyond_us(const char* name, const void* code, std::string_view library);
-// The same in the library that contains `function`, and in what it needs.
+// The function of that name in the program itself, if it shows it. nullptr: it does not.
+void* find_in_program(const char* name);
+// The same in the library, or the program, that contains `function`, and in what it needs.
 void* find_beside(const void* function, const char* name);
 
 // `Found`: what is kept for each calling module. A constant-initialised global; safe in a forked child.

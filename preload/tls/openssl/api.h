@@ -68,6 +68,8 @@ using CopyExData = int (*)(ExData* to, const ExData* from, void** value, int ind
   X(int, BIO_up_ref, (Bio*))                                                         \
   X(void, BIO_free_all, (Bio*))                                                      \
   X(int, SSL_up_ref, (Ssl*))                                                         \
+  X(int, SSL_is_init_finished, (const Ssl*))                                         \
+  X(int, SSL_do_handshake, (Ssl*))                                                   \
   X(void, SSL_free, (Ssl*))                                                          \
   X(void, SSL_set0_rbio, (Ssl*, Bio*))                                               \
   X(void, SSL_set0_wbio, (Ssl*, Bio*))                                               \
@@ -79,6 +81,8 @@ using CopyExData = int (*)(ExData* to, const ExData* from, void** value, int ind
   X(void*, SSL_CTX_get_ex_data, (const SslContext*, int))                            \
   X(int, SSL_CTX_set_ex_data, (SslContext*, int, void*))                             \
   X(void, SSL_CTX_sess_set_new_cb, (SslContext*, NewSession))                        \
+  X(NewSession, SSL_CTX_sess_get_new_cb, (SslContext*))                              \
+  X(const char*, BIO_method_name, (const Bio*))                                      \
   X(void, ERR_clear_error, ())
 
 struct Api {
@@ -105,8 +109,6 @@ enum class Function : uint8_t {
   kGetError,
   kGetShutdown,
   kWant,
-  kSetNewSession,
-  kGetNewSession,
   kFree,
   kGetFd,
   kGetReadFd,
@@ -125,9 +127,13 @@ F original(Function function, const void* caller) {
 // The library that the code at `caller` uses. nullptr: it is not OpenSSL 3 (the report says so).
 const Api* api_for(const void* caller);
 
-// What SSL_CTX_sess_set_new_cb does, and SSL_CTX_sess_get_new_cb.
-void set_new_session(const Api& api, SslContext* context, NewSession callback);
-NewSession get_new_session(const Api& api, const SslContext* context);
+// From now on the callback of the SSL's context for new sessions is called from the application's threads only.
+void keep_new_session(const Api& api, const Ssl* ssl);
+
+// The OpenSSL that is linked into the program and shows its functions; nullptr: there is none.
+const Api* api_inside();
+// Its function of that name; nullptr: there is none.
+void* find_inside(const char* name);
 
 // Called when an SSL is freed whose pointer of ours is `value` (session.cc).
 void ssl_freed(void* value);

@@ -12,26 +12,12 @@ namespace filibuster::preload::openssl {
 namespace {
 
 constexpr const char* kNames[] = {
-    "SSL_read",
-    "SSL_read_ex",
-    "SSL_write",
-    "SSL_write_ex",
-    "SSL_peek",
-    "SSL_peek_ex",
-    "SSL_pending",
-    "SSL_has_pending",
-    "SSL_shutdown",
-    "SSL_get_error",
-    "SSL_get_shutdown",
-    "SSL_want",
-    "SSL_CTX_sess_set_new_cb",
-    "SSL_CTX_sess_get_new_cb",
-    "SSL_free",
-    "SSL_get_fd",
-    "SSL_get_rfd",
-    "SSL_get_wfd",
-    "SSL_get_rbio",
-    "SSL_get_wbio",
+    "SSL_read",     "SSL_read_ex",   "SSL_write",        "SSL_write_ex",
+    "SSL_peek",     "SSL_peek_ex",   "SSL_pending",      "SSL_has_pending",
+    "SSL_shutdown", "SSL_get_error", "SSL_get_shutdown", "SSL_want",
+
+    "SSL_free",     "SSL_get_fd",    "SSL_get_rfd",      "SSL_get_wfd",
+    "SSL_get_rbio", "SSL_get_wbio",
 };
 constexpr size_t kFunctions = static_cast<size_t>(Function::kCount);
 static_assert(sizeof kNames / sizeof *kNames == kFunctions);
@@ -54,7 +40,8 @@ template <size_t kCopy>
 int call_new_session(Ssl* ssl, SslSession* session) {
   const Api& api = g_copies[kCopy].api;
   if (is_pump()) return 0;
-  const NewSession callback = get_new_session(api, api.SSL_get_SSL_CTX(ssl));
+  const auto callback = reinterpret_cast<NewSession>(
+      api.SSL_CTX_get_ex_data(api.SSL_get_SSL_CTX(ssl), api.context_index));
   return callback != nullptr ? callback(ssl, session) : 0;
 }
 template <size_t... kEach>
@@ -117,12 +104,25 @@ Copy* copy_of(const void* read) {
 
 }  // namespace
 
-void set_new_session(const Api& api, SslContext* context, NewSession callback) {
+void keep_new_session(const Api& api, const Ssl* ssl) {
+  SslContext* context = api.SSL_get_SSL_CTX(ssl);
+  const NewSession callback = api.SSL_CTX_sess_get_new_cb(context);
+  if (callback == nullptr || callback == api.new_session) return;
   api.SSL_CTX_set_ex_data(context, api.context_index, reinterpret_cast<void*>(callback));
-  api.SSL_CTX_sess_set_new_cb(context, callback != nullptr ? api.new_session : nullptr);
+  api.SSL_CTX_sess_set_new_cb(context, api.new_session);
 }
-NewSession get_new_session(const Api& api, const SslContext* context) {
-  return reinterpret_cast<NewSession>(api.SSL_CTX_get_ex_data(context, api.context_index));
+
+void* find_inside(const char* name) {
+  const HookScope scope;
+  return find_in_program(name);
+}
+
+const Api* api_inside() {
+  const void* read = find_inside("SSL_read");
+  const Copy* copy = read != nullptr ? copy_of(read) : nullptr;
+  return copy != nullptr && copy->state.load(std::memory_order_acquire) == Copy::kFilled
+             ? &copy->api
+             : nullptr;
 }
 
 void* find_original(Function function, const void* code) {

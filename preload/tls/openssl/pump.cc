@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -218,7 +219,7 @@ bool is_pump() {
   return t_pump;
 }
 
-bool start_pump(const Api& api, Ssl* ssl, int real, int plain) {
+bool start_pump(const Api& api, Ssl* ssl, Output output, int real, int plain) {
   Pump* p = g_pumps.take();
   Bio* in = api.BIO_new(api.BIO_s_mem());
   Bio* out = api.BIO_new(api.BIO_s_mem());
@@ -240,15 +241,18 @@ bool start_pump(const Api& api, Ssl* ssl, int real, int plain) {
   Bio* const before_in = api.SSL_get_rbio(ssl);
   Bio* const before_out = api.SSL_get_wbio(ssl);
   // Only what is there: to ask for more, a BIO of the application might wait.
-  const auto move = [&](Bio* from, Bio* to) {
+  const auto move = [&](Bio* from, Bio* to, size_t skipped) {
     while (api.BIO_ctrl(from, kControlPending, 0, nullptr) > 0) {
       const int size = api.BIO_read(from, p->clear.bytes, sizeof p->clear.bytes);
       if (size <= 0) return;
-      api.BIO_write(to, p->clear.bytes, size);
+      const size_t skip = std::min(skipped, static_cast<size_t>(size));
+      skipped -= skip;
+      if (static_cast<size_t>(size) > skip)
+        api.BIO_write(to, p->clear.bytes + skip, size - static_cast<int>(skip));
     }
   };
-  move(before_in, in);
-  if (api.BIO_method_type(before_out) == kTypeMemory) move(before_out, out);
+  move(before_in, in, 0);
+  if (output.is_memory) move(before_out, out, output.sent);
   api.SSL_up_ref(ssl);
   api.SSL_set0_rbio(ssl, in);
   api.SSL_set0_wbio(ssl, out);

@@ -28,8 +28,10 @@ Pool<HoldBuffer, 4, 4096> g_buffers;
 
 constexpr uint64_t kEnteredWithinNs = 1'000'000'000;
 
-uint64_t pending_in(const Api& api, Bio* memory) {
-  return static_cast<uint64_t>(api.BIO_ctrl(memory, kControlPending, 0, nullptr));
+// Can what is written into the BIO be read from it?
+bool is_memory(const Api& api, Bio* bio) {
+  return api.BIO_method_type(bio) == kTypeMemory ||
+         std::strcmp(api.BIO_method_name(bio), "node.js SSL buffer") == 0;
 }
 
 }  // namespace
@@ -45,6 +47,7 @@ Session* Session::make(const Api& api, Ssl* ssl) {
   made->api_ = &api;
   made->ssl_ = ssl;
   made->references_.store(1);
+  keep_new_session(api, ssl);
   if (api.SSL_set_ex_data(ssl, api.index, made) == 1) return made;
   g_sessions.give(made);
   return nullptr;
@@ -181,12 +184,18 @@ ssize_t Session::send(const OnTheWire& out) {
   return -1;
 }
 
-// What the SSL wrote, the application takes from a BIO and sends. If it has sent all that it took so far,
-// nothing of that can come behind what we send.
-bool Session::drained(Bio* bio, uint64_t pending) const {
+// What the SSL wrote, the application takes from a BIO and sends. (Node looks at it, sends it, and takes it when
+// it was sent.) nullopt: some of what was taken is not sent yet, or nobody knows.
+std::optional<size_t> Session::sent_of_pending(Bio* bio) const {
   const Pinned c = preload::find(fd_);
-  return c && c->transport.load() == this && c->carried_known &&
-         c->carried == api_->BIO_number_written(bio) - pending;
+  if (!c || c->transport.load() != this || !c->carried_known) return std::nullopt;
+  const bool memory = is_memory(*api_, bio);
+  const auto pending = static_cast<uint64_t>(
+      api_->BIO_ctrl(bio, memory ? kControlPending : kControlWritePending, 0, nullptr));
+  const uint64_t taken = api_->BIO_number_written(bio) - pending;
+  if (c->carried < taken || c->carried - taken > pending || (!memory && pending != 0))
+    return std::nullopt;
+  return static_cast<size_t>(c->carried - taken);
 }
 
 // A BIO of an application may keep what it gets until it is told (Apache's does).
@@ -200,23 +209,25 @@ void Session::flush_bio(Bio* bio) const {
 bool Session::may_hold() {
   if (!fed_) return true;
   Bio* bio = ssl_ != nullptr && !pumped_ ? api_->SSL_get_wbio(ssl_) : nullptr;
-  return bio != nullptr && api_->BIO_method_type(bio) == kTypeMemory &&
-         drained(bio, pending_in(*api_, bio));
+  return bio != nullptr && is_memory(*api_, bio) && sent_of_pending(bio).has_value();
 }
 
 void Session::flushed(int fd) {
   if (!fed_ || ssl_ == nullptr || pumped_) return;
   Bio* bio = api_->SSL_get_wbio(ssl_);
   Pinned c = preload::find(fd_);
-  if (!c || bio == nullptr || api_->BIO_method_type(bio) != kTypeMemory) return;
+  if (!c || bio == nullptr || !is_memory(*api_, bio)) return;
   flush_bio(bio);
+  size_t skipped = sent_of_pending(bio).value_or(0);
   char bytes[2048];
   for (int size; (size = api_->BIO_read(bio, bytes, sizeof bytes)) > 0;) {
-    for (int done = 0; done < size;) {
-      const ssize_t sent = REAL(send)(fd, bytes + done, static_cast<size_t>(size - done),
+    const size_t skip = std::min(skipped, static_cast<size_t>(size));
+    skipped -= skip;
+    for (size_t done = skip; done < static_cast<size_t>(size);) {
+      const ssize_t sent = REAL(send)(fd, bytes + done, static_cast<size_t>(size) - done,
                                       MSG_NOSIGNAL | MSG_DONTWAIT);
       if (sent > 0) {
-        done += static_cast<int>(sent);
+        done += static_cast<size_t>(sent);
         c->carried += static_cast<uint64_t>(sent);
       } else if (errno == EAGAIN) {
         wait_writable(fd, 100);
@@ -235,13 +246,12 @@ int Session::plain_end(int real) {
   if (ssl_ == nullptr || pumped_ || api_->SSL_want(ssl_) == kWriting) return -1;
   Bio *in = api_->SSL_get_rbio(ssl_), *out = api_->SSL_get_wbio(ssl_);
   if (in == nullptr || out == nullptr) return -1;
+  size_t skipped = 0;
   if (fed_) {
-    const bool memory = api_->BIO_method_type(out) == kTypeMemory;
     flush_bio(out);
-    const auto waiting =
-        static_cast<uint64_t>(api_->BIO_ctrl(out, kControlWritePending, 0, nullptr));
-    if (!drained(out, memory ? pending_in(*api_, out) : waiting) || (!memory && waiting != 0))
-      return -1;
+    const std::optional<size_t> sent = sent_of_pending(out);
+    if (!sent) return -1;
+    skipped = *sent;
   }
   Pair pair;
   if (!make_pair(AF_INET, &pair)) return -1;
@@ -253,7 +263,7 @@ int Session::plain_end(int real) {
   pair.app = -1;
   api_->BIO_up_ref(in);
   api_->BIO_up_ref(out);
-  if (!start_pump(*api_, ssl_, real, plain)) {
+  if (!start_pump(*api_, ssl_, {is_memory(*api_, out), skipped}, real, plain)) {
     api_->BIO_free_all(in);
     api_->BIO_free_all(out);
     release_descriptor(plain);

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "preload/stream/connection.h"
 #include "preload/stream/transport.h"
@@ -93,7 +94,8 @@ class Session final : public Transport {
 
  private:
   void fail(Bio* bio, int result, int error, bool reading);
-  bool drained(Bio* bio, uint64_t pending) const;
+  // How much of what waits in the BIO was sent already.
+  std::optional<size_t> sent_of_pending(Bio* bio) const;
   void flush_bio(Bio* bio) const;
 
   bool pumped_ = false;

@@ -1,0 +1,175 @@
+// What each function of OpenSSL that moves bytes does: before the original, instead of it, after it. `real()`
+// calls the original on all of the application's bytes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "preload/hooks/transfer.h"
+#include "preload/inject/inject.h"
+#include "preload/stream/sender.h"
+#include "preload/tls/openssl/api.h"
+#include "preload/tls/openssl/session.h"
+
+namespace filibuster::preload::openssl {
+// Without a session, an answer of ours may still be unread.
+inline bool is_idle() {
+  return nothing_to_do() && g_replaced_now.load(std::memory_order_relaxed) == 0;
+}
+
+// The session of an SSL and the connection below it. Empty: they are not followed.
+struct FollowedSession {
+  Session* session = nullptr;
+  Pinned connection;
+  int fd = -1;
+  explicit operator bool() const { return static_cast<bool>(connection); }
+};
+
+inline FollowedSession follow_session(const Api* api, Ssl* ssl) {
+  FollowedSession out;
+  const HookScope scope;
+  if (api == nullptr || ssl == nullptr || scope.pass_through() || !own_process()) return out;
+  out.session = Session::find(*api, ssl);
+  if (out.session == nullptr) out.session = Session::make(*api, ssl);
+  if (out.session == nullptr) return out;
+  out.connection = out.session->connection(&out.fd);
+  return out;
+}
+
+inline Session* known_session(const Api* api, const Ssl* ssl) {
+  return api == nullptr || ssl == nullptr || t_hook_depth > 0 ? nullptr : Session::find(*api, ssl);
+}
+
+// `library()`: the Api, which is looked up only if it is needed.
+template <typename Library, typename Real>
+Moved write_through(const Library& library, Ssl* ssl, const void* data, size_t size,
+                    const Real& real) {
+  if (is_idle() || size == 0) return real();
+  const Api* api = library();
+  FollowedSession f = follow_session(api, ssl);
+  if (!f) return real();
+  Session& s = *f.session;
+  const Session::Use use(&s);
+  // SSL_write makes the handshake first, if there was none. What it then sends would not be seen.
+  if (api->SSL_is_init_finished(ssl) == 0) {
+    s.own_error = kErrorNone;
+    const int result = api->SSL_do_handshake(ssl);
+    if (result <= 0) return {result < 0 ? result : -1, 0};
+  }
+  const size_t before = s.partial < size ? s.partial : 0;
+  const iovec piece{static_cast<char*>(const_cast<void*>(data)) + before, size - before};
+  s.own_error = kErrorNone;
+  s.wrote = false;
+  const Transfer transfer = before_send_over(std::move(f.connection), f.fd, piece);
+  if (!transfer.handled) {
+    const Moved moved = s.writes_diverted() ? s.write_diverted(data, size) : real();
+    if (transfer.connection && moved.result > 0) after_send(transfer, f.fd, piece, moved.size);
+    return moved;
+  }
+  const bool refused = s.wrote && s.write_result <= 0;  // by OpenSSL, which tells why
+  if (!refused) s.own_error = errno == EAGAIN ? kErrorWantWrite : kErrorSyscall;
+  const Moved nothing{refused ? s.write_result : -1, 0};
+  if (transfer.result < 0) return nothing;
+  const size_t sent = before + static_cast<size_t>(transfer.result);
+  if (sent == size || s.writes_in_part()) {
+    s.partial = 0;
+    s.own_error = kErrorNone;
+    return {static_cast<int>(sent), sent};
+  }
+  s.partial = sent;
+  return nothing;
+}
+
+template <typename Library, typename Real>
+Moved read_through(const Library& library, Ssl* ssl, void* data, size_t size, bool peek,
+                   const Real& real) {
+  if (is_idle()) return real();
+  const Api* api = library();
+  FollowedSession f = follow_session(api, ssl);
+  const iovec piece{data, size};
+  const int flags = peek ? MSG_PEEK : 0;
+  if (!f) {
+    const Moved moved = real();
+    if (moved.result <= 0) return moved;
+    // The call may have made the handshake, too.
+    f = follow_session(api, ssl);
+    if (!f) return moved;
+    Transfer late = before_receive_over(std::move(f.connection), f.fd);
+    if (late.connection)
+      after_receive(late, f.fd, piece, flags, static_cast<ssize_t>(moved.size), size);
+    return moved;
+  }
+  Session& s = *f.session;
+  const Session::Use use(&s);
+  s.own_error = kErrorNone;
+  Transfer transfer = before_receive_over(std::move(f.connection), f.fd);
+  if (transfer.handled) {
+    s.own_error = errno == EAGAIN ? kErrorWantRead : kErrorSyscall;
+    return {-1, 0};
+  }
+  Moved moved;
+  do {
+    if (s.reads_diverted()) {
+      api->ERR_clear_error();
+      moved = s.read_diverted(data, size, peek);
+    } else {
+      errno = 0;
+      moved = real();
+    }
+  } while (transfer.connection && must_repeat(transfer, f.fd));
+  if (!transfer.connection) return moved;
+  const int error = errno;
+  ssize_t got = static_cast<ssize_t>(moved.size);
+  if (moved.result <= 0) {
+    const int means = s.own_error == kErrorNone         ? s.error_of(moved.result)
+                      : s.own_error == kErrorZeroReturn ? 0
+                                                        : error;
+    errno = means;
+    got = means == 0 ? 0 : -1;
+  }
+  after_receive(transfer, f.fd, piece, flags, got, size);
+  errno = error;
+  return moved;
+}
+
+// The session, if a fault stands in the place of its connection.
+template <typename Library>
+Session* diverted_session(const Library& library, const Ssl* ssl) {
+  if (g_replaced_now.load(std::memory_order_relaxed) == 0) return nullptr;
+  Session* session = known_session(library(), ssl);
+  return session != nullptr && session->reads_diverted() ? session : nullptr;
+}
+
+// What SSL_shutdown does first. True: that was all.
+template <typename Library>
+bool shut_down(const Library& library, Ssl* ssl) {
+  if (is_idle()) return false;
+  if (Session* session = diverted_session(library, ssl)) {
+    session->closed = true;
+    return true;
+  }
+  const Api* api = library();
+  Session* session = known_session(api, ssl);
+  const HookScope scope;
+  int fd = -1;
+  if (session != nullptr) {
+    if (Pinned c = session->connection(&fd)) flush(*c, fd, true);
+  }
+  return false;
+}
+
+// What SSL_get_error gives, if the last result was ours; else kErrorNone.
+template <typename Library>
+int own_error(const Library& library, const Ssl* ssl, int result) {
+  if (result > 0 || is_idle()) return kErrorNone;
+  const Session* session = known_session(library(), ssl);
+  return session != nullptr ? session->own_error : kErrorNone;
+}
+
+// Makes the functions of an OpenSSL that is linked into the program reach us (openssl_inside.cc). Called when
+// the process begins an encrypted connection; does something the first time.
+void reach_openssl_inside();
+
+}  // namespace filibuster::preload::openssl
