@@ -93,7 +93,7 @@ $(CLIENTS)/installed: tests/programs/clients/package-lock.json tests/programs/cl
 	$(call npm_ci,axios)
 $(BUILD)/tests/programs/get_client: tests/programs/http1/get_client.cc
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $< -lcpp-httplib -lpthread
+	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror -o $@ $< -lcpp-httplib -lssl -lcrypto -lpthread
 test-programs: $(CLIENTS)/installed $(BUILD)/tests/programs/get_client
 
 # The page (tests/integration/page): a browser's driver, what judges accessibility, the compiler's checks, and

@@ -4,11 +4,13 @@ import shutil
 
 import pytest
 
+import certificates
 from conftest import BUILD, PYTHON, REPOSITORY
 from documents import events
 from small_apps import APPS, config
 
 DOCUMENT = REPOSITORY / "docs/http-faults.md"
+OVER_TLS = REPOSITORY / "docs/tls.md"
 FAULTS = ["refused", "reset", "timeout", "status:503", "latency:900ms", "latency:100ms", "slow-body:200ms", "partial-message",
           "empty-message", "corrupt-message", "content-length:+10", "content-length:-10"]
 URL = "http://127.0.0.1:${port:body}/"
@@ -22,7 +24,7 @@ CLIENTS = {
     "fetch (Node)": f"node {APPS}/node/get_client.js fetch {URL}",
     "axios": f"node {APPS}/node/get_client.js axios {URL} {MODULES}",
     "JDK HttpClient": f"java -cp {BUILD}/tests/java GetClient {URL}",
-    "cpp-httplib": f"{BUILD}/tests/programs/get_client 127.0.0.1 ${{port:body}}",
+    "cpp-httplib": f"{BUILD}/tests/programs/get_client {URL}",
 }
 
 
@@ -40,25 +42,39 @@ def outcome(text):
     return status if status != "200" else "changed" if changed else "answer"
 
 
-def table():
+def rows_of(document):
+    return [[cell.strip().strip("`") for cell in line.strip().strip("|").split("|")]
+            for line in document.read_text().splitlines() if line.startswith("|")]
+
+
+def table(transport):
     """{library: {fault: outcome}}"""
-    rows = [[cell.strip().strip("`") for cell in line.strip().strip("|").split("|")]
-            for line in DOCUMENT.read_text().splitlines() if line.startswith("|")]
+    rows = rows_of(DOCUMENT)
     (head,) = [row for row in rows if row[0] == "library"]
-    return {row[0]: dict(zip(head[1:], row[1:], strict=True)) for row in rows[rows.index(head) + 2:]}
+    told = {row[0]: dict(zip(head[1:], row[1:], strict=True)) for row in rows[rows.index(head) + 2:]}
+    for library, fault, clear, encrypted in (row for row in rows_of(OVER_TLS) if transport == "tls" and row[0] in CLIENTS):
+        assert told[library][fault] == clear, f"{OVER_TLS.name} is not {DOCUMENT.name}"
+        told[library][fault] = encrypted
+    return told
 
 
+@pytest.mark.parametrize("transport", ["clear", "tls"])
 @pytest.mark.parametrize("framing", ["", "chunked"])
 @pytest.mark.parametrize("library", CLIENTS)
-def test_what_a_client_makes_of_each_fault(project, library, framing):
+def test_what_a_client_makes_of_each_fault(project, tls, library, framing, transport):
+    if library == "JDK HttpClient" and transport == "tls":
+        pytest.skip("TLS of the JDK is not followed")
     if library == "axios" and not MODULES.exists():
         pytest.skip("axios is not there (npm ci failed): its line of docs/http-faults.md was not checked")
     if library == "JDK HttpClient" and not shutil.which("java"):
         pytest.skip("java is not there")
     (project.directory / "whole").write_text("0123456789" * 200)
-    command = f"echo \"== $FILIBUSTER_EXECUTION\" >> seen; {{ {CLIENTS[library]}; }} >> seen 2>&1; true"
+    client = CLIENTS[library] if transport == "clear" else CLIENTS[library].replace("http://", "https://")
+    command = f"echo \"== $FILIBUSTER_EXECUTION\" >> seen; {{ {client}; }} >> seen 2>&1; true"
+    serves = f"tls={tls}" if transport == "tls" else ""
     project.write("filibuster.json", config(
-        [{"name": "body", "command": f"exec {PYTHON} {APPS}/body.py ${{port:body}} {framing}"}], [{"name": "get", "command": command}],
+        [{"name": "body", "command": f"exec {PYTHON} {APPS}/body.py ${{port:body}} {framing} {serves}"}],
+        [{"name": "get", "command": command, "env": certificates.trusted(tls)}],
         fault_test_calls=True, bounds={"max_faults": 1}, faults=[{"inject": FAULTS}]))
     run = project.filibuster("run", "--json")
     assert run.exit_code == 0, run
@@ -68,7 +84,7 @@ def test_what_a_client_makes_of_each_fault(project, library, framing):
             for number, text in zip(parts[::2], parts[1::2], strict=True) if len(faults.get(int(number), [])) == 1}
     told = {fault.removesuffix(" (as a reset)"): what for fault, what in told.items()}
     print("|", library, "|", " | ".join(told[fault] for fault in FAULTS), "|")
-    assert told == table()[library], run
+    assert told == table(transport)[library], run
 
 
 MANY_ADDRESSES = """

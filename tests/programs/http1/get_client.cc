@@ -1,4 +1,4 @@
-// As tests/integration/apps/get_client.py, with cpp-httplib: get_client HOST PORT
+// As tests/integration/apps/get_client.py, with cpp-httplib: get_client URL
 #include <httplib.h>
 
 #include <cstdio>
@@ -6,7 +6,9 @@
 #include <string>
 
 int main(int, char** arguments) {
-  httplib::Client client(arguments[1], std::atoi(arguments[2]));
+  const std::string url = arguments[1];
+  httplib::Client client(url.substr(0, url.rfind('/')));
+  if (const char* authority = std::getenv("SSL_CERT_FILE")) client.set_ca_cert_path(authority);
   client.set_connection_timeout(0, 500'000);
   client.set_read_timeout(0, 500'000);
   const httplib::Result answer = client.Get("/");
