@@ -51,9 +51,8 @@ Hello sniff_server(std::string_view first) {
   return first.size() < 3 ? Hello::kNeedMore : Hello::kYes;
 }
 
-bool begins_application_data(std::string_view bytes) {
-  return bytes.size() >= 3 &&
-         static_cast<uint8_t>(bytes[0]) == static_cast<uint8_t>(ContentType::kApplicationData) &&
+bool begins_record(std::string_view bytes, ContentType type) {
+  return bytes.size() >= 3 && static_cast<uint8_t>(bytes[0]) == static_cast<uint8_t>(type) &&
          static_cast<uint8_t>(bytes[1]) == kMajor && static_cast<uint8_t>(bytes[2]) <= kMostMinor;
 }
 

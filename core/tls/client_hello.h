@@ -28,7 +28,7 @@ Hello sniff_client_hello(std::string_view first, ClientRandom* random);
 // Do these first bytes of a server begin a record of its handshake, or of an alert?
 Hello sniff_server(std::string_view first);
 
-// Does a record of application data begin here?
-bool begins_application_data(std::string_view bytes);
+// Does a record of this type begin here?
+bool begins_record(std::string_view bytes, ContentType type);
 
 }  // namespace filibuster::tls

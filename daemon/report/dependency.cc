@@ -7,6 +7,8 @@ namespace {
 
 // What a reason means; "" where its name says enough.
 std::string in_words(const NotInterposedRecord& record) {
+  if (record.reason == reason_name(NotInterposedReason::kTls))
+    return "encrypted by a library that is not followed, or opened before the session: docs/tls.md";
   if (record.reason == reason_name(NotInterposedReason::kRedis)) {
     return record.target_service.empty()
                ? "it speaks Redis, and is no service of the configuration: an entry in `services` with "

@@ -9,9 +9,9 @@
 namespace filibuster::preload {
 namespace {
 
-// A client that has sent application data so many times has sent a request. (The first time may be the end of
-// its handshake, which TLS 1.3 encrypts.)
-constexpr uint8_t kRequestSent = 3;
+// A client that has sent application data so many times has sent a request. The first time may be the end of its
+// handshake, which TLS 1.3 encrypts. That mostly leaves with a record that says so, which counts here, too.
+constexpr uint8_t kRequestSent = 2;
 
 // One object for all connections. What differs between them is in the connection.
 class Carrier final : public Followed {
@@ -44,9 +44,7 @@ class Carrier final : public Followed {
   bool may_begin_with(Pieces) const override { return false; }
 
   void end_unanswered(Connection&) override {}
-  void settle(Connection& c) override {
-    if (c.closing.load() && c.data_records != 0) report_given_up(c, NotInterposedReason::kTls);
-  }
+  void settle(Connection&) override {}
   void adopt_in_child(Connection&) override {}
 
   bool passes() const override { return true; }
@@ -77,8 +75,12 @@ class Carrier final : public Followed {
   static void count(Connection& c, Pieces pieces, size_t size) {
     char gathered[8];
     const FirstBytes first(pieces, size, gathered, sizeof gathered);
-    if (!tls::begins_application_data({first.data, first.size})) return;
-    if (++c.data_records == kRequestSent) give_up(c, NotInterposedReason::kTls);
+    const std::string_view bytes(first.data, first.size);
+    if (c.data_records >= kRequestSent ||
+        (!tls::begins_record(bytes, tls::ContentType::kApplicationData) &&
+         !tls::begins_record(bytes, tls::ContentType::kChangeCipherSpec)))
+      return;
+    if (++c.data_records == kRequestSent) report_given_up(c, NotInterposedReason::kTls);
   }
 };
 static_assert(tls::kUpToRandom <= KeptBytes::kMost);

@@ -50,11 +50,12 @@ TEST(ClientHello, AServerBeginsWithItsHandshakeOrAnAlert) {
     EXPECT_EQ(sniff_server(other), Hello::kNo);
 }
 
-TEST(ClientHello, ApplicationDataIsTold) {
-  EXPECT_TRUE(begins_application_data("\x17\x03\x03"));
-  EXPECT_FALSE(begins_application_data("\x16\x03\x03"));
-  EXPECT_FALSE(begins_application_data("\x17\x03"));
-  EXPECT_FALSE(begins_application_data("\x17\x02\x03"));
+TEST(ClientHello, ARecordIsToldByItsType) {
+  EXPECT_TRUE(begins_record("\x17\x03\x03", ContentType::kApplicationData));
+  EXPECT_TRUE(begins_record("\x14\x03\x03", ContentType::kChangeCipherSpec));
+  EXPECT_FALSE(begins_record("\x16\x03\x03", ContentType::kApplicationData));
+  EXPECT_FALSE(begins_record("\x17\x03", ContentType::kApplicationData));
+  EXPECT_FALSE(begins_record("\x17\x02\x03", ContentType::kApplicationData));
 }
 
 }  // namespace
