@@ -130,6 +130,18 @@ FILIBUSTER_OPENSSL(int, SSL_want, (const Ssl* ssl)) {
   return openssl::original<int (*)(const Ssl*)>(Function::kWant, caller)(ssl);
 }
 
+#define FILIBUSTER_HANDSHAKE(name, function)                                              \
+  FILIBUSTER_OPENSSL(int, name, (Ssl * ssl)) {                                            \
+    const void* caller = FILIBUSTER_CALLER;                                               \
+    const int result = openssl::original<int (*)(Ssl*)>(Function::function, caller)(ssl); \
+    note_handshake(LIBRARY, ssl);                                                         \
+    return result;                                                                        \
+  }
+FILIBUSTER_HANDSHAKE(SSL_do_handshake, kHandshake)
+FILIBUSTER_HANDSHAKE(SSL_connect, kConnect)
+FILIBUSTER_HANDSHAKE(SSL_accept, kAccept)
+#undef FILIBUSTER_HANDSHAKE
+
 // --- while a thread of the agent uses the SSL (pump.h) --------------------------------------------------
 
 namespace {

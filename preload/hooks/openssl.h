@@ -142,6 +142,12 @@ Session* diverted_session(const Library& library, const Ssl* ssl) {
   return session != nullptr && session->reads_diverted() ? session : nullptr;
 }
 
+// What a function does that makes a part of the handshake, at its end: claims the connection.
+template <typename Library>
+void note_handshake(const Library& library, Ssl* ssl) {
+  if (!is_idle()) follow_session(library(), ssl);
+}
+
 // What SSL_shutdown does first. True: that was all.
 template <typename Library>
 bool shut_down(const Library& library, Ssl* ssl) {

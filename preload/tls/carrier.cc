@@ -9,10 +9,6 @@
 namespace filibuster::preload {
 namespace {
 
-// A client that has sent application data so many times has sent a request. The first time may be the end of its
-// handshake, which TLS 1.3 encrypts. That mostly leaves with a record that says so, which counts here, too.
-constexpr uint8_t kRequestSent = 2;
-
 // One object for all connections. What differs between them is in the connection.
 class Carrier final : public Followed {
  public:
@@ -49,11 +45,11 @@ class Carrier final : public Followed {
 
   bool passes() const override { return true; }
   IoResult pass_send(Connection& c, int, Pieces pieces, int, bool) override {
-    if (c.role == Role::kClient) count(c, pieces, pieces.size());
+    if (c.role == Role::kClient) look_at(c, pieces, pieces.size());
     return {kNotHandled, 0};
   }
   void pass_received(Connection& c, int, Pieces pieces, int, size_t size) override {
-    if (c.role == Role::kServer) count(c, pieces, size);
+    if (c.role == Role::kServer) look_at(c, pieces, size);
   }
 
  private:
@@ -72,15 +68,15 @@ class Carrier final : public Followed {
     note_hello(random, fd, c);
     hello.size = 0;
   }
-  static void count(Connection& c, Pieces pieces, size_t size) {
+  static void look_at(Connection& c, Pieces pieces, size_t size) {
     char gathered[8];
     const FirstBytes first(pieces, size, gathered, sizeof gathered);
-    const std::string_view bytes(first.data, first.size);
-    if (c.data_records >= kRequestSent ||
-        (!tls::begins_record(bytes, tls::ContentType::kApplicationData) &&
-         !tls::begins_record(bytes, tls::ContentType::kChangeCipherSpec)))
+    if (c.data_seen ||
+        !tls::begins_record({first.data, first.size}, tls::ContentType::kApplicationData))
       return;
-    if (++c.data_records == kRequestSent) report_given_up(c, NotInterposedReason::kTls);
+    // A library that is followed has claimed the connection in its handshake.
+    c.data_seen = true;
+    report_given_up(c, NotInterposedReason::kTls);
   }
 };
 static_assert(tls::kUpToRandom <= KeptBytes::kMost);

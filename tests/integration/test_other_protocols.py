@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from conftest import PYTHON
-from small_apps import config, probe, relay, url
+from conftest import BUILD, PYTHON
+from small_apps import APPS, config, probe, relay, url
 
 
 def dependencies(run, caller):
@@ -117,44 +117,32 @@ def test_a_udp_dependency_passes_untouched_and_is_listed(project, how):
     assert f"127.0.0.1:{port ^ 1}" not in dependencies(run, "front"), run
 
 
-TLS_SERVER = '''
-import http.server, ssl, sys
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200); self.send_header("Content-Length", "2"); self.end_headers()
-        self.wfile.write(b"ok")
-    def log_message(self, *a): pass
-server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
-context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-context.load_cert_chain("cert.pem", "key.pem")
-server.socket = context.wrap_socket(server.socket, server_side=True)
-server.serve_forever()
-'''
 TLS_CLIENT = '''
 import http.server, subprocess, sys
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        good = subprocess.run(["wget", "-qO-", "--no-check-certificate", "https://127.0.0.1:" + sys.argv[2]], capture_output=True).stdout == b"ok"
+        good = subprocess.run(["java", *sys.argv[3:], "GetClient", f"https://localhost:{sys.argv[2]}/"], capture_output=True).stdout.startswith(b"200")
         self.send_response(200 if good else 500); self.send_header("Content-Length", "0"); self.end_headers()
     def log_message(self, *a): pass
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 '''
 
 
-def test_what_another_tls_library_encrypts_passes_untouched_and_is_listed(project):
-    """Debian's wget uses GnuTLS. OpenSSL is followed: see the folder tls."""
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-                    "-nodes", "-subj", "/CN=localhost", "-days", "1", "-keyout", "key.pem", "-out", "cert.pem"],
+def test_what_another_tls_library_encrypts_passes_untouched_and_is_listed(project, tls):
+    """The JDK's own. OpenSSL and GnuTLS are followed: see the folder tls."""
+    if not shutil.which("keytool"):
+        pytest.skip("no JDK: what it encrypts was not checked")
+    subprocess.run(["keytool", "-importcert", "-noprompt", "-file", tls / "ca.pem", "-keystore", "trust.p12", "-storepass", "changeit"],
                    cwd=project.directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    project.write("vault.py", TLS_SERVER)
     project.write("front.py", TLS_CLIENT)
+    trust = "-Djavax.net.ssl.trustStore=trust.p12 -Djavax.net.ssl.trustStorePassword=changeit"
     project.write("filibuster.json", config(
-        [{"name": "vault", "command": f"exec {PYTHON} vault.py ${{port:vault}}"},
-         {"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}} ${{port:vault}}"}],
+        [{"name": "vault", "command": f"exec {PYTHON} {APPS}/body.py ${{port:vault}} tls={tls}"},
+         {"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}} ${{port:vault}} {trust} -cp {BUILD}/tests/java"}],
         [probe(url("front"))]))
     run = project.filibuster("run")
     assert run.exit_code == 3, run
-    assert "tls" in dependencies(run, "front")["vault"]["reason"].lower(), run.test["dependencies_not_tested"]
+    assert dependencies(run, "front")["vault"]["reason"].startswith("tls"), run.test["dependencies_not_tested"]
 
 
 def test_a_database_passes_untouched_and_is_listed(project):

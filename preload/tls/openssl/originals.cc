@@ -6,18 +6,18 @@
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/native/library_originals.h"
 #include "preload/tls/openssl/api.h"
-#include "preload/tls/openssl/pump.h"
+#include "preload/tls/pump.h"
 
 namespace filibuster::preload::openssl {
 namespace {
 
 constexpr const char* kNames[] = {
-    "SSL_read",     "SSL_read_ex",   "SSL_write",        "SSL_write_ex",
-    "SSL_peek",     "SSL_peek_ex",   "SSL_pending",      "SSL_has_pending",
-    "SSL_shutdown", "SSL_get_error", "SSL_get_shutdown", "SSL_want",
+    "SSL_read",         "SSL_read_ex", "SSL_write",       "SSL_write_ex", "SSL_peek",
+    "SSL_peek_ex",      "SSL_pending", "SSL_has_pending", "SSL_shutdown", "SSL_get_error",
+    "SSL_get_shutdown", "SSL_want",
 
-    "SSL_free",     "SSL_get_fd",    "SSL_get_rfd",      "SSL_get_wfd",
-    "SSL_get_rbio", "SSL_get_wbio",
+    "SSL_do_handshake", "SSL_connect", "SSL_accept",      "SSL_free",     "SSL_get_fd",
+    "SSL_get_rfd",      "SSL_get_wfd", "SSL_get_rbio",    "SSL_get_wbio",
 };
 constexpr size_t kFunctions = static_cast<size_t>(Function::kCount);
 static_assert(sizeof kNames / sizeof *kNames == kFunctions);

@@ -13,7 +13,7 @@
 #include "preload/os/raw_syscall.h"
 #include "preload/stream/registry.h"
 #include "preload/tls/claims.h"
-#include "preload/tls/openssl/pump.h"
+#include "preload/tls/openssl/engine.h"
 
 FILIBUSTER_REAL(ssize_t, send, (int, const void*, size_t, int))
 
@@ -21,10 +21,6 @@ namespace filibuster::preload::openssl {
 namespace {
 
 Pool<Session, 64, 1024> g_sessions;
-// A record has room for so many bytes (RFC 8446 §5.1).
-constexpr size_t kRecord = 16 * 1024;
-static_assert(kRecord <= kHoldCapacity);
-Pool<HoldBuffer, 4, 4096> g_buffers;
 
 constexpr uint64_t kEnteredWithinNs = 1'000'000'000;
 
@@ -59,8 +55,8 @@ Session* Session::find(const Api& api, const Ssl* ssl) {
 
 void Session::drop() {
   if (references_.fetch_sub(1) != 1) return;
-  for (HoldBuffer* buffer : {gathered_, peeked_})
-    if (buffer != nullptr) g_buffers.give(buffer);
+  gathered_.drop();
+  give_tls_buffer(peeked_);
   g_sessions.give(this);
 }
 
@@ -151,20 +147,9 @@ ssize_t Session::send(const OnTheWire& out) {
     return -1;
   }
   own_error = kErrorNone;
-  const void* data = out.vectors[0].iov_base;
-  size_t size = out.vectors[0].iov_len;
-  if (gathered_size_ == 0 && out.count > 1) {
-    if (gathered_ == nullptr) gathered_ = g_buffers.take();
-    if (gathered_ != nullptr) {
-      gathered_size_ = std::min(out.bytes, kRecord);
-      Pieces(out.vectors, out.count).copy(0, gathered_->bytes, gathered_size_);
-    }
-  }
-  if (gathered_size_ != 0) {
-    data = gathered_->bytes;
-    size = gathered_size_;
-  }
-  size = std::min<size_t>(size, INT32_MAX);
+  const iovec piece = gathered_.of(out);
+  const void* data = piece.iov_base;
+  const size_t size = std::min<size_t>(piece.iov_len, INT32_MAX);
   if (writes_diverted()) {
     write_result = write_diverted(data, size).result;
   } else {
@@ -175,12 +160,12 @@ ssize_t Session::send(const OnTheWire& out) {
     wrote = true;
   }
   if (write_result > 0) {
-    gathered_size_ = 0;  // if they were sent in part, the rest is laid out anew
+    gathered_.forget();  // if they were sent in part, the rest is laid out anew
     return write_result;
   }
   const int error = own_error != kErrorNone ? errno : error_of(write_result);
   errno = error != 0 ? error : EPIPE;
-  if (errno != EAGAIN) gathered_size_ = 0;
+  if (errno != EAGAIN) gathered_.forget();
   return -1;
 }
 
@@ -263,7 +248,7 @@ int Session::plain_end(int real) {
   pair.app = -1;
   api_->BIO_up_ref(in);
   api_->BIO_up_ref(out);
-  if (!start_pump(*api_, ssl_, {is_memory(*api_, out), skipped}, real, plain)) {
+  if (!pump_ssl(*api_, ssl_, {is_memory(*api_, out), skipped}, real, plain)) {
     api_->BIO_free_all(in);
     api_->BIO_free_all(out);
     release_descriptor(plain);
@@ -304,7 +289,7 @@ Moved Session::read_diverted(void* data, size_t size, bool peek) {
   own_error = kErrorNone;
   Bio* bio = read_bio();
   if (peek && peeked_from_ == peeked_to_) {
-    if (peeked_ == nullptr) peeked_ = g_buffers.take();
+    if (peeked_ == nullptr) peeked_ = take_tls_buffer();
     peeked_from_ = peeked_to_ = 0;
     if (peeked_ != nullptr) {
       errno = 0;

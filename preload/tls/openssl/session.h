@@ -17,6 +17,7 @@
 #include "preload/stream/connection.h"
 #include "preload/stream/transport.h"
 #include "preload/stream/wire.h"
+#include "preload/tls/gathered.h"
 #include "preload/tls/openssl/api.h"
 
 namespace filibuster::preload::openssl {
@@ -62,7 +63,7 @@ class Session final : public Transport {
   void freed();
   // The application does.
   void released();
-  // A thread of the agent uses the SSL in the place of the application (pump.h). The application goes on with
+  // A thread of the agent uses the SSL in the place of the application (tls/pump.h). The application goes on with
   // the BIOs that were the SSL's before, and with its descriptor.
   bool is_pumped() const { return pumped_; }
   Bio* read_bio() const { return pumped_ ? read_bio_ : api_->SSL_get_rbio(ssl_); }
@@ -112,9 +113,7 @@ class Session final : public Transport {
   // Its memory stays that of a connection (os/pool.h).
   Connection* connection_ = nullptr;
   uint64_t cookie_ = 0;
-  // Bytes that were gathered for one SSL_write, which has to be repeated with them.
-  HoldBuffer* gathered_ = nullptr;
-  size_t gathered_size_ = 0;
+  Gathered gathered_;
   // Bytes of a pair that were looked at (SSL_peek).
   HoldBuffer* peeked_ = nullptr;
   size_t peeked_from_ = 0, peeked_to_ = 0;

@@ -7,10 +7,10 @@ import pytest
 import certificates
 from conftest import PYTHON
 from rpc_tree import chains, observe_and_compare
-from small_apps import config, probe, relay
+from small_apps import config, printed, printing, relay
 
 ROOT = os.geteuid() == 0
-FORBIDDEN = [{"on": {"caller": "front"}, "inject": ["503", "reset", "timeout", "503:after", "timeout:after"]}]
+FAULTS = [{"on": {"caller": "front"}, "inject": ["503", "reset", "timeout", "503:after", "timeout:after"]}]
 
 NGINX = """
 daemon off; %(user)s pid %(directory)s/nginx.pid; error_log stderr; worker_processes 2;
@@ -147,9 +147,6 @@ def application(project, tls, server):
     return [back, {"name": "front", "command": SERVERS[server](project, tls), "env": environment}]
 
 
-def curl(*words, name="front"):
-    return f"curl -sS -m 20 {' '.join(words)}"
-
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_requests_are_seen_on_both_sides(project, tls, server):
@@ -165,9 +162,21 @@ def test_requests_are_seen_on_both_sides(project, tls, server):
 def test_faults_below_them(project, tls, server):
     services = application(project, tls, server)
     client = f"code=$(curl -sS -m 20 -o /dev/null -w '%{{http_code}}' --cacert {tls}/ca.pem https://localhost:${{port:front}}/); [ $code = 200 ]"
-    project.write("filibuster.json", config(services, [{"name": "client", "command": client}], faults=FORBIDDEN, bounds={"max_faults": 1},
+    project.write("filibuster.json", config(services, [{"name": "client", "command": client}], faults=FAULTS, bounds={"max_faults": 1},
                                             index={"stack": False}))
     run = project.filibuster("run")
     assert "plan not met" not in run.output and run.test["counts"]["executed"] == 6, run
     assert run.test["dependencies_not_tested"] == [], run
     print(server, [case["state"] for case in run.test["cases"]])
+
+
+def test_wget_has_gnutls(project, tls):
+    """All of its faults end as in the clear: after effect and changed answers by a thread in its process."""
+    client = f"wget -q -T 1 -t 1 -O got --ca-certificate={tls}/ca.pem https://localhost:${{port:back}}/; echo $?"
+    project.write("filibuster.json", config(
+        [relay("back", options=f"--tls {tls}")], [{"name": "get", "command": printing(client)}], fault_test_calls=True, default_faults=False,
+        bounds={"max_faults": 1}, faults=[{"inject": ["status:503", "reset", "timeout", "timeout:after", "status:503:after", "latency:50ms", "partial-message"]}]))
+    run = project.filibuster("run")
+    assert "plan not met" not in run.output and run.executed == 8, run
+    plain, *_ = told = [text.strip() for text in printed(run)]
+    assert plain == "0" and sorted(told[-7:]) == ["0", "4", "4", "4", "4", "8", "8"], told

@@ -56,7 +56,7 @@ SessionReport report() {
   test.findings[0].reproduced = true;
   test.findings[0].counterexample = ".filibuster/counterexamples/1.json";
   test.skipped = {{"execution {users -> bookings: refused}", "plan not met"}};
-  test.dependencies_not_tested = {{"users", "127.0.0.1:5432", "postgres", "tls", true, 3}};
+  test.dependencies_not_tested = {{"users", "127.0.0.1:5432", "postgres", "udp", true, 3}};
   test.without_cause = {"users -> metrics POST /push: its cause is not known"};
   test.notes = {"reduction (ESR) was off"};
   RpcRecord rpc;
@@ -242,7 +242,7 @@ TEST(Text, OfASessionSaysWhatWasExploredSkippedAndNotTested) {
   for (const char* part :
        {"27 executions", "46 redundant", "1 finding", "41 ms", "faults: the default set",
         "execution {users -> bookings: refused}: plan not met",
-        "users -> postgres (127.0.0.1:5432): tls, 3 times",
+        "users -> postgres (127.0.0.1:5432): udp, 3 times",
         "users -> metrics POST /push: its cause is not known", "reduction (ESR) was off"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in:\n" << text;
   }

@@ -1,0 +1,20 @@
+// A session of OpenSSL for the pump: its BIOs are memory.
+#pragma once
+
+#include "preload/tls/openssl/api.h"
+#include "preload/tls/pump.h"
+
+namespace filibuster::preload::openssl {
+
+// What waits in the BIO that the SSL writes to.
+struct Output {
+  bool is_memory = false;  // else it cannot be taken out
+  size_t sent = 0;         // so many of its first bytes were sent already
+};
+
+// From now on the SSL belongs to a pump, which takes `real` and `plain` over, descriptors of ours. What the SSL's
+// BIOs hold goes first. The caller keeps them, and the SSL gets others. False: there is no thread or no memory,
+// and the SSL has its BIOs.
+bool pump_ssl(const Api& api, Ssl* ssl, Output output, int real, int plain);
+
+}  // namespace filibuster::preload::openssl
