@@ -17,6 +17,8 @@
 #include "preload/snapshot/snapshot.h"
 #include "preload/stream/connection.h"
 #include "preload/stream/holds.h"
+#include "preload/stream/registry.h"
+#include "preload/tls/carrier.h"
 
 namespace filibuster::preload {
 
@@ -56,7 +58,9 @@ __attribute__((constructor(101))) void start() {
 __attribute__((destructor)) void finish() {
   HookScope scope;
   flush_holds_of_thread();
-  if (own_process()) flush_all_holds();
+  if (!own_process()) return;
+  flush_all_holds();
+  each_connection([](int, Connection& c, const void*) { report_unclaimed(c); }, nullptr);
 }
 
 // grpcio makes its channels before its first socket, and they last. So the helper must be there first.

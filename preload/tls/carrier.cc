@@ -40,7 +40,9 @@ class Carrier final : public Followed {
   bool may_begin_with(Pieces) const override { return false; }
 
   void end_unanswered(Connection&) override {}
-  void settle(Connection&) override {}
+  void settle(Connection& c) override {
+    if (c.closing.load()) report_unclaimed(c);
+  }
   void adopt_in_child(Connection&) override {}
 
   bool passes() const override { return true; }
@@ -71,12 +73,12 @@ class Carrier final : public Followed {
   static void look_at(Connection& c, Pieces pieces, size_t size) {
     char gathered[8];
     const FirstBytes first(pieces, size, gathered, sizeof gathered);
-    if (c.data_seen ||
-        !tls::begins_record({first.data, first.size}, tls::ContentType::kApplicationData))
-      return;
-    // A library that is followed has claimed the connection in its handshake.
-    c.data_seen = true;
-    report_given_up(c, NotInterposedReason::kTls);
+    // The first time may be the end of the handshake, which TLS 1.3 encrypts. A library that is followed has
+    // claimed the connection by then.
+    if (c.data_seen < 2 &&
+        tls::begins_record({first.data, first.size}, tls::ContentType::kApplicationData) &&
+        ++c.data_seen == 2)
+      report_given_up(c, NotInterposedReason::kTls);
   }
 };
 static_assert(tls::kUpToRandom <= KeptBytes::kMost);
@@ -108,6 +110,12 @@ Recognised is_tls_of_client(std::string_view first) {
 // A server that cannot make anything of what it got begins with an alert.
 Recognised is_tls_of_server(std::string_view first) {
   return recognised(tls::sniff_server(first));
+}
+
+void report_unclaimed(Connection& c) {
+  if (c.transport.load() != nullptr || c.data_seen != 1) return;
+  c.data_seen = 2;
+  report_given_up(c, NotInterposedReason::kTls);
 }
 
 void begin_carrier(Connection& c, Pieces, size_t) {
