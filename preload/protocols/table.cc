@@ -11,7 +11,7 @@ namespace filibuster::preload {
 std::span<const ProtocolRow> protocol_table() {
   static constexpr ProtocolRow kRows[] = {
       {"HTTP/2", is_http2_of_client, is_http2_of_server, begin_http2, nullptr, begin_retirement},
-      {"TLS", is_tls_of_client, is_tls_of_server, begin_carrier, nullptr, nullptr},
+      {"TLS", is_tls_of_client, is_tls_of_server, begin_carrier, joins_tls, nullptr},
       {"Redis", is_redis_of_client, nullptr, begin_redis, joins_redis, nullptr},
       {"HTTP/1", nullptr, nullptr, begin_http1, joins_http1, nullptr},
   };

@@ -112,6 +112,22 @@ Recognised is_tls_of_server(std::string_view first) {
   return recognised(tls::sniff_server(first));
 }
 
+// The connect was not seen, but the handshake is. A part of its first message does not tell the random, but a
+// library that reads the descriptor itself needs none.
+Joined joins_tls(std::string_view first, NotInterposedReason* reason) {
+  switch (tls::sniff_client_hello(first, nullptr)) {
+    case tls::Hello::kYes:
+      return Joined::kRequests;
+    case tls::Hello::kNeedMore:
+      return Joined::kWait;
+    case tls::Hello::kNo:
+      break;
+  }
+  if (tls::begins_record(first, tls::ContentType::kApplicationData))
+    *reason = NotInterposedReason::kTls;
+  return Joined::kNo;
+}
+
 void report_unclaimed(Connection& c) {
   if (c.transport.load() != nullptr || c.data_seen != 1) return;
   c.data_seen = 2;

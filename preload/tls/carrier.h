@@ -13,6 +13,7 @@ namespace filibuster::preload {
 Recognised is_tls_of_client(std::string_view first);
 Recognised is_tls_of_server(std::string_view first);
 void begin_carrier(Connection& c, Pieces pieces, size_t size);
+Joined joins_tls(std::string_view first, NotInterposedReason* reason);
 
 // The connection ends, or the process. If it was encrypted by nobody that we follow, the report says so.
 void report_unclaimed(Connection& c);

@@ -120,6 +120,20 @@ TEST_F(Recognition, JoinsWhereARequestBegins) {
   EXPECT_EQ(name_of(connection_->protocol(), *connection_), "HTTP/1");
 }
 
+TEST_F(Recognition, JoinsWhereAHandshakeBegins) {
+  std::string hello("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
+  hello.append(100, 'r');
+  const iovec part{hello.data(), 5};  // some libraries read the header of a record first
+  try_to_join(*connection_, false, part, part.iov_len);
+  EXPECT_EQ(connection_->role, Role::kJoining);
+  EXPECT_TRUE(connection_->state.is_followed());
+  const iovec whole{hello.data(), hello.size()};
+  try_to_join(*connection_, true, whole, hello.size());
+  EXPECT_EQ(connection_->role, Role::kClient);
+  ASSERT_NE(connection_->protocol(), nullptr);
+  EXPECT_TRUE(connection_->protocol()->is_carrier());
+}
+
 TEST_F(Recognition, GivesUpWhatItSeesInTheMiddleOfSomethingElse) {
   const std::string_view bytes = "an upload's GET /";
   const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
