@@ -145,7 +145,9 @@ Session* diverted_session(const Library& library, const Ssl* ssl) {
 // What a function does that makes a part of the handshake, at its end: claims the connection.
 template <typename Library>
 void note_handshake(const Library& library, Ssl* ssl) {
-  if (!is_idle()) follow_session(library(), ssl);
+  if (is_idle()) return;
+  // What SSL_get_error says next is about the handshake.
+  if (Session* session = follow_session(library(), ssl).session) session->own_error = kErrorNone;
 }
 
 // What SSL_shutdown does first. True: that was all.
@@ -162,6 +164,7 @@ bool shut_down(const Library& library, Ssl* ssl) {
   int fd = -1;
   if (session != nullptr) {
     if (Pinned c = session->connection(&fd)) flush(*c, fd, true);
+    session->own_error = kErrorNone;
   }
   return false;
 }
