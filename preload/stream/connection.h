@@ -122,9 +122,9 @@ struct alignas(64) Connection {
   // were seen.
   uint64_t carried = 0;
   bool carried_known = false;
-  // Before the connection has a transport: its first bytes, and how often the client has sent data.
+  // Before the connection has a transport: its first bytes, and how far it has come (tls/carrier.cc).
   KeptBytes hello;
-  uint8_t data_seen = 0;
+  uint8_t encrypted = 0;
 
   Flow request_flow;
   Flow response_flow;

@@ -9,6 +9,9 @@
 namespace filibuster::preload {
 namespace {
 
+// Values of Connection::encrypted.
+constexpr uint8_t kHelloSeen = 1, kReported = 3;
+
 // One object for all connections. What differs between them is in the connection.
 class Carrier final : public Followed {
  public:
@@ -69,16 +72,19 @@ class Carrier final : public Followed {
       return;
     note_hello(random, fd, c);
     hello.size = 0;
+    c.encrypted = kHelloSeen;
   }
   static void look_at(Connection& c, Pieces pieces, size_t size) {
     char gathered[8];
     const FirstBytes first(pieces, size, gathered, sizeof gathered);
     // The first time may be the end of the handshake, which TLS 1.3 encrypts. A library that is followed has
     // claimed the connection by then.
-    if (c.data_seen < 2 &&
-        tls::begins_record({first.data, first.size}, tls::ContentType::kApplicationData) &&
-        ++c.data_seen == 2)
-      report_given_up(c, NotInterposedReason::kTls);
+    constexpr uint8_t kData = kHelloSeen + 1;
+    if (c.encrypted >= kReported ||
+        !tls::begins_record({first.data, first.size}, tls::ContentType::kApplicationData))
+      return;
+    if (c.encrypted == kData) report_unclaimed(c);
+    if (c.encrypted < kData) c.encrypted = kData;
   }
 };
 static_assert(tls::kUpToRandom <= KeptBytes::kMost);
@@ -129,8 +135,8 @@ Joined joins_tls(std::string_view first, NotInterposedReason* reason) {
 }
 
 void report_unclaimed(Connection& c) {
-  if (c.transport.load() != nullptr || c.data_seen != 1) return;
-  c.data_seen = 2;
+  if (c.transport.load() != nullptr || c.encrypted < kHelloSeen || c.encrypted >= kReported) return;
+  c.encrypted = kReported;
   report_given_up(c, NotInterposedReason::kTls);
 }
 
