@@ -28,6 +28,23 @@ std::string set_key(const std::vector<InjectedFault>& faults) {
   return to_hex(hash_text(all));
 }
 
+// The number of a counterexample file; nullopt: the file is something else.
+std::optional<uint32_t> number_of(const fs::path& file) {
+  const std::string stem = file.stem().string();
+  if (stem.empty() || stem.size() > 9 || stem.find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
+  return static_cast<uint32_t>(std::stoul(stem));
+}
+
+// The highest number of a counterexample file, of any test; 0: there is none.
+uint32_t last_number(const std::string& folder) {
+  uint32_t last = 0;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed))
+    last = std::max(last, number_of(entry.path()).value_or(0));
+  return last;
+}
+
 }  // namespace
 
 // Finds the file that has the same test and the same faults, so that a failure keeps its number from
@@ -38,15 +55,12 @@ const std::map<uint32_t, std::string>& Explorer::counterexamples() {
   std::error_code failed;
   for (const auto& entry :
        fs::directory_iterator(lane_.place().root + "/counterexamples", failed)) {
-    const std::string stem = entry.path().stem().string();
+    const auto number = number_of(entry.path());
     const auto text = read_file(entry.path().string());
-    if (!text || stem.empty() || stem.size() > 9 ||
-        stem.find_first_not_of("0123456789") != std::string::npos) {
-      continue;
-    }
+    if (!number || !text) continue;
     const auto known = parse_counterexample(text.value());
     const bool same = known.ok() && known.value().test == test_.name;
-    keys[static_cast<uint32_t>(std::stoul(stem))] = same ? set_key(known.value().faults) : "";
+    keys[*number] = same ? set_key(known.value().faults) : "";
   }
   return keys;
 }
@@ -62,7 +76,9 @@ Result<void> Explorer::load_results() {
   auto rows = store_->results();
   if (!rows) return rows.error();
   for (const auto& [number, text] : rows.value()) {
-    session_.next_execution = std::max(session_.next_execution.load(), number + 1);
+    std::atomic<uint32_t>& next = session_.counters.next_execution;
+    for (uint32_t seen = next; seen <= number && !next.compare_exchange_weak(seen, number + 1);) {
+    }
     const auto json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_object()) continue;
     seconds_.push_back(json.value("seconds", 0.0f));
@@ -198,11 +214,13 @@ std::string Explorer::write_counterexample(const Execution& execution, uint32_t*
     warn(made.error().message);
     return "";
   }
+  // Another test may write its own at the same time.
+  const std::lock_guard lock(session_.counters.counterexamples);
   const std::map<uint32_t, std::string>& numbers = counterexamples();
   const std::string key = set_key(execution.faults);
   const auto same = std::find_if(numbers.begin(), numbers.end(),
                                  [&](const auto& entry) { return entry.second == key; });
-  *number = same != numbers.end() ? same->first : numbers.empty() ? 1 : numbers.rbegin()->first + 1;
+  *number = same != numbers.end() ? same->first : last_number(folder) + 1;
   Counterexample out;
   out.test = execution.test;
   out.config_path = config_.path;

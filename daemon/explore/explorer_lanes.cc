@@ -10,8 +10,8 @@ namespace filibuster {
 void Explorer::begin_lanes() {
   const uint32_t lanes = session_.lanes;
   exploration_.report.lanes = 1;
-  if (lanes < 2 || session_.further_lanes == nullptr || dispatcher_->search().counts().open < 2)
-    return;
+  if (lanes < 2 || session_.further_lanes == nullptr) return;
+  if (!session_.compare_lanes && dispatcher_->search().counts().open < 2) return;
   LanePool::Options options;
   options.session = &session_;
   options.further = session_.further_lanes;
@@ -41,6 +41,7 @@ void Explorer::begin_lanes() {
 
 void Explorer::end_lanes() {
   if (!pool_) return;
+  if (session_.compare_lanes && !exploration_.stopped) pool_->compare_all();
   TestReport& report = exploration_.report;
   report.lanes = std::max(pool_->lanes_used(), 1u);
   report.thrown_away = pool_->thrown_away();
@@ -75,7 +76,7 @@ Result<std::optional<Attempt>> Explorer::run_on_lanes(const Dispatcher::Job& job
   if (!run->result.stopped && !read_as_of_lane_0(run.value(), &run->result.record))
     return std::optional<Attempt>();
   // What is run ahead has an earlier number than what the search comes to before it.
-  run->result.record.execution = session_.next_execution++;
+  run->result.record.execution = session_.counters.next_execution++;
   return std::optional(std::move(run).value());
 }
 

@@ -9,20 +9,6 @@ constexpr int kStarts = 2;         // of a lane that breaks
 constexpr size_t kFurthest = 256;  // executions ahead
 constexpr size_t kMostDone = 512;  // results that nobody has asked for yet
 
-// The test of a lane writes its results into a file of its own.
-TestConfig test_of_lane(const TestConfig& test, const SessionLane& first, const SessionLane& lane) {
-  TestConfig out = test;
-  const std::string before = first.log_path("test"), after = lane.log_path("test");
-  const auto replace = [&](std::string* text) {
-    for (size_t at = text->find(before); at != std::string::npos;
-         at = text->find(before, at + after.size()))
-      text->replace(at, before.size(), after);
-  };
-  replace(&out.junit_xml);
-  for (std::string& argument : out.command.argv) replace(&argument);
-  return out;
-}
-
 }  // namespace
 
 LanePool::LanePool(Options options) : options_(std::move(options)) {
@@ -153,6 +139,7 @@ void LanePool::compare_new_lanes(std::unique_lock<std::mutex>* lock) {
       if (why.empty()) why = options_.compare(sample);
     }
     lock->lock();
+    options_.further->compared(worker->number, why.empty());
     if (why.empty()) {
       worker->state = Worker::State::kIdle;
     } else {
@@ -241,6 +228,19 @@ void LanePool::each_further(const std::function<void(Lane&, TestRun&)>& change) 
   for (const auto& worker : workers_) {
     if (worker->number != 0 && worker->own && worker->state != Worker::State::kGone)
       change(*worker->lane, *worker->own);
+  }
+}
+
+void LanePool::compare_all() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    compare_new_lanes(&lock);
+    const bool starting = std::any_of(workers_.begin(), workers_.end(), [](const auto& worker) {
+      return worker->state == Worker::State::kStarting ||
+             worker->state == Worker::State::kToCompare;
+    });
+    if (!starting) return;
+    changed_.wait(lock);
   }
 }
 

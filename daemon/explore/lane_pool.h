@@ -68,6 +68,8 @@ class LanePool {
   // Calls `change` for each further lane that is in use. Precondition: all are held.
   void each_further(const std::function<void(Lane&, TestRun&)>& change);
 
+  // Waits for the lanes that are starting, and compares them.
+  void compare_all();
   uint32_t lanes_used() const;
   uint64_t thrown_away() const;
   // Why lanes are not used any more, a line each.

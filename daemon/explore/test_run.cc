@@ -50,7 +50,7 @@ milliseconds TestRun::limit() const {
 
 Result<Attempt> TestRun::execute(const std::vector<PlannedRpcFault>& plan, int number,
                                  milliseconds time, TestStarter::Start start) {
-  auto result = runner_.run(session_->next_execution++, plan, time, start);
+  auto result = runner_.run(session_->counters.next_execution++, plan, time, start);
   if (!result) return result.error();
   Attempt out;
   out.result = std::move(result).value();

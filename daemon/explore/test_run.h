@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,13 @@
 
 namespace filibuster {
 
-// What the tests of a session share.
+// What the tests of a session count together, also those that are explored at the same time.
+struct SessionCounters {
+  std::atomic<uint32_t> next_execution = 1;  // the number of the next execution
+  std::mutex counterexamples;                // held while a counterexample file gets its number
+};
+
+// What the explorations of a session share. Those that run at the same time have copies of their own.
 struct SessionContext {
   const Config& config;
   const std::string& config_text;
@@ -29,8 +36,8 @@ struct SessionContext {
   // Called after each execution. Reads the arguments of gRPC calls, and keeps the record for GET /v1/trace.
   std::function<void(ExecutionRecord*)> on_record;
   const ServiceDescriptors* descriptors;
-  bool restart = false;                      // forget an interrupted session
-  std::atomic<uint32_t> next_execution = 1;  // the number of the next execution
+  SessionCounters& counters;
+  bool restart = false;  // forget an interrupted session
   // The live page (docs/page.md). Null: there is none.
   std::function<bool()> page_is_wanted = {};
   std::function<void(TestReport)> offer_page = {};
@@ -42,6 +49,8 @@ struct SessionContext {
   Suspects suspects = {};
   uint32_t lanes = 1;
   LaneSet* further_lanes = nullptr;  // null: there is lane 0 only
+  // Every lane is compared with lane 0, also where the search does not need it.
+  bool compare_lanes = false;
 
   void warn(const std::string& text) const;
 };

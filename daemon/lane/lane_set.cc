@@ -29,6 +29,19 @@ std::vector<std::string> shared_between_lanes(const Config& config) {
   return out;
 }
 
+TestConfig test_of_lane(const TestConfig& test, const SessionLane& first, const SessionLane& lane) {
+  TestConfig out = test;
+  const std::string before = first.log_path("test"), after = lane.log_path("test");
+  const auto replace = [&](std::string* text) {
+    for (size_t at = text->find(before); at != std::string::npos;
+         at = text->find(before, at + after.size()))
+      text->replace(at, before.size(), after);
+  };
+  replace(&out.junit_xml);
+  for (std::string& argument : out.command.argv) replace(&argument);
+  return out;
+}
+
 LaneSet::LaneSet(const Lane::Options& options, EventSink sink, OnHub on_hub)
     : options_(options), sink_(std::move(sink)), on_hub_(std::move(on_hub)) {}
 
@@ -67,6 +80,19 @@ Result<Lane*> LaneSet::get(uint32_t number) {
   return (lanes_[number] = std::move(lane)).get();
 }
 
+void LaneSet::compared(uint32_t number, bool equal) {
+  const std::lock_guard lock(mutex_);
+  if (equal)
+    equal_.insert(number);
+  else
+    equal_.erase(number);
+}
+
+std::vector<uint32_t> LaneSet::equal_lanes() const {
+  const std::lock_guard lock(mutex_);
+  return {equal_.begin(), equal_.end()};
+}
+
 void LaneSet::drop(uint32_t number) {
   std::unique_ptr<Lane> lane;
   {
@@ -75,6 +101,7 @@ void LaneSet::drop(uint32_t number) {
     if (known == lanes_.end()) return;
     lane = std::move(known->second);
     lanes_.erase(known);
+    equal_.erase(number);
   }
   on_hub_(number, nullptr);
   lane->stop_services();

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ std::string why_one_lane(const Config& config);
 // for each lane. A name each.
 std::vector<std::string> shared_between_lanes(const Config& config);
 
+// The test as it runs on `lane`: it writes its results into a file of that lane. `test` is that of `first`.
+TestConfig test_of_lane(const TestConfig& test, const SessionLane& first, const SessionLane& lane);
+
 class LaneSet {
  public:
   // Called when a lane has come, and with null when it has gone.
@@ -34,6 +38,10 @@ class LaneSet {
   // Lane `number`, from 1; it is started with its services unless it runs. To be called by one thread for
   // each lane. Error: why it cannot run.
   Result<Lane*> get(uint32_t number);
+  // A test was run on the lane and on lane 0, and both showed the same, or not.
+  void compared(uint32_t number, bool equal);
+  // The lanes that showed what lane 0 shows.
+  std::vector<uint32_t> equal_lanes() const;
   // Stops the lane; get() starts another one with that number.
   void drop(uint32_t number);
 
@@ -41,8 +49,9 @@ class LaneSet {
   Lane::Options options_;
   EventSink sink_;
   OnHub on_hub_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<uint32_t, std::unique_ptr<Lane>> lanes_;
+  std::set<uint32_t> equal_;
 };
 
 }  // namespace filibuster

@@ -144,6 +144,7 @@ struct TestReport {
   std::string start = "plain", why_not_forked;
   // Where the time of an execution goes: the median, and over all that were counted.
   uint32_t lanes = 1;        // on which executions ran at the same time
+  uint32_t lane = 0;         // which explored it, where tests are explored side by side
   uint64_t thrown_away = 0;  // executions that ran ahead and that the search did not ask for
   Phases median_phases, total_phases;
   uint64_t profiled = 0;

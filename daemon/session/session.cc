@@ -97,34 +97,34 @@ std::string Session::document(const std::string& format) const {
 
 ExecutionRecord Session::trace() {
   std::shared_ptr<AgentHub> hub;
-  std::shared_ptr<ServiceDescriptors> descriptors;
+  std::shared_ptr<Explorations> explorations;
   {
     const std::lock_guard lock(mutex_);
     hub = hub_;
-    descriptors = descriptors_;
+    explorations = explorations_;
   }
   if (hub) {
     ExecutionRecord running = hub->snapshot(StackLines::kOfAll);
+    const auto descriptors = explorations ? explorations->descriptors() : nullptr;
     if (descriptors) descriptors->get()->read_arguments(&running);
     if (!running.rpcs.empty()) return running;
   }
-  const std::lock_guard lock(mutex_);
-  return last_;
+  return explorations ? explorations->last() : ExecutionRecord();
 }
 
 Result<Session::Injected> Session::injected(const FaultQuery& query, uint32_t lane) {
   std::shared_ptr<AgentHub> hub;
-  std::shared_ptr<ServiceDescriptors> descriptors;
+  std::shared_ptr<Explorations> explorations;
   {
     const std::lock_guard lock(mutex_);
     hub = hub_;
     if (const auto further = further_hubs_.find(lane); lane != 0)
       hub = further == further_hubs_.end() ? nullptr : further->second;
-    descriptors = descriptors_;
-    if (questions_) questions_->asked(query);
+    explorations = explorations_;
   }
+  const auto descriptors = explorations ? explorations->asked(lane, query) : nullptr;
   Injected out;
-  if (!hub) return out;
+  if (!hub || !descriptors) return out;
   if (auto known = descriptors->check_name(query.grpc); !known) return known.error();
   nlohmann::json wanted;
   if (!query.arguments.empty()) {
@@ -210,8 +210,6 @@ Result<void> Session::work(SessionReport* report) {
   {
     const std::lock_guard lock(mutex_);
     hub_ = lane->shared_hub();
-    descriptors_ = std::make_shared<ServiceDescriptors>(
-        config, lane->place().ports, request_.descriptors, request_.learnt_descriptors);
   }
   auto tests = list_suites(config, lane->place(), request_.tests, request_.only);
   if (!tests) return tests.error();
@@ -284,71 +282,35 @@ Suspects Session::suspects() {
 }
 
 Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
-  const std::shared_ptr<ServiceDescriptors> descriptors = descriptors_;
-  SessionContext session{request_.config,
-                         request_.config_text,
-                         [this](nlohmann::json event) { events_.tell(std::move(event)); },
-                         [this, &descriptors](ExecutionRecord* record) {
-                           for (std::string& note : descriptors->learn(record))
-                             record->notes.push_back(std::move(note));
-                           const std::lock_guard lock(mutex_);
-                           questions_->saw(*record);
-                           last_ = *record;
-                         },
-                         descriptors.get(),
-                         request_.restart};
-  session.page_is_wanted = [this] { return live_page_.wanted(); };
-  session.offer_page = [this, report](TestReport running) {
+  Explorations::Options options;
+  options.request = &request_;
+  options.mode = mode_.get();
+  options.further = further_lanes_.get();
+  options.lanes = lanes_;
+  options.sink = [this](nlohmann::json event) { events_.tell(std::move(event)); };
+  if (request_.verb == SessionRequest::Verb::kRun && request_.config.bounds.max_time.count() > 0) {
+    options.end = began_ + request_.config.bounds.max_time;
+    options.suspects = suspects();
+  }
+  options.page_is_wanted = [this] { return live_page_.wanted(); };
+  options.show = [this, report](std::vector<TestReport> tests) {
     SessionReport so_far = *report;
-    so_far.tests.push_back(std::move(running));
+    so_far.tests = std::move(tests);
     PageExtras extras = page_extras();
     extras.running = true;
     live_page_.put(page_data(so_far, extras).summary);
   };
-  session.lanes = lanes_;
-  session.further_lanes = further_lanes_.get();
-  session.baseline = request_.baseline;
-  session.day = request_.day;
-  const bool bounded =
-      request_.verb == SessionRequest::Verb::kRun && request_.config.bounds.max_time.count() > 0;
-  const Clock::time_point end = began_ + request_.config.bounds.max_time;
-  if (bounded) session.suspects = suspects();
-  std::string not_explored;
-  for (size_t number = 0; number < request_.tests.size(); ++number) {
-    const TestConfig& test = request_.tests[number];
-    const Clock::time_point now = Clock::now();
-    if (bounded && now >= end) {
-      TestReport left;
-      left.test = test.name;
-      left.time_over = true;
-      report->tests.push_back(std::move(left));
-      continue;
-    }
-    // The tests that are left share the time that is left.
-    if (bounded)
-      session.deadline = now + (end - now) / static_cast<int64_t>(request_.tests.size() - number);
-    {
-      const std::lock_guard lock(mutex_);
-      questions_.emplace(request_.config);
-    }
-    Exploration exploration = mode_->explore(&session, lane, test);
-    if (mode_->has_seen_all(exploration)) {
-      const std::lock_guard lock(mutex_);
-      for (std::string& note : questions_->unmatched())
-        exploration.report.notes.push_back(std::move(note));
-    }
-    report->tests.push_back(std::move(exploration.report));
-    resumed_ = resumed_ || exploration.resumed;
-    if (exploration.stopped) return {};
-    if (!exploration.error) continue;
-    if (request_.tests.size() == 1) return *exploration.error;
-    // The user is told at once; the other tests may still find something.
-    warn("test '" + test.name + "' was not explored: " + exploration.error->message);
-    report->tests.back().notes.push_back("NOT explored: " + exploration.error->message);
-    not_explored += (not_explored.empty() ? "'" : ", '") + test.name + "'";
+  const auto explorations = std::make_shared<Explorations>(std::move(options));
+  {
+    const std::lock_guard lock(mutex_);
+    explorations_ = explorations;
   }
-  if (not_explored.empty()) return {};
-  return Error{"not every test could be explored: " + not_explored + " could not (see above)"};
+  // The report that the live page shows is not changed while tests run.
+  std::vector<TestReport> tests;
+  Result<void> explored = explorations->run(lane, &tests);
+  report->tests = std::move(tests);
+  resumed_ = explorations->resumed();
+  return explored;
 }
 
 // Null: coverage is not measured.

@@ -15,13 +15,12 @@
 #include "daemon/coverage/report.h"
 #include "daemon/lane/lane.h"
 #include "daemon/lane/lane_set.h"
-#include "daemon/lane/service_descriptors.h"
 #include "daemon/page/data.h"
 #include "daemon/report/finding.h"
 #include "daemon/session/event_log.h"
+#include "daemon/session/explorations.h"
 #include "daemon/session/live_page.h"
 #include "daemon/session/mode.h"
-#include "daemon/session/questions.h"
 #include "daemon/session/request.h"
 
 namespace filibuster {
@@ -98,9 +97,7 @@ class Session {
   Document document_;
   std::shared_ptr<AgentHub> hub_;
   std::map<uint32_t, std::shared_ptr<AgentHub>> further_hubs_;  // by lane
-  ExecutionRecord last_;
-  std::shared_ptr<ServiceDescriptors> descriptors_;  // null: there is no lane yet
-  std::optional<Questions> questions_;               // of the running test
+  std::shared_ptr<Explorations> explorations_;                  // null: no test has run yet
 
   std::thread worker_, watcher_;
 };

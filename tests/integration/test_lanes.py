@@ -148,3 +148,113 @@ def test_nothing_is_left_of_a_killed_daemon(project):
     run = project.filibuster("run")
     assert run.test["finished"], run
     assert not [pid for pid in left if alive(pid)] and not (project.root / "processes-1.json").exists()
+
+
+def named(test, name):
+    return {**test, "name": name}
+
+
+def shown_tests(run):
+    """What a run says of its tests, whichever lane explored them."""
+    return run.exit_code, [(test["test"], test["counts"], test["finished"], sorted(
+        (case["name"], case["state"], case["redundant"]) for case in test["cases"]), sorted(
+        [(fault["service"], fault["fault"]) for fault in finding["faults"]] for finding in test["findings"]))
+        for test in run.report["tests"]]
+
+
+def test_tests_are_explored_side_by_side(project):
+    """No test's first faulted execution ends before another lane has one, too."""
+    names = ["one", "two", "three", "four", "five"]
+    seen = {}
+    for lanes in (1, 2):
+        made = application(options="", bounds={"max_faults": 1}, meet=lanes)
+        made["tests"] = [named(made["tests"][0], name) for name in names]
+        project.write("filibuster.json", made)
+        for met in project.directory.glob("met-*"):
+            met.unlink()
+        run = project.filibuster("run", "--restart-session", "-j", lanes)
+        seen[lanes] = shown_tests(run)
+        assert [test["test"] for test in run.report["tests"]] == names and run.exit_code == 1, run
+        first, *others = (test["lanes"] for test in run.report["tests"])
+        assert first["number"] == 0 and first["used"] == lanes, "the lanes are compared in the first test"
+        assert {one["used"] for one in others} == {1} and {one["number"] for one in others} == set(range(lanes)), run
+        files = [finding["counterexample"] for test in run.report["tests"] for finding in test["findings"]]
+        assert len(set(files)) == len(files) > 4, "each failure has a file of its own"
+        for test in run.report["tests"]:
+            for finding in test["findings"]:
+                assert json.loads(pathlib.Path(finding["counterexample"]).read_text())["test"] == test["test"]
+    assert seen[2] == seen[1]
+    first = min((project.root / "counterexamples").iterdir())
+    replayed = project.filibuster("replay", first)
+    assert replayed.exit_code == 1, replayed
+
+
+def test_what_was_explored_side_by_side_goes_on_after_an_interruption(project):
+    made = application(options="", bounds={"max_faults": 1})
+    made["tests"] = [named(made["tests"][0], name) for name in ("one", "two", "three", "four")]
+    project.write("filibuster.json", made)
+    whole = shown_tests(project.filibuster("run", "-j", "2"))
+    process = project.start("run", "-j", "2", "--restart-session", "--json")
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["type"] == "execution" and event["test"] != "one":
+            break
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate(timeout=60)
+    rest = project.filibuster("run", "-j", "3")
+    assert shown_tests(rest) == whole, rest
+
+
+def test_a_test_that_a_further_lane_cannot_explore_is_explored_on_lane_0(project):
+    made = application(default_faults=False, bounds={"max_faults": 1})
+    [test] = made["tests"]
+    broken = "if [ $FILIBUSTER_LANE -eq 1 ]; then touch tried; exit 9; else while [ ! -e tried ]; do sleep 0.01; done; fi; "
+    made["tests"] = [named(test, "first"), *({**test, "name": name, "command": broken + test["command"]} for name in ("one", "two", "three"))]
+    project.write("filibuster.json", made)
+    run = project.filibuster("run", "-j", "2")
+    assert all(test["counts"]["executed"] == 13 and test["lanes"]["number"] == 0 for test in run.report["tests"]), run
+    assert "is explored again on lane 0, since it could not be on lane 1" in run.errors, run
+
+
+def test_a_lane_that_shows_something_else_explores_nothing(project):
+    """The front service of lane 1 answers without asking anybody."""
+    made = application(default_faults=False, bounds={"max_faults": 1})
+    other = f"[ ${{lane}} -ne 1 ] || exec {PYTHON} -m http.server --directory logs ${{port:front}}; "
+    made["services"][-1]["command"] = other + made["services"][-1]["command"]
+    made["tests"] = [named(made["tests"][0], name) for name in ("one", "two", "three")]
+    project.write("filibuster.json", made)
+    (project.directory / "logs").mkdir()
+    run = project.filibuster("run", "-j", "2")
+    assert all(test["counts"]["executed"] == 13 and test["lanes"]["number"] == 0 for test in run.report["tests"]), run
+    assert any("lane 1 is not used" in note for note in run.report["tests"][0]["notes"]), run
+
+
+def test_a_predicate_answers_for_the_test_of_its_lane(project):
+    """Both tests ask at the same time; only one asks of what no RPC can be."""
+    predicates = pathlib.Path(__file__).resolve().parents[2] / "cli" / "python"
+    project.write("test.py", f"""
+import os, pathlib, sys, time, urllib.error, urllib.request
+sys.path.insert(0, {str(predicates)!r})
+import filibuster_predicates
+try:
+    status = urllib.request.urlopen(os.environ["FRONT"], timeout=30).status
+except urllib.error.HTTPError as error:
+    status = error.code
+faulted = filibuster_predicates.was_fault_injected()
+if faulted:
+    filibuster_predicates.was_fault_injected(os.environ["ASKS"])
+    pathlib.Path(f"met-{{os.environ['FILIBUSTER_LANE']}}").touch()
+    end = time.monotonic() + 60
+    while len(list(pathlib.Path().glob("met-*"))) < 2 and time.monotonic() < end:
+        time.sleep(0.005)
+sys.exit(0 if faulted == (status != 200) else 3)
+""")
+    made = application(options="")
+    made["tests"] = [{"name": name, "command": f"exec {PYTHON} test.py", "env": {"FRONT": url("front"), "ASKS": asks}}
+                     for name, asks in (("first", "a"), ("right", "a"), ("misspelt", "b2"))]
+    project.write("filibuster.json", made)
+    run = project.filibuster("run", "-j", "2")
+    assert run.exit_code == 0, run
+    _, right, misspelt = run.report["tests"]
+    assert {right["lanes"]["number"], misspelt["lanes"]["number"]} == {0, 1}, run
+    assert not any("b2" in note for note in right["notes"]) and any("b2" in note for note in misspelt["notes"]), run

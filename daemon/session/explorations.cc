@@ -1,0 +1,237 @@
+#include "daemon/session/explorations.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace filibuster {
+
+void Explorations::warn(const std::string& text) const {
+  options_.sink({{"type", "warning"}, {"text", text}});
+}
+
+Explorations::Place* Explorations::begin(const Lane& lane) {
+  const SessionRequest& request = *options_.request;
+  const std::lock_guard lock(mutex_);
+  Place& place = places_[lane.place().number];
+  if (!place.descriptors) {
+    place.descriptors = std::make_shared<ServiceDescriptors>(
+        request.config, lane.place().ports, request.descriptors, request.learnt_descriptors);
+  }
+  place.questions.emplace(request.config);
+  return &place;
+}
+
+std::shared_ptr<ServiceDescriptors> Explorations::asked(uint32_t lane, const FaultQuery& query) {
+  const std::lock_guard lock(mutex_);
+  // One after the other, the exploration of lane 0 uses the other lanes, too.
+  const auto place = places_.find(side_by_side_.empty() ? 0 : lane);
+  if (place == places_.end()) return nullptr;
+  if (place->second.questions) place->second.questions->asked(query);
+  return place->second.descriptors;
+}
+
+std::shared_ptr<ServiceDescriptors> Explorations::descriptors() const {
+  const std::lock_guard lock(mutex_);
+  const auto place = places_.find(0);
+  return place == places_.end() ? nullptr : place->second.descriptors;
+}
+
+ExecutionRecord Explorations::last() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+bool Explorations::resumed() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(done_.begin(), done_.end(),
+                     [](const auto& one) { return one.second.resumed; });
+}
+
+bool Explorations::is_stopped() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(done_.begin(), done_.end(),
+                     [](const auto& one) { return one.second.stopped; });
+}
+
+void Explorations::show(size_t number, TestReport running) {
+  std::vector<TestReport> all;
+  {
+    const std::lock_guard lock(mutex_);
+    running_[number] = std::move(running);
+    for (size_t i = 0; i < options_.request->tests.size(); ++i) {
+      if (const auto ended = done_.find(i); ended != done_.end()) {
+        all.push_back(ended->second.report);
+      } else if (const auto one = running_.find(i); one != running_.end()) {
+        all.push_back(one->second);
+      }
+    }
+  }
+  options_.show(std::move(all));
+}
+
+Exploration Explorations::explore(Lane* lane, size_t number) {
+  const SessionRequest& request = *options_.request;
+  const Clock::time_point now = Clock::now();
+  if (options_.end && now >= *options_.end) {
+    Exploration left;
+    left.report.test = request.tests[number].name;
+    left.report.time_over = true;
+    return left;
+  }
+  Place* const place = begin(*lane);
+  ServiceDescriptors* const descriptors = place->descriptors.get();
+  SessionContext session{request.config,
+                         request.config_text,
+                         options_.sink,
+                         [this, place, descriptors](ExecutionRecord* record) {
+                           for (std::string& note : descriptors->learn(record))
+                             record->notes.push_back(std::move(note));
+                           const std::lock_guard lock(mutex_);
+                           place->questions->saw(*record);
+                           last_ = *record;
+                         },
+                         descriptors,
+                         counters_,
+                         request.restart};
+  session.page_is_wanted = options_.page_is_wanted;
+  session.offer_page = [this, number](TestReport running) { show(number, std::move(running)); };
+  session.baseline = request.baseline;
+  session.day = request.day;
+  session.suspects = options_.suspects;
+  const size_t at_once = std::max<size_t>(side_by_side_.size(), 1);
+  if (options_.end) {
+    // The tests that are left share the time that is left.
+    const size_t left = request.tests.size() - number;
+    const size_t rounds = (left + at_once - 1) / at_once;
+    session.deadline = now + (*options_.end - now) / static_cast<int64_t>(rounds);
+  }
+  if (side_by_side_.empty()) {
+    session.lanes = options_.lanes;
+    session.further_lanes = options_.further;
+    session.compare_lanes = request.tests.size() > options_.lanes;
+  } else {
+    // Several tests speak at the same time.
+    session.sink = [this, number](nlohmann::json event) {
+      if (event.value("type", "") == "warning") {
+        event["text"] =
+            "test '" + options_.request->tests[number].name + "': " + event.value("text", "");
+      }
+      options_.sink(std::move(event));
+    };
+  }
+  const TestConfig test = test_of_lane(request.tests[number], first_->place(), lane->place());
+  Exploration exploration = options_.mode->explore(&session, lane, test);
+  exploration.report.lane = lane->place().number;
+  if (options_.mode->has_seen_all(exploration)) {
+    const std::lock_guard lock(mutex_);
+    for (std::string& note : place->questions->unmatched())
+      exploration.report.notes.push_back(std::move(note));
+  }
+  return exploration;
+}
+
+void Explorations::end(size_t number, Exploration exploration) {
+  // The user is told at once. A further lane has no last word: lane 0 explores the test again.
+  if (exploration.error && !exploration.stopped && options_.request->tests.size() > 1 &&
+      exploration.report.lane == 0) {
+    warn("test '" + options_.request->tests[number].name +
+         "' was not explored: " + exploration.error->message);
+  }
+  const std::lock_guard lock(mutex_);
+  done_[number] = std::move(exploration);
+}
+
+void Explorations::explore_on_all(size_t number) {
+  end(number, explore(first_, number));
+}
+
+std::optional<size_t> Explorations::next_test() {
+  const std::lock_guard lock(mutex_);
+  const bool stopped =
+      std::any_of(done_.begin(), done_.end(), [](const auto& one) { return one.second.stopped; });
+  if (stopped || next_ == options_.request->tests.size()) return std::nullopt;
+  return next_++;
+}
+
+// On the thread of a lane.
+void Explorations::take_tests(uint32_t number) {
+  Lane* lane = first_;
+  if (number != 0) {
+    auto got = options_.further->get(number);
+    if (!got)
+      return warn("lane " + std::to_string(number) + " is not used: " + got.error().message);
+    lane = got.value();
+  }
+  while (const auto test = next_test()) {
+    Exploration exploration;
+    try {
+      exploration = explore(lane, *test);
+    } catch (const std::exception& failure) {
+      exploration.report.test = options_.request->tests[*test].name;
+      exploration.report.lane = number;
+      exploration.error = Error{std::string("the exploration failed: ") + failure.what()};
+    }
+    end(*test, std::move(exploration));
+  }
+}
+
+// Precondition: the lanes showed in one test what lane 0 shows.
+void Explorations::explore_side_by_side(const std::vector<uint32_t>& further) {
+  {
+    const std::lock_guard lock(mutex_);
+    side_by_side_ = {0};
+    side_by_side_.insert(side_by_side_.end(), further.begin(), further.end());
+  }
+  std::vector<std::thread> threads;
+  for (const uint32_t number : further)
+    threads.emplace_back([this, number] { take_tests(number); });
+  take_tests(0);
+  for (std::thread& thread : threads) thread.join();
+  {
+    const std::lock_guard lock(mutex_);
+    side_by_side_.clear();
+  }
+  // What a further lane cannot do is no result: lane 0 decides.
+  std::vector<size_t> again;
+  for (const auto& [number, exploration] : done_) {
+    if (exploration.error && exploration.report.lane != 0) again.push_back(number);
+  }
+  for (const size_t number : again) {
+    const Exploration& failed = done_[number];
+    if (is_stopped()) return;
+    warn("test '" + failed.report.test +
+         "' is explored again on lane 0, since it could not be on lane " +
+         std::to_string(failed.report.lane) + ": " + failed.error->message);
+    explore_on_all(number);
+  }
+}
+
+Result<void> Explorations::run(Lane* lane, std::vector<TestReport>* reports) {
+  const std::vector<TestConfig>& tests = options_.request->tests;
+  first_ = lane;
+  while (const auto number = next_test()) {
+    explore_on_all(*number);
+    const std::vector<uint32_t> equal =
+        options_.further ? options_.further->equal_lanes() : std::vector<uint32_t>();
+    // With fewer tests than lanes, lanes are of more use within a test.
+    if (!equal.empty() && tests.size() - next_ > equal.size()) explore_side_by_side(equal);
+  }
+  if (is_stopped()) {
+    for (auto& [number, exploration] : done_) reports->push_back(std::move(exploration.report));
+    return {};
+  }
+  std::string not_explored;
+  for (auto& [number, exploration] : done_) {
+    reports->push_back(std::move(exploration.report));
+    if (!exploration.error) continue;
+    if (tests.size() == 1) return *exploration.error;
+    // The other tests may still find something.
+    reports->back().notes.push_back("NOT explored: " + exploration.error->message);
+    not_explored += (not_explored.empty() ? "'" : ", '") + tests[number].name + "'";
+  }
+  if (not_explored.empty()) return {};
+  return Error{"not every test could be explored: " + not_explored + " could not (see above)"};
+}
+
+}  // namespace filibuster
