@@ -42,6 +42,70 @@ Hello sniff_client_hello(std::string_view first, ClientRandom* random) {
   return Hello::kYes;
 }
 
+namespace {
+
+// Reads numbers and vectors from the front of a text. After a read beyond the end, all is empty.
+class Reading {
+ public:
+  explicit Reading(std::string_view bytes) : left_(bytes) {}
+  bool at_end() const { return left_.empty(); }
+  size_t number(size_t bytes) {
+    size_t value = 0;
+    for (const char byte : take(bytes)) value = value << 8 | static_cast<uint8_t>(byte);
+    return value;
+  }
+  // A vector whose length stands before it, in so many bytes.
+  std::string_view vector(size_t length_bytes) {
+    const size_t size = number(length_bytes);
+    return take(size);
+  }
+  std::string_view take(size_t size) {
+    if (size > left_.size()) {
+      left_ = {};
+      return {};
+    }
+    const std::string_view out = left_.substr(0, size);
+    left_.remove_prefix(size);
+    return out;
+  }
+
+ private:
+  std::string_view left_;
+};
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= 253 && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_';
+  });
+}
+
+}  // namespace
+
+std::string_view server_name(std::string_view first) {
+  if (sniff_client_hello(first, nullptr) != Hello::kYes) return {};
+  Reading record(first.substr(3));
+  Reading message(record.vector(2));
+  message.take(1);  // its type
+  Reading hello(message.vector(3));
+  hello.take(2 + std::tuple_size_v<ClientRandom>);
+  hello.vector(1);  // the session's id
+  hello.vector(2);  // cipher suites
+  hello.vector(1);  // compression methods
+  Reading extensions(hello.vector(2));
+  while (!extensions.at_end()) {
+    constexpr size_t kServerName = 0, kHostName = 0;
+    const bool is_it = extensions.number(2) == kServerName;
+    Reading list(extensions.vector(2));
+    if (!is_it) continue;
+    Reading names(list.vector(2));
+    if (names.at_end() || names.number(1) != kHostName) return {};
+    const std::string_view name = names.vector(2);
+    return is_name(name) ? name : std::string_view();
+  }
+  return {};
+}
+
 Hello sniff_server(std::string_view first) {
   if (first.empty()) return Hello::kNeedMore;
   const auto type = static_cast<ContentType>(first[0]);

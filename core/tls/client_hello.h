@@ -25,6 +25,10 @@ enum class Hello : uint8_t { kNo, kNeedMore, kYes };
 // Do these first bytes of a connection begin a ClientHello? kYes: *random is set, unless it is nullptr.
 Hello sniff_client_hello(std::string_view first, ClientRandom* random);
 
+// The name of the server that the client asks for (SNI, RFC 6066 §3), if these first bytes contain the whole
+// ClientHello in one record; "": they do not, or it asks for none. Only names of letters, digits, '-', '.' and '_'.
+std::string_view server_name(std::string_view first);
+
 // Do these first bytes of a server begin a record of its handshake, or of an alert?
 Hello sniff_server(std::string_view first);
 

@@ -91,6 +91,7 @@ void release_descriptor(int fd);  // close one of ours
 struct TargetInfo {
   bool known = false;
   uint32_t flags = 0;  // TargetFlags
+  // If it is not known: the name by which the client asked for it in its ClientHello or CONNECT request; or none.
   char service[104];
   uint8_t service_size = 0;
   std::string_view name() const { return {service, service_size}; }

@@ -167,7 +167,8 @@ std::string_view own_service() {
 std::string_view target_service(const TargetInfo& target, const RequestHead& head,
                                 std::string_view peer) {
   if (target.known && target.service_size > 0) return target.name();
-  return head.host.empty() ? without_port(peer) : head.host;
+  if (!head.host.empty()) return head.host;
+  return target.service_size > 0 ? target.name() : without_port(peer);
 }
 
 CauseOf cause_of_thread(Attachment* a, uint32_t execution, Hash128 site) {

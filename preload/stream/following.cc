@@ -117,7 +117,9 @@ uint64_t socket_cookie(int fd) {
 
 void find_target_of(Connection& c) {
   if (c.target.known || c.address_size == 0) return;
-  c.target = lookup_target(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
+  const TargetInfo found =
+      lookup_target(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
+  if (found.known) c.target = found;
 }
 
 void give_up_unless_stale(Connection& c, int fd, NotInterposedReason reason) {

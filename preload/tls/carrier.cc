@@ -1,7 +1,11 @@
 #include "preload/tls/carrier.h"
 
-#include <algorithm>
+#include <arpa/inet.h>
 
+#include <algorithm>
+#include <cstring>
+
+#include "core/tls/prelude.h"
 #include "preload/stream/recognition.h"
 #include "preload/stream/sender.h"
 #include "preload/tls/claims.h"
@@ -12,14 +16,89 @@ namespace {
 // Values of Connection::encrypted.
 constexpr uint8_t kHelloSeen = 1, kReported = 3;
 
+// Values of Connection::prelude: what was asked for, and that it was answered.
+constexpr uint8_t kConnect = 1, kPostgres = 2, kAnswered = 4;
+
+// So much is looked at for a name. The ClientHello of today's browsers and libraries is smaller.
+constexpr size_t kNameWithin = 2048;
+
+// The client has asked for a server by this name.
+void take_name(TargetInfo* target, std::string_view name) {
+  if (target->known || name.size() > sizeof target->service) return;
+  std::memcpy(target->service, name.data(), name.size());
+  target->service_size = static_cast<uint8_t>(name.size());
+}
+
+// The connection leads to a proxy, and what follows goes on to the target of the CONNECT request.
+void take_target(Connection& c, const tls::Authority& to) {
+  char host[INET6_ADDRSTRLEN] = "";
+  const bool is_local = to.host == "localhost";
+  if (is_local) {
+    std::memcpy(host, "127.0.0.1", sizeof "127.0.0.1");
+  } else if (to.host.size() < sizeof host) {
+    std::memcpy(host, to.host.data(), to.host.size());
+  }
+  sockaddr_in v4{};
+  sockaddr_in6 v6{};
+  v4.sin_family = AF_INET;
+  v6.sin6_family = AF_INET6;
+  v4.sin_port = v6.sin6_port = htons(to.port);
+  const sockaddr* address = nullptr;
+  c.address_size = 0;
+  if (inet_pton(AF_INET, host, &v4.sin_addr) == 1) {
+    address = reinterpret_cast<sockaddr*>(&v4);
+    c.address_size = sizeof v4;
+  } else if (inet_pton(AF_INET6, host, &v6.sin6_addr) == 1) {
+    address = reinterpret_cast<sockaddr*>(&v6);
+    c.address_size = sizeof v6;
+  }
+  c.target = {};
+  if (address != nullptr) {
+    std::memcpy(&c.address, address, c.address_size);
+    c.target = lookup_target(address, c.address_size);
+    c.peer_size = static_cast<uint8_t>(
+        std::min(describe_address(address, c.address_size, c.peer, sizeof c.peer), sizeof c.peer));
+  } else {
+    c.peer_size = static_cast<uint8_t>(std::min(to.host.size(), sizeof c.peer));
+    std::memcpy(c.peer, to.host.data(), c.peer_size);
+    take_name(&c.target, to.host);
+  }
+}
+
+// True: the client asks for what leads to TLS.
+bool begin_prelude(Connection& c, Pieces pieces, size_t size) {
+  char gathered[512];
+  const FirstBytes first(pieces, size, gathered, sizeof gathered);
+  const std::string_view bytes(first.data, first.size);
+  switch (tls::sniff_prelude(bytes)) {
+    case tls::Prelude::kConnect:
+      c.prelude = kConnect;
+      if (c.role == Role::kServer) {  // a proxy
+        c.encrypted = kReported;
+        report_given_up(c, NotInterposedReason::kUpgraded);
+      } else if (const tls::Authority to = tls::connect_authority(bytes); !to.host.empty()) {
+        take_target(c, to);
+      }
+      return true;
+    case tls::Prelude::kPostgres:
+      c.prelude = kPostgres;
+      return true;
+    case tls::Prelude::kNeedMore:
+    case tls::Prelude::kNone:
+      break;
+  }
+  return false;
+}
+
 // One object for all connections. What differs between them is in the connection.
 class Carrier final : public Followed {
  public:
   bool is_carrier() const override { return true; }
 
   void offered(Connection& c, const Offer& offer, uint64_t from) override {
-    keep(c, offer.pieces, static_cast<size_t>(from - offer.base),
-         static_cast<size_t>(offer.end - offer.base));
+    const size_t size = static_cast<size_t>(offer.end - offer.base);
+    if (c.prelude == 0) keep(c, offer.pieces, static_cast<size_t>(from - offer.base), size);
+    if (from == offer.base) look_for_name(c, offer.pieces, size);
   }
   Released release(Connection& c, int fd, const Offer& offer, Sending) override {
     note(c, fd);
@@ -35,7 +114,8 @@ class Carrier final : public Followed {
   bool skipped(Connection&, uint64_t) override { return true; }
 
   void observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) override {
-    if (traffic != Traffic::kRequests) return;
+    if (traffic != Traffic::kRequests) return answered(c);
+    if (c.prelude != 0) return;
     keep(c, pieces, 0, size);
     note(c, fd);
   }
@@ -49,15 +129,63 @@ class Carrier final : public Followed {
   void adopt_in_child(Connection&) override {}
 
   bool passes() const override { return true; }
-  IoResult pass_send(Connection& c, int, Pieces pieces, int, bool) override {
-    if (c.role == Role::kClient) look_at(c, pieces, pieces.size());
+  IoResult pass_send(Connection& c, int fd, Pieces pieces, int, bool) override {
+    if (c.role == Role::kClient) {
+      from_client(c, fd, pieces, pieces.size());
+    } else {
+      answered(c);
+    }
     return {kNotHandled, 0};
   }
-  void pass_received(Connection& c, int, Pieces pieces, int, size_t size) override {
-    if (c.role == Role::kServer) look_at(c, pieces, size);
+  void pass_received(Connection& c, int fd, Pieces pieces, int flags, size_t size) override {
+    if ((flags & MSG_PEEK) != 0) return;
+    if (c.role == Role::kServer) {
+      from_client(c, fd, pieces, size);
+    } else {
+      answered(c);
+    }
   }
 
  private:
+  static void answered(Connection& c) {
+    if (c.prelude != 0) c.prelude |= kAnswered;
+  }
+  static void from_client(Connection& c, int fd, Pieces pieces, size_t size) {
+    if (c.prelude != 0) {
+      after_prelude(c, fd, pieces, size);
+    } else if (c.encrypted == 0 && c.hello.size != 0) {
+      keep(c, pieces, 0, size);
+      note(c, fd);
+    } else {
+      look_at(c, pieces, size);
+    }
+  }
+  // The client waits for the answer before it sends its ClientHello, so that this one begins a transfer.
+  static void after_prelude(Connection& c, int fd, Pieces pieces, size_t size) {
+    if ((c.prelude & kAnswered) == 0) return;  // the rest of what it asks for
+    char gathered[tls::kUpToRandom];
+    const FirstBytes first(pieces, size, gathered, sizeof gathered);
+    const std::string_view bytes(first.data, first.size);
+    if (begin_prelude(c, pieces, size)) return;  // a proxy that wanted a password is asked again
+    const bool postgres = (c.prelude & kPostgres) != 0;
+    c.prelude = 0;
+    if (tls::sniff_client_hello(bytes, nullptr) == tls::Hello::kNo) {
+      c.encrypted = kReported;
+      return report_given_up(
+          c, postgres ? NotInterposedReason::kUnknownProtocol : NotInterposedReason::kUpgraded);
+    }
+    // What the TLS library writes is counted from here on.
+    c.carried = 0;
+    keep(c, pieces, 0, size);
+    look_for_name(c, pieces, size);
+    note(c, fd);
+  }
+  static void look_for_name(Connection& c, Pieces pieces, size_t size) {
+    if (c.target.known || c.role == Role::kServer || pieces.count == 0) return;
+    // A library writes its ClientHello in one piece.
+    const size_t first = std::min({size, pieces[0].iov_len, kNameWithin});
+    take_name(&c.target, tls::server_name({static_cast<const char*>(pieces[0].iov_base), first}));
+  }
   static void keep(Connection& c, Pieces pieces, size_t from, size_t size) {
     KeptBytes& hello = c.hello;
     const size_t more = std::min(size - from, tls::kUpToRandom - hello.size);
@@ -110,6 +238,15 @@ Recognised recognised(tls::Hello hello) {
 }  // namespace
 
 Recognised is_tls_of_client(std::string_view first) {
+  switch (tls::sniff_prelude(first)) {
+    case tls::Prelude::kConnect:
+    case tls::Prelude::kPostgres:
+      return Recognised::kYes;
+    case tls::Prelude::kNeedMore:
+      return Recognised::kNeedMore;
+    case tls::Prelude::kNone:
+      break;
+  }
   return recognised(tls::sniff_client_hello(first, nullptr));
 }
 
@@ -140,7 +277,8 @@ void report_unclaimed(Connection& c) {
   report_given_up(c, NotInterposedReason::kTls);
 }
 
-void begin_carrier(Connection& c, Pieces, size_t) {
+void begin_carrier(Connection& c, Pieces pieces, size_t size) {
+  begin_prelude(c, pieces, size);
   publish(c, &g_carrier);
 }
 

@@ -10,6 +10,7 @@
 namespace filibuster::preload {
 
 // ProtocolRow.
+// A connection that turns to TLS on its way belongs to the carrier from its first byte.
 Recognised is_tls_of_client(std::string_view first);
 Recognised is_tls_of_server(std::string_view first);
 void begin_carrier(Connection& c, Pieces pieces, size_t size);

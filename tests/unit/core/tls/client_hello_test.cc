@@ -58,5 +58,32 @@ TEST(ClientHello, ARecordIsToldByItsType) {
   EXPECT_FALSE(begins_record("\x17\x02\x03", ContentType::kApplicationData));
 }
 
+// A ClientHello with these extensions.
+std::string with_extensions(const std::string& extensions) {
+  const auto counted = [](const std::string& text, int bytes) {
+    std::string out;
+    for (int i = bytes - 1; i >= 0; --i) out += static_cast<char>(text.size() >> (8 * i));
+    return out + text;
+  };
+  std::string body = hello().substr(9);
+  body += counted(std::string(32, 's'), 1) + counted("\x13\x01", 2) +
+          counted(std::string(1, '\0'), 1) + counted(extensions, 2);
+  return std::string("\x16\x03\x01", 3) + counted("\x01" + counted(body, 3), 2);
+}
+
+TEST(ClientHello, TheNameOfTheServer) {
+  const std::string other("\x00\x17\x00\x00", 4);
+  const std::string name("\x00\x00\x00\x11\x00\x0f\x00\x00\x0cshop.example", 21);
+  EXPECT_EQ(server_name(with_extensions(other + name)), "shop.example");
+  EXPECT_EQ(server_name(with_extensions(other)), "");
+  EXPECT_EQ(server_name(hello()), "");
+  std::string odd = name;
+  odd[12] = '\n';
+  EXPECT_EQ(server_name(with_extensions(odd)), "");
+  const std::string whole = with_extensions(other + name);
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_EQ(server_name(std::string_view(whole).substr(0, size)), "") << size;
+}
+
 }  // namespace
 }  // namespace filibuster::tls
