@@ -49,7 +49,8 @@ Work declare(CLI::App& app) {
          "reset:after, timeout, timeout:after, status:503, 503, grpc:UNAVAILABLE; of HTTP/1.1 and gRPC answers "
          "latency:300ms, partial-message, empty-message, corrupt-message; on HTTP/1.1 slow-body:2s, "
          "content-length:+10; on HTTP/2 stream-reset:CANCEL, goaway, no-trailers, "
-         "grpc:UNAVAILABLE@3 (after the third message); of commands to Redis redis:LOADING, redis:nil")
+         "grpc:UNAVAILABLE@3 (after the third message); of commands to Redis redis:LOADING, redis:nil; of the handshake of TLS "
+         "tls:certificate-expired, tls:unknown-ca, tls:handshake-timeout, tls:closed-without-notify")
       ->type_name("FAULT")
       ->allow_extra_args(false);
   auto* const reduce =

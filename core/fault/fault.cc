@@ -13,7 +13,7 @@ namespace {
 
 using Argument = FaultArgument;
 using Needs = FaultNeeds;
-constexpr std::array<FaultKindRow, 15> kFaultKinds = {{
+constexpr std::array<FaultKindRow, 16> kFaultKinds = {{
     {FaultKind::kRefused, "refused", Argument::kNone, false, false, Needs::kAnyRpc,
      "the connection is refused (ECONNREFUSED)"},
     {FaultKind::kReset, "reset", Argument::kNone, true, false, Needs::kAnyRpc,
@@ -44,7 +44,12 @@ constexpr std::array<FaultKindRow, 15> kFaultKinds = {{
      "the Content-Length of the answer is larger or smaller than its body"},
     {FaultKind::kSlowBody, "slow-body", Argument::kTime, false, false, Needs::kHttp1,
      "the body of the answer comes in pieces over this time"},
+    {FaultKind::kTls, "tls", Argument::kTls, false, false, Needs::kTls,
+     "the handshake of its connection fails, as the client sees it"},
 }};
+
+constexpr std::string_view kTlsFaults[] = {"certificate-expired", "unknown-ca", "handshake-timeout",
+                                           "closed-without-notify"};
 
 // The messages of Redis 7 behind the codes of its errors, where they are the same each time; sorted.
 struct RedisError {
@@ -269,6 +274,10 @@ std::span<const FaultKindRow> fault_kinds() {
   return kFaultKinds;
 }
 
+bool is_at_connect(FaultKind kind) {
+  return kind == FaultKind::kRefused || kind == FaultKind::kTls;
+}
+
 bool changes_answer(FaultKind kind) {
   switch (kind) {
     case FaultKind::kLatency:
@@ -336,6 +345,19 @@ Result<FaultSpec> parse_fault(std::string_view text) {
     if (!delta) return not_a_fault(text, delta.error().message);
     fault.delta = delta.value();
   }
+  if (row->argument == Argument::kTls) {
+    const std::string_view which = take_part(&rest, &more);
+    const auto found = std::find(std::begin(kTlsFaults), std::end(kTlsFaults), which);
+    if (found == std::end(kTlsFaults)) {
+      const std::string_view near = nearest(which, kTlsFaults);
+      std::string all;
+      for (const std::string_view one : kTlsFaults)
+        all += (all.empty() ? "tls:" : ", tls:") + std::string(one);
+      return not_a_fault(text, near.empty() ? "there are " + all
+                                            : "did you mean 'tls:" + std::string(near) + "'?");
+    }
+    fault.tls = static_cast<TlsFault>(found - std::begin(kTlsFaults) + 1);
+  }
   if (row->argument == Argument::kError && more && rest != "after") {
     const auto error = parse_stream_error(take_part(&rest, &more));
     if (!error) return not_a_fault(text, error.error().message);
@@ -378,6 +400,8 @@ std::string to_text(const FaultSpec& fault) {
   }
   if (row->argument == Argument::kDelta)
     text += (fault.delta > 0 ? ":+" : ":") + std::to_string(fault.delta);
+  if (row->argument == Argument::kTls)
+    text += ":" + std::string(kTlsFaults[static_cast<size_t>(fault.tls) - 1]);
   if (row->argument == Argument::kReply) {
     text += ":" + (fault.reply.empty() ? std::string(kNilReply) : fault.reply);
   }

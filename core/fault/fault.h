@@ -6,6 +6,7 @@
 // and, of answers of HTTP/1.1 and of gRPC:
 //   latency:300ms | partial-message | empty-message | corrupt-message
 // and, on HTTP/1.1 only:
+//   tls:certificate-expired | tls:unknown-ca | tls:handshake-timeout | tls:closed-without-notify
 //   content-length:+10 | content-length:-10 | slow-body:2s
 // and, on HTTP/2 only:
 //   stream-reset | stream-reset:CANCEL | stream-reset:CANCEL:after | goaway | no-trailers |
@@ -51,7 +52,20 @@ enum class FaultKind : uint8_t {
   // On HTTP/1.1 only.
   kContentLength = 14,  // the answer with another Content-Length than its body has
   kSlowBody = 15,       // its head, then its body in pieces over a time
+  kTls = 16,            // the handshake of the connection that the RPC opens fails (TlsFault)
 };
+
+// What goes wrong in a handshake of TLS, as the client sees it.
+enum class TlsFault : uint8_t {
+  kNone = 0,
+  kCertificateExpired = 1,  // the server's certificate has expired
+  kUnknownCa = 2,           // nobody whom the client trusts has signed it
+  kHandshakeTimeout = 3,    // the server does not answer the ClientHello
+  kClosedWithoutNotify =
+      4,  // the connection ends in the handshake, without close_notify (RFC 8446 §6.1)
+};
+// Does the fault happen when the RPC opens its connection, before there is a request?
+bool is_at_connect(FaultKind kind);
 
 enum class FaultArgument : uint8_t {
   kNone,
@@ -61,11 +75,12 @@ enum class FaultArgument : uint8_t {
   kTime,    // "latency:300ms", "latency:2s"
   kDelta,   // "content-length:+10", "content-length:-10"
   kReply,   // "redis:LOADING", "redis:nil"
+  kTls,     // "tls:unknown-ca"
 };
 
 // What an RPC has to be for a fault to mean anything there.
-// kAnswer: an answer of HTTP/1.1, or of gRPC.
-enum class FaultNeeds : uint8_t { kAnyRpc, kHttp, kHttp1, kHttp2, kAnswer, kGrpc, kRedis };
+// kAnswer: an answer of HTTP/1.1, or of gRPC. kTls: the first request of an encrypted connection.
+enum class FaultNeeds : uint8_t { kAnyRpc, kHttp, kHttp1, kHttp2, kAnswer, kGrpc, kRedis, kTls };
 
 struct FaultKindRow {
   FaultKind kind;
@@ -90,8 +105,9 @@ struct FaultSpec {
   http2::ErrorCode error = http2::ErrorCode::kInternalError;  // kStreamReset only
   // kRedis only: the code of the error reply, "LOADING" (`message` follows it); empty: a null instead.
   std::string reply;
-  uint32_t latency_ms = 0;  // kLatency, kSlowBody: 1..kMaxLatencyMs
-  int32_t delta = 0;        // kContentLength only: not 0, at most kMaxDelta either way
+  TlsFault tls = TlsFault::kNone;  // kTls only, and then never kNone
+  uint32_t latency_ms = 0;         // kLatency, kSlowBody: 1..kMaxLatencyMs
+  int32_t delta = 0;               // kContentLength only: not 0, at most kMaxDelta either way
   uint32_t at_message = 0;  // the fault follows this message of the answer, from 1; 0: no message
   bool operator==(const FaultSpec&) const = default;
 };

@@ -40,8 +40,9 @@ enum RpcFlags : uint16_t {
   kRpcEntry = 1u << 4,             // formed on arrival: the caller carries no agent
   kRpcPayloadTruncated = 1u << 5,
   kRpcHttp2 = 1u << 6,
-  kRpcGrpc = 1u << 7,   // `target` is /package.Service/Method
-  kRpcRedis = 1u << 8,  // `method` is a command, `target` a pattern of its key
+  kRpcGrpc = 1u << 7,       // `target` is /package.Service/Method
+  kRpcRedis = 1u << 8,      // `method` is a command, `target` a pattern of its key
+  kRpcEncrypted = 1u << 9,  // over TLS
 };
 inline Protocol protocol_of(uint16_t rpc_flags) {
   if ((rpc_flags & kRpcRedis) != 0) return Protocol::kRedis;

@@ -44,6 +44,7 @@ struct PlanEntry {
   // plan was made, or its RPC did not come when a connection was ended for it.
   uint8_t reset_expected;
   uint8_t kind;  // FaultKind
+  uint8_t tls;   // TlsFault
   uint8_t after_effect;
   uint16_t status;
   // kStatus: rendered HTTP response in `blob` (with body). kRedis: the line of an error reply, without

@@ -75,7 +75,7 @@ Result<void> LaneWriter::write_plan(std::span<const PlannedRpcFault> rows) {
   for (const PlannedRpcFault& row : rows) {
     PlanEntry entry{};
     entry.index = row.index;
-    if (row.fault.kind == FaultKind::kRefused) {
+    if (is_at_connect(row.fault.kind)) {
       const bool by_stack = (memory_->index_parts & kIndexStack) != 0;
       const Hash128 service = hash_text(row.service);
       entry.place = call_place(row.parent, service, by_stack ? row.stack : Hash128{});
@@ -94,6 +94,7 @@ Result<void> LaneWriter::write_plan(std::span<const PlannedRpcFault> rows) {
     entry.kind = static_cast<uint8_t>(row.fault.kind);
     entry.after_effect = row.fault.after_effect ? 1 : 0;
     entry.status = row.fault.status;
+    entry.tls = static_cast<uint8_t>(row.fault.tls);
     entry.id = static_cast<uint32_t>(entries.size());
     // Answers over HTTP/2, gRPC statuses among them, are made by the relay, which has the FaultSpec.
     const bool is_status = row.fault.kind == FaultKind::kStatus;

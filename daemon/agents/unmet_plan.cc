@@ -18,7 +18,7 @@ bool fails_the_connection(const RpcRecord& rpc) {
   return rpc.injected &&
          (rpc.fault.kind == FaultKind::kRefused || rpc.fault.kind == FaultKind::kReset ||
           rpc.fault.kind == FaultKind::kStreamReset || rpc.fault.kind == FaultKind::kGoaway ||
-          rpc.fault.kind == FaultKind::kTimeout);
+          rpc.fault.kind == FaultKind::kTimeout || rpc.fault.kind == FaultKind::kTls);
 }
 
 // Frames are not symbolized yet (RpcIssued::stack_text).

@@ -200,7 +200,9 @@ std::vector<FaultSpec> faults_for(const Config& config, const std::string& calle
                                   const std::string& service, const std::string& method,
                                   const std::string& path, Protocol protocol = Protocol::kHttp);
 // Some faults need HTTP, HTTP/2, a gRPC call, or a command to Redis; the others apply to any RPC.
-bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol);
+// `opens_encrypted`: it is the first one of its connection, which is encrypted.
+bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol,
+                   bool opens_encrypted = false);
 // Why a fault does not apply to an RPC, as text for people: "it does not go over HTTP/2".
 std::string_view why_not_applicable(const FaultSpec& fault);
 // Does a rule name a command that client libraries send to Redis by themselves?

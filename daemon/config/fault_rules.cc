@@ -53,7 +53,7 @@ bool rule_matches(const Config& config, const FaultRule& rule, const std::string
          (rule.grpc.empty() || (grpc && grpc_name_matches(rule.grpc, path)));
 }
 
-bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol) {
+bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol, bool opens_encrypted) {
   switch (needs(fault)) {
     case FaultNeeds::kAnyRpc:
       return true;
@@ -69,6 +69,8 @@ bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol) {
       return http2 && protocol == Protocol::kGrpc;
     case FaultNeeds::kRedis:
       return protocol == Protocol::kRedis;
+    case FaultNeeds::kTls:
+      return opens_encrypted;
   }
   return false;
 }
@@ -89,6 +91,8 @@ std::string_view why_not_applicable(const FaultSpec& fault) {
       return "it is no gRPC call";
     case FaultNeeds::kRedis:
       return "it is no command to Redis";
+    case FaultNeeds::kTls:
+      return "it does not open a connection with TLS";
   }
   return "";
 }

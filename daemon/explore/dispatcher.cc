@@ -83,14 +83,16 @@ Result<std::vector<InjectedFault>> Dispatcher::describe(
                    "; begin anew with --restart-session"};
     }
     InjectedFault& fault = out.emplace_back(std::move(*described));
-    if (outcomes_.fault(planned.fault)->kind != FaultKind::kRefused) continue;
+    const FaultKind kind = outcomes_.fault(planned.fault)->kind;
+    if (!is_at_connect(kind)) continue;
     if (prefix.empty()) prefix = search_->prefix(execution.id);
     known_.number(prefix, &fault);
     // The newest fault has no outcome yet, so only earlier faults can be known as resets.
     const auto seen = std::find_if(prefix.begin(), prefix.end(), [&](const auto& one) {
       return one.index == planned.index && one.injected != 0;
     });
-    fault.as_reset = seen != prefix.end() && planned.index != execution.faults.back().index &&
+    fault.as_reset = kind == FaultKind::kRefused && seen != prefix.end() &&
+                     planned.index != execution.faults.back().index &&
                      seen->outcome != planned.fault;
   }
   return out;

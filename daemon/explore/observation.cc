@@ -154,7 +154,9 @@ FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_
       faults_for(config, caller, rpc.service, rpc.method, path_of(rpc), rpc.protocol());
   const auto other =
       std::stable_partition(faults.begin(), faults.end(), [&](const FaultSpec& fault) {
-        return fault_applies(fault, (rpc.flags & kRpcHttp2) != 0, rpc.protocol());
+        constexpr uint16_t kOpens = kRpcOpensConnection | kRpcEncrypted;
+        return fault_applies(fault, (rpc.flags & kRpcHttp2) != 0, rpc.protocol(),
+                             (rpc.flags & kOpens) == kOpens);
       });
   choice.not_applicable.assign(other, faults.end());
   faults.erase(other, faults.end());

@@ -134,6 +134,7 @@ bool Relay::place(uint32_t id, Stream* stream) {
     case FaultKind::kRedis:  // never on HTTP/2, as the next two
     case FaultKind::kContentLength:
     case FaultKind::kSlowBody:
+    case FaultKind::kTls:  // before there is a request
     case FaultKind::kNone:
       append_reset(&to_client_, id, ErrorCode::kCancel);
       return false;

@@ -236,6 +236,20 @@ std::string fault_in_words(const std::string& text) {
              (fault->delta > 0 ? " bytes too large" : " bytes too small");
     case FaultKind::kSlowBody:
       return "answer whose body takes " + std::to_string(fault->latency_ms) + " ms";
+    case FaultKind::kTls:
+      switch (fault->tls) {
+        case TlsFault::kCertificateExpired:
+          return "handshake of TLS in which the server's certificate has expired";
+        case TlsFault::kUnknownCa:
+          return "handshake of TLS with a certificate of an unknown authority";
+        case TlsFault::kHandshakeTimeout:
+          return "handshake of TLS that the server does not answer";
+        case TlsFault::kClosedWithoutNotify:
+          return "handshake of TLS in which the connection ends";
+        case TlsFault::kNone:
+          break;
+      }
+      return text;
     case FaultKind::kNoTrailers:
       return "answer without its trailers (no grpc-status)";
     case FaultKind::kRedis:

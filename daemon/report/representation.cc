@@ -32,7 +32,8 @@ constexpr FlagRow kFlagTags[] = {{kRpcEntry, "formed on arrival"},
                                  {kRpcPayloadTruncated, "payload shown in part"},
                                  {kRpcHttp2, "HTTP/2"},
                                  {kRpcGrpc, "gRPC"},
-                                 {kRpcRedis, "Redis"}};
+                                 {kRpcRedis, "Redis"},
+                                 {kRpcEncrypted, "TLS"}};
 
 std::string joined(const std::vector<std::string>& texts, std::string_view between) {
   std::string out;

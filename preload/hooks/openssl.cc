@@ -133,6 +133,7 @@ FILIBUSTER_OPENSSL(int, SSL_want, (const Ssl* ssl)) {
 #define FILIBUSTER_HANDSHAKE(name, function)                                              \
   FILIBUSTER_OPENSSL(int, name, (Ssl * ssl)) {                                            \
     const void* caller = FILIBUSTER_CALLER;                                               \
+    const Handshaking handshaking(LIBRARY, ssl);                                          \
     const int result = openssl::original<int (*)(Ssl*)>(Function::function, caller)(ssl); \
     note_handshake(LIBRARY, ssl);                                                         \
     return result;                                                                        \

@@ -9,6 +9,8 @@
 
 #include "preload/hooks/transfer.h"
 #include "preload/inject/inject.h"
+#include "preload/stream/handshake_faults.h"
+#include "preload/stream/registry.h"
 #include "preload/stream/sender.h"
 #include "preload/tls/openssl/api.h"
 #include "preload/tls/openssl/session.h"
@@ -35,8 +37,42 @@ inline FollowedSession follow_session(const Api* api, Ssl* ssl) {
   if (out.session == nullptr) out.session = Session::make(*api, ssl);
   if (out.session == nullptr) return out;
   out.connection = out.session->connection(&out.fd);
+  if (out.connection && g_certificate_faults.load(std::memory_order_relaxed))
+    Session::set_certificate_fault(*api, ssl, *out.connection);
   return out;
 }
+
+// As long as a function makes a part of the handshake. All of the handshake may happen in its one call.
+class Handshaking {
+ public:
+  template <typename Library>
+  Handshaking(const Library& library, Ssl* ssl) {
+    if (!g_certificate_faults.load(std::memory_order_relaxed)) return;
+    const Api* api = library();
+    if (api == nullptr || ssl == nullptr) return;
+    work_ = {api, ssl, [](const void* by, void* of, Connection& c) {
+               Session::set_certificate_fault(*static_cast<const Api*>(by), static_cast<Ssl*>(of),
+                                              c);
+             }};
+    before_ = t_handshake;
+    t_handshake = &work_;
+    began_ = true;
+    // The ClientHello may have left in an earlier call.
+    follow_if_fed(api, ssl);
+  }
+  ~Handshaking() {
+    if (began_) t_handshake = before_;
+  }
+  Handshaking(const Handshaking&) = delete;
+
+ private:
+  static void follow_if_fed(const Api* api, Ssl* ssl) {
+    if (api->SSL_get_fd(ssl) < 0) follow_session(api, ssl);
+  }
+  HandshakeAtWork work_;
+  HandshakeAtWork* before_ = nullptr;
+  bool began_ = false;
+};
 
 inline Session* known_session(const Api* api, const Ssl* ssl) {
   return api == nullptr || ssl == nullptr || t_hook_depth > 0 ? nullptr : Session::find(*api, ssl);

@@ -13,6 +13,7 @@
 #include "preload/os/address.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/snapshot/snapshot.h"
+#include "preload/stream/handshake_faults.h"
 #include "preload/stream/registry.h"
 #include "preload/stream/sender.h"
 
@@ -75,6 +76,7 @@ Connecting before_connect(int fd, const sockaddr* address, socklen_t size) {
   now.asked_again = c.connect_state.load() != ConnectState::kNone;
   if (now.asked_again || !c.state.is_followed()) return now;
   c.connect = connect_begin(address, size);
+  if (c.connect.handshake.active) g_certificate_faults.store(true);
   if (!c.connect.refuse) return now;
   now.refused = true;
   now.result = connect_refused(fd, address, size);

@@ -98,6 +98,20 @@ bool reset_before(Replacement* plan, OutgoingCall* call) {
   return true;
 }
 
+// The connection ends in an orderly way.
+bool end_before(Replacement* plan, OutgoingCall* call) {
+  raw::shutdown(plan->pair.held, SHUT_WR);
+  replace(plan, kEntrySwallows, keep_held_end(plan->pair.held, true), 0);
+  close_original(plan);
+  report_fault(*call, FaultHow::kInjected, "ended in its handshake");
+  RpcFinished finished;
+  finished.rpc = call->rpc;
+  finished.outcome = RpcOutcome::kClosed;
+  finished.injected = 1;
+  outgoing_end(call, finished);
+  return true;
+}
+
 bool silence_before(Replacement* plan, OutgoingCall* call, bool head_request) {
   let_close_reset(plan->pair);  // for the reset at the hang limit
   if (!hand_off(*call, HandOffKind::kSilence, head_request, plan->pair.held, -1)) {
@@ -127,6 +141,12 @@ bool inject_before_effect(int fd, Encryption* encryption, OutgoingCall* call, bo
       return reset_before(&plan, call);
     case FaultKind::kTimeout:
       return silence_before(&plan, call, head_request);
+    case FaultKind::kTls:
+      if (static_cast<TlsFault>(call->plan.tls) == TlsFault::kHandshakeTimeout)
+        return silence_before(&plan, call, head_request);
+      if (static_cast<TlsFault>(call->plan.tls) == TlsFault::kClosedWithoutNotify)
+        return end_before(&plan, call);
+      break;
     case FaultKind::kGrpc:
       abandon(&plan);
       return not_injected(*call, "a gRPC status needs a call over HTTP/2");

@@ -30,6 +30,7 @@ namespace filibuster::preload {
 //   kStatus  the response is readable, then EOF (it says Connection: close)
 //   kReset, kRefused  reading gives ECONNRESET
 //   kTimeout  nothing is readable; the held end is with the daemon (hang_limit)
+//   kTls  as kTimeout, or EOF (for TlsFault::kHandshakeTimeout and kClosedWithoutNotify)
 // The real connection is closed; other descriptors of the same socket (dup) are replaced with it.
 // Emits FaultFired, and for kStatus, kReset, kRefused RpcFinished with injected = 1, which closes the
 // call. A kTimeout leaves the call active: the RPC is open until the caller gives up, and the

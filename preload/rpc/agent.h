@@ -161,6 +161,7 @@ struct OutgoingInfo {
   const RequestFields* fields = nullptr;  // nullptr: nothing of the request is masked
   std::string_view body_sample;           // first bytes of the body
   bool opens_connection;                  // first request on this connection
+  bool encrypted = false;                 // the connection is
   ConnectName connect;                    // from connect_begin, if the request opens the connection
   const RequestOrigin* origin = nullptr;  // if the request was held; nullptr: it is made just now
   // `origin` is that of another request that the same call sends: this one was made there, too.
@@ -219,6 +220,9 @@ struct ConnectDecision {
   ConnectName name;
   bool refuse = false;  // redirect to the refusing port; RpcIssued, FaultFired and RpcFinished
                         // (kRpcRefusedAtConnect) have been emitted
+  // The handshake of this connection is to fail (FaultKind::kTls). Active: RpcIssued has been emitted, and
+  // stream/handshake_faults.h does the rest.
+  OpenCall handshake;
   PlanEntry plan;
 };
 // One logical connect: tries of further addresses of one name with the same port after a refusal

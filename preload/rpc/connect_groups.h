@@ -13,6 +13,7 @@
 
 #include "core/hash.h"
 #include "core/protocol/lane_memory.h"
+#include "preload/rpc/agent.h"
 
 namespace filibuster::preload {
 
@@ -37,11 +38,12 @@ struct ConnectGroup {
   Outcome outcome = Outcome::kUnknown;
   bool carried_request = false;
   bool refused_by_us = false;
+  OpenCall handshake;  // ConnectDecision::handshake
   uint8_t tries = 0;
   Hash128 tried[kMaxTries];
   uint64_t id = 0;   // ConnectName::group
   Hash128 place;     // ConnectName::key
-  PlanEntry plan{};  // where refused_by_us
+  PlanEntry plan{};  // where refused_by_us, or `handshake` is active
 };
 
 class ConnectGroups {

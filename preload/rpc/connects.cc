@@ -22,11 +22,10 @@ namespace {
 
 constinit ConnectGroups g_groups;
 
-// Emits all events of the RPC of `entry`, which never gets a connection: issued, faulted, finished.
-void emit_refused(Attachment* a, uint32_t execution, const CauseOf& cause, const PlanEntry& entry,
-                  RpcIssued event) {
+// Emits the beginning of the RPC of `entry`, whose request is never sent.
+void emit_unsent(Attachment* a, uint32_t execution, const CauseOf& cause, const PlanEntry& entry,
+                 RpcIssued event, uint16_t flags) {
   const uint64_t now = now_ns();
-  event.rpc = a->next_rpc();
   event.parent_rpc = cause.rpc;
   event.cause = cause.cause;
   event.index = entry.index;
@@ -34,10 +33,16 @@ void emit_refused(Attachment* a, uint32_t execution, const CauseOf& cause, const
   event.signature = entry.signature;
   event.count = entry.count;
   event.connect_key = entry.connect_key;
-  event.flags = kRpcRefusedAtConnect | kRpcOpensConnection;
+  event.flags = flags | kRpcOpensConnection;
   event.thread = thread_id();
   emit_issued(a, execution, now, event);
+}
 
+// Emits all events of an RPC that never gets a connection: issued, faulted, finished.
+void emit_refused(Attachment* a, uint32_t execution, const CauseOf& cause, const PlanEntry& entry,
+                  const RpcIssued& event) {
+  emit_unsent(a, execution, cause, entry, event, kRpcRefusedAtConnect);
+  const uint64_t now = now_ns();
   FaultFired fired;
   fired.rpc = event.rpc;
   fired.plan_entry = entry.id;
@@ -135,6 +140,7 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
   if (cause.cause != Cause::kEntry && cause.execution != execution) return decision;
   attempt.parent_path = cause.path;
 
+  RpcIssued event;
   PlanEntry second;
   const bool again = refuse_second_attempt(a, execution, cause.path, attempt.target, &second);
   {
@@ -147,7 +153,8 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
     if (const ConnectGroup* group = g_groups.join(attempt)) {
       decision.name = {group->place, group->id};
       decision.refuse = group->refused_by_us;
-      if (decision.refuse) decision.plan = group->plan;
+      decision.handshake = group->handshake;
+      if (decision.refuse || decision.handshake.active) decision.plan = group->plan;
       return decision;
     }
     ConnectGroup* group = g_groups.add(attempt);
@@ -164,16 +171,25 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
         find_planned_connect(a->lane, group->place, execution, &entry) != PlanLookup::kPlanned ||
         !lease_fresh(a->lane, now_ns()) || !is_next_of_its_kind(a, execution, cause, entry))
       return decision;
-    group->refused_by_us = decision.refuse = true;
-    group->outcome = ConnectGroup::Outcome::kRefused;
     group->plan = decision.plan = entry;
+    event.rpc = a->next_rpc();
+    if (static_cast<FaultKind>(entry.kind) == FaultKind::kTls) {
+      decision.handshake = {true, event.rpc, a->generation, execution};
+      group->handshake = decision.handshake;
+    } else {
+      group->refused_by_us = decision.refuse = true;
+      group->outcome = ConnectGroup::Outcome::kRefused;
+    }
   }
-  RpcIssued event;
   event.service = name;
   event.peer = peer_text;
   event.stack = stack.hash;
   event.stack_text = {stack.text, stack.text_size};
-  emit_refused(a, execution, cause, decision.plan, event);
+  if (decision.refuse) {
+    emit_refused(a, execution, cause, decision.plan, event);
+  } else {
+    emit_unsent(a, execution, cause, decision.plan, event, kRpcEncrypted);
+  }
   return decision;
 }
 

@@ -1,6 +1,7 @@
 // Outgoing RPCs: parent, execution index, count, plan.
 #include <cstring>
 
+#include "core/fault/fault.h"
 #include "core/index/execution_index.h"
 #include "preload/os/address.h"
 #include "preload/os/pool.h"
@@ -118,6 +119,11 @@ void consult_plan(Attachment* a, OutgoingCall* call) {
     return;
   if (!lease_fresh(lane, now_ns())) {
     report_fault(*call, FaultHow::kLeaseExpired, "the daemon's lease is older than 1 s");
+    return;
+  }
+  if (static_cast<FaultKind>(call->plan.kind) == FaultKind::kTls) {
+    report_fault(*call, FaultHow::kNotInjected,
+                 "it did not open its connection where the plan expected it");
     return;
   }
   call->faulted = true;
@@ -303,6 +309,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
     event.flags |= kRpcPayloadTruncated;
   if (!info.body_complete) event.flags |= kRpcPreliminary;
   event.flags |= protocol_flags(head);
+  if (info.encrypted) event.flags |= kRpcEncrypted;
   if (info.opens_connection) {
     event.flags |= kRpcOpensConnection;
     event.connect_key = info.connect.key;

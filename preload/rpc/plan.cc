@@ -54,10 +54,10 @@ PlanLookup find_planned(const LaneMemory* lane, Hash128 index, PlanEntry* entry)
 }
 
 namespace {
-// Is `e` a refusal at connect, and its RPC the next one at its places by what was counted there?
+// Does `e` happen at connect, and is its RPC the next one at its places by what was counted there?
 bool is_next(const LaneMemory* lane, const PlanEntry& e, uint32_t execution) {
-  constexpr auto kRefused = static_cast<uint8_t>(FaultKind::kRefused);
-  if (e.kind != kRefused || (e.number == 0 && e.service_number == 0)) return false;
+  if (!is_at_connect(static_cast<FaultKind>(e.kind)) || (e.number == 0 && e.service_number == 0))
+    return false;
   const auto next_at = [&](Hash128 place) {
     return counted_so_far(lane, execution_key(place, execution)) + 1;
   };
@@ -70,7 +70,8 @@ PlanLookup find_refusal_to_come(const LaneMemory* lane, Hash128 parent_path, uin
                                 PlanEntry* entry) {
   return find_entry(lane, entry, [&](const PlanEntry& e) {
     // Without an order among the call sites another RPC may come first.
-    return e.parent_path == parent_path && e.service_number != 0 && is_next(lane, e, execution);
+    return e.kind == static_cast<uint8_t>(FaultKind::kRefused) && e.parent_path == parent_path &&
+           e.service_number != 0 && is_next(lane, e, execution);
   });
 }
 

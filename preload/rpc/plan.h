@@ -18,7 +18,7 @@ enum class PlanLookup : uint8_t {
 
 // The fault of the RPC with this index.
 PlanLookup find_planned(const LaneMemory* lane, Hash128 index, PlanEntry* entry);
-// The refusal of the RPC that a connect at this place is for, according to what was counted in `execution`.
+// The fault at connect of the RPC that a connect at this place is for, according to what was counted in `execution`.
 PlanLookup find_planned_connect(const LaneMemory* lane, Hash128 connect_key, uint32_t execution,
                                 PlanEntry* entry);
 

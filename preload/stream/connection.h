@@ -125,6 +125,7 @@ struct alignas(64) Connection {
   // Before the connection has a transport: its first bytes, and how far it has come (tls/carrier.cc).
   KeptBytes hello;
   uint8_t encrypted = 0;
+  bool certificate_fault_set = false;  // handshake_faults.h
   uint8_t prelude =
       0;  // what comes before its ClientHello (core/tls/prelude.h), and how far that is
 

@@ -9,6 +9,7 @@
 #include "preload/os/pool.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/stream/connection.h"
+#include "preload/stream/handshake_faults.h"
 #include "preload/stream/kept.h"
 #include "preload/stream/recognition.h"
 #include "preload/stream/sender.h"
@@ -100,6 +101,7 @@ void settle(Connection& c) {
   }
   if (!c.state.is_settled()) {
     if (Followed* protocol = c.protocol()) protocol->settle(c);
+    handshake_ends(c);
     c.state.change(Event::kSettle);
     if (!c.debt.load()) c.state.change(Event::kClear);
   }

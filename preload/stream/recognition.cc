@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "preload/os/bounded_wait.h"
+#include "preload/stream/handshake_faults.h"
 
 namespace filibuster::preload {
 namespace {
@@ -40,6 +41,12 @@ Followed* published(Connection& c) {
   return protocol;
 }
 
+Followed* begun(Connection& c) {
+  Followed* protocol = published(c);
+  if (protocol != nullptr && !protocol->is_carrier()) handshake_was_taken(c);
+  return protocol;
+}
+
 }  // namespace
 
 Followed* recognise(Connection& c, Traffic traffic, Pieces pieces, size_t offset, size_t size) {
@@ -58,7 +65,7 @@ Followed* recognise(Connection& c, Traffic traffic, Pieces pieces, size_t offset
     if (is != Recognised::kYes) continue;
     const bool whole = traffic == Traffic::kRequests && kept.size == 0 && offset == 0;
     row.begin(c, whole ? pieces : Pieces(), whole ? size : 0);
-    return published(c);
+    return begun(c);
   }
   if (undecided && more == size - offset) {
     std::memcpy(kept.bytes, first, bytes.size());
@@ -66,7 +73,7 @@ Followed* recognise(Connection& c, Traffic traffic, Pieces pieces, size_t offset
     return nullptr;
   }
   protocol_table().back().begin(c, {}, 0);
-  return published(c);
+  return begun(c);
 }
 
 KeptBytes take_kept(Connection& c, Traffic traffic) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/tls/prelude.h"
+#include "preload/stream/handshake_faults.h"
 #include "preload/stream/recognition.h"
 #include "preload/stream/sender.h"
 #include "preload/tls/claims.h"
@@ -101,7 +102,7 @@ class Carrier final : public Followed {
     if (from == offer.base) look_for_name(c, offer.pieces, size);
   }
   Released release(Connection& c, int fd, const Offer& offer, Sending) override {
-    note(c, fd);
+    if (note(c, fd) && fail_handshake(c, fd)) return {offer.base, Released::Then::kSwallow};
     return {offer.end, {}};
   }
   bool may_hold(Connection&) override { return false; }
@@ -126,14 +127,15 @@ class Carrier final : public Followed {
   void settle(Connection& c) override {
     if (c.closing.load()) report_unclaimed(c);
   }
-  void adopt_in_child(Connection&) override {}
+  void end_silence(Connection& c) override { end_handshake_silence(c); }
+  void adopt_in_child(Connection& c) override { c.connect.handshake.active = false; }
 
   bool passes() const override { return true; }
   IoResult pass_send(Connection& c, int fd, Pieces pieces, int, bool) override {
-    if (c.role == Role::kClient) {
-      from_client(c, fd, pieces, pieces.size());
-    } else {
+    if (c.role != Role::kClient) {
       answered(c);
+    } else if (from_client(c, fd, pieces, pieces.size()) && fail_handshake(c, fd)) {
+      return {static_cast<ssize_t>(pieces.size()), 0};
     }
     return {kNotHandled, 0};
   }
@@ -150,35 +152,37 @@ class Carrier final : public Followed {
   static void answered(Connection& c) {
     if (c.prelude != 0) c.prelude |= kAnswered;
   }
-  static void from_client(Connection& c, int fd, Pieces pieces, size_t size) {
-    if (c.prelude != 0) {
-      after_prelude(c, fd, pieces, size);
-    } else if (c.encrypted == 0 && c.hello.size != 0) {
+  // True: these bytes are the ClientHello, or its end.
+  static bool from_client(Connection& c, int fd, Pieces pieces, size_t size) {
+    if (c.prelude != 0) return after_prelude(c, fd, pieces, size);
+    if (c.encrypted == 0 && c.hello.size != 0) {
       keep(c, pieces, 0, size);
-      note(c, fd);
-    } else {
-      look_at(c, pieces, size);
+      return note(c, fd);
     }
+    look_at(c, pieces, size);
+    return false;
   }
   // The client waits for the answer before it sends its ClientHello, so that this one begins a transfer.
-  static void after_prelude(Connection& c, int fd, Pieces pieces, size_t size) {
-    if ((c.prelude & kAnswered) == 0) return;  // the rest of what it asks for
+  static bool after_prelude(Connection& c, int fd, Pieces pieces, size_t size) {
+    if ((c.prelude & kAnswered) == 0) return false;  // the rest of what it asks for
     char gathered[tls::kUpToRandom];
     const FirstBytes first(pieces, size, gathered, sizeof gathered);
     const std::string_view bytes(first.data, first.size);
-    if (begin_prelude(c, pieces, size)) return;  // a proxy that wanted a password is asked again
+    if (begin_prelude(c, pieces, size))
+      return false;  // a proxy that wanted a password is asked again
     const bool postgres = (c.prelude & kPostgres) != 0;
     c.prelude = 0;
     if (tls::sniff_client_hello(bytes, nullptr) == tls::Hello::kNo) {
       c.encrypted = kReported;
-      return report_given_up(
+      report_given_up(
           c, postgres ? NotInterposedReason::kUnknownProtocol : NotInterposedReason::kUpgraded);
+      return false;
     }
     // What the TLS library writes is counted from here on.
     c.carried = 0;
     keep(c, pieces, 0, size);
     look_for_name(c, pieces, size);
-    note(c, fd);
+    return note(c, fd);
   }
   static void look_for_name(Connection& c, Pieces pieces, size_t size) {
     if (c.target.known || c.role == Role::kServer || pieces.count == 0) return;
@@ -192,15 +196,17 @@ class Carrier final : public Followed {
     pieces.copy(from, hello.bytes + hello.size, more);
     hello.size = static_cast<uint8_t>(hello.size + more);
   }
-  static void note(Connection& c, int fd) {
+  // True: the ClientHello is there.
+  static bool note(Connection& c, int fd) {
     KeptBytes& hello = c.hello;
     tls::ClientRandom random;
     if (hello.size == 0 ||
         tls::sniff_client_hello({hello.bytes, hello.size}, &random) != tls::Hello::kYes)
-      return;
+      return false;
     note_hello(random, fd, c);
     hello.size = 0;
     c.encrypted = kHelloSeen;
+    return true;
   }
   static void look_at(Connection& c, Pieces pieces, size_t size) {
     char gathered[8];

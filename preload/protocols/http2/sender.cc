@@ -37,6 +37,7 @@ void decide_stream(Connection& c, Http2Connection& h, StreamCall* x) {
   info.body_sample = request_sample(*x);
   info.opens_connection = c.requests == 0;
   if (info.opens_connection) info.connect = c.connect.name;
+  info.encrypted = c.transport.load() != nullptr;
   outgoing_begin(info, &x->call);
   drop_origin(x->origin);
   x->origin = nullptr;

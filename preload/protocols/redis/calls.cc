@@ -137,6 +137,7 @@ void form_call(Connection& c, const Made& made) {
   }
   info.opens_connection = c.seen_from_start && c.requests == 0;
   if (info.opens_connection) info.connect = c.connect.name;
+  info.encrypted = c.transport.load() != nullptr;
   if (head.filibuster.empty()) {
     // One call of the application makes all of these. Its stack is read for the second, and kept for the
     // others.

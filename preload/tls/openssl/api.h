@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 
 namespace filibuster::preload::openssl {
 
@@ -13,6 +14,8 @@ struct Bio;
 struct SslSession;
 struct ExData;
 struct BioMethod;
+struct VerifyParam;
+struct Store;
 
 // SSL_get_error(3)
 enum Error : int {
@@ -33,6 +36,7 @@ inline constexpr int kControlFlush = 11;                        // BIO_flush(3)
 inline constexpr int kControlWritePending = 13;                 // BIO_ctrl_wpending(3)
 inline constexpr int kControlMemoryEnd = 130;                   // BIO_set_mem_eof_return(3)
 inline constexpr int kControlMessageCallback = 15;              // SSL_set_msg_callback(3)
+inline constexpr int kControlVerifyStore = 106;                 // SSL_set0_verify_cert_store(3)
 inline constexpr int kFlagShouldRetry = 8;                      // BIO_should_retry(3)
 inline constexpr int kTypeMemory = 1 | 0x0400;                  // BIO_find_type(3)
 inline constexpr int kExDataOfContext = 1;
@@ -83,6 +87,10 @@ using CopyExData = int (*)(ExData* to, const ExData* from, void** value, int ind
   X(void, SSL_CTX_sess_set_new_cb, (SslContext*, NewSession))                        \
   X(NewSession, SSL_CTX_sess_get_new_cb, (SslContext*))                              \
   X(const char*, BIO_method_name, (const Bio*))                                      \
+  X(VerifyParam*, SSL_get0_param, (Ssl*))                                            \
+  X(void, X509_VERIFY_PARAM_set_time, (VerifyParam*, time_t))                        \
+  X(Store*, X509_STORE_new, ())                                                      \
+  X(void, X509_STORE_free, (Store*))                                                 \
   X(void, ERR_clear_error, ())
 
 struct Api {

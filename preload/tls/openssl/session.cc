@@ -11,6 +11,7 @@
 #include "preload/os/bounded_wait.h"
 #include "preload/os/pool.h"
 #include "preload/os/raw_syscall.h"
+#include "preload/stream/handshake_faults.h"
 #include "preload/stream/registry.h"
 #include "preload/tls/claims.h"
 #include "preload/tls/openssl/engine.h"
@@ -118,6 +119,28 @@ bool Session::enter() {
 }
 void Session::leave() {
   inside_.store(0);
+}
+
+void Session::set_certificate_fault(const Api& api, Ssl* ssl, Connection& c) {
+  if (c.certificate_fault_set) return;
+  constexpr time_t kLater = 253'370'764'800;  // the first second of the year 9999
+  switch (handshake_fault(c)) {
+    case TlsFault::kCertificateExpired:
+      api.X509_VERIFY_PARAM_set_time(api.SSL_get0_param(ssl), kLater);
+      return certificate_fault_is_set(c);
+    case TlsFault::kUnknownCa:
+      // The SSL owns the store: it trusts nobody.
+      if (Store* nobody = api.X509_STORE_new(); nobody != nullptr) {
+        if (api.SSL_ctrl(ssl, kControlVerifyStore, 0, nobody) == 1)
+          return certificate_fault_is_set(c);
+        api.X509_STORE_free(nobody);
+      }
+      break;
+    case TlsFault::kNone:
+    case TlsFault::kHandshakeTimeout:
+    case TlsFault::kClosedWithoutNotify:
+      break;
+  }
 }
 
 bool Session::writes_in_part() const {

@@ -82,6 +82,8 @@ class Session final : public Transport {
   };
 
   bool writes_in_part() const;
+  // Has the SSL's check of the server's certificate fail, if the plan says so (stream/handshake_faults.h).
+  static void set_certificate_fault(const Api& api, Ssl* ssl, Connection& c);
 
   // What the last call on the SSL gave, if we gave it: SSL_get_error. kErrorNone: OpenSSL gave it.
   int own_error = kErrorNone;

@@ -226,7 +226,7 @@ TEST(FaultKey, TellsApartWhatTheTextLeavesOut) {
 }
 
 TEST(FaultKinds, HaveOneRowEachAndAreFoundByTheirName) {
-  EXPECT_EQ(fault_kinds().size(), 15u);
+  EXPECT_EQ(fault_kinds().size(), 16u);
   for (const FaultKindRow& row : fault_kinds()) {
     EXPECT_FALSE(row.meaning.empty());
     const std::string text =
@@ -235,12 +235,23 @@ TEST(FaultKinds, HaveOneRowEachAndAreFoundByTheirName) {
                                  : row.argument == FaultArgument::kTime  ? ":5ms"
                                  : row.argument == FaultArgument::kReply ? ":OOM"
                                  : row.argument == FaultArgument::kDelta ? ":-3"
+                                 : row.argument == FaultArgument::kTls   ? ":unknown-ca"
                                                                          : "");
     EXPECT_EQ(parsed(text).kind, row.kind);
     EXPECT_EQ(parse_fault(text + ":after").ok(), row.can_be_after) << text;
     EXPECT_EQ(parse_fault(text + "@2").ok(), row.can_be_at_message) << text;
     EXPECT_EQ(needs(parsed(text)), row.needs);
   }
+}
+
+TEST(FaultKinds, FaultsOfTheHandshakeAreNamed) {
+  for (const char* text : {"tls:certificate-expired", "tls:unknown-ca", "tls:handshake-timeout",
+                           "tls:closed-without-notify"}) {
+    EXPECT_EQ(to_text(parsed(text)), text);
+    EXPECT_TRUE(is_at_connect(parsed(text).kind));
+  }
+  for (const char* text : {"tls", "tls:", "tls:unknown-ca:after", "tls:expired-certificate"})
+    EXPECT_FALSE(parse_fault(text).ok()) << text;
 }
 
 TEST(FaultDefaults, AreThoseOfTheDocumentation) {
