@@ -64,7 +64,7 @@ $(BUILD)/obj/preload/%.o: preload/%.cc preload/os/old_glibc.h
 # Contains the helper as it stands (.incbin).
 $(BUILD)/obj/preload/runtimes/cpython/helper.o: preload/runtimes/cpython/helper.py
 $(BUILD)/obj/preload/runtimes/cpython/leave.o: preload/runtimes/cpython/leave.py
-$(call objects,$(filter preload/runtimes/jvm/%,$(PRELOAD_SRC))): CPPFLAGS += -isystem $(JDK)/include -isystem $(JDK)/include/linux
+$(call objects,$(filter preload/runtimes/jvm/% preload/tls/jvm/% preload/hooks/jvm.cc,$(PRELOAD_SRC))): CPPFLAGS += -isystem $(JDK)/include -isystem $(JDK)/include/linux
 # The helper inside a JVM: a class of no module, and parts of two modules of the JDK.
 JAVAC    := $(JDK)/bin/javac -nowarn -Xlint:-options -g:source,lines -source 17 -target 17
 patched   = --patch-module $(1)=preload/runtimes/jvm/$(1) -d $(@D)/$(1) $(filter preload/runtimes/jvm/$(1)/%,$(JVM_HELPER))

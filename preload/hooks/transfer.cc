@@ -83,6 +83,16 @@ void Receiving::end() {
   connection_.drop();
 }
 
+Carrying::Carrying(Connection* connection, int fd) : fd_(fd) {
+  pin(connection);
+  connection_ = Pinned(connection);
+  counted_ = connection->transport.load()->begin_carrying(fd);
+}
+void Carrying::end(size_t received) {
+  if (connection_) connection_->transport.load()->end_carrying(fd_, counted_, received);
+  connection_.drop();
+}
+
 namespace {
 
 // The connection's first bytes were seen.
@@ -142,8 +152,19 @@ namespace {
 
 // The bytes that a transport has made of others. While a pair stands in the place of the connection, they go to
 // the real one behind it.
-void begin_carried_send(Transfer& t, HookScope& scope, Pieces pieces, int flags) {
+void begin_carried_send(Transfer& t, HookScope& scope, int fd, Pieces pieces, int flags) {
   t.carries = true;
+  Transport& transport = *t.connection->transport.load();
+  if (t_carrying != &*t.connection) {
+    if (transport.watches_descriptor()) t.carrying = Carrying(&*t.connection, fd);
+    if (const size_t gone = transport.obsolete(fd, pieces.size()); gone != 0) {
+      t.connection->carried += gone;
+      t.result = static_cast<ssize_t>(gone);
+      t.handled = true;
+      t.connection.drop();
+      return;
+    }
+  }
   const int aside = t.connection->aside.load();
   if (aside < 0) return;
   const msghdr message{nullptr, 0, const_cast<iovec*>(pieces.data), pieces.count, nullptr, 0, 0};
@@ -162,14 +183,14 @@ Transfer before_send(int fd, Pieces pieces, int flags, bool plain) {
   if (scope.pass_through()) {
     if (t_carrying == nullptr || !pin(t_carrying)) return t;
     t.connection = Pinned(t_carrying);
-    begin_carried_send(t, scope, pieces, flags);
+    begin_carried_send(t, scope, fd, pieces, flags);
     return t;
   }
   t.connection = follow(fd);
   if (!t.connection) {
     if (mark_of(fd) == Mark::kConnectedDatagram) note_connected_datagram(fd);
   } else if (t.connection->transport.load(std::memory_order_acquire) != nullptr) {
-    begin_carried_send(t, scope, pieces, flags);
+    begin_carried_send(t, scope, fd, pieces, flags);
   } else {
     begin_send(t, scope, fd, pieces, flags, plain);
   }
@@ -322,10 +343,15 @@ Transfer before_receive(int fd) {
   t.connection = follow(fd);
   flush_holds_before_read(fd);
   if (!t.connection) return t;
-  if (t.connection->transport.load(std::memory_order_acquire) != nullptr) {
-    t.connection.drop();
-  } else {
+  const Transport* transport = t.connection->transport.load(std::memory_order_acquire);
+  if (transport == nullptr) {
     begin_receive(t, scope, fd);
+  } else if (transport->watches_descriptor()) {
+    t.carries = true;
+    t.may_be_replaced = false;
+    t.carrying = Carrying(&*t.connection, fd);
+  } else {
+    t.connection.drop();
   }
   return t;
 }
@@ -413,12 +439,17 @@ void note_received(Transfer& t, int fd, Pieces pieces, int flags, IoResult recei
 void after_receive(Transfer& t, int fd, Pieces pieces, int flags, ssize_t size, size_t asked) {
   const int error = errno;
   HookScope scope;
+  if (t.carries) {
+    t.carrying.end(size > 0 && (flags & MSG_PEEK) == 0 ? static_cast<size_t>(size) : 0);
+    return;
+  }
   note_received(t, fd, pieces, flags, {size, error}, asked);
   t.receiving.end();
   if (size > 0 && t.connection && t.connection->role == Role::kClient) go_on(*t.connection, fd);
 }
 
 void after_unseen_receive(const Transfer& t, ssize_t size) {
+  if (t.carries) return;
   const int error = errno;
   HookScope scope;
   Connection& c = *t.connection;

@@ -29,6 +29,23 @@ class Receiving {
   Followed* protocol_ = nullptr;
 };
 
+// Encrypted bytes move over the descriptor of a transport that wants to know it.
+class Carrying {
+ public:
+  Carrying() = default;
+  Carrying(Connection* connection, int fd);
+  Carrying(Carrying&& other) noexcept = default;
+  Carrying& operator=(Carrying&& other) noexcept = default;
+  ~Carrying() { end(0); }
+  explicit operator bool() const { return static_cast<bool>(connection_); }
+  void end(size_t received);
+
+ private:
+  Pinned connection_;
+  int fd_ = -1;
+  bool counted_ = false;
+};
+
 struct Transfer {
   Pinned connection;  // empty: nothing to do after the original
   uint32_t request_sequence = 0;
@@ -38,6 +55,7 @@ struct Transfer {
   bool waits = false;    // the original would wait for the socket to take more than `result` bytes
   bool carries = false;  // the bytes are those of a transport (stream/transport.h)
   Receiving receiving;
+  Carrying carrying;
   bool handled = false;  // the original must not be called; `result` and errno are the call's
   ssize_t result = 0;
 };

@@ -20,6 +20,7 @@ constexpr std::string_view kRuntimeModules[] = {
 
 // Packages whose frames never tell call sites apart: the JDK, HTTP clients and servers, frameworks.
 constexpr std::string_view kJavaPackages[] = {
+    "filibuster.Tls",  // our own door
     "java.",
     "javax.",
     "jdk.",

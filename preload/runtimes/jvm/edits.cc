@@ -166,6 +166,45 @@ constexpr Edit kEdits[] = {
          "(L" JUC "BlockingQueue;)Ljava/lang/Object;"),
 };
 
+#define SSL "sun/security/ssl/"
+#define BUFFER "Ljava/nio/ByteBuffer;"
+#define BUFFERS "[" BUFFER "II[" BUFFER "II)Ljavax/net/ssl/SSLEngineResult;"
+
+constexpr std::string_view kTlsHelper = SSL "FilibusterTls";
+
+// What an engine does with a record, in its method `in`.
+constexpr Edit of_engine(std::string_view in, std::string_view called) {
+  return {{SSL "SSLEngineImpl", in, "(" BUFFERS},
+          Edit::Kind::kCall,
+          false,
+          0,
+          {SSL "SSLEngineImpl", called, "(" BUFFERS},
+          {kTlsHelper, in, "(L" SSL "SSLEngineImpl;" BUFFERS}};
+}
+
+constexpr Edit kTlsEdits[] = {
+    of_engine("wrap", "writeRecord"),
+    of_engine("unwrap", "readRecord"),
+    {{SSL "SSLSocketImpl", "readHandshakeRecord", "()I"},
+     Edit::Kind::kEnter,
+     true,
+     0,
+     {},
+     {kTlsHelper, "handshaking", "(L" SSL "SSLSocketImpl;)V"}},
+    {{SSL "SSLSocketImpl$AppInputStream", "read", "([BII)I"},
+     Edit::Kind::kCall,
+     false,
+     0,
+     {SSL "SSLSocketImpl", "readApplicationRecord", "(" BUFFER ")" BUFFER},
+     {kTlsHelper, "read", "(L" SSL "SSLSocketImpl;" BUFFER ")" BUFFER}},
+    {{SSL "SSLSocketImpl$AppOutputStream", "write", "([BII)V"},
+     Edit::Kind::kCall,
+     false,
+     0,
+     {SSL "OutputRecord", "deliver", "([BII)V"},
+     {kTlsHelper, "deliver", "(L" SSL "OutputRecord;[BII)V"}},
+};
+
 #define GRPC "io/grpc/internal/"
 #define METADATA "Lio/grpc/Metadata;"
 #define SHADED "io/grpc/netty/shaded/"
@@ -244,6 +283,10 @@ constexpr Edit kLibraryEdits[] = {
 
 std::span<const Edit> edit_table() {
   return kEdits;
+}
+
+std::span<const Edit> tls_edits() {
+  return kTlsEdits;
 }
 
 std::span<const Edit> library_edits() {

@@ -1,4 +1,4 @@
-// Which methods of the JDK and of libraries call our helper classes, and how: two tables, in each
+// Which methods of the JDK and of libraries call our helper classes, and how: tables, in each
 // of which the edits of one class stand together.
 #pragma once
 
@@ -11,6 +11,8 @@ namespace filibuster::preload::jvm {
 
 // Edits of classes of the JDK, which its own loaders load.
 std::span<const Edit> edit_table();
+// Edits of the JDK's TLS. Either all of them are made, or none counts.
+std::span<const Edit> tls_edits();
 // Edits of classes of libraries that programs bring, whoever loads them.
 std::span<const Edit> library_edits();
 

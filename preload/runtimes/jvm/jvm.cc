@@ -11,6 +11,7 @@
 #include "preload/runtimes/jvm/libraries.h"
 #include "preload/runtimes/jvm/loaded_class.h"
 #include "preload/runtimes/jvm/tasks.h"
+#include "preload/runtimes/jvm/tls.h"
 #include "preload/runtimes/jvm/vm.h"
 #include "preload/runtimes/runtimes.h"
 
@@ -56,7 +57,9 @@ void JNICALL class_file_load(jvmtiEnv* tools, JNIEnv*, jclass redefined, jobject
 }
 
 // The two loaders of the JDK's modules. java.net.http and jdk.httpserver belong to the platform's.
-struct Loaders {
+struct Loaders final : jvm::ClassLoading {
+  explicit Loaders(JNIEnv* jni) : env(jni) {}
+
   JNIEnv* env;
   jclass classes = nullptr;  // java.lang.Class
   jmethodID for_name = nullptr;
@@ -76,7 +79,7 @@ struct Loaders {
   }
 
   // "java/lang/Thread", loaded but not initialised; nullptr: this image has none.
-  jclass load(std::string_view name) {
+  jclass load(std::string_view name) override {
     char text[128];
     if (name.size() >= sizeof text) return nullptr;
     for (size_t i = 0; i < name.size(); ++i) text[i] = name[i] == '/' ? '.' : name[i];
@@ -157,7 +160,7 @@ std::string_view install_now(JNIEnv* env) {
   const jvm::ExceptionsAside aside(env);
   if (env->PushLocalFrame(2 * kMaxClasses) != JNI_OK) return "the JVM has no memory left";
   std::string_view problem;
-  Loaders loaders{env};
+  Loaders loaders(env);
   if (!loaders.find() || !define_classes(&loaders, tools)) {
     problem = "the JVM refused our helper: asynchronous code is attributed by thread only";
   } else {
@@ -168,6 +171,8 @@ std::string_view install_now(JNIEnv* env) {
     tools->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_THREAD_START, nullptr);
     problem = edit_classes(&loaders, tools);
     if (problem.empty()) problem = jvm::edit_libraries(env);
+    const std::string_view tls = jvm::edit_tls(env, &loaders);
+    if (problem.empty()) problem = tls;
   }
   if (env->ExceptionCheck()) env->ExceptionClear();
   env->PopLocalFrame(nullptr);

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 import certificates
-from conftest import PYTHON
+from conftest import BUILD, PYTHON
 from rpc_tree import chains, observe_and_compare
 from small_apps import config, printed, printing, relay
 
@@ -134,8 +134,15 @@ async def app(scope, receive, send):
     return f"exec {PYTHON} -m uvicorn --ssl-certfile {tls}/cert.pem --ssl-keyfile {tls}/key.pem --port ${{port:front}} front:app"
 
 
+def java(client):
+    def command(project, tls):
+        return f"exec java -cp {BUILD}/tests/java Front ${{port:front}} {tls} {client}"
+    return command
+
+
 SERVERS = {"nginx": nginx, "haproxy": haproxy, "apache2": apache, "python": python, "gunicorn": gunicorn("sync"),
-           "gunicorn gthread": gunicorn("gthread"), "uvicorn": uvicorn}
+           "gunicorn gthread": gunicorn("gthread"), "uvicorn": uvicorn,
+           "java HttpsURLConnection": java("url"), "java HttpClient": java("http")}
 
 
 def application(project, tls, server):

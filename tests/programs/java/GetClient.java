@@ -8,7 +8,9 @@ import java.util.Arrays;
 
 public class GetClient {
   public static void main(String[] arguments) throws Exception {
-    HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    HttpClient.Builder builder = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1);
+    if (arguments[0].startsWith("https:")) builder.sslContext(Certificates.client());
+    HttpClient client = builder.build();
     HttpRequest request =
         HttpRequest.newBuilder(URI.create(arguments[0])).timeout(Duration.ofMillis(500)).build();
     try {

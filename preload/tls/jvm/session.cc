@@ -1,0 +1,145 @@
+#include "preload/tls/jvm/session.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include "preload/inject/inject.h"
+#include "preload/os/bounded_wait.h"
+#include "preload/os/pool.h"
+#include "preload/stream/registry.h"
+#include "preload/tls/claims.h"
+
+namespace filibuster::preload::jvm {
+
+constinit thread_local const Call* t_call __attribute__((tls_model("initial-exec"))) = nullptr;
+
+namespace {
+
+Pool<Session, 64, 1024> g_sessions;
+constinit jmethodID g_put = nullptr, g_get = nullptr;
+
+// What is waited for is a system call that does not wait.
+constexpr uint64_t kCarriedWithinNs = 100'000'000;
+constexpr size_t kMost = 16 * 1024;
+
+}  // namespace
+
+bool bind_call(JNIEnv* env, jclass call) {
+  g_put = env->GetMethodID(call, "put", "([BZ)I");
+  g_get = env->GetMethodID(call, "get", "(ZI)I");
+  return g_put != nullptr && g_get != nullptr;
+}
+
+jint Call::put(const void* bytes, size_t size, bool clear) const {
+  const auto count = static_cast<jsize>(std::min(size, kMost));
+  const jbyteArray array = env->NewByteArray(count);
+  if (array == nullptr) return -1;
+  env->SetByteArrayRegion(array, 0, count, static_cast<const jbyte*>(bytes));
+  const jint taken = env->CallIntMethod(object, g_put, array, static_cast<jboolean>(clear));
+  env->DeleteLocalRef(array);
+  return taken;
+}
+
+jint Call::get(bool clear, uint64_t skipped) const {
+  return env->CallIntMethod(object, g_get, static_cast<jboolean>(clear),
+                            static_cast<jint>(std::min<uint64_t>(skipped, INT32_MAX)));
+}
+
+Session* Session::make(bool engine, bool server) {
+  Session* memory = g_sessions.take();
+  if (memory == nullptr) return nullptr;
+  auto* made = new (memory) Session;
+  made->engine_ = engine;
+  made->server_ = server;
+  made->references_.store(1);
+  return made;
+}
+
+void Session::drop() {
+  if (references_.fetch_sub(1) != 1) return;
+  gathered_.drop();
+  g_sessions.give(this);
+}
+
+bool Session::join(const tls::ClientRandom& random) {
+  Claim found;
+  if (!find_hello(random, server_, &found)) return false;
+  const Pinned c = preload::find(found.fd);
+  if (!c || c->serial != found.serial) return false;
+  fd_ = found.fd;
+  cookie_ = c->cookie;
+  int fd;
+  return static_cast<bool>(connection(&fd));
+}
+
+Pinned Session::connection(int* fd) {
+  *fd = fd_;
+  if (fd_ < 0) return Pinned();
+  Pinned c = follow(fd_);
+  if (!c || c->transport.load(std::memory_order_acquire) == this) return c;
+  if (c->cookie != cookie_ || !claim(*c, this, server_)) return Pinned();
+  references_.fetch_add(1);
+  connection_ = &*c;
+  return c;
+}
+
+bool Session::reads_diverted() const {
+  return is_replaced(fd_);
+}
+bool Session::writes_diverted() const {
+  return is_replaced(fd_) && (connection_ == nullptr || connection_->aside.load() < 0);
+}
+
+ssize_t Session::send(const OnTheWire& out) {
+  if (t_call == nullptr) {
+    errno = EAGAIN;  // a thread of the agent: it has no engine to encrypt with
+    return -1;
+  }
+  const iovec piece = gathered_.of(out);
+  t_carrying = connection_;
+  const jint taken = t_call->put(piece.iov_base, piece.iov_len, writes_diverted());
+  t_carrying = nullptr;
+  gathered_.forget();
+  if (taken > 0) return taken;
+  errno = taken == 0 ? EAGAIN : EPIPE;
+  return -1;
+}
+
+// --- encrypted bytes on the descriptor -------------------------------------------------------------------
+
+bool Session::begin_carrying(int fd) {
+  const auto is_in = [&] {
+    int carrying = carrying_.load();
+    if (carrying < 0 && is_replaced(fd)) return carrying_.compare_exchange_strong(carrying, 1);
+    return carrying >= 0 && carrying_.compare_exchange_strong(carrying, carrying + 1);
+  };
+  // A fault that is about to take the descriptor away, and does not, leaves the mark behind.
+  if (!wait_until(is_in, kCarriedWithinNs)) carrying_.store(1);
+  return !is_replaced(fd);
+}
+
+void Session::end_carrying(int, bool counted, size_t received) {
+  if (counted) received_ += received;
+  --carrying_;
+}
+
+size_t Session::obsolete(int fd, size_t size) {
+  if (!is_replaced(fd) || connection_ == nullptr || connection_->aside.load() >= 0) return 0;
+  if (!engine_ || swallows_writes(fd)) return size;
+  const uint64_t left = produced_ - std::min<uint64_t>(produced_, connection_->carried);
+  return static_cast<size_t>(std::min<uint64_t>(left, size));
+}
+
+bool Session::has_unread() {
+  // What a reader inside of a socket would make of the end of its connection, cannot be undone.
+  if (!engine_) return reading_.load() != 0;
+  return !wait_until(
+      [this] {
+        int nobody = 0;
+        return carrying_.compare_exchange_strong(nobody, -1);
+      },
+      kCarriedWithinNs);
+}
+
+}  // namespace filibuster::preload::jvm

@@ -1,0 +1,99 @@
+// One session of the JDK's TLS (an SSLEngine or an SSLSocket), as the transport of a followed connection. Which
+// descriptor it is used on, the random of its ClientHello tells (claims.h).
+//
+// A socket reads and writes its descriptor inside of its calls. An engine gives its encrypted bytes to the
+// application, and gets them from there: so some of them may be on their way when a fault takes the
+// connection's place. They are counted. The application is rid of them before bytes in the clear come.
+#pragma once
+
+#include <jni.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/tls/client_hello.h"
+#include "preload/stream/connection.h"
+#include "preload/stream/transport.h"
+#include "preload/tls/gathered.h"
+
+namespace filibuster::preload::jvm {
+
+// A call of the application on a session: a FilibusterTls.Call, which calls the original.
+struct Call {
+  JNIEnv* env;
+  jobject object;
+  // As put() and get() of the object.
+  jint put(const void* bytes, size_t size, bool clear) const;
+  jint get(bool clear, uint64_t skipped) const;
+};
+
+// Finds what Call needs. False: it is not there.
+bool bind_call(JNIEnv* env, jclass call);
+
+class Session final : public Transport {
+ public:
+  static Session* make(bool engine, bool server);  // nullptr: no memory
+  // The engine or the socket is gone.
+  void freed() { drop(); }
+
+  // Finds the connection that has begun with this random, and becomes its transport.
+  bool join(const tls::ClientRandom& random);
+  // The connection, with the descriptor that carries it. Empty: it is not followed.
+  Pinned connection(int* fd);
+
+  bool reads_diverted() const;
+  bool writes_diverted() const;
+  bool is_engine() const { return engine_; }
+  // How many bytes the application still has of those that it received before a fault took their place.
+  uint64_t to_skip() const { return received_ - consumed_; }
+  void consumed(size_t size) { consumed_ += size; }
+  void produced(size_t size) { produced_ += size; }
+
+  ssize_t send(const OnTheWire& out) override;
+  bool may_hold() override { return false; }
+  void flushed(int) override {}
+  bool enter() override { return false; }
+  void leave() override {}
+  bool watches_descriptor() const override { return true; }
+  bool begin_carrying(int fd) override;
+  void end_carrying(int fd, bool counted, size_t received) override;
+  size_t obsolete(int fd, size_t size) override;
+  bool has_unread() override;
+  bool all_is_read() override { return true; }
+  int plain_end(int) override { return -1; }
+  void drop() override;
+
+  // For a thread that is inside of a read of a socket. nullptr: it is not.
+  class Reading {
+   public:
+    explicit Reading(Session* session) : session_(session) {
+      if (session_ != nullptr) ++session_->reading_;
+    }
+    ~Reading() {
+      if (session_ != nullptr) --session_->reading_;
+    }
+    Reading(const Reading&) = delete;
+
+   private:
+    Session* session_;
+  };
+
+ private:
+  bool engine_ = false, server_ = false;
+  std::atomic<uint32_t> references_{0};
+  int fd_ = -1;
+  uint64_t cookie_ = 0;
+  Connection* connection_ = nullptr;
+  std::atomic<int> reading_{0};
+  // Threads that move encrypted bytes over the descriptor; -1: a fault is about to take it away.
+  std::atomic<int> carrying_{0};
+  // Encrypted bytes of an engine.
+  std::atomic<uint64_t> received_{0}, consumed_{0}, produced_{0};
+  Gathered gathered_;
+};
+
+// The call that this thread is inside of.
+extern constinit thread_local const Call* t_call __attribute__((tls_model("initial-exec")));
+
+}  // namespace filibuster::preload::jvm
