@@ -22,6 +22,27 @@ Session& of(jlong session) {
   return *reinterpret_cast<Session*>(session);
 }
 
+// A copy of a Java array.
+class Bytes {
+ public:
+  Bytes(JNIEnv* env, jbyteArray array)
+      : env_(env),
+        array_(array),
+        bytes_(array == nullptr ? nullptr : env->GetByteArrayElements(array, nullptr)),
+        size_(bytes_ == nullptr ? 0 : static_cast<size_t>(env->GetArrayLength(array))) {}
+  ~Bytes() {
+    if (bytes_ != nullptr) env_->ReleaseByteArrayElements(array_, bytes_, JNI_ABORT);
+  }
+  Bytes(const Bytes&) = delete;
+  iovec piece() const { return {bytes_, size_}; }
+
+ private:
+  JNIEnv* env_;
+  jbyteArray array_;
+  jbyte* bytes_;
+  size_t size_;
+};
+
 // Calls the original for what is sent in the place of the application, or passes it.
 class Inside {
  public:
@@ -68,34 +89,15 @@ void JNICALL consumed(JNIEnv*, jclass, jlong session, jint size) {
 }
 
 void JNICALL produced(JNIEnv* env, jclass, jlong session, jbyteArray bytes) {
-  of(session).produced(static_cast<size_t>(env->GetArrayLength(bytes)));
+  const HookScope scope;
+  const Bytes made(env, bytes);
+  of(session).produced(made.piece().iov_base, made.piece().iov_len);
 }
 
 Pinned connection_of(Session& session, int* fd) {
   const HookScope scope;
   return scope.pass_through() ? Pinned() : session.connection(fd);
 }
-
-// A copy of a Java array.
-class Bytes {
- public:
-  Bytes(JNIEnv* env, jbyteArray array)
-      : env_(env),
-        array_(array),
-        bytes_(array == nullptr ? nullptr : env->GetByteArrayElements(array, nullptr)),
-        size_(bytes_ == nullptr ? 0 : static_cast<size_t>(env->GetArrayLength(array))) {}
-  ~Bytes() {
-    if (bytes_ != nullptr) env_->ReleaseByteArrayElements(array_, bytes_, JNI_ABORT);
-  }
-  Bytes(const Bytes&) = delete;
-  iovec piece() const { return {bytes_, size_}; }
-
- private:
-  JNIEnv* env_;
-  jbyteArray array_;
-  jbyte* bytes_;
-  size_t size_;
-};
 
 jint put(const Session& s, Connection* c, const Call& call, const iovec& piece) {
   const HookScope scope;

@@ -83,13 +83,13 @@ void Receiving::end() {
   connection_.drop();
 }
 
-Carrying::Carrying(Connection* connection, int fd) : fd_(fd) {
+Carrying::Carrying(Connection* connection, int fd) {
   pin(connection);
   connection_ = Pinned(connection);
   counted_ = connection->transport.load()->begin_carrying(fd);
 }
-void Carrying::end(size_t received) {
-  if (connection_) connection_->transport.load()->end_carrying(fd_, counted_, received);
+void Carrying::end(Pieces pieces, size_t received) {
+  if (connection_) connection_->transport.load()->end_carrying(counted_, pieces, received);
   connection_.drop();
 }
 
@@ -440,7 +440,7 @@ void after_receive(Transfer& t, int fd, Pieces pieces, int flags, ssize_t size, 
   const int error = errno;
   HookScope scope;
   if (t.carries) {
-    t.carrying.end(size > 0 && (flags & MSG_PEEK) == 0 ? static_cast<size_t>(size) : 0);
+    t.carrying.end(pieces, size > 0 && (flags & MSG_PEEK) == 0 ? static_cast<size_t>(size) : 0);
     return;
   }
   note_received(t, fd, pieces, flags, {size, error}, asked);

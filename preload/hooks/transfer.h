@@ -36,13 +36,12 @@ class Carrying {
   Carrying(Connection* connection, int fd);
   Carrying(Carrying&& other) noexcept = default;
   Carrying& operator=(Carrying&& other) noexcept = default;
-  ~Carrying() { end(0); }
+  ~Carrying() { end({}, 0); }
   explicit operator bool() const { return static_cast<bool>(connection_); }
-  void end(size_t received);
+  void end(Pieces pieces, size_t received);
 
  private:
   Pinned connection_;
-  int fd_ = -1;
   bool counted_ = false;
 };
 

@@ -118,9 +118,10 @@ struct alignas(64) Connection {
 
   // What carries the bytes; nullptr: the descriptor does. Then set once.
   std::atomic<Transport*> transport{nullptr};
-  // Of an encrypted connection: how many bytes the application has sent on the descriptor. Known if all
-  // were seen.
+  // Of an encrypted connection: how many bytes the application has sent on the descriptor, and received. Known if
+  // all were seen.
   uint64_t carried = 0;
+  std::atomic<uint64_t> carried_in{0};
   bool carried_known = false;
   // Before the connection has a transport: its first bytes, and how far it has come (tls/carrier.cc).
   KeptBytes hello;

@@ -27,10 +27,10 @@ class Transport : public Encryption {
   virtual bool all_is_read() = 0;
   // A session that gets its encrypted bytes from the application may have to know what passes over the descriptor
   // of `fd`. Then begin_carrying() stands before each call that moves bytes there, and end_carrying() behind it.
-  // `counted`: what begin_carrying() gave.
+  // `counted`: what begin_carrying() gave. `pieces` hold what was received.
   virtual bool watches_descriptor() const { return false; }
   virtual bool begin_carrying(int /*fd*/) { return false; }
-  virtual void end_carrying(int /*fd*/, bool /*counted*/, size_t /*received*/) {}
+  virtual void end_carrying(bool /*counted*/, Pieces /*pieces*/, size_t /*received*/) {}
   // While a pair stands in the place of the connection: how many of these encrypted bytes are of no use there.
   // They count as sent.
   virtual size_t obsolete(int /*fd*/, size_t /*size*/) { return 0; }

@@ -115,6 +115,7 @@ class Carrier final : public Followed {
   bool skipped(Connection&, uint64_t) override { return true; }
 
   void observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) override {
+    if ((traffic == Traffic::kRequests) == (c.role == Role::kServer)) c.carried_in += size;
     if (traffic != Traffic::kRequests) return answered(c);
     if (c.prelude != 0) return;
     keep(c, pieces, 0, size);
@@ -140,12 +141,13 @@ class Carrier final : public Followed {
     return {kNotHandled, 0};
   }
   void pass_received(Connection& c, int fd, Pieces pieces, int flags, size_t size) override {
-    if ((flags & MSG_PEEK) != 0) return;
+    if ((flags & (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)) != 0) return;
     if (c.role == Role::kServer) {
       from_client(c, fd, pieces, size);
     } else {
       answered(c);
     }
+    c.carried_in += size;
   }
 
  private:
@@ -179,7 +181,7 @@ class Carrier final : public Followed {
       return false;
     }
     // What the TLS library writes is counted from here on.
-    c.carried = 0;
+    c.carried = c.carried_in = 0;
     keep(c, pieces, 0, size);
     look_for_name(c, pieces, size);
     return note(c, fd);

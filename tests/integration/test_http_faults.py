@@ -62,8 +62,6 @@ def table(transport):
 @pytest.mark.parametrize("framing", ["", "chunked"])
 @pytest.mark.parametrize("library", CLIENTS)
 def test_what_a_client_makes_of_each_fault(project, tls, library, framing, transport):
-    if library == "JDK HttpClient" and transport == "tls":
-        pytest.skip("TLS of the JDK is not followed")
     if library == "axios" and not MODULES.exists():
         pytest.skip("axios is not there (npm ci failed): its line of docs/http-faults.md was not checked")
     if library == "JDK HttpClient" and not shutil.which("java"):

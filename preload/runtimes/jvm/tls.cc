@@ -31,6 +31,13 @@ std::string_view edit_tls(JNIEnv* env, ClassLoading* classes) {
   const jclass natives = classes->load("filibuster/Tls");
   const jclass call = classes->load("sun/security/ssl/FilibusterTls$Call");
   if (natives == nullptr || call == nullptr || !bind_tls(env, natives, call)) return kProblem;
+  // (Asked of Java, so that what it has not found is no error inside of a program's own call.)
+  const jclass helper = classes->load("sun/security/ssl/FilibusterTls");
+  const jmethodID ready =
+      helper == nullptr ? nullptr : env->GetStaticMethodID(helper, "ready", "()Z");
+  if (ready == nullptr || env->CallStaticBooleanMethod(helper, ready) != JNI_TRUE ||
+      env->ExceptionCheck())
+    return kProblem;
   const std::span<const Edit> table = tls_edits();
   jclass found[kMaxClasses];
   jint count = 0;

@@ -79,6 +79,19 @@ JNIEnv* of_thread() {
   return static_cast<JNIEnv*>(env);
 }
 
+JNIEnv* attach_thread() {
+  JavaVM* vm = g_vm.load(std::memory_order_acquire);
+  char name[] = "filibuster";
+  JavaVMAttachArgs arguments{JNI_VERSION_9, name, nullptr};
+  void* env = nullptr;
+  if (vm == nullptr || vm->AttachCurrentThreadAsDaemon(&env, &arguments) != JNI_OK) return nullptr;
+  return static_cast<JNIEnv*>(env);
+}
+
+void detach_thread() {
+  if (JavaVM* vm = g_vm.load(std::memory_order_acquire)) vm->DetachCurrentThread();
+}
+
 jvmtiEnv* make_tools(const jvmtiCapabilities& capabilities) {
   JavaVM* vm = g_vm.load(std::memory_order_acquire);
   void* made = nullptr;

@@ -31,6 +31,10 @@ int major_version();
 
 // The calling thread's JNI environment; nullptr: there is no machine, or Java does not know this thread.
 JNIEnv* of_thread();
+// The same for a thread of ours, which Java gets to know as one that does not keep the machine alive. nullptr: the
+// machine ends, or has no memory.
+JNIEnv* attach_thread();
+void detach_thread();
 // Our one JVMTI environment, created at the first call; nullptr: the machine starts or ends, or another
 // thread is just creating it.
 jvmtiEnv* tools();

@@ -5,10 +5,12 @@
 #include <new>
 
 #include "preload/inject/inject.h"
+#include "preload/inject/pair.h"
 #include "preload/os/bounded_wait.h"
 #include "preload/os/pool.h"
 #include "preload/stream/registry.h"
 #include "preload/tls/claims.h"
+#include "preload/tls/jvm/engine.h"
 
 namespace filibuster::preload::jvm {
 
@@ -17,7 +19,7 @@ constinit thread_local const Call* t_call __attribute__((tls_model("initial-exec
 namespace {
 
 Pool<Session, 64, 1024> g_sessions;
-constinit jmethodID g_put = nullptr, g_get = nullptr;
+constinit jmethodID g_put = nullptr, g_get = nullptr, g_pumped = nullptr;
 
 // What is waited for is a system call that does not wait.
 constexpr uint64_t kCarriedWithinNs = 100'000'000;
@@ -28,7 +30,8 @@ constexpr size_t kMost = 16 * 1024;
 bool bind_call(JNIEnv* env, jclass call) {
   g_put = env->GetMethodID(call, "put", "([BZ)I");
   g_get = env->GetMethodID(call, "get", "(ZI)I");
-  return g_put != nullptr && g_get != nullptr;
+  g_pumped = env->GetMethodID(call, "pumped", "()Lsun/security/ssl/FilibusterTls$Pumped;");
+  return g_put != nullptr && g_get != nullptr && g_pumped != nullptr;
 }
 
 jint Call::put(const void* bytes, size_t size, bool clear) const {
@@ -46,6 +49,10 @@ jint Call::get(bool clear, uint64_t skipped) const {
                             static_cast<jint>(std::min<uint64_t>(skipped, INT32_MAX)));
 }
 
+jobject Call::pumped() const {
+  return env->CallObjectMethod(object, g_pumped);
+}
+
 Session* Session::make(bool engine, bool server) {
   Session* memory = g_sessions.take();
   if (memory == nullptr) return nullptr;
@@ -59,16 +66,21 @@ Session* Session::make(bool engine, bool server) {
 void Session::drop() {
   if (references_.fetch_sub(1) != 1) return;
   gathered_.drop();
+  received_.drop();
+  unsent_.drop();
   g_sessions.give(this);
 }
 
 bool Session::join(const tls::ClientRandom& random) {
   Claim found;
-  if (!find_hello(random, server_, &found)) return false;
-  const Pinned c = preload::find(found.fd);
-  if (!c || c->serial != found.serial) return false;
-  fd_ = found.fd;
-  cookie_ = c->cookie;
+  if (fd_ < 0) {
+    if (!find_hello(random, server_, &found)) return false;
+    const Pinned c = preload::find(found.fd);
+    if (!c || c->serial != found.serial) return false;
+    fd_ = found.fd;
+    cookie_ = c->cookie;
+  }
+  // If another thread moves bytes at the moment, the next call tries again.
   int fd;
   return static_cast<bool>(connection(&fd));
 }
@@ -119,27 +131,73 @@ bool Session::begin_carrying(int fd) {
   return !is_replaced(fd);
 }
 
-void Session::end_carrying(int, bool counted, size_t received) {
-  if (counted) received_ += received;
+void Session::end_carrying(bool counted, Pieces pieces, size_t received) {
+  if (counted && received != 0) {
+    received_.add(pieces, received, to_skip());
+    connection_->carried_in += received;
+  }
   --carrying_;
+}
+
+uint64_t Session::to_skip() const {
+  if (!engine_ || connection_ == nullptr) return 0;
+  const uint64_t received = connection_->carried_in, used = consumed_;
+  return received - std::min(received, used);
+}
+
+uint64_t Session::to_send() const {
+  if (connection_ == nullptr) return 0;
+  const uint64_t made = produced_;
+  return made - std::min(made, connection_->carried);
+}
+
+void Session::produced(const void* bytes, size_t size) {
+  const iovec piece{const_cast<void*>(bytes), size};
+  unsent_.add(piece, size, to_send());
+  produced_ += size;
 }
 
 size_t Session::obsolete(int fd, size_t size) {
   if (!is_replaced(fd) || connection_ == nullptr || connection_->aside.load() >= 0) return 0;
   if (!engine_ || swallows_writes(fd)) return size;
-  const uint64_t left = produced_ - std::min<uint64_t>(produced_, connection_->carried);
-  return static_cast<size_t>(std::min<uint64_t>(left, size));
+  return static_cast<size_t>(std::min<uint64_t>(to_send(), size));
 }
 
-bool Session::has_unread() {
+// A fault is about to take the connection away. False: some thread is using it.
+bool Session::keep_out() {
   // What a reader inside of a socket would make of the end of its connection, cannot be undone.
-  if (!engine_) return reading_.load() != 0;
-  return !wait_until(
+  if (!engine_) return reading_.load() == 0;
+  return wait_until(
       [this] {
         int nobody = 0;
         return carrying_.compare_exchange_strong(nobody, -1);
       },
       kCarriedWithinNs);
+}
+
+bool Session::has_unread() {
+  return !keep_out();
+}
+
+int Session::plain_end(int real) {
+  std::string_view received, unsent;
+  if (pumped_ || t_call == nullptr || !keep_out()) return -1;
+  if (engine_ && (!connection_->carried_known || !received_.last(to_skip(), &received) ||
+                  !unsent_.last(to_send(), &unsent)))
+    return -1;
+  Pair pair;
+  if (!make_pair(AF_INET, &pair)) return -1;
+  const int plain = adopt_descriptor(pair.app);
+  if (plain >= 0) {
+    pair.app = -1;
+    const jobject object = t_call->pumped();
+    pumped_ = object != nullptr &&
+              pump_object(t_call->env, object, received, unsent, real, plain);
+  }
+  if (pumped_) return pair.held;
+  if (plain >= 0) release_descriptor(plain);
+  discard_pair(&pair);
+  return -1;
 }
 
 }  // namespace filibuster::preload::jvm

@@ -16,6 +16,7 @@
 #include "preload/stream/connection.h"
 #include "preload/stream/transport.h"
 #include "preload/tls/gathered.h"
+#include "preload/tls/jvm/tail.h"
 
 namespace filibuster::preload::jvm {
 
@@ -26,6 +27,8 @@ struct Call {
   // As put() and get() of the object.
   jint put(const void* bytes, size_t size, bool clear) const;
   jint get(bool clear, uint64_t skipped) const;
+  // A FilibusterTls.Pumped, which uses the session in the place of the application; nullptr: there is none.
+  jobject pumped() const;
 };
 
 // Finds what Call needs. False: it is not there.
@@ -46,22 +49,22 @@ class Session final : public Transport {
   bool writes_diverted() const;
   bool is_engine() const { return engine_; }
   // How many bytes the application still has of those that it received before a fault took their place.
-  uint64_t to_skip() const { return received_ - consumed_; }
+  uint64_t to_skip() const;
   void consumed(size_t size) { consumed_ += size; }
-  void produced(size_t size) { produced_ += size; }
+  void produced(const void* bytes, size_t size);
 
   ssize_t send(const OnTheWire& out) override;
   bool may_hold() override { return false; }
   void flushed(int) override {}
   bool enter() override { return false; }
   void leave() override {}
-  bool watches_descriptor() const override { return true; }
+  bool watches_descriptor() const override { return engine_; }
   bool begin_carrying(int fd) override;
-  void end_carrying(int fd, bool counted, size_t received) override;
+  void end_carrying(bool counted, Pieces pieces, size_t received) override;
   size_t obsolete(int fd, size_t size) override;
   bool has_unread() override;
   bool all_is_read() override { return true; }
-  int plain_end(int) override { return -1; }
+  int plain_end(int real) override;
   void drop() override;
 
   // For a thread that is inside of a read of a socket. nullptr: it is not.
@@ -80,7 +83,11 @@ class Session final : public Transport {
   };
 
  private:
-  bool engine_ = false, server_ = false;
+  bool keep_out();
+  // What the engine has given, and the application has not sent yet.
+  uint64_t to_send() const;
+
+  bool engine_ = false, server_ = false, pumped_ = false;
   std::atomic<uint32_t> references_{0};
   int fd_ = -1;
   uint64_t cookie_ = 0;
@@ -88,8 +95,9 @@ class Session final : public Transport {
   std::atomic<int> reading_{0};
   // Threads that move encrypted bytes over the descriptor; -1: a fault is about to take it away.
   std::atomic<int> carrying_{0};
-  // Encrypted bytes of an engine.
-  std::atomic<uint64_t> received_{0}, consumed_{0}, produced_{0};
+  // What an engine has taken and given: encrypted bytes.
+  std::atomic<uint64_t> consumed_{0}, produced_{0};
+  Tail received_, unsent_;
   Gathered gathered_;
 };
 

@@ -13,6 +13,7 @@ import java.lang.reflect.Method;
 import java.net.SocketException;
 import java.nio.ByteBuffer;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
 import javax.net.ssl.SSLEngineResult;
 import javax.net.ssl.SSLEngineResult.HandshakeStatus;
 import javax.net.ssl.SSLEngineResult.Status;
@@ -29,19 +30,25 @@ final class FilibusterTls {
     private static final int RECORD = 16 * 1024;
     private static final int EPIPE = 32, ECONNRESET = 104;
 
-    private static final MethodHandle WRITE_RECORD, READ_RECORD, READ_APPLICATION_RECORD, RECEIVER, DELIVERER;
+    private static final MethodHandle WRITE_RECORD, READ_RECORD, ENGINE_LOCK, READ_APPLICATION_RECORD, RECEIVER, DELIVERER;
 
     static {
         try {
             Class<?> buffers = ByteBuffer[].class;
             WRITE_RECORD = method(SSLEngineImpl.class, "writeRecord", buffers, int.class, int.class, buffers, int.class, int.class);
             READ_RECORD = method(SSLEngineImpl.class, "readRecord", buffers, int.class, int.class, buffers, int.class, int.class);
+            ENGINE_LOCK = lookup(SSLEngineImpl.class).findGetter(SSLEngineImpl.class, "engineLock", ReentrantLock.class);
             READ_APPLICATION_RECORD = method(SSLSocketImpl.class, "readApplicationRecord", ByteBuffer.class);
             RECEIVER = lookup(SSLSocketInputRecord.class).findGetter(SSLSocketInputRecord.class, "is", InputStream.class);
             DELIVERER = lookup(SSLSocketOutputRecord.class).findGetter(SSLSocketOutputRecord.class, "deliverStream", OutputStream.class);
         } catch (ReflectiveOperationException problem) {
             throw new ExceptionInInitializerError(problem);
         }
+    }
+
+    /** Is all that is needed there? (It is asked before any class is edited.) */
+    static boolean ready() {
+        return WRITE_RECORD != null;
     }
 
     private static MethodHandles.Lookup lookup(Class<?> type) throws IllegalAccessException {
@@ -78,7 +85,10 @@ final class FilibusterTls {
     private static final ConcurrentHashMap<Key, FilibusterTls> SESSIONS = new ConcurrentHashMap<>();
 
     private final long session;
-    private volatile boolean joined;
+    private volatile boolean joined, pumped;
+    /** Of a socket, while a thread of the library uses the session: the streams of its connection. */
+    private volatile InputStream receiver;
+    private volatile OutputStream deliverer;
 
     private FilibusterTls(long session) {
         this.session = session;
@@ -88,7 +98,7 @@ final class FilibusterTls {
     private static FilibusterTls of(Object owner, TransportContext context, boolean engine) {
         if (Tls.idle()) return null;
         FilibusterTls known = SESSIONS.get(new Key(owner, null));
-        if (known != null || context.isNegotiated || context.isBroken || context.isUnsureMode || context.sslContext.isDTLS()) return known;
+        if (known != null || !begins(context)) return known;
         for (Object key; (key = GONE.poll()) != null; ) {
             FilibusterTls ended = SESSIONS.remove(key);
             if (ended != null) Tls.free(ended.session);
@@ -98,6 +108,14 @@ final class FilibusterTls {
         known = new FilibusterTls(made);
         SESSIONS.put(new Key(owner, GONE), known);
         return known;
+    }
+
+    /** Nothing of the peer was seen yet. */
+    private static boolean begins(TransportContext context) {
+        if (context.isNegotiated || context.isBroken || context.isUnsureMode || context.sslContext.isDTLS()) return false;
+        HandshakeContext handshake = context.handshakeContext;
+        if (handshake == null) return true;
+        return context.sslConfig.isClientMode ? handshake.serverHelloRandom == null : handshake.clientHelloRandom == null;
     }
 
     private void join(TransportContext context) {
@@ -121,6 +139,11 @@ final class FilibusterTls {
          * 0: the end; -1: none now; -2: it failed.
          */
         abstract int get(boolean clear, int skipped);
+
+        /** For a fault that has to read and write the real connection. Null: it cannot. */
+        Pumped pumped() {
+            return null;
+        }
     }
 
     // --- buffers -------------------------------------------------------------------------------------
@@ -197,7 +220,7 @@ final class FilibusterTls {
         boolean carriesData = tls.joined && context.isNegotiated && !context.needHandshakeFinishedStatus && !context.isOutboundClosed();
         int size = carriesData ? remaining(from, first, count) : 0;
         if (size == 0) {
-            if (tls.joined && Tls.diverted(tls.session)) return drain(engine, from);
+            if (tls.joined && Tls.diverted(tls.session)) return tls.drain(engine, from);
             ByteBuffer[] made = before(to, firstTo, countTo);
             SSLEngineResult result = original(WRITE_RECORD, engine, from, first, count, to, firstTo, countTo);
             if (result.bytesProduced() > 0) Tls.produced(tls.session, peek(made, 0, countTo, result.bytesProduced()));
@@ -212,7 +235,11 @@ final class FilibusterTls {
     }
 
     /** What an engine says for itself (alerts) has no place among bytes in the clear. */
-    private static SSLEngineResult drain(SSLEngineImpl engine, ByteBuffer[] from) throws IOException {
+    private SSLEngineResult drain(SSLEngineImpl engine, ByteBuffer[] from) throws IOException {
+        if (pumped) {
+            Status status = engine.conContext.isOutboundClosed() ? Status.CLOSED : Status.OK;
+            return new SSLEngineResult(status, HandshakeStatus.NOT_HANDSHAKING, 0, 0);
+        }
         ByteBuffer[] nowhere = {ByteBuffer.allocate(engine.conContext.conSession.getPacketBufferSize())};
         SSLEngineResult result = original(WRITE_RECORD, engine, from, 0, 0, nowhere, 0, 1);
         boolean closed = result.getStatus() == Status.CLOSED;
@@ -261,6 +288,11 @@ final class FilibusterTls {
 
         int get(boolean clear, int skipped) {
             return -2;
+        }
+
+        Pumped pumped() {
+            tls.pumped = true;
+            return new PumpedEngine(tls, engine);
         }
     }
 
@@ -357,7 +389,7 @@ final class FilibusterTls {
         }
         for (int done = 0; done < size; ) {
             byte[] part = java.util.Arrays.copyOfRange(bytes, first + done, first + done + Math.min(size - done, RECORD));
-            Deliver call = new Deliver(record);
+            Deliver call = new Deliver(tls, record);
             int taken = Tls.write(tls.session, call, part);
             if (call.thrown != null) FilibusterTls.<RuntimeException>raise(call.thrown);
             if (taken < 0) throw ended(-taken);
@@ -370,16 +402,20 @@ final class FilibusterTls {
     }
 
     private static final class Deliver extends Call {
+        private final FilibusterTls tls;
         private final OutputRecord record;
 
-        Deliver(OutputRecord record) {
+        Deliver(FilibusterTls tls, OutputRecord record) {
+            this.tls = tls;
             this.record = record;
         }
 
         int put(byte[] data, boolean clear) {
             try {
                 if (clear) {
-                    ((OutputStream) DELIVERER.invokeExact((SSLSocketOutputRecord) record)).write(data, 0, data.length);
+                    OutputStream to = tls.deliverer;
+                    if (to == null) to = (OutputStream) DELIVERER.invokeExact((SSLSocketOutputRecord) record);
+                    to.write(data, 0, data.length);
                 } else {
                     record.deliver(data, 0, data.length);
                 }
@@ -393,12 +429,23 @@ final class FilibusterTls {
         int get(boolean clear, int skipped) {
             return -2;
         }
+
+        Pumped pumped() {
+            try {
+                SSLSocketImpl socket = (SSLSocketImpl) record.tc.transport;
+                tls.receiver = (InputStream) RECEIVER.invokeExact((SSLSocketInputRecord) socket.conContext.inputRecord);
+                tls.deliverer = (OutputStream) DELIVERER.invokeExact((SSLSocketOutputRecord) record);
+                return new PumpedSocket(tls, socket);
+            } catch (Throwable problem) {
+                return null;
+            }
+        }
     }
 
     /** In the place of SSLSocketImpl.readApplicationRecord. Null: the end. */
     static ByteBuffer read(SSLSocketImpl socket, ByteBuffer buffer) throws IOException {
         FilibusterTls tls = of(socket, socket.conContext, false);
-        Receive call = new Receive(socket, buffer);
+        Receive call = new Receive(tls, socket, buffer);
         if (tls == null || !tls.joined) {
             call.get(false, 0);
         } else {
@@ -410,11 +457,13 @@ final class FilibusterTls {
     }
 
     private static final class Receive extends Call {
+        private final FilibusterTls tls;
         private final SSLSocketImpl socket;
         private final ByteBuffer buffer;
         ByteBuffer received;
 
-        Receive(SSLSocketImpl socket, ByteBuffer buffer) {
+        Receive(FilibusterTls tls, SSLSocketImpl socket, ByteBuffer buffer) {
+            this.tls = tls;
             this.socket = socket;
             this.buffer = buffer;
         }
@@ -441,10 +490,260 @@ final class FilibusterTls {
         }
 
         private ByteBuffer copy() throws Throwable {
-            InputStream from = (InputStream) RECEIVER.invokeExact((SSLSocketInputRecord) socket.conContext.inputRecord);
+            InputStream from = tls.receiver;
+            if (from == null) from = (InputStream) RECEIVER.invokeExact((SSLSocketInputRecord) socket.conContext.inputRecord);
             buffer.clear();
             int size = from.read(buffer.array(), 0, buffer.capacity());
             return size < 0 ? null : buffer.position(size);
+        }
+    }
+
+    // --- while a thread of the library uses the session ------------------------------------------------
+
+    /** As Engine in tls/pump.h: encrypted bytes come and go through two queues. Nothing here waits. */
+    abstract static class Pumped {
+        private static final int EAGAIN = -11, ECONNABORTED = -103, HEADER = 5;
+
+        final Queue in = new Queue(), out = new Queue();
+        private ByteBuffer clear = ByteBuffer.allocate(0);
+
+        /** Returns what can be read in the clear; null: the end. If nothing is there, it is empty. */
+        abstract ByteBuffer decrypt() throws Throwable;
+
+        abstract int encrypt(byte[] data) throws Throwable;
+
+        abstract void end() throws Throwable;
+
+        /** There is no thread. */
+        void abandon() {}
+
+        /** Called when there is nothing to take: what the session has to say for itself. */
+        void say() throws Throwable {}
+
+        final synchronized int feed(byte[] data) {
+            in.write(data, 0, data.length);
+            return data.length;
+        }
+
+        final synchronized int unsent(byte[] data) {
+            out.write(data, 0, data.length);
+            return data.length;
+        }
+
+        final synchronized int take(byte[] data) {
+            try {
+                if (out.size() == 0) say();
+            } catch (Throwable problem) {
+                return 0;
+            }
+            return out.read(data, 0, Math.min(data.length, out.size()));
+        }
+
+        final synchronized int read(byte[] data) {
+            try {
+                if (!clear.hasRemaining()) clear = decrypt();
+            } catch (Throwable problem) {
+                clear = ByteBuffer.allocate(0);
+                return ECONNABORTED;
+            }
+            if (clear == null) {
+                clear = ByteBuffer.allocate(0);
+                return 0;
+            }
+            int size = Math.min(clear.remaining(), data.length);
+            clear.get(data, 0, size);
+            return size == 0 ? EAGAIN : size;
+        }
+
+        final synchronized int write(byte[] data) {
+            try {
+                int size = encrypt(data);
+                return size == 0 ? EAGAIN : size;
+            } catch (Throwable problem) {
+                return ECONNABORTED;
+            }
+        }
+
+        final synchronized void close() {
+            try {
+                end();
+            } catch (Throwable problem) {
+                // The connection ends without it.
+            }
+        }
+
+        /** Encrypted bytes. As a stream it has an end that is not one: more may come. */
+        static final class Queue extends InputStream {
+            private byte[] bytes = new byte[32 * 1024];
+            private int from, to;
+
+            int size() {
+                return to - from;
+            }
+
+            ByteBuffer all() {
+                return ByteBuffer.wrap(bytes, from, size());
+            }
+
+            void write(byte[] data, int first, int size) {
+                if (size > bytes.length - to) {
+                    byte[] room = size + size() > bytes.length ? new byte[2 * (size + size())] : bytes;
+                    System.arraycopy(bytes, from, room, 0, size());
+                    bytes = room;
+                    to -= from;
+                    from = 0;
+                }
+                System.arraycopy(data, first, bytes, to, size);
+                to += size;
+            }
+
+            boolean hasRecord() {
+                return size() >= HEADER && size() - HEADER >= ((bytes[from + 3] & 255) << 8 | bytes[from + 4] & 255);
+            }
+
+            public int available() {
+                return size();
+            }
+
+            public int read() throws IOException {
+                if (size() == 0) throw new InterruptedIOException();
+                return bytes[from++] & 255;
+            }
+
+            public int read(byte[] data, int first, int most) {
+                int size = Math.min(most, size());
+                System.arraycopy(bytes, from, data, first, size);
+                from += size;
+                return size;
+            }
+        }
+    }
+
+    private static final class PumpedEngine extends Pumped {
+        private final SSLEngineImpl engine;
+        private final FilibusterTls tls;
+        private final ReentrantLock lock;
+
+        PumpedEngine(FilibusterTls tls, SSLEngineImpl engine) {
+            this.tls = tls;
+            this.engine = engine;
+            ReentrantLock found = null;
+            try {
+                found = (ReentrantLock) ENGINE_LOCK.invokeExact(engine);
+            } catch (Throwable problem) {
+                // It was found before.
+            }
+            lock = found;
+        }
+
+        void abandon() {
+            tls.pumped = false;
+        }
+
+        private void work() {
+            for (Runnable task; (task = engine.getDelegatedTask()) != null; ) task.run();
+        }
+
+        private SSLEngineResult wrap(ByteBuffer from) throws IOException {
+            ByteBuffer to = ByteBuffer.allocate(engine.conContext.conSession.getPacketBufferSize());
+            lock.lock();
+            try {
+                SSLEngineResult result = original(WRITE_RECORD, engine, new ByteBuffer[] {from}, 0, 1, new ByteBuffer[] {to}, 0, 1);
+                out.write(to.array(), 0, to.position());
+                return result;
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        ByteBuffer decrypt() throws IOException {
+            ByteBuffer from = in.all(), to = ByteBuffer.allocate(engine.conContext.conSession.getApplicationBufferSize());
+            while (to.position() == 0 && in.hasRecord()) {
+                SSLEngineResult result;
+                lock.lock();
+                try {
+                    result = original(READ_RECORD, engine, new ByteBuffer[] {from}, 0, 1, new ByteBuffer[] {to}, 0, 1);
+                } finally {
+                    lock.unlock();
+                }
+                in.from = from.position();
+                if (result.getStatus() == Status.CLOSED) return null;
+                if (result.getHandshakeStatus() == HandshakeStatus.NEED_TASK) work();
+                else if (result.bytesConsumed() == 0) break;
+            }
+            return to.flip();
+        }
+
+        int encrypt(byte[] data) throws IOException {
+            ByteBuffer from = ByteBuffer.wrap(data);
+            SSLEngineResult result = wrap(from);
+            if (result.getStatus() == Status.CLOSED) throw new SSLException("closed");
+            if (from.position() == 0 && result.bytesProduced() > 0) wrap(from); // it had something to say first
+            return from.position();
+        }
+
+        void say() throws IOException {
+            if (engine.conContext.getHandshakeStatus() == HandshakeStatus.NEED_WRAP) wrap(ByteBuffer.allocate(0));
+        }
+
+        void end() throws IOException {
+            engine.closeOutbound();
+            say();
+        }
+    }
+
+    private static final class PumpedSocket extends Pumped {
+        private final SSLSocketImpl socket;
+        private final FilibusterTls tls;
+        private ByteBuffer room = ByteBuffer.allocate(0);
+
+        PumpedSocket(FilibusterTls tls, SSLSocketImpl socket) {
+            this.tls = tls;
+            this.socket = socket;
+            OutputStream to = new OutputStream() {
+                public void write(int one) {
+                    write(new byte[] {(byte) one}, 0, 1);
+                }
+
+                public void write(byte[] data, int first, int size) {
+                    synchronized (PumpedSocket.this) {
+                        out.write(data, first, size);
+                    }
+                }
+            };
+            use(in, to);
+        }
+
+        private void use(InputStream from, OutputStream to) {
+            TransportContext context = socket.conContext;
+            context.inputRecord.setReceiverStream(from);
+            context.inputRecord.setDeliverStream(to);
+            context.outputRecord.setDeliverStream(to);
+        }
+
+        void abandon() {
+            use(tls.receiver, tls.deliverer);
+        }
+
+        ByteBuffer decrypt() throws Throwable {
+            if (!in.hasRecord()) return ByteBuffer.allocate(0);
+            try {
+                ByteBuffer got = (ByteBuffer) READ_APPLICATION_RECORD.invokeExact(socket, room);
+                if (got == null) return null;
+                room = got;
+                return got.flip();
+            } catch (InterruptedIOException nothing) {
+                return ByteBuffer.allocate(0);
+            }
+        }
+
+        int encrypt(byte[] data) throws IOException {
+            socket.conContext.outputRecord.deliver(data, 0, data.length);
+            return data.length;
+        }
+
+        void end() {
+            socket.conContext.warning(Alert.CLOSE_NOTIFY);
         }
     }
 }
