@@ -24,6 +24,7 @@ CLIENTS = {
     "fetch (Node)": f"node {APPS}/node/get_client.js fetch {URL}",
     "axios": f"node {APPS}/node/get_client.js axios {URL} {MODULES}",
     "JDK HttpClient": f"java -cp {BUILD}/tests/java GetClient {URL}",
+    "HttpURLConnection": f"java -cp {BUILD}/tests/java GetClient {URL} url",
     "cpp-httplib": f"{BUILD}/tests/programs/get_client {URL}",
 }
 
@@ -64,7 +65,7 @@ def table(transport):
 def test_what_a_client_makes_of_each_fault(project, tls, library, framing, transport):
     if library == "axios" and not MODULES.exists():
         pytest.skip("axios is not there (npm ci failed): its line of docs/http-faults.md was not checked")
-    if library == "JDK HttpClient" and not shutil.which("java"):
+    if " java -cp " in f" {CLIENTS[library]}" and not shutil.which("java"):
         pytest.skip("java is not there")
     (project.directory / "whole").write_text("0123456789" * 200)
     client = CLIENTS[library] if transport == "clear" else CLIENTS[library].replace("http://", "https://")

@@ -169,8 +169,8 @@ bool Session::keep_out() {
   if (!engine_) return reading_.load() == 0;
   return wait_until(
       [this] {
-        int nobody = 0;
-        return carrying_.compare_exchange_strong(nobody, -1);
+        int threads = 0;
+        return carrying_.compare_exchange_strong(threads, -1) || threads < 0;
       },
       kCarriedWithinNs);
 }

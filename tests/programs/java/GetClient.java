@@ -1,23 +1,49 @@
-// As tests/integration/apps/get_client.py, with the JDK's HttpClient: GetClient URL
+// As tests/integration/apps/get_client.py, with the JDK's clients: GetClient URL [url: HttpURLConnection, else HttpClient]
+import java.io.InputStream;
+import java.net.HttpURLConnection;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Arrays;
+import javax.net.ssl.HttpsURLConnection;
 
 public class GetClient {
-  public static void main(String[] arguments) throws Exception {
+  private static final int PATIENCE_MS = 500;
+
+  private static void told(int status, byte[] body) {
+    boolean whole = Arrays.equals(body, "0123456789".repeat(200).getBytes());
+    System.out.println(status + " " + body.length + " bytes" + (whole || status != 200 ? "" : " changed"));
+  }
+
+  private static void byHttpClient(URI uri) throws Exception {
     HttpClient.Builder builder = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1);
-    if (arguments[0].startsWith("https:")) builder.sslContext(Certificates.client());
-    HttpClient client = builder.build();
-    HttpRequest request =
-        HttpRequest.newBuilder(URI.create(arguments[0])).timeout(Duration.ofMillis(500)).build();
+    if (uri.getScheme().equals("https")) builder.sslContext(Certificates.client());
+    HttpRequest request = HttpRequest.newBuilder(uri).timeout(Duration.ofMillis(PATIENCE_MS)).build();
+    HttpResponse<byte[]> answer = builder.build().send(request, HttpResponse.BodyHandlers.ofByteArray());
+    told(answer.statusCode(), answer.body());
+  }
+
+  private static void byUrlConnection(URI uri) throws Exception {
+    HttpURLConnection connection = (HttpURLConnection) uri.toURL().openConnection();
+    if (connection instanceof HttpsURLConnection)
+      ((HttpsURLConnection) connection).setSSLSocketFactory(Certificates.client().getSocketFactory());
+    connection.setConnectTimeout(PATIENCE_MS);
+    connection.setReadTimeout(PATIENCE_MS);
+    int status = connection.getResponseCode();
+    try (InputStream body = status < 400 ? connection.getInputStream() : connection.getErrorStream()) {
+      told(status, body == null ? new byte[0] : body.readAllBytes());
+    }
+  }
+
+  public static void main(String[] arguments) {
     try {
-      HttpResponse<byte[]> answer = client.send(request, HttpResponse.BodyHandlers.ofByteArray());
-      boolean whole = Arrays.equals(answer.body(), "0123456789".repeat(200).getBytes());
-      System.out.println(answer.statusCode() + " " + answer.body().length + " bytes"
-          + (whole || answer.statusCode() != 200 ? "" : " changed"));
+      if (arguments.length > 1 && arguments[1].equals("url")) {
+        byUrlConnection(URI.create(arguments[0]));
+      } else {
+        byHttpClient(URI.create(arguments[0]));
+      }
     } catch (Exception failure) {
       System.out.println(failure.getClass().getSimpleName());
     }

@@ -500,7 +500,10 @@ final class FilibusterTls {
 
     // --- while a thread of the library uses the session ------------------------------------------------
 
-    /** As Engine in tls/pump.h: encrypted bytes come and go through two queues. Nothing here waits. */
+    /**
+     * As Engine in tls/pump.h: encrypted bytes come and go through two queues. Nothing here waits. It is used by one thread
+     * of the library; the application closes a socket meanwhile, and so writes into a queue.
+     */
     abstract static class Pumped {
         private static final int EAGAIN = -11, ECONNABORTED = -103, HEADER = 5;
 
@@ -520,26 +523,26 @@ final class FilibusterTls {
         /** Called when there is nothing to take: what the session has to say for itself. */
         void say() throws Throwable {}
 
-        final synchronized int feed(byte[] data) {
+        final int feed(byte[] data) {
             in.write(data, 0, data.length);
             return data.length;
         }
 
-        final synchronized int unsent(byte[] data) {
+        final int unsent(byte[] data) {
             out.write(data, 0, data.length);
             return data.length;
         }
 
-        final synchronized int take(byte[] data) {
+        final int take(byte[] data) {
             try {
                 if (out.size() == 0) say();
+                return out.size() == 0 ? 0 : out.read(data, 0, data.length);
             } catch (Throwable problem) {
                 return 0;
             }
-            return out.read(data, 0, Math.min(data.length, out.size()));
         }
 
-        final synchronized int read(byte[] data) {
+        final int read(byte[] data) {
             try {
                 if (!clear.hasRemaining()) clear = decrypt();
             } catch (Throwable problem) {
@@ -555,7 +558,7 @@ final class FilibusterTls {
             return size == 0 ? EAGAIN : size;
         }
 
-        final synchronized int write(byte[] data) {
+        final int write(byte[] data) {
             try {
                 int size = encrypt(data);
                 return size == 0 ? EAGAIN : size;
@@ -564,7 +567,7 @@ final class FilibusterTls {
             }
         }
 
-        final synchronized void close() {
+        final void close() {
             try {
                 end();
             } catch (Throwable problem) {
@@ -572,12 +575,12 @@ final class FilibusterTls {
             }
         }
 
-        /** Encrypted bytes. As a stream it has an end that is not one: more may come. */
+        /** Encrypted bytes. Where a stream would wait for more, this throws. */
         static final class Queue extends InputStream {
             private byte[] bytes = new byte[32 * 1024];
             private int from, to;
 
-            int size() {
+            synchronized int size() {
                 return to - from;
             }
 
@@ -585,7 +588,7 @@ final class FilibusterTls {
                 return ByteBuffer.wrap(bytes, from, size());
             }
 
-            void write(byte[] data, int first, int size) {
+            synchronized void write(byte[] data, int first, int size) {
                 if (size > bytes.length - to) {
                     byte[] room = size + size() > bytes.length ? new byte[2 * (size + size())] : bytes;
                     System.arraycopy(bytes, from, room, 0, size());
@@ -605,13 +608,14 @@ final class FilibusterTls {
                 return size();
             }
 
-            public int read() throws IOException {
+            public synchronized int read() throws IOException {
                 if (size() == 0) throw new InterruptedIOException();
                 return bytes[from++] & 255;
             }
 
-            public int read(byte[] data, int first, int most) {
+            public synchronized int read(byte[] data, int first, int most) throws IOException {
                 int size = Math.min(most, size());
+                if (size == 0 && most > 0) throw new InterruptedIOException();
                 System.arraycopy(bytes, from, data, first, size);
                 from += size;
                 return size;
@@ -706,9 +710,7 @@ final class FilibusterTls {
                 }
 
                 public void write(byte[] data, int first, int size) {
-                    synchronized (PumpedSocket.this) {
-                        out.write(data, first, size);
-                    }
+                    out.write(data, first, size);
                 }
             };
             use(in, to);
