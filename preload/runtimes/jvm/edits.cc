@@ -156,11 +156,11 @@ constexpr Edit kEdits[] = {
       "(Ljava/net/http/HttpRequest;Ljava/net/http/HttpResponse$BodyHandler;"
       "Ljava/net/http/HttpResponse$PushPromiseHandler;" EXECUTOR ")" FUTURE},
      Edit::Kind::kArgument,
-     false,
+     true,
      1,
      {},
      {HTTP "FilibusterRequest", "with",
-      "(Ljava/net/http/HttpRequest;)Ljava/net/http/HttpRequest;"}},
+      "(L" HTTP "HttpClientImpl;Ljava/net/http/HttpRequest;)Ljava/net/http/HttpRequest;"}},
     call({HTTP "ResponseSubscribers$HttpResponseInputStream", "current", "()Ljava/nio/ByteBuffer;"},
          {JUC "BlockingQueue", "take", "()Ljava/lang/Object;"}, "take",
          "(L" JUC "BlockingQueue;)Ljava/lang/Object;"),

@@ -1,6 +1,7 @@
 package java.util.concurrent;
 
 import filibuster.Natives;
+import filibuster.Tls;
 import java.util.TimerTask;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
@@ -44,6 +45,11 @@ public final class Filibuster {
     /** For FilibusterRequest, whose module does not read that of Natives. */
     public static String field(String carried) {
         return Natives.field(carried);
+    }
+
+    /** Are sessions of the JDK's TLS followed now? */
+    public static boolean followsTls() {
+        return !Tls.idle();
     }
 
     // --- what a context is put around -------------------------------------------------------------

@@ -35,12 +35,15 @@ final class FilibusterRequest extends HttpRequest {
         this.headers = headers;
     }
 
-    static HttpRequest with(HttpRequest request) {
+    static HttpRequest with(HttpClientImpl client, HttpRequest request) {
         // A WebSocket handshake must stay one; without a scheme the client complains, as it should.
         if (request == null || request instanceof HttpRequestImpl) return request;
         try {
             URI uri = request.uri();
-            if (uri == null || !"http".equalsIgnoreCase(uri.getScheme())) return request;
+            if (uri == null) return request;
+            boolean seen = "http".equalsIgnoreCase(uri.getScheme())
+                || "https".equalsIgnoreCase(uri.getScheme()) && FilibusterClient.isSeen(client, uri);
+            if (!seen) return request;
             String field = Filibuster.field(request.headers().firstValue(NAME).orElse(null));
             if (field == null) return request;
             Map<String, List<String>> all = new HashMap<>(request.headers().map());
