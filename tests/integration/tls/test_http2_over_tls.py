@@ -8,7 +8,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "http2"))
 
 import calls
 import certificates
-from conftest import PYTHON
+from conftest import BUILD, PYTHON
 from rpc_tree import chains, observe_and_compare
 from small_apps import config, printed, printing
 
@@ -25,6 +25,7 @@ CLIENTS = {
     "curl": "curl -sS -m 3 --http2 -o /dev/null -o /dev/null -w '%{http_code}\\n' " + PAIR,
     "nghttp": "nghttp -v " + PAIR + " | grep -o ':status: .*'",
     "httpx": f"{PYTHON} many.py " + PAIR,
+    "JDK HttpClient": f"java -cp {BUILD}/tests/java Many " + PAIR,
 }
 MANY = """
 import asyncio, sys
