@@ -58,7 +58,7 @@ jboolean JNICALL idle(JNIEnv*, jclass) {
   if (!g_begun.load(std::memory_order_acquire)) return JNI_TRUE;
   // Without a session, an answer of ours may still be unread.
   return nothing_to_do() && g_replaced_now.load(std::memory_order_relaxed) == 0 ? JNI_TRUE
-                                                                               : JNI_FALSE;
+                                                                                : JNI_FALSE;
 }
 
 jlong JNICALL make(JNIEnv*, jclass, jboolean engine, jboolean server) {
@@ -126,8 +126,7 @@ jint JNICALL write(JNIEnv* env, jclass, jlong session, jobject object, jbyteArra
     return errno == EAGAIN ? 0 : -errno;
   }
   const jint taken = put(s, c, call, piece);
-  if (transfer.connection && taken > 0)
-    after_send(transfer, fd, piece, static_cast<size_t>(taken));
+  if (transfer.connection && taken > 0) after_send(transfer, fd, piece, static_cast<size_t>(taken));
   return std::max(taken, 0);
 }
 
@@ -149,8 +148,8 @@ jint JNICALL read(JNIEnv* env, jclass, jlong session, jobject object, jint room)
     got = call.get(clear, s.to_skip());
   } while (!s.is_engine() && transfer.connection && must_repeat(transfer, fd));
   if (!transfer.connection) return 0;
-  const Bytes bytes(env, got > 0 ? static_cast<jbyteArray>(env->GetObjectField(object, g_bytes))
-                                 : nullptr);
+  const Bytes bytes(
+      env, got > 0 ? static_cast<jbyteArray>(env->GetObjectField(object, g_bytes)) : nullptr);
   const iovec piece = bytes.piece();
   errno = got == -1 ? EAGAIN : ECONNRESET;
   after_receive(transfer, fd, piece, 0, got < 0 ? -1 : got, static_cast<size_t>(room));

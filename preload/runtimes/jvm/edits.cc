@@ -170,7 +170,8 @@ constexpr Edit kEdits[] = {
 #define BUFFER "Ljava/nio/ByteBuffer;"
 #define BUFFERS "[" BUFFER "II[" BUFFER "II)Ljavax/net/ssl/SSLEngineResult;"
 
-constexpr std::string_view kTlsHelper = SSL "FilibusterTls";
+constexpr std::string_view kEngineHelper = SSL "FilibusterEngine";
+constexpr std::string_view kSocketHelper = SSL "FilibusterSocket";
 
 // What an engine does with a record, in its method `in`.
 constexpr Edit of_engine(std::string_view in, std::string_view called) {
@@ -179,30 +180,30 @@ constexpr Edit of_engine(std::string_view in, std::string_view called) {
           false,
           0,
           {SSL "SSLEngineImpl", called, "(" BUFFERS},
-          {kTlsHelper, in, "(L" SSL "SSLEngineImpl;" BUFFERS}};
+          {kEngineHelper, in, "(L" SSL "SSLEngineImpl;" BUFFERS}};
 }
 
 constexpr Edit kTlsEdits[] = {
     of_engine("wrap", "writeRecord"),
     of_engine("unwrap", "readRecord"),
-    {{SSL "SSLSocketImpl", "readHandshakeRecord", "()I"},
+    {{SSL "SSLSocketImpl", "decode", "(" BUFFER ")L" SSL "Plaintext;"},
      Edit::Kind::kEnter,
      true,
      0,
      {},
-     {kTlsHelper, "handshaking", "(L" SSL "SSLSocketImpl;)V"}},
+     {kSocketHelper, "handshaking", "(L" SSL "SSLSocketImpl;)V"}},
     {{SSL "SSLSocketImpl$AppInputStream", "read", "([BII)I"},
      Edit::Kind::kCall,
      false,
      0,
      {SSL "SSLSocketImpl", "readApplicationRecord", "(" BUFFER ")" BUFFER},
-     {kTlsHelper, "read", "(L" SSL "SSLSocketImpl;" BUFFER ")" BUFFER}},
+     {kSocketHelper, "read", "(L" SSL "SSLSocketImpl;" BUFFER ")" BUFFER}},
     {{SSL "SSLSocketImpl$AppOutputStream", "write", "([BII)V"},
      Edit::Kind::kCall,
      false,
      0,
      {SSL "OutputRecord", "deliver", "([BII)V"},
-     {kTlsHelper, "deliver", "(L" SSL "OutputRecord;[BII)V"}},
+     {kSocketHelper, "deliver", "(L" SSL "OutputRecord;[BII)V"}},
 };
 
 #define GRPC "io/grpc/internal/"

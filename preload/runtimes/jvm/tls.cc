@@ -29,7 +29,7 @@ std::string_view edit_tls(JNIEnv* env, ClassLoading* classes) {
       "the TLS of this JVM differs from that of version 17: its encrypted connections are not "
       "followed";
   const jclass natives = classes->load("filibuster/Tls");
-  const jclass call = classes->load("sun/security/ssl/FilibusterTls$Call");
+  const jclass call = classes->load("sun/security/ssl/FilibusterCall");
   if (natives == nullptr || call == nullptr || !bind_tls(env, natives, call)) return kProblem;
   // (Asked of Java, so that what it has not found is no error inside of a program's own call.)
   const jclass helper = classes->load("sun/security/ssl/FilibusterTls");

@@ -30,7 +30,9 @@ class ObjectEngine final : public Engine {
     return give(methods_.write, bytes, std::min(size, kMost));
   }
   void close() override {
-    if (JNIEnv* env = attached()) env->CallVoidMethod(object_, methods_.close);
+    if (attached() == nullptr) return;
+    env_->CallVoidMethod(object_, methods_.close);
+    result(0);
   }
   void drop(bool process_ends) override;
 
@@ -89,23 +91,23 @@ void ObjectEngine::drop(bool process_ends) {
 bool pump_object(JNIEnv* env, jobject object, std::string_view received, std::string_view unsent,
                  int real, int plain) {
   const jclass type = env->GetObjectClass(object);
-  const Methods methods{env->GetMethodID(type, "feed", "([B)I"),
-                        env->GetMethodID(type, "unsent", "([B)I"),
-                        env->GetMethodID(type, "take", "([B)I"),
-                        env->GetMethodID(type, "read", "([B)I"),
-                        env->GetMethodID(type, "write", "([B)I"),
-                        env->GetMethodID(type, "close", "()V"),
-                        env->GetMethodID(type, "abandon", "()V")};
+  const Methods methods{
+      env->GetMethodID(type, "feed", "([B)I"),  env->GetMethodID(type, "unsent", "([B)I"),
+      env->GetMethodID(type, "take", "([B)I"),  env->GetMethodID(type, "read", "([B)I"),
+      env->GetMethodID(type, "write", "([B)I"), env->GetMethodID(type, "close", "()V"),
+      env->GetMethodID(type, "abandon", "()V")};
   const jobject kept = env->NewGlobalRef(object);
   ObjectEngine* memory = kept != nullptr ? g_engines.take() : nullptr;
   const auto fail = [&] {
     env->CallVoidMethod(object, methods.abandon);
+    if (env->ExceptionCheck()) env->ExceptionClear();
     if (memory != nullptr) g_engines.give(memory);
     env->DeleteGlobalRef(kept);
     return false;
   };
   if (memory == nullptr) return fail();
-  for (const auto& [method, bytes] : {std::pair(methods.feed, received), {methods.unsent, unsent}}) {
+  for (const auto& [method, bytes] :
+       {std::pair(methods.feed, received), {methods.unsent, unsent}}) {
     if (bytes.empty()) continue;
     const jbyteArray array = env->NewByteArray(static_cast<jsize>(bytes.size()));
     if (array == nullptr) {
@@ -115,6 +117,10 @@ bool pump_object(JNIEnv* env, jobject object, std::string_view received, std::st
     env->SetByteArrayRegion(array, 0, static_cast<jsize>(bytes.size()),
                             reinterpret_cast<const jbyte*>(bytes.data()));
     env->CallIntMethod(kept, method, array);
+    if (env->ExceptionCheck()) {
+      env->ExceptionClear();
+      return fail();
+    }
   }
   return start_pump(new (memory) ObjectEngine(kept, methods), real, plain) || fail();
 }

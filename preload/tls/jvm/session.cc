@@ -30,27 +30,31 @@ constexpr size_t kMost = 16 * 1024;
 bool bind_call(JNIEnv* env, jclass call) {
   g_put = env->GetMethodID(call, "put", "([BZ)I");
   g_get = env->GetMethodID(call, "get", "(ZI)I");
-  g_pumped = env->GetMethodID(call, "pumped", "()Lsun/security/ssl/FilibusterTls$Pumped;");
+  g_pumped = env->GetMethodID(call, "pumped", "()Lsun/security/ssl/FilibusterPumped;");
   return g_put != nullptr && g_get != nullptr && g_pumped != nullptr;
 }
 
 jint Call::put(const void* bytes, size_t size, bool clear) const {
   const auto count = static_cast<jsize>(std::min(size, kMost));
   const jbyteArray array = env->NewByteArray(count);
-  if (array == nullptr) return -1;
+  if (array == nullptr) return -1;  // the exception is the caller's
   env->SetByteArrayRegion(array, 0, count, static_cast<const jbyte*>(bytes));
   const jint taken = env->CallIntMethod(object, g_put, array, static_cast<jboolean>(clear));
+  const bool failed =
+      env->ExceptionCheck();  // it throws nothing but what the machine itself throws
   env->DeleteLocalRef(array);
-  return taken;
+  return failed ? -1 : taken;
 }
 
 jint Call::get(bool clear, uint64_t skipped) const {
-  return env->CallIntMethod(object, g_get, static_cast<jboolean>(clear),
-                            static_cast<jint>(std::min<uint64_t>(skipped, INT32_MAX)));
+  const jint got = env->CallIntMethod(object, g_get, static_cast<jboolean>(clear),
+                                      static_cast<jint>(std::min<uint64_t>(skipped, INT32_MAX)));
+  return env->ExceptionCheck() ? -2 : got;
 }
 
 jobject Call::pumped() const {
-  return env->CallObjectMethod(object, g_pumped);
+  const jobject made = env->CallObjectMethod(object, g_pumped);
+  return env->ExceptionCheck() ? nullptr : made;
 }
 
 Session* Session::make(bool engine, bool server) {
@@ -92,6 +96,7 @@ Pinned Session::connection(int* fd) {
   if (!c || c->transport.load(std::memory_order_acquire) == this) return c;
   if (c->cookie != cookie_ || !claim(*c, this, server_)) return Pinned();
   references_.fetch_add(1);
+  counted_ = connection_ == nullptr && c->carried_known;
   connection_ = &*c;
   return c;
 }
@@ -140,13 +145,13 @@ void Session::end_carrying(bool counted, Pieces pieces, size_t received) {
 }
 
 uint64_t Session::to_skip() const {
-  if (!engine_ || connection_ == nullptr) return 0;
+  if (!engine_ || !counted_) return 0;
   const uint64_t received = connection_->carried_in, used = consumed_;
   return received - std::min(received, used);
 }
 
 uint64_t Session::to_send() const {
-  if (connection_ == nullptr) return 0;
+  if (!counted_) return 0;
   const uint64_t made = produced_;
   return made - std::min(made, connection_->carried);
 }
@@ -167,12 +172,12 @@ size_t Session::obsolete(int fd, size_t size) {
 bool Session::keep_out() {
   // What a reader inside of a socket would make of the end of its connection, cannot be undone.
   if (!engine_) return reading_.load() == 0;
-  return wait_until(
-      [this] {
-        int threads = 0;
-        return carrying_.compare_exchange_strong(threads, -1) || threads < 0;
-      },
-      kCarriedWithinNs);
+  return counted_ && wait_until(
+                         [this] {
+                           int threads = 0;
+                           return carrying_.compare_exchange_strong(threads, -1) || threads < 0;
+                         },
+                         kCarriedWithinNs);
 }
 
 bool Session::has_unread() {
@@ -182,8 +187,7 @@ bool Session::has_unread() {
 int Session::plain_end(int real) {
   std::string_view received, unsent;
   if (pumped_ || t_call == nullptr || !keep_out()) return -1;
-  if (engine_ && (!connection_->carried_known || !received_.last(to_skip(), &received) ||
-                  !unsent_.last(to_send(), &unsent)))
+  if (engine_ && (!received_.last(to_skip(), &received) || !unsent_.last(to_send(), &unsent)))
     return -1;
   Pair pair;
   if (!make_pair(AF_INET, &pair)) return -1;
@@ -191,8 +195,7 @@ int Session::plain_end(int real) {
   if (plain >= 0) {
     pair.app = -1;
     const jobject object = t_call->pumped();
-    pumped_ = object != nullptr &&
-              pump_object(t_call->env, object, received, unsent, real, plain);
+    pumped_ = object != nullptr && pump_object(t_call->env, object, received, unsent, real, plain);
   }
   if (pumped_) return pair.held;
   if (plain >= 0) release_descriptor(plain);

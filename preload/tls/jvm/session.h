@@ -20,14 +20,14 @@
 
 namespace filibuster::preload::jvm {
 
-// A call of the application on a session: a FilibusterTls.Call, which calls the original.
+// A call of the application on a session: a FilibusterCall, which calls the original.
 struct Call {
   JNIEnv* env;
   jobject object;
   // As put() and get() of the object.
   jint put(const void* bytes, size_t size, bool clear) const;
   jint get(bool clear, uint64_t skipped) const;
-  // A FilibusterTls.Pumped, which uses the session in the place of the application; nullptr: there is none.
+  // A FilibusterPumped, which uses the session in the place of the application; nullptr: there is none.
   jobject pumped() const;
 };
 
@@ -95,7 +95,8 @@ class Session final : public Transport {
   std::atomic<int> reading_{0};
   // Threads that move encrypted bytes over the descriptor; -1: a fault is about to take it away.
   std::atomic<int> carrying_{0};
-  // What an engine has taken and given: encrypted bytes.
+  // What an engine has taken and given: encrypted bytes. Known if the connection was followed from its first byte on.
+  bool counted_ = false;
   std::atomic<uint64_t> consumed_{0}, produced_{0};
   Tail received_, unsent_;
   Gathered gathered_;

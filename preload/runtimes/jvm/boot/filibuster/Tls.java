@@ -2,7 +2,7 @@ package filibuster;
 
 /**
  * The door to the library for sessions of TLS (preload/hooks/jvm.cc). It is in no named module, as Natives is. A
- * {@code session} is a number that {@code make} gave, a {@code call} is a FilibusterTls.Call.
+ * {@code session} is a number that {@code make} gave, a {@code call} is a FilibusterCall.
  */
 public final class Tls {
     private Tls() {}
