@@ -66,6 +66,15 @@ $(GRPC_JAVA)/classpath: tests/programs/http2/calls.proto $(GRPC_JAVA_SRC) tests/
 	$(JDK)/bin/javac -nowarn -proc:none -g:source,lines -cp $(subst $(empty) $(empty),:,$(GRPC_JARS)) -d $(@D) $(GRPC_JAVA_SRC) $$(find $(@D)/stubs -name '*.java')
 	@echo $(CURDIR)/$(@D):$(subst $(empty) $(empty),:,$(GRPC_JARS)) > $@
 
+# Netty on the JDK's TLS.
+NETTY := $(BUILD)/tests/netty
+NETTY_JARS := $(patsubst %,/usr/share/java/netty-%.jar,buffer codec codec-http common handler resolver transport)
+NETTY_SRC := $(wildcard tests/programs/netty/*.java)
+$(NETTY)/classpath: $(NETTY_SRC) tests/programs.mk
+	@rm -rf $(@D) && mkdir -p $(@D)
+	$(JDK)/bin/javac -nowarn -proc:none -g:source,lines -cp $(subst $(empty) $(empty),:,$(NETTY_JARS)) -d $(@D) $(NETTY_SRC)
+	@echo $(CURDIR)/$(@D):$(subst $(empty) $(empty),:,$(NETTY_JARS)) > $@
+
 # Servlets in Jetty and Tomcat.
 SERVLETS := $(BUILD)/tests/servlets
 SERVLET_JARS := $(patsubst %,/usr/share/java/%.jar,servlet-api $(addprefix jetty9-,server servlet security http io util) \
@@ -108,7 +117,7 @@ $(BUILD)/tests/page_maker: $(BUILD)/obj/tests/integration/page/page_maker.o $(BU
 test-programs: $(PAGE_TESTS)/installed $(BUILD)/tests/page_maker
 
 .PHONY: test-programs bench-programs
-test-programs: $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
+test-programs: $(NETTY)/classpath $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench
 
 # Measured by `run --coverage`.

@@ -20,7 +20,6 @@ constexpr std::string_view kRuntimeModules[] = {
 
 // Packages whose frames never tell call sites apart: the JDK, HTTP clients and servers, frameworks.
 constexpr std::string_view kJavaPackages[] = {
-    "filibuster.Tls",  // our own door
     "java.",
     "javax.",
     "jdk.",
@@ -156,6 +155,7 @@ bool is_generated_java_class(std::string_view name) {
   return name.find("$$") != std::string_view::npos ||
          name.find("$Proxy") != std::string_view::npos ||
          name.find(".0x") != std::string_view::npos || name.starts_with("jdk.internal.reflect.") ||
+         name == "filibuster.Tls" || name.starts_with("sun.security.ssl.Filibuster") ||
          name.starts_with("java.lang.invoke.") || name.starts_with("java.lang.reflect.");
 }
 

@@ -22,7 +22,8 @@ bool is_library_file(std::string_view file);
 
 // A Java class ("com.example.Users") of the JDK, of an HTTP library, server or framework.
 bool is_java_library_class(std::string_view name);
-// A class made while the program runs (lambda, proxy, reflection), whose name differs each time.
+// A class made while the program runs (lambda, proxy, reflection), whose name differs each time; or one of ours, which is
+// not always there.
 bool is_generated_java_class(std::string_view name);
 // The name without the number that the compiler gave a lambda: "lambda$get$0" -> "lambda$get".
 std::string_view stable_java_method(std::string_view name);

@@ -140,9 +140,14 @@ def java(client):
     return command
 
 
+def netty(project, tls):
+    classpath = (BUILD / "tests/netty/classpath").read_text().strip()
+    return f"exec java -cp {classpath} NettyFront ${{port:front}} {tls}"
+
+
 SERVERS = {"nginx": nginx, "haproxy": haproxy, "apache2": apache, "python": python, "gunicorn": gunicorn("sync"),
            "gunicorn gthread": gunicorn("gthread"), "uvicorn": uvicorn,
-           "java HttpsURLConnection": java("url"), "java HttpClient": java("http")}
+           "java HttpsURLConnection": java("url"), "java HttpClient": java("http"), "java Netty": netty}
 
 
 def application(project, tls, server):
