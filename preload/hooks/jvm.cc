@@ -88,6 +88,10 @@ void JNICALL consumed(JNIEnv*, jclass, jlong session, jint size) {
   if (size > 0) of(session).consumed(static_cast<size_t>(size));
 }
 
+void JNICALL swallowed(JNIEnv*, jclass, jlong session, jint size) {
+  of(session).swallowed(static_cast<size_t>(size));
+}
+
 void JNICALL produced(JNIEnv* env, jclass, jlong session, jbyteArray bytes) {
   const HookScope scope;
   const Bytes made(env, bytes);
@@ -176,6 +180,7 @@ bool bind_tls(JNIEnv* env, jclass natives, jclass call) {
       NATIVE("diverted", "(J)Z", diverted),
       NATIVE("consumed", "(JI)V", consumed),
       NATIVE("produced", "(J[B)V", produced),
+      NATIVE("swallowed", "(JI)V", swallowed),
       NATIVE("write", "(J" CALL "[B)I", write),
       NATIVE("read", "(J" CALL "I)I", read),
   };

@@ -165,7 +165,10 @@ void Session::produced(const void* bytes, size_t size) {
 size_t Session::obsolete(int fd, size_t size) {
   if (!is_replaced(fd) || connection_ == nullptr || connection_->aside.load() >= 0) return 0;
   if (!engine_ || swallows_writes(fd)) return size;
-  return static_cast<size_t>(std::min<uint64_t>(to_send(), size));
+  const auto encrypted = static_cast<size_t>(std::min<uint64_t>(to_send(), size));
+  const auto clear = static_cast<size_t>(std::min<uint64_t>(swallowed_, size - encrypted));
+  swallowed_ -= clear;
+  return encrypted + clear;
 }
 
 // A fault is about to take the connection away. False: some thread is using it.

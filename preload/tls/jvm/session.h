@@ -52,6 +52,8 @@ class Session final : public Transport {
   uint64_t to_skip() const;
   void consumed(size_t size) { consumed_ += size; }
   void produced(const void* bytes, size_t size);
+  // The engine's application has so many bytes in the clear that nobody is to get. (It would not go on without any.)
+  void swallowed(size_t size) { swallowed_ += size; }
 
   ssize_t send(const OnTheWire& out) override;
   bool may_hold() override { return false; }
@@ -98,6 +100,7 @@ class Session final : public Transport {
   // What an engine has taken and given: encrypted bytes. Known if the connection was followed from its first byte on.
   bool counted_ = false;
   std::atomic<uint64_t> consumed_{0}, produced_{0};
+  std::atomic<uint64_t> swallowed_{0};
   Tail received_, unsent_;
   Gathered gathered_;
 };

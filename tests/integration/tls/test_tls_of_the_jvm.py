@@ -1,28 +1,79 @@
 """The JDK's TLS, under SSLSocket and SSLEngine: what goes over it is followed, and stays as it is. (The matrix of clients and faults
 is in test_http_faults.py and test_http2_over_tls.py, that of servers in test_tls_servers.py.)"""
 import collections
+import glob
 
 import pytest
 
 import certificates
 from conftest import BUILD
 from rpc_tree import observe
+from small_apps import config, relay
 
 JAVA = f"java -cp {BUILD}/tests/java"
 
 
-def echo(tls, flags=""):
-    return {"name": "echo", "command": f"exec {JAVA} {flags} Bytes serve ${{port:echo}} {tls}"}
+def echo(tls, kind, flags=""):
+    return {"name": "echo", "command": f"exec {JAVA} {flags} Bytes serve ${{port:echo}} {tls} {kind}"}
 
 
+@pytest.mark.parametrize("kind", ["socket", "engine"])
 @pytest.mark.parametrize("flags", ["", "-Xcheck:jni -XX:+UnlockDiagnosticVMOptions -XX:+BytecodeVerificationLocal", "-Djdk.tls.client.protocols=TLSv1.2"])
-def test_sockets_carry_the_same_bytes(project, tls, flags):
+def test_the_same_bytes_arrive(project, tls, flags, kind):
     threads, rounds = 8, 20
-    command = f"export SSL_CERT_FILE={tls}/ca.pem; {JAVA} {flags} Bytes ask ${{port:echo}} {threads} {rounds} > told 2>&1"
-    run = observe(project, [echo(tls, flags)], command)
+    command = f"export SSL_CERT_FILE={tls}/ca.pem; {JAVA} {flags} Bytes ask ${{port:echo}} {kind} {threads} {rounds} > told 2>&1"
+    run = observe(project, [echo(tls, kind, flags)], command)
     assert (project.directory / "told").read_text() == f"{threads * rounds} times the same\n"
     paths = collections.Counter(rpc["path"] for rpc in run.test["reference"])
     assert paths == {f"/{thread}/{round}": 1 for thread in range(threads) for round in range(rounds)}
     assert {(rpc["caller"], rpc["service"], rpc["status"]) for rpc in run.test["reference"]} == {("test", "echo", 200)}
     (log,) = (project.root / "logs").glob("echo*")
     assert log.read_text() == ""
+
+
+def front(tls, client, java="java"):
+    return {"name": "front", "command": f"exec {java} -cp {BUILD}/tests/java Front ${{port:front}} {tls} {client}",
+            "env": certificates.trusted(tls) | {"BACK": "https://localhost:${port:back}"}}
+
+
+def at_once(tls, number):
+    urls = " ".join(f"https://localhost:${{port:front}}/{i}" for i in range(number))
+    return f"curl -sS -m 20 -Z --parallel-immediate --parallel-max {number} --http1.1 --cacert {tls}/ca.pem {urls} > told"
+
+
+@pytest.mark.parametrize("client", ["url", "http"])
+def test_calls_have_the_request_that_caused_them(project, tls, client):
+    """HttpClient writes from other threads than those that call it."""
+    number = 12
+    run = observe(project, [relay("back", options=f"--tls {tls}"), front(tls, client)], at_once(tls, number), index={"stack": True})
+    by_index = {rpc["index"]: rpc for rpc in run.test["reference"]}
+    below = [rpc for rpc in run.test["reference"] if rpc["caller"] == "front"]
+    assert sorted(rpc["path"] for rpc in below) == sorted(f"/{i}" for i in range(number)), run
+    assert [rpc for rpc in below if by_index[rpc["parent"]]["path"] != rpc["path"]] == []
+    # One call site, in the program's own lines.
+    (stack,) = {tuple(rpc["stack"]) for rpc in below}
+    assert all(frame.startswith("Front.java:") for frame in stack), stack
+
+
+OTHERS = sorted(java for java in glob.glob("/usr/lib/jvm/*/bin/java") if "17" not in java)
+
+
+@pytest.mark.skipif(not OTHERS, reason="there is no JDK that is not of version 17")
+def test_another_jdk_is_named(project, tls):
+    run = observe(project, [relay("back", options=f"--tls {tls}"), front(tls, "http", OTHERS[0])], at_once(tls, 1), complete=False)
+    named = {(row["service"], row["reason"]) for row in run.test["dependencies_not_tested"]}
+    assert ("front", "tls") in named, run
+
+
+FAULTS = ["status:503", "reset", "timeout", "status:503:after", "reset:after", "timeout:after", "latency:50ms", "empty-message", "corrupt-message"]
+
+
+@pytest.mark.parametrize("kind", ["socket", "engine"])
+def test_faults_on_a_kept_connection(project, tls, kind):
+    """The second of three requests. The fault finds it, and what was planned happens."""
+    command = f"{JAVA} Bytes ask ${{port:echo}} {kind} 1 3; true"
+    project.write("filibuster.json", config(
+        [echo(tls, kind)], [{"name": "client", "command": command, "env": certificates.trusted(tls)}], default_faults=False,
+        bounds={"max_faults": 1}, faults=[{"on": {"caller": "test", "path": "/0/1"}, "inject": FAULTS}]))
+    run = project.filibuster("run")
+    assert "plan not met" not in run.output and run.executed == 1 + len(FAULTS), run

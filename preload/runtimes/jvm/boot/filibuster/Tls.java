@@ -19,6 +19,8 @@ public final class Tls {
     /** The engine has taken or given so many encrypted bytes. */
     public static native void consumed(long session, int size);
     public static native void produced(long session, byte[] bytes);
+    /** The application has got so many bytes in the clear for those that a fault has taken. */
+    public static native void swallowed(long session, int size);
     /** Returns how many bytes were taken, or an errno as a negative number. */
     public static native int write(long session, Object call, byte[] bytes);
     /** Calls {@code call.get}. Returns 0, or an errno as a negative number if that is the result. */

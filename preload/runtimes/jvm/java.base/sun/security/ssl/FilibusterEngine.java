@@ -40,10 +40,16 @@ final class FilibusterEngine {
             return result;
         }
         Wrap call = new Wrap(tls, engine, to, firstTo, countTo);
-        int taken = Tls.write(tls.session, call, FilibusterTls.peek(from, first, count, Math.min(size, FilibusterTls.RECORD)));
+        byte[] data = FilibusterTls.peek(from, first, count, Math.min(size, FilibusterTls.RECORD));
+        int taken = Tls.write(tls.session, call, data);
         if (call.thrown != null) FilibusterTls.<RuntimeException>raise(call.thrown);
         if (taken < 0) throw new SSLException("the connection has ended: errno " + -taken);
         FilibusterTls.skip(from, first, count, taken);
+        if (taken > 0 && call.produced == 0) {
+            // A fault has taken them. Some applications write on only when they have sent something.
+            call.produced = FilibusterTls.fill(to, firstTo, countTo, java.util.Arrays.copyOf(data, taken));
+            Tls.swallowed(tls.session, call.produced);
+        }
         return new SSLEngineResult(call.status, call.handshake, taken, call.produced);
     }
 
