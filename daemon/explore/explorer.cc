@@ -120,7 +120,7 @@ std::string Explorer::no_rpc_hint() const {
   if (out.empty()) {
     out =
         "\n  - do the services and the test speak HTTP/1.1, HTTP/2 or gRPC over TCP, or "
-        "Redis that is declared (\"protocol\": \"redis\")? Of TLS, that of OpenSSL and GnuTLS is read"
+        "Redis that is declared (\"protocol\": \"redis\")? Of TLS, that of OpenSSL, GnuTLS and the JDK is read"
         "\n  - are the programs statically linked, written in Go, or started by something that "
         "clears the environment (LD_PRELOAD)?";
   }

@@ -169,8 +169,6 @@ void* address(Function* function) {
   { const_cast<char*>(name), const_cast<char*>(descriptor), address(function) }
 #define CALL "Ljava/lang/Object;"
 
-}  // namespace
-
 bool bind_tls(JNIEnv* env, jclass natives, jclass call) {
   const JNINativeMethod methods[] = {
       NATIVE("idle", "()Z", idle),
@@ -192,5 +190,13 @@ bool bind_tls(JNIEnv* env, jclass natives, jclass call) {
 void begin_tls() {
   g_begun.store(true, std::memory_order_release);
 }
+
+constexpr TlsDoor kDoor{bind_tls, begin_tls};
+// Before any thread of the program runs.
+__attribute__((constructor)) void open_door() {
+  set_tls_door(&kDoor);
+}
+
+}  // namespace
 
 }  // namespace filibuster::preload::jvm

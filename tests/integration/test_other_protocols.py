@@ -1,4 +1,5 @@
 """What is no HTTP/1 passes untouched and is listed as not tested."""
+import glob
 import shutil
 import socket
 import subprocess
@@ -6,6 +7,7 @@ import threading
 
 import pytest
 
+import certificates
 from conftest import BUILD, PYTHON
 from small_apps import APPS, config, probe, relay, url
 
@@ -121,7 +123,7 @@ TLS_CLIENT = '''
 import http.server, subprocess, sys
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        good = subprocess.run(["java", *sys.argv[3:], "GetClient", f"https://localhost:{sys.argv[2]}/"], capture_output=True).stdout.startswith(b"200")
+        good = subprocess.run([*sys.argv[3:], "GetClient", f"https://localhost:{sys.argv[2]}/"], capture_output=True).stdout.startswith(b"200")
         self.send_response(200 if good else 500); self.send_header("Content-Length", "0"); self.end_headers()
     def log_message(self, *a): pass
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
@@ -129,16 +131,15 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 
 
 def test_what_another_tls_library_encrypts_passes_untouched_and_is_listed(project, tls):
-    """The JDK's own. OpenSSL and GnuTLS are followed: see the folder tls."""
-    if not shutil.which("keytool"):
-        pytest.skip("no JDK: what it encrypts was not checked")
-    subprocess.run(["keytool", "-importcert", "-noprompt", "-file", tls / "ca.pem", "-keystore", "trust.p12", "-storepass", "changeit"],
-                   cwd=project.directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    """A version of the JDK that is not edited. OpenSSL, GnuTLS and JDK 17 are followed: see the folder tls."""
+    java = next((java for java in sorted(glob.glob("/usr/lib/jvm/*/bin/java")) if "17" not in java), None)
+    if java is None:
+        pytest.skip("there is no JDK that is not of version 17: what it encrypts was not checked")
     project.write("front.py", TLS_CLIENT)
-    trust = "-Djavax.net.ssl.trustStore=trust.p12 -Djavax.net.ssl.trustStorePassword=changeit"
     project.write("filibuster.json", config(
         [{"name": "vault", "command": f"exec {PYTHON} {APPS}/body.py ${{port:vault}} tls={tls}"},
-         {"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}} ${{port:vault}} {trust} -cp {BUILD}/tests/java"}],
+         {"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}} ${{port:vault}} {java} -cp {BUILD}/tests/java",
+          "env": certificates.trusted(tls)}],
         [probe(url("front"))]))
     run = project.filibuster("run")
     assert run.exit_code == 3, run

@@ -10,6 +10,7 @@ constexpr size_t kMaxClasses = 8;
 
 // Edits that found their place, by bit; written by the installing thread.
 constinit uint32_t g_done = 0;
+constinit const TlsDoor* g_door = nullptr;
 
 void JNICALL class_file_load(jvmtiEnv* tools, JNIEnv*, jclass redefined, jobject, const char* name,
                              jobject, jint size, const unsigned char* data, jint* new_size,
@@ -24,13 +25,18 @@ void JNICALL class_file_load(jvmtiEnv* tools, JNIEnv*, jclass redefined, jobject
 
 }  // namespace
 
+void set_tls_door(const TlsDoor* door) {
+  g_door = door;
+}
+
 std::string_view edit_tls(JNIEnv* env, ClassLoading* classes) {
   constexpr std::string_view kProblem =
       "the TLS of this JVM differs from that of version 17: its encrypted connections are not "
       "followed";
   const jclass natives = classes->load("filibuster/Tls");
   const jclass call = classes->load("sun/security/ssl/FilibusterCall");
-  if (natives == nullptr || call == nullptr || !bind_tls(env, natives, call)) return kProblem;
+  if (g_door == nullptr) return {};
+  if (natives == nullptr || call == nullptr || !g_door->bind(env, natives, call)) return kProblem;
   // (Asked of Java, so that what it has not found is no error inside of a program's own call.)
   const jclass helper = classes->load("sun/security/ssl/FilibusterTls");
   const jmethodID ready =
@@ -57,7 +63,7 @@ std::string_view edit_tls(JNIEnv* env, ClassLoading* classes) {
   const jvmtiError error = tools->RetransformClasses(count, found);
   tools->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, nullptr);
   if (error != JVMTI_ERROR_NONE || g_done != (1u << table.size()) - 1) return kProblem;
-  begin_tls();
+  g_door->begin();
   return {};
 }
 

@@ -21,9 +21,12 @@ class ClassLoading {
 // connections of this machine are not followed, and are reported as such.
 std::string_view edit_tls(JNIEnv* env, ClassLoading* classes);
 
-// Binds filibuster.Tls. (hooks/jvm.cc)
-bool bind_tls(JNIEnv* env, jclass natives, jclass call);
-// All edits are made: from now on filibuster.Tls follows sessions. (hooks/jvm.cc)
-void begin_tls();
+// What stands behind filibuster.Tls: hooks/jvm.cc, which is above this folder.
+struct TlsDoor {
+  bool (*bind)(JNIEnv* env, jclass natives, jclass call);
+  // All edits are made: from now on sessions are followed.
+  void (*begin)();
+};
+void set_tls_door(const TlsDoor* door);
 
 }  // namespace filibuster::preload::jvm
