@@ -2,7 +2,6 @@
 import glob
 import shutil
 import socket
-import subprocess
 import threading
 
 import pytest
