@@ -44,6 +44,17 @@ Session* diverted_session(SessionPtr session) {
   return known != nullptr && known->reads_diverted() ? known : nullptr;
 }
 
+// The pointers of the application, while another thread uses the session with its own.
+const Session::Pointers* pumped(SessionPtr session) {
+  if (g_replaced_ever.load(std::memory_order_relaxed) == 0 || t_hook_depth > 0) return nullptr;
+  const Session* known = Session::find(session);
+  return known != nullptr ? known->pumped() : nullptr;
+}
+
+int as_number(void* pointer) {
+  return static_cast<int>(reinterpret_cast<intptr_t>(pointer));
+}
+
 int error_of(ssize_t result, int error) {
   if (result == kAgain || result == kInterrupted) return EAGAIN;
   return error != 0 ? error : ECONNABORTED;
@@ -160,4 +171,39 @@ FILIBUSTER_GNUTLS(int, gnutls_bye, (SessionPtr session, int how)) {
     if (f) flush(*f.connection, f.fd, true);
   }
   return gnutls::original<int (*)(SessionPtr, int)>(Function::kBye, caller)(session, how);
+}
+
+FILIBUSTER_GNUTLS(void*, gnutls_transport_get_ptr, (SessionPtr session)) {
+  const void* caller = FILIBUSTER_CALLER;
+  if (const Session::Pointers* own = pumped(session)) return own->receive;
+  return gnutls::original<void* (*)(SessionPtr)>(Function::kGetPointer, caller)(session);
+}
+
+FILIBUSTER_GNUTLS(void, gnutls_transport_get_ptr2,
+                  (SessionPtr session, void** receive, void** send)) {
+  const void* caller = FILIBUSTER_CALLER;
+  if (const Session::Pointers* own = pumped(session)) {
+    *receive = own->receive;
+    *send = own->send;
+    return;
+  }
+  gnutls::original<void (*)(SessionPtr, void**, void**)>(Function::kGetPointers, caller)(
+      session, receive, send);
+}
+
+FILIBUSTER_GNUTLS(int, gnutls_transport_get_int, (SessionPtr session)) {
+  const void* caller = FILIBUSTER_CALLER;
+  if (const Session::Pointers* own = pumped(session)) return as_number(own->receive);
+  return gnutls::original<int (*)(SessionPtr)>(Function::kGetNumber, caller)(session);
+}
+
+FILIBUSTER_GNUTLS(void, gnutls_transport_get_int2, (SessionPtr session, int* receive, int* send)) {
+  const void* caller = FILIBUSTER_CALLER;
+  if (const Session::Pointers* own = pumped(session)) {
+    *receive = as_number(own->receive);
+    *send = as_number(own->send);
+    return;
+  }
+  gnutls::original<void (*)(SessionPtr, int*, int*)>(Function::kGetNumbers, caller)(session,
+                                                                                    receive, send);
 }

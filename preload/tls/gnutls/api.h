@@ -37,6 +37,7 @@ using PullTimeout = int (*)(void*, unsigned);
   X(size_t, gnutls_record_check_pending, (SessionPtr))              \
   X(int, gnutls_bye, (SessionPtr, int))                             \
   X(void, gnutls_session_get_random, (SessionPtr, Datum*, Datum*))  \
+  X(void, gnutls_transport_get_ptr2, (SessionPtr, void**, void**))  \
   X(void, gnutls_transport_set_ptr, (SessionPtr, void*))            \
   X(void, gnutls_transport_set_errno, (SessionPtr, int))            \
   X(void, gnutls_transport_set_push_function, (SessionPtr, Push))   \
@@ -59,6 +60,10 @@ enum class Function : unsigned char {
   kPending,
   kDirection,
   kBye,
+  kGetPointer,
+  kGetPointers,
+  kGetNumber,
+  kGetNumbers,
   kCount,
 };
 

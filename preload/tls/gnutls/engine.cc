@@ -47,7 +47,14 @@ class SessionEngine final : public Engine {
   void feed(const char* bytes, size_t size) override { failed_ = !in_.put(bytes, size) || failed_; }
   size_t take(char* bytes, size_t room) override { return out_.take(bytes, room); }
   ssize_t read(char* bytes, size_t room) override {
-    return moved(api_.gnutls_record_recv(session_, bytes, room));
+    // A record that brings no data (a ticket of the session) ends the call, although others follow.
+    ssize_t got = 0;
+    size_t left = 0;
+    do {
+      left = in_.size();
+      got = moved(api_.gnutls_record_recv(session_, bytes, room));
+    } while (got == -EAGAIN && in_.size() != 0 && in_.size() != left);
+    return got;
   }
   ssize_t write(const char* bytes, size_t size) override {
     return moved(api_.gnutls_record_send(session_, bytes, size));

@@ -16,6 +16,10 @@ constexpr const char* kNames[] = {
     "gnutls_record_check_pending",
     "gnutls_record_get_direction",
     "gnutls_bye",
+    "gnutls_transport_get_ptr",
+    "gnutls_transport_get_ptr2",
+    "gnutls_transport_get_int",
+    "gnutls_transport_get_int2",
 };
 constexpr size_t kFunctions = static_cast<size_t>(Function::kCount);
 static_assert(sizeof kNames / sizeof *kNames == kFunctions);

@@ -183,6 +183,7 @@ int Session::plain_end(int real) {
   const int plain = adopt_descriptor(pair.app);
   if (plain >= 0) {
     pair.app = -1;
+    api_->gnutls_transport_get_ptr2(session_, &pointers_.receive, &pointers_.send);
     engine_ = pump_session(*api_, session_, real, plain);
   }
   if (engine_ != nullptr) return pair.held;

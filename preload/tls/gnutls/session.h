@@ -43,6 +43,14 @@ class Session final : public Transport {
   int plain_end(int real) override;
   void drop() override;
 
+  // A thread of the agent uses the session in the place of the application (tls/pump.h), which still asks for
+  // the pointers that it has given the session: to read and to write.
+  struct Pointers {
+    void* receive = nullptr;
+    void* send = nullptr;
+  };
+  const Pointers* pumped() const { return engine_ != nullptr ? &pointers_ : nullptr; }
+
   class Use {
    public:
     explicit Use(Session* session);
@@ -67,6 +75,7 @@ class Session final : public Transport {
   int fd_ = -1;
   uint64_t cookie_ = 0;
   Connection* connection_ = nullptr;
+  Pointers pointers_;
   Engine* engine_ = nullptr;  // while a pump uses the session
   Gathered gathered_;
 };

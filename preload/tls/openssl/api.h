@@ -30,6 +30,7 @@ enum Want : int { kNothing = 1, kWriting = 2, kReading = 3 };
 
 inline constexpr int kSentShutdown = 1, kReceivedShutdown = 2;  // SSL_get_shutdown(3)
 inline constexpr int kControlMode = 33;                         // SSL_ctrl(3), for SSL_get_mode(3)
+inline constexpr long kModeAutoRetry = 4;                       // SSL_MODE_AUTO_RETRY
 inline constexpr long kModePartialWrite = 1;                    // SSL_MODE_ENABLE_PARTIAL_WRITE
 inline constexpr int kControlPending = 10;                      // BIO_ctrl_pending(3)
 inline constexpr int kControlFlush = 11;                        // BIO_flush(3)

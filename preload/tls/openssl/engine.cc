@@ -86,6 +86,8 @@ bool pump_ssl(const Api& api, Ssl* ssl, Output output, int real, int plain) {
   api.SSL_up_ref(ssl);
   api.SSL_set0_rbio(ssl, in);
   api.SSL_set0_wbio(ssl, out);
+  // Else a record that brings no data (a ticket of the session) ends SSL_read, although others follow.
+  api.SSL_ctrl(ssl, kControlMode, kModeAutoRetry, nullptr);
   // Nothing of the application is called from another thread.
   api.SSL_callback_ctrl(ssl, kControlMessageCallback, no_callback);
   api.SSL_set_info_callback(ssl, reinterpret_cast<void (*)(const Ssl*, int, int)>(no_callback));
