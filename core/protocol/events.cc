@@ -112,7 +112,7 @@ bool fields(E& e, V& v) {
 template <typename E>
 bool in_range(const E& e) {
   if constexpr (kIs<RpcIssued, E>) {
-    return e.cause <= Cause::kEntry;
+    return e.cause <= Cause::kProgram;
   } else if constexpr (kIs<RpcFinished, E>) {
     return e.outcome >= RpcOutcome::kAnswered && e.outcome <= RpcOutcome::kGarbled &&
            e.code_space <= CodeSpace::kRedis;
@@ -172,6 +172,8 @@ std::string_view cause_name(Cause cause) {
       return "only-active";
     case Cause::kEntry:
       return "entry";
+    case Cause::kProgram:
+      return "program";
   }
   return "unknown";
 }

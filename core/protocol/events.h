@@ -29,7 +29,7 @@ enum class EventType : uint16_t {
 };
 
 // How the parent of an RPC was found (docs/laws.md, law 3).
-enum class Cause : uint8_t { kNone = 0, kHeader, kThread, kTask, kOnlyActive, kEntry };
+enum class Cause : uint8_t { kNone = 0, kHeader, kThread, kTask, kOnlyActive, kEntry, kProgram };
 std::string_view cause_name(Cause cause);
 
 enum RpcFlags : uint16_t {

@@ -5,6 +5,7 @@
 #include "preload/rpc/agent.h"
 #include "preload/rpc/counters.h"
 #include "preload/rpc/fields.h"
+#include "preload/rpc/program_cause.h"
 #include "preload/runtimes/runtimes.h"
 #include "preload/session/state.h"
 
@@ -128,6 +129,7 @@ Incoming* incoming_begin(const IncomingInfo& info) {
     return nullptr;
   }
   g_incoming.open(incoming, &t_state.requests);
+  forget_program_cause();
   tell_runtimes({a->lane->session, static_cast<uint16_t>(a->lane->lane), incoming->execution,
                  incoming->rpc, incoming->paths[0]},
                 info.head->http2);

@@ -10,6 +10,7 @@
 #include "preload/rpc/counters.h"
 #include "preload/rpc/fields.h"
 #include "preload/rpc/plan.h"
+#include "preload/rpc/program_cause.h"
 #include "preload/runtimes/stack.h"
 #include "preload/session/state.h"
 
@@ -56,8 +57,20 @@ CauseOf caused_by(const RpcContext& context, Cause how) {
   return cause;
 }
 
-CauseOf caused_by_nothing() {
+// The request that this program was started for, if that belongs to the execution that runs now. An older one proves
+// nothing: a helper that a request has left behind may work for others since.
+bool caused_by_program(const Attachment* a, uint32_t current, CauseOf* cause) {
+  RpcContext context;
+  if (!program_cause(&context) || !is_ours(a, current, context) || context.execution != current)
+    return false;
+  *cause = caused_by(context, Cause::kProgram);
+  return true;
+}
+
+// The cause of what no incoming request of this process causes.
+CauseOf caused_from_outside(const Attachment* a, uint32_t current) {
   CauseOf cause;
+  if (caused_by_program(a, current, &cause)) return cause;
   if (identity().is_test) cause.cause = Cause::kEntry;
   return cause;
 }
@@ -72,7 +85,8 @@ Carried carried_cause(const Attachment* a, uint32_t current, std::string_view va
       (!field.has_cause || is_ours(a, current, field.cause))) {
     *site = field.site;
     if (!field.cause_known) return Carried::kSiteOnly;
-    *cause = field.has_cause ? caused_by(field.cause, Cause::kTask) : caused_by_nothing();
+    *cause =
+        field.has_cause ? caused_by(field.cause, Cause::kTask) : caused_from_outside(a, current);
     return Carried::kOurs;
   }
   RpcContext context;
@@ -87,6 +101,8 @@ Carried carried_cause(const Attachment* a, uint32_t current, std::string_view va
 
 // The cause among the requests that `thread` has read; else by the rules that need no thread.
 CauseOf cause_by_rules(Attachment* a, uint32_t execution, Hash128 site, ThreadRequests* thread) {
+  CauseOf started_for;
+  if (caused_by_program(a, execution, &started_for)) return started_for;
   CauseQuery query;
   query.thread = thread;
   query.multiplexing = t_state.multiplexing;
@@ -179,7 +195,7 @@ std::string_view target_service(const TargetInfo& target, const RequestHead& hea
 
 CauseOf cause_of_thread(Attachment* a, uint32_t execution, Hash128 site) {
   const TaskContext task = current_task();
-  if (task.state == TaskContext::State::kNothing) return caused_by_nothing();
+  if (task.state == TaskContext::State::kNothing) return caused_from_outside(a, execution);
   if (task.state == TaskContext::State::kRequest && is_ours(a, execution, task.cause))
     return caused_by(task.cause, Cause::kTask);
   return cause_by_rules(a, execution, site, &t_state.requests);

@@ -28,12 +28,12 @@ TaskContext swap_task(const TaskContext& next) {
 TaskContext inheritable_task() {
   TaskContext task = current_task();
   if (task.state != TaskContext::State::kUnknown || t_state.multiplexing) return task;
-  const Attachment* a = g_attachment.load(std::memory_order_acquire);
+  // A forked child that starts a program is not registered itself.
+  const LaneOfSession last = last_lane();
   CauseOf cause;
-  if (a == nullptr || !g_incoming.of_thread(&t_state.requests, &cause)) return task;
+  if (last.session == 0 || !g_incoming.of_thread(&t_state.requests, &cause)) return task;
   task.state = TaskContext::State::kRequest;
-  task.cause = {a->lane->session, static_cast<uint16_t>(a->lane->lane), cause.execution, cause.rpc,
-                cause.path};
+  task.cause = {last.session, last.lane, cause.execution, cause.rpc, cause.path};
   return task;
 }
 

@@ -8,6 +8,7 @@
 
 #include "preload/os/raw_syscall.h"
 #include "preload/rpc/agent.h"
+#include "preload/rpc/program_cause.h"
 #include "preload/session/state.h"
 
 namespace filibuster::preload {
@@ -52,6 +53,7 @@ void read_identity() {
 __attribute__((constructor)) void start() {
   mark_own_process();
   read_identity();
+  take_program_cause();
 }
 
 }  // namespace

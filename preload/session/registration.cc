@@ -27,6 +27,8 @@ constinit std::atomic<bool> g_will_execute{false};
 
 namespace {
 
+constinit std::atomic<uint64_t> g_last_lane{0};  // session << 16 | lane
+
 constexpr uint64_t kDeadlineNs = 1'000'000'000;
 // The daemon renews its lease every 100 ms. A lease this old belongs to a daemon that died: the process
 // goes on as without us. (A daemon that was only stopped finds the gap counted in counters_lost.)
@@ -238,6 +240,8 @@ Attachment* exchange(const Choice& choice, uint64_t deadline) {
     return nullptr;
   }
   a->generation = choice.generation;
+  g_last_lane.store(uint64_t{a->lane->session} << 16 | static_cast<uint16_t>(a->lane->lane),
+                    std::memory_order_release);
   a->agent = welcome.agent;
   a->socket.store(choice.socket, std::memory_order_relaxed);
   a->last_rpc.store(0, std::memory_order_relaxed);
@@ -387,6 +391,11 @@ bool executing() {
               static_cast<uint32_t>(LaneState::kExecuting) ||
           g_will_execute.load(std::memory_order_relaxed)) &&
          own_process();
+}
+
+LaneOfSession last_lane() {
+  const uint64_t packed = g_last_lane.load(std::memory_order_acquire);
+  return {static_cast<uint32_t>(packed >> 16), static_cast<uint16_t>(packed)};
 }
 
 uint32_t current_execution() {

@@ -41,6 +41,12 @@ struct Attachment {
 
 // Set by registration, cleared in a forked child; nullptr: not registered. Does not register.
 extern std::atomic<Attachment*> g_attachment;
+// Of the registration that this process has, or had last. A forked child has its parent's.
+struct LaneOfSession {
+  uint32_t session = 0;  // 0: none
+  uint16_t lane = 0;
+};
+LaneOfSession last_lane();
 
 // Registers if need be (agent.h attached()); nullptr: pass through.
 Attachment* attach();

@@ -29,6 +29,24 @@ def causes(run, caller):
     return {rpc["cause"] for rpc in run.test["reference"] if rpc["caller"] == caller}
 
 
+def attributions(run, caller="web"):
+    """(right, unknown, wrong) over the RPCs of `caller`. Those of request /n are /n/0, /n/1, ..."""
+    rpcs = run.test["reference"]
+    by_index = {rpc["index"]: rpc for rpc in rpcs}
+    right, unknown, wrong = [], [], []
+    for rpc in rpcs:
+        if rpc["caller"] != caller:
+            continue
+        if rpc["cause"] == "none":
+            assert rpc["parent"] == ""
+            unknown.append(rpc["path"])
+        elif by_index[rpc["parent"]]["path"] == "/" + rpc["path"].split("/")[1]:
+            right.append(rpc["path"])
+        else:
+            wrong.append((rpc["path"], by_index[rpc["parent"]]["path"]))
+    return right, unknown, wrong
+
+
 def observe(project, services, command, complete=True, **members):
     """One execution without faults. `complete`: every RPC has its cause, nothing was left alone."""
     project.write("filibuster.json", config(services, [{"name": "client", "command": command}],

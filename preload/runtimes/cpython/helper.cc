@@ -347,13 +347,15 @@ Object* value_of(Object* variable) {
   return nullptr;
 }
 
-// The cause of what a connection's tasks do now; `held` is the value of `connection` (helper.py).
+// The cause of what a connection's tasks do now; `held` is the value of `connection` (helper.py). `loop` is nullptr in a child
+// of fork that starts a program: asyncio knows no loop there, and only tasks start programs.
 TaskContext task_of_connection(Object* held, Object* loop) {
   Object* request = api().list_item(held, 0);  // borrowed
   if (request == nullptr || request == api().none) return {};
   Object* count = api().list_item(held, 1);
   // After several requests, a callback may be left over from an earlier one. A task is of the last one.
-  if (count != nullptr && api().long_as(count) > 1 && !runs_task(loop)) return {};
+  if (loop != nullptr && count != nullptr && api().long_as(count) > 1 && !runs_task(loop))
+    return {};
   return task_of(request);
 }
 
@@ -372,11 +374,12 @@ TaskContext current() {
   if (!g_ready.load(std::memory_order_acquire)) return task_of_thread();
   const cpython::Scope scope;
   Object* loop = running_loop();
+  const bool in_loop = loop != nullptr || (t_serving && !own_process());
   if (Object* request = value_of(g_request)) {
     // This holds on a thread without a loop too: pools run work in the context of who gave it to them.
     task = task_of(request);
     api().decrease_reference(request);
-  } else if (loop != nullptr) {
+  } else if (in_loop) {
     Object* held = value_of(g_connection);
     bool any = false;
     if (held != nullptr) {

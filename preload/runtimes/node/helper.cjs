@@ -191,6 +191,7 @@ if (library !== undefined) {
     }
     used = true;
     instrument();
+    quietly(instrumentPrograms);
     const context = carried(request.rawHeaders);
     tasks.enterWith(context === undefined ? entryOf(request.socket) : { context, site: '', entry: -1 });
   };
@@ -381,6 +382,7 @@ if (library !== undefined) {
     replace(Module, '_load', (original) => function (request, ...rest) {
       const loaded = Reflect.apply(original, this, [request, ...rest]);
       if (request === 'http2' || request === 'node:http2') quietly(instrumentHttp2);
+      if (request === 'child_process' || request === 'node:child_process') quietly(instrumentPrograms);
       if (/(^|\/)@grpc\/grpc-js($|\/build\/src\/index)/.test(request) && loaded?.Channel) quietly(instrumentGrpc, loaded);
       if (/\/(commands-queue|encoder)(\.js)?$/.test(request)) quietly(instrumentNodeRedis, loaded);
       return loaded;
@@ -561,6 +563,24 @@ if (library !== undefined) {
       const nobodys = { context: '-', site: '', entry: -1, connecting: tasks.getStore() ?? { context: '-', site: '' } };
       return tasks.run(nobodys, connect);
     });
+  };
+
+  // --- programs that are started -------------------------------------------------------------------
+
+  // The library tells a program for which request it is started. It asks the thread that starts it. The module is not loaded
+  // for this: few programs use it.
+  let programsInstrumented = false;
+  const instrumentPrograms = () => {
+    if (programsInstrumented) return;
+    if (!(process.moduleLoadList?.includes('NativeModule child_process') ?? true)) return;
+    programsInstrumented = true;
+    const programs = require('child_process');
+    const marking = (original) => function (...rest) {
+      return within(original, this, rest);
+    };
+    replace(programs.ChildProcess.prototype, 'spawn', marking);
+    for (const name of ['spawnSync', 'execFileSync', 'execSync']) replace(programs, name, marking);
+    require('module').syncBuiltinESMExports();
   };
 
   let instrumented = false;

@@ -3,7 +3,7 @@ application knows of it: the RPCs of request /n are /n/0 and /n/1."""
 import pytest
 
 from conftest import PYTHON
-from rpc_tree import causes, chains, observe
+from rpc_tree import attributions, causes, chains, observe
 from small_apps import APPS, relay, url
 
 
@@ -17,24 +17,6 @@ def flask(*calls):
 
 def many(number, name="web"):
     return f"exec {PYTHON} {APPS}/many.py {number} {url(name, '')}"
-
-
-def attributions(run, caller="web"):
-    """(right, unknown, wrong) over the RPCs of `caller`."""
-    rpcs = run.test["reference"]
-    by_index = {rpc["index"]: rpc for rpc in rpcs}
-    right, unknown, wrong = [], [], []
-    for rpc in rpcs:
-        if rpc["caller"] != caller:
-            continue
-        if rpc["cause"] == "none":
-            assert rpc["parent"] == ""
-            unknown.append(rpc["path"])
-        elif by_index[rpc["parent"]]["path"] == "/" + rpc["path"].split("/")[1]:
-            right.append(rpc["path"])
-        else:
-            wrong.append((rpc["path"], by_index[rpc["parent"]]["path"]))
-    return right, unknown, wrong
 
 
 def test_damaged_fields_count_for_nothing_and_are_counted(project):

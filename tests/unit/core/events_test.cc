@@ -212,7 +212,7 @@ TEST(Events, ValuesOutsideOfTheirEnumerationAreRefused) {
   };
   RpcIssued issued;
   EXPECT_FALSE(refused(issued));
-  issued.cause = static_cast<Cause>(6);
+  issued.cause = static_cast<Cause>(7);
   EXPECT_TRUE(refused(issued));
   RpcFinished finished;
   EXPECT_FALSE(refused(finished));
@@ -233,13 +233,13 @@ TEST(Events, ValuesOutsideOfTheirEnumerationAreRefused) {
 }
 
 TEST(EventNames, AreDifferentAndNeverEmpty) {
-  for (uint8_t i = 0; i <= 5; ++i) {
+  for (uint8_t i = 0; i <= 6; ++i) {
     EXPECT_NE(cause_name(static_cast<Cause>(i)), "unknown");
     for (uint8_t j = 0; j < i; ++j) {
       EXPECT_NE(cause_name(static_cast<Cause>(i)), cause_name(static_cast<Cause>(j)));
     }
   }
-  EXPECT_EQ(cause_name(static_cast<Cause>(6)), "unknown");
+  EXPECT_EQ(cause_name(static_cast<Cause>(7)), "unknown");
   for (uint8_t i = 1; i <= 6; ++i) {
     EXPECT_NE(outcome_name(static_cast<RpcOutcome>(i)), "unknown");
     for (uint8_t j = 1; j < i; ++j) {
