@@ -41,6 +41,9 @@ bool find_helper_functions(Api* api) {
          find(&api->interpreter_next, "PyInterpreterState_Next") &&
          find(&api->import_add_module, "PyImport_AddModule") &&
          find(&api->dict_new, "PyDict_New") && find(&api->dict_set, "PyDict_SetItemString") &&
+         find(&api->dict_copy, "PyDict_Copy") && find(&api->dict_get_item, "PyDict_GetItem") &&
+         find(&api->dict_set_item, "PyDict_SetItem") &&
+         find(&api->set_attribute, "PyObject_SetAttrString") &&
          find(&api->compile, "Py_CompileString") && find(&api->evaluate, "PyEval_EvalCode") &&
          find(&api->function_new, "PyCFunction_NewEx") &&
          find(&api->call, "PyObject_CallFunctionObjArgs") &&

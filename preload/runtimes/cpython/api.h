@@ -49,6 +49,10 @@ struct Api {
   Object* (*import_add_module)(const char*);
   Object* (*dict_new)();
   int (*dict_set)(Object*, const char*, Object*);
+  Object* (*dict_copy)(Object*);
+  Object* (*dict_get_item)(Object*, Object*);  // borrowed
+  int (*dict_set_item)(Object*, Object*, Object*);
+  int (*set_attribute)(Object*, const char*, Object*);
   Object* (*compile)(const char*, const char*, int);
   Object* (*evaluate)(Object*, Object*, Object*);
   Object* (*function_new)(Method*, Object*, Object*);

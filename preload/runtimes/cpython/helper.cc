@@ -8,6 +8,7 @@
 #include "preload/interpose.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/cpython/api.h"
+#include "preload/runtimes/cpython/greenlets.h"
 #include "preload/runtimes/grpc/target.h"
 #include "preload/runtimes/runtimes.h"
 #include "preload/session/state.h"
@@ -57,6 +58,8 @@ constinit thread_local bool t_stray __attribute__((tls_model("initial-exec"))) =
 // that runs while one request is open. (Where one thread reads for others, the rules of causality.h
 // decide.)
 constinit std::atomic<bool> g_threads_serve{false};
+// A greenlet of this thread has read a request. Then one that has no request works for none.
+constinit thread_local bool t_greenlets_serve __attribute__((tls_model("initial-exec"))) = false;
 constinit thread_local bool t_inheriting __attribute__((tls_model("initial-exec"))) = false;
 
 // Requests that came while the one before on their connection was still open (pipelining). Nobody sees
@@ -126,7 +129,14 @@ Object* inherit(Object*, Object*) {
 
 Object* swap(Object*, Object* next) {
   HookScope scope;
+  // What runs on this thread may be one greenlet of many.
+  if (Object* previous = cpython::swap_request_of_greenlet(g_request, next)) return previous;
   return bytes_of(swap_task(task_of(next)));
+}
+
+Object* greenlets(Object*, Object* getcurrent) {
+  cpython::follow_greenlets(getcurrent);
+  return none();
 }
 
 Object* serving(Object*, Object*) {
@@ -214,6 +224,7 @@ Object* ready(Object*, Object* arguments) {
 constinit cpython::Method g_methods[] = {
     {"inherit", inherit, cpython::kNoArguments, nullptr},
     {"swap", swap, cpython::kOneArgument, nullptr},
+    {"greenlets", greenlets, cpython::kOneArgument, nullptr},
     {"serving", serving, cpython::kNoArguments, nullptr},
     {"where", where, cpython::kNoArguments, nullptr},
     {"field", field, cpython::kManyArguments, nullptr},
@@ -390,6 +401,13 @@ TaskContext current() {
     }
     // A task of a server's loop that no connection has led to is caused by nothing that came in.
     if (!any && t_serving && !t_stray) task.state = TaskContext::State::kNothing;
+  } else if (cpython::in_greenlet()) {
+    if (Object* own = cpython::request_of_greenlet(g_request)) {
+      task = task_of(own);
+      api().decrease_reference(own);
+    } else if (t_greenlets_serve) {
+      task.state = TaskContext::State::kNothing;
+    }
   } else {
     task = task_of_thread();
   }
@@ -398,20 +416,40 @@ TaskContext current() {
   return task;
 }
 
+// `before` is the request that the same connection or greenlet has read before `rpc`.
+void note_if_pipelined(std::string_view before, uint64_t rpc) {
+  RpcContext previous;
+  if (!decode_header_value(before, &previous) || !g_incoming.is_open(previous.rpc)) return;
+  note_pipelined(previous.rpc);
+  note_pipelined(rpc);
+}
+
 void put_request(Object* held, Object* bytes, uint64_t rpc) {
   const cpython::Api& py = api();
-  RpcContext previous;
   Object* before = py.list_item(held, 0);  // borrowed
-  if (before != nullptr && before != py.none && decode_header_value(text_of(before), &previous) &&
-      g_incoming.is_open(previous.rpc)) {
-    note_pipelined(previous.rpc);
-    note_pipelined(rpc);
-  }
+  if (before != nullptr && before != py.none) note_if_pipelined(text_of(before), rpc);
   Object* counted = py.list_item(held, 1);
   const long count = counted != nullptr ? py.long_as(counted) : 0;
   py.increase_reference(bytes);
   py.list_set(held, 0, bytes);
   if (Object* next = py.long_from(count + 1)) py.list_set(held, 1, next);
+}
+
+// False: this thread runs no greenlet.
+bool read_by_greenlet(const RpcContext& request) {
+  if (!cpython::in_greenlet()) return false;
+  TaskContext task;
+  task.state = TaskContext::State::kRequest;
+  task.cause = request;
+  Object* bytes = bytes_of(task);
+  if (bytes == nullptr) return false;
+  if (Object* before = cpython::swap_request_of_greenlet(g_request, bytes)) {
+    note_if_pipelined(text_of(before), request.rpc);
+    api().decrease_reference(before);
+  }
+  api().decrease_reference(bytes);
+  t_greenlets_serve = true;
+  return true;
 }
 
 void incoming(const RpcContext& request, bool multiplexed) {
@@ -427,7 +465,10 @@ void incoming(const RpcContext& request, bool multiplexed) {
   if (!g_ready.load(std::memory_order_acquire)) return read_by_thread();
   const cpython::Scope scope;
   loop = running_loop();
-  if (loop == nullptr) return read_by_thread();
+  if (loop == nullptr) {
+    if (multiplexed || !read_by_greenlet(request)) read_by_thread();
+    return;
+  }
   if (!has_contexts(loop)) return api().decrease_reference(loop);
   TaskContext task;
   task.state = TaskContext::State::kRequest;

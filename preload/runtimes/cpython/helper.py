@@ -6,6 +6,7 @@
 #               what was made for one connection before its first request was read
 #   inherit()   the calling thread's or task's request as bytes; b"": not known
 #   swap(task)  sets the calling thread's request; returns the one before
+#   greenlets(getcurrent)  this process has greenlets
 #   serving()   this thread's loop has accepted a connection
 #   ready(...)  the library may ask the loop from now on
 #   where()     the call stack's number as bytes; b"": no execution runs
@@ -124,6 +125,14 @@ def patch_selector_events(module):
 def begin_connection():
     serving()
     return connection.set([None, 0, True]), request.set(None)
+
+
+# --- greenlets ----------------------------------------------------------------------------------------
+#
+# Greenlets of gevent and of eventlet take turns on one thread. The library keeps the request of each.
+
+def patch_greenlet(module):
+    greenlets(module.getcurrent)
 
 
 def patch_uvloop(module):
@@ -402,6 +411,7 @@ def patch_grpc_aio_server(module):
 # Modules that are loaded already are patched in this order. The library asks from base_events on, so what
 # comes before must be patched by then.
 waiting = {
+    "greenlet": patch_greenlet,
     "threading": patch_threading,
     "queue": patch_queue,
     "concurrent.futures.thread": patch_executor,

@@ -77,6 +77,12 @@ def by_pool(url, kind="GET"):
     by_pool.pool.submit(by_http_client, url, kind).result()
 
 
+def by_gevent(url, kind="GET"):
+    """Each call in a greenlet that the handler spawns, which spawns another one."""
+    import gevent
+    gevent.spawn(lambda: gevent.spawn(by_http_client, url, kind).get()).get()
+
+
 async def by_streams(url, kind="GET"):
     parts = urllib.parse.urlsplit(url)
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
@@ -124,7 +130,7 @@ async def by_gather(url, kind="GET"):
 
 
 CLIENTS = {"http.client": by_http_client, "requests": by_requests, "urllib3": by_urllib3, "thread": by_thread,
-           "pool": by_pool, "streams": by_streams, "aiohttp": by_aiohttp, "httpx": by_httpx,
+           "pool": by_pool, "gevent": by_gevent, "streams": by_streams, "aiohttp": by_aiohttp, "httpx": by_httpx,
            "to_thread": by_to_thread, "executor": by_executor, "gather": by_gather}
 
 

@@ -12,9 +12,10 @@ from conftest import Project
 
 BLOCKING = ["http.client", "requests", "urllib3", "thread", "pool"]
 ASYNCHRONOUS = ["streams", "aiohttp", "httpx", "gather", "to_thread", "executor"]
-GUNICORN = {"gunicorn-sync": "-w 3", "gunicorn-gthread": "-k gthread --threads 24"}
+GUNICORN = {"gunicorn-sync": "-w 3", "gunicorn-gthread": "-k gthread --threads 24", "gunicorn-gevent": "-k gevent"}
 SERVERS = {
     "werkzeug": BLOCKING, "gunicorn-gthread": BLOCKING, "gunicorn-sync": BLOCKING,
+    "gunicorn-gevent": [*BLOCKING, "gevent"],
     "streams": ASYNCHRONOUS, "aiohttp": ASYNCHRONOUS, "uvicorn": ASYNCHRONOUS,
     "fastapi": ASYNCHRONOUS[:3] + BLOCKING[:3],
 }
@@ -25,7 +26,8 @@ OTHERS = {"node": ["request", "agent", "fetch"], "java": ["url", "send", "async"
 WHOLE = [(server, client, number) for server, clients in {**SERVERS, **GRPC, **OTHERS}.items() for client in clients
          for number in ((1, 2) if server == "gunicorn-sync" else (1, 2, 8))]
 PAIRWISE = [("werkzeug", "requests", 8), ("werkzeug", "pool", 2), ("gunicorn-gthread", "http.client", 8),
-            ("gunicorn-gthread", "thread", 1), ("gunicorn-sync", "urllib3", 2),
+            ("gunicorn-gthread", "thread", 1), ("gunicorn-gevent", "requests", 8), ("gunicorn-gevent", "thread", 8),
+            ("gunicorn-gevent", "gevent", 8), ("gunicorn-gevent", "pool", 2), ("gunicorn-sync", "urllib3", 2),
             ("streams", "streams", 8), ("streams", "gather", 2), ("aiohttp", "aiohttp", 8), ("aiohttp", "to_thread", 1),
             ("uvicorn", "httpx", 8), ("uvicorn", "executor", 2), ("fastapi", "requests", 8),
             ("sync", "blocking", 8), ("sync", "queue", 2), ("async", "blocking", 1), ("async", "queue", 2),
