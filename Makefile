@@ -63,6 +63,7 @@ $(BUILD)/obj/preload/%.o: preload/%.cc preload/os/old_glibc.h
 	$(CXX) $(CPPFLAGS) -include preload/os/old_glibc.h $(CXXFLAGS) $(LESS) $(PURE) -fno-threadsafe-statics -c $< -o $@
 # Contains the helper as it stands (.incbin).
 $(BUILD)/obj/preload/runtimes/cpython/helper.o: preload/runtimes/cpython/helper.py
+$(BUILD)/obj/preload/runtimes/ruby/helper.o: preload/runtimes/ruby/helper.rb
 $(BUILD)/obj/preload/runtimes/cpython/leave.o: preload/runtimes/cpython/leave.py
 $(call objects,$(filter preload/runtimes/jvm/% preload/tls/jvm/% preload/hooks/jvm.cc,$(PRELOAD_SRC))): CPPFLAGS += -isystem $(JDK)/include -isystem $(JDK)/include/linux
 # The helper inside a JVM: a class of no module, and parts of two modules of the JDK.
@@ -171,7 +172,7 @@ TEST_PACKAGES := libgtest-dev dpkg-dev python3-pytest python3-pytest-xdist pytho
   python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server python3-coverage \
   libgrpc-java protobuf-compiler-grpc-java-plugin libprotobuf-java libnetty-java libperfmark-java libguava-java \
   libjetty9-java libtomcat9-java libservlet-api-java ruby perl php-cli php-curl wget openssl libssl-dev haproxy apache2-bin \
-  wget2 liblwp-protocol-https-perl
+  wget2 liblwp-protocol-https-perl puma ruby-async
 # A Node that is there and recent enough is kept, wherever it comes from.
 NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs) $(if $(shell command -v npm),,npm)
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev

@@ -100,10 +100,12 @@ bool is_runtime_module(std::string_view path) {
 }
 
 bool is_library_file(std::string_view file) {
-  constexpr std::string_view kDirectories[] = {"/lib/python3",    "/lib64/python3",
-                                               "/lib/python2",    "/site-packages/",
-                                               "/dist-packages/", "/node_modules/"};
-  if (file.starts_with("<frozen") || file.starts_with("node:")) return true;
+  constexpr std::string_view kDirectories[] = {
+      "/lib/python3",           "/lib64/python3", "/lib/python2", "/site-packages/",
+      "/dist-packages/",        "/node_modules/", "/lib/ruby/",   "/gems/",
+      "/rubygems-integration/", "/share/php/",    "/vendor/"};
+  if (file.starts_with("<frozen") || file.starts_with("<internal:") || file.starts_with("node:"))
+    return true;
   for (std::string_view directory : kDirectories) {
     if (file.find(directory) != std::string_view::npos) return true;
   }

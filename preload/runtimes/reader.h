@@ -78,5 +78,6 @@ struct StackReader {
 extern const StackReader kNativeReader;   // native/stack.cc
 extern const StackReader kCpythonReader;  // cpython/stack.cc
 extern const StackReader kJvmReader;      // jvm/stack.cc
+extern const StackReader kRubyReader;     // ruby/stack.cc
 
 }  // namespace filibuster::preload

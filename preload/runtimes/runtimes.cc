@@ -8,7 +8,7 @@
 namespace filibuster::preload {
 namespace {
 
-constexpr const TaskReader* kReaders[] = {&kCpythonTasks, &node::kReader, &kJvmTasks};
+constexpr const TaskReader* kReaders[] = {&kCpythonTasks, &node::kReader, &kJvmTasks, &kRubyTasks};
 
 std::span<const TaskReader* const> readers() {
   return kReaders;

@@ -27,6 +27,8 @@ extern const TaskReader kCpythonTasks;  // cpython/helper.cc
 
 extern const TaskReader kJvmTasks;  // jvm/jvm.cc
 
+extern const TaskReader kRubyTasks;  // ruby/helper.cc
+
 void install_runtimes();
 // Called by install() while the runtime is still starting: the next hook calls install_runtimes() again.
 void postpone_runtimes();

@@ -69,7 +69,8 @@ Object* request_of_greenlet(Object* key) {
   if (Object* own = of_context(key)) return own;
   const Reference locals(api().get_attribute(greenlet.get(), kLocals));
   if (!locals) return nullptr;
-  Object* request = api().dict_get_item(locals.get(), key);  // nullptr also where it is no dictionary
+  Object* request =
+      api().dict_get_item(locals.get(), key);  // nullptr also where it is no dictionary
   api().error_clear();
   if (request != nullptr) api().increase_reference(request);
   return request;

@@ -94,6 +94,10 @@ def node_server(client):
     return f"exec node {HERE}/server.js {client} ${{port:web}} {url('back', '')}"
 
 
+def ruby_server(server, client):
+    return f"exec ruby {HERE}/server.rb {server} {client} ${{port:web}} {url('back', '')}"
+
+
 def java_server(client):
     java = next(iter(sorted(glob.glob("/usr/lib/jvm/java-17-openjdk-*/bin/java"))), "java")
     return f"exec {java} -cp {BUILD}/tests/java Matrix {client} ${{port:web}} {url('back', '')}"

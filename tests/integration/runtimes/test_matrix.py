@@ -23,7 +23,9 @@ SERVERS = {
 GRPC = {"sync": ["blocking", "queue"], "async": ["blocking", "queue", "chained"],
         "grpc": ["blocking", "future", "stream", "http"], "grpc.aio": ["aio", "aio-stream", "aio-gather"]}
 OTHERS = {"node": ["request", "agent", "fetch"], "java": ["url", "send", "async"]}
-WHOLE = [(server, client, number) for server, clients in {**SERVERS, **GRPC, **OTHERS}.items() for client in clients
+RUBY = {"ruby-threads": ["net-http", "thread", "start", "fiber"], "ruby-async": ["net-http", "tasks", "thread"],
+        "puma": ["net-http", "thread", "start", "fiber"]}
+WHOLE = [(server, client, number) for server, clients in {**SERVERS, **GRPC, **OTHERS, **RUBY}.items() for client in clients
          for number in ((1, 2) if server == "gunicorn-sync" else (1, 2, 8))]
 PAIRWISE = [("werkzeug", "requests", 8), ("werkzeug", "pool", 2), ("gunicorn-gthread", "http.client", 8),
             ("gunicorn-gthread", "thread", 1), ("gunicorn-gevent", "requests", 8), ("gunicorn-gevent", "thread", 8),
@@ -33,7 +35,9 @@ PAIRWISE = [("werkzeug", "requests", 8), ("werkzeug", "pool", 2), ("gunicorn-gth
             ("sync", "blocking", 8), ("sync", "queue", 2), ("async", "blocking", 1), ("async", "queue", 2),
             ("async", "chained", 8), ("grpc", "blocking", 8), ("grpc", "future", 2), ("grpc", "stream", 1),
             ("grpc", "http", 8), ("node", "request", 8), ("node", "agent", 2), ("node", "fetch", 8), ("java", "url", 8),
-            ("java", "send", 8), ("java", "async", 2), ("grpc.aio", "aio", 8), ("grpc.aio", "aio-stream", 2), ("grpc.aio", "aio-gather", 1)]
+            ("java", "send", 8), ("java", "async", 2), ("grpc.aio", "aio", 8), ("grpc.aio", "aio-stream", 2), ("grpc.aio", "aio-gather", 1),
+            ("ruby-threads", "net-http", 8), ("ruby-threads", "thread", 8), ("ruby-threads", "start", 2), ("ruby-async", "net-http", 8),
+            ("ruby-async", "tasks", 8), ("puma", "net-http", 8), ("puma", "thread", 2), ("puma", "fiber", 8)]
 
 
 def rounds(number):
@@ -47,6 +51,8 @@ def measure(project, server, client, number):
     if server in OTHERS:
         command = matrix.node_server(client) if server == "node" else matrix.java_server(client)
         return matrix.run(project, command, number, rounds(number))
+    if server in RUBY:
+        return matrix.run(project, matrix.ruby_server(server, client), number, rounds(number))
     if server in GUNICORN:
         command, env = matrix.gunicorn_server(client, GUNICORN[server])
         return matrix.run(project, command, number, rounds(number), env=env)
@@ -68,7 +74,8 @@ def test_rpcs_are_attributed_to_the_request_that_causes_them(project, server, cl
     check(shares, number, server)
 
 
-@pytest.mark.parametrize("server, client", [("callback", "blocking"), ("uvloop", "aiohttp"), ("uvloop", "httpx"), ("uvloop", "streams")])
+@pytest.mark.parametrize("server, client", [("callback", "blocking"), ("uvloop", "aiohttp"), ("uvloop", "httpx"), ("uvloop", "streams"),
+                                            ("ruby-threads", "workers")])
 @pytest.mark.parametrize("number", [1, 8])
 def test_what_nothing_tells_is_not_guessed(project, server, client, number):
     """Which request a callback server of gRPC works for, on a thread of its own; which task made uvloop write."""
@@ -100,9 +107,9 @@ def test_the_whole_matrix(tmp_path, capsys):
 
 
 def test_the_pairs_name_every_server_and_every_client():
-    assert {server for server, _, _ in PAIRWISE} == {*SERVERS, *GRPC, *OTHERS}
-    assert {client for _, client, _ in PAIRWISE} == {*BLOCKING, *ASYNCHRONOUS,
-                                                     *itertools.chain(*GRPC.values(), *OTHERS.values())}
+    assert {server for server, _, _ in PAIRWISE} == {*SERVERS, *GRPC, *OTHERS, *RUBY}
+    assert {client for _, client, _ in PAIRWISE} == {*BLOCKING, *ASYNCHRONOUS, "gevent",
+                                                     *itertools.chain(*GRPC.values(), *OTHERS.values(), *RUBY.values())}
     assert {number for _, _, number in PAIRWISE} == {1, 2, 8}
     assert all((server, client, number) in WHOLE for server, client, number in PAIRWISE)
     assert len(WHOLE) == len(set(WHOLE))
