@@ -1,4 +1,5 @@
 // The protocols that are followed.
+#include "preload/protocols/fastcgi/fastcgi.h"
 #include "preload/protocols/http1/http1.h"
 #include "preload/protocols/http2/http2.h"
 #include "preload/protocols/http2/retirement.h"
@@ -13,6 +14,7 @@ std::span<const ProtocolRow> protocol_table() {
       {"HTTP/2", is_http2_of_client, is_http2_of_server, begin_http2, nullptr, begin_retirement},
       {"TLS", is_tls_of_client, is_tls_of_server, begin_carrier, joins_tls, nullptr},
       {"Redis", is_redis_of_client, nullptr, begin_redis, joins_redis, nullptr},
+      {"FastCGI", is_fastcgi_of_client, nullptr, begin_fastcgi, joins_fastcgi, nullptr},
       {"HTTP/1", nullptr, nullptr, begin_http1, joins_http1, nullptr},
   };
   return kRows;

@@ -79,5 +79,6 @@ extern const StackReader kNativeReader;   // native/stack.cc
 extern const StackReader kCpythonReader;  // cpython/stack.cc
 extern const StackReader kJvmReader;      // jvm/stack.cc
 extern const StackReader kRubyReader;     // ruby/stack.cc
+extern const StackReader kPhpReader;      // php/stack.cc
 
 }  // namespace filibuster::preload

@@ -8,7 +8,7 @@ namespace filibuster::preload {
 namespace {
 
 // The first reader that applies to the calling thread gives its stack. The native one applies to all.
-constexpr const StackReader* kReaders[] = {&kCpythonReader, &kJvmReader, &kRubyReader,
+constexpr const StackReader* kReaders[] = {&kCpythonReader, &kJvmReader, &kRubyReader, &kPhpReader,
                                            &kNativeReader};
 
 // True while this thread captures a stack. A hook that the capture calls, or a signal handler of the

@@ -34,8 +34,7 @@ bool find_all(Api* api) {
          find(&api->fiber_local, "rb_thread_local_aref") && find(&api->intern, "rb_intern") &&
          find(&api->set_fiber_local, "rb_thread_local_aset") &&
          find(&api->current_fiber, "rb_fiber_current") &&
-         find(&api->hash_delete, "rb_hash_delete") &&
-         find(&api->set_error, "rb_set_errinfo");
+         find(&api->hash_delete, "rb_hash_delete") && find(&api->set_error, "rb_set_errinfo");
 }
 
 // struct RBasic (include/ruby/internal/core/rbasic.h): the flags come first, and their last five bits are the type.

@@ -24,7 +24,8 @@ struct Api {
   void (*define_function)(Value module, const char* name, Value (*function)(...), int arguments);
   Value (*string_from)(const char* text, long size);
   char* (*text_of)(volatile Value* string);  // of a string without zeros
-  void (*add_event_hook)(void (*function)(uint32_t event, Value data, Value self, uintptr_t method, Value of),
+  void (*add_event_hook)(void (*function)(uint32_t event, Value data, Value self, uintptr_t method,
+                                          Value of),
                          uint32_t events, Value data);
   Value (*current_thread)();
   Value (*fiber_local)(Value thread, uintptr_t name);

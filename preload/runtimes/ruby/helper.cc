@@ -43,7 +43,8 @@ struct Fiber {
 };
 constinit Fiber g_fibers[kFibers];
 constinit std::atomic<uint64_t> g_last_fiber{0};
-constinit thread_local uint64_t t_fiber __attribute__((tls_model("initial-exec"))) = 0;  // that runs; 0: no number
+constinit thread_local uint64_t t_fiber __attribute__((tls_model("initial-exec"))) =
+    0;  // that runs; 0: no number
 // This thread works for who started it, until it waits to be handed something.
 constinit thread_local bool t_inherited __attribute__((tls_model("initial-exec"))) = false;
 
@@ -64,7 +65,8 @@ Value text_of_task(const TaskContext& task) {
 
 TaskContext task_of(Value string) {
   TaskContext task;
-  if (decode_header_value(ruby::text_of(string), &task.cause)) task.state = TaskContext::State::kRequest;
+  if (decode_header_value(ruby::text_of(string), &task.cause))
+    task.state = TaskContext::State::kRequest;
   return task;
 }
 
@@ -107,12 +109,14 @@ Value waits(Value) {
 }
 
 Value source(Value) {
-  return api()->string_from(filibuster_ruby_helper, static_cast<long>(std::strlen(filibuster_ruby_helper)));
+  return api()->string_from(filibuster_ruby_helper,
+                            static_cast<long>(std::strlen(filibuster_ruby_helper)));
 }
 
 // --- events ---------------------------------------------------------------------------------------
 
-constexpr uint32_t kThreadBegins = 0x0400;    // RUBY_EVENT_THREAD_BEGIN (include/ruby/internal/event.h)
+constexpr uint32_t kThreadBegins =
+    0x0400;  // RUBY_EVENT_THREAD_BEGIN (include/ruby/internal/event.h)
 constexpr uint32_t kFiberSwitches = 0x100000;  // RUBY_EVENT_FIBER_SWITCH
 
 constinit Value g_threads = 0, g_fibers_made = 0;  // the helper's tables
@@ -159,7 +163,8 @@ void* run_helper(void*) {
   ruby.define_function(module, "source", as_function(source), 0);
   int failed = 0;
   // Frames of this file count as Ruby's own.
-  ruby.evaluate("TOPLEVEL_BINDING.eval(FilibusterRuntime.source, '<internal:filibuster>')", &failed);
+  ruby.evaluate("TOPLEVEL_BINDING.eval(FilibusterRuntime.source, '<internal:filibuster>')",
+                &failed);
   if (failed == 0) g_threads = ruby.evaluate("FilibusterRuntime.threads", &failed);
   if (failed == 0) g_fibers_made = ruby.evaluate("FilibusterRuntime.fibers", &failed);
   if (failed != 0) {
@@ -188,8 +193,9 @@ std::string_view install() {
   } else {
     api()->with_gvl(run_helper, nullptr);
   }
-  return g_good ? std::string_view{}
-                : "ruby: which request causes what threads and fibers do is not known: the helper did not run";
+  return g_good
+             ? std::string_view{}
+             : "ruby: which request causes what threads and fibers do is not known: the helper did not run";
 }
 
 TaskContext current() {
@@ -198,7 +204,8 @@ TaskContext current() {
 }
 
 void incoming(const RpcContext& request, bool multiplexed) {
-  if (multiplexed || !g_installed.load(std::memory_order_acquire) || api()->is_ruby_thread() == 0) return;
+  if (multiplexed || !g_installed.load(std::memory_order_acquire) || api()->is_ruby_thread() == 0)
+    return;
   TaskContext task;
   // Else the thread proves it by what it has read.
   if (running_fiber() != nullptr) {

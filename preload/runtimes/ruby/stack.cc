@@ -14,17 +14,19 @@ std::string_view prepare() {
   return ruby::find_api() != nullptr ? ruby::description() : std::string_view{};
 }
 
-void walk(const ruby::Api& api, const ruby::Value* frames, const int* lines, int count, bool keep_all,
-          FrameSink* sink) {
+void walk(const ruby::Api& api, const ruby::Value* frames, const int* lines, int count,
+          bool keep_all, FrameSink* sink) {
   for (int i = 0; i < count; ++i) {
-    // Where a method is written in C there is no file.
     std::string_view file = ruby::text_of(api.frame_absolute_path(frames[i]));
     if (file.empty()) file = ruby::text_of(api.frame_path(frames[i]));
-    if (file.empty() || (!keep_all && is_left_out(FrameKind::kFile, file))) continue;
+    // A method that is written in C has no file.
+    if (file.empty() || file == "<cfunc>" || (!keep_all && is_left_out(FrameKind::kFile, file)))
+      continue;
     const std::string_view method = ruby::text_of(api.frame_label(frames[i]));
     const uint32_t line = lines[i] > 0 ? static_cast<uint32_t>(lines[i]) : 0;
     char digits[20];
-    sink->add(frame_hash(file, line, method), {"F ", file, ":", number_text(line, 10, digits), " ", method});
+    sink->add(frame_hash(file, line, method),
+              {"F ", file, ":", number_text(line, 10, digits), " ", method});
   }
 }
 
