@@ -249,6 +249,7 @@ include tests/fuzz.mk
 include tests/bench.mk
 include tests/busy.mk
 include tests/reproduce.mk
+include tests/conformance.mk
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
