@@ -257,16 +257,16 @@ include tests/conformance.mk
 EXPEDIA := $(patsubst %,$(BUILD)/corpus/expedia/%,review_ml review_time api_gateway)
 $(BUILD)/corpus/expedia/%: corpus/expedia/%.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror $< -o $@ -lcpp-httplib -lpthread
+	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror $< -o $@ -lcpp-httplib -lssl -lcrypto -lpthread
 # The same programs, for the tests of `run --coverage`.
 EXPEDIA_COVERAGE := $(EXPEDIA:$(BUILD)/corpus/expedia/%=$(BUILD)/corpus/expedia-coverage/%)
 test-programs: $(EXPEDIA_COVERAGE)
 $(BUILD)/corpus/expedia-coverage/%: corpus/expedia/%.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 -O0 -g --coverage $(HTTPLIB) -Wall -Wextra -Werror $(abspath $<) -o $@ -lcpp-httplib -lpthread
+	$(CXX) -std=c++20 -O0 -g --coverage $(HTTPLIB) -Wall -Wextra -Werror $(abspath $<) -o $@ -lcpp-httplib -lssl -lcrypto -lpthread
 $(BUILD)/tests/unit_expedia: corpus/expedia/review_service_test.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror $< -o $@ -lgtest -lgtest_main -lcpp-httplib -lpthread
+	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror $< -o $@ -lgtest -lgtest_main -lcpp-httplib -lssl -lcrypto -lpthread
 NETFLIX := $(BUILD)/corpus/netflix
 NETFLIX_PROGRAMS := $(addprefix $(NETFLIX)/,mobile_client api_gateway user_profile telemetry content test_functional)
 $(NETFLIX)/%.o: corpus/netflix/%.cc corpus/netflix/http.h corpus/netflix/homepage.h

@@ -1,5 +1,7 @@
 // What the services of this application share: an HTTP server, a client with a timeout, and refusals.
+import fs from "node:fs";
 import http from "node:http";
+import https from "node:https";
 import { pathToFileURL } from "node:url";
 
 // Ends a request with a status other than 200.
@@ -14,7 +16,8 @@ export class Refusal extends Error {
 export function ask(url, timeout, method = "GET") {
   return new Promise((resolve, reject) => {
     const unavailable = () => reject(new Refusal(503, `no answer from ${new URL(url).pathname}`));
-    const request = http.request(url, { method, agent: false, timeout }, (response) => {
+    const { request: begin } = url.startsWith("https:") ? https : http;
+    const request = begin(url, { method, agent: false, timeout }, (response) => {
       let text = "";
       response.setEncoding("utf8");
       response.on("data", (piece) => (text += piece));
@@ -50,8 +53,13 @@ export function listener(handler) {
   };
 }
 
-// Serves `handler` on the port of the command line if `module` is the program (and not under test).
+// Serves `handler` on the port of the command line if `module` is the program (and not under test); over TLS if the
+// environment names a certificate.
 export function serve(module, handler) {
   if (module !== pathToFileURL(process.argv[1]).href) return;
-  http.createServer(listener(handler)).listen(Number(process.argv[2]), "127.0.0.1");
+  const { TLS_CERTIFICATE, TLS_KEY } = process.env;
+  const server = TLS_CERTIFICATE
+    ? https.createServer({ cert: fs.readFileSync(TLS_CERTIFICATE), key: fs.readFileSync(TLS_KEY) }, listener(handler))
+    : http.createServer(listener(handler));
+  server.listen(Number(process.argv[2]), "127.0.0.1");
 }

@@ -2,10 +2,11 @@
 // all else they are asked to try again.
 import assert from "node:assert/strict";
 import http from "node:http";
+import https from "node:https";
 
 function get(url, headers = {}) {
   return new Promise((resolve, reject) => {
-    const request = http.get(url, { agent: false, headers }, (response) => {
+    const request = (url.startsWith("https:") ? https : http).get(url, { agent: false, headers }, (response) => {
       let text = "";
       response.on("data", (piece) => (text += piece));
       response.on("end", () => resolve({ status: response.statusCode, text }));

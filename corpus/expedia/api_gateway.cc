@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "review_service.h"
+
 namespace {
 
 std::optional<nlohmann::json> fetch_reviews(const std::string& url, const std::string& hotel) {
@@ -36,20 +38,21 @@ int main(int argc, char** argv) {
   const std::string review_ml = environment("REVIEW_ML_URL");
   const std::string review_time = environment("REVIEW_TIME_URL");
 
-  httplib::Server server;
-  server.Get("/health",
-             [](const httplib::Request&, httplib::Response& response) { response.status = 204; });
-  server.Get(R"(/hotels/(\d+))", [&](const httplib::Request& request, httplib::Response& response) {
-    const std::string hotel = request.matches[1];
-    std::optional<nlohmann::json> reviews = fetch_reviews(review_ml, hotel);
-    if (!reviews) reviews = fetch_reviews(review_time, hotel);
-    if (!reviews) {
-      response.status = 503;
-      response.set_content(R"({"error":"no reviews to be had"})", "application/json");
-      return;
-    }
-    response.set_content(nlohmann::json{{"hotel", hotel}, {"reviews", *reviews}}.dump(),
-                         "application/json");
-  });
-  return server.listen("127.0.0.1", std::atoi(argv[1])) ? 0 : 1;
+  const std::unique_ptr<httplib::Server> server = expedia::make_server();
+  server->Get("/health",
+              [](const httplib::Request&, httplib::Response& response) { response.status = 204; });
+  server->Get(R"(/hotels/(\d+))",
+              [&](const httplib::Request& request, httplib::Response& response) {
+                const std::string hotel = request.matches[1];
+                std::optional<nlohmann::json> reviews = fetch_reviews(review_ml, hotel);
+                if (!reviews) reviews = fetch_reviews(review_time, hotel);
+                if (!reviews) {
+                  response.status = 503;
+                  response.set_content(R"({"error":"no reviews to be had"})", "application/json");
+                  return;
+                }
+                response.set_content(nlohmann::json{{"hotel", hotel}, {"reviews", *reviews}}.dump(),
+                                     "application/json");
+              });
+  return server->listen("127.0.0.1", std::atoi(argv[1])) ? 0 : 1;
 }

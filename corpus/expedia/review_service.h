@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -38,6 +39,14 @@ inline std::string to_json(const std::vector<Review>& reviews, const std::string
   return nlohmann::json{{"order", order}, {"reviews", list}}.dump();
 }
 
+// A server; over TLS if the environment names a certificate.
+inline std::unique_ptr<httplib::Server> make_server() {
+  const char* certificate = std::getenv("TLS_CERTIFICATE");
+  const char* key = std::getenv("TLS_KEY");
+  if (certificate == nullptr || key == nullptr) return std::make_unique<httplib::Server>();
+  return std::make_unique<httplib::SSLServer>(certificate, key);
+}
+
 // Serves GET /reviews/HOTEL, sorted by `before`, until the process is ended.
 template <typename Before>
 int serve_reviews(int argc, char** argv, const std::string& order, Before before) {
@@ -45,16 +54,16 @@ int serve_reviews(int argc, char** argv, const std::string& order, Before before
     std::cerr << "usage: " << argv[0] << " PORT\n";
     return 2;
   }
-  httplib::Server server;
-  server.Get("/health",
-             [](const httplib::Request&, httplib::Response& response) { response.status = 204; });
-  server.Get(R"(/reviews/(\d+))",
-             [&](const httplib::Request& request, httplib::Response& response) {
-               std::vector<Review> reviews = reviews_of(std::stoi(request.matches[1]));
-               std::sort(reviews.begin(), reviews.end(), before);
-               response.set_content(to_json(reviews, order), "application/json");
-             });
-  return server.listen("127.0.0.1", std::atoi(argv[1])) ? 0 : 1;
+  const std::unique_ptr<httplib::Server> server = make_server();
+  server->Get("/health",
+              [](const httplib::Request&, httplib::Response& response) { response.status = 204; });
+  server->Get(R"(/reviews/(\d+))",
+              [&](const httplib::Request& request, httplib::Response& response) {
+                std::vector<Review> reviews = reviews_of(std::stoi(request.matches[1]));
+                std::sort(reviews.begin(), reviews.end(), before);
+                response.set_content(to_json(reviews, order), "application/json");
+              });
+  return server->listen("127.0.0.1", std::atoi(argv[1])) ? 0 : 1;
 }
 
 }  // namespace expedia

@@ -1,5 +1,8 @@
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
+import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.HttpURLConnection;
@@ -7,7 +10,11 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
 import java.util.concurrent.Executors;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
 
 /** What the services of this application share: an HTTP server on loopback, and a client with a timeout. */
 final class Service {
@@ -22,12 +29,31 @@ final class Service {
   private Service() {}
 
   static HttpServer serve(int port, Handler handler) throws IOException {
-    HttpServer server =
-        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
+    HttpServer server = create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
     server.createContext("/", exchange -> reply(exchange, handler));
     server.setExecutor(Executors.newCachedThreadPool());
     server.start();
     return server;
+  }
+
+  /** Over TLS if the environment names a key store (PKCS#12), whose password is `password`. */
+  private static HttpServer create(InetSocketAddress address) throws IOException {
+    String file = System.getenv("TLS_KEYSTORE");
+    if (file == null) return HttpServer.create(address, 0);
+    char[] password = "password".toCharArray();
+    try (FileInputStream bytes = new FileInputStream(file)) {
+      KeyStore store = KeyStore.getInstance("PKCS12");
+      store.load(bytes, password);
+      KeyManagerFactory keys = KeyManagerFactory.getInstance("SunX509");
+      keys.init(store, password);
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(keys.getKeyManagers(), null, null);
+      HttpsServer server = HttpsServer.create(address, 0);
+      server.setHttpsConfigurator(new HttpsConfigurator(context));
+      return server;
+    } catch (GeneralSecurityException error) {
+      throw new IOException(error);
+    }
   }
 
   /** Asks `url`; an IOException when there is no answer. A status is an answer, whichever it is. */

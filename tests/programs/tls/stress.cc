@@ -148,7 +148,8 @@ void serve_one(SSL_CTX* context, int fd, unsigned number) {
   channel.handshake(false);
   std::string head, body;
   while (channel.message(&head, &body))
-    channel.write("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + turned(body));
+    channel.write("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+                  turned(body));
 }
 
 int serve(char** arguments) {
@@ -160,7 +161,8 @@ int serve(char** arguments) {
   const int on = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   const sockaddr_in address = address_of(arguments[0]);
-  if (bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(listener, 512) != 0)
+  if (bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      listen(listener, 512) != 0)
     fail("listen");
   for (unsigned number = 0;; ++number) {
     const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
@@ -199,17 +201,20 @@ int ask(char** arguments) {
     threads.emplace_back([&, t] {
       Random random(seed * 1000 + t + 1);
       const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("connect");
+      if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        fail("connect");
       Channel channel(SSL_new(context), fd, t % 4 < 2, seed + t);
       channel.handshake(true);
       for (int n = 0; n < requests; ++n) {
         const std::string body = random_body(&random);
-        channel.write("POST /" + std::to_string(t) + "/" + std::to_string(n) + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+        channel.write("POST /" + std::to_string(t) + "/" + std::to_string(n) +
+                      " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
                       std::to_string(body.size()) + "\r\n\r\n" + body);
         std::string head, answer;
         if (!channel.message(&head, &answer) || answer != turned(body)) {
           ++bad;
-          std::fprintf(stderr, "stress: /%u/%d: %zu bytes asked, %zu answered, and not those\n", t, n, body.size(), answer.size());
+          std::fprintf(stderr, "stress: /%u/%d: %zu bytes asked, %zu answered, and not those\n", t,
+                       n, body.size(), answer.size());
           return;
         }
       }
