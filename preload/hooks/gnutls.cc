@@ -4,8 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "preload/hooks/transfer.h"
-#include "preload/inject/inject.h"
+#include "preload/hooks/tls.h"
 #include "preload/runtimes/native/library_originals.h"
 #include "preload/stream/sender.h"
 #include "preload/tls/gnutls/api.h"
@@ -17,25 +16,10 @@
 namespace filibuster::preload::gnutls {
 namespace {
 
-// Without a session, an answer of ours may still be unread.
-bool is_idle() {
-  return nothing_to_do() && g_replaced_now.load(std::memory_order_relaxed) == 0;
-}
-
-struct FollowedSession {
-  Session* session = nullptr;
-  Pinned connection;
-  int fd = -1;
-  explicit operator bool() const { return static_cast<bool>(connection); }
-};
-
-FollowedSession follow_session(SessionPtr session) {
-  FollowedSession out;
+FollowedSession<Session> follow_session(SessionPtr session) {
   const HookScope scope;
-  if (scope.pass_through() || !own_process()) return out;
-  out.session = Session::find(session);
-  if (out.session != nullptr) out.connection = out.session->connection(&out.fd);
-  return out;
+  if (scope.pass_through() || !own_process()) return {};
+  return FollowedSession<Session>(Session::find(session));
 }
 
 Session* diverted_session(SessionPtr session) {
@@ -88,7 +72,7 @@ FILIBUSTER_GNUTLS(void, gnutls_deinit, (SessionPtr session)) {
 FILIBUSTER_GNUTLS(int, gnutls_handshake, (SessionPtr session)) {
   const void* caller = FILIBUSTER_CALLER;
   const int result = gnutls::original<int (*)(SessionPtr)>(Function::kHandshake, caller)(session);
-  if (!is_idle()) follow_session(session);  // claims the connection
+  if (!tls_is_idle()) follow_session(session);  // claims the connection
   return result;
 }
 
@@ -96,8 +80,8 @@ FILIBUSTER_GNUTLS(ssize_t, gnutls_record_send,
                   (SessionPtr session, const void* data, size_t size)) {
   const auto original = gnutls::original<ssize_t (*)(SessionPtr, const void*, size_t)>(
       Function::kSend, FILIBUSTER_CALLER);
-  if (is_idle() || size == 0) return original(session, data, size);
-  FollowedSession f = follow_session(session);
+  if (tls_is_idle() || size == 0) return original(session, data, size);
+  auto f = follow_session(session);
   if (!f) return original(session, data, size);
   Session& s = *f.session;
   const Session::Use use(&s);
@@ -122,8 +106,8 @@ FILIBUSTER_GNUTLS(ssize_t, gnutls_record_send,
 FILIBUSTER_GNUTLS(ssize_t, gnutls_record_recv, (SessionPtr session, void* data, size_t size)) {
   const auto original = gnutls::original<ssize_t (*)(SessionPtr, void*, size_t)>(Function::kReceive,
                                                                                  FILIBUSTER_CALLER);
-  if (is_idle() || size == 0) return original(session, data, size);
-  FollowedSession f = follow_session(session);
+  if (tls_is_idle() || size == 0) return original(session, data, size);
+  auto f = follow_session(session);
   if (!f) return original(session, data, size);
   Session& s = *f.session;
   const Session::Use use(&s);
@@ -155,7 +139,7 @@ FILIBUSTER_GNUTLS(size_t, gnutls_record_check_pending, (SessionPtr session)) {
 
 FILIBUSTER_GNUTLS(int, gnutls_record_get_direction, (SessionPtr session)) {
   const void* caller = FILIBUSTER_CALLER;
-  if (!is_idle() && t_hook_depth == 0) {
+  if (!tls_is_idle() && t_hook_depth == 0) {
     const Session* known = Session::find(session);
     if (known != nullptr && known->own_direction >= 0) return known->own_direction;
   }
@@ -164,9 +148,9 @@ FILIBUSTER_GNUTLS(int, gnutls_record_get_direction, (SessionPtr session)) {
 
 FILIBUSTER_GNUTLS(int, gnutls_bye, (SessionPtr session, int how)) {
   const void* caller = FILIBUSTER_CALLER;
-  if (!is_idle()) {
+  if (!tls_is_idle()) {
     if (diverted_session(session) != nullptr) return 0;
-    FollowedSession f = follow_session(session);
+    auto f = follow_session(session);
     const HookScope scope;
     if (f) flush(*f.connection, f.fd, true);
   }

@@ -6,8 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "preload/hooks/transfer.h"
-#include "preload/inject/inject.h"
+#include "preload/hooks/tls.h"
 #include "preload/runtimes/jvm/tls.h"
 #include "preload/stream/sender.h"
 #include "preload/tls/jvm/session.h"
@@ -56,9 +55,7 @@ class Inside {
 
 jboolean JNICALL idle(JNIEnv*, jclass) {
   if (!g_begun.load(std::memory_order_acquire)) return JNI_TRUE;
-  // Without a session, an answer of ours may still be unread.
-  return nothing_to_do() && g_replaced_now.load(std::memory_order_relaxed) == 0 ? JNI_TRUE
-                                                                                : JNI_FALSE;
+  return tls_is_idle() ? JNI_TRUE : JNI_FALSE;
 }
 
 jlong JNICALL make(JNIEnv*, jclass, jboolean engine, jboolean server) {

@@ -122,7 +122,7 @@ FILIBUSTER_OPENSSL(int, SSL_get_shutdown, (const Ssl* ssl)) {
 
 FILIBUSTER_OPENSSL(int, SSL_want, (const Ssl* ssl)) {
   const void* caller = FILIBUSTER_CALLER;
-  if (!is_idle()) {
+  if (!tls_is_idle()) {
     const Session* session = known_session(api_for(caller), ssl);
     if (session != nullptr && session->own_error == kErrorWantRead) return kReading;
     if (session != nullptr && session->own_error == kErrorWantWrite) return kWriting;

@@ -7,36 +7,18 @@
 #include <cerrno>
 #include <utility>
 
-#include "preload/hooks/transfer.h"
-#include "preload/inject/inject.h"
+#include "preload/hooks/tls.h"
 #include "preload/stream/handshake_faults.h"
-#include "preload/stream/registry.h"
 #include "preload/stream/sender.h"
 #include "preload/tls/openssl/api.h"
 #include "preload/tls/openssl/session.h"
 
 namespace filibuster::preload::openssl {
-// Without a session, an answer of ours may still be unread.
-inline bool is_idle() {
-  return nothing_to_do() && g_replaced_now.load(std::memory_order_relaxed) == 0;
-}
-
-// The session of an SSL and the connection below it. Empty: they are not followed.
-struct FollowedSession {
-  Session* session = nullptr;
-  Pinned connection;
-  int fd = -1;
-  explicit operator bool() const { return static_cast<bool>(connection); }
-};
-
-inline FollowedSession follow_session(const Api* api, Ssl* ssl) {
-  FollowedSession out;
+inline FollowedSession<Session> follow_session(const Api* api, Ssl* ssl) {
   const HookScope scope;
-  if (api == nullptr || ssl == nullptr || scope.pass_through() || !own_process()) return out;
-  out.session = Session::find(*api, ssl);
-  if (out.session == nullptr) out.session = Session::make(*api, ssl);
-  if (out.session == nullptr) return out;
-  out.connection = out.session->connection(&out.fd);
+  if (api == nullptr || ssl == nullptr || scope.pass_through() || !own_process()) return {};
+  Session* session = Session::find(*api, ssl);
+  FollowedSession<Session> out(session != nullptr ? session : Session::make(*api, ssl));
   if (out.connection && g_certificate_faults.load(std::memory_order_relaxed))
     Session::set_certificate_fault(*api, ssl, *out.connection);
   return out;
@@ -82,9 +64,9 @@ inline Session* known_session(const Api* api, const Ssl* ssl) {
 template <typename Library, typename Real>
 Moved write_through(const Library& library, Ssl* ssl, const void* data, size_t size,
                     const Real& real) {
-  if (is_idle() || size == 0) return real();
+  if (tls_is_idle() || size == 0) return real();
   const Api* api = library();
-  FollowedSession f = follow_session(api, ssl);
+  auto f = follow_session(api, ssl);
   if (!f) return real();
   Session& s = *f.session;
   const Session::Use use(&s);
@@ -121,9 +103,9 @@ Moved write_through(const Library& library, Ssl* ssl, const void* data, size_t s
 template <typename Library, typename Real>
 Moved read_through(const Library& library, Ssl* ssl, void* data, size_t size, bool peek,
                    const Real& real) {
-  if (is_idle()) return real();
+  if (tls_is_idle()) return real();
   const Api* api = library();
-  FollowedSession f = follow_session(api, ssl);
+  auto f = follow_session(api, ssl);
   const iovec piece{data, size};
   const int flags = peek ? MSG_PEEK : 0;
   if (!f) {
@@ -181,7 +163,7 @@ Session* diverted_session(const Library& library, const Ssl* ssl) {
 // What a function does that makes a part of the handshake, at its end: claims the connection.
 template <typename Library>
 void note_handshake(const Library& library, Ssl* ssl) {
-  if (is_idle()) return;
+  if (tls_is_idle()) return;
   // What SSL_get_error says next is about the handshake.
   if (Session* session = follow_session(library(), ssl).session) session->own_error = kErrorNone;
 }
@@ -189,7 +171,7 @@ void note_handshake(const Library& library, Ssl* ssl) {
 // What SSL_shutdown does first. True: that was all.
 template <typename Library>
 bool shut_down(const Library& library, Ssl* ssl) {
-  if (is_idle()) return false;
+  if (tls_is_idle()) return false;
   if (Session* session = diverted_session(library, ssl)) {
     session->closed = true;
     return true;
@@ -208,13 +190,13 @@ bool shut_down(const Library& library, Ssl* ssl) {
 // What SSL_get_error gives, if the last result was ours; else kErrorNone.
 template <typename Library>
 int own_error(const Library& library, const Ssl* ssl, int result) {
-  if (result > 0 || is_idle()) return kErrorNone;
+  if (result > 0 || tls_is_idle()) return kErrorNone;
   const Session* session = known_session(library(), ssl);
   return session != nullptr ? session->own_error : kErrorNone;
 }
 
 // Makes the functions of an OpenSSL that is linked into the program reach us (openssl_inside.cc). Called when
-// the process begins an encrypted connection; does something the first time.
-void reach_openssl_inside();
+// the first bytes of a connection were seen; does something at the first that is encrypted.
+void reach_openssl_inside(const Connection& c);
 
 }  // namespace filibuster::preload::openssl

@@ -53,7 +53,9 @@ bool reach(const char* name, Function* ours, void** original) {
 
 }  // namespace
 
-void reach_openssl_inside() {
+void reach_openssl_inside(const Connection& c) {
+  const Followed* protocol = c.protocol();
+  if (protocol == nullptr || !protocol->is_carrier()) return;
   if (g_asked.load(std::memory_order_relaxed) || g_asked.exchange(true)) return;
   g_api = api_inside();
   if (g_api == nullptr) return;

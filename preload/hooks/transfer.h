@@ -57,6 +57,12 @@ struct Transfer {
   Carrying carrying;
   bool handled = false;  // the original must not be called; `result` and errno are the call's
   ssize_t result = 0;
+
+  // So that it shows afterwards whether another thread has moved bytes meanwhile.
+  void note_sequences() {
+    request_sequence = connection->request_flow.sequence();
+    response_sequence = connection->response_flow.sequence();
+  }
 };
 
 // `plain`: neither an address nor control data goes with the bytes.

@@ -5,20 +5,15 @@
 #include <cstring>
 #include <new>
 
-#include "preload/inject/inject.h"
 #include "preload/inject/pair.h"
 #include "preload/inject/raw.h"
-#include "preload/os/bounded_wait.h"
 #include "preload/os/pool.h"
-#include "preload/stream/registry.h"
-#include "preload/tls/claims.h"
 #include "preload/tls/gnutls/engine.h"
 
 namespace filibuster::preload::gnutls {
 namespace {
 
 Pool<Session, 64, 1024> g_sessions;
-constexpr uint64_t kEnteredWithinNs = 1'000'000'000;
 
 // By the address of the library's own object, which has no room for ours.
 struct Entry {
@@ -55,7 +50,6 @@ void Session::begin(const Api& api, SessionPtr session, bool server) {
       made->api_ = &api;
       made->session_ = session;
       made->server_ = server;
-      made->references_.store(1);
     }
     entry->session.store(made, std::memory_order_release);
     return;
@@ -74,14 +68,12 @@ void Session::end(SessionPtr session) {
   entry->key.store(nullptr, std::memory_order_release);
   if (ours == nullptr) return;
   if (ours->engine_ != nullptr) stop_pump(ours->engine_);
-  wait_until([ours] { return ours->inside_.load() >= 0; }, kEnteredWithinNs);
+  ours->wait_for_agent();
   ours->session_ = nullptr;
   ours->drop();
 }
 
-void Session::drop() {
-  if (references_.fetch_sub(1) != 1) return;
-  gathered_.drop();
+void Session::give_back() {
   g_sessions.give(this);
 }
 
@@ -90,45 +82,12 @@ Pinned Session::connection(int* fd) {
     Datum random{nullptr, 0};
     api_->gnutls_session_get_random(session_, &random, nullptr);
     tls::ClientRandom bytes;
-    Claim claim;
     if (random.data == nullptr || random.size != bytes.size()) return Pinned();
     std::memcpy(bytes.data(), random.data, bytes.size());
-    if (!find_hello(bytes, server_, &claim)) return Pinned();
-    Pinned found = preload::find(claim.fd);
-    if (!found || found->serial != claim.serial) return Pinned();
-    fd_ = claim.fd;
-    cookie_ = found->cookie;
+    if (!find_descriptor(bytes, server_)) return Pinned();
   }
   *fd = fd_;
-  Pinned c = follow(fd_);
-  if (!c || c->transport.load(std::memory_order_acquire) == this) return c;
-  if (c->cookie != cookie_ || !claim(*c, this, server_)) return Pinned();
-  references_.fetch_add(1);
-  connection_ = &*c;
-  return c;
-}
-
-Session::Use::Use(Session* session) : session_(session) {
-  const auto is_in = [this] {
-    int inside = session_->inside_.load();
-    return inside >= 0 && session_->inside_.compare_exchange_strong(inside, inside + 1);
-  };
-  if (!wait_until(is_in, kEnteredWithinNs)) session_ = nullptr;
-}
-Session::Use::~Use() {
-  if (session_ != nullptr) session_->inside_.fetch_sub(1);
-}
-
-bool Session::enter() {
-  int nobody = 0;
-  return inside_.compare_exchange_strong(nobody, -1);
-}
-
-bool Session::reads_diverted() const {
-  return is_replaced(fd_);
-}
-bool Session::writes_diverted() const {
-  return is_replaced(fd_) && (connection_ == nullptr || connection_->aside.load() < 0);
+  return join_connection(server_);
 }
 
 namespace {

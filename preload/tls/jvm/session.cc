@@ -8,8 +8,6 @@
 #include "preload/inject/pair.h"
 #include "preload/os/bounded_wait.h"
 #include "preload/os/pool.h"
-#include "preload/stream/registry.h"
-#include "preload/tls/claims.h"
 #include "preload/tls/jvm/engine.h"
 
 namespace filibuster::preload::jvm {
@@ -63,27 +61,17 @@ Session* Session::make(bool engine, bool server) {
   auto* made = new (memory) Session;
   made->engine_ = engine;
   made->server_ = server;
-  made->references_.store(1);
   return made;
 }
 
-void Session::drop() {
-  if (references_.fetch_sub(1) != 1) return;
-  gathered_.drop();
+void Session::give_back() {
   received_.drop();
   unsent_.drop();
   g_sessions.give(this);
 }
 
 bool Session::join(const tls::ClientRandom& random) {
-  Claim found;
-  if (fd_ < 0) {
-    if (!find_hello(random, server_, &found)) return false;
-    const Pinned c = preload::find(found.fd);
-    if (!c || c->serial != found.serial) return false;
-    fd_ = found.fd;
-    cookie_ = c->cookie;
-  }
+  if (fd_ < 0 && !find_descriptor(random, server_)) return false;
   // If another thread moves bytes at the moment, the next call tries again.
   int fd;
   return static_cast<bool>(connection(&fd));
@@ -91,21 +79,11 @@ bool Session::join(const tls::ClientRandom& random) {
 
 Pinned Session::connection(int* fd) {
   *fd = fd_;
-  if (fd_ < 0) return Pinned();
-  Pinned c = follow(fd_);
-  if (!c || c->transport.load(std::memory_order_acquire) == this) return c;
-  if (c->cookie != cookie_ || !claim(*c, this, server_)) return Pinned();
-  references_.fetch_add(1);
-  counted_ = connection_ == nullptr && c->carried_known;
-  connection_ = &*c;
-  return c;
+  return fd_ < 0 ? Pinned() : join_connection(server_);
 }
 
-bool Session::reads_diverted() const {
-  return is_replaced(fd_);
-}
-bool Session::writes_diverted() const {
-  return is_replaced(fd_) && (connection_ == nullptr || connection_->aside.load() < 0);
+void Session::joins(const Connection& c) {
+  counted_ = connection_ == nullptr && c.carried_known;
 }
 
 ssize_t Session::send(const OnTheWire& out) {

@@ -12,11 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/tls/client_hello.h"
-#include "preload/stream/connection.h"
-#include "preload/stream/transport.h"
-#include "preload/tls/gathered.h"
 #include "preload/tls/jvm/tail.h"
+#include "preload/tls/library_session.h"
 
 namespace filibuster::preload::jvm {
 
@@ -34,7 +31,7 @@ struct Call {
 // Finds what Call needs. False: it is not there.
 bool bind_call(JNIEnv* env, jclass call);
 
-class Session final : public Transport {
+class Session final : public LibrarySession {
  public:
   static Session* make(bool engine, bool server);  // nullptr: no memory
   // The engine or the socket is gone.
@@ -45,8 +42,6 @@ class Session final : public Transport {
   // The connection, with the descriptor that carries it. Empty: it is not followed.
   Pinned connection(int* fd);
 
-  bool reads_diverted() const;
-  bool writes_diverted() const;
   bool is_engine() const { return engine_; }
   // How many bytes the application still has of those that it received before a fault took their place.
   uint64_t to_skip() const;
@@ -67,7 +62,6 @@ class Session final : public Transport {
   bool has_unread() override;
   bool all_is_read() override { return true; }
   int plain_end(int real) override;
-  void drop() override;
 
   // For a thread that is inside of a read of a socket. nullptr: it is not.
   class Reading {
@@ -85,15 +79,13 @@ class Session final : public Transport {
   };
 
  private:
+  void give_back() override;
+  void joins(const Connection& c) override;
   bool keep_out();
   // What the engine has given, and the application has not sent yet.
   uint64_t to_send() const;
 
   bool engine_ = false, server_ = false, pumped_ = false;
-  std::atomic<uint32_t> references_{0};
-  int fd_ = -1;
-  uint64_t cookie_ = 0;
-  Connection* connection_ = nullptr;
   std::atomic<int> reading_{0};
   // Threads that move encrypted bytes over the descriptor; -1: a fault is about to take it away.
   std::atomic<int> carrying_{0};
@@ -102,7 +94,6 @@ class Session final : public Transport {
   std::atomic<uint64_t> consumed_{0}, produced_{0};
   std::atomic<uint64_t> swallowed_{0};
   Tail received_, unsent_;
-  Gathered gathered_;
 };
 
 // The call that this thread is inside of.

@@ -8,12 +8,10 @@
 #include "preload/inject/inject.h"
 #include "preload/inject/pair.h"
 #include "preload/interpose.h"
-#include "preload/os/bounded_wait.h"
 #include "preload/os/pool.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/stream/handshake_faults.h"
 #include "preload/stream/registry.h"
-#include "preload/tls/claims.h"
 #include "preload/tls/openssl/engine.h"
 
 FILIBUSTER_REAL(ssize_t, send, (int, const void*, size_t, int))
@@ -22,8 +20,6 @@ namespace filibuster::preload::openssl {
 namespace {
 
 Pool<Session, 64, 1024> g_sessions;
-
-constexpr uint64_t kEnteredWithinNs = 1'000'000'000;
 
 // Can what is written into the BIO be read from it?
 bool is_memory(const Api& api, Bio* bio) {
@@ -43,7 +39,6 @@ Session* Session::make(const Api& api, Ssl* ssl) {
   auto* made = new (memory) Session;
   made->api_ = &api;
   made->ssl_ = ssl;
-  made->references_.store(1);
   keep_new_session(api, ssl);
   if (api.SSL_set_ex_data(ssl, api.index, made) == 1) return made;
   g_sessions.give(made);
@@ -54,15 +49,13 @@ Session* Session::find(const Api& api, const Ssl* ssl) {
   return static_cast<Session*>(api.SSL_get_ex_data(ssl, api.index));
 }
 
-void Session::drop() {
-  if (references_.fetch_sub(1) != 1) return;
-  gathered_.drop();
+void Session::give_back() {
   give_tls_buffer(peeked_);
   g_sessions.give(this);
 }
 
 void Session::freed() {
-  wait_until([this] { return inside_.load() >= 0; }, kEnteredWithinNs);
+  wait_for_agent();
   ssl_ = nullptr;
   drop();
 }
@@ -78,47 +71,20 @@ Pinned Session::connection(int* fd) {
   if (!pumped_) {
     const int own = api_->SSL_get_fd(ssl_);
     fed_ = own < 0;
-    if (!fed_) fd_ = own;
+    if (!fed_) {
+      fd_ = own;
+      cookie_ = 0;
+    }
   }
   const bool server = api_->SSL_is_server(ssl_) == 1;
   if (fd_ < 0) {
     tls::ClientRandom random{};
-    Claim claim;
     if (api_->SSL_get_client_random(ssl_, random.data(), random.size()) != random.size() ||
-        !find_hello(random, server, &claim))
+        !find_descriptor(random, server))
       return Pinned();
-    Pinned found = preload::find(claim.fd);
-    if (!found || found->serial != claim.serial) return Pinned();
-    fd_ = claim.fd;
-    cookie_ = found->cookie;
   }
   *fd = fd_;
-  Pinned c = follow(fd_);
-  if (!c || c->transport.load(std::memory_order_acquire) == this) return c;
-  if (fed_ && c->cookie != cookie_) return Pinned();
-  if (!claim(*c, this, server)) return Pinned();
-  references_.fetch_add(1);
-  connection_ = &*c;
-  return c;
-}
-
-Session::Use::Use(Session* session) : session_(session) {
-  const auto is_in = [this] {
-    int inside = session_->inside_.load();
-    return inside >= 0 && session_->inside_.compare_exchange_strong(inside, inside + 1);
-  };
-  if (!wait_until(is_in, kEnteredWithinNs)) session_ = nullptr;
-}
-Session::Use::~Use() {
-  if (session_ != nullptr) session_->inside_.fetch_sub(1);
-}
-
-bool Session::enter() {
-  int nobody = 0;
-  return inside_.compare_exchange_strong(nobody, -1);
-}
-void Session::leave() {
-  inside_.store(0);
+  return join_connection(server);
 }
 
 void Session::set_certificate_fault(const Api& api, Ssl* ssl, Connection& c) {
@@ -287,10 +253,7 @@ int Session::plain_end(int real) {
 // --- while a fault stands in the place of the connection --------------------------------------------------
 
 bool Session::reads_diverted() const {
-  return is_replaced(fd_) || peeked_from_ != peeked_to_;
-}
-bool Session::writes_diverted() const {
-  return is_replaced(fd_) && (connection_ == nullptr || connection_->aside.load() < 0);
+  return LibrarySession::reads_diverted() || peeked_from_ != peeked_to_;
 }
 
 // Sets what SSL_get_error is to give.

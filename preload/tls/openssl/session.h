@@ -5,19 +5,13 @@
 // whoever brings the bytes to the BIOs (OpenSSL by a socket BIO, or the application by memory) and in
 // whatever way it waits for them, finds what it expects.
 //
-// A session is used by one thread at a time (OpenSSL demands it). But a thread of the agent may want to
-// send what is held: enter() keeps the two apart.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 
-#include "preload/stream/connection.h"
-#include "preload/stream/transport.h"
 #include "preload/stream/wire.h"
-#include "preload/tls/gathered.h"
+#include "preload/tls/library_session.h"
 #include "preload/tls/openssl/api.h"
 
 namespace filibuster::preload::openssl {
@@ -28,7 +22,7 @@ struct Moved {
   size_t size = 0;
 };
 
-class Session final : public Transport {
+class Session final : public LibrarySession {
  public:
   static Session* make(const Api& api, Ssl* ssl);  // nullptr: no memory
 
@@ -38,10 +32,8 @@ class Session final : public Transport {
   // The connection, with the descriptor that carries it. Empty: it is not followed.
   Pinned connection(int* fd);
 
-  // Does a fault stand in the place of the connection? Then what the application reads comes from there,
-  // and what it writes goes there, unless the real connection goes on behind it (inject/aside.h).
+  // Also true while bytes that were looked at are unread.
   bool reads_diverted() const;
-  bool writes_diverted() const;
   Moved read_diverted(void* data, size_t size, bool peek);
   Moved write_diverted(const void* data, size_t size);
   // Bytes that can be read without asking the BIO's source.
@@ -52,12 +44,9 @@ class Session final : public Transport {
   ssize_t send(const OnTheWire& out) override;
   bool may_hold() override;
   void flushed(int fd) override;
-  bool enter() override;
-  void leave() override;
   bool has_unread() override;
   bool all_is_read() override { return pending_diverted() == 0; }
   int plain_end(int real) override;
-  void drop() override;
 
   // OpenSSL frees the SSL.
   void freed();
@@ -69,17 +58,6 @@ class Session final : public Transport {
   Bio* read_bio() const { return pumped_ ? read_bio_ : api_->SSL_get_rbio(ssl_); }
   Bio* write_bio() const { return pumped_ ? write_bio_ : api_->SSL_get_wbio(ssl_); }
   int descriptor() const { return fed_ ? -1 : fd_; }
-
-  // For a hook, as long as it uses the session.
-  class Use {
-   public:
-    explicit Use(Session* session);
-    ~Use();
-    Use(const Use&) = delete;
-
-   private:
-    Session* session_;
-  };
 
   bool writes_in_part() const;
   // Has the SSL's check of the server's certificate fail, if the plan says so (stream/handshake_faults.h).
@@ -96,6 +74,7 @@ class Session final : public Transport {
   size_t partial = 0;
 
  private:
+  void give_back() override;
   void fail(Bio* bio, int result, int error, bool reading);
   // How much of what waits in the BIO was sent already.
   std::optional<size_t> sent_of_pending(Bio* bio) const;
@@ -106,16 +85,8 @@ class Session final : public Transport {
 
   const Api* api_ = nullptr;
   Ssl* ssl_ = nullptr;  // nullptr: it was freed
-  std::atomic<uint32_t> references_{0};
-  // Threads of the application inside; -1: a thread of the agent is.
-  std::atomic<int> inside_{0};
   // The application brings the bytes from the descriptor, and `fd_` was found by the ClientHello.
   bool fed_ = false;
-  int fd_ = -1;
-  // Its memory stays that of a connection (os/pool.h).
-  Connection* connection_ = nullptr;
-  uint64_t cookie_ = 0;
-  Gathered gathered_;
   // Bytes of a pair that were looked at (SSL_peek).
   HoldBuffer* peeked_ = nullptr;
   size_t peeked_from_ = 0, peeked_to_ = 0;

@@ -1,0 +1,67 @@
+// What the sessions of all TLS libraries have in common, as transports of followed connections: the descriptor
+// that they are used on, who uses them at the moment, and how long they live.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/tls/client_hello.h"
+#include "preload/stream/connection.h"
+#include "preload/stream/transport.h"
+#include "preload/tls/gathered.h"
+
+namespace filibuster::preload {
+
+class LibrarySession : public Transport {
+ public:
+  // Does a fault stand in the place of the connection? Then what the application reads comes from there,
+  // and what it writes goes there, unless the real connection goes on behind it (inject/aside.h).
+  bool reads_diverted() const;
+  bool writes_diverted() const;
+
+  // A session is used by one thread at a time (the libraries demand it). But a thread of the agent may want to send
+  // what is held: this keeps the two apart.
+  bool enter() override;
+  void leave() override { inside_.store(0); }
+  void drop() final;
+
+  // For a hook, as long as it uses the session.
+  class Use {
+   public:
+    explicit Use(LibrarySession* session);
+    ~Use();
+    Use(const Use&) = delete;
+
+   private:
+    LibrarySession* session_;
+  };
+
+ protected:
+  ~LibrarySession() = default;
+
+  // Nobody knows the session any more.
+  virtual void give_back() = 0;
+  // It becomes the transport of this connection. `connection_` is still what it was.
+  virtual void joins(const Connection& /*c*/) {}
+
+  // Finds the descriptor that has begun with this random (claims.h). False: there is none.
+  bool find_descriptor(const tls::ClientRandom& random, bool server);
+  // The connection on `fd_`, which the session joins if it has not yet. Empty: it is not followed.
+  Pinned join_connection(bool server);
+  // Waits until no thread of the agent is inside.
+  void wait_for_agent() const;
+
+  std::atomic<uint32_t> references_{1};
+  int fd_ = -1;
+  // Of the descriptor's socket, if it was found by the random. 0: the library has named the descriptor.
+  uint64_t cookie_ = 0;
+  // Its memory stays that of a connection (os/pool.h).
+  Connection* connection_ = nullptr;
+  Gathered gathered_;
+
+ private:
+  // Threads of the application inside; -1: a thread of the agent is.
+  std::atomic<int> inside_{0};
+};
+
+}  // namespace filibuster::preload
