@@ -21,9 +21,9 @@ $(BUILD)/lib/libtorture.so: tests/torture/torture.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Wall -Wextra -Werror -fPIC -shared -o $@ $<
 
-$(BUILD)/tests/programs/grpc_matrix: tests/programs/grpc/matrix.cc
+$(BUILD)/tests/programs/grpc_matrix: tests/programs/grpc/matrix.cc tests/programs/http2/credentials.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $< -lgrpc++ -lgrpc -lgpr -labsl_synchronization -lpthread
+	$(CXX) -I. -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $< -lgrpc++ -lgrpc -lgpr -labsl_synchronization -lpthread
 $(BUILD)/tests/programs/tls_stress: tests/programs/tls/stress.cc
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $< -lssl -lcrypto -lpthread

@@ -9,6 +9,7 @@
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/cpython/api.h"
 #include "preload/runtimes/cpython/greenlets.h"
+#include "preload/runtimes/grpc/credentials.h"
 #include "preload/runtimes/grpc/target.h"
 #include "preload/runtimes/runtimes.h"
 #include "preload/session/state.h"
@@ -199,6 +200,21 @@ Object* plain(Object*, Object* target) {
              : api().bytes_from("", 0);
 }
 
+// encrypted(path): the session in which calls may carry our field on a channel that is made now with encryption, by
+// the gRPC inside of the library at `path`; b"": in none. Without a path: the session of now.
+Object* encrypted(Object*, Object* path) {
+  HookScope scope;
+  const std::string_view text = text_of(path);
+  char name[1024];
+  if (text.size() >= sizeof name) return api().bytes_from("", 0);
+  std::memcpy(name, text.data(), text.size());
+  name[text.size()] = '\0';
+  const uint64_t session = text.empty() ? session_generation() : grpc::tls_marked_in(name);
+  return session == grpc::kNever
+             ? api().bytes_from("", 0)
+             : api().bytes_from(reinterpret_cast<const char*>(&session), sizeof session);
+}
+
 Object* note(Object*, Object* text) {
   HookScope scope;
   intptr_t size = 0;
@@ -229,6 +245,7 @@ constinit cpython::Method g_methods[] = {
     {"where", where, cpython::kNoArguments, nullptr},
     {"field", field, cpython::kManyArguments, nullptr},
     {"plain", plain, cpython::kOneArgument, nullptr},
+    {"encrypted", encrypted, cpython::kOneArgument, nullptr},
     {"note", note, cpython::kOneArgument, nullptr},
     {"ready", ready, cpython::kManyArguments, nullptr},
 };

@@ -12,6 +12,8 @@
 #   where()     the call stack's number as bytes; b"": no execution runs
 #   field(site, forwarded)  our field for a request that is made now; b"": put none into it
 #   plain(target)  b"1" if this process speaks in the clear to the target of a gRPC channel, else b""
+#   encrypted(path)  the session (bytes) whose agent sees what the gRPC in the library at `path` encrypts on a channel
+#               that is made now; b"": none. encrypted(b""): the session of now
 #   outgoing    ContextVar: (the gRPC call's site,) while grpc.aio makes it; None: it must not be marked
 #   note(text)  goes into the report
 #
@@ -229,12 +231,12 @@ def patch_executor(module):
 #
 # grpcio writes from whichever thread polls, and has its own copy of libgrpc inside. So the call site and the
 # cause of a call travel in its metadata to the socket, where the library takes them out. They are put in below
-# all interceptors, and never on a channel with credentials: what is encrypted cannot be taken out. A channel
-# that was made before the session does not tell whether it has any. It is taken for plain if this process
+# all interceptors, and only on a channel that is in the clear, or encrypted in such a way that the library sees
+# above it. A channel that was made before the session does not tell which. It is taken for plain if this process
 # speaks in the clear to the channel's target.
 
 FIELD = "x-filibuster"
-PLAIN = "_filibuster_plain"
+SEEN = "_filibuster_seen"  # True, False, or the session in which the channel was made with encryption
 
 
 def incoming_of(metadata):
@@ -257,24 +259,29 @@ def marked(metadata, site):
     return given + ((FIELD, value.decode()),)
 
 
-def is_plain(made):
-    """Does this object, which a channel has made, belong to a channel without credentials?"""
-    known = made.__dict__.get(PLAIN)
+def session_of_encryption():
+    cygrpc = sys.modules.get("grpc._cython.cygrpc")
+    return encrypted(getattr(cygrpc, "__file__", "").encode())
+
+
+def is_seen(made):
+    """Does this object, which a channel has made, belong to a channel whose bytes the library sees?"""
+    known = made.__dict__.get(SEEN)
     if known is None:
         try:
             known = bool(plain(made._channel.target()))
         except Exception:
             known = False  # objects of grpc.aio have no target
         if known:
-            made.__dict__[PLAIN] = True
-    return known
+            made.__dict__[SEEN] = True
+    return known == encrypted(b"") if isinstance(known, bytes) else known
 
 
 def call_with_field(original):
     """(self, request, timeout=None, metadata=None, ...)"""
     @like(original)
     def call(self, *args, **kwargs):
-        site = where() if is_plain(self) else b""
+        site = where() if is_seen(self) else b""
         if site:
             try:
                 if len(args) > 2:
@@ -287,21 +294,26 @@ def call_with_field(original):
     return call
 
 
-def mark_plain_channels(module):
+def mark_channels(module):
     channel = module.Channel
     init = channel.__init__
 
     @like(init)
     def init_channel(self, target, options, credentials, *args, **kwargs):
-        self.__dict__[PLAIN] = credentials is None
+        if credentials is None:
+            self.__dict__[SEEN] = True
+        else:
+            # Each channel makes credentials of its own of these, and so has connections of its own.
+            is_tls = type(credentials).__name__ == "SSLChannelCredentials"
+            self.__dict__[SEEN] = is_tls and session_of_encryption() or False
         return init(self, target, options, credentials, *args, **kwargs)
 
     def making(original):
         @like(original)
         def make(self, *args, **kwargs):
             made = original(self, *args, **kwargs)
-            if PLAIN in self.__dict__:
-                made.__dict__[PLAIN] = self.__dict__[PLAIN]
+            if SEEN in self.__dict__:
+                made.__dict__[SEEN] = self.__dict__[SEEN]
             return made
         return make
 
@@ -316,7 +328,7 @@ def callables(module):
 
 
 def patch_grpc_channel(module):
-    mark_plain_channels(module)
+    mark_channels(module)
     for made in callables(module):
         for name in ("__call__", "with_call", "future"):
             if name in vars(made):
@@ -327,14 +339,14 @@ def patch_grpc_aio_channel(module):
     def noting(original):
         @like(original)
         def call(self, *args, **kwargs):
-            token = outgoing.set((where(),) if is_plain(self) else None)
+            token = outgoing.set((where(),) if is_seen(self) else None)
             try:
                 return original(self, *args, **kwargs)
             finally:
                 outgoing.reset(token)
         return call
 
-    mark_plain_channels(module)
+    mark_channels(module)
     for made in callables(module):
         if "__call__" in vars(made):
             made.__call__ = noting(vars(made)["__call__"])

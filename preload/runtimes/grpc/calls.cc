@@ -4,6 +4,7 @@
 
 #include "core/rpc/header_field.h"
 #include "preload/rpc/agent.h"
+#include "preload/runtimes/grpc/credentials.h"
 #include "preload/runtimes/grpc/originals.h"
 #include "preload/runtimes/grpc/pointer_table.h"
 #include "preload/runtimes/stack.h"
@@ -15,9 +16,8 @@ namespace {
 
 constexpr size_t kMaxMetadata = 1024;
 
-constinit PointerTable<uint32_t, 64> g_insecure;  // credentials: how many hold them
-constinit PointerTable<char, 1024> g_plain;       // channels without credentials
-constinit PointerTable<char, 4096> g_calls;       // calls on such channels, before they begin
+constinit PointerTable<uint64_t, 1024> g_channels;  // whose calls are marked, and in which session
+constinit PointerTable<char, 4096> g_calls;         // calls on such channels, before they begin
 
 uint64_t site_here() {
   const Scratch scratch;
@@ -39,28 +39,19 @@ bool runs() {
   return current_execution() != 0 || executing();
 }
 
-void insecure_credentials_made(const Credentials* credentials) {
-  uint32_t holders = 0;
-  g_insecure.take(credentials, &holders);
-  g_insecure.insert(credentials, holders + 1);
-}
-
-void credentials_released(const Credentials* credentials) {
-  uint32_t holders = 0;
-  if (g_insecure.take(credentials, &holders) && holders > 1)
-    g_insecure.insert(credentials, holders - 1);
-}
-
 void channel_made(const Channel* channel, const Credentials* credentials) {
-  if (channel != nullptr && g_insecure.contains(credentials)) g_plain.insert(channel, 0);
+  const uint64_t session = marked_in(credentials);
+  if (channel != nullptr && session != kNever) g_channels.insert(channel, session);
 }
 
 void channel_destroyed(const Channel* channel) {
-  g_plain.remove(channel);
+  g_channels.remove(channel);
 }
 
 void call_made(const Call* call, const Channel* channel) {
-  if (call != nullptr && g_plain.contains(channel) && runs()) g_calls.force(call, 0);
+  uint64_t session = kNever;
+  if (call == nullptr || !g_channels.find(channel, &session) || !runs()) return;
+  if (session == kInEachSession || session == session_generation()) g_calls.force(call, 0);
 }
 
 void call_released(const Call* call) {

@@ -1,6 +1,6 @@
 // Where a gRPC call is made and what it is made for. gRPC writes a call from whichever thread polls, so
 // both travel in the call's own metadata to the socket, where the library takes them out. This is done
-// only on channels without credentials, because what is encrypted cannot be taken out.
+// only on channels whose bytes it is sure to see (credentials.h).
 #pragma once
 
 #include "preload/runtimes/grpc/abi.h"
@@ -10,8 +10,6 @@ namespace filibuster::preload::grpc {
 // Does an execution run here? Registers the process if need be. Mostly it makes no system call.
 bool runs();
 
-void insecure_credentials_made(const Credentials* credentials);
-void credentials_released(const Credentials* credentials);
 void channel_made(const Channel* channel, const Credentials* credentials);
 void channel_destroyed(const Channel* channel);
 void call_made(const Call* call, const Channel* channel);

@@ -5,6 +5,7 @@
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/grpc/calls.h"
 #include "preload/runtimes/grpc/contexts.h"
+#include "preload/runtimes/grpc/credentials.h"
 #include "preload/runtimes/grpc/originals.h"
 #include "preload/runtimes/native/library_originals.h"
 #include "preload/runtimes/task.h"
@@ -50,6 +51,43 @@ FILIBUSTER_GRPC(Credentials*, grpc_insecure_credentials_create, ()) {
   auto real = original<Credentials* (*)()>(Function::kInsecureCredentialsCreate, FILIBUSTER_CALLER);
   Credentials* made = real();
   always([&] { insecure_credentials_made(made); });
+  return made;
+}
+
+FILIBUSTER_GRPC(Credentials*, grpc_ssl_credentials_create,
+                (const char* roots, void* pair, const void* options, void* reserved)) {
+  const void* caller = FILIBUSTER_CALLER;
+  auto real = original<Credentials* (*)(const char*, void*, const void*, void*)>(
+      Function::kSslCredentialsCreate, caller);
+  Credentials* made = real(roots, pair, options, reserved);
+  always([&] { tls_credentials_made(made, caller); });
+  return made;
+}
+
+FILIBUSTER_GRPC(Credentials*, grpc_ssl_credentials_create_ex,
+                (const char* roots, void* pair, const void* options, void* reserved)) {
+  const void* caller = FILIBUSTER_CALLER;
+  auto real = original<Credentials* (*)(const char*, void*, const void*, void*)>(
+      Function::kSslCredentialsCreateEx, caller);
+  Credentials* made = real(roots, pair, options, reserved);
+  always([&] { tls_credentials_made(made, caller); });
+  return made;
+}
+
+FILIBUSTER_GRPC(Credentials*, grpc_tls_credentials_create, (void* options)) {
+  const void* caller = FILIBUSTER_CALLER;
+  auto real = original<Credentials* (*)(void*)>(Function::kTlsCredentialsCreate, caller);
+  Credentials* made = real(options);
+  always([&] { tls_credentials_made(made, caller); });
+  return made;
+}
+
+FILIBUSTER_GRPC(Credentials*, grpc_composite_channel_credentials_create,
+                (Credentials * inner, void* of_calls, void* reserved)) {
+  auto real = original<Credentials* (*)(Credentials*, void*, void*)>(
+      Function::kCompositeCredentialsCreate, FILIBUSTER_CALLER);
+  Credentials* made = real(inner, of_calls, reserved);
+  always([&] { composite_credentials_made(made, inner); });
   return made;
 }
 

@@ -54,6 +54,18 @@ class PointerTable {
     Value value;
     take(key, &value);
   }
+  // The value stays in the table. False: it is not there, or is just being written.
+  bool find(const void* key, Value* value) const {
+    const size_t first = first_of(address(key));
+    for (size_t i = 0; i < kWindow; ++i) {
+      const size_t slot = (first + i) & (kSlots - 1);
+      if (key_at(slot) != address(key)) continue;
+      *value = values_[slot];
+      std::atomic_thread_fence(std::memory_order_acquire);
+      if (keys_[slot].load(std::memory_order_relaxed) == address(key)) return true;
+    }
+    return false;
+  }
   bool contains(const void* key) const {
     const size_t first = first_of(address(key));
     for (size_t i = 0; i < kWindow; ++i) {

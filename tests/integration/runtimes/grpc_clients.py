@@ -8,13 +8,15 @@ import threading
 
 import grpc
 
+import grpc_credentials
+
 number, rounds, address = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 start, failed = threading.Barrier(number), []
 
 
 def call(n):
     options = [("grpc.use_local_subchannel_pool", 1)]
-    with grpc.insecure_channel(address, options=options) as channel:
+    with grpc_credentials.channel(grpc, address, options=options) as channel:
         start.wait()
         for r in range(rounds):
             message = f"@/{n}-{r}@".encode()

@@ -5,6 +5,7 @@ Answers @PATH@ with itself, after calls of BACK with @PATH/0@, of itself with @P
 @/background/<number>@ every 5 ms. SERVER: grpc (a pool of threads), grpc.aio, or back (only answers). CLIENT:
 blocking, future, stream (of answers), http (of a service that speaks HTTP), and for grpc.aio: aio, aio-stream,
 aio-gather.
+All is over TLS if the environment says so (grpc_credentials.py).
 """
 import asyncio
 import itertools
@@ -15,6 +16,8 @@ import urllib.request
 from concurrent import futures
 
 import grpc
+
+import grpc_credentials
 
 METHOD, STREAM = "/matrix.Web/Get", "/matrix.Web/List"
 kind, client, port, back = [*sys.argv[1:], ""][:4]
@@ -43,7 +46,7 @@ class Blocking:
     """Channels and calls that wait."""
 
     def __init__(self):
-        self.channels = {"back": grpc.insecure_channel(back), "own": grpc.insecure_channel(f"127.0.0.1:{port}")}
+        self.channels = {"back": grpc_credentials.channel(grpc, back), "own": grpc_credentials.channel(grpc, f"localhost:{port}")}
 
     def call(self, name, message):
         channel = self.channels[name]
@@ -79,7 +82,7 @@ def serve_by_threads():
 
     server = grpc.server(futures.ThreadPoolExecutor(32))
     server.add_generic_rpc_handlers((Handler(one, many),))
-    server.add_insecure_port(f"127.0.0.1:{port}")
+    grpc_credentials.listen(server, f"127.0.0.1:{port}")
     server.start()
     threading.Thread(target=calls.beat, daemon=True).start()
     server.wait_for_termination()
@@ -95,13 +98,13 @@ def serve_answers():
         yield request
 
     server.add_generic_rpc_handlers((Handler(one, many),))
-    server.add_insecure_port(f"127.0.0.1:{port}")
+    grpc_credentials.listen(server, f"127.0.0.1:{port}")
     server.start()
     server.wait_for_termination()
 
 
 async def serve_by_tasks():
-    channels = {"back": grpc.aio.insecure_channel(back), "own": grpc.aio.insecure_channel(f"127.0.0.1:{port}")}
+    channels = {"back": grpc_credentials.channel(grpc.aio, back), "own": grpc_credentials.channel(grpc.aio, f"localhost:{port}")}
 
     async def call(name, message):
         if client == "aio-stream":
@@ -131,7 +134,7 @@ async def serve_by_tasks():
 
     server = grpc.aio.server()
     server.add_generic_rpc_handlers((Handler(one, many),))
-    server.add_insecure_port(f"127.0.0.1:{port}")
+    grpc_credentials.listen(server, f"127.0.0.1:{port}")
     await server.start()
     beating = asyncio.create_task(beat())
     await server.wait_for_termination()

@@ -109,11 +109,12 @@ def gunicorn_server(client, options):
     return command, {"CLIENT": client, "BACK": url("back", ""), "OWN": url("web", "")}
 
 
-def run_grpc(project, server, client, concurrency, rounds=1, **members):
-    """The same with a gRPC service: C++ (sync, async, callback), Python (grpc, grpc.aio)."""
+def run_grpc(project, server, client, concurrency, rounds=1, tls="", **members):
+    """The same with a gRPC service: C++ (sync, async, callback), Python (grpc, grpc.aio). `tls`: all of it over TLS."""
+    env = {"env": {"TLS": str(tls)}} if tls else {}
     program = f"{PROGRAMS}/grpc_matrix" if server in ("sync", "async", "callback") else f"{PYTHON} {HERE}/grpc_service.py"
-    web = {"name": "web", "command": f"exec {program} {server} {client} ${{port:web}} 127.0.0.1:${{port:back}}"}
-    answers = {"name": "back", "command": f"exec {PYTHON} {HERE}/grpc_service.py back - ${{port:back}}"}
-    command = f"exec {PYTHON} {HERE}/grpc_clients.py {concurrency} {rounds} 127.0.0.1:${{port:web}}"
+    web = {"name": "web", "command": f"exec {program} {server} {client} ${{port:web}} localhost:${{port:back}}", **env}
+    answers = {"name": "back", "command": f"exec {PYTHON} {HERE}/grpc_service.py back - ${{port:back}}", **env}
+    command = f"export TLS={tls}; exec {PYTHON} {HERE}/grpc_clients.py {concurrency} {rounds} localhost:${{port:web}}"
     services = [relay("back") if client == "http" else answers, web]
     return judge(observe(project, services, command, complete=False, **members))

@@ -6,7 +6,8 @@
 // @/background/<number>@ every 5 ms. SERVER: sync, callback (a thread for each request), async
 // (threads that take events of one queue and work in line). CLIENT: blocking; queue (asynchronous,
 // waited for in the handler on a queue of its own); chained (SERVER async: each completion comes
-// through the server's queue, and goes on with the next call).
+// through the server's queue, and goes on with the next call). All is over TLS if the environment says so
+// (credentials.h).
 #include <grpc/byte_buffer.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -25,6 +26,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "tests/programs/http2/credentials.h"
 
 namespace {
 
@@ -213,12 +216,12 @@ void take_events(grpc::ServerCompletionQueue* queue) {
 int main(int count, char** arguments) {
   if (count != 5) return 2;
   const std::string server = arguments[1], client = arguments[2], port = arguments[3];
-  const Peers peers{grpc::CreateChannel(arguments[4], grpc::InsecureChannelCredentials()),
-                    grpc::CreateChannel("127.0.0.1:" + port, grpc::InsecureChannelCredentials())};
+  const Peers peers{grpc::CreateChannel(arguments[4], channel_credentials()),
+                    grpc::CreateChannel("localhost:" + port, channel_credentials())};
   const Client call = client == "blocking" ? by_blocking : client == "queue" ? by_queue : nullptr;
 
   grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:" + port, grpc::InsecureServerCredentials());
+  builder.AddListeningPort("127.0.0.1:" + port, server_credentials());
   std::unique_ptr<grpc::Service> web;
   AsyncWeb async;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
