@@ -82,7 +82,7 @@ bool pump_ssl(const Api& api, Ssl* ssl, Output output, int real, int plain) {
   Bio* const before_in = api.SSL_get_rbio(ssl);
   Bio* const before_out = api.SSL_get_wbio(ssl);
   move(api, before_in, in, 0);
-  if (output.is_memory) move(api, before_out, out, output.sent);
+  if (output.source != nullptr) move(api, output.source, out, output.sent);
   api.SSL_up_ref(ssl);
   api.SSL_set0_rbio(ssl, in);
   api.SSL_set0_wbio(ssl, out);

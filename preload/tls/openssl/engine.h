@@ -8,8 +8,8 @@ namespace filibuster::preload::openssl {
 
 // What waits in the BIO that the SSL writes to.
 struct Output {
-  bool is_memory = false;  // else it cannot be taken out
-  size_t sent = 0;         // so many of its first bytes were sent already
+  Bio* source = nullptr;  // that it is read from; nullptr: it cannot be taken out
+  size_t sent = 0;        // so many of its first bytes were sent already
 };
 
 // From now on the SSL belongs to a pump, which takes `real` and `plain` over, descriptors of ours. What the SSL's

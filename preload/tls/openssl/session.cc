@@ -27,6 +27,18 @@ bool is_memory(const Api& api, Bio* bio) {
          std::strcmp(api.BIO_method_name(bio), "node.js SSL buffer") == 0;
 }
 
+// The BIO from which what is written into this one is read, by the application; nullptr: not known. That of a pair
+// (libgrpc has one) is what its data begin with, in each version from 1.0 to 3 (crypto/bio/bss_bio.c), and leads back.
+Bio* source_of(const Api& api, Bio* bio) {
+  if (is_memory(api, bio)) return bio;
+  if (api.BIO_method_type(bio) != kTypePair) return nullptr;
+  auto* const* data = static_cast<Bio**>(api.BIO_get_data(bio));
+  Bio* peer = data != nullptr ? *data : nullptr;
+  if (peer == nullptr || api.BIO_method_type(peer) != kTypePair) return nullptr;
+  auto* const* back = static_cast<Bio**>(api.BIO_get_data(peer));
+  return back != nullptr && *back == bio ? peer : nullptr;
+}
+
 }  // namespace
 
 void ssl_freed(void* value) {
@@ -163,11 +175,12 @@ ssize_t Session::send(const OnTheWire& out) {
 std::optional<size_t> Session::sent_of_pending(Bio* bio) const {
   const Pinned c = preload::find(fd_);
   if (!c || c->transport.load() != this || !c->carried_known) return std::nullopt;
-  const bool memory = is_memory(*api_, bio);
+  Bio* source = source_of(*api_, bio);
   const auto pending = static_cast<uint64_t>(
-      api_->BIO_ctrl(bio, memory ? kControlPending : kControlWritePending, 0, nullptr));
+      source != nullptr ? api_->BIO_ctrl(source, kControlPending, 0, nullptr)
+                        : api_->BIO_ctrl(bio, kControlWritePending, 0, nullptr));
   const uint64_t taken = api_->BIO_number_written(bio) - pending;
-  if (c->carried < taken || c->carried - taken > pending || (!memory && pending != 0))
+  if (c->carried < taken || c->carried - taken > pending || (source == nullptr && pending != 0))
     return std::nullopt;
   return static_cast<size_t>(c->carried - taken);
 }
@@ -237,7 +250,7 @@ int Session::plain_end(int real) {
   pair.app = -1;
   api_->BIO_up_ref(in);
   api_->BIO_up_ref(out);
-  if (!pump_ssl(*api_, ssl_, {is_memory(*api_, out), skipped}, real, plain)) {
+  if (!pump_ssl(*api_, ssl_, {source_of(*api_, out), skipped}, real, plain)) {
     api_->BIO_free_all(in);
     api_->BIO_free_all(out);
     release_descriptor(plain);

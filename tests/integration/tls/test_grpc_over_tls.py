@@ -1,7 +1,9 @@
 """gRPC on channels with credentials: call sites, causes and faults are those of channels in the clear, and of what travels with a
 call in its process nothing reaches a server that is not the application's."""
+import os
 import pathlib
 import re
+import subprocess
 import sys
 
 import pytest
@@ -10,7 +12,7 @@ sys.path += [str(pathlib.Path(__file__).resolve().parents[1] / name) for name in
 
 import calls
 import matrix
-from conftest import BUILD, PYTHON
+from conftest import BUILD, PRELOAD, PROGRAMS, PYTHON, accepts, free_port, wait_until
 from rpc_tree import observe
 from small_apps import config, printed, printing
 
@@ -103,6 +105,20 @@ def test_faults_of_python(project, tls, fault):
     assert faulted[3] == FAULTS[fault] or (FAULTS[fault] is None and faulted[3] not in ("b", "OK")), faulted
 
 
+def test_the_first_call_on_a_connection_of_cpp_fails(project, tls):
+    """Bytes of gRPC's own wait in its pair of BIOs then, which the thread that goes on with the connection has to send."""
+    services = [{**calls.server(), "env": {"TLS": str(tls)}}]
+    client = calls.client("kinds").replace("calls_client ", "calls_client localhost:")
+    project.write("filibuster.json", config(
+        services, [{"name": "kinds", "command": printing(client), "env": {"TLS": str(tls)}}], default_faults=False,
+        bounds={"max_faults": 1}, faults=[{"on": {"caller": "test", "grpc": "calls.Calls/Double"}, "inject": "grpc:UNAVAILABLE"}]))
+    run = project.filibuster("run")
+    assert "plan not met" not in run.output and run.executed == 3, run
+    plain, *_, second, first = (text.splitlines() for text in printed(run))
+    for faulted, line in (first, 0), (second, 1):
+        assert faulted[line].startswith("double 14 ") and faulted[:line] + faulted[line + 1:] == plain[:line] + plain[line + 1:], run
+
+
 # --- what must not leave ------------------------------------------------------------------------------------
 
 SEEING = """
@@ -155,3 +171,39 @@ def test_a_third_party_sees_none(project, tls, language):
 def test_nothing_is_added_where_a_proxy_may_be_in_between(project, tls, language):
     env = {"https_proxy": "http://127.0.0.1:1", "no_proxy": "localhost,127.0.0.1"}
     assert all(values == [HEADER] for values in seen_by_server(project, tls, language, {}, env))
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_connection_that_is_older_than_the_session_carries_nothing(project, tls, language):
+    """It is not followed, so nothing would be taken out of it."""
+    project.write("seeing.py", SEEING)
+    ports = {name: free_port() for name in ("seeing", "web")}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("FILIBUSTER")} | {"TLS": str(tls)}
+    log = open(project.directory / "seen", "w", encoding="utf-8")
+
+    def start(name, *words):
+        return subprocess.Popen(words, cwd=project.directory, stdout=log,
+                                env={**environment, "LD_PRELOAD": str(PRELOAD), "FILIBUSTER_SERVICE": name})
+
+    def ask(port):
+        return [PYTHON, str(matrix.HERE / "grpc_clients.py"), "2", "4", f"localhost:{port}"]
+
+    web = [f"{PROGRAMS}/grpc_matrix", "sync"] if language == "cpp" else [PYTHON, str(matrix.HERE / "grpc_service.py"), "grpc"]
+    processes = [start("seeing", PYTHON, "seeing.py", str(ports["seeing"]), str(matrix.HERE)),
+                 start("web", *web, "blocking", str(ports["web"]), f"localhost:{ports['seeing']}")]
+    try:
+        wait_until(lambda: all(accepts(port) for port in ports.values()), "they serve")
+        subprocess.run(ask(ports["web"]), env=environment, check=True)
+        project.start("daemon")
+        wait_until(lambda: (project.root / "daemon.json").exists(), "the daemon serves")
+        by_hand = [{"name": name, "ports": {name: port}} for name, port in ports.items()]
+        run = observe(project, by_hand, f"export TLS={tls}; exec " + " ".join(ask("${port:web}")), complete=False)
+        assert [rpc for rpc in run.test["reference"] if rpc["service"] == "web"], run
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        log.close()
+    seen = re.findall("'([^']*)'", (project.directory / "seen").read_text())
+    assert not [value for value in seen if value.count("-") == OF_HELPER], seen
