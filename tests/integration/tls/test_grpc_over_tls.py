@@ -190,10 +190,12 @@ def test_a_connection_that_is_older_than_the_session_carries_nothing(project, tl
         return [PYTHON, str(matrix.HERE / "grpc_clients.py"), "2", "4", f"localhost:{port}"]
 
     web = [f"{PROGRAMS}/grpc_matrix", "sync"] if language == "cpp" else [PYTHON, str(matrix.HERE / "grpc_service.py"), "grpc"]
-    processes = [start("seeing", PYTHON, "seeing.py", str(ports["seeing"]), str(matrix.HERE)),
-                 start("web", *web, "blocking", str(ports["web"]), f"localhost:{ports['seeing']}")]
+    processes = [start("seeing", PYTHON, "seeing.py", str(ports["seeing"]), str(matrix.HERE))]
     try:
-        wait_until(lambda: all(accepts(port) for port in ports.values()), "they serve")
+        # A channel whose first connect is refused waits a second before the next.
+        wait_until(lambda: accepts(ports["seeing"]), "it serves")
+        processes.append(start("web", *web, "blocking", str(ports["web"]), f"localhost:{ports['seeing']}"))
+        wait_until(lambda: accepts(ports["web"]), "it serves")
         subprocess.run(ask(ports["web"]), env=environment, check=True)
         project.start("daemon")
         wait_until(lambda: (project.root / "daemon.json").exists(), "the daemon serves")
