@@ -70,8 +70,9 @@ Moved write_through(const Library& library, Ssl* ssl, const void* data, size_t s
   if (!f) return real();
   Session& s = *f.session;
   const Session::Use use(&s);
-  // SSL_write makes the handshake first, if there was none. What it then sends would not be seen.
-  if (api->SSL_is_init_finished(ssl) == 0) {
+  // SSL_write makes the handshake first, if there was none. What it then sends would not be seen. (While a thread of
+  // the agent uses the SSL, there was one. A ticket that this thread reads lets it look unfinished for a moment.)
+  if (!s.is_pumped() && api->SSL_is_init_finished(ssl) == 0) {
     s.own_error = kErrorNone;
     const int result = api->SSL_do_handshake(ssl);
     if (result <= 0) return {result < 0 ? result : -1, 0};

@@ -31,7 +31,8 @@ Http2Connection* make_http2(Connection& c, Http2Client kind) {
     } else if (c.noted == Noted::kNothing) {
       c.noted = note_of(Http2Client::kGraceful);
     }
-    note_plain_peer(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
+    if (c.transport.load() == nullptr)
+      note_plain_peer(reinterpret_cast<const sockaddr*>(&c.address), c.address_size);
   }
   return new (memory) Http2Connection(&c, side);
 }
