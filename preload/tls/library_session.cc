@@ -1,5 +1,7 @@
 #include "preload/tls/library_session.h"
 
+#include <algorithm>
+
 #include "preload/inject/inject.h"
 #include "preload/os/bounded_wait.h"
 #include "preload/stream/registry.h"
@@ -9,6 +11,8 @@ namespace filibuster::preload {
 namespace {
 
 constexpr uint64_t kEnteredWithinNs = 1'000'000'000;
+// What is waited for is a system call that does not wait.
+constexpr uint64_t kCarriedWithinNs = 100'000'000;
 
 }  // namespace
 
@@ -42,7 +46,41 @@ void LibrarySession::wait_for_agent() const {
 void LibrarySession::drop() {
   if (references_.fetch_sub(1) != 1) return;
   gathered_.drop();
+  received_.drop();
   give_back();
+}
+
+bool LibrarySession::begin_carrying(int fd) {
+  const auto is_in = [&] {
+    int carrying = carrying_.load();
+    if (carrying < 0 && is_replaced(fd)) return carrying_.compare_exchange_strong(carrying, 1);
+    return carrying >= 0 && carrying_.compare_exchange_strong(carrying, carrying + 1);
+  };
+  // A fault that is about to take the descriptor away, and does not, leaves the mark behind.
+  if (!wait_until(is_in, kCarriedWithinNs)) carrying_.store(1);
+  return !is_replaced(fd);
+}
+
+void LibrarySession::end_carrying(bool counted, Pieces pieces, size_t received) {
+  if (counted && received != 0) {
+    received_.add(pieces, received, under_way());
+    connection_->carried_in += received;
+  }
+  --carrying_;
+}
+
+bool LibrarySession::keep_carriers_out() {
+  const auto is_out = [this] {
+    int threads = 0;
+    return carrying_.compare_exchange_strong(threads, -1) || threads < 0;
+  };
+  return wait_until(is_out, kCarriedWithinNs);
+}
+
+uint64_t LibrarySession::under_way() const {
+  if (!counted_) return 0;
+  const uint64_t received = connection_->carried_in, used = consumed();
+  return received - std::min(received, used);
 }
 
 bool LibrarySession::find_descriptor(const tls::ClientRandom& random, bool server) {

@@ -6,7 +6,6 @@
 
 #include "preload/inject/inject.h"
 #include "preload/inject/pair.h"
-#include "preload/os/bounded_wait.h"
 #include "preload/os/pool.h"
 #include "preload/tls/jvm/engine.h"
 
@@ -19,8 +18,6 @@ namespace {
 Pool<Session, 64, 1024> g_sessions;
 constinit jmethodID g_put = nullptr, g_get = nullptr, g_pumped = nullptr;
 
-// What is waited for is a system call that does not wait.
-constexpr uint64_t kCarriedWithinNs = 100'000'000;
 constexpr size_t kMost = 16 * 1024;
 
 }  // namespace
@@ -65,7 +62,6 @@ Session* Session::make(bool engine, bool server) {
 }
 
 void Session::give_back() {
-  received_.drop();
   unsent_.drop();
   g_sessions.give(this);
 }
@@ -83,7 +79,8 @@ Pinned Session::connection(int* fd) {
 }
 
 void Session::joins(const Connection& c) {
-  counted_ = connection_ == nullptr && c.carried_known;
+  counted_ = false;
+  if (engine_ && connection_ == nullptr && c.carried_known) counts_received();
 }
 
 ssize_t Session::send(const OnTheWire& out) {
@@ -102,31 +99,6 @@ ssize_t Session::send(const OnTheWire& out) {
 }
 
 // --- encrypted bytes on the descriptor -------------------------------------------------------------------
-
-bool Session::begin_carrying(int fd) {
-  const auto is_in = [&] {
-    int carrying = carrying_.load();
-    if (carrying < 0 && is_replaced(fd)) return carrying_.compare_exchange_strong(carrying, 1);
-    return carrying >= 0 && carrying_.compare_exchange_strong(carrying, carrying + 1);
-  };
-  // A fault that is about to take the descriptor away, and does not, leaves the mark behind.
-  if (!wait_until(is_in, kCarriedWithinNs)) carrying_.store(1);
-  return !is_replaced(fd);
-}
-
-void Session::end_carrying(bool counted, Pieces pieces, size_t received) {
-  if (counted && received != 0) {
-    received_.add(pieces, received, to_skip());
-    connection_->carried_in += received;
-  }
-  --carrying_;
-}
-
-uint64_t Session::to_skip() const {
-  if (!engine_ || !counted_) return 0;
-  const uint64_t received = connection_->carried_in, used = consumed_;
-  return received - std::min(received, used);
-}
 
 uint64_t Session::to_send() const {
   if (!counted_) return 0;
@@ -153,12 +125,7 @@ size_t Session::obsolete(int fd, size_t size) {
 bool Session::keep_out() {
   // What a reader inside of a socket would make of the end of its connection, cannot be undone.
   if (!engine_) return reading_.load() == 0;
-  return counted_ && wait_until(
-                         [this] {
-                           int threads = 0;
-                           return carrying_.compare_exchange_strong(threads, -1) || threads < 0;
-                         },
-                         kCarriedWithinNs);
+  return counted_ && keep_carriers_out();
 }
 
 bool Session::has_unread() {

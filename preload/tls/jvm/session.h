@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/tls/jvm/tail.h"
 #include "preload/tls/library_session.h"
+#include "preload/tls/tail.h"
 
 namespace filibuster::preload::jvm {
 
@@ -44,7 +44,7 @@ class Session final : public LibrarySession {
 
   bool is_engine() const { return engine_; }
   // How many bytes the application still has of those that it received before a fault took their place.
-  uint64_t to_skip() const;
+  uint64_t to_skip() const { return under_way(); }
   void consumed(size_t size) { consumed_ += size; }
   void produced(const void* bytes, size_t size);
   // The engine's application has so many bytes in the clear that nobody is to get. (It would not go on without any.)
@@ -56,8 +56,6 @@ class Session final : public LibrarySession {
   bool enter() override { return false; }
   void leave() override {}
   bool watches_descriptor() const override { return engine_; }
-  bool begin_carrying(int fd) override;
-  void end_carrying(bool counted, Pieces pieces, size_t received) override;
   size_t obsolete(int fd, size_t size) override;
   bool has_unread() override;
   bool all_is_read() override { return true; }
@@ -81,19 +79,17 @@ class Session final : public LibrarySession {
  private:
   void give_back() override;
   void joins(const Connection& c) override;
+  uint64_t consumed() const override { return consumed_; }
   bool keep_out();
   // What the engine has given, and the application has not sent yet.
   uint64_t to_send() const;
 
   bool engine_ = false, server_ = false, pumped_ = false;
   std::atomic<int> reading_{0};
-  // Threads that move encrypted bytes over the descriptor; -1: a fault is about to take it away.
-  std::atomic<int> carrying_{0};
-  // What an engine has taken and given: encrypted bytes. Known if the connection was followed from its first byte on.
-  bool counted_ = false;
+  // What an engine has taken and given: encrypted bytes.
   std::atomic<uint64_t> consumed_{0}, produced_{0};
   std::atomic<uint64_t> swallowed_{0};
-  Tail received_, unsent_;
+  Tail unsent_;
 };
 
 // The call that this thread is inside of.

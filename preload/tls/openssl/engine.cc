@@ -73,7 +73,8 @@ void move(const Api& api, Bio* from, Bio* to, size_t skipped) {
 
 }  // namespace
 
-bool pump_ssl(const Api& api, Ssl* ssl, Output output, int real, int plain) {
+bool pump_ssl(const Api& api, Ssl* ssl, Output output, std::string_view received, int real,
+              int plain) {
   SslEngine* memory = g_engines.take();
   Bio* in = make_memory(api);
   Bio* out = make_memory(api);
@@ -82,6 +83,7 @@ bool pump_ssl(const Api& api, Ssl* ssl, Output output, int real, int plain) {
   Bio* const before_in = api.SSL_get_rbio(ssl);
   Bio* const before_out = api.SSL_get_wbio(ssl);
   move(api, before_in, in, 0);
+  if (!received.empty()) api.BIO_write(in, received.data(), static_cast<int>(received.size()));
   if (output.source != nullptr) move(api, output.source, out, output.sent);
   api.SSL_up_ref(ssl);
   api.SSL_set0_rbio(ssl, in);

@@ -1,6 +1,8 @@
 // A session of OpenSSL for the pump: its BIOs are memory.
 #pragma once
 
+#include <string_view>
+
 #include "preload/tls/openssl/api.h"
 #include "preload/tls/pump.h"
 
@@ -13,8 +15,9 @@ struct Output {
 };
 
 // From now on the SSL belongs to a pump, which takes `real` and `plain` over, descriptors of ours. What the SSL's
-// BIOs hold goes first. The caller keeps them, and the SSL gets others. False: there is no thread or no memory,
+// BIOs hold goes first, and `received` behind it. The caller keeps them, and the SSL gets others. False: there is no thread or no memory,
 // and the SSL has its BIOs.
-bool pump_ssl(const Api& api, Ssl* ssl, Output output, int real, int plain);
+bool pump_ssl(const Api& api, Ssl* ssl, Output output, std::string_view received, int real,
+              int plain);
 
 }  // namespace filibuster::preload::openssl

@@ -79,6 +79,23 @@ void Session::released() {
   read_bio_ = write_bio_ = nullptr;
 }
 
+// Of a pair of BIOs: libgrpc reads the descriptor in one thread while another one writes.
+void Session::joins(const Connection& c) {
+  counted_ = false;
+  if (!fed_ || connection_ != nullptr || !c.carried_known) return;
+  Bio* bio = api_->SSL_get_rbio(ssl_);
+  if (bio == nullptr || api_->BIO_method_type(bio) != kTypePair || source_of(*api_, bio) == nullptr)
+    return;
+  // (What is left in it at the end of the handshake, libgrpc takes out and gives back later.)
+  if (api_->BIO_ctrl(bio, kControlPending, 0, nullptr) == 0) counts_received();
+}
+
+uint64_t Session::consumed() const {
+  Bio* bio = ssl_ != nullptr ? read_bio() : nullptr;
+  Bio* source = bio != nullptr ? source_of(*api_, bio) : nullptr;
+  return source != nullptr ? api_->BIO_number_written(source) : 0;
+}
+
 Pinned Session::connection(int* fd) {
   if (!pumped_) {
     const int own = api_->SSL_get_fd(ssl_);
@@ -240,6 +257,8 @@ int Session::plain_end(int real) {
     if (!sent) return -1;
     skipped = *sent;
   }
+  std::string_view received;
+  if (counted_ && (!keep_carriers_out() || !received_.last(under_way(), &received))) return -1;
   Pair pair;
   if (!make_pair(AF_INET, &pair)) return -1;
   const int plain = adopt_descriptor(pair.app);
@@ -250,7 +269,7 @@ int Session::plain_end(int real) {
   pair.app = -1;
   api_->BIO_up_ref(in);
   api_->BIO_up_ref(out);
-  if (!pump_ssl(*api_, ssl_, {source_of(*api_, out), skipped}, real, plain)) {
+  if (!pump_ssl(*api_, ssl_, {source_of(*api_, out), skipped}, received, real, plain)) {
     api_->BIO_free_all(in);
     api_->BIO_free_all(out);
     release_descriptor(plain);
@@ -259,6 +278,7 @@ int Session::plain_end(int real) {
   }
   read_bio_ = in;
   write_bio_ = out;
+  to_skip_ = received.size();
   pumped_ = true;
   return pair.held;
 }
@@ -267,6 +287,16 @@ int Session::plain_end(int real) {
 
 bool Session::reads_diverted() const {
   return LibrarySession::reads_diverted() || peeked_from_ != peeked_to_;
+}
+
+void Session::skip_under_way(Bio* bio) {
+  char bytes[1024];
+  while (to_skip_ != 0 && api_->BIO_ctrl(bio, kControlPending, 0, nullptr) > 0) {
+    const int got =
+        api_->BIO_read(bio, bytes, static_cast<int>(std::min<uint64_t>(to_skip_, sizeof bytes)));
+    if (got <= 0) return;
+    to_skip_ -= static_cast<uint64_t>(got);
+  }
 }
 
 // Sets what SSL_get_error is to give.
@@ -287,6 +317,7 @@ void Session::fail(Bio* bio, int result, int error, bool reading) {
 Moved Session::read_diverted(void* data, size_t size, bool peek) {
   own_error = kErrorNone;
   Bio* bio = read_bio();
+  skip_under_way(bio);
   if (peek && peeked_from_ == peeked_to_) {
     if (peeked_ == nullptr) peeked_ = take_tls_buffer();
     peeked_from_ = peeked_to_ = 0;

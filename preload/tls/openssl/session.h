@@ -44,6 +44,7 @@ class Session final : public LibrarySession {
   ssize_t send(const OnTheWire& out) override;
   bool may_hold() override;
   void flushed(int fd) override;
+  bool watches_descriptor() const override { return counted_; }
   bool has_unread() override;
   bool all_is_read() override { return pending_diverted() == 0; }
   int plain_end(int real) override;
@@ -75,6 +76,10 @@ class Session final : public LibrarySession {
 
  private:
   void give_back() override;
+  void joins(const Connection& c) override;
+  uint64_t consumed() const override;
+  // Drops encrypted bytes that the application has received before a fault took the connection's place.
+  void skip_under_way(Bio* bio);
   void fail(Bio* bio, int result, int error, bool reading);
   // How much of what waits in the BIO was sent already.
   std::optional<size_t> sent_of_pending(Bio* bio) const;
@@ -87,6 +92,7 @@ class Session final : public LibrarySession {
   Ssl* ssl_ = nullptr;  // nullptr: it was freed
   // The application brings the bytes from the descriptor, and `fd_` was found by the ClientHello.
   bool fed_ = false;
+  uint64_t to_skip_ = 0;
   // Bytes of a pair that were looked at (SSL_peek).
   HoldBuffer* peeked_ = nullptr;
   size_t peeked_from_ = 0, peeked_to_ = 0;

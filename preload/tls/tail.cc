@@ -1,11 +1,11 @@
-#include "preload/tls/jvm/tail.h"
+#include "preload/tls/tail.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "preload/tls/gathered.h"
 
-namespace filibuster::preload::jvm {
+namespace filibuster::preload {
 
 void Tail::add(Pieces pieces, size_t size, uint64_t open) {
   if (busy_.test_and_set(std::memory_order_acquire)) {
@@ -36,4 +36,4 @@ void Tail::drop() {
   size_ = 0;
 }
 
-}  // namespace filibuster::preload::jvm
+}  // namespace filibuster::preload

@@ -9,7 +9,7 @@
 #include "core/pieces.h"
 #include "preload/stream/wire.h"
 
-namespace filibuster::preload::jvm {
+namespace filibuster::preload {
 
 class Tail {
  public:
@@ -27,4 +27,4 @@ class Tail {
   std::atomic<bool> lost_{false};
 };
 
-}  // namespace filibuster::preload::jvm
+}  // namespace filibuster::preload
