@@ -14,9 +14,15 @@ $(BUILD)/tests/inject_probe: $(PROBE_SRC) $(wildcard preload/inject/*.h) tests/i
 $(BUILD)/tests/relay_proxy: $(BUILD)/obj/tests/integration/relay/relay_proxy.o $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ -lgtest $(DAEMON_LIBS)
-$(BUILD)/tests/preload_bench: tests/bench/preload_bench.cc
+$(BUILD)/tests/preload_bench: tests/bench/preload_bench.cc tests/bench/loops.h
 	@mkdir -p $(@D)
 	$(CXX) -I. $(CXXFLAGS) -o $@ $< -lpthread
+$(BUILD)/tests/tls_bench: tests/bench/tls_bench.cc tests/bench/loops.h
+	@mkdir -p $(@D)
+	$(CXX) -I. $(CXXFLAGS) -o $@ $< -lssl -lcrypto -lpthread
+$(BUILD)/tests/tls_server: tests/bench/tls_server.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror -o $@ $< -lcpp-httplib -lssl -lcrypto -lpthread
 $(BUILD)/lib/libtorture.so: tests/torture/torture.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Wall -Wextra -Werror -fPIC -shared -o $@ $<
@@ -122,7 +128,7 @@ test-programs: $(PAGE_TESTS)/installed $(BUILD)/tests/page_maker
 
 .PHONY: test-programs bench-programs
 test-programs: $(NETTY)/classpath $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(TLS_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
-bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench
+bench-programs: $(PROGRAM_BIN) $(addprefix $(BUILD)/tests/,preload_bench tls_bench tls_server)
 
 # Measured by `run --coverage`.
 $(BUILD)/tests/coverage/%: tests/programs/coverage/%.cc

@@ -20,8 +20,9 @@ import tempfile
 import stats
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-ADDED_PER_CALL_NS = 20       # without a session
+ADDED_PER_CALL_NS = 20       # without a session; on what is no socket, also in one
 ADDED_PER_MESSAGE_NS = 1500  # in a session, without the call stack
+ADDED_OVER_TLS_NS = 3000     # in a session
 
 
 def environments(preload, session, nowhere):
@@ -58,21 +59,26 @@ def main():
     if given.output:
         sys.stdout = open(given.output, "w", encoding="utf-8")
     build = REPOSITORY / given.build
-    worker, preload = build / "tests/preload_bench", build / "lib/libfilibuster.so"
+    worker, over_tls, preload = build / "tests/preload_bench", build / "tests/tls_bench", build / "lib/libfilibuster.so"
     if given.session and "FILIBUSTER_DAEMON" not in os.environ:
         sys.exit("--session: run this as a test of a session (filibuster trace -- ... --session)")
 
     missed, report = [], {}
     with tempfile.TemporaryDirectory() as nowhere:
         variants = environments(preload, given.session, nowhere)
-        # (loop, result, unit, variants, bursts, burst size, pause, bound by variant)
-        loops = [("calls", "ns_per_call", "ns/call", ["plain", "control", "no session"], 20, 2000, 0,
+        stackless = [name for name in variants if name != "session, no stack"]
+        # (loop, program and its loop, result, unit, variants, bursts, burst size, pause, bound by variant)
+        loops = [("calls", worker, "calls", "ns_per_call", "ns/call", ["plain", "control", "no session"], 20, 2000, 0,
                   {"no session": ADDED_PER_CALL_NS}),
-                 ("messages", "ns_per_message", "ns/message", list(variants), 10, 100, 10,
-                  {"session, no stack": ADDED_PER_MESSAGE_NS})]
-        for loop, result, unit, names, bursts, burst, pause, bounds in loops:
+                 ("calls on a pipe", worker, "pipes", "ns_per_call", "ns/call", stackless, 20, 2000, 0,
+                  {"no session": ADDED_PER_CALL_NS, "session": ADDED_PER_CALL_NS}),
+                 ("messages", worker, "messages", "ns_per_message", "ns/message", list(variants), 10, 100, 10,
+                  {"session, no stack": ADDED_PER_MESSAGE_NS}),
+                 ("messages over OpenSSL", over_tls, "messages", "ns_per_message", "ns/message", list(variants), 10, 100, 10,
+                  {"session": ADDED_OVER_TLS_NS})]
+        for loop, program, argument, result, unit, names, bursts, burst, pause, bounds in loops:
             times = stats.interleaved(names, given.rounds, lambda name: run(
-                worker, loop, variants[name], bursts, burst, pause)[result])
+                program, argument, variants[name], bursts, burst, pause)[result])
             control = stats.compare("control (plain against itself)", times["plain"],
                                     times["control"])
             print(f"{loop}: 300 bytes, plain {control.base:.2f} {unit}, {given.rounds} rounds")
