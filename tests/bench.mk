@@ -22,15 +22,19 @@ $(BUILD)/tests/libjvm_index_bench.so: tests/bench/jvm_index_bench.cc tests/bench
 	$(JDK)/bin/javac -nowarn -g:source,lines -d $(@D)/java tests/bench/JvmIndexBench.java
 	$(CXX) $(CXXFLAGS) -fPIC -shared -isystem $(JDK)/include -isystem $(JDK)/include/linux -o $@ $< $(BUILD)/tests/libindex_bench.so -Wl,-rpath,'$$ORIGIN'
 
-.PHONY: bench bench-run
-bench: test-deps  ## every figure as a ratio, with its control (about 20 minutes)
+# The alternatives that are measured beside the library.
+BENCH_PACKAGES := mitmproxy
+.PHONY: bench bench-run bench-deps
+bench-deps:
+	$(call install_missing,$(BENCH_PACKAGES))
+bench: test-deps bench-deps  ## every figure as a ratio, with its control (about 20 minutes)
 	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/grpc_bench $(BUILD)/tests/native_index_bench $(BUILD)/tests/libjvm_index_bench.so
 	@$(MAKE) --no-print-directory bench-run
 # A bound that is missed is printed and does not keep the others from being measured. (The exit code of a
 # trace is not asked: it also tells of ports that are new in each round.)
 bench-run:
-	@failed=""; rm -f $(BUILD)/preload_bench.txt $(BUILD)/grpc_bench.txt $(BUILD)/redis_bench.txt; \
-	echo "== tight loop, plain / without a session / in a session without faults"; \
+	@failed=""; rm -f $(BUILD)/preload_bench.txt $(BUILD)/grpc_bench.txt $(BUILD)/redis_bench.txt $(BUILD)/sidecar_bench.txt; \
+	echo "== tight loop in the clear and over TLS, plain / without a session / in a session without faults"; \
 	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/preload_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) --output $(CURDIR)/$(BUILD)/preload_bench.txt >$(BUILD)/preload_trace.txt; \
 	  cat $(BUILD)/preload_bench.txt && ! grep -q '^missed' $(BUILD)/preload_bench.txt || failed="$$failed preload"; \
 	echo "== an index, 30 frames, C++ and CPython"; \
@@ -42,6 +46,15 @@ bench-run:
 	  $(PYTHON) tests/bench/load_bench.py wrk --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed wrk"; \
 	echo "== h2load against nghttpd, preloaded without a session"; \
 	  $(PYTHON) tests/bench/load_bench.py h2load --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed h2load"; \
+	echo "== wrk over TLS against nginx and against cpp-httplib, preloaded without a session"; \
+	  $(PYTHON) tests/bench/load_bench.py nginx --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed nginx-tls"; \
+	  $(PYTHON) tests/bench/load_bench.py httplib --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed httplib-tls"; \
+	echo "== a request over TLS, beside sidecars that add a header field"; \
+	  BENCH_BUILD=$(BUILD) SIDECAR_BENCH="--rounds $(BENCH_ROUNDS) --build $(BUILD) --output $(CURDIR)/$(BUILD)/sidecar_bench.txt" \
+	    $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -c tests/bench/sidecar_bench.json >$(BUILD)/sidecar_trace.txt; \
+	  cat $(BUILD)/sidecar_bench.txt || failed="$$failed sidecar"; \
+	echo "== the start of a native process"; \
+	  $(PYTHON) tests/bench/start_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed start"; \
 	echo "== a unary gRPC call, plain / without a session / in a session without faults"; \
 	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/grpc_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) --output $(CURDIR)/$(BUILD)/grpc_bench.txt >$(BUILD)/grpc_trace.txt; \
 	  cat $(BUILD)/grpc_bench.txt && ! grep -q '^missed' $(BUILD)/grpc_bench.txt || failed="$$failed grpc"; \

@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -90,11 +91,16 @@ http {
 """
 
 
-def nginx(environment, directory):
-    port = free_port()
+def nginx_command(directory, port):
+    """Its configuration is written into the directory, where the folder `tls` has the certificate."""
     conf = pathlib.Path(directory) / f"nginx-{port}.conf"
     conf.write_text(NGINX % {"directory": directory, "port": port, "body": "b" * 100})
-    return started(subprocess.Popen(["nginx", "-p", directory, "-c", conf], env=environment), port, "nginx")
+    return [shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin") or sys.exit("no nginx"), "-p", str(directory), "-c", str(conf)]
+
+
+def nginx(environment, directory):
+    port = free_port()
+    return started(subprocess.Popen(nginx_command(directory, port), env=environment), port, "nginx")
 
 
 class Nginx(Wrk):

@@ -40,8 +40,9 @@ def environments(preload, session, nowhere):
     return found
 
 
-def run(worker, loop, environment, bursts, burst, pause_ms):
-    result = subprocess.run([worker, loop, str(bursts), str(burst), str(pause_ms)],
+def run(worker, loop, environment, bursts, burst, pause_ms, *to):
+    """`to`: what the loop wants before the numbers (a port)."""
+    result = subprocess.run([worker, loop, *map(str, (*to, bursts, burst, pause_ms))],
                             env=environment, capture_output=True, text=True, timeout=120)
     if result.returncode != 0:
         sys.exit(f"{worker} {loop}: {result.stderr or result.returncode}")
