@@ -67,7 +67,7 @@ CALLS_PROGRAMS := $(CALLS)/calls_server $(CALLS)/calls_server_reflection $(CALLS
 GRPC_JAVA := $(BUILD)/tests/grpc_java
 GRPC_JARS := $(patsubst %,/usr/share/java/%.jar,grpc-api grpc-context grpc-core grpc-netty grpc-protobuf grpc-protobuf-lite grpc-stub \
   protobuf guava perfmark-api $(addprefix netty-,buffer codec codec-http codec-http2 common handler resolver transport))
-GRPC_JAVA_SRC := $(wildcard tests/programs/grpc_java/*.java)
+GRPC_JAVA_SRC := $(wildcard tests/programs/grpc_java/*.java) tests/programs/java/Certificates.java
 empty :=
 $(GRPC_JAVA)/classpath: tests/programs/http2/calls.proto $(GRPC_JAVA_SRC) tests/programs.mk
 	@rm -rf $(@D) && mkdir -p $(@D)/stubs

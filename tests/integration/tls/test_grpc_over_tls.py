@@ -8,13 +8,16 @@ import sys
 
 import pytest
 
-sys.path += [str(pathlib.Path(__file__).resolve().parents[1] / name) for name in ("http2", "runtimes")]
+sys.path += [str(pathlib.Path(__file__).resolve().parents[1] / name) for name in ("http2", "runtimes", "grpc")]
 
 import calls
+import certificates
+import gateway_faults
+import gateways
 import matrix
 from conftest import BUILD, PRELOAD, PROGRAMS, PYTHON, accepts, free_port, wait_until
 from rpc_tree import observe
-from small_apps import config, printed, printing
+from small_apps import config, printed, printing, relay
 
 LANGUAGES = ["cpp", "python"]
 PAIRS = [("sync", "blocking", 8), ("sync", "queue", 2), ("async", "chained", 8), ("grpc", "blocking", 8), ("grpc", "future", 2),
@@ -117,6 +120,49 @@ def test_the_first_call_on_a_connection_of_cpp_fails(project, tls):
     plain, *_, second, first = (text.splitlines() for text in printed(run))
     for faulted, line in (first, 0), (second, 1):
         assert faulted[line].startswith("double 14 ") and faulted[:line] + faulted[line + 1:] == plain[:line] + plain[line + 1:], run
+
+
+# --- grpc-java, over the JDK's own TLS -----------------------------------------------------------------------
+
+def trusting(tls):
+    return {**certificates.trusted(tls), "TLS": str(tls)}
+
+
+def java_application(tls):
+    back = calls.server(name="back")
+    return [{**back, "env": {**back["env"], "TLS": str(tls)}}, relay("pages"), gateways.java(env=trusting(tls))]
+
+
+@pytest.mark.parametrize("stub", ["blocking", "async"])
+def test_calls_of_java_are_seen(project, tls, stub):
+    """(ALPN: tests/programs/grpc_java/JdkAlpn.java.)"""
+    run = observe(project, java_application(tls), gateways.say("kinds", stub) + " > printed")
+    assert (project.directory / "printed").read_text() == calls.KINDS
+    made = [rpc for rpc in run.test["reference"] if rpc["caller"] == "gateway"]
+    assert [(rpc["grpc"], rpc["grpc_status"], rpc["received_by"]) for rpc in made] == [
+        (f"calls.Calls/{method}", "INVALID_ARGUMENT" if at == 1 else "OK", "back") for at, method in enumerate(gateway_faults.LINES)], run
+
+
+def test_a_fault_of_java_is_not_met(project, tls):
+    """Netty wants a record, and gets no answer in the clear. What it would make of one is never taken for what the fault does."""
+    project.write("filibuster.json", config(
+        java_application(tls), [{"name": "client", "command": printing(gateways.say("kinds", "blocking"))}], default_faults=False,
+        bounds={"reference_executions": 1, "max_faults": 1},
+        faults=[{"on": {"caller": "gateway", "grpc": "calls.Calls/Count"}, "inject": ["grpc:UNAVAILABLE"]}]))
+    run = project.filibuster("run")
+    assert "plan not met: grpc:UNAVAILABLE" in run.output and run.exit_code == 3, run
+    assert "ssl exception" not in (project.directory / "seen").read_text(), run
+
+
+def test_java_says_nothing_of_its_own_to_a_server(project, tls):
+    """Its calls have no call site over TLS, since what is on its way to Netty cannot be known to be followed."""
+    fields = {"name": "fields", "command": gateways.java_command("Fields", "serve", "${port:fields}") + " > served", "env": trusting(tls)}
+    environment = " ".join(f"{key}={value}" for key, value in trusting(tls).items())
+    ask = gateways.java_command("Fields", "ask", "${port:fields}", "tls").replace("exec ", f"{environment} ")
+    run = observe(project, [fields], ask + " > asked", complete=False)
+    assert (project.directory / "asked").read_text() == "asked: \nfirst\nasked: \nsecond\n"
+    served = [line.split()[1:] for line in (project.directory / "served").read_text().splitlines() if line.startswith("served:")]
+    assert [[value.count("-") for value in values] for values in served] == [[HEADER]] * 2, run
 
 
 # --- what must not leave ------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ final class Commands {
     }
 
     static String run(String[] words, String port) {
-        ManagedChannelBuilder<?> builder = ManagedChannelBuilder.forAddress("127.0.0.1", Integer.parseInt(port)).usePlaintext();
+        ManagedChannelBuilder<?> builder = Encrypted.channel(port);
         if (words[0].equals("retries")) {
             builder.enableRetry().defaultServiceConfig(Map.of("methodConfig", List.of(Map.of(
                 "name", List.of(Map.of("service", "calls.Calls")),

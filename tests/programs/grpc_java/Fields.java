@@ -7,7 +7,6 @@ import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Server;
-import io.grpc.ServerBuilder;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
@@ -26,8 +25,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Which x-filibuster fields the application sees. Fields serve PORT prints those of each call. Fields ask PORT SCHEME makes
- * two calls, and prints what its interceptors see.
+ * Which x-filibuster fields the application sees. Fields serve PORT prints those of each call. Fields ask PORT SCHEME (http, https,
+ * okhttp, tls) makes two calls, and prints what its interceptors see.
  */
 final class Fields {
     private static final Metadata.Key<String> FIELD = Metadata.Key.of("x-filibuster", Metadata.ASCII_STRING_MARSHALLER);
@@ -59,7 +58,7 @@ final class Fields {
         }
     }
 
-    /** Says of a channel that it is encrypted, and does nothing. (Debian's Netty has no ALPN, without which there is no TLS.) */
+    /** Says of a channel that it is encrypted, and does nothing: by a TLS that is not the JDK's, it could be. */
     private static final class Pretending implements InternalProtocolNegotiator.ProtocolNegotiator {
         private final InternalProtocolNegotiator.ProtocolNegotiator plain = InternalProtocolNegotiators.plaintext();
 
@@ -89,7 +88,7 @@ final class Fields {
     public static void main(String[] arguments) throws Exception {
         int port = Integer.parseInt(arguments[1]);
         if (arguments[0].equals("serve")) {
-            Server server = ServerBuilder.forPort(port).intercept(new Seeing()).addService(
+            Server server = Encrypted.server(arguments[1]).intercept(new Seeing()).addService(
                 ServerServiceDefinition.builder("matrix.Web").addMethod(Gateway.GET, ServerCalls.asyncUnaryCall(
                     (String message, StreamObserver<String> answer) -> {
                         answer.onNext(message);
@@ -100,6 +99,7 @@ final class Fields {
             return;
         }
         NettyChannelBuilder builder = NettyChannelBuilder.forAddress("127.0.0.1", port).usePlaintext().intercept(new Looking());
+        if (arguments[2].equals("tls")) builder = (NettyChannelBuilder) Encrypted.channel(arguments[1]).intercept(new Looking());
         if (arguments[2].equals("okhttp")) Class.forName("io.grpc.okhttp.OkHttpChannelBuilder");
         if (arguments[2].equals("https")) InternalNettyChannelBuilder.setProtocolNegotiatorFactory(builder, new Factory());
         ManagedChannel channel = builder.build();

@@ -110,6 +110,7 @@ final class FilibusterEngine {
         }
 
         FilibusterPumped pumped() {
+            if (tls.givesRecords) return null;
             tls.pumped = true;
             return new FilibusterPumpedEngine(tls, engine);
         }

@@ -77,6 +77,8 @@ final class FilibusterTls {
     private static final ConcurrentHashMap<Key, FilibusterTls> SESSIONS = new ConcurrentHashMap<>();
 
     final long session;
+    /** Netty looks for the length of each record before it gives it to a client's engine, so it cannot be given bytes in the clear. */
+    final boolean givesRecords;
     volatile boolean joined, pumped;
     /** Of a socket, while a thread of the library uses the session: the streams of its connection. */
     volatile InputStream receiver;
@@ -87,6 +89,14 @@ final class FilibusterTls {
     private FilibusterTls(long session, TransportContext context) {
         this.session = session;
         this.context = new WeakReference<>(context);
+        givesRecords = context.sslConfig.isClientMode && isCalledBy("netty.handler.ssl.SslHandler");
+    }
+
+    private static boolean isCalledBy(String name) {
+        for (StackTraceElement frame : new Throwable().getStackTrace()) {
+            if (frame.getClassName().endsWith(name)) return true;
+        }
+        return false;
     }
 
     /** Null: it is not followed. */
