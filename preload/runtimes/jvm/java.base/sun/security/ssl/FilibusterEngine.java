@@ -110,7 +110,6 @@ final class FilibusterEngine {
         }
 
         FilibusterPumped pumped() {
-            if (tls.givesRecords) return null;
             tls.pumped = true;
             return new FilibusterPumpedEngine(tls, engine);
         }

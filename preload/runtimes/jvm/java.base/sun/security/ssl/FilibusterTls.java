@@ -77,8 +77,6 @@ final class FilibusterTls {
     private static final ConcurrentHashMap<Key, FilibusterTls> SESSIONS = new ConcurrentHashMap<>();
 
     final long session;
-    /** Netty looks for the length of each record before it gives it to a client's engine, so it cannot be given bytes in the clear. */
-    final boolean givesRecords;
     volatile boolean joined, pumped;
     /** Of a socket, while a thread of the library uses the session: the streams of its connection. */
     volatile InputStream receiver;
@@ -89,7 +87,6 @@ final class FilibusterTls {
     private FilibusterTls(long session, TransportContext context) {
         this.session = session;
         this.context = new WeakReference<>(context);
-        givesRecords = context.sslConfig.isClientMode && isCalledBy("netty.handler.ssl.SslHandler");
     }
 
     private static boolean isCalledBy(String name) {
@@ -112,7 +109,10 @@ final class FilibusterTls {
             FilibusterTls ended = SESSIONS.remove(key);
             if (ended != null) Tls.free(ended.session);
         }
-        long made = Tls.idle() ? 0 : Tls.make(context.transport instanceof SSLEngineImpl, !context.sslConfig.isClientMode);
+        boolean isServer = !context.sslConfig.isClientMode;
+        // Netty looks for the length of each record before it gives it to the engine.
+        long made = Tls.idle() ? 0 : Tls.make(context.transport instanceof SSLEngineImpl, isServer,
+                                              !isServer && isCalledBy("netty.handler.ssl.SslHandler"));
         if (made == 0) return null;
         known = new FilibusterTls(made, context);
         SESSIONS.put(new Key(context.outputRecord, GONE), known);
