@@ -58,10 +58,9 @@ jboolean JNICALL idle(JNIEnv*, jclass) {
   return tls_is_idle() ? JNI_TRUE : JNI_FALSE;
 }
 
-jlong JNICALL make(JNIEnv*, jclass, jboolean engine, jboolean server, jboolean gives_records) {
+jlong JNICALL make(JNIEnv*, jclass, jboolean engine, jboolean server) {
   const HookScope scope;
-  return reinterpret_cast<jlong>(
-      Session::make(engine == JNI_TRUE, server == JNI_TRUE, gives_records == JNI_TRUE));
+  return reinterpret_cast<jlong>(Session::make(engine == JNI_TRUE, server == JNI_TRUE));
 }
 
 void JNICALL free(JNIEnv*, jclass, jlong session) {
@@ -170,7 +169,7 @@ void* address(Function* function) {
 bool bind_tls(JNIEnv* env, jclass natives, jclass call) {
   const JNINativeMethod methods[] = {
       NATIVE("idle", "()Z", idle),
-      NATIVE("make", "(ZZZ)J", make),
+      NATIVE("make", "(ZZ)J", make),
       NATIVE("free", "(J)V", free),
       NATIVE("join", "(J[B)Z", join),
       NATIVE("diverted", "(J)Z", diverted),

@@ -20,10 +20,12 @@ constexpr size_t kMostAside = 16 * 1024;
 const char* put_aside(int fd, Encryption* encryption, std::string_view answer, int* real) {
   Replacement plan;
   if (const char* why = prepare(fd, &plan)) return why;
-  const char* why = refuses_answers(encryption);
-  if (why == nullptr && has_unread(plan, encryption)) why = "bytes of an earlier answer are unread";
-  if (why == nullptr && (answer.size() > kMostAside || !write_on_held(plan.pair, answer)))
+  const char* why = nullptr;
+  if (has_unread(plan, encryption)) {
+    why = "bytes of an earlier answer are unread";
+  } else if (answer.size() > kMostAside || !write_on_held(plan.pair, answer)) {
     why = "the answer does not fit a socket buffer";
+  }
   if (why != nullptr) {
     abandon(&plan);
     return why;

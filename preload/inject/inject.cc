@@ -135,10 +135,6 @@ bool inject_before_effect(int fd, Encryption* encryption, OutgoingCall* call, bo
   }
   switch (static_cast<FaultKind>(call->plan.kind)) {
     case FaultKind::kStatus:
-      if (const char* why = refuses_answers(encryption)) {
-        abandon(&plan);
-        return not_injected(*call, why);
-      }
       return answer_before(&plan, call, head_request);
     case FaultKind::kReset:
     case FaultKind::kRefused:

@@ -8,9 +8,6 @@ class Encryption {
  public:
   // Are bytes of the peer unread that were decrypted?
   virtual bool has_unread() = 0;
-  // Can the application read what is no record of its TLS? While a fault stands in the place of the connection, bytes in
-  // the clear come.
-  virtual bool takes_clear() { return true; }
   // Makes a descriptor of ours from which another process reads what the peer sends, and writes what the peer
   // gets. It takes `real` over, the real connection, which is one of our descriptors. -1: that cannot be
   // done, and nothing has changed.

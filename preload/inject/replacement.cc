@@ -98,12 +98,6 @@ bool has_unread(const Replacement& plan, Encryption* encryption) {
   return raw::call(SYS_ioctl, plan.original, FIONREAD, raw::address_of(&unread)) == 0 && unread > 0;
 }
 
-const char* refuses_answers(Encryption* encryption) {
-  return encryption != nullptr && !encryption->takes_clear()
-             ? "the client reads records of TLS by itself, and no answer in the clear"
-             : nullptr;
-}
-
 bool decrypt(Replacement* plan, Encryption* encryption) {
   if (encryption == nullptr) return true;
   const int plain = encryption->plain_end(plan->original);

@@ -30,8 +30,6 @@ void replace(Replacement* plan, uint32_t flags, uint32_t held, uint32_t effect);
 // Has the server sent bytes that nobody has read? (Of an encrypted connection the socket does not tell: a
 // server sends tickets on its own.)
 bool has_unread(const Replacement& plan, Encryption* encryption);
-// Why the application cannot read an answer of ours; nullptr: it can.
-const char* refuses_answers(Encryption* encryption);
 // Exchanges `original` for its plain end. False: that cannot be had.
 bool decrypt(Replacement* plan, Encryption* encryption);
 

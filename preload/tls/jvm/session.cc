@@ -52,13 +52,12 @@ jobject Call::pumped() const {
   return env->ExceptionCheck() ? nullptr : made;
 }
 
-Session* Session::make(bool engine, bool server, bool gives_records) {
+Session* Session::make(bool engine, bool server) {
   Session* memory = g_sessions.take();
   if (memory == nullptr) return nullptr;
   auto* made = new (memory) Session;
   made->engine_ = engine;
   made->server_ = server;
-  made->gives_records_ = gives_records;
   return made;
 }
 
@@ -135,7 +134,7 @@ bool Session::has_unread() {
 
 int Session::plain_end(int real) {
   std::string_view received, unsent;
-  if (pumped_ || t_call == nullptr || gives_records_ || !keep_out()) return -1;
+  if (pumped_ || t_call == nullptr || !keep_out()) return -1;
   if (engine_ && (!received_.last(to_skip(), &received) || !unsent_.last(to_send(), &unsent)))
     return -1;
   Pair pair;

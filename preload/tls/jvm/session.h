@@ -33,9 +33,7 @@ bool bind_call(JNIEnv* env, jclass call);
 
 class Session final : public LibrarySession {
  public:
-  // `gives_records`: the application reads records before it gives them to the engine (Netty does, for their
-  // lengths). nullptr: no memory.
-  static Session* make(bool engine, bool server, bool gives_records);
+  static Session* make(bool engine, bool server);  // nullptr: no memory
   // The engine or the socket is gone.
   void freed() { drop(); }
 
@@ -60,7 +58,6 @@ class Session final : public LibrarySession {
   bool watches_descriptor() const override { return engine_; }
   size_t obsolete(int fd, size_t size) override;
   bool has_unread() override;
-  bool takes_clear() override { return !gives_records_; }
   bool all_is_read() override { return true; }
   int plain_end(int real) override;
 
@@ -87,7 +84,7 @@ class Session final : public LibrarySession {
   // What the engine has given, and the application has not sent yet.
   uint64_t to_send() const;
 
-  bool engine_ = false, server_ = false, gives_records_ = false, pumped_ = false;
+  bool engine_ = false, server_ = false, pumped_ = false;
   std::atomic<int> reading_{0};
   // What an engine has taken and given: encrypted bytes.
   std::atomic<uint64_t> consumed_{0}, produced_{0};

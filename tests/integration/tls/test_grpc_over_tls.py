@@ -143,17 +143,6 @@ def test_calls_of_java_are_seen(project, tls, stub):
         (f"calls.Calls/{method}", "INVALID_ARGUMENT" if at == 1 else "OK", "back") for at, method in enumerate(gateway_faults.LINES)], run
 
 
-def test_a_fault_of_java_is_not_met(project, tls):
-    """Netty wants a record, and gets no answer in the clear. What it would make of one is never taken for what the fault does."""
-    project.write("filibuster.json", config(
-        java_application(tls), [{"name": "client", "command": printing(gateways.say("kinds", "blocking"))}], default_faults=False,
-        bounds={"reference_executions": 1, "max_faults": 1},
-        faults=[{"on": {"caller": "gateway", "grpc": "calls.Calls/Count"}, "inject": ["grpc:UNAVAILABLE"]}]))
-    run = project.filibuster("run")
-    assert "plan not met: grpc:UNAVAILABLE" in run.output and run.exit_code == 3, run
-    assert "ssl exception" not in (project.directory / "seen").read_text(), run
-
-
 def test_java_says_nothing_of_its_own_to_a_server(project, tls):
     """Its calls have no call site over TLS, since what is on its way to Netty cannot be known to be followed."""
     fields = {"name": "fields", "command": gateways.java_command("Fields", "serve", "${port:fields}") + " > served", "env": trusting(tls)}

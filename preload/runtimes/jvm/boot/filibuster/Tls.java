@@ -10,8 +10,7 @@ public final class Tls {
     /** Nothing is followed now. */
     public static native boolean idle();
     /** 0: there is no memory. An engine gets its encrypted bytes from the application; a socket does not. */
-    /** {@code givesRecords}: the application reads records before it gives them to the engine. */
-    public static native long make(boolean engine, boolean server, boolean givesRecords);
+    public static native long make(boolean engine, boolean server);
     public static native void free(long session);
     /** Looks for the connection that began with this random. True: it is followed from now on. */
     public static native boolean join(long session, byte[] random);

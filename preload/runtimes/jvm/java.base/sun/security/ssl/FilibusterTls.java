@@ -89,13 +89,6 @@ final class FilibusterTls {
         this.context = new WeakReference<>(context);
     }
 
-    private static boolean isCalledBy(String name) {
-        for (StackTraceElement frame : new Throwable().getStackTrace()) {
-            if (frame.getClassName().endsWith(name)) return true;
-        }
-        return false;
-    }
-
     /** Null: it is not followed. */
     static FilibusterTls find(OutputRecord record) {
         return Tls.idle() ? null : SESSIONS.get(new Key(record, null));
@@ -109,10 +102,7 @@ final class FilibusterTls {
             FilibusterTls ended = SESSIONS.remove(key);
             if (ended != null) Tls.free(ended.session);
         }
-        boolean isServer = !context.sslConfig.isClientMode;
-        // Netty looks for the length of each record before it gives it to the engine.
-        long made = Tls.idle() ? 0 : Tls.make(context.transport instanceof SSLEngineImpl, isServer,
-                                              !isServer && isCalledBy("netty.handler.ssl.SslHandler"));
+        long made = Tls.idle() ? 0 : Tls.make(context.transport instanceof SSLEngineImpl, !context.sslConfig.isClientMode);
         if (made == 0) return null;
         known = new FilibusterTls(made, context);
         SESSIONS.put(new Key(context.outputRecord, GONE), known);
