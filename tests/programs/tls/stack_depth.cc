@@ -268,6 +268,22 @@ void ask_over_openssl(Depths& depths, SSL_CTX* context, const char* port) {
   depths.of("close", [&] { return close(fd); });
 }
 
+// Connections that end as they should not: a library takes more of the stack then, whoever asks.
+void end_badly(SSL_CTX* context, const char* port) {
+  for (const bool reset : {false, true}) {
+    Depths none("");
+    const int fd = connected(none, port);
+    if (fd < 0) continue;
+    SSL* ssl = SSL_new(context);
+    SSL_set_fd(ssl, fd);
+    SSL_connect(ssl);
+    const linger now{reset ? 1 : 0, 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    SSL_free(ssl);
+    close(fd);
+  }
+}
+
 // --- GnuTLS ----------------------------------------------------------------------------------------
 
 void ask_over_gnutls(Depths& depths, gnutls_certificate_credentials_t credentials,
@@ -314,6 +330,7 @@ void ask_all(Depths& depths, char** arguments) {
   ask_in_the_clear(depths, arguments[0]);
   ask_over_openssl(depths, context, arguments[1]);
   ask_over_gnutls(depths, credentials, arguments[1]);
+  end_badly(context, arguments[1]);
 }
 
 // --- a handler on a signal stack -------------------------------------------------------------------
