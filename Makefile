@@ -245,6 +245,7 @@ test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread
 include tests/programs.mk
 include tests/check.mk
 include tests/torture.mk
+include tests/threads.mk
 include tests/fuzz.mk
 include tests/bench.mk
 include tests/busy.mk
