@@ -3,8 +3,8 @@
 //   stress serve PORT CERT KEY
 //   stress ask PORT AUTHORITY THREADS REQUESTS SEED    exits with 0 if every answer is what was asked for
 //
-// `-` in the place of CERT and of AUTHORITY: in the clear. A request is POST /THREAD/N with a body; its answer is the body with every bit turned. Every other connection, on both sides, does
-// not block, and waits by poll.
+// `-` in the place of CERT and of AUTHORITY: in the clear. A request is POST /THREAD/N with a body; its answer is the body with every bit
+// turned. Every other connection, on both sides, does not block, and waits by poll.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -230,30 +230,36 @@ int ask(char** arguments) {
   const unsigned seed = static_cast<unsigned>(std::atoi(arguments[4]));
   std::atomic<int> bad{0};
   std::vector<std::thread> threads;
+  const auto ask_one = [&](unsigned t) {
+    Random random(seed * 1000 + t + 1);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+      fail("connect");
+    Channel channel(new_ssl(context), fd, t % 4 < 2, seed + t);
+    channel.handshake(true);
+    for (int n = 0; n < requests; ++n) {
+      const std::string body = random_body(&random);
+      channel.write("POST /" + std::to_string(t) + "/" + std::to_string(n) +
+                    " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+                    std::to_string(body.size()) + "\r\n\r\n" + body);
+      std::string head, answer;
+      if (!channel.message(&head, &answer) || answer != turned(body)) {
+        ++bad;
+        std::fprintf(stderr, "stress: /%u/%d: %zu bytes asked, %zu answered, and not those\n", t, n,
+                     body.size(), answer.size());
+        return;
+      }
+    }
+    channel.shut();
+  };
   for (unsigned t = 0; t < count; ++t) {
-    threads.emplace_back(
-        [&, t ] try {
-          Random random(seed * 1000 + t + 1);
-          const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-          if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-            fail("connect");
-          Channel channel(new_ssl(context), fd, t % 4 < 2, seed + t);
-          channel.handshake(true);
-          for (int n = 0; n < requests; ++n) {
-            const std::string body = random_body(&random);
-            channel.write("POST /" + std::to_string(t) + "/" + std::to_string(n) +
-                          " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
-                          std::to_string(body.size()) + "\r\n\r\n" + body);
-            std::string head, answer;
-            if (!channel.message(&head, &answer) || answer != turned(body)) {
-              ++bad;
-              std::fprintf(stderr, "stress: /%u/%d: %zu bytes asked, %zu answered, and not those\n",
-                           t, n, body.size(), answer.size());
-              return;
-            }
-          }
-          channel.shut();
-        } catch (const std::runtime_error&) { ++bad; });
+    threads.emplace_back([&, t] {
+      try {
+        ask_one(t);
+      } catch (const std::runtime_error&) {
+        ++bad;
+      }
+    });
   }
   for (std::thread& thread : threads) thread.join();
   return bad == 0 ? 0 : 1;
