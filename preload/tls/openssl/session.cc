@@ -62,13 +62,17 @@ void Session::drop() {
 }
 
 void Session::freed() {
-  wait_until([this] { return inside_.load() >= 0; }, kEnteredWithinNs);
-  ssl_ = nullptr;
+  {
+    // No thread of the agent finds the SSL from here on, and none is inside.
+    const Use use(this);
+    ssl_ = nullptr;
+  }
   drop();
 }
 
 void Session::released() {
   if (!pumped_ || ssl_ == nullptr) return;
+  const Use use(this);
   ssl_ = nullptr;
   for (Bio* bio : {read_bio_, write_bio_}) api_->BIO_free_all(bio);
   read_bio_ = write_bio_ = nullptr;
