@@ -251,7 +251,17 @@ void Session::flushed(int fd) {
 }
 
 bool Session::has_unread() {
-  return ssl_ != nullptr && api_->SSL_pending(ssl_) > 0;
+  if (ssl_ == nullptr) return false;
+  if (api_->SSL_pending(ssl_) > 0) return true;
+  if (!fed_ || pumped_ || api_->BIO_ctrl(read_bio(), kControlPending, 0, nullptr) == 0)
+    return false;
+  // The application has brought records that nobody has read: those that hold no data (tickets of the session) are read now. They would
+  // be taken for bytes of the pair else. (A callback of the application is not called from a thread of the agent.)
+  if (inside_.load() < 0) return true;
+  char first;
+  const bool data = api_->SSL_peek(ssl_, &first, 1) > 0;
+  if (!data) api_->ERR_clear_error();
+  return data;
 }
 
 int Session::plain_end(int real) {

@@ -22,7 +22,7 @@ def in_session(project, words, faults=(), kind="none", third_party=True):
         [{"name": "peer", "ports": {"peer": port}, "third_party": third_party, "ready": "none"}],
         [{"name": "sessions", "command": f"echo ======== >> seen; {SESSIONS} {port} {kind} {words} >> seen 2>&1; code=$?; echo ended $code >> seen; exit $code"}],
         fault_test_calls=True, default_faults=False, bounds={"max_faults": 1, "reference_executions": 1},
-        faults=[{"inject": list(faults)}] if faults else []))
+        faults=[{"on": {"service": "peer"}, "inject": list(faults)}] if faults else []))
     run = project.filibuster("run", "--no-snapshot")
     seen = pathlib.Path(project.directory / "seen").read_text()
     executions = seen.split("========\n")[1:]

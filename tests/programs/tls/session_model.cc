@@ -227,7 +227,7 @@ class End {
     // (An alert ends both directions.)
     if (!is_open() || broken_) return;
     const int state = SSL_get_shutdown(ssl_);
-    if ((state & SSL_RECEIVED_SHUTDOWN) != 0 && !from.notified_ && !faulted_)
+    if ((state & SSL_RECEIVED_SHUTDOWN) != 0 && !from.notified_ && fault_ == Fault::kNone)
       wrong(who_, "an end was received that nobody has sent");
     if ((state & SSL_SENT_SHUTDOWN) != 0 && !notified_ && !broken_)
       wrong(who_, "an end was sent that nobody has asked for");
@@ -388,6 +388,7 @@ class Course {
         client_("client", g_client, client, (ways & kClientMemory) != 0, ways, true),
         server_("server", g_server, server, (ways & kServerMemory) != 0, ways, false) {
     client_.expect(fault);
+    server_.expect(fault);
   }
 
   void handshake(size_t steps) {
