@@ -365,8 +365,7 @@ Moved Session::write_diverted(const void* data, size_t size) {
 size_t Session::pending_diverted() const {
   const size_t peeked = peeked_to_ - peeked_from_;
   if (!fed_) return peeked;
-  return peeked +
-         static_cast<size_t>(api_->BIO_ctrl(api_->SSL_get_rbio(ssl_), kControlPending, 0, nullptr));
+  return peeked + static_cast<size_t>(api_->BIO_ctrl(read_bio(), kControlPending, 0, nullptr));
 }
 
 }  // namespace filibuster::preload::openssl
