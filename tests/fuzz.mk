@@ -38,7 +38,7 @@ $(FUZZ_LIB): $(FUZZ_LIB_OBJ) $(LLHTTP_OBJ) $(EXPORTS)
 	@mkdir -p $(@D)
 	clang++-14 -shared -o $@ $(FUZZ_LIB_OBJ) $(LLHTTP_OBJ) $(NGHTTP2) -static-libstdc++ -static-libgcc -Wl,--version-script=$(EXPORTS) -Wl,-z,now \
 	  -Wl,-z,nodelete -Wl,-soname,libfilibuster.so -Wl,--gc-sections
-$(BUILD)/fuzz/tls_sessions_fuzz: tests/fuzz/tls_sessions_fuzz.cc tests/programs/tls/session_model.cc tests/programs/tls/session_model.h $(FUZZ_LIB)
+$(BUILD)/fuzz/tls_sessions_fuzz: tests/fuzz/tls_sessions_fuzz.cc tests/programs/tls/session_model.cc tests/programs/tls/session_model.h tests/programs/tls/session_end.h $(FUZZ_LIB)
 	@mkdir -p $(@D)
 	clang++-14 -I. -std=c++20 -g -O1 -fsanitize=fuzzer -rdynamic -o $@ $(filter %.cc,$^) -lssl -lcrypto
 FUZZ_IN_SESSION := tls_sessions

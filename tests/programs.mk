@@ -31,7 +31,7 @@ $(BUILD)/tests/programs/tls_stress: tests/programs/tls/stress.cc
 $(BUILD)/tests/programs/stack_depth: tests/programs/tls/stack_depth.cc
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -Wl,-z,now -o $@ $< -lssl -lcrypto -lgnutls -lpthread
-$(BUILD)/tests/programs/tls_sessions: tests/programs/tls/sessions.cc tests/programs/tls/session_model.cc tests/programs/tls/session_model.h
+$(BUILD)/tests/programs/tls_sessions: tests/programs/tls/sessions.cc tests/programs/tls/session_model.cc tests/programs/tls/session_model.h tests/programs/tls/session_end.h
 	@mkdir -p $(@D)
 	$(CXX) -I. -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $(filter %.cc,$^) -lssl -lcrypto
 TLS_PROGRAMS := $(BUILD)/tests/programs/tls_sessions $(BUILD)/tests/programs/tls_stress $(BUILD)/tests/programs/stack_depth
