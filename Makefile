@@ -171,7 +171,7 @@ TEST_PACKAGES := libgtest-dev dpkg-dev python3-pytest python3-pytest-xdist pytho
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
   python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server python3-coverage \
   libgrpc-java protobuf-compiler-grpc-java-plugin libprotobuf-java libnetty-java libperfmark-java libguava-java \
-  libjetty9-java libtomcat9-java libservlet-api-java ruby perl php-cli php-curl php-fpm wget openssl libssl-dev haproxy apache2-bin \
+  libjetty9-java libtomcat9-java libservlet-api-java ruby perl php-cli php-curl php-fpm wget openssl libssl-dev libgnutls28-dev haproxy apache2-bin \
   wget2 liblwp-protocol-https-perl puma ruby-async
 # A Node that is there and recent enough is kept, wherever it comes from.
 NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs) $(if $(shell command -v npm),,npm)
@@ -245,6 +245,7 @@ test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread
 include tests/programs.mk
 include tests/check.mk
 include tests/torture.mk
+include tests/threads.mk
 include tests/fuzz.mk
 include tests/bench.mk
 include tests/busy.mk

@@ -22,14 +22,36 @@ $(BUILD)/fuzz/analysis_fuzz: FUZZ_LIBS := $(ANALYSIS_LIBS)
 $(BUILD)/fuzz/init_fuzz: $(patsubst %.cc,$(BUILD)/fuzz/obj/%.o,$(filter cli/init/%,$(CLI_SRC)))
 $(BUILD)/fuzz/init_fuzz: FUZZ_LIBS := $(ANALYSIS_LIBS)
 
+# TLS sessions are driven in a real session, under a library of its own whose coverage the fuzzer sees. The sanitizers are not in
+# there: the address sanitizer wants to come before all that is preloaded.
+FUZZ_LIB     := $(BUILD)/fuzz/lib/libfilibuster.so
+FUZZ_LIB_OBJ := $(patsubst %.cc,$(BUILD)/fuzz/lib/obj/%.o,$(PRELOAD_SRC) $(CORE_SRC))
+FUZZ_COVERED := clang++-14 $(CPPFLAGS) -std=c++20 -g1 -O2 -fsanitize=fuzzer-no-link
+$(BUILD)/fuzz/lib/obj/core/%.o: core/%.cc
+	@mkdir -p $(@D)
+	$(FUZZ_COVERED) $(PURE) -c $< -o $@
+$(BUILD)/fuzz/lib/obj/preload/%.o: preload/%.cc preload/os/old_glibc.h
+	@mkdir -p $(@D)
+	$(FUZZ_COVERED) -include preload/os/old_glibc.h -isystem $(JDK)/include -isystem $(JDK)/include/linux -I$(BUILD)/gen/jvm $(PURE) -fno-threadsafe-statics -c $< -o $@
+$(BUILD)/fuzz/lib/obj/preload/runtimes/jvm/classes.o: $(BUILD)/gen/jvm/classes.inc
+$(FUZZ_LIB): $(FUZZ_LIB_OBJ) $(LLHTTP_OBJ) $(EXPORTS)
+	@mkdir -p $(@D)
+	clang++-14 -shared -o $@ $(FUZZ_LIB_OBJ) $(LLHTTP_OBJ) $(NGHTTP2) -static-libstdc++ -static-libgcc -Wl,--version-script=$(EXPORTS) -Wl,-z,now \
+	  -Wl,-z,nodelete -Wl,-soname,libfilibuster.so -Wl,--gc-sections
+$(BUILD)/fuzz/tls_sessions_fuzz: tests/fuzz/tls_sessions_fuzz.cc tests/programs/tls/session_model.cc tests/programs/tls/session_model.h tests/programs/tls/session_end.h $(FUZZ_LIB)
+	@mkdir -p $(@D)
+	clang++-14 -I. -std=c++20 -g -O1 -fsanitize=fuzzer -rdynamic -o $@ $(filter %.cc,$^) -lssl -lcrypto
+FUZZ_IN_SESSION := tls_sessions
+
 .PHONY: fuzz fuzz-run fuzz-programs
 fuzz: fuzz-deps  ## run every fuzz target for FUZZ_SECONDS (30) from the seeds in the tree
 	@$(MAKE) --no-print-directory -j$(JOBS) fuzz-programs
 	@$(MAKE) --no-print-directory fuzz-run
-fuzz-programs: $(FUZZ_NAMES:%=$(BUILD)/fuzz/%_fuzz)
+fuzz-programs: $(BINARIES) $(FUZZ_NAMES:%=$(BUILD)/fuzz/%_fuzz)
 # libFuzzer writes what it finds into the first folder: never into the seeds.
 fuzz-run:
 	@set -e; for n in $(FUZZ_NAMES); do echo "== $$n"; mkdir -p $(BUILD)/fuzz/found/$$n; \
-	  $(BUILD)/fuzz/$${n}_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -print_final_stats=0 -verbosity=0 \
+	  case " $(FUZZ_IN_SESSION) " in *" $$n "*) in="$(PYTHON) tests/fuzz/in_session.py $(BUILD)/bin/filibuster $(FUZZ_LIB)";; *) in=;; esac; \
+	  $$in $(BUILD)/fuzz/$${n}_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -print_final_stats=0 -verbosity=0 \
 	    -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found/$$n tests/fuzz/corpus/$$n; done
 -include $(shell find $(BUILD)/fuzz -name '*.d' 2>/dev/null)

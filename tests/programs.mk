@@ -2,7 +2,7 @@
 # The programs are never sanitized: the preload must come first in them.
 PROGRAM_SRC := $(sort $(wildcard tests/programs/*.cc))
 PROGRAM_BIN := $(PROGRAM_SRC:tests/programs/%.cc=$(BUILD)/tests/programs/%)
-PROBE_SRC   := tests/integration/preload/inject_probe.cc $(wildcard preload/inject/*.cc) core/hash.cc
+PROBE_SRC   := tests/integration/preload/inject_probe.cc $(wildcard preload/inject/*.cc) preload/os/own_stack.cc core/hash.cc
 
 $(BUILD)/tests/programs/%: tests/programs/%.cc tests/programs/http_text.h
 	@mkdir -p $(@D)
@@ -33,7 +33,14 @@ $(BUILD)/tests/programs/grpc_matrix: tests/programs/grpc/matrix.cc tests/program
 $(BUILD)/tests/programs/tls_stress: tests/programs/tls/stress.cc
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $< -lssl -lcrypto -lpthread
-TLS_PROGRAMS := $(BUILD)/tests/programs/tls_stress
+# Its functions are bound before they are called: the dynamic linker needs stack, too.
+$(BUILD)/tests/programs/stack_depth: tests/programs/tls/stack_depth.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -Wl,-z,now -o $@ $< -lssl -lcrypto -lgnutls -lpthread
+$(BUILD)/tests/programs/tls_sessions: tests/programs/tls/sessions.cc tests/programs/tls/session_model.cc tests/programs/tls/session_model.h tests/programs/tls/session_end.h
+	@mkdir -p $(@D)
+	$(CXX) -I. -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $(filter %.cc,$^) -lssl -lcrypto
+TLS_PROGRAMS := $(BUILD)/tests/programs/tls_sessions $(BUILD)/tests/programs/tls_stress $(BUILD)/tests/programs/stack_depth
 GRPC_PROGRAMS := $(BUILD)/tests/programs/grpc_matrix
 
 $(BUILD)/tests/java/%.class: tests/programs/java/%.java

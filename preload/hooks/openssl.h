@@ -88,7 +88,9 @@ Moved write_through(const Library& library, Ssl* ssl, const void* data, size_t s
     return moved;
   }
   const bool refused = s.wrote && s.write_result <= 0;  // by OpenSSL, which tells why
-  if (!refused) s.own_error = errno == EAGAIN ? kErrorWantWrite : kErrorSyscall;
+  // (errno says nothing of a part that was taken: the application has to come back with the rest.)
+  if (!refused)
+    s.own_error = transfer.result >= 0 || errno == EAGAIN ? kErrorWantWrite : kErrorSyscall;
   const Moved nothing{refused ? s.write_result : -1, 0};
   if (transfer.result < 0) return nothing;
   const size_t sent = before + static_cast<size_t>(transfer.result);

@@ -62,8 +62,8 @@ void close_held(int held, uint64_t inode, bool drain) {
   if (!is_own_descriptor(held) || inode_of(held) != inode) return;
   // Reads away what came. This is bounded: an application that sends faster than we read must not keep
   // its own close waiting.
-  char buffer[4096];
-  for (int i = 0; drain && i < 1024; ++i) {
+  char buffer[1024];
+  for (int i = 0; drain && i < 4096; ++i) {
     if (raw::receive(held, buffer, sizeof buffer, MSG_DONTWAIT) <= 0) break;
   }
   release_descriptor(held);

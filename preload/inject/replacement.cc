@@ -8,6 +8,7 @@
 #include "preload/inject/inject.h"
 #include "preload/inject/raw.h"
 #include "preload/inject/replaced.h"
+#include "preload/os/own_stack.h"
 
 namespace filibuster::preload {
 namespace {
@@ -56,7 +57,9 @@ void copy_options(int from, int to, int family) {
   if (flags >= 0) raw::fcntl(to, F_SETFL, flags & (O_NONBLOCK | O_ASYNC));
 }
 
-const char* prepare(int fd, Replacement* plan) {
+namespace {
+
+const char* prepare_here(int fd, Replacement* plan) {
   int family = 0, type = 0;
   socklen_t size = sizeof family;
   if (is_replaced(fd)) return "the connection was replaced by an earlier fault";
@@ -90,6 +93,13 @@ const char* prepare(int fd, Replacement* plan) {
     return why;
   }
   return nullptr;
+}
+
+}  // namespace
+
+// /proc is read by buffers of some KiB.
+const char* prepare(int fd, Replacement* plan) {
+  return on_own_stack([=] { return prepare_here(fd, plan); });
 }
 
 bool has_unread(const Replacement& plan, Encryption* encryption) {

@@ -10,6 +10,7 @@
 #include "core/fault/fault.h"
 #include "core/index/execution_index.h"
 #include "preload/os/address.h"
+#include "preload/os/own_stack.h"
 #include "preload/rpc/agent.h"
 #include "preload/rpc/connect_groups.h"
 #include "preload/rpc/counters.h"
@@ -140,15 +141,12 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
   if (cause.cause != Cause::kEntry && cause.execution != execution) return decision;
   attempt.parent_path = cause.path;
 
-  RpcIssued event;
-  PlanEntry second;
-  const bool again = refuse_second_attempt(a, execution, cause.path, attempt.target, &second);
+  uint64_t rpc = 0;
+  const bool again =
+      refuse_second_attempt(a, execution, cause.path, attempt.target, &decision.plan);
   {
     ConnectGroups::Lock lock(&g_groups);
-    if (again && !lock) {
-      decision.refuse = true;
-      decision.plan = second;
-    }
+    if (again && !lock) decision.refuse = true;
     if (!lock) return decision;
     if (const ConnectGroup* group = g_groups.join(attempt)) {
       decision.name = {group->place, group->id};
@@ -163,33 +161,38 @@ ConnectDecision connect_begin(const sockaddr* address, socklen_t size) {
     if (again) {
       group->refused_by_us = decision.refuse = true;
       group->outcome = ConnectGroup::Outcome::kRefused;
-      group->plan = decision.plan = second;
+      group->plan = decision.plan;
       return decision;
     }
-    PlanEntry entry;
+    PlanEntry& entry = decision.plan;
     if (a->lane->connects_planned.load(std::memory_order_relaxed) == 0 ||
         find_planned_connect(a->lane, group->place, execution, &entry) != PlanLookup::kPlanned ||
         !lease_fresh(a->lane, now_ns()) || !is_next_of_its_kind(a, execution, cause, entry))
       return decision;
-    group->plan = decision.plan = entry;
-    event.rpc = a->next_rpc();
+    group->plan = entry;
+    rpc = a->next_rpc();
     if (static_cast<FaultKind>(entry.kind) == FaultKind::kTls) {
-      decision.handshake = {true, event.rpc, a->generation, execution};
+      decision.handshake = {true, rpc, a->generation, execution};
       group->handshake = decision.handshake;
     } else {
       group->refused_by_us = decision.refuse = true;
       group->outcome = ConnectGroup::Outcome::kRefused;
     }
   }
-  event.service = name;
-  event.peer = peer_text;
-  event.stack = stack.hash;
-  event.stack_text = {stack.text, stack.text_size};
-  if (decision.refuse) {
-    emit_refused(a, execution, cause, decision.plan, event);
-  } else {
-    emit_unsent(a, execution, cause, decision.plan, event, kRpcEncrypted);
-  }
+  on_own_stack([&] {
+    RpcIssued event;
+    event.rpc = rpc;
+    event.service = name;
+    event.peer = peer_text;
+    event.stack = stack.hash;
+    event.stack_text = {stack.text, stack.text_size};
+    if (decision.refuse) {
+      emit_refused(a, execution, cause, decision.plan, event);
+    } else {
+      emit_unsent(a, execution, cause, decision.plan, event, kRpcEncrypted);
+    }
+    return true;
+  });
   return decision;
 }
 

@@ -60,12 +60,18 @@ struct KeptBytes {
   char bytes[kMost];
 };
 
+// How many pins a connection has. No constructor writes it, since a thread with a pointer to what was there before may look at it
+// meanwhile: see pin().
+union Pins {
+  Pins() {}
+  std::atomic<uint32_t> count;
+};
+
 struct alignas(64) Connection {
   Connection() = default;
   Connection(const Connection&) = delete;
 
-  // The first member, which is not constructed anew while another thread may look at it: see pin().
-  std::atomic<uint32_t> pins{0};
+  Pins pins;
   std::atomic<uint32_t> descriptors{0};  // numbers that name it
   ConnectionState state;
   std::atomic<bool> closing{false};  // the last descriptor is closed

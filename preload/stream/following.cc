@@ -55,20 +55,20 @@ Connection* make_connection() {
   c->serial = g_serial.fetch_add(1, std::memory_order_relaxed) + 1;
   c->generation = session_generation();
   c->fork_epoch = g_fork_epoch.load(std::memory_order_relaxed);
-  c->pins.store(1, std::memory_order_release);
+  c->pins.count.store(1, std::memory_order_release);
   return c;
 }
 
 bool pin(Connection* c) {
-  uint32_t pins = c->pins.load(std::memory_order_relaxed);
+  uint32_t pins = c->pins.count.load(std::memory_order_relaxed);
   while (pins != 0) {
-    if (c->pins.compare_exchange_weak(pins, pins + 1, std::memory_order_acquire)) return true;
+    if (c->pins.count.compare_exchange_weak(pins, pins + 1, std::memory_order_acquire)) return true;
   }
   return false;
 }
 
 void unpin(Connection* c) {
-  if (c->pins.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (c->pins.count.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (Followed* protocol = c->protocol()) protocol->free(*c);
   if (Transport* transport = c->transport.load()) transport->drop();
   if (const int aside = c->aside.load(); aside >= 0) release_descriptor(aside);

@@ -15,6 +15,8 @@ class Transport : public Encryption {
   // Sends what `out` holds; returns as send(2), with errno. After EAGAIN the same bytes are offered again,
   // and perhaps further ones behind them. Called by the owner of the request flow.
   virtual ssize_t send(const OnTheWire& out) = 0;
+  // May a send of the application take a part of its bytes? If not, all of them go out in one call, unless the socket stops it.
+  virtual bool takes_parts() const { return true; }
   // May bytes be held, that is sent by a hook of another call than the one that brought them?
   virtual bool may_hold() = 0;
   // Called after a hook has sent held bytes.

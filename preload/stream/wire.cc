@@ -95,6 +95,7 @@ int transmit(Wire& w, int fd, Pieces pieces, uint64_t base, uint64_t limit, int 
         w.transport != nullptr ? w.transport->send(out) : send_out(fd, out, flags | MSG_DONTWAIT);
     if (sent < 0) return errno;
     note_sent(w, static_cast<size_t>(sent));
+    if (w.transport != nullptr && !w.transport->takes_parts()) continue;
     if (static_cast<size_t>(sent) < out.bytes && w.edits.position() > base) return 0;
   }
   return 0;

@@ -39,10 +39,6 @@ LibrarySession::Use::~Use() {
   if (session_ != nullptr) session_->inside_.fetch_sub(1);
 }
 
-void LibrarySession::wait_for_agent() const {
-  wait_until([this] { return inside_.load() >= 0; }, kEnteredWithinNs);
-}
-
 void LibrarySession::drop() {
   if (references_.fetch_sub(1) != 1) return;
   gathered_.drop();

@@ -63,8 +63,6 @@ class LibrarySession : public Transport {
   bool find_descriptor(const tls::ClientRandom& random, bool server);
   // The connection on `fd_`, which the session joins if it has not yet. Empty: it is not followed.
   Pinned join_connection(bool server);
-  // Waits until no thread of the agent is inside.
-  void wait_for_agent() const;
 
   std::atomic<uint32_t> references_{1};
   int fd_ = -1;

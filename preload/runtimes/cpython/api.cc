@@ -1,6 +1,6 @@
 #include "preload/runtimes/cpython/api.h"
 
-#include <dlfcn.h>
+#include "preload/os/symbols.h"
 
 namespace filibuster::preload::cpython {
 namespace {
@@ -12,7 +12,7 @@ constinit std::atomic<Object*> g_loop_code{nullptr};
 
 template <typename Function>
 bool find(Function* function, const char* name) {
-  *function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  *function = reinterpret_cast<Function>(symbol_of_program(name));
   return *function != nullptr;
 }
 

@@ -7,6 +7,7 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
+#include "preload/os/symbols.h"
 #include "preload/runtimes/cpython/api.h"
 
 // leave.py as a text that ends with a zero. (The Makefile knows that this file contains it.)
@@ -71,7 +72,7 @@ constinit Unwinder g_unwinder{};
 // Py_FinalizeEx returns 0 to whoever called it: the test's exit status is a local variable there, which no
 // exit handler sees. Its frame is left as an exception would leave it.
 void return_from_finalize() {
-  void* const finalize = dlsym(RTLD_DEFAULT, "Py_FinalizeEx");
+  void* const finalize = symbol_of_program("Py_FinalizeEx");
   unw_context_t context;
   unw_cursor_t cursor;
   if (finalize == nullptr || g_unwinder.context(&context) != 0 ||

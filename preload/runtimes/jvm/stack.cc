@@ -10,6 +10,7 @@
 
 #include "core/text/number.h"
 #include "preload/os/pages.h"
+#include "preload/os/pool.h"
 #include "preload/runtimes/frame_filter.h"
 #include "preload/runtimes/jvm/vm.h"
 
@@ -180,25 +181,25 @@ bool read(FrameSink* sink) {
   return read_java_frames("F ", 0, sink);
 }
 
-}  // namespace
-
-bool read_java_frames(std::string_view mark, int skip, FrameSink* sink) {
-  JNIEnv* env = jvm::of_thread();
-  if (env == nullptr) return false;
-  jvmtiEnv* tools = jvm::tools();
+// Not on the stack of the caller, of which a hook takes little.
+struct Work {
   jvmtiFrameInfo frames[kMaxFrames];
+  Frame room;
+};
+Pool<Work, 16, 256> g_work;
+
+bool read_java_frames_with(Work* work, JNIEnv* env, jvmtiEnv* tools, std::string_view mark,
+                           int skip, FrameSink* sink) {
   jint count = 0;
-  if (tools == nullptr ||
-      tools->GetStackTrace(nullptr, skip, kMaxFrames, frames, &count) != JVMTI_ERROR_NONE ||
+  if (tools->GetStackTrace(nullptr, skip, kMaxFrames, work->frames, &count) != JVMTI_ERROR_NONE ||
       count == 0) {
     return false;
   }
-  Frame room;
   for (const bool keep_all : {false, true}) {
     if (keep_all) sink->begin_with_libraries();
     jint i = 0;
     for (; i < count; ++i) {
-      const Frame* frame = find_frame(env, tools, frames[i], &room);
+      const Frame* frame = find_frame(env, tools, work->frames[i], &work->room);
       if (frame->kind == Kind::kBoundary) break;
       if (frame->kind == Kind::kGenerated || (frame->kind == Kind::kLibrary && !keep_all)) continue;
       sink->add(frame->hash, {mark, {frame->text, frame->size}});
@@ -207,6 +208,23 @@ bool read_java_frames(std::string_view mark, int skip, FrameSink* sink) {
     if (sink->frames() > 0) return true;
   }
   return true;
+}
+
+}  // namespace
+
+bool read_java_frames(std::string_view mark, int skip, FrameSink* sink) {
+  JNIEnv* env = jvm::of_thread();
+  if (env == nullptr) return false;
+  jvmtiEnv* tools = jvm::tools();
+  if (tools == nullptr) return false;
+  Work* work = g_work.take();
+  if (work == nullptr) {
+    sink->mark_incomplete();
+    return true;
+  }
+  const bool found = read_java_frames_with(work, env, tools, mark, skip, sink);
+  g_work.give(work);
+  return found;
 }
 
 bool called_by_program(int skip) {

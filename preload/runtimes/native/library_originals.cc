@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "preload/os/own_stack.h"
 #include "preload/runtimes/native/modules.h"
 
 namespace filibuster::preload {
@@ -65,7 +66,10 @@ uintptr_t module_at(const void* code) {
   return find_module(address, &info) ? info.begin : 0;
 }
 
-void* find_beyond_us(const char* name, const void* code, std::string_view library) {
+// The loader needs some KiB of stack.
+namespace {
+
+void* search_beyond_us(const char* name, const void* code, std::string_view library) {
   const HookScope scope;
   const KeepsErrors keeps;
   Dl_info info;
@@ -79,7 +83,7 @@ void* find_beyond_us(const char* name, const void* code, std::string_view librar
   return found;
 }
 
-void* find_in_program(const char* name) {
+void* search_program(const char* name) {
   const KeepsErrors keeps;
   // The program comes first in the global scope, and says where it begins.
   void* found = dlsym(RTLD_DEFAULT, name);
@@ -90,14 +94,28 @@ void* find_in_program(const char* name) {
   return inside ? found : nullptr;
 }
 
-void* find_beside(const void* function, const char* name) {
+void* search_beside(const void* function, const char* name) {
   const HookScope scope;
   const KeepsErrors keeps;
   Dl_info info;
   if (dladdr(function, &info) == 0) return nullptr;
   void* found = find_in(info.dli_fname, name);
   if (found == nullptr) found = dlsym(RTLD_NEXT, name);
-  return found != nullptr ? found : find_in_program(name);
+  return found != nullptr ? found : search_program(name);
+}
+
+}  // namespace
+
+void* find_beyond_us(const char* name, const void* code, std::string_view library) {
+  return on_own_stack([&] { return search_beyond_us(name, code, library); });
+}
+
+void* find_in_program(const char* name) {
+  return on_own_stack([&] { return search_program(name); });
+}
+
+void* find_beside(const void* function, const char* name) {
+  return on_own_stack([&] { return search_beside(function, name); });
 }
 
 }  // namespace filibuster::preload

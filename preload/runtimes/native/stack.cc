@@ -13,6 +13,7 @@
 #include "core/text/number.h"
 #include "preload/interpose.h"
 #include "preload/os/bounded_wait.h"
+#include "preload/os/own_stack.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/native/modules.h"
@@ -56,7 +57,7 @@ int backtrace_into(Backtrace backtrace, void** frames) {
   return count;
 }
 
-std::string_view prepare() {
+std::string_view prepare_here() {
   const CaptureGate gate;
   if (g_backtrace.load(std::memory_order_acquire) != nullptr) return "libunwind 8";
   void* library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
@@ -80,7 +81,7 @@ void add_frame(uintptr_t address, const ModuleInfo& module, FrameSink* sink) {
   sink->add(hash, {"N ", module.id(), "+", number_text(offset, 16, digits), " ", module.path()});
 }
 
-bool read(FrameSink* sink) {
+bool read_here(FrameSink* sink) {
   const Backtrace backtrace = g_backtrace.load(std::memory_order_acquire);
   if (backtrace == nullptr) return true;  // no stack, not an incomplete one: Hello::notes says so
   const CaptureGate gate;
@@ -113,6 +114,14 @@ bool read(FrameSink* sink) {
     if (sink->frames() > 0 || made_at_run_time) break;
   }
   return true;
+}
+
+// libunwind, and the loader, take some KiB of the stack that they run on.
+std::string_view prepare() {
+  return on_own_stack(prepare_here);
+}
+bool read(FrameSink* sink) {
+  return on_own_stack([&] { return read_here(sink); });
 }
 
 }  // namespace

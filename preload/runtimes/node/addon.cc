@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "preload/interpose.h"
+#include "preload/os/symbols.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/frame_filter.h"
 #include "preload/runtimes/node/napi.h"
@@ -232,7 +233,7 @@ constexpr Function kFunctions[] = {
 
 template <typename F>
 bool find(const char* name, F* function) {
-  *function = reinterpret_cast<F>(dlsym(RTLD_DEFAULT, name));
+  *function = reinterpret_cast<F>(symbol_of_program(name));
   return *function != nullptr;
 }
 

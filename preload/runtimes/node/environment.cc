@@ -15,6 +15,7 @@
 
 #include "preload/os/pages.h"
 #include "preload/os/raw_syscall.h"
+#include "preload/os/symbols.h"
 #include "preload/runtimes/node/node.h"
 
 namespace filibuster::preload::node {
@@ -147,7 +148,7 @@ bool asked_already(std::string_view script) {
 __attribute__((constructor)) void start(int argc, char** argv, char**) {
   // Every Node exports the interface for addons, whatever its executable is called, and whether or not
   // its code is in libnode.so.
-  if (dlsym(RTLD_DEFAULT, "napi_module_register") == nullptr) return;
+  if (symbol_of_program("napi_module_register") == nullptr) return;
   look_at_arguments(argc, argv);
   if (char** const known = find_variable()) look_at_words(*known + kVariable.size());
   if (getauxval(AT_SECURE) != 0) {

@@ -1,6 +1,5 @@
 // Where a PHP program makes a request: the frames that debug_backtrace() would give, by the function behind it. PHP's builds for
 // one thread are read (Debian's are such): they show `executor_globals`.
-#include <dlfcn.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -8,6 +7,7 @@
 
 #include "core/text/number.h"
 #include "preload/os/raw_syscall.h"
+#include "preload/os/symbols.h"
 #include "preload/runtimes/frame_filter.h"
 #include "preload/runtimes/reader.h"
 
@@ -47,7 +47,7 @@ constinit std::atomic<bool> g_found{false};
 
 template <typename Function>
 bool find(Function* function, const char* name) {
-  *function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  *function = reinterpret_cast<Function>(symbol_of_program(name));
   return *function != nullptr;
 }
 

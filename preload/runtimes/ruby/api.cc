@@ -1,9 +1,9 @@
 #include "preload/runtimes/ruby/api.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstring>
+
+#include "preload/os/symbols.h"
 
 namespace filibuster::preload::ruby {
 namespace {
@@ -13,7 +13,7 @@ constinit std::atomic<bool> g_found{false};
 
 template <typename Function>
 bool find(Function* function, const char* name) {
-  *function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  *function = reinterpret_cast<Function>(symbol_of_program(name));
   return *function != nullptr;
 }
 
@@ -58,7 +58,7 @@ const Api* api() {
 
 std::string_view description() {
   // "ruby 3.1.2p20 (2022-04-12 revision 4491bb740a) [x86_64-linux-gnu]"
-  const char* text = static_cast<const char*>(dlsym(RTLD_DEFAULT, "ruby_description"));
+  const char* text = static_cast<const char*>(symbol_of_program("ruby_description"));
   if (text == nullptr) return "ruby";
   const std::string_view whole(text, strnlen(text, 128));
   return whole.substr(0, whole.find(" ("));

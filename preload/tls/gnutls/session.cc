@@ -68,8 +68,11 @@ void Session::end(SessionPtr session) {
   entry->key.store(nullptr, std::memory_order_release);
   if (ours == nullptr) return;
   if (ours->engine_ != nullptr) stop_pump(ours->engine_);
-  ours->wait_for_agent();
-  ours->session_ = nullptr;
+  {
+    // No thread of the agent finds the session from here on, and none is inside.
+    const Use use(ours);
+    ours->session_ = nullptr;
+  }
   ours->drop();
 }
 

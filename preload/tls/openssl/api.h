@@ -51,6 +51,7 @@ using CopyExData = int (*)(ExData* to, const ExData* from, void** value, int ind
 
 #define FILIBUSTER_OPENSSL_FUNCTIONS(X)                                              \
   X(int, SSL_read, (Ssl*, void*, int))                                               \
+  X(int, SSL_peek, (Ssl*, void*, int))                                               \
   X(int, SSL_write, (Ssl*, const void*, int))                                        \
   X(int, SSL_pending, (const Ssl*))                                                  \
   X(int, SSL_get_error, (const Ssl*, int))                                           \

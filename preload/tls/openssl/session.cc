@@ -67,13 +67,17 @@ void Session::give_back() {
 }
 
 void Session::freed() {
-  wait_for_agent();
-  ssl_ = nullptr;
+  {
+    // No thread of the agent finds the SSL from here on, and none is inside.
+    const Use use(this);
+    ssl_ = nullptr;
+  }
   drop();
 }
 
 void Session::released() {
   if (!pumped_ || ssl_ == nullptr) return;
+  const Use use(this);
   ssl_ = nullptr;
   for (Bio* bio : {read_bio_, write_bio_}) api_->BIO_free_all(bio);
   read_bio_ = write_bio_ = nullptr;
@@ -243,7 +247,17 @@ void Session::flushed(int fd) {
 }
 
 bool Session::has_unread() {
-  return ssl_ != nullptr && api_->SSL_pending(ssl_) > 0;
+  if (ssl_ == nullptr) return false;
+  if (api_->SSL_pending(ssl_) > 0) return true;
+  if (!fed_ || pumped_ || api_->BIO_ctrl(read_bio(), kControlPending, 0, nullptr) == 0)
+    return false;
+  // The application has brought records that nobody has read: those that hold no data (tickets of the session) are read now. They would
+  // be taken for bytes of the pair else. (A callback of the application is not called from a thread of the agent.)
+  if (inside_.load() < 0) return true;
+  char first;
+  const bool data = api_->SSL_peek(ssl_, &first, 1) > 0;
+  if (!data) api_->ERR_clear_error();
+  return data;
 }
 
 int Session::plain_end(int real) {
@@ -358,8 +372,7 @@ Moved Session::write_diverted(const void* data, size_t size) {
 size_t Session::pending_diverted() const {
   const size_t peeked = peeked_to_ - peeked_from_;
   if (!fed_) return peeked;
-  return peeked +
-         static_cast<size_t>(api_->BIO_ctrl(api_->SSL_get_rbio(ssl_), kControlPending, 0, nullptr));
+  return peeked + static_cast<size_t>(api_->BIO_ctrl(read_bio(), kControlPending, 0, nullptr));
 }
 
 }  // namespace filibuster::preload::openssl

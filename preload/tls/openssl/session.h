@@ -42,6 +42,7 @@ class Session final : public LibrarySession {
   int error_of(int result) const;
 
   ssize_t send(const OnTheWire& out) override;
+  bool takes_parts() const override { return ssl_ == nullptr || writes_in_part(); }
   bool may_hold() override;
   void flushed(int fd) override;
   bool watches_descriptor() const override { return counted_; }

@@ -3,8 +3,8 @@
 //   stress serve PORT CERT KEY
 //   stress ask PORT AUTHORITY THREADS REQUESTS SEED    exits with 0 if every answer is what was asked for
 //
-// A request is POST /THREAD/N with a body; its answer is the body with every bit turned. Every other connection, on both sides, does
-// not block, and waits by poll.
+// `-` in the place of CERT and of AUTHORITY: in the clear. A request is POST /THREAD/N with a body; its answer is the body with every bit
+// turned. Every other connection, on both sides, does not block, and waits by poll.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,10 +31,11 @@ namespace {
 
 using Random = std::minstd_rand;
 
+// Ends the thread that it happens to: the others use the library still.
 [[noreturn]] void fail(const char* what) {
   std::fprintf(stderr, "stress: %s (errno %s)\n", what, std::strerror(errno));
   ERR_print_errors_fp(stderr);
-  std::exit(1);
+  throw std::runtime_error(what);
 }
 
 class Channel {
@@ -42,6 +44,7 @@ class Channel {
     const int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (!blocks) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    if (ssl == nullptr) return;
     SSL_set_fd(ssl, fd);
     SSL_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   }
@@ -52,7 +55,7 @@ class Channel {
   Channel(const Channel&) = delete;
 
   void handshake(bool client) {
-    for (;;) {
+    while (ssl_ != nullptr) {
       const int done = client ? SSL_connect(ssl_) : SSL_accept(ssl_);
       if (done == 1) return;
       wait(done, "handshake");
@@ -65,6 +68,14 @@ class Channel {
       size_t written = 0;
       // A retry comes with the same bytes at another place, which the mode allows.
       std::string moved = bytes.substr(at, most);
+      if (ssl_ == nullptr) {
+        const ssize_t sent = send(fd_, moved.data(), moved.size(), MSG_NOSIGNAL);
+        if (sent > 0)
+          at += static_cast<size_t>(sent);
+        else
+          wait_for(POLLOUT, "send");
+        continue;
+      }
       while (SSL_write_ex(ssl_, moved.data(), moved.size(), &written) != 1) {
         wait(0, "write");
         moved = std::string(moved);
@@ -77,6 +88,14 @@ class Channel {
   bool read(std::string* to) {
     char buffer[6000];
     const size_t most = 1 + random_() % sizeof buffer;
+    while (ssl_ == nullptr) {
+      const ssize_t got = recv(fd_, buffer, most, 0);
+      if (got >= 0) {
+        to->append(buffer, static_cast<size_t>(got));
+        return got > 0;
+      }
+      wait_for(POLLIN, "recv");
+    }
     for (;;) {
       if (random_() % 8 == 0) {
         char seen;
@@ -112,15 +131,21 @@ class Channel {
     }
   }
 
-  void shut() { SSL_shutdown(ssl_); }
+  void shut() {
+    if (ssl_ != nullptr) SSL_shutdown(ssl_);
+  }
 
  private:
   void wait(int result, const char* what) {
     const int error = SSL_get_error(ssl_, result);
-    pollfd ready{fd_, 0, 0};
-    if (error == SSL_ERROR_WANT_READ) ready.events = POLLIN;
-    if (error == SSL_ERROR_WANT_WRITE) ready.events = POLLOUT;
-    if (ready.events == 0) fail(what);
+    if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) fail(what);
+    errno = EAGAIN;
+    wait_for(error == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, what);
+  }
+
+  void wait_for(short events, const char* what) const {
+    if (errno != EAGAIN) fail(what);
+    pollfd ready{fd_, events, 0};
     if (poll(&ready, 1, 60'000) != 1) fail("poll");
   }
 
@@ -143,19 +168,25 @@ std::string turned(std::string body) {
   return body;
 }
 
-void serve_one(SSL_CTX* context, int fd, unsigned number) {
-  Channel channel(SSL_new(context), fd, number % 2 == 0, number);
+SSL* new_ssl(SSL_CTX* context) {
+  return context != nullptr ? SSL_new(context) : nullptr;
+}
+
+void serve_one(SSL_CTX* context, int fd, unsigned number) try {
+  Channel channel(new_ssl(context), fd, number % 2 == 0, number);
   channel.handshake(false);
   std::string head, body;
   while (channel.message(&head, &body))
     channel.write("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
                   turned(body));
+} catch (const std::runtime_error&) {
 }
 
 int serve(char** arguments) {
-  SSL_CTX* context = SSL_CTX_new(TLS_server_method());
-  if (SSL_CTX_use_certificate_chain_file(context, arguments[1]) != 1 ||
-      SSL_CTX_use_PrivateKey_file(context, arguments[2], SSL_FILETYPE_PEM) != 1)
+  const bool clear = std::strcmp(arguments[1], "-") == 0;
+  SSL_CTX* context = clear ? nullptr : SSL_CTX_new(TLS_server_method());
+  if (!clear && (SSL_CTX_use_certificate_chain_file(context, arguments[1]) != 1 ||
+                 SSL_CTX_use_PrivateKey_file(context, arguments[2], SSL_FILETYPE_PEM) != 1))
     fail("certificate");
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
@@ -189,36 +220,45 @@ std::string random_body(Random* random) {
 
 int ask(char** arguments) {
   const sockaddr_in address = address_of(arguments[0]);
-  SSL_CTX* context = SSL_CTX_new(TLS_client_method());
-  if (SSL_CTX_load_verify_locations(context, arguments[1], nullptr) != 1) fail("authority");
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  const bool clear = std::strcmp(arguments[1], "-") == 0;
+  SSL_CTX* context = clear ? nullptr : SSL_CTX_new(TLS_client_method());
+  if (!clear && SSL_CTX_load_verify_locations(context, arguments[1], nullptr) != 1)
+    fail("authority");
+  if (!clear) SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   const unsigned count = static_cast<unsigned>(std::atoi(arguments[2]));
   const int requests = std::atoi(arguments[3]);
   const unsigned seed = static_cast<unsigned>(std::atoi(arguments[4]));
   std::atomic<int> bad{0};
   std::vector<std::thread> threads;
+  const auto ask_one = [&](unsigned t) {
+    Random random(seed * 1000 + t + 1);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+      fail("connect");
+    Channel channel(new_ssl(context), fd, t % 4 < 2, seed + t);
+    channel.handshake(true);
+    for (int n = 0; n < requests; ++n) {
+      const std::string body = random_body(&random);
+      channel.write("POST /" + std::to_string(t) + "/" + std::to_string(n) +
+                    " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+                    std::to_string(body.size()) + "\r\n\r\n" + body);
+      std::string head, answer;
+      if (!channel.message(&head, &answer) || answer != turned(body)) {
+        ++bad;
+        std::fprintf(stderr, "stress: /%u/%d: %zu bytes asked, %zu answered, and not those\n", t, n,
+                     body.size(), answer.size());
+        return;
+      }
+    }
+    channel.shut();
+  };
   for (unsigned t = 0; t < count; ++t) {
     threads.emplace_back([&, t] {
-      Random random(seed * 1000 + t + 1);
-      const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-        fail("connect");
-      Channel channel(SSL_new(context), fd, t % 4 < 2, seed + t);
-      channel.handshake(true);
-      for (int n = 0; n < requests; ++n) {
-        const std::string body = random_body(&random);
-        channel.write("POST /" + std::to_string(t) + "/" + std::to_string(n) +
-                      " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
-                      std::to_string(body.size()) + "\r\n\r\n" + body);
-        std::string head, answer;
-        if (!channel.message(&head, &answer) || answer != turned(body)) {
-          ++bad;
-          std::fprintf(stderr, "stress: /%u/%d: %zu bytes asked, %zu answered, and not those\n", t,
-                       n, body.size(), answer.size());
-          return;
-        }
+      try {
+        ask_one(t);
+      } catch (const std::runtime_error&) {
+        ++bad;
       }
-      channel.shut();
     });
   }
   for (std::thread& thread : threads) thread.join();
