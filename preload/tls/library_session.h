@@ -61,6 +61,8 @@ class LibrarySession : public Transport {
 
   // Finds the descriptor that has begun with this random (claims.h). False: there is none.
   bool find_descriptor(const tls::ClientRandom& random, bool server);
+  // Is a thread of the agent inside?
+  bool agent_is_inside() const { return inside_.load() < 0; }
   // The connection on `fd_`, which the session joins if it has not yet. Empty: it is not followed.
   Pinned join_connection(bool server);
 

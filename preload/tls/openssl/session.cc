@@ -253,7 +253,7 @@ bool Session::has_unread() {
     return false;
   // The application has brought records that nobody has read: those that hold no data (tickets of the session) are read now. They would
   // be taken for bytes of the pair else. (A callback of the application is not called from a thread of the agent.)
-  if (inside_.load() < 0) return true;
+  if (agent_is_inside()) return true;
   char first;
   const bool data = api_->SSL_peek(ssl_, &first, 1) > 0;
   if (!data) api_->ERR_clear_error();
