@@ -14,7 +14,7 @@ namespace filibuster {
 
 // Returns the size of the address.
 inline socklen_t door_address(uint64_t door, sockaddr_un* out) {
-  constexpr std::string_view kName = "filibuster-";
+  constexpr std::string_view kName = "filibuster-door-";
   constexpr char kDigits[] = "0123456789abcdef";
   std::memset(out, 0, sizeof *out);
   out->sun_family = AF_UNIX;

@@ -71,7 +71,10 @@ void ConnectedAgents::make_room_at_door() {
   };
   if (static_cast<size_t>(std::count_if(agents_.begin(), agents_.end(), waits)) < kMaxAtDoor)
     return;
-  agents_.erase(std::find_if(agents_.begin(), agents_.end(), waits));  // the oldest
+  const uint32_t oldest = std::find_if(agents_.begin(), agents_.end(), waits)->first;
+  read(oldest);  // it may have shown the token meanwhile
+  const auto place = agents_.find(oldest);
+  if (place != agents_.end() && waits(*place)) agents_.erase(place);
 }
 
 void ConnectedAgents::accept(uint64_t number) {
