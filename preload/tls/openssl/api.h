@@ -39,7 +39,6 @@ inline constexpr int kControlMemoryEnd = 130;                   // BIO_set_mem_e
 inline constexpr int kControlMessageCallback = 15;              // SSL_set_msg_callback(3)
 inline constexpr int kControlVerifyStore = 106;                 // SSL_set0_verify_cert_store(3)
 inline constexpr int kFlagShouldRetry = 8;                      // BIO_should_retry(3)
-inline constexpr int kTypeMemory = 1 | 0x0400;                  // BIO_find_type(3)
 inline constexpr int kExDataOfContext = 1;
 inline constexpr int kExDataOfSsl = 0;  // CRYPTO_get_ex_new_index(3)
 
@@ -66,7 +65,6 @@ using CopyExData = int (*)(ExData* to, const ExData* from, void** value, int ind
   X(int, BIO_write, (Bio*, const void*, int))                                        \
   X(long, BIO_ctrl, (Bio*, int, long, void*))                                        \
   X(int, BIO_test_flags, (const Bio*, int))                                          \
-  X(int, BIO_method_type, (const Bio*))                                              \
   X(uint64_t, BIO_number_written, (Bio*))                                            \
   X(Bio*, BIO_new, (const BioMethod*))                                               \
   X(const BioMethod*, BIO_s_mem, ())                                                 \

@@ -217,13 +217,15 @@ SERVERS = {
     "php": ([("front", "PHP_CLI_SERVER_WORKERS=2 exec php -q -S 127.0.0.1:${port:front} index.php")], "php", "curl -sS -d a=b $URL/form; curl -sS --data-binary @large -H Expect: $URL/form"),
     "java": ([("front-tls", f"exec java -cp {BUILD}/tests/java Front ${{port:front-tls}} %(tls)s http")], "java", "BACK curl -sS $URL/a; curl -sS $URL/b"),
     "jetty": ([("front", f"exec java -cp $(cat {BUILD}/tests/servlets/classpath) Servlets jetty ${{port:front}} $PLAIN")], "java",
-              "for way in sync thread; do curl -sS $URL/$way/7; done"),
+              "curl -sS $URL/sync/7; curl -sS $URL/pool/7"),
     "grpc behind nginx": ([("calls", f"exec {BUILD}/tests/http2/calls_server ${{port:calls}}"), ("nginx", "exec nginx -e stderr -p . -c $PWD/grpc.conf")], "nginx", None),
 }
 
 
 def ports_of(name, services):
     """{service: names of its ports}"""
+    if name == "grpc behind nginx":
+        return {"calls": ["calls"], "nginx": ["front", "front-tls"]}
     if name in ("php", "jetty"):
         return {"front": ["front"]}
     return {service: [service] if service in ("front", "front-tls", "calls") else ["front", "front-tls"] for service, _ in services}
@@ -247,16 +249,21 @@ def test_a_server(project, tls, name):
     project.write("static/file", "0123456789abcde\n" * 20_000)
     (project.directory / "pair.pem").write_text((tls / "cert.pem").read_text() + (tls / "key.pem").read_text())
     echo = {"name": "echo", "ports": ["echo", "encrypted"], "command": f"exec {PYTHON} {HERE}/echo.py ${{port:echo}} ${{port:encrypted}} {tls} fields"}
-    environment = certificates.trusted(tls) | {"PATH": os.environ["PATH"] + ":/usr/sbin", "PYTHONDONTWRITEBYTECODE": "1", "BACK": "https://localhost:${port:encrypted}",
+    if asked is None:
+        environment = {"PATH": os.environ["PATH"] + ":/usr/sbin"}
+    else:
+        environment = certificates.trusted(tls) | {"PATH": os.environ["PATH"] + ":/usr/sbin", "PYTHONDONTWRITEBYTECODE": "1", "BACK": "https://localhost:${port:encrypted}",
                                                "PLAIN": "http://localhost:${port:echo}", "ENCRYPTED": "https://localhost:${port:encrypted}"}
     ports = ports_of(name, services)
-    names = [port for each in ports.values() for port in each] + ["echo", "encrypted"]
+    names = [port for each in ports.values() for port in each] + (["echo", "encrypted"] if asked else [])
     fill = "for file in *.template; do sed " + " ".join(f"-e s/.{{port:{port}}}/${{port:{port}}}/" for port in names) + " $file > ${file%.template}; done; "
     made = [{"name": service, "ports": ports[service], "command": (fill if any(word in command for word in ("nginx", "haproxy", "apache2")) else "") +
              (command % words if "%(" in command else command), "env": environment} for service, command in services]
     urls = {"front": "http://localhost:${port:front}", "front-tls": "https://localhost:${port:front-tls}"}
     if asked is None:
-        client = f"{BUILD}/tests/http2/calls_client ${{port:front}} kinds; {BUILD}/tests/http2/calls_client ${{port:front}} threads 4 50 20000"
+        call = f"{BUILD}/tests/http2/calls_client"
+        client = (f"{call} ${{port:front}} kinds; {call} ${{port:front}} threads 4 50 20000; export TLS={tls}; "
+                  f"{call} ${{port:front-tls}} kinds; {call} ${{port:front-tls}} threads 4 50 20000")
     else:
         given = " ".join(url for port, url in urls.items() if any(port in each for each in ports.values()))
         client = f"export CURL_CA_BUNDLE={tls}/ca.pem; for URL in {given}; do {asked.removeprefix('BACK ')}\ndone"

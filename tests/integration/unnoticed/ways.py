@@ -2,7 +2,7 @@
 not notice: the test's command prints the same, writes the same to stderr and ends in the same way, and no service says
 what it does not say without us."""
 import contextlib
-import json
+import difflib
 import os
 import re
 import signal
@@ -81,6 +81,13 @@ def sayings(text):
     return {re.sub(r"0x[0-9a-f]+|\d+", "#", line).strip() for line in text.splitlines()}
 
 
+def assert_same(given, plain):
+    lines = [{key: value.decode(errors="replace").splitlines() if isinstance(value, bytes) else [str(value)] for key, value in each.items()}
+             for each in (plain, given)]
+    for key in plain:
+        assert given[key] == plain[key], key + "\n" + "\n".join(difflib.unified_diff(lines[0][key], lines[1][key], "plain", "preloaded", lineterm=""))
+
+
 def check_unnoticed(project, program, fields=False):
     """Gives the run of the session, for what else it must show. `fields`: echo.py writes our header fields to a file."""
     names = [name for service in program.services for name in service.get("ports", [service["name"]])]
@@ -89,13 +96,14 @@ def check_unnoticed(project, program, fields=False):
     plain, ended, logs = by_hand(project, program, ports, "plain")
     assert plain["printed"], (plain, logs)
     preloaded = by_hand(project, program, ports, "preloaded", LD_PRELOAD=str(PRELOAD))
-    assert preloaded[:2] == (plain, ended), (plain, preloaded)
+    assert_same(preloaded[0], plain)
+    assert preloaded[1] == ended, "how the services ended"
     written = project.directory / "fields"
     assert not written.exists(), "there is no session"
     given, session_logs, run = in_session(project, program, ports)
     if fields:
         assert OUR_FIELD.sub(b"", written.read_bytes()) == b"" and written.stat().st_size, written.read_bytes()
-    assert given == plain, (json.dumps({key: str(value) for key, value in plain.items()}, indent=1), given)
+    assert_same(given, plain)
     for name, log in logs.items():
         for way, other in (("preloaded", preloaded[2][name]), ("in the session", session_logs[name])):
             more = sayings(other) - sayings(log)
