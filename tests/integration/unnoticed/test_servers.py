@@ -95,10 +95,10 @@ ProxyPass / http://localhost:${port:echo}/
 MODULES = ["mpm_event", "authz_core", "ssl", "socache_shmcb", "http2", "proxy", "proxy_http", "proxy_fcgi"]
 POOL = """
 [global]
-error_log = fpm.log
+error_log = %(directory)s/fpm.log
 daemonize = no
 [www]
-listen = fpm.sock
+listen = %(directory)s/fpm.sock
 %(pool_user)s
 pm = static
 pm.max_children = 2
@@ -206,7 +206,7 @@ SERVERS = {
     "nginx": ([("nginx", "exec nginx -e stderr -p . -c $PWD/nginx.conf")], "nginx", CURL + "\ncurl -sS $URL/over-tls/get; curl -sS $URL/static/file | md5sum; curl -sS -r 5-99999 $URL/static/file | md5sum"),
     "haproxy": ([("haproxy", "exec haproxy -db -f haproxy.cfg")], "haproxy", CURL + "\ncurl -sS $URL/over-tls/get"),
     "apache2 with php-fpm": (
-        [("apache", f"( while [ ! -S fpm.sock ]; do sleep 0.01; done; exec apache2 -D FOREGROUND -f $PWD/apache.conf ) & exec {FPM} {'-R' if ROOT else ''} -F -y pool.conf")],
+        [("apache", f"( while [ ! -S fpm.sock ]; do sleep 0.01; done; exec apache2 -D FOREGROUND -f $PWD/apache.conf ) & exec {FPM} -F -y pool.conf")],
         f"apache2 {FPM}", CURL + "\ncurl -sS $URL/over-tls/get; curl -sS $URL/static/file | md5sum; curl -sS -d a=b $URL/php/form; curl -sS --data-binary @large $URL/php/form"),
     "gunicorn sync": (gunicorn("sync"), "gunicorn", CURL), "gunicorn gthread": (gunicorn("gthread"), "gunicorn", CURL),
     "gunicorn gevent": (gunicorn("gevent"), "gunicorn", CURL),
@@ -217,7 +217,7 @@ SERVERS = {
     "php": ([("front", "PHP_CLI_SERVER_WORKERS=2 exec php -q -S 127.0.0.1:${port:front} index.php")], "php", "curl -sS -d a=b $URL/form; curl -sS --data-binary @large -H Expect: $URL/form"),
     "java": ([("front-tls", f"exec java -cp {BUILD}/tests/java Front ${{port:front-tls}} %(tls)s http")], "java", "BACK curl -sS $URL/a; curl -sS $URL/b"),
     "jetty": ([("front", f"exec java -cp $(cat {BUILD}/tests/servlets/classpath) Servlets jetty ${{port:front}} $PLAIN")], "java",
-              "curl -sS $URL/sync/7; curl -sS $URL/pool/7"),
+              "curl -sS $URL/blocking/7; curl -sS -d a=b $URL/body/7; curl -sS $URL/started/7; curl -sS $URL/absent/7"),
     "grpc behind nginx": ([("calls", f"exec {BUILD}/tests/http2/calls_server ${{port:calls}}"), ("nginx", "exec nginx -e stderr -p . -c $PWD/grpc.conf")], "nginx", None),
 }
 
@@ -232,13 +232,17 @@ def ports_of(name, services):
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_a_server(project, tls, name):
+def test_a_server(open_project, name):
+    """As root: nginx, Apache and php-fpm have workers of another user, which must be able to read the files."""
+    project, tls = open_project, certificates.make(open_project.directory / "tls")
+    for file in tls.iterdir():
+        file.chmod(0o644)
     services, needs, asked = SERVERS[name]
     missing = [program for program in needs.split() if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin")]
     if missing:
         pytest.skip(f"NOT CHECKED: {', '.join(missing)} is not installed")
-    words = {"tls": str(tls), "directory": str(project.directory), "user": "user root;" if ROOT else "", "apache_user": "",
-             "pool_user": "user = root\ngroup = root" if ROOT else "",
+    words = {"tls": str(tls), "directory": str(project.directory), "user": "user www-data;" if ROOT else "", "apache_user": "User www-data\nGroup www-data" if ROOT else "",
+             "pool_user": "user = www-data\ngroup = www-data\nlisten.owner = www-data" if ROOT else "",
              "modules": "\n".join(f"LoadModule {module}_module /usr/lib/apache2/modules/mod_{module}.so" for module in MODULES)}
     files = {"nginx.conf": NGINX, "grpc.conf": NGINX_GRPC, "haproxy.cfg": HAPROXY, "apache.conf": APACHE, "pool.conf": POOL}
     for file, text in files.items():

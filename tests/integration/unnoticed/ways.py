@@ -25,12 +25,20 @@ def filled(text, ports):
     return re.sub(r"\$\{port:([^}]+)\}", lambda match: str(ports[match[1]]), text)
 
 
+def in_group(group):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, 0)
+        return True
+    return False
+
+
 def end(process):
     """Ends a service with all that it started. Gives how it ended."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     try:
         status = process.wait(timeout=20)
+        wait_until(lambda: not in_group(process.pid), "all that it started has ended, too", 20)
     except subprocess.TimeoutExpired:
         status = "did not end"
     with contextlib.suppress(ProcessLookupError):
