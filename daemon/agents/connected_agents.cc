@@ -36,8 +36,7 @@ std::string executable_of(pid_t pid) {
 
 bool ConnectedAgents::start() {
   return watch(hub_.listener, kListener, EPOLLIN, EPOLL_CTL_ADD) &&
-         (hub_.door->number() == 0 ||
-          watch(hub_.door->listener(), kDoor, EPOLLIN, EPOLL_CTL_ADD));
+         (hub_.door->number() == 0 || watch(hub_.door->listener(), kDoor, EPOLLIN, EPOLL_CTL_ADD));
 }
 
 bool ConnectedAgents::watch(int fd, uint64_t number, uint32_t events, int operation) {
@@ -60,8 +59,8 @@ void ConnectedAgents::resume_accepting() {
 }
 
 bool ConnectedAgents::watch_listeners(uint32_t events) {
-  const bool door = hub_.door->number() == 0 ||
-                    watch(hub_.door->listener(), kDoor, events, EPOLL_CTL_MOD);
+  const bool door =
+      hub_.door->number() == 0 || watch(hub_.door->listener(), kDoor, events, EPOLL_CTL_MOD);
   return watch(hub_.listener, kListener, events, EPOLL_CTL_MOD) && door;
 }
 

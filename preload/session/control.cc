@@ -112,6 +112,15 @@ uint32_t control_page_owner() {
   return g_owner.load(std::memory_order_relaxed);
 }
 
+const std::atomic<uint64_t>* leave_sessions() {
+  g_mapping.store(kDone, std::memory_order_release);  // nothing is attached any more
+  return g_session.exchange(nullptr, std::memory_order_acq_rel);
+}
+
+void return_to_sessions(const std::atomic<uint64_t>* session) {
+  g_session.store(session, std::memory_order_release);
+}
+
 void control_page_after_fork() {
   int trying = kTrying;  // in a thread that the child does not have
   g_mapping.compare_exchange_strong(trying, kNotTried);

@@ -262,8 +262,8 @@ Attachment* exchange(const Choice& choice, uint64_t deadline) {
   }
   if (!done) {
     const GivenUp message;
-    raw_syscall(SYS_sendto, socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT,
-                nullptr, 0);
+    raw_syscall(SYS_sendto, socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT, nullptr,
+                0);
     release_descriptor(socket);
     unmap(a);
     return nullptr;
@@ -411,6 +411,10 @@ Attachment* attach_executing(uint32_t* execution, uint64_t* now) {
 
 bool attached() {
   return attach() != nullptr;
+}
+
+bool registered() {
+  return g_attachment.load(std::memory_order_acquire) != nullptr;
 }
 
 bool executing() {

@@ -58,6 +58,7 @@ StrictModes no
 UsePAM no
 PermitRootLogin yes
 LogLevel ERROR
+Subsystem sftp internal-sftp
 """
 SSH = "ssh -F none -i key -p ${port:ssh} -o LogLevel=ERROR -o UserKnownHostsFile=known -o StrictHostKeyChecking=yes -o BatchMode=yes"
 RSYNCD = """

@@ -57,12 +57,12 @@ def by_hand(project, program, ports, way, **preloaded):
             name = service["name"]
             environment = plain | {key: filled(value, ports) for key, value in service.get("env", {}).items()}
             with log_of[name].open("wb") as output:
-                processes[name] = subprocess.Popen(["sh", "-c", filled(service["command"], ports)], cwd=project.directory,
+                processes[name] = subprocess.Popen(["/bin/sh", "-c", filled(service["command"], ports)], cwd=project.directory,
                                                    env=environment, stdout=output, stderr=output, start_new_session=True)
             for port in service.get("ports", [name]):
                 wait_until(lambda: accepts(ports[port]) or processes[name].poll() is not None, f"{name} serves at {port}", 60)
             assert processes[name].poll() is None, (way, log_of[name].read_text(errors="replace"))
-        given = subprocess.run(["sh", "-c", filled(program.command, ports)], cwd=project.directory, env=plain,
+        given = subprocess.run(["/bin/sh", "-c", filled(program.command, ports)], cwd=project.directory, env=plain,
                                stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
     finally:
         ended = {name: end(process) for name, process in reversed(processes.items())}

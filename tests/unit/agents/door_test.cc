@@ -18,8 +18,7 @@ class AtTheDoor : public testing::Test {
     EXPECT_TRUE(hub.ok());
     if (!hub.ok()) return;
     hub_ = std::move(hub).value();
-    const UniqueFd directory(
-        ::open(options.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const UniqueFd directory(::open(options.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     page_ = ControlSegment(SystemCall(), directory.get(), ControlPageName(""), false).open();
   }
   ~AtTheDoor() override {

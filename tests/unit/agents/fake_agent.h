@@ -219,7 +219,6 @@ class FakeAgent {
   }
 
  private:
-
   UniqueFd socket_, lane_fd_, ring_fd_;
   bool connected_ = false;
   Welcome welcome_;
