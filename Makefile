@@ -224,7 +224,7 @@ test: test-deps  ## install what is missing, build, run every test
 
 # The tests whose length is the point: each says with TEST_LONG what it does more.
 LONG_TESTS := tests/integration/test_kept_connections.py tests/integration/test_determinism.py tests/integration/test_corpus_counts.py tests/integration/runtimes/test_matrix.py \
-  tests/integration/grpc/test_grpc_java.py tests/integration/grpc/test_grpc_node.py
+  tests/integration/grpc/test_grpc_java.py tests/integration/grpc/test_grpc_node.py tests/integration/unnoticed/test_other_programs.py
 .PHONY: test-long
 test-long: test-deps  ## the long tests at their full length (determinism over 100 executions)
 	@$(MAKE) --no-print-directory -j$(JOBS) all corpus test-programs

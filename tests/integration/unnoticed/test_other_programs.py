@@ -182,7 +182,7 @@ def test_rabbitmq(place):
     command = ("rm -rf base; mkdir base; sed -e s/PLAIN/${port:plain}/ -e s/ENCRYPTED/${port:encrypted}/ template > rabbit.conf; export ERL_EPMD_PORT=${port:epmd}; "
                "epmd -address 127.0.0.1 -port ${port:epmd} & exec /usr/lib/rabbitmq/bin/rabbitmq-server")
     directory = str(place.directory)
-    server = service("broker", ["epmd", "plain", "encrypted"], command, HOME=f"{directory}/base", RABBITMQ_MNESIA_BASE=f"{directory}/base", RABBITMQ_LOG_BASE=f"{directory}/base",
+    server = service("broker", ["encrypted", "plain", "epmd"], command, HOME=f"{directory}/base", RABBITMQ_MNESIA_BASE=f"{directory}/base", RABBITMQ_LOG_BASE=f"{directory}/base",
                      RABBITMQ_LOGS=f"{directory}/base/log", RABBITMQ_NODENAME="tested@localhost", RABBITMQ_CONFIG_FILE=f"{directory}/rabbit.conf", RABBITMQ_DIST_PORT="${port:dist}",
                      RABBITMQ_ENABLED_PLUGINS_FILE=f"{directory}/plugins", ERL_EPMD_ADDRESS="127.0.0.1")
     server["ports"].append("dist")
