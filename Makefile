@@ -172,7 +172,7 @@ TEST_PACKAGES := libgtest-dev dpkg-dev python3-pytest python3-pytest-xdist pytho
   python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server python3-coverage \
   libgrpc-java protobuf-compiler-grpc-java-plugin libprotobuf-java libnetty-java libperfmark-java libguava-java \
   libjetty9-java libtomcat9-java libservlet-api-java ruby perl php-cli php-curl php-fpm wget openssl libssl-dev libgnutls28-dev haproxy apache2-bin \
-  wget2 liblwp-protocol-https-perl puma ruby-async
+  wget2 liblwp-protocol-https-perl puma ruby-async rsync openssh-client openssh-server postgresql-15 mariadb-server-core mariadb-client-core rabbitmq-server amqp-tools
 # A Node that is there and recent enough is kept, wherever it comes from.
 NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs) $(if $(shell command -v npm),,npm)
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev
@@ -224,7 +224,7 @@ test: test-deps  ## install what is missing, build, run every test
 
 # The tests whose length is the point: each says with TEST_LONG what it does more.
 LONG_TESTS := tests/integration/test_kept_connections.py tests/integration/test_determinism.py tests/integration/test_corpus_counts.py tests/integration/runtimes/test_matrix.py \
-  tests/integration/grpc/test_grpc_java.py tests/integration/grpc/test_grpc_node.py
+  tests/integration/grpc/test_grpc_java.py tests/integration/grpc/test_grpc_node.py tests/integration/unnoticed/test_other_programs.py
 .PHONY: test-long
 test-long: test-deps  ## the long tests at their full length (determinism over 100 executions)
 	@$(MAKE) --no-print-directory -j$(JOBS) all corpus test-programs

@@ -13,6 +13,11 @@
 // A session announces itself on DIR/control, on the page of its application, and on `control` if it
 // waits for services that somebody else starts. An agent follows the only session of its page until
 // that session ends, whatever begins meanwhile. If there are several, it follows none, and tells each.
+//
+// A process that changes its user, or its root directory, keeps the page that it has attached, and so do
+// its children; but it cannot open the session's socket any more. It knocks at the door then, an abstract
+// Unix socket that every user can connect to, and shows the token of the page: only who could open the
+// page, or came from such a process, can know it.
 #pragma once
 
 #include <atomic>
@@ -25,7 +30,7 @@
 namespace filibuster {
 
 inline constexpr uint64_t kControlMagic = 0x4c52544342494c46ull;  // "FLIBCTRL"
-inline constexpr uint16_t kProtocolMajor = 8;
+inline constexpr uint16_t kProtocolMajor = 9;
 inline constexpr uint16_t kProtocolMinor = 0;
 inline constexpr uint32_t kControlPageSize = 4096;
 inline constexpr char kUserControlDirPrefix[] = "/dev/shm/filibuster-";  // + uid
@@ -35,13 +40,17 @@ inline constexpr char kApplicationFile[] =
 // The generation of a slot whose session has ended: its agents look at the head of the page again.
 inline constexpr uint64_t kSessionEnded = 1;
 
+inline constexpr size_t kTokenSize = 16;
+
 struct SessionSlot {
   // Generation of the slot's session; 0: never used, kSessionEnded: free again. It comes from
   // CLOCK_BOOTTIME, so that no generation is used twice within a boot.
   std::atomic<uint64_t> generation;
   uint32_t daemon_pid;
   char socket_path[108];  // the daemon's Unix SOCK_SEQPACKET socket
-  char application[112];  // its name, for people; cut where it is longer
+  uint64_t door;          // the number in the name of the daemon's other socket (door.h); 0: none
+  uint8_t token[kTokenSize];
+  char application[88];  // its name, for people; cut where it is longer
 };
 
 struct ControlPage {

@@ -63,6 +63,9 @@ class ControlSegment {
     return nullptr;
   }
 
+  // The user to whom the page that open() gave belongs.
+  uid_t owner() const { return owner_; }
+
  private:
   static constexpr std::string_view kScheme = "shm:";
   static constexpr char kNewName[] = "control.new";  // for every page, since the lock is held

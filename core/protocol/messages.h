@@ -37,6 +37,8 @@ struct Hello {
   // Number of sessions that this process could follow. If there are several, it follows none: it says
   // so to each of them, and waits for no answer.
   uint32_t sessions = 1;
+  // Of the session's slot, at the door (control_page.h); zeros elsewhere.
+  uint8_t token[kTokenSize] = {};
 };
 
 enum class Refusal : uint32_t {

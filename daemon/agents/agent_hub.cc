@@ -15,6 +15,7 @@
 
 #include "daemon/agents/connected_agents.h"
 #include "daemon/agents/control_pages.h"
+#include "daemon/agents/door.h"
 #include "daemon/agents/hand_offs.h"
 #include "daemon/agents/lane_writer.h"
 #include "daemon/agents/pulse.h"
@@ -81,6 +82,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   const HubOptions options_;
   std::string socket_path_;
   ControlPages pages_;
+  Door door_;
   std::unique_ptr<LaneWriter> lane_;
   UniqueFd epoll_, listener_, wake_;
   Symbolizer symbolizer_;  // has its own lock
@@ -118,6 +120,13 @@ Result<void> Hub::open() {
   Result<UniqueFd> listener = listen_at(socket_path_);
   if (!listener) return listener.error();
   listener_ = std::move(listener).value();
+  Result<Door> door = Door::open();
+  if (door) {
+    door_ = std::move(door).value();
+  } else {
+    recorder_.note("processes that change their user after their start cannot join: " +
+                   door.error().message);
+  }
   Result<std::unique_ptr<LaneWriter>> lane = LaneWriter::create(options_);
   if (!lane) return lane.error();
   lane_ = std::move(lane).value();
@@ -128,6 +137,7 @@ Result<void> Hub::open() {
   agents_.emplace(ConnectedAgents::Surroundings{.epoll_fd = epoll_.get(),
                                                 .tag = kTagAgents,
                                                 .listener = listener_.get(),
+                                                .door = &door_,
                                                 .lane_number = options_.lane,
                                                 .lane = lane_.get(),
                                                 .pages = &pages_,
@@ -153,7 +163,7 @@ Result<void> Hub::open() {
   ::pthread_setname_np(thread_.native_handle(), "agents");
 
   note.clear();
-  pages_.publish(socket_path_, &note);
+  pages_.publish(socket_path_, door_, &note);
   const std::lock_guard lock(mutex_);
   if (!note.empty()) recorder_.note(note);
   return {};

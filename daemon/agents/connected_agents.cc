@@ -20,6 +20,10 @@ constexpr size_t kMaxAgents = 4096;
 constexpr size_t kMaxEnded = 256;  // ended agents that are remembered for the report
 constexpr int kMessagesPerTurn = 64;
 constexpr uint64_t kListener = 0;  // number of the listener; agents have numbers from 1
+constexpr uint64_t kDoor = 1ull << 32;
+// Of processes that wait at the door and have not shown the token: others cannot use up our descriptors. Whoever
+// has the token shows it as soon as it is connected.
+constexpr size_t kMaxAtDoor = 64;
 
 std::string executable_of(pid_t pid) {
   char path[PATH_MAX];
@@ -31,7 +35,8 @@ std::string executable_of(pid_t pid) {
 }  // namespace
 
 bool ConnectedAgents::start() {
-  return watch(hub_.listener, kListener, EPOLLIN, EPOLL_CTL_ADD);
+  return watch(hub_.listener, kListener, EPOLLIN, EPOLL_CTL_ADD) &&
+         (hub_.door->number() == 0 || watch(hub_.door->listener(), kDoor, EPOLLIN, EPOLL_CTL_ADD));
 }
 
 bool ConnectedAgents::watch(int fd, uint64_t number, uint32_t events, int operation) {
@@ -42,30 +47,51 @@ bool ConnectedAgents::watch(int fd, uint64_t number, uint32_t events, int operat
 }
 
 void ConnectedAgents::ready(uint64_t number) {
-  if (number == kListener) {
-    accept();
+  if (number == kListener || number == kDoor) {
+    accept(number);
   } else {
     read(static_cast<uint32_t>(number));
   }
 }
 
 void ConnectedAgents::resume_accepting() {
-  if (!accepting_) accepting_ = watch(hub_.listener, kListener, EPOLLIN, EPOLL_CTL_MOD);
+  if (!accepting_) accepting_ = watch_listeners(EPOLLIN);
 }
 
-void ConnectedAgents::accept() {
+bool ConnectedAgents::watch_listeners(uint32_t events) {
+  const bool door =
+      hub_.door->number() == 0 || watch(hub_.door->listener(), kDoor, events, EPOLL_CTL_MOD);
+  return watch(hub_.listener, kListener, events, EPOLL_CTL_MOD) && door;
+}
+
+void ConnectedAgents::make_room_at_door() {
+  const auto waits = [](const auto& row) {
+    return row.second.at_door && row.second.state == Agent::State::kConnected;
+  };
+  if (static_cast<size_t>(std::count_if(agents_.begin(), agents_.end(), waits)) < kMaxAtDoor)
+    return;
+  const uint32_t oldest = std::find_if(agents_.begin(), agents_.end(), waits)->first;
+  read(oldest);  // it may have shown the token meanwhile
+  const auto place = agents_.find(oldest);
+  if (place != agents_.end() && waits(*place)) agents_.erase(place);
+}
+
+void ConnectedAgents::accept(uint64_t number) {
+  const bool at_door = number == kDoor;
+  const int listener = at_door ? hub_.door->listener() : hub_.listener;
   for (int i = 0; i < kMessagesPerTurn; ++i) {
-    UniqueFd socket(::accept4(hub_.listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    UniqueFd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) {
       if (errno == EMFILE || errno == ENFILE) {
         // Trying again at once would spin: the hub's next turn tries again.
         hub_.recorder->note("no descriptor left for a new agent; raise the limit (ulimit -n)");
-        accepting_ = !watch(hub_.listener, kListener, 0, EPOLL_CTL_MOD);
+        accepting_ = !watch_listeners(0);
       }
       return;
     }
     Peer peer;
-    if (!peer_of(socket.get(), &peer) || peer.uid != ::geteuid()) continue;
+    if (!peer_of(socket.get(), &peer) || (!at_door && peer.uid != ::geteuid())) continue;
+    if (at_door) make_room_at_door();
     if (agents_.size() >= kMaxAgents) {
       hub_.recorder->note("more than " + std::to_string(kMaxAgents) + " processes: pid " +
                           std::to_string(peer.pid) + " is not interposed");
@@ -75,6 +101,7 @@ void ConnectedAgents::accept() {
     if (!watch(socket.get(), id, EPOLLIN | EPOLLRDHUP, EPOLL_CTL_ADD)) continue;
     Agent& agent = agents_[id];
     agent.watched = std::move(socket);
+    agent.at_door = at_door;
     agent.record.agent = id;
     agent.record.pid = static_cast<uint32_t>(peer.pid);
   }
@@ -118,6 +145,15 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   const Greeting greeting = read_greeting(message, hub_.lane_number);
   const auto pid = static_cast<pid_t>(agent->record.pid);
   const std::string who = "pid " + std::to_string(pid) + " (" + executable_of(pid) + ")";
+  if (agent->at_door && !hub_.door->opened_by(greeting.hello.token)) {
+    // Said once: whoever has no token could fill the report.
+    if (!refused_at_door_) {
+      hub_.recorder->note(who + " belongs to another user and did not show this session's token: " +
+                          "not interposed");
+    }
+    refused_at_door_ = true;
+    return false;
+  }
   if (!greeting.is_hello) {
     hub_.recorder->note(who +
                         " did not introduce itself as an agent of this version: not interposed");

@@ -14,6 +14,7 @@
 
 #include "core/protocol/events.h"
 #include "daemon/agents/control_pages.h"
+#include "daemon/agents/door.h"
 #include "daemon/agents/execution_record.h"
 #include "daemon/agents/lane_writer.h"
 #include "daemon/agents/recorder.h"
@@ -42,6 +43,7 @@ class ConnectedAgents {
     int epoll_fd = -1;
     uint64_t tag = 0;   // epoll data is `tag | number`; `tag` leaves the low 56 bits free
     int listener = -1;  // the socket of listen_at() (registration.h)
+    const Door* door = nullptr;
     uint32_t lane_number = 0;
     const LaneWriter* lane = nullptr;
     const ControlPages* pages = nullptr;
@@ -85,6 +87,7 @@ class ConnectedAgents {
     // The agent's connection, or a pidfd of its process if that goes on without it (`unheard`).
     UniqueFd watched;
     bool unheard = false;
+    bool at_door = false;  // came by the door, and has to show the token
     State state = State::kConnected;
     std::string why;  // reason why the agent is dropped
     AgentRecord record;
@@ -94,7 +97,10 @@ class ConnectedAgents {
   using Agents = std::map<uint32_t, Agent>;  // by number
 
   bool watch(int fd, uint64_t number, uint32_t events, int operation);
-  void accept();
+  bool watch_listeners(uint32_t events);
+  void accept(uint64_t number);  // of a listener
+  // Makes room for one more that knocks at the door and has not shown the token yet.
+  void make_room_at_door();
   void read(uint32_t id);
   // False: the connection is to be closed.
   bool greet(uint32_t id, Agent* agent, const Message& message);
@@ -116,6 +122,7 @@ class ConnectedAgents {
   std::deque<AgentRecord> ended_;
   uint32_t next_agent_ = 1;
   bool accepting_ = true;
+  bool refused_at_door_ = false;  // the record says so
 };
 
 }  // namespace filibuster

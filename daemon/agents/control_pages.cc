@@ -227,7 +227,7 @@ Result<void> ControlPages::open(const Place& place, std::string* note) {
   return {};
 }
 
-bool ControlPages::announce(Page* page, const std::string& socket_path) {
+bool ControlPages::announce(Page* page, const std::string& socket_path, const Door& door) {
   ControlPage* memory = page->memory.get();
   const int locks = page->locks.get();
   const PageLock lock(page->locks);
@@ -248,6 +248,8 @@ bool ControlPages::announce(Page* page, const std::string& socket_path) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   slot.daemon_pid = static_cast<uint32_t>(::getpid());
   set_text(slot.socket_path, socket_path);
+  slot.door = door.number();
+  std::copy(door.token().begin(), door.token().end(), slot.token);
   set_text(slot.application, application_);
   memory->magic = kControlMagic;
   memory->major = kProtocolMajor;
@@ -268,11 +270,12 @@ void ControlPages::withdraw(Page* page) {
   change_head(page->memory.get());
 }
 
-uint64_t ControlPages::publish(const std::string& socket_path, std::string* note) {
+uint64_t ControlPages::publish(const std::string& socket_path, const Door& door,
+                               std::string* note) {
   // The clock only grows within a boot, so that no generation is used twice.
   generation_ = std::max<uint64_t>(clock_ns(CLOCK_BOOTTIME), kSessionEnded + 1);
   for (Page& page : pages_) {
-    if (announce(&page, socket_path)) continue;
+    if (announce(&page, socket_path, door)) continue;
     *note =
         "programs without FILIBUSTER_DAEMON cannot join: " + std::to_string(ControlPage::kSlots) +
         " sessions run already that they could follow";

@@ -10,6 +10,7 @@
 
 #include "core/protocol/control_page.h"
 #include "core/result.h"
+#include "daemon/agents/door.h"
 #include "daemon/base/descriptors.h"
 
 namespace filibuster {
@@ -53,9 +54,9 @@ class ControlPages {
   // Makes `directory` (0700) and attaches the pages. Error: the directory is not ours, or another
   // hub uses it. A page of the user that cannot be used is not an error: `*note` says why.
   Result<void> open(const Place& place, std::string* note);
-  // Announces `socket_path` under a new generation, which it returns. `*note` says so where a page has
-  // no free slot.
-  uint64_t publish(const std::string& socket_path, std::string* note);
+  // Announces `socket_path` and `door` under a new generation, which it returns. `*note` says so where a
+  // page has no free slot.
+  uint64_t publish(const std::string& socket_path, const Door& door, std::string* note);
   void retract();
 
   // Sessions that are announced beside this one now.
@@ -69,7 +70,7 @@ class ControlPages {
     int slot = -1;   // ours; -1: not announced
   };
   static Result<void> open_shared(const std::string& directory, ControlPageName name, Page* page);
-  bool announce(Page* page, const std::string& socket_path);
+  bool announce(Page* page, const std::string& socket_path, const Door& door);
   void withdraw(Page* page);
 
   std::string application_;

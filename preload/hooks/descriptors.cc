@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdarg>
 
+#include "preload/hooks/seccomp.h"
 #include "preload/interpose.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/stream/registry.h"
@@ -162,8 +163,8 @@ void note_io_uring() {
 }  // namespace
 
 // Node closes its descriptors this way. All arguments are forwarded as they came: on the supported
-// architectures a variadic call passes them like any other. Only SYS_close and SYS_io_uring_setup do more
-// than jump.
+// architectures a variadic call passes them like any other. Only SYS_close, SYS_io_uring_setup and SYS_seccomp
+// do more than jump.
 FILIBUSTER_REAL(long, syscall, (long, long, long, long, long, long, long))
 extern "C" __attribute__((visibility("default"))) long filibuster_syscall(
     long number, long a, long b, long c, long d, long e, long f) __asm__("syscall");
@@ -171,5 +172,11 @@ extern "C" long filibuster_syscall(long number, long a, long b, long c, long d, 
   using namespace filibuster::preload;
   if (__builtin_expect(number == SYS_close, 0)) return ::close(static_cast<int>(a));
   if (__builtin_expect(number == SYS_io_uring_setup, 0)) note_io_uring();
+  if (__builtin_expect(number == SYS_seccomp && Restriction::is_seccomp(a, c), 0)) {
+    Restriction restriction;
+    const long result = REAL(syscall)(number, a, b, c, d, e, f);
+    if (result != 0) restriction.failed();
+    return result;
+  }
   return REAL(syscall)(number, a, b, c, d, e, f);
 }

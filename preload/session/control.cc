@@ -24,6 +24,7 @@ constexpr uint64_t kDeadlineNs = 1'000'000'000;
 enum Mapping : int { kNotTried = 0, kTrying, kDone };
 constinit std::atomic<int> g_mapping{kNotTried};
 constinit std::atomic<const ControlPage*> g_page{nullptr};
+constinit std::atomic<uint32_t> g_owner{0};  // of g_page
 
 long open_directory(const char* path) {
   return raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
@@ -34,7 +35,10 @@ ControlPage* open_page(long directory, ControlPageName name) {
   const auto call = [](long number, auto... arguments) {
     return raw_syscall(number, arguments...);
   };
-  return ControlSegment(call, static_cast<int>(directory), name, /*writable=*/false).open();
+  ControlSegment segment(call, static_cast<int>(directory), name, /*writable=*/false);
+  ControlPage* page = segment.open();
+  g_owner.store(segment.owner(), std::memory_order_relaxed);
+  return page;
 }
 
 ControlPage* open_configured(std::string_view daemon) {
@@ -102,6 +106,19 @@ ControlPage* open_of_user(ControlPageName name) {
 
 const ControlPage* control_page() {
   return g_page.load(std::memory_order_acquire);
+}
+
+uint32_t control_page_owner() {
+  return g_owner.load(std::memory_order_relaxed);
+}
+
+const std::atomic<uint64_t>* leave_sessions() {
+  g_mapping.store(kDone, std::memory_order_release);  // nothing is attached any more
+  return g_session.exchange(nullptr, std::memory_order_acq_rel);
+}
+
+void return_to_sessions(const std::atomic<uint64_t>* session) {
+  g_session.store(session, std::memory_order_release);
 }
 
 void control_page_after_fork() {

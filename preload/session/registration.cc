@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 
 #include <cerrno>
@@ -18,6 +17,7 @@
 #include "preload/runtimes/frame_filter.h"
 #include "preload/runtimes/runtimes.h"
 #include "preload/runtimes/stack.h"
+#include "preload/session/reach.h"
 #include "preload/session/state.h"
 
 namespace filibuster::preload {
@@ -48,11 +48,6 @@ constinit std::atomic<uint64_t> g_failed_generation{0};
 // parent's.
 constinit std::atomic<uint64_t> g_followed{0};
 
-void nap(uint64_t ns) {
-  const timespec time{0, static_cast<long>(ns)};
-  raw_syscall(SYS_nanosleep, &time, nullptr);
-}
-
 bool wait_for(int fd, short events, uint64_t deadline) {
   for (;;) {
     // `fd` is looked at once after the deadline, too: this thread may have lost its processor before.
@@ -64,21 +59,6 @@ bool wait_for(int fd, short events, uint64_t deadline) {
     const long n = raw_syscall(SYS_ppoll, &wait, 1, &time, nullptr, 8);
     if (n > 0) return true;
     if ((n != -EINTR && n != 0) || left == 0) return false;
-  }
-}
-
-bool connect_daemon(int fd, const char* path, uint64_t deadline) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  static_assert(sizeof(SessionSlot::socket_path) >= sizeof address.sun_path);
-  std::memcpy(address.sun_path, path, sizeof address.sun_path - 1);
-  for (;;) {
-    const long result = raw_syscall(SYS_connect, fd, &address, sizeof address);
-    if (result == 0) return true;
-    // Unix sockets do not connect in the background: EAGAIN is a full backlog.
-    if (result != -EAGAIN && result != -EINTR) return false;
-    if (now_ns() >= deadline) return false;
-    nap(1'000'000);
   }
 }
 
@@ -103,24 +83,10 @@ uint64_t start_time() {
   return value;
 }
 
-// A socket of ours that is connected to the daemon at `path`; -1: no daemon answers there.
-int reach(const char* path, uint64_t deadline) {
-  const long fd =
-      raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return -1;
-  const int socket = adopt_descriptor(static_cast<int>(fd));
-  if (socket < 0) {
-    raw_syscall(SYS_close, fd);
-    return -1;
-  }
-  if (connect_daemon(socket, path, deadline)) return socket;
-  release_descriptor(socket);
-  return -1;
-}
-
-bool say_hello(int socket, uint32_t sessions) {
+bool say_hello(const Reached& daemon, uint32_t sessions) {
   Hello hello;
   hello.sessions = sessions;
+  if (daemon.token != nullptr) std::memcpy(hello.token, daemon.token, sizeof hello.token);
   const Identity& id = identity();
   hello.pid = static_cast<uint32_t>(raw_syscall(SYS_getpid));
   hello.parent_pid = static_cast<uint32_t>(raw_syscall(SYS_getppid));
@@ -130,7 +96,7 @@ bool say_hello(int socket, uint32_t sessions) {
   std::memcpy(hello.executable, id.executable, sizeof hello.executable);
   const size_t size = describe_runtimes(hello.notes, sizeof hello.notes - 1);
   hello.notes[size < sizeof hello.notes ? size : 0] = '\0';
-  return raw_syscall(SYS_sendto, socket, &hello, sizeof hello, MSG_NOSIGNAL, nullptr, 0) ==
+  return raw_syscall(SYS_sendto, daemon.socket, &hello, sizeof hello, MSG_NOSIGNAL, nullptr, 0) ==
          static_cast<long>(sizeof hello);
 }
 
@@ -206,20 +172,21 @@ struct Choice {
   // Its generation on the page; nullptr: there is none.
   const std::atomic<uint64_t>* session = nullptr;
   uint64_t generation = 0;
-  int socket = -1;  // connected to its daemon, and ours
+  Reached daemon;
 };
 
-// Registers over choice.socket, which belongs to the registration from then on, or is released.
+// Registers over choice.daemon.socket, which belongs to the registration from then on, or is released.
 Attachment* exchange(const Choice& choice, uint64_t deadline) {
   Attachment* a = take_slot(now_ns());
+  const int socket = choice.daemon.socket;
   if (a == nullptr) {
-    release_descriptor(choice.socket);
+    release_descriptor(socket);
     return nullptr;
   }
   Welcome welcome;
   int descriptors[2] = {-1, -1};
-  bool done = say_hello(choice.socket, 1) && wait_for(choice.socket, POLLIN, deadline) &&
-              receive_welcome(choice.socket, &welcome, descriptors) && welcome.refused == 0 &&
+  bool done = say_hello(choice.daemon, 1) && wait_for(socket, POLLIN, deadline) &&
+              receive_welcome(socket, &welcome, descriptors) && welcome.refused == 0 &&
               welcome.major == kProtocolMajor && welcome.generation == choice.generation &&
               welcome.agent != 0;
   if (done) {
@@ -233,9 +200,9 @@ Attachment* exchange(const Choice& choice, uint64_t deadline) {
   }
   if (!done) {
     const GivenUp message;
-    raw_syscall(SYS_sendto, choice.socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT,
-                nullptr, 0);
-    release_descriptor(choice.socket);
+    raw_syscall(SYS_sendto, socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT, nullptr,
+                0);
+    release_descriptor(socket);
     unmap(a);
     return nullptr;
   }
@@ -243,7 +210,7 @@ Attachment* exchange(const Choice& choice, uint64_t deadline) {
   g_last_lane.store(uint64_t{a->lane->session} << 16 | static_cast<uint16_t>(a->lane->lane),
                     std::memory_order_release);
   a->agent = welcome.agent;
-  a->socket.store(choice.socket, std::memory_order_relaxed);
+  a->socket.store(socket, std::memory_order_relaxed);
   a->last_rpc.store(0, std::memory_order_relaxed);
   return a;
 }
@@ -260,16 +227,16 @@ Choice choose(const ControlPage* page, uint64_t deadline) {
     if (generation == 0 || generation == kSessionEnded) continue;
     const bool only = followed == &slot.generation && generation == of_parent;
     if (only) {
-      for (; count > 0; --count) release_descriptor(found[count - 1].socket);
+      for (; count > 0; --count) release_descriptor(found[count - 1].daemon.socket);
     }
-    const int socket = reach(slot.socket_path, deadline);
-    if (socket >= 0) found[count++] = {&slot.generation, generation, socket};
+    const Reached daemon = reach(slot.socket_path, &slot, deadline);
+    if (daemon.socket >= 0) found[count++] = {&slot.generation, generation, daemon};
     if (only) break;
   }
   if (count == 1) return found[0];
   for (uint32_t i = 0; i < count; ++i) {
-    say_hello(found[i].socket, count);
-    release_descriptor(found[i].socket);
+    say_hello(found[i].daemon, count);
+    release_descriptor(found[i].daemon.socket);
   }
   return {};
 }
@@ -281,10 +248,10 @@ Attachment* current() {
 
 // The daemon speaks another version of the protocol. We say Hello, so that its report names us.
 void say_hello_to_another_protocol(const ControlPage* page, uint64_t deadline) {
-  const int socket = reach(page->socket_path, deadline);
-  if (socket < 0) return;
-  say_hello(socket, 1);
-  release_descriptor(socket);
+  const Reached daemon = reach(page->socket_path, nullptr, deadline);
+  if (daemon.socket < 0) return;
+  say_hello(daemon, 1);
+  release_descriptor(daemon.socket);
 }
 
 Attachment* join(const ControlPage* page) {
@@ -382,6 +349,10 @@ Attachment* attach_executing(uint32_t* execution, uint64_t* now) {
 
 bool attached() {
   return attach() != nullptr;
+}
+
+bool registered() {
+  return g_attachment.load(std::memory_order_acquire) != nullptr;
 }
 
 bool executing() {

@@ -144,6 +144,7 @@ void connects_after_fork();
 void registration_after_fork();
 void control_page_after_fork();
 const ControlPage* control_page();           // nullptr until note_stream_socket
+uint32_t control_page_owner();               // the user whose page it is
 void forget_agent_socket(int from, int to);  // relocate_own_descriptor moved it
 
 }  // namespace filibuster::preload

@@ -7,9 +7,11 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -168,6 +170,17 @@ def project(tmp_path):
     made = Project(tmp_path)
     yield made
     made.end()
+
+
+@pytest.fixture
+def open_project():
+    """In a folder that every user can enter."""
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="filibuster-open-"))
+    directory.chmod(0o755)
+    made = Project(directory)
+    yield made
+    made.end()
+    shutil.rmtree(directory)
 
 
 @pytest.fixture(scope="session")

@@ -39,8 +39,7 @@ inline constexpr int kControlMemoryEnd = 130;                   // BIO_set_mem_e
 inline constexpr int kControlMessageCallback = 15;              // SSL_set_msg_callback(3)
 inline constexpr int kControlVerifyStore = 106;                 // SSL_set0_verify_cert_store(3)
 inline constexpr int kFlagShouldRetry = 8;                      // BIO_should_retry(3)
-inline constexpr int kTypeMemory = 1 | 0x0400;                  // BIO_find_type(3)
-inline constexpr int kTypePair = 19 | 0x0400;
+inline constexpr int kTypePair = 19 | 0x0400;                   // BIO_find_type(3)
 inline constexpr int kExDataOfContext = 1;
 inline constexpr int kExDataOfSsl = 0;  // CRYPTO_get_ex_new_index(3)
 

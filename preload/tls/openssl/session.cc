@@ -21,10 +21,13 @@ namespace {
 
 Pool<Session, 64, 1024> g_sessions;
 
-// Can what is written into the BIO be read from it?
+// Can what is written into the BIO be read from it? Its name tells: libcurl gives the type of a memory BIO to its own
+// one, which writes to the socket and reads from it.
 bool is_memory(const Api& api, Bio* bio) {
-  return api.BIO_method_type(bio) == kTypeMemory ||
-         std::strcmp(api.BIO_method_name(bio), "node.js SSL buffer") == 0;
+  for (const char* name : {"memory buffer", "secure memory buffer", "node.js SSL buffer"}) {
+    if (std::strcmp(api.BIO_method_name(bio), name) == 0) return true;
+  }
+  return false;
 }
 
 // The BIO from which what is written into this one is read, by the application; nullptr: not known. That of a pair

@@ -93,8 +93,9 @@ def web(project, server, listen):
     fill = "sed -e s/@WEB@/${port:web}/ -e s/@FPM@/${port:fpm}/ -e s/@BACK@/${port:back}/"
     run = f"nginx -e stderr -p {project.directory} -c {project.directory}/server.conf" if server == "nginx" else \
         f"apache2 -DFOREGROUND -f {project.directory}/server.conf"
+    # php-fpm leaves the service's process group, and so stays, unless it leads it.
     command = (f"{fill} index.template > index.php; {fill} pool.template > pool.conf; {fill} server.template > server.conf; "
-               f"{FPM} {'-R' if ROOT else ''} -F -y pool.conf & while [ ! -S fpm.sock ] && [ {listen} = unix ]; do sleep 0.01; done; exec {run}")
+               f"( while [ ! -S fpm.sock ] && [ {listen} = unix ]; do sleep 0.01; done; exec {run} ) & exec {FPM} {'-R' if ROOT else ''} -F -y pool.conf")
     return {"name": "web", "ports": ["web", "fpm"], "command": command}
 
 

@@ -45,6 +45,14 @@ def test_streams_are_seen(project, tls, name):
     assert chains(run) == ["test>web GET /hello 200", "test>web GET /none 404"], run
 
 
+def test_uploads_of_curl(project, tls):
+    """Its BIO has the type of a memory BIO, and is the socket."""
+    url = "https://localhost:${port:web}/echo"
+    post = f"curl -sS -m 5 --http2 --cacert {tls}/ca.pem"
+    run = observe_and_compare(project, [web(project, tls)], f"for n in 1 2 3 4 5 6 7 8 9 10; do {post} -d n=$n {url}; echo; {post} --data-binary @{tls}/ca.pem {url}; done")
+    assert chains(run) == ["test>web POST /echo 200"] * 20, run
+
+
 @pytest.mark.parametrize("name", CLIENTS)
 def test_one_of_two_streams_fails(project, tls, name):
     project.write("many.py", MANY)

@@ -73,7 +73,7 @@ def filled(name, command):
 
 
 def nginx(project, tls):
-    user = "user root;" if ROOT else ""  # workers of another user are in test_other_users
+    user = "user root;" if ROOT else ""  # workers of another user are in test_changed_users
     project.write("nginx.conf", NGINX % {"directory": project.directory, "tls": tls, "user": user})
     return filled("nginx.conf", "exec nginx -p . -c $PWD/used")
 

@@ -3,13 +3,11 @@ another user left lying about is not taken for ours."""
 import json
 import os
 import pathlib
-import shutil
 import subprocess
-import tempfile
 
 import pytest
 
-from conftest import PYTHON, Project, wait_until
+from conftest import PYTHON, wait_until
 from small_apps import config, pair, probe, relay, url
 
 NOBODY = 65534
@@ -55,17 +53,6 @@ for method, path in (("GET", "/v1/status"), ("GET", "/v1/trace"), ("POST", "/v1/
     for headers in ({}, {"Authorization": "Bearer "}, {"Authorization": "Bearer " + "0" * 32}, {"Authorization": "Basic cm9vdDo="}):
         attempt(f"{method} {path} {headers}", lambda: ask(path, method, headers))
 '''
-
-
-@pytest.fixture
-def open_project():
-    """In a folder that everybody can enter."""
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="filibuster-open-"))
-    directory.chmod(0o755)
-    made = Project(directory)
-    yield made
-    made.end()
-    shutil.rmtree(directory)
 
 
 def segments_of(pid):

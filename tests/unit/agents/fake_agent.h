@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/index/execution_index.h"
+#include "core/protocol/door.h"
 #include "core/protocol/events.h"
 #include "core/protocol/lane_memory.h"
 #include "core/protocol/messages.h"
@@ -79,6 +80,15 @@ class FakeAgent {
     socket_ = UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     connected_ = ::connect(socket_.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
   }
+  struct AtDoor {
+    uint64_t number;
+  };
+  explicit FakeAgent(AtDoor door) {
+    sockaddr_un to;
+    const socklen_t size = door_address(door.number, &to);
+    socket_ = UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    connected_ = ::connect(socket_.get(), reinterpret_cast<sockaddr*>(&to), size) == 0;
+  }
   FakeAgent(const std::string& address, const std::string& service) : FakeAgent(address) {
     Hello hello;
     hello.pid = static_cast<uint32_t>(::getpid());
@@ -87,6 +97,23 @@ class FakeAgent {
   }
 
   bool say_hello(const Hello& hello) { return send_bytes(&hello, sizeof hello) && read_welcome(); }
+  bool read_welcome() {
+    iovec part{&welcome_, sizeof welcome_};
+    alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    if (::recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC) != sizeof welcome_) return false;
+    const cmsghdr* c = CMSG_FIRSTHDR(&header);
+    if (c == nullptr || c->cmsg_len != CMSG_LEN(2 * sizeof(int))) return true;
+    int fds[2];
+    std::memcpy(fds, CMSG_DATA(c), sizeof fds);
+    lane_fd_ = UniqueFd(fds[0]);
+    ring_fd_ = UniqueFd(fds[1]);
+    return lane_.map(fds[0]) && ring_.map(fds[1]);
+  }
   bool send_bytes(const void* bytes, size_t size) {
     return ::send(socket_.get(), bytes, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
   }
@@ -192,24 +219,6 @@ class FakeAgent {
   }
 
  private:
-  bool read_welcome() {
-    iovec part{&welcome_, sizeof welcome_};
-    alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    header.msg_control = control;
-    header.msg_controllen = sizeof control;
-    if (::recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC) != sizeof welcome_) return false;
-    const cmsghdr* c = CMSG_FIRSTHDR(&header);
-    if (c == nullptr || c->cmsg_len != CMSG_LEN(2 * sizeof(int))) return true;
-    int fds[2];
-    std::memcpy(fds, CMSG_DATA(c), sizeof fds);
-    lane_fd_ = UniqueFd(fds[0]);
-    ring_fd_ = UniqueFd(fds[1]);
-    return lane_.map(fds[0]) && ring_.map(fds[1]);
-  }
-
   UniqueFd socket_, lane_fd_, ring_fd_;
   bool connected_ = false;
   Welcome welcome_;
