@@ -41,18 +41,6 @@ std::vector<std::string> names_of(const Proc& proc, pid_t pid) {
   return out;
 }
 
-// "users.py" for `python3 users.py`, else the name of the file.
-std::string program_name(const Proc& proc, pid_t pid) {
-  constexpr std::string_view kInterpreters[] = {"python", "node", "ruby", "perl", "php", "java"};
-  const std::string file = base_name(proc.executable(pid));
-  const bool interpreter =
-      std::any_of(std::begin(kInterpreters), std::end(kInterpreters),
-                  [&](std::string_view name) { return file.starts_with(name); });
-  const std::vector<std::string> names = names_of(proc, pid);
-  if (interpreter && names.size() > 2) return names.front();
-  return file.empty() && !names.empty() ? names.front() : file;
-}
-
 // This process, what started it and what it started: none of them is meant by a pattern.
 std::set<pid_t> own_processes(const ProcessTable& all, pid_t self) {
   std::set<pid_t> out{self};
@@ -269,6 +257,40 @@ Result<std::vector<FoundService>> find_services(const Config& config, const Proc
       return Error{"service '" + out[i].name + "' (attached by " + to_text(services[i]->attach) +
                    "): " + out[i].program + " " + listens.error().message};
     out[i].listens = std::move(listens).value();
+  }
+  return out;
+}
+
+std::string program_name(const Proc& proc, pid_t pid) {
+  constexpr std::string_view kInterpreters[] = {"python", "node", "ruby", "perl", "php", "java"};
+  const std::string file = base_name(proc.executable(pid));
+  const bool interpreter =
+      std::any_of(std::begin(kInterpreters), std::end(kInterpreters),
+                  [&](std::string_view name) { return file.starts_with(name); });
+  const std::vector<std::string> names = names_of(proc, pid);
+  if (interpreter && names.size() > 2) return names.front();
+  return file.empty() && !names.empty() ? names.front() : file;
+}
+
+std::vector<FoundProcess> with_descendants(const Proc& proc, pid_t pid) {
+  const ProcessTable all = proc.processes();
+  std::vector<FoundProcess> out;
+  for (const auto& [one, number] : owners(all, {{pid, 0}})) {
+    const auto row = all.find(one);
+    if (row == all.end()) continue;
+    const FoundProcess found{one, row->second.start_time};
+    if (one == pid)
+      out.insert(out.begin(), found);
+    else
+      out.push_back(found);
+  }
+  return out;
+}
+
+std::vector<ListeningSocket> listens_with_descendants(const Proc& proc, pid_t pid) {
+  std::vector<ListeningSocket> out;
+  for (const auto& [one, number] : owners(proc.processes(), {{pid, 0}})) {
+    for (ListeningSocket& socket : proc.listening(one)) out.push_back(std::move(socket));
   }
   return out;
 }

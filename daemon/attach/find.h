@@ -32,6 +32,13 @@ struct FoundService {
 // what to do.
 Result<std::vector<FoundService>> find_services(const Config& config, const Proc& proc);
 
+// The process, then those that it started.
+std::vector<FoundProcess> with_descendants(const Proc& proc, pid_t pid);
+// "users.py" for `python3 users.py`, else the name of the program's file.
+std::string program_name(const Proc& proc, pid_t pid);
+// Where the process and those that it started listen.
+std::vector<ListeningSocket> listens_with_descendants(const Proc& proc, pid_t pid);
+
 // The addresses at which the service is called.
 std::vector<TargetRow> target_rows(const FoundService& service);
 

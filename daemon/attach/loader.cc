@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "bpf/loader/protocol.h"
+
 extern char** environ;
 
 namespace filibuster::attach {
@@ -15,6 +17,22 @@ namespace {
 
 constexpr std::chrono::milliseconds kEndGrace{3000};
 constexpr int kLogLines = 20;
+
+bool send_with_descriptor(int to, const bpf::JoinRequest& request, int descriptor) {
+  iovec part{const_cast<bpf::JoinRequest*>(&request), sizeof request};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof descriptor);
+  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  return sendmsg(to, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof request);
+}
 
 }  // namespace
 
@@ -45,7 +63,7 @@ Result<void> Loader::start() {
     if (!variable.starts_with("FILIBUSTER_") && !variable.starts_with("LD_PRELOAD="))
       spawn.environment.emplace_back(variable);
   }
-  spawn.argv = {program, "serve", "--fd", "3"};
+  spawn.argv = {program, "--fd", "3"};
   spawn.log_path = options_.log_path;
   spawn.inherited = theirs.get();
   auto process = Process::spawn(spawn);
@@ -73,7 +91,14 @@ Result<UniqueFd> Loader::connect() {
   if (!process_) {
     if (auto started = start(); !started) return started.error();
   }
-  return Error{"not yet"};
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return system_error("socketpair");
+  UniqueFd proxy(ends[0]), loader(ends[1]);
+  if (send_with_descriptor(control_.get(), bpf::JoinRequest(), loader.get())) return proxy;
+  const Error failed = system_error("the loader of eBPF programs");
+  const std::string how = process_->wait(kEndGrace) ? how_it_ended() : "";
+  return how.empty() ? failed : Error{how};
 }
 
 }  // namespace filibuster::attach

@@ -200,9 +200,12 @@ Result<void> Session::work(SessionReport* report) {
   for (const char* folder : {"logs", "counterexamples", "sessions"}) {
     if (auto made = make_private_folder(context_.root + "/" + folder); !made) return made;
   }
+  loader_.emplace(
+      attach::Loader::Options{context_.preload, context_.root + "/logs/filibuster-bpf.log"});
   const Lane::Options options{config,         context_.root,     context_.api_url,
                               context_.token, context_.api_port, context_.preload,
-                              wake_fd_,       request_.ports,    mode_->meaning_of_moved_port()};
+                              wake_fd_,       request_.ports,    mode_->meaning_of_moved_port(),
+                              &*loader_};
   auto made = Lane::make(options, [this](nlohmann::json event) { events_.tell(std::move(event)); });
   if (!made) return made.error();
   const std::unique_ptr<Lane> lane = std::move(made).value();

@@ -78,6 +78,7 @@ class Session {
   SessionRequest request_;
   DaemonContext context_;
   // --- used by the worker thread only ---
+  std::optional<attach::Loader> loader_;  // outlives the lanes
   std::unique_ptr<Mode> mode_;
   std::optional<coverage::Report> coverage_;
   std::chrono::steady_clock::time_point began_;
