@@ -58,6 +58,7 @@ class Session {
  private:
   void run();
   Result<void> work(SessionReport* report);
+  void note_attached(const std::vector<attach::FoundService>& attached, SessionReport* report);
   uint32_t wanted_lanes();
   std::unique_ptr<LaneSet> make_further_lanes(const Lane::Options& options, uint32_t lanes);
   // Explores every test on `lane`, whose services are running.
