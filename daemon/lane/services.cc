@@ -30,7 +30,7 @@ constexpr milliseconds kProbeLimit{2000};  // for one HTTP probe
 constexpr milliseconds kSuspectGrace{
     100};  // for a core dump or a slow exit after a connection broke
 constexpr int kLogLines = 20;
-constexpr const char kWayOut[] = "\"interpose\": \"bpf\" reaches it from outside";
+constexpr const char kWayOut[] = "\"interpose\": \"bpf\" in its row reaches it from outside (docs/attach.md)";
 
 // A socket that is connected to one of the host's addresses; -1: nobody accepts.
 int connect_to(const std::string& host, uint16_t port) {
