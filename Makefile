@@ -172,7 +172,8 @@ TEST_PACKAGES := libgtest-dev dpkg-dev python3-pytest python3-pytest-xdist pytho
   python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server python3-coverage \
   libgrpc-java protobuf-compiler-grpc-java-plugin libprotobuf-java libnetty-java libperfmark-java libguava-java \
   libjetty9-java libtomcat9-java libservlet-api-java ruby perl php-cli php-curl php-fpm wget openssl libssl-dev haproxy apache2-bin \
-  wget2 liblwp-protocol-https-perl puma ruby-async
+  wget2 liblwp-protocol-https-perl puma ruby-async \
+  golang-go golang-google-grpc-dev golang-golang-x-net-dev protoc-gen-go-1-3
 # A Node that is there and recent enough is kept, wherever it comes from.
 NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs) $(if $(shell command -v npm),,npm)
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev
@@ -243,6 +244,7 @@ run-unit: unit-tests
 test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread) under sanitizers
 
 include tests/programs.mk
+include tests/go.mk
 include tests/check.mk
 include tests/torture.mk
 include tests/fuzz.mk
