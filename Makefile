@@ -34,7 +34,7 @@ PURE     := -fno-exceptions -fno-rtti -fPIC -fvisibility=hidden -fvisibility-inl
 find_cc   = $(sort $(shell find $(1) -name '*.cc' 2>/dev/null))
 CORE_SRC    := $(call find_cc,core)
 PRELOAD_SRC := $(call find_cc,preload)
-DAEMON_SRC  := $(filter-out daemon/main.cc,$(call find_cc,daemon))
+DAEMON_SRC  := $(filter-out daemon/main.cc daemon/proxy/main.cc,$(call find_cc,daemon))
 ANALYSIS_SRC := $(call find_cc,cli/analysis)
 CLI_SRC     := $(filter-out cli/main.cc $(ANALYSIS_SRC),$(call find_cc,cli))
 UNIT_SRC    := $(call find_cc,tests/unit)
@@ -49,7 +49,7 @@ CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lpthread
 # What `run --coverage` brings into services, and what reads their data at the end.
 COVERAGE_DIR   := $(BUILD)/lib/filibuster/coverage
 COVERAGE_FILES := $(addprefix $(COVERAGE_DIR)/,python/sitecustomize.py python_report.py node_flush.cjs node_report.cjs gcov_flush.so jacoco_report.jar)
-BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(COVERAGE_FILES)
+BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(BUILD)/lib/filibuster/filibuster-proxy $(COVERAGE_FILES)
 
 .PHONY: all
 all: $(BINARIES) $(BUILD)/lib/filibuster/report.html compile_commands.json  ## build everything
@@ -149,6 +149,11 @@ $(BUILD)/bin/filibusterd: $(call objects,daemon/main.cc) $(BUILD)/lib/libdaemon.
 $(BUILD)/bin/filibuster: $(call objects,cli/main.cc) $(BUILD)/lib/libcli.a $(BUILD)/lib/libanalysis.a $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(CLI_LIBS)
+
+# What is preloaded into it is the agent of an attached service.
+$(BUILD)/lib/filibuster/filibuster-proxy: $(call objects,daemon/proxy/main.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
+	@mkdir -p $(@D)
+	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(NGHTTP2)
 
 # One unit test program for each folder of tests/unit. What lives in other processes is linked into one of
 # them without its hooks (and without preload/os/standard_library.cc, which traps operator new).
@@ -316,7 +321,7 @@ corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $
 
 # --- the rest ---------------------------------------------------------------------------------
 TEST_SRC  := $(UNIT_SRC) tests/bench/search_bench.cc tests/reproduce/netflix_search.cc
-COMPILED  := $(call objects,$(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc $(ANALYSIS_SRC) $(CLI_SRC) cli/main.cc $(TEST_SRC)) \
+COMPILED  := $(call objects,$(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc daemon/proxy/main.cc $(ANALYSIS_SRC) $(CLI_SRC) cli/main.cc $(TEST_SRC)) \
              $(FUZZ_NAMES:%=$(BUILD)/fuzz/obj/tests/fuzz/%_fuzz.o)
 compile_commands.json: Makefile $(wildcard tests/*.mk) tests/check/compile_commands.py $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(ANALYSIS_SRC) $(CLI_SRC) $(TEST_SRC)
 	@$(MAKE) --no-print-directory -n -B $(COMPILED) | $(PYTHON) tests/check/compile_commands.py > $@.tmp && mv $@.tmp $@
