@@ -47,7 +47,7 @@ class Farewell::Http1 {
            from_server_.state() >= http1::ParseState::kUpgraded;
   }
 
-  class Requests : public http1::Handler {
+  class Requests final : public http1::Handler {
    public:
     explicit Requests(Http1* owner) : owner_(owner) {}
     void on_head(const http1::MessageHead& head, size_t) override {
@@ -62,7 +62,7 @@ class Farewell::Http1 {
     Http1* owner_;
   };
 
-  class Answers : public http1::Handler {
+  class Answers final : public http1::Handler {
    public:
     explicit Answers(Http1* owner) : owner_(owner) {}
     void on_head(const http1::MessageHead& head, size_t end) override {
