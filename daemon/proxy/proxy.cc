@@ -228,7 +228,7 @@ void Proxy::pause_listeners(bool pause) {
     if (listener.paused == pause) continue;
     listener.paused = pause;
     epoll_event event{};
-    event.events = pause ? 0 : EPOLLIN;
+    if (!pause) event.events = EPOLLIN;
     event.data.u64 = tagged(static_cast<uint64_t>(Tag::kListener), i);
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener.fd.get(), &event);
   }
