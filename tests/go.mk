@@ -1,0 +1,21 @@
+# Programs in Go, built by Debian's golang from Debian's packages, without the network. Where it is missing, what needs
+# them is skipped. Included by the Makefile.
+GO       := $(shell command -v go)
+GO_BUILD  = GO111MODULE=off GOPATH=/usr/share/gocode GOFLAGS= GOCACHE=$(abspath $(BUILD)/go-cache) $(GO) build
+
+# What Go's tables are read from (tests/unit/core/go_table_test.cc): each a way to build and link.
+GO_TABLES := $(addprefix $(BUILD)/tests/go/,static stripped pie cgo cgo_pie no_sections)
+$(BUILD)/tests/go/static:   GO_HOW := CGO_ENABLED=0 $(GO_BUILD)
+$(BUILD)/tests/go/stripped: GO_HOW := CGO_ENABLED=0 $(GO_BUILD) -ldflags='-s -w'
+$(BUILD)/tests/go/pie:      GO_HOW := CGO_ENABLED=0 $(GO_BUILD) -buildmode=pie
+$(BUILD)/tests/go/cgo:      GO_HOW := CGO_ENABLED=1 $(GO_BUILD) -ldflags='-linkmode external -s -w'
+$(BUILD)/tests/go/cgo_pie:  GO_HOW := CGO_ENABLED=1 $(GO_BUILD) -buildmode=pie -ldflags='-linkmode external'
+$(BUILD)/tests/go/%: tests/programs/go/table.go
+	@mkdir -p $(@D)
+	$(GO_HOW) -o $@ $<
+# As a file looks from which all names of sections were taken away: e_shoff, e_shnum and e_shstrndx are 0.
+$(BUILD)/tests/go/no_sections: $(BUILD)/tests/go/stripped
+	cp $< $@ && printf '\0\0\0\0\0\0\0\0' | dd of=$@ bs=1 seek=40 conv=notrunc status=none && printf '\0\0\0\0' | dd of=$@ bs=1 seek=60 conv=notrunc status=none
+ifneq ($(GO),)
+$(BUILD)/tests/unit_core: | $(GO_TABLES)
+endif
