@@ -110,7 +110,8 @@ struct {
   __array(values, struct fb_ring_of_slot);
 } fb_rings SEC(".maps");
 
-/* How to find the number of the goroutine that runs: g is at fs + g_from_fs, its goid at g + goid. */
+/* How to find the number of the goroutine that runs: g is at fs + g_from_fs, its goid at g + goid (0: it
+   cannot be found). */
 struct fb_tasks {
   __s32 g_from_fs;
   __u32 goid;
