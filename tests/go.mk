@@ -19,3 +19,11 @@ $(BUILD)/tests/go/no_sections: $(BUILD)/tests/go/stripped
 ifneq ($(GO),)
 $(BUILD)/tests/unit_core: | $(GO_TABLES)
 endif
+
+# A static service for the tests of attach.
+$(BUILD)/tests/go/front: tests/programs/attach/front.go
+	@mkdir -p $(@D)
+	CGO_ENABLED=0 $(GO_BUILD) -o $@ $<
+ifneq ($(GO),)
+test-programs: $(BUILD)/tests/go/front
+endif

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "core/program/elf_image.h"
+#include "core/program/mapped_file.h"
 #include "daemon/base/fail_point.h"
 #include "daemon/process/pidfd.h"
 
@@ -25,6 +27,15 @@ std::string joined(const Numbers& numbers, Text text) {
   std::string out;
   for (const auto& number : numbers) out += (out.empty() ? "" : ",") + std::to_string(text(number));
   return out;
+}
+
+// The link of /proc leads to the program also where its file was replaced.
+bool is_go(const std::vector<FoundProcess>& processes) {
+  return std::any_of(processes.begin(), processes.end(), [](const FoundProcess& process) {
+    const MappedFile file("/proc/" + std::to_string(process.pid) + "/exe");
+    const std::optional<ElfImage> image = read_elf(file.bytes());
+    return image && image->go;
+  });
 }
 
 bool says_attached(const std::string& path) {
@@ -73,6 +84,7 @@ Result<std::unique_ptr<Attachment>> Attachment::begin(Options options) {
     spawn.argv.push_back(joined(of.ports, [](uint16_t port) { return port; }));
   }
   spawn.argv.insert(spawn.argv.end(), {"--program", service.program});
+  if (is_go(service.processes)) spawn.argv.emplace_back("--go");
   spawn.log_path = out->log_path_;
   spawn.inherited = connection.value().get();
   auto proxy = Process::spawn(spawn);

@@ -1,0 +1,43 @@
+"""What the kernel has to give for the tests of this folder. Without it they are skipped, or fail with REQUIRE_BPF=1."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from running import LOADER, Running
+
+
+def why_not():
+    """"": services can be attached here."""
+    if not LOADER.exists():
+        return f"{LOADER} was not built"
+    probed = subprocess.run([LOADER, "probe"], capture_output=True, text=True, timeout=60)
+    try:
+        answer = json.loads(probed.stdout)
+    except ValueError:
+        return f"filibuster-bpf probe: exit code {probed.returncode}: {probed.stdout}{probed.stderr}"
+    missing = [f"{row['feature']}: {row['answer']}" for row in answer["features"] if row["required"] and not row["works"]]
+    return "; ".join(missing)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernel():
+    why = why_not()
+    if why and os.environ.get("REQUIRE_BPF") == "1":
+        pytest.fail(f"services cannot be attached here: {why}")
+    if why:
+        pytest.skip(f"NOT CHECKED: attaching to services that run; the kernel says: {why}")
+
+
+@pytest.fixture
+def run_already(tmp_path):
+    """Starts the services of a configuration, without the library; ends them."""
+    started = []
+
+    def start(configuration, *names):
+        started.append(Running(tmp_path, configuration))
+        return started[-1].start(*names)
+    yield start
+    for running in started:
+        running.end()
