@@ -15,9 +15,9 @@
 #include "daemon/agents/call_name.h"
 #include "daemon/api/session_request.h"
 #include "daemon/config/grpc_name.h"
+#include "daemon/explore/rpc_row.h"
 #include "daemon/page/file.h"
 #include "daemon/report/redact.h"
-#include "daemon/report/rpc_row.h"
 
 namespace filibuster {
 namespace {

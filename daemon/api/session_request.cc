@@ -352,10 +352,12 @@ ParsedRequest parse_session_request(const std::string& body) {
     if (request.verb == Verb::kRun) read_run_options(json, &out);
     if (request.verb == Verb::kLint) read_lint_options(json.value("lint", Json::object()), &out);
     // What is followed is nobody's test.
-    if (request.follow)
-      request.tests.push_back(TestConfig{.name = "follow"});
-    else
+    if (request.follow) {
+      request.tests.emplace_back();
+      request.tests.back().name = "follow";
+    } else {
       choose_tests(tests, &out);
+    }
   } catch (const Json::exception& error) {
     out.errors.push_back({"", 0, 0, std::string("the request is not valid: ") + error.what()});
   }

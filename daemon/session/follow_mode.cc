@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/report/rpc_row.h"
+#include "daemon/explore/rpc_row.h"
 #include "daemon/session/mode.h"
 #include "daemon/session/watched_calls.h"
 

@@ -1,10 +1,10 @@
-#include "daemon/report/rpc_row.h"
+#include "daemon/explore/rpc_row.h"
 
 #include <nlohmann/json.hpp>
 
 #include "daemon/agents/call_name.h"
+#include "daemon/explore/observation.h"
 #include "daemon/report/redact.h"
-#include "daemon/report/words.h"
 
 namespace filibuster {
 
