@@ -11,6 +11,7 @@
 #include "connects.skel.h"
 #include "listens.skel.h"
 #include "observe.skel.h"
+#include "probe.skel.h"
 #include "sockets.skel.h"
 #include "stream.skel.h"
 
@@ -28,6 +29,7 @@ constexpr ObjectRow kObjects[] = {
     {"observe", "fb_observe", fb_observe__elf_bytes},
     {"stream", "fb_stream", fb_stream__elf_bytes},
     {"sockets", "fb_sockets", fb_sockets__elf_bytes},
+    {"probe", "fb_probe", fb_probe__elf_bytes},
 };
 
 bool libbpf_speaks = false;
@@ -59,6 +61,7 @@ const std::vector<ProgramRow>& program_rows() {
       {"fb_read_space",   "observe",  "tp_btf/tcp_rcv_space_adjust",  Place::kKernel},
       {"fb_end_politely", "stream",   "sk_msg",                       Place::kSockets},
       {"fb_list",         "sockets",  "iter/tcp",                     Place::kIterator},
+      {"fb_hit",          "probe",    "uprobe",                       Place::kProgram},
   };
   // clang-format on
   return rows;
