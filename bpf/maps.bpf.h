@@ -149,7 +149,7 @@ enum fb_spoken {
   FB_OTHER = 3 /* neither, or it cannot be read (TLS) */
 };
 struct fb_kept {
-  __u32 slot;
+  __u32 owner;   /* number of the attachment */
   __u32 spoken;  /* enum fb_spoken */
   __u32 inbound; /* 1: this side serves */
   __u32 told;    /* 1: the other end knows that the connection ends */

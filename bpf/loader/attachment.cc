@@ -33,34 +33,39 @@ uint16_t listening_port(int fd) {
              : 0;
 }
 
-std::string number(pid_t process) { return "pid " + std::to_string(process); }
+std::string pid_text(pid_t process) {
+  return "pid " + std::to_string(process);
+}
 
 }  // namespace
 
 Outcome Attachment::check_process(pid_t process, uint64_t start_time,
                                   const std::set<pid_t>& never) {
   const auto started = start_time_of(text_of(proc_file(process, "stat")));
-  if (!started) return declined("pid", ESRCH, number(process) + " does not run any more");
+  if (!started) return declined("pid", ESRCH, pid_text(process) + " does not run any more");
   if (*started != start_time)
-    return declined("pid", ESRCH,
-                    number(process) + " is another process by now: the one that was meant has ended");
+    return declined(
+        "pid", ESRCH,
+        pid_text(process) + " is another process by now: the one that was meant has ended");
   if (never.contains(process))
-    return declined("pid", EINVAL, number(process) + " is a part of Filibuster itself");
+    return declined("pid", EINVAL, pid_text(process) + " is a part of Filibuster itself");
   const std::string status = text_of(proc_file(process, "status"));
   if (getuid() != 0) {
     // With capabilities of its own, the loader must not lend them to whoever calls it.
     const std::string mine = std::to_string(getuid());
     if (status_field(status, "Uid") != mine + "\t" + mine + "\t" + mine + "\t" + mine)
-      return declined("pid", EPERM, number(process) + " belongs to another user: attach it as root");
+      return declined("pid", EPERM,
+                      pid_text(process) + " belongs to another user: attach it as root");
   }
   if (status_field(status, "Tgid") != std::to_string(process))
-    return declined("pid", EINVAL, number(process) + " is a thread: name its process");
+    return declined("pid", EINVAL, pid_text(process) + " is a thread: name its process");
   const uint64_t network = namespace_of(process, "net");
   if (network == 0) return refused("pid", errno);
   if (network_ != 0 && network_ != network)
     return declined("pid", EINVAL,
-                    number(process) + " is in another network namespace than the other processes "
-                                      "of the service: attach them as services of their own");
+                    pid_text(process) +
+                        " is in another network namespace than the other processes "
+                        "of the service: attach them as services of their own");
   network_ = network;
   return std::nullopt;
 }
@@ -100,8 +105,9 @@ Outcome Attachment::take_listeners(const std::vector<UniqueFd>& listeners) {
     const UniqueFd network(ioctl(listener.get(), SIOCGSKNS));
     if (network.valid() && namespace_of_descriptor(network.get()) != network_)
       return declined("listeners", EINVAL,
-                      service_ + " runs in another network namespace than its proxy: start "
-                                 "Filibuster in there (nsenter --net)");
+                      service_ +
+                          " runs in another network namespace than its proxy: start "
+                          "Filibuster in there (nsenter --net)");
     listener_ports_.push_back(port);
   }
   return std::nullopt;
@@ -169,7 +175,7 @@ Outcome Attachment::fill_processes(bool go) {
       return refused("map fb_tgids", errno);
     // It may have ended since we looked, before anybody would have seen that.
     if (access(proc_file(process, "stat").c_str(), F_OK) != 0)
-      return declined("pid", ESRCH, number(process) + " has ended meanwhile");
+      return declined("pid", ESRCH, pid_text(process) + " has ended meanwhile");
   }
   return std::nullopt;
 }
@@ -194,11 +200,16 @@ void Attachment::undo() {
   // Those first that bring new connections.
   const SlotRow row{};
   bpf_map_update_elem(programs_.map("fb_slots"), &slot_, &row, BPF_ANY);
-  for_each_key<uint32_t, uint32_t>(programs_.map("fb_tgids"), [&](uint32_t tgid, uint32_t slot) {
-    if (slot != slot_) return;
-    bpf_map_delete_elem(programs_.map("fb_tgids"), &tgid);
-    bpf_map_delete_elem(programs_.map("fb_tasks_of"), &tgid);
-  });
+  // A process may fork while its row is still there, so that another one comes.
+  for (bool found = true; found;) {
+    found = false;
+    for_each_key<uint32_t, uint32_t>(programs_.map("fb_tgids"), [&](uint32_t tgid, uint32_t slot) {
+      if (slot != slot_) return;
+      found = true;
+      bpf_map_delete_elem(programs_.map("fb_tgids"), &tgid);
+      bpf_map_delete_elem(programs_.map("fb_tasks_of"), &tgid);
+    });
+  }
   forget_ports();
   if (steered_) programs_.unsteer(network_);
   steered_ = false;

@@ -21,8 +21,9 @@ namespace filibuster::bpf {
 class Attachment {
  public:
   // All that is referred to must outlive the attachment.
-  Attachment(Programs& programs, Claims& claims, uint32_t slot)
-      : programs_(programs), claims_(claims), slot_(slot) {}
+  // `number`: no other attachment of the session has, or had, the same.
+  Attachment(Programs& programs, Claims& claims, uint32_t slot, uint32_t number)
+      : programs_(programs), claims_(claims), slot_(slot), number_(number) {}
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
   ~Attachment() { undo(); }
@@ -34,6 +35,7 @@ class Attachment {
   void undo();
 
   uint32_t slot() const { return slot_; }
+  uint32_t number() const { return number_; }
   const std::string& service() const { return service_; }
   const std::vector<uint16_t>& ports() const { return ports_; }
   uint64_t network() const { return network_; }
@@ -57,9 +59,9 @@ class Attachment {
 
   Programs& programs_;
   Claims& claims_;
-  const uint32_t slot_;
+  const uint32_t slot_, number_;
   std::string service_;
-  std::vector<uint16_t> ports_;           // rows in fb_ports
+  std::vector<uint16_t> ports_;  // rows in fb_ports
   std::vector<uint16_t> wanted_ports_;
   std::vector<uint16_t> listener_ports_;  // outbound and inbound, rows in fb_spared
   std::set<pid_t> processes_;             // claimed

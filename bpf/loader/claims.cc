@@ -3,8 +3,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <cstddef>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <string>
 

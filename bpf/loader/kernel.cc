@@ -48,9 +48,9 @@ std::optional<Number> number_of(std::string_view text, int base = 10) {
 std::string without_escapes(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
-    const auto code =
-        text[i] == '\\' && i + 3 < text.size() ? number_of<unsigned>(text.substr(i + 1, 3), 8)
-                                               : std::nullopt;
+    const auto code = text[i] == '\\' && i + 3 < text.size()
+                          ? number_of<unsigned>(text.substr(i + 1, 3), 8)
+                          : std::nullopt;
     if (code && *code < 256) {
       plain += static_cast<char>(*code);
       i += 3;
@@ -69,7 +69,8 @@ std::string cgroup2_mount(std::string_view mounts) {
   std::string found;
   each_line(mounts, [&](std::string_view line) {
     const auto words = words_of(line);
-    if (found.empty() && words.size() >= 3 && words[2] == "cgroup2") found = without_escapes(words[1]);
+    if (found.empty() && words.size() >= 3 && words[2] == "cgroup2")
+      found = without_escapes(words[1]);
   });
   return found;
 }
@@ -80,7 +81,9 @@ std::string lockdown_mode_of(std::string_view text) {
   return std::string(text.substr(open + 1, close - open - 1));
 }
 
-std::string lockdown_mode() { return lockdown_mode_of(text_of("/sys/kernel/security/lockdown")); }
+std::string lockdown_mode() {
+  return lockdown_mode_of(text_of("/sys/kernel/security/lockdown"));
+}
 
 std::optional<uint64_t> start_time_of(std::string_view stat) {
   const size_t name_end = stat.rfind(')');

@@ -7,10 +7,13 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "bpf/loader/uprobes.h"
+
 // Made by `bpftool gen skeleton`: of each, the bytes of the object are used.
 #include "connects.skel.h"
 #include "listens.skel.h"
 #include "observe.skel.h"
+#include "probe.skel.h"
 #include "sockets.skel.h"
 #include "stream.skel.h"
 
@@ -28,6 +31,7 @@ constexpr ObjectRow kObjects[] = {
     {"observe", "fb_observe", fb_observe__elf_bytes},
     {"stream", "fb_stream", fb_stream__elf_bytes},
     {"sockets", "fb_sockets", fb_sockets__elf_bytes},
+    {"probe", "fb_probe", fb_probe__elf_bytes},
 };
 
 bool libbpf_speaks = false;
@@ -59,6 +63,7 @@ const std::vector<ProgramRow>& program_rows() {
       {"fb_read_space",   "observe",  "tp_btf/tcp_rcv_space_adjust",  Place::kKernel},
       {"fb_end_politely", "stream",   "sk_msg",                       Place::kSockets},
       {"fb_list",         "sockets",  "iter/tcp",                     Place::kIterator},
+      {"fb_hit",          "probe",    "uprobe",                       Place::kProgram},
   };
   // clang-format on
   return rows;
@@ -85,6 +90,8 @@ Outcome Objects::load(const std::vector<std::string>& programs) {
 
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object.get()) {
+    const ProgramRow* row = program_row(bpf_program__name(program));
+    if (row != nullptr && row->place == Place::kProgram) prepare_uprobe(program);
     bpf_program__set_autoload(program,
                               std::ranges::count(programs, bpf_program__name(program)) > 0);
   }
@@ -124,8 +131,10 @@ Outcome Objects::attach(const std::string& name, int where, Link* link) {
       return std::nullopt;
     case Place::kKernel:
     case Place::kIterator:
-    case Place::kProgram:
       made = bpf_program__attach(loaded);
+      break;
+    case Place::kProgram:
+      errno = EINVAL;  // attach_uprobes() knows where
       break;
   }
   if (made == nullptr) return refused(row.step, errno);

@@ -33,6 +33,14 @@ const std::vector<Way>& ways_to_see_reads() {
 
 Outcome Programs::start() {
   if (started_) return std::nullopt;
+  if (objects_) {
+    if (Outcome failed = attach_all(chosen_)) {
+      stop();
+      return failed;
+    }
+    started_ = true;
+    return std::nullopt;
+  }
   if (access(kBtf, R_OK) != 0) return refused("BTF", errno);
   const std::string mount = cgroup2_mount(text_of("/proc/mounts"));
   if (mount.empty()) return refused("cgroup2 mount", ENOENT);
@@ -60,6 +68,8 @@ Outcome Programs::load_all() {
     notes_ += "who writes cannot be seen (" + last->step + ": " + last->text + "). ";
   if (!take(ways_to_see_reads(), "", &last))
     notes_ += "who reads cannot be seen (" + last->step + ": " + last->text + "). ";
+  chosen_.insert(chosen_.end(), kProcesses.begin(), kProcesses.end());
+  chosen_.insert(chosen_.end(), kConnects.begin(), kConnects.end());
   return attach_all(kConnects);
 }
 
@@ -70,8 +80,11 @@ Outcome Programs::load_stream() {
 
 Outcome Programs::attach_all(const std::vector<std::string>& programs) {
   for (const std::string& program : programs) {
+    if (links_.contains(program)) continue;
     const int where = program == "fb_write_msg" ? objects_->map("fb_writers") : cgroup_.get();
-    if (Outcome failed = objects_->attach(program, where, &links_[program])) return failed;
+    Link link;
+    if (Outcome failed = objects_->attach(program, where, &link)) return failed;
+    links_[program] = std::move(link);
   }
   return std::nullopt;
 }
@@ -82,7 +95,10 @@ bool Programs::take(const std::vector<Way>& ways, const std::string& only, Outco
     if (!only.empty() && only != way.name) continue;
     Outcome failed = objects_->load(way.programs);
     if (!failed) failed = attach_all(way.programs);
-    if (!failed) return true;
+    if (!failed) {
+      chosen_.insert(chosen_.end(), way.programs.begin(), way.programs.end());
+      return true;
+    }
     for (const std::string& program : way.programs) links_.erase(program);
     if (!*last) *last = failed;
   }
@@ -109,7 +125,8 @@ void Programs::unsteer(uint64_t network) {
 
 void Programs::stop() {
   std::erase_if(links_, [](const auto& row) {
-    return row.first != "fb_peername4" && row.first != "fb_peername6";
+    // What has no link stays with its sockhash.
+    return row.second && row.first != "fb_peername4" && row.first != "fb_peername6";
   });
   steered_.clear();
   started_ = false;
@@ -117,6 +134,7 @@ void Programs::stop() {
 
 void Programs::unload() {
   links_.clear();
+  chosen_.clear();
   steered_.clear();
   objects_.reset();
   cgroup_.reset();

@@ -36,7 +36,8 @@ class Programs {
   Outcome steer(uint64_t network, int network_fd);
   void unsteer(uint64_t network);
 
-  // New connections go direct, and nothing is observed; getpeername() still answers as it did.
+  // New connections go direct, and nothing is observed; getpeername() still answers as it did. start()
+  // brings the rest back.
   void stop();
   // Nothing is left in the kernel.
   void unload();
@@ -50,8 +51,8 @@ class Programs {
     uint32_t users = 0;
   };
   Outcome load_all();
-  Outcome load_connects();
   Outcome load_stream();
+  // Those that are not attached yet.
   Outcome attach_all(const std::vector<std::string>& programs);
   // Takes the first way that works; false: none does, and *last is what the best one got.
   bool take(const std::vector<Way>& ways, const std::string& only, Outcome* last);
@@ -61,6 +62,7 @@ class Programs {
   std::string notes_;
   UniqueFd cgroup_;
   std::unique_ptr<Objects> objects_;
+  std::vector<std::string> chosen_;  // all that is attached while it is started
   std::map<std::string, Link> links_;
   std::map<uint64_t, Steering> steered_;
 };

@@ -27,6 +27,13 @@ struct TasksRow {
   uint32_t goid = 0;
 };
 
+struct OutboundRow {
+  fb_address wanted{};
+  uint32_t slot = 0;
+  uint32_t end = 0;
+  uint64_t writer = 0;
+};
+
 enum class NewsKind : uint32_t { kForked = 1, kEnded = 2, kSaid = 3 };
 struct News {
   NewsKind kind;
@@ -36,7 +43,7 @@ struct News {
 
 enum class Spoken : uint32_t { kUnheard = 0, kHttp1 = 1, kHttp2 = 2, kOther = 3 };
 struct KeptRow {
-  uint32_t slot = 0;
+  uint32_t owner = 0;
   Spoken spoken = Spoken::kUnheard;
   uint32_t inbound = 0;
   uint32_t told = 0;

@@ -63,7 +63,7 @@ Result<void> Loader::start() {
     if (!variable.starts_with("FILIBUSTER_") && !variable.starts_with("LD_PRELOAD="))
       spawn.environment.emplace_back(variable);
   }
-  spawn.argv = {program, "--fd", "3"};
+  spawn.argv = {program, "serve", "--fd", "3"};
   spawn.log_path = options_.log_path;
   spawn.inherited = theirs.get();
   auto process = Process::spawn(spawn);

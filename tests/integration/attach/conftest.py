@@ -8,6 +8,10 @@ import pytest
 from running import LOADER, Running
 
 
+NEEDED = {"capabilities", "BTF", "cgroup2 mount", "ring buffer", "cgroup/connect", "cgroup/getpeername", "sockops",
+          "sk_lookup", "tp_btf processes"}
+
+
 def why_not():
     """"": services can be attached here."""
     if not LOADER.exists():
@@ -17,8 +21,8 @@ def why_not():
         answer = json.loads(probed.stdout)
     except ValueError:
         return f"filibuster-bpf probe: exit code {probed.returncode}: {probed.stdout}{probed.stderr}"
-    missing = [f"{row['feature']}: {row['answer']}" for row in answer["features"] if row["required"] and not row["works"]]
-    return "; ".join(missing)
+    missing = [row for row in answer if row["feature"] in NEEDED and not row["works"]]
+    return "; ".join(f"{row['feature']}: {row['answer']} ({row['what_to_do']})" for row in missing)
 
 
 @pytest.fixture(scope="session", autouse=True)
