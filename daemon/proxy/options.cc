@@ -67,6 +67,10 @@ Result<Options> parse_options(int count, char** arguments) {
       good = read_address(value, &options.fixed);
     } else if (name == "--inner") {
       good = read_address(value, &options.inner);
+    } else if (name == "--listen-outbound") {
+      good = read_address(value, &options.listen_outbound);
+    } else if (name == "--listen-inbound") {
+      good = read_address(value, &options.listen_inbound);
     } else if (name == "--events-fd") {
       good = read_number(value, &options.events_fd);
     } else {
