@@ -2,6 +2,7 @@
 // into it, and gives it a connection to the loader of the eBPF programs. It prints a line that begins with
 // "attached" when it is, or ends with exit code 3 and the loader's text.
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -75,6 +76,11 @@ struct Watched {
   UniqueFd signals, parent;
 };
 
+bool has_ended(int process) {
+  pollfd ask{process, POLLIN, 0};
+  return ::poll(&ask, 1, 0) == 1;
+}
+
 Watched watched() {
   sigset_t set;
   sigemptyset(&set);
@@ -146,16 +152,19 @@ int run(Proxy* proxy, Listeners listeners, Loader* loader) {
   }));
   if (events.parent.valid()) add(proxy->watch_once(events.parent.get(), leave));
   if (loader != nullptr) {
-    add(proxy->watch(loader->descriptor(), [proxy, loader] {
+    add(proxy->watch(loader->descriptor(), [proxy, loader, &events, leave] {
       switch (loader->hear()) {
         case Loader::Heard::kNothing:
           return;
         case Loader::Heard::kDetached:
           return proxy->close_listeners();
         case Loader::Heard::kGone:
-          // New connections go direct by themselves. Those that are here were led past their process's own
-          // sockets, and nothing answers for them any more.
-          return proxy->reset_all();
+          // New connections go direct by themselves. Where the loader has ended with the daemon, as it should,
+          // what is open here goes on to its end. A loader that was killed takes its connections with it.
+          if (!proxy->leaving() && !has_ended(events.parent.get())) return proxy->reset_all();
+          proxy->unwatch(loader->descriptor());
+          leave();
+          return proxy->close_listeners();
       }
     }));
   }
