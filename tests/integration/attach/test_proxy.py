@@ -9,7 +9,8 @@ from by_hand import listens
 from conftest import PROGRAMS, PYTHON, free_port, wait_until
 from machine import Loader
 from rpc_tree import attributions, chains, observe
-from small_apps import APPS
+from small_apps import APPS, config, printed, printing
+from test_faults import FAULTS
 
 pytestmark = pytest.mark.alone
 
@@ -60,3 +61,19 @@ def test_each_call_of_a_static_program_has_the_cause_that_its_thread_serves(proj
     sites = {site: {tuple(rpc["stack"]) for rpc in calls if rpc["path"].endswith(site)} for site in ("/0", "/1")}
     assert len(sites["/0"]) == len(sites["/1"]) == 1 and sites["/0"] != sites["/1"], sites
     assert "first_site" in str(sites["/0"]) and "second_site" in str(sites["/1"]), sites
+
+
+def test_faults_of_an_attached_static_program_are_explored(project, loader):
+    """Every fault of the first call is alone in an execution, and meets the program as its own connection does."""
+    with running(**static_service(1)) as (ports, processes):
+        loader.attach("web", [processes["web"].pid], [ports["web"]], project.directory)
+        record = f"curl -sS http://127.0.0.1:{ports['web']}/7; echo"
+        project.write("filibuster.json", config(
+            by_hand(ports), [{"name": "client", "command": printing(record)}],
+            default_faults=False, bounds={"max_faults": 1, "reference_executions": 1},
+            faults=[{"on": {"service": "back"}, "inject": FAULTS}]))
+        run = project.filibuster("run")
+        assert run.exit_code == 0, run
+        assert run.executed == 1 + 2 * len(FAULTS), run
+        seen = ["", *2 * [*3 * ["Connection reset by peer"], *2 * ["timeout"], "500", "502", *2 * ["503"]]]
+        assert sorted(text.strip() for text in printed(run)) == sorted(seen)
