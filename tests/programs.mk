@@ -33,6 +33,11 @@ $(BUILD)/tests/programs/tls_stress: tests/programs/tls/stress.cc
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $< -lssl -lcrypto -lpthread
 TLS_PROGRAMS := $(BUILD)/tests/programs/tls_stress
+# Static, with frame pointers: what cannot be preloaded.
+$(BUILD)/tests/programs/attach_caller: tests/programs/attach/caller.cc tests/programs/http_text.h
+	@mkdir -p $(@D)
+	$(CXX) -I. -std=c++20 -O1 -g -fno-omit-frame-pointer -static -Wall -Wextra -Werror -o $@ $<
+ATTACH_PROGRAMS := $(BUILD)/tests/programs/attach_caller
 GRPC_PROGRAMS := $(BUILD)/tests/programs/grpc_matrix
 
 $(BUILD)/tests/java/%.class: tests/programs/java/%.java

@@ -7,6 +7,8 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "bpf/loader/uprobes.h"
+
 // Made by `bpftool gen skeleton`: of each, the bytes of the object are used.
 #include "connects.skel.h"
 #include "listens.skel.h"
@@ -88,6 +90,8 @@ Outcome Objects::load(const std::vector<std::string>& programs) {
 
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object.get()) {
+    const ProgramRow* row = program_row(bpf_program__name(program));
+    if (row != nullptr && row->place == Place::kProgram) prepare_uprobe(program);
     bpf_program__set_autoload(program,
                               std::ranges::count(programs, bpf_program__name(program)) > 0);
   }
@@ -127,8 +131,10 @@ Outcome Objects::attach(const std::string& name, int where, Link* link) {
       return std::nullopt;
     case Place::kKernel:
     case Place::kIterator:
-    case Place::kProgram:
       made = bpf_program__attach(loaded);
+      break;
+    case Place::kProgram:
+      errno = EINVAL;  // attach_uprobes() knows where
       break;
   }
   if (made == nullptr) return refused(row.step, errno);

@@ -20,6 +20,7 @@
 #include "bpf/loader/kernel.h"
 #include "bpf/loader/objects.h"
 #include "bpf/loader/rows.h"
+#include "bpf/loader/uprobes.h"
 
 namespace filibuster::bpf {
 
@@ -132,9 +133,10 @@ Outcome try_pidfd_getfd() {
 Outcome try_uprobe() {
   Objects objects;
   if (Outcome failed = objects.load({"fb_hit"})) return failed;
-  const Link link(bpf_program__attach_uprobe(objects.program("fb_hit"), false, 0, "/proc/self/exe",
-                                             offset_of_probed()));
-  if (!link) return refused("uprobe", errno);
+  Uprobes uprobes;
+  if (Outcome failed = attach_uprobes(objects.program("fb_hit"), "/proc/self/exe",
+                                      {offset_of_probed()}, getpid(), &uprobes))
+    return failed;
   filibuster_bpf_probed();
   const uint32_t zero = 0;
   uint32_t hits = 0;
