@@ -5,10 +5,8 @@ import pathlib
 import re
 import subprocess
 
-from conftest import BUILD, accepts, free_port, wait_until
+from conftest import accepts, free_port, wait_until
 from processes import alive
-
-LOADER = BUILD / "lib" / "filibuster" / "filibuster-bpf"
 
 
 class Running:
