@@ -10,7 +10,7 @@ from attach_fixtures import BASIC, need
 from conftest import BUILD, CORPUS, PROGRAMS, PYTHON, accepts, free_port, wait_until
 from corpus import in_place
 from processes import alive, events
-from running import Session, held_by
+from running import Session, held_by, run_already  # noqa: F401
 from small_apps import APPS, config, probe, relay, url
 
 pytestmark = pytest.mark.alone
