@@ -34,7 +34,7 @@ PURE     := -fno-exceptions -fno-rtti -fPIC -fvisibility=hidden -fvisibility-inl
 find_cc   = $(sort $(shell find $(1) -name '*.cc' 2>/dev/null))
 CORE_SRC    := $(call find_cc,core)
 PRELOAD_SRC := $(call find_cc,preload)
-DAEMON_SRC  := $(filter-out daemon/main.cc,$(call find_cc,daemon))
+DAEMON_SRC  := $(filter-out daemon/main.cc daemon/proxy/main.cc,$(call find_cc,daemon))
 ANALYSIS_SRC := $(call find_cc,cli/analysis)
 CLI_SRC     := $(filter-out cli/main.cc $(ANALYSIS_SRC),$(call find_cc,cli))
 UNIT_SRC    := $(call find_cc,tests/unit)
@@ -49,10 +49,10 @@ CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lpthread
 # What `run --coverage` brings into services, and what reads their data at the end.
 COVERAGE_DIR   := $(BUILD)/lib/filibuster/coverage
 COVERAGE_FILES := $(addprefix $(COVERAGE_DIR)/,python/sitecustomize.py python_report.py node_flush.cjs node_report.cjs gcov_flush.so jacoco_report.jar)
-BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(COVERAGE_FILES)
+BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(BUILD)/lib/filibuster/filibuster-proxy $(COVERAGE_FILES)
 
 .PHONY: all
-all: $(BINARIES) $(BUILD)/lib/filibuster/report.html compile_commands.json  ## build everything
+all: $(BINARIES) attach $(BUILD)/lib/filibuster/report.html compile_commands.json  ## build everything
 
 $(BUILD)/obj/core/%.o: core/%.cc
 	@mkdir -p $(@D)
@@ -150,6 +150,11 @@ $(BUILD)/bin/filibuster: $(call objects,cli/main.cc) $(BUILD)/lib/libcli.a $(BUI
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(CLI_LIBS)
 
+# What is preloaded into it is the agent of an attached service.
+$(BUILD)/lib/filibuster/filibuster-proxy: $(call objects,daemon/proxy/main.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
+	@mkdir -p $(@D)
+	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(NGHTTP2)
+
 # One unit test program for each folder of tests/unit. What lives in other processes is linked into one of
 # them without its hooks (and without preload/os/standard_library.cc, which traps operator new).
 UNIT_preload_agent := $(filter-out preload/hooks/% preload/os/standard_library.cc,$(PRELOAD_SRC))
@@ -165,7 +170,7 @@ $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 # --- one door ---------------------------------------------------------------------------------
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
   nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libpugixml-dev libxxhash-dev \
-  python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java
+  python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java $(BPF_PACKAGES)
 TEST_PACKAGES := libgtest-dev dpkg-dev python3-pytest python3-pytest-xdist python3-jsonschema chromium gunicorn nginx-light curl wrk redis-server redis-tools procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop python3-gevent rustc binutils \
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
@@ -243,6 +248,7 @@ run-unit: unit-tests
 	@set -e; for t in $(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix; do echo "== $$t"; $$t --gtest_brief=1; done
 test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread) under sanitizers
 
+include bpf/build.mk
 include tests/programs.mk
 include tests/go.mk
 include tests/check.mk
@@ -316,9 +322,9 @@ corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $
 
 # --- the rest ---------------------------------------------------------------------------------
 TEST_SRC  := $(UNIT_SRC) tests/bench/search_bench.cc tests/reproduce/netflix_search.cc
-COMPILED  := $(call objects,$(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc $(ANALYSIS_SRC) $(CLI_SRC) cli/main.cc $(TEST_SRC)) \
+COMPILED  := $(call objects,$(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc daemon/proxy/main.cc $(ANALYSIS_SRC) $(CLI_SRC) cli/main.cc $(BPF_SRC) $(TEST_SRC)) \
              $(FUZZ_NAMES:%=$(BUILD)/fuzz/obj/tests/fuzz/%_fuzz.o)
-compile_commands.json: Makefile $(wildcard tests/*.mk) tests/check/compile_commands.py $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(ANALYSIS_SRC) $(CLI_SRC) $(TEST_SRC)
+compile_commands.json: Makefile $(wildcard tests/*.mk) tests/check/compile_commands.py $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(ANALYSIS_SRC) $(CLI_SRC) $(BPF_SRC) $(TEST_SRC)
 	@$(MAKE) --no-print-directory -n -B $(COMPILED) | $(PYTHON) tests/check/compile_commands.py > $@.tmp && mv $@.tmp $@
 
 .PHONY: install uninstall deb clean help

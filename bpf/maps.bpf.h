@@ -110,7 +110,8 @@ struct {
   __array(values, struct fb_ring_of_slot);
 } fb_rings SEC(".maps");
 
-/* How to find the number of the goroutine that runs: g is at fs + g_from_fs, its goid at g + goid. */
+/* How to find the number of the goroutine that runs: g is at fs + g_from_fs, its goid at g + goid (0: it
+   cannot be found). */
 struct fb_tasks {
   __s32 g_from_fs;
   __u32 goid;
@@ -148,7 +149,7 @@ enum fb_spoken {
   FB_OTHER = 3 /* neither, or it cannot be read (TLS) */
 };
 struct fb_kept {
-  __u32 slot;
+  __u32 owner;   /* number of the attachment */
   __u32 spoken;  /* enum fb_spoken */
   __u32 inbound; /* 1: this side serves */
   __u32 told;    /* 1: the other end knows that the connection ends */

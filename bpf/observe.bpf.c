@@ -45,6 +45,7 @@ static __always_inline __u64 unknown_task(void) { return bpf_ktime_get_ns() | (1
 static __always_inline __u64 running_task(__u32 tgid) {
   struct fb_tasks *tasks = bpf_map_lookup_elem(&fb_tasks_of, &tgid);
   if (!tasks) return 0;
+  if (!tasks->goid) return unknown_task();
   struct task_struct *thread = bpf_get_current_task_btf();
   __u64 g = 0, goid = 0;
   if (bpf_probe_read_user(&g, sizeof g, (void *)(thread->thread.fsbase + tasks->g_from_fs)) || !g)

@@ -41,3 +41,11 @@ go-corpus:
 	@echo "WARNING: the examples in Go (grocery, cinema-2/go.json) are not built, and their tests are skipped: apt-get install golang-go golang-google-grpc-dev protoc-gen-go-1-3" >&2
 endif
 corpus: go-corpus
+
+# A static service for the tests of attach.
+$(BUILD)/tests/go/front: tests/programs/attach/front.go
+	@mkdir -p $(@D)
+	CGO_ENABLED=0 $(GO_BUILD) -o $@ $<
+ifneq ($(GO),)
+test-programs: $(BUILD)/tests/go/front
+endif

@@ -120,6 +120,12 @@ $(BUILD)/tests/page_maker: $(BUILD)/obj/tests/integration/page/page_maker.o $(BU
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
 test-programs: $(PAGE_TESTS)/installed $(BUILD)/tests/page_maker
 
+# Services that run already (tests/integration/attach): with frame pointers; in Go, see go.mk.
+$(BUILD)/tests/programs/attached_front: tests/programs/attach/front.cc tests/programs/http_text.h
+	@mkdir -p $(@D)
+	$(CXX) -I. $(CXXFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls -static -o $@ $< -lpthread
+test-programs: $(BUILD)/tests/programs/attached_front
+
 .PHONY: test-programs bench-programs
 test-programs: $(NETTY)/classpath $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(TLS_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench

@@ -30,6 +30,7 @@ constexpr milliseconds kProbeLimit{2000};  // for one HTTP probe
 constexpr milliseconds kSuspectGrace{
     100};  // for a core dump or a slow exit after a connection broke
 constexpr int kLogLines = 20;
+constexpr const char kWayOut[] = "\"interpose\": \"bpf\" in its row reaches it from outside (docs/attach.md)";
 
 // A socket that is connected to one of the host's addresses; -1: nobody accepts.
 int connect_to(const std::string& host, uint16_t port) {
@@ -82,23 +83,37 @@ bool answers_http(const ServiceConfig& service, uint16_t port, const std::string
          answer[9] <= '4';
 }
 
+// Does the service itself listen at the port? A probe would meet the proxy of an attached service.
+bool listens_at(pid_t pid, uint16_t port) {
+  const std::vector<attach::ListeningSocket> all =
+      attach::listens_with_descendants(attach::Proc(), pid);
+  return std::any_of(all.begin(), all.end(),
+                     [&](const attach::ListeningSocket& socket) { return socket.port == port; });
+}
+
 bool file_contains(const std::string& path, const std::string& text) {
   std::ifstream file(path, std::ios::binary);
   const std::string all((std::istreambuf_iterator<char>(file)), {});
   return all.find(text) != std::string::npos;
 }
 
+// By the library in its own process.
 bool is_interposed(const ServiceConfig& service) {
-  return !service.third_party && !service.ignored;
+  return !service.third_party && !service.ignored && !service.is_attached();
 }
 
 }  // namespace
 
 Services::Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned,
-                   EventSink sink, coverage::Collector* coverage)
-    : config_(config), lane_(lane), owned_(owned), sink_(std::move(sink)), coverage_(coverage) {
+                   EventSink sink, coverage::Collector* coverage, AttachPlace place)
+    : config_(config),
+      lane_(lane),
+      owned_(owned),
+      sink_(std::move(sink)),
+      coverage_(coverage),
+      place_(std::move(place)) {
   for (const ServiceConfig& service : config.services) {
-    if (!service.command.empty()) services_.push_back({&service, std::nullopt});
+    if (!service.is_by_hand()) services_.push_back({&service, std::nullopt});
   }
 }
 
@@ -128,7 +143,7 @@ std::vector<std::string> Services::preflight() const {
         out.push_back("service '" + service.config->name +
                       "' cannot be interposed: " + check.program + " " + obstacle +
                       (check.reached.empty() ? "" : " (reached by " + check.reached + ")") +
-                      "; its remote calls will not be seen and get no faults");
+                      "; its remote calls will not be seen and get no faults. " + kWayOut);
       }
     }
   }
@@ -177,7 +192,9 @@ Result<void> Services::wait_for_others() {
 
 Result<void> Services::start_all() {
   if (auto others = wait_for_others(); !others) return others;
+  if (auto attached = attach_all(); !attached) return attached;
   for (Running& service : services_) {
+    if (service.config->runs_already()) continue;
     for (const auto& [name, fixed] : service.config->ports) {
       const auto found = lane_.ports.find(name);
       if (found == lane_.ports.end() || !port_is_taken(found->second, service.config->host))
@@ -239,6 +256,7 @@ Result<SpawnOptions> Services::spawn_options(const Running& service) {
 }
 
 Result<Process> Services::start_process(Running* service) {
+  if (service->config->by_bpf) return start_attached(service);
   if (auto ahead = take_ahead(service)) return std::move(*ahead);
   auto options = spawn_options(*service);
   if (!options) return options.error();
@@ -269,8 +287,10 @@ bool Services::is_ready(const Running& service, const ReadyCheck& ready, uint16_
     case ReadyCheck::Kind::kLog:
       return file_contains(lane_.log_path(service.config->name), ready.log_pattern);
     case ReadyCheck::Kind::kHttp:
+      if (service.attachment && !listens_at(service.process->pid(), port)) return false;
       return answers_http(*service.config, port, ready.http_path.empty() ? "/" : ready.http_path);
     case ReadyCheck::Kind::kTcp: {
+      if (service.attachment) return listens_at(service.process->pid(), port);
       const int fd = connect_service(*service.config, port);
       if (fd >= 0) close(fd);
       return fd >= 0;
@@ -326,15 +346,19 @@ std::vector<ServiceEnd> Services::take_ended(const std::vector<std::string>& sus
   const auto deadline = Clock::now() + kSuspectGrace;
   std::vector<ServiceEnd> out;
   for (Running& service : services_) {
-    if (!service.process || service.ended) continue;
+    if (service.ended) continue;
+    const bool suspected =
+        std::find(suspects.begin(), suspects.end(), service.config->name) != suspects.end();
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    const milliseconds grace = suspected ? std::max(left, milliseconds(0)) : milliseconds(0);
+    if (has_ended_attached(&service, grace))
+      out.push_back({service.config->name, {}, "", /*by_hand=*/true, /*attached=*/true});
+    if (!service.process) continue;
     auto status = service.process->poll_exit();
-    if (!status &&
-        std::find(suspects.begin(), suspects.end(), service.config->name) != suspects.end()) {
-      const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
-      status = service.process->wait(std::max(left, milliseconds(0)));
-    }
+    if (!status && suspected) status = service.process->wait(grace);
     if (!status) continue;
     service.ended = true;
+    detach(&service);
     owned_->remove(service.process->pid());
     tell(service, "exited", to_text(*status));
     if (coverage_ != nullptr && status->signalled) {
@@ -350,6 +374,7 @@ std::vector<ServiceEnd> Services::take_ended(const std::vector<std::string>& sus
 
 Result<std::vector<ServiceEnd>> Services::prepare_execution() {
   std::vector<ServiceEnd> between = take_ended({});
+  if (auto attached = check_attached(); !attached) return attached.error();
   for (Running& service : services_) {
     const auto policy = service.config->restart;
     if (policy == ServiceConfig::Restart::kEach && service.process && !service.ended) {
@@ -357,6 +382,11 @@ Result<std::vector<ServiceEnd>> Services::prepare_execution() {
       service.ended = true;
     }
     if (!service.ended) continue;
+    if (service.config->runs_already())
+      return Error{"service '" + service.config->name + "' (attached by " +
+                   to_text(service.config->attach) +
+                   ") has ended: start it again; the same command then goes on where this one "
+                   "stopped"};
     if (policy == ServiceConfig::Restart::kNever) {
       return start_error(service, "ended, and its configuration says restart: never");
     }
@@ -372,11 +402,13 @@ Result<bool> Services::begin_coverage(coverage::Phase phase) {
     if (service.process && !service.ended) service.process->ask_to_end();
   }
   for (auto service = services_.rbegin(); service != services_.rend(); ++service) {
+    if (service->config->runs_already()) continue;
     if (service->process && !service->ended) stop(&*service);
     service->ended = true;
   }
   if (auto begun = coverage_->begin(phase); !begun) return begun.error();
   for (Running& service : services_) {
+    if (service.config->runs_already()) continue;
     if (auto started = start(&service); !started) return started.error();
   }
   return true;
@@ -389,6 +421,7 @@ void Services::stop(Running* service) {
     coverage_->note_lost(service->config->name, "did not end in time and had to be killed");
   }
   owned_->remove(service->process->pid());
+  detach(service);
 }
 
 void Services::stop_all() {
@@ -406,6 +439,7 @@ void Services::stop_all() {
     service->ended = false;
     service->next.reset();
   }
+  detach_all();
 }
 
 }  // namespace filibuster

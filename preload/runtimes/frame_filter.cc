@@ -182,6 +182,15 @@ std::string_view from_start_directory(std::string_view path) {
   return rest.starts_with('/') ? rest.substr(1) : path;
 }
 
+Hash128 native_frame_hash(Hash128 module, uint64_t offset) {
+  // Two odd constants spread the offset; the ordered combination of the frames does the rest.
+  return {module.hi ^ offset * 0x9E3779B97F4A7C15ull, module.lo + offset * 0xC2B2AE3D27D4EB4Full};
+}
+
+Hash128 nameless_module_hash(std::string_view path) {
+  return hash_text(base_name(path));
+}
+
 Hash128 function_hash(std::string_view file, std::string_view function) {
   const std::string_view known = last_two_components(from_start_directory(file));
   return combine(hash_text(known), hash_text(function));

@@ -1,0 +1,207 @@
+// filibuster-proxy: forwards the connections of one attached service. The daemon starts it, preloads the agent
+// into it, and gives it a connection to the loader of the eBPF programs. It prints a line that begins with
+// "attached" when it is, or ends with exit code 3 and the loader's text.
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "daemon/process/pidfd.h"
+#include "daemon/proxy/loader.h"
+#include "daemon/proxy/maps.h"
+#include "daemon/proxy/options.h"
+#include "daemon/proxy/proxy.h"
+
+namespace filibuster::proxy {
+namespace {
+
+constexpr int kUsage = 2;
+constexpr int kNotAttached = 3;
+
+int fail(const std::string& message, int code) {
+  std::fprintf(stderr, "filibuster-proxy: %s\n", message.c_str());
+  return code;
+}
+
+// As many descriptors as are allowed: each connection takes two.
+void raise_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Result<UniqueFd> listener(int family) {
+  UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return system_error("A listener cannot be made");
+  const int on = 1;
+  if (family == AF_INET6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+  Address loopback = *parse_address(family == AF_INET6 ? "[::1]:0" : "127.0.0.1:0");
+  sockaddr_storage address{};
+  const socklen_t size = to_socket(loopback, &address);
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
+      ::listen(fd.get(), SOMAXCONN) != 0)
+    return system_error("A loopback address cannot be listened on");
+  return fd;
+}
+
+struct Listeners {
+  std::vector<UniqueFd> outbound, inbound;
+};
+
+Result<Listeners> make_listeners() {
+  Listeners out;
+  for (std::vector<UniqueFd>* group : {&out.outbound, &out.inbound}) {
+    auto v4 = listener(AF_INET);
+    if (!v4) return v4.error();
+    group->push_back(std::move(v4).value());
+    if (auto v6 = listener(AF_INET6)) group->push_back(std::move(v6).value());
+  }
+  return out;
+}
+
+// What is watched besides connections: the signal to leave, the daemon, the loader.
+struct Watched {
+  UniqueFd signals, parent;
+};
+
+Watched watched() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  // Ctrl-C reaches the whole group. What that means, the daemon decides.
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGPIPE, SIG_IGN);
+  return {UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)),
+          UniqueFd(::pidfd_open(::getppid(), 0))};
+}
+
+bpf::AttachRequest request_of(const Options& options, size_t listeners) {
+  bpf::AttachRequest request;
+  options.service.copy(request.service, sizeof request.service - 1);
+  request.lane = options.lane;
+  request.flags = (options.go ? bpf::kAttachGo : 0) | (listeners == 2 ? bpf::kAttachNoIpv6 : 0);
+  request.pid_count = static_cast<uint32_t>(options.pids.size());
+  for (size_t i = 0; i < options.pids.size(); ++i) {
+    request.pids[i] = options.pids[i];
+    request.start_times[i] = start_time_of(options.pids[i]);
+  }
+  request.port_count = static_cast<uint32_t>(options.ports.size());
+  std::copy(options.ports.begin(), options.ports.end(), request.ports);
+  return request;
+}
+
+Routes routes_of(const Attached& attached) {
+  const int originals = attached.originals.get(), bypass = attached.bypass.get();
+  return {[originals](const Address& client) -> std::optional<Address> {
+            const fb_address key = to_key(client);
+            fb_address target{};
+            if (!map_find(originals, &key, &target)) return std::nullopt;
+            return from_event(target);
+          },
+          [](const Address& asked) { return std::optional<Address>(asked); },
+          [bypass](uint16_t port) {
+            const uint8_t one = 1;
+            return map_put(bypass, &port, &one);
+          },
+          [bypass](uint16_t port) { map_remove(bypass, &port); }};
+}
+
+Routes fixed_routes(const Options& options) {
+  return {[to = options.fixed](const Address&) { return to; },
+          [to = options.inner](const Address&) { return to; },
+          {},
+          {}};
+}
+
+int run(Proxy* proxy, Listeners listeners, Loader* loader) {
+  const Watched events = watched();
+  const auto leave = [proxy, loader] {
+    if (proxy->leaving()) return;
+    proxy->leave();
+    if (loader == nullptr || !loader->detach()) proxy->close_listeners();
+  };
+  Result<void> good;
+  const auto add = [&good](Result<void> added) {
+    if (good) good = std::move(added);
+  };
+  for (auto& fd : listeners.outbound) add(proxy->listen(std::move(fd), PairKind::kOutbound));
+  for (auto& fd : listeners.inbound) add(proxy->listen(std::move(fd), PairKind::kInbound));
+  add(proxy->watch(events.signals.get(), [&events, leave] {
+    signalfd_siginfo info;
+    while (::read(events.signals.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    }
+    leave();
+  }));
+  if (events.parent.valid()) add(proxy->watch_once(events.parent.get(), leave));
+  if (loader != nullptr) {
+    add(proxy->watch(loader->descriptor(), [proxy, loader] {
+      switch (loader->hear()) {
+        case Loader::Heard::kNothing:
+          return;
+        case Loader::Heard::kDetached:
+          return proxy->close_listeners();
+        case Loader::Heard::kGone:
+          // New connections go direct by themselves. Those that are here were led past their process's own
+          // sockets, and nothing answers for them any more.
+          return proxy->reset_all();
+      }
+    }));
+  }
+  if (!good) return fail(good.error().message, kNotAttached);
+  proxy->run();
+  return 0;
+}
+
+int main_without_loader(const Options& options) {
+  auto listeners = make_listeners();
+  if (!listeners) return fail(listeners.error().message, kNotAttached);
+  std::printf("listening outbound=%s inbound=%s\n",
+              local_address(listeners->outbound[0].get())->text().c_str(),
+              local_address(listeners->inbound[0].get())->text().c_str());
+  std::fflush(stdout);
+  Proxy proxy(Door::find(),
+              options.events_fd >= 0 ? socket_source(UniqueFd(options.events_fd)) : nullptr,
+              fixed_routes(options));
+  return run(&proxy, std::move(listeners).value(), nullptr);
+}
+
+int main_with_loader(const Options& options) {
+  auto listeners = make_listeners();
+  if (!listeners) return fail(listeners.error().message, kNotAttached);
+  std::vector<int> numbers;
+  for (const auto& fd : listeners->outbound) numbers.push_back(fd.get());
+  for (const auto& fd : listeners->inbound) numbers.push_back(fd.get());
+  Loader loader{UniqueFd(options.loader_fd)};
+  auto attached = loader.attach(request_of(options, numbers.size()), numbers);
+  if (!attached) return fail(attached.error().message, kNotAttached);
+  auto ring = ring_source(std::move(attached->ring));
+  if (!ring) return fail(ring.error().message, kNotAttached);
+  const auto retired = loader.retire();
+  if (!retired) return fail(retired.error().message, kNotAttached);
+  std::printf("attached slot=%u found=%u open=%u staying=%u %s%s%.*s\n", attached->slot,
+              retired->found, retired->open, retired->staying, attached->note.c_str(),
+              attached->note.empty() ? "" : " ",
+              static_cast<int>(strnlen(retired->text, sizeof retired->text)), retired->text);
+  std::fflush(stdout);
+  Proxy proxy(Door::find(), std::move(ring).value(), routes_of(attached.value()));
+  return run(&proxy, std::move(listeners).value(), &loader);
+}
+
+}  // namespace
+}  // namespace filibuster::proxy
+
+int main(int count, char** arguments) {
+  using namespace filibuster::proxy;
+  const auto options = parse_options(count, arguments);
+  if (!options) return fail(options.error().message, kUsage);
+  raise_limit();
+  return options->loader_fd >= 0 ? main_with_loader(options.value())
+                                 : main_without_loader(options.value());
+}
