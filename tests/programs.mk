@@ -28,6 +28,11 @@ $(BUILD)/tests/programs/tls_stress: tests/programs/tls/stress.cc
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $< -lssl -lcrypto -lpthread
 TLS_PROGRAMS := $(BUILD)/tests/programs/tls_stress
+# Static, with frame pointers: what cannot be preloaded.
+$(BUILD)/tests/programs/attach_caller: tests/programs/attach/caller.cc tests/programs/http_text.h
+	@mkdir -p $(@D)
+	$(CXX) -I. -std=c++20 -O1 -g -fno-omit-frame-pointer -static -Wall -Wextra -Werror -o $@ $<
+ATTACH_PROGRAMS := $(BUILD)/tests/programs/attach_caller
 GRPC_PROGRAMS := $(BUILD)/tests/programs/grpc_matrix
 
 $(BUILD)/tests/java/%.class: tests/programs/java/%.java
@@ -127,7 +132,7 @@ $(BUILD)/tests/programs/attached_front: tests/programs/attach/front.cc tests/pro
 test-programs: $(BUILD)/tests/programs/attached_front
 
 .PHONY: test-programs bench-programs
-test-programs: $(NETTY)/classpath $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(TLS_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
+test-programs: $(NETTY)/classpath $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(TLS_PROGRAMS) $(ATTACH_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(BUILD)/tests/preload_bench
 
 # Measured by `run --coverage`.
