@@ -2,6 +2,7 @@
 // into it, and gives it a connection to the loader of the eBPF programs. It prints a line that begins with
 // "attached" when it is, or ends with exit code 3 and the loader's text.
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -36,17 +37,18 @@ void raise_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-Result<UniqueFd> listener(int family) {
+Result<UniqueFd> listener(const Address& where) {
+  sockaddr_storage address{};
+  const socklen_t size = to_socket(where, &address);
+  const int family = address.ss_family;
   UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return system_error("A listener cannot be made");
   const int on = 1;
   if (family == AF_INET6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-  Address loopback = *parse_address(family == AF_INET6 ? "[::1]:0" : "127.0.0.1:0");
-  sockaddr_storage address{};
-  const socklen_t size = to_socket(loopback, &address);
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
       ::listen(fd.get(), SOMAXCONN) != 0)
-    return system_error("A loopback address cannot be listened on");
+    return system_error(where.text() + " cannot be listened on");
   return fd;
 }
 
@@ -54,13 +56,17 @@ struct Listeners {
   std::vector<UniqueFd> outbound, inbound;
 };
 
-Result<Listeners> make_listeners() {
+// On loopback, unless the options say where. Without IPv6 there is one listener of each kind.
+Result<Listeners> make_listeners(const Options& options) {
+  const Address v4 = *parse_address("127.0.0.1:0"), v6 = *parse_address("[::1]:0");
   Listeners out;
-  for (std::vector<UniqueFd>* group : {&out.outbound, &out.inbound}) {
-    auto v4 = listener(AF_INET);
-    if (!v4) return v4.error();
-    group->push_back(std::move(v4).value());
-    if (auto v6 = listener(AF_INET6)) group->push_back(std::move(v6).value());
+  for (const auto& [group, given] : {std::pair{&out.outbound, options.listen_outbound},
+                                     std::pair{&out.inbound, options.listen_inbound}}) {
+    auto first = listener(given.value_or(v4));
+    if (!first) return first.error();
+    group->push_back(std::move(first).value());
+    if (given) continue;
+    if (auto second = listener(v6)) group->push_back(std::move(second).value());
   }
   return out;
 }
@@ -69,6 +75,11 @@ Result<Listeners> make_listeners() {
 struct Watched {
   UniqueFd signals, parent;
 };
+
+bool has_ended(int process) {
+  pollfd ask{process, POLLIN, 0};
+  return ::poll(&ask, 1, 0) == 1;
+}
 
 Watched watched() {
   sigset_t set;
@@ -141,16 +152,19 @@ int run(Proxy* proxy, Listeners listeners, Loader* loader) {
   }));
   if (events.parent.valid()) add(proxy->watch_once(events.parent.get(), leave));
   if (loader != nullptr) {
-    add(proxy->watch(loader->descriptor(), [proxy, loader] {
+    add(proxy->watch(loader->descriptor(), [proxy, loader, &events, leave] {
       switch (loader->hear()) {
         case Loader::Heard::kNothing:
           return;
         case Loader::Heard::kDetached:
           return proxy->close_listeners();
         case Loader::Heard::kGone:
-          // New connections go direct by themselves. Those that are here were led past their process's own
-          // sockets, and nothing answers for them any more.
-          return proxy->reset_all();
+          // New connections go direct by themselves. Where the loader has ended with the daemon, as it should,
+          // what is open here goes on to its end. A loader that was killed takes its connections with it.
+          if (!proxy->leaving() && !has_ended(events.parent.get())) return proxy->reset_all();
+          proxy->unwatch(loader->descriptor());
+          leave();
+          return proxy->close_listeners();
       }
     }));
   }
@@ -160,7 +174,7 @@ int run(Proxy* proxy, Listeners listeners, Loader* loader) {
 }
 
 int main_without_loader(const Options& options) {
-  auto listeners = make_listeners();
+  auto listeners = make_listeners(options);
   if (!listeners) return fail(listeners.error().message, kNotAttached);
   std::printf("listening outbound=%s inbound=%s\n",
               local_address(listeners->outbound[0].get())->text().c_str(),
@@ -173,7 +187,7 @@ int main_without_loader(const Options& options) {
 }
 
 int main_with_loader(const Options& options) {
-  auto listeners = make_listeners();
+  auto listeners = make_listeners(options);
   if (!listeners) return fail(listeners.error().message, kNotAttached);
   std::vector<int> numbers;
   for (const auto& fd : listeners->outbound) numbers.push_back(fd.get());

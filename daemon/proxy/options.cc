@@ -67,6 +67,10 @@ Result<Options> parse_options(int count, char** arguments) {
       good = read_address(value, &options.fixed);
     } else if (name == "--inner") {
       good = read_address(value, &options.inner);
+    } else if (name == "--listen-outbound") {
+      good = read_address(value, &options.listen_outbound);
+    } else if (name == "--listen-inbound") {
+      good = read_address(value, &options.listen_inbound);
     } else if (name == "--events-fd") {
       good = read_number(value, &options.events_fd);
     } else {
@@ -87,7 +91,7 @@ uint64_t start_time_of(int32_t pid) {
   // The name in parentheses may hold anything; it is the second field.
   const size_t end = text.rfind(')');
   if (end == std::string::npos) return 0;
-  constexpr int kFieldsBetween = 20;
+  constexpr int kFieldsBetween = 19;
   size_t at = end + 1;
   for (int field = 0; field < kFieldsBetween && at != std::string::npos; ++field)
     at = text.find(' ', at + 1);

@@ -20,9 +20,10 @@ struct Options {
   uint32_t lane = 0;    // FILIBUSTER_LANE
   bool go = false;
 
-  // Without a loader (tests): where outbound connections lead, where inbound ones do, and a socket whose
-  // datagrams are events.
+  // Without a loader (tests): where outbound connections lead, where inbound ones do, where to listen for each,
+  // and a socket whose datagrams are events.
   std::optional<Address> fixed, inner;
+  std::optional<Address> listen_outbound, listen_inbound;
   int events_fd = -1;
 };
 

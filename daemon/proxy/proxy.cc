@@ -16,6 +16,9 @@ constexpr size_t kBuffer = 64 * 1024;
 // How long a connect waits for its client's first bytes. A client that waits for its server's first ones loses
 // no more than this, once.
 constexpr uint64_t kConnectWithinNs = 3'000'000;
+constexpr int kAcceptsAtOnce = 64;
+// A connect that was led here a moment before its process was detached is in the listener's queue by then.
+constexpr uint64_t kOnTheirWayNs = 100'000'000;
 // How often it is asked whether clients that have ended their stream are gone.
 constexpr uint64_t kCheckNs = 50'000'000;
 // When the proxy leaves: how long a connection without a request may go on idle, and how long one of HTTP/2 stays
@@ -80,6 +83,10 @@ Result<void> Proxy::watch_for(int fd, uint32_t events, std::function<void()> rea
   return {};
 }
 
+void Proxy::unwatch(int fd) {
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
 void Proxy::run() {
   std::array<epoll_event, 256> events{};
   while (!stopped_ && !(leaving_ && pairs_.empty() && listeners_.empty())) {
@@ -100,7 +107,8 @@ void Proxy::handle(const epoll_event& event, bool answers) {
   const uint64_t value = event.data.u64 & ((uint64_t{1} << 56) - 1);
   if (tag != Tag::kClient && tag != Tag::kServer) {
     if (answers) return;
-    if (tag == Tag::kListener && value < listeners_.size()) accept_all(*listeners_[value]);
+    if (tag == Tag::kListener && value < listeners_.size())
+      accept_some(*listeners_[value], kAcceptsAtOnce);
     if (tag == Tag::kWatch && value < watched_.size()) watched_[value]();
     return;
   }
@@ -120,13 +128,13 @@ void Proxy::handle(const epoll_event& event, bool answers) {
   if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) failed(pair, side);
 }
 
-void Proxy::accept_all(Listener& listener) {
-  for (int most = 64; most > 0; --most) {
+bool Proxy::accept_some(Listener& listener, int most) {
+  for (; most > 0; --most) {
     UniqueFd fd(::accept4(listener.fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd.valid()) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
         pause_listeners(true);
-      return;
+      return false;
     }
     const auto peer = peer_address(fd.get());
     if (!peer) continue;  // it was reset already
@@ -148,6 +156,7 @@ void Proxy::accept_all(Listener& listener) {
       start_inbound(pair);
     }
   }
+  return true;
 }
 
 void Proxy::start_outbound(Pair& pair) {
@@ -169,8 +178,9 @@ void Proxy::start_inbound(Pair& pair) {
 }
 
 int Proxy::timeout_ms() const {
-  uint64_t next = 0;
-  if (!waiting_.empty()) next = waiting_.front().at_ns;
+  uint64_t next = listen_until_ns_;
+  if (!waiting_.empty() && (next == 0 || waiting_.front().at_ns < next))
+    next = waiting_.front().at_ns;
   if (!half_closed_.empty() || leaving_)
     next = next == 0 ? next_check_ns_ : std::min(next, next_check_ns_);
   if (next == 0) return -1;
@@ -185,6 +195,14 @@ void Proxy::after_events() {
     waiting_.pop_front();
     if (found != pairs_.end() && found->second->state == Pair::State::kAccepted)
       connect_on(*found->second, found->second->server);
+  }
+  if (listen_until_ns_ != 0 && now >= listen_until_ns_ && !listeners_.empty()) {
+    for (const auto& listener : listeners_) {
+      while (accept_some(*listener, kAcceptsAtOnce)) {
+      }
+    }
+    listeners_.clear();
+    listen_until_ns_ = 0;
   }
   if (now >= next_check_ns_) {
     next_check_ns_ = now + kCheckNs;
@@ -245,8 +263,7 @@ void Proxy::leave() {
 }
 
 void Proxy::close_listeners() {
-  for (const auto& listener : listeners_) accept_all(*listener);
-  listeners_.clear();
+  if (listen_until_ns_ == 0) listen_until_ns_ = clock_ns() + kOnTheirWayNs;
 }
 
 void Proxy::reset_all() {

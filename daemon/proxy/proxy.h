@@ -46,13 +46,15 @@ class Proxy {
   // The same, once: a pidfd stays readable.
   Result<void> watch_once(int fd, std::function<void()> ready);
 
+  void unwatch(int fd);
+
   // Forwards until the proxy has left, or was ended.
   void run();
   // Kept connections end politely from now on; run() returns when there is none left.
   void leave();
   bool leaving() const { return leaving_; }
-  // Connections that wait to be accepted are taken, and the listeners close. To be called when no new one is
-  // led here any more.
+  // To be called when no new connection is led here any more. Those that are on their way are accepted, and the
+  // listeners close soon.
   void close_listeners();
   // Resets every connection; run() returns.
   void reset_all();
@@ -68,7 +70,8 @@ class Proxy {
   // proxy.cc
   Result<void> watch_for(int fd, uint32_t events, std::function<void()> ready);
   void handle(const epoll_event& event, bool answers);
-  void accept_all(Listener& listener);
+  // At most so many, so that connections have their turn. Returns whether there may be more.
+  bool accept_some(Listener& listener, int most);
   void start_outbound(Pair& pair);
   void start_inbound(Pair& pair);
   int timeout_ms() const;
@@ -117,6 +120,7 @@ class Proxy {
   bool settling_ =
       false;  // inside readable() of an inbound connection, for the cause of an outbound one
   bool leaving_ = false;
+  uint64_t listen_until_ns_ = 0;  // 0: for ever
   bool stopped_ = false;
 };
 
