@@ -26,7 +26,7 @@ $(BUILD)/obj/bpf/loader/objects.o: $(BPF_OBJECTS:%=$(BPF_GEN)/%.skel.h)
 $(BUILD)/obj/bpf/loader/objects.o: CPPFLAGS += -isystem $(BPF_GEN)
 $(BPF_LOADER): $(call objects,$(BPF_SRC)) $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ -lbpf -lelf -lz -lcapstone
+	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ -lbpf -lelf -lz -lcapstone -lpthread
 
 .PHONY: attach
 ifeq ($(BPF_MISSING),)

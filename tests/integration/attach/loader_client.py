@@ -176,9 +176,10 @@ class Connection:
 class Loader:
     """`filibuster-bpf serve`, with the daemon's end of its connection."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, within=()):
+        """`within`: a command that runs the loader, whose command line is its last arguments."""
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.process = subprocess.Popen([str(LOADER), "serve", "--fd", str(theirs.fileno()), *options],
+        self.process = subprocess.Popen([*within, str(LOADER), "serve", "--fd", str(theirs.fileno()), *options],
                                         pass_fds=[theirs.fileno()])
         theirs.close()
 
@@ -328,6 +329,12 @@ def left_in_kernel():
     links = [row["type"] for row in shown("link") if row.get("prog_id") in ids]
     return sorted([row["name"] for row in programs] + links +
                   [row["name"] for row in shown("map") if row.get("name", "").startswith("fb_")])
+
+
+def wait_until_no_program_is_left():
+    """The maps of a slot live as long as its proxy has them."""
+    slot = {"fb_ring", "fb_original", "fb_bypassed"}
+    wait_until(lambda: not set(left_in_kernel()) - slot, "no program of ours is left in the kernel")
 
 
 def wait_until_nothing_is_left():
