@@ -24,6 +24,11 @@ $(BUILD)/lib/libtorture.so: tests/torture/torture.c
 $(BUILD)/tests/programs/grpc_matrix: tests/programs/grpc/matrix.cc
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $< -lgrpc++ -lgrpc -lgpr -labsl_synchronization -lpthread
+# Static, so that nothing can be preloaded into it; with frame pointers, by which eBPF reads its call stacks.
+$(BUILD)/tests/programs/two_sites: tests/programs/attach/two_sites.cc tests/programs/http_text.h
+	@mkdir -p $(@D)
+	$(CXX) -I. $(CXXFLAGS) -static -fno-omit-frame-pointer -fno-optimize-sibling-calls -o $@ $< -lpthread
+ATTACH_PROGRAMS := $(BUILD)/tests/programs/two_sites
 $(BUILD)/tests/programs/tls_stress: tests/programs/tls/stress.cc
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $< -lssl -lcrypto -lpthread

@@ -1,4 +1,5 @@
 """The loader of the eBPF programs and proxies of attached services, without a daemon."""
+import json
 import os
 import re
 import signal
@@ -8,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, PRELOAD, wait_until
+from conftest import BUILD, PRELOAD
 from proxied import PROXY
 
 LOADER = BUILD / "lib" / "filibuster" / "filibuster-bpf"
@@ -22,12 +23,27 @@ def skip(what, why):
     pytest.skip(f"NOT TESTED: {what}: {why}")
 
 
+# What attaching needs of the kernel (filibuster-bpf probe).
+NEEDED = ("capabilities", "BTF", "cgroup2 mount", "ring buffer", "cgroup/connect", "cgroup/getpeername", "sockops", "sk_lookup",
+          "tp_btf processes")
+
+
+def need(*features):
+    """Skips where the kernel refuses one of these features."""
+    if not LOADER.exists():
+        skip("attaching", "filibuster-bpf is not built")
+    answers = {row["feature"]: row for row in json.loads(subprocess.check_output([LOADER, "probe"], text=True))}
+    for feature in (*NEEDED, *features):
+        row = answers.get(feature, {"works": False, "answer": "unknown to filibuster-bpf", "what_to_do": ""})
+        if not row["works"]:
+            skip(feature, f"{row['answer']} {row['what_to_do']}")
+
+
 class Loader:
     """One for each session."""
 
     def __init__(self):
-        if not LOADER.exists():
-            skip("attaching", "filibuster-bpf is not built")
+        need()
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.process = subprocess.Popen([LOADER, "serve", "--fd", str(theirs.fileno())], pass_fds=[theirs.fileno()],
                                         stderr=subprocess.PIPE, text=True)
@@ -42,13 +58,10 @@ class Loader:
         return ours
 
     def attach(self, service, pids, ports, directory=None, preload=True, go=False, **environment):
-        """A proxy that has said that it is attached. Skips where the kernel refuses."""
+        """A proxy that has said that it is attached."""
         proxy = Proxy(self.join(), service, pids, ports, directory, preload, go, environment)
         self.proxies.append(proxy)
-        if not proxy.line:
-            proxy.process.wait()
-            skip("attaching", proxy.errors())
-        assert proxy.line.startswith("attached "), proxy.line
+        assert proxy.line.startswith("attached "), proxy.line + proxy.errors()
         return proxy
 
     def end(self):

@@ -5,10 +5,10 @@ import pathlib
 import re
 import subprocess
 
-from conftest import BUILD, accepts, free_port, wait_until
-from processes import alive
+import pytest
 
-LOADER = BUILD / "lib" / "filibuster" / "filibuster-bpf"
+from conftest import accepts, free_port, wait_until
+from processes import alive
 
 
 class Running:
@@ -63,6 +63,19 @@ class Running:
         for process in self.processes.values():
             process.kill()
             process.wait()
+
+
+@pytest.fixture
+def run_already(tmp_path):
+    """Starts the services of a configuration, without the library; ends them."""
+    started = []
+
+    def start(configuration, *names):
+        started.append(Running(tmp_path, configuration))
+        return started[-1].start(*names)
+    yield start
+    for running in started:
+        running.end()
 
 
 def held_by(pids, kind):

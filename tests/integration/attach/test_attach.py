@@ -1,21 +1,24 @@
 """Services that run already are explored without a restart, and are left as they were."""
 import json
 import os
-import pathlib
 import signal
-import subprocess
-import time
 import urllib.request
 
 import pytest
 
+from attach_fixtures import BASIC, need
 from conftest import BUILD, CORPUS, PROGRAMS, PYTHON, accepts, free_port, wait_until
 from corpus import in_place
 from processes import alive, events
-from running import Session, held_by
+from running import Session, held_by, run_already  # noqa: F401
 from small_apps import APPS, config, probe, relay, url
 
 pytestmark = pytest.mark.alone
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernel():
+    need(*BASIC)
 
 CINEMA = CORPUS / "cinema-1"
 
