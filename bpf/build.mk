@@ -1,12 +1,12 @@
 # eBPF programs (bpf/*.bpf.c) and their loader (bpf/loader/). Included by the Makefile. Without clang, bpftool,
 # libbpf or BTF of this kernel everything else is built, and the build says so.
-BPF_PACKAGES := clang-14 bpftool libbpf-dev
+BPF_PACKAGES := clang-14 bpftool libbpf-dev libcapstone-dev
 BPF_CLANG    := $(shell command -v clang-14)
 BPFTOOL      := $(firstword $(shell PATH="$$PATH:/usr/sbin" command -v bpftool))
 # The types of the kernel. Programs find the places of their fields in the kernel where they are loaded.
 VMLINUX_BTF  ?= /sys/kernel/btf/vmlinux
 BPF_MISSING  := $(strip $(if $(BPF_CLANG),,clang-14) $(if $(BPFTOOL),,bpftool) \
-  $(if $(wildcard /usr/include/bpf/libbpf.h),,libbpf-dev) $(if $(wildcard $(VMLINUX_BTF)),,$(VMLINUX_BTF)))
+  $(if $(wildcard /usr/include/bpf/libbpf.h),,libbpf-dev) $(if $(wildcard /usr/include/capstone/capstone.h),,libcapstone-dev) $(if $(wildcard $(VMLINUX_BTF)),,$(VMLINUX_BTF)))
 
 BPF_GEN      := $(BUILD)/gen/bpf
 BPF_OBJECTS  := $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c))
@@ -24,9 +24,9 @@ $(BPF_GEN)/%.skel.h: $(BPF_GEN)/%.bpf.o
 
 $(BUILD)/obj/bpf/loader/objects.o: $(BPF_OBJECTS:%=$(BPF_GEN)/%.skel.h)
 $(BUILD)/obj/bpf/loader/objects.o: CPPFLAGS += -isystem $(BPF_GEN)
-$(BPF_LOADER): $(call objects,$(BPF_SRC))
+$(BPF_LOADER): $(call objects,$(BPF_SRC)) $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ -lbpf -lelf -lz -lpthread
+	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ -lbpf -lelf -lz -lcapstone -lpthread
 
 .PHONY: attach
 ifeq ($(BPF_MISSING),)

@@ -15,6 +15,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "maps.bpf.h"
+#include "go_tasks.bpf.h"
 #include "sockets.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -102,6 +103,22 @@ static __always_inline void describe_stack(struct fb_event *event, long bytes) {
   if (event->frames <= 2) event->flags |= FB_NO_FRAME_POINTERS;
 }
 
+/* In a Go program: who asked for what the goroutine writes, with its call stack. 0: nobody that is known, and the stack of
+   the writer counts. */
+static __always_inline int describe_caller(struct fb_event *event) {
+  int writes_for_others = 0;
+  if (!event->task) return 0;
+  struct fb_go_call *call = fb_go_caller(event->tgid, event->task, &writes_for_others);
+  if (!call) {
+    if (!writes_for_others) event->task = fb_go_origin(event->tgid, event->task);
+    return 0;
+  }
+  event->task = fb_go_origin(event->tgid, call->task);
+  event->frames = call->frames;
+  bpf_probe_read_kernel(event->stack, sizeof event->stack, call->stack);
+  return 1;
+}
+
 /* A call that writes more than fits comes here for each of its parts: their end and their writer are the
    same, and are said once. Null: nothing is to be said. */
 static __always_inline struct fb_event *begin_write(struct tcp_sock *tp, __u32 size) {
@@ -128,7 +145,8 @@ int BPF_PROG(fb_write_tp, struct sock *sk, struct msghdr *msg) {
   struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
   struct fb_event *event = tp ? begin_write(tp, msg->msg_iter.count) : 0;
   if (!event) return 0;
-  describe_stack(event, bpf_get_stack(ctx, event->stack, sizeof event->stack, BPF_F_USER_STACK));
+  if (!describe_caller(event))
+    describe_stack(event, bpf_get_stack(ctx, event->stack, sizeof event->stack, BPF_F_USER_STACK));
   bpf_ringbuf_submit(event, 0);
   return 0;
 }
@@ -138,7 +156,8 @@ int BPF_PROG(fb_write_fentry, struct sock *sk, struct msghdr *msg, __u64 size) {
   struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
   struct fb_event *event = tp ? begin_write(tp, size) : 0;
   if (!event) return 0;
-  describe_stack(event, bpf_get_stack(ctx, event->stack, sizeof event->stack, BPF_F_USER_STACK));
+  if (!describe_caller(event))
+    describe_stack(event, bpf_get_stack(ctx, event->stack, sizeof event->stack, BPF_F_USER_STACK));
   bpf_ringbuf_submit(event, 0);
   return 0;
 }
@@ -149,8 +168,9 @@ int fb_write_msg(struct sk_msg_md *msg) {
   struct tcp_sock *tp = sk ? bpf_skc_to_tcp_sock(sk) : 0;
   struct fb_event *event = tp ? begin_write(tp, msg->size) : 0;
   if (!event) return SK_PASS;
-  describe_stack(event, bpf_get_task_stack(bpf_get_current_task_btf(), event->stack,
-                                           sizeof event->stack, BPF_F_USER_STACK));
+  if (!describe_caller(event))
+    describe_stack(event, bpf_get_task_stack(bpf_get_current_task_btf(), event->stack,
+                                             sizeof event->stack, BPF_F_USER_STACK));
   bpf_ringbuf_submit(event, 0);
   return SK_PASS;
 }
@@ -175,9 +195,11 @@ static __always_inline int has_read(struct sock *sk, __u32 size) {
   __u16 port = sk->__sk_common.skc_num;
   __u32 *serving = bpf_map_lookup_elem(&fb_ports, &port);
   if (!serving || *serving != *slot) return 0;
+  __u64 task = running_task(tgid);
+  if (task) fb_go_has_read(tgid, task);
   struct fb_event *event = begin(FB_READ, *slot, FB_EVENT_HEAD);
   if (!event) return 0;
-  event->task = running_task(tgid);
+  event->task = task;
   fb_ends(sk, &event->local, &event->remote);
   event->position = read_by_now(tp) - size;
   event->size = size;

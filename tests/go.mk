@@ -1,7 +1,8 @@
 # Programs in Go, built by Debian's golang from Debian's packages, without the network. Where it is missing, what needs
 # them is skipped. Included by the Makefile.
 GO       := $(shell command -v go)
-GO_BUILD  = GO111MODULE=off GOPATH=/usr/share/gocode GOFLAGS= GOCACHE=$(abspath $(BUILD)/go-cache) $(GO) build
+GO_STUBS := $(abspath $(BUILD))/go
+GO_BUILD  = GO111MODULE=off GOPATH=$(GO_STUBS):/usr/share/gocode GOFLAGS= GOCACHE=$(abspath $(BUILD))/go-cache $(GO) build
 
 # What Go's tables are read from (tests/unit/core/go_table_test.cc): each a way to build and link.
 GO_TABLES := $(addprefix $(BUILD)/tests/go/,static stripped pie cgo cgo_pie no_sections)
@@ -19,6 +20,27 @@ $(BUILD)/tests/go/no_sections: $(BUILD)/tests/go/stripped
 ifneq ($(GO),)
 $(BUILD)/tests/unit_core: | $(GO_TABLES)
 endif
+
+# The example applications in Go: static, as Go programs mostly are.
+GROCERY := $(BUILD)/corpus/grocery
+GROCERY_PROGRAMS := $(addprefix $(GROCERY)/,shop pricing stock warehouse)
+$(GO_STUBS)/src/grocery/stockpb/stock.pb.go: corpus/grocery/stock.proto
+	@mkdir -p $(GO_STUBS)/src
+	protoc -Icorpus/grocery --go_out=plugins=grpc:$(GO_STUBS)/src stock.proto
+$(GROCERY_PROGRAMS): $(GROCERY)/%: $(GO_STUBS)/src/grocery/stockpb/stock.pb.go $(wildcard corpus/grocery/*/*.go)
+	@mkdir -p $(@D)
+	CGO_ENABLED=0 $(GO_BUILD) -ldflags='-s -w' -o $@ $(filter-out %_test.go,$(wildcard corpus/grocery/$*/*.go))
+$(BUILD)/corpus/cinema-2/bookings: corpus/cinema-2/bookings.go
+	@mkdir -p $(@D)
+	CGO_ENABLED=0 $(GO_BUILD) -ldflags='-s -w' -o $@ $<
+.PHONY: go-corpus
+ifneq ($(GO),)
+go-corpus: $(GROCERY_PROGRAMS) $(BUILD)/corpus/cinema-2/bookings
+else
+go-corpus:
+	@echo "WARNING: the examples in Go (grocery, cinema-2/go.json) are not built, and their tests are skipped: apt-get install golang-go golang-google-grpc-dev protoc-gen-go-1-3" >&2
+endif
+corpus: go-corpus
 
 # A static service for the tests of attach.
 $(BUILD)/tests/go/front: tests/programs/attach/front.go

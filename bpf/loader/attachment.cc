@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "bpf/loader/foreign_sockets.h"
-#include "bpf/loader/go_tasks.h"
 #include "bpf/loader/kernel.h"
 #include "bpf/loader/rows.h"
 
@@ -165,9 +164,12 @@ Outcome Attachment::fill_processes(bool go) {
   for (const pid_t process : processes_) {
     const auto tgid = static_cast<uint32_t>(process);
     if (go) {
-      const TasksRow tasks = go_tasks(process);
-      if (bpf_map_update_elem(programs_.map("fb_tasks_of"), &tgid, &tasks, BPF_ANY) != 0)
+      GoProbes probes = probe_go_program(programs_.objects(), process);
+      if (probes.go &&
+          bpf_map_update_elem(programs_.map("fb_tasks_of"), &tgid, &probes.tasks, BPF_ANY) != 0)
         return refused("map fb_tasks_of", errno);
+      if (notes_.find(probes.notes) == std::string::npos) notes_ += probes.notes;
+      go_probes_[process] = std::move(probes);
     }
     if (bpf_map_update_elem(programs_.map("fb_tgids"), &tgid, &slot_, BPF_ANY) != 0)
       return refused("map fb_tgids", errno);
@@ -185,6 +187,7 @@ void Attachment::joined(pid_t process) {
 void Attachment::ended(pid_t process) {
   if (processes_.erase(process) == 0) return;
   claims_.release(process);
+  go_probes_.erase(process);
   // Nobody is behind the proxy any more: who connects is refused, as without us.
   if (processes_.empty()) forget_ports();
 }
@@ -208,6 +211,7 @@ void Attachment::undo() {
       bpf_map_delete_elem(programs_.map("fb_tasks_of"), &tgid);
     });
   }
+  go_probes_.clear();
   forget_ports();
   if (steered_) programs_.unsteer(network_);
   steered_ = false;

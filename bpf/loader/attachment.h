@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "bpf/attached.h"
 #include "bpf/loader/claims.h"
 #include "bpf/loader/failure.h"
+#include "bpf/loader/go/probes.h"
 #include "bpf/loader/programs.h"
 #include "bpf/loader/protocol.h"
 #include "daemon/base/descriptors.h"
@@ -43,6 +45,8 @@ class Attachment {
   // The maps of the slot, in the order of AttachReply.
   std::vector<int> descriptors() const { return {ring_.get(), originals_.get(), bypass_.get()}; }
   int bypass() const { return bypass_.get(); }
+  // What does not hold in its processes, for people; "": nothing.
+  const std::string& notes() const { return notes_; }
 
   // A child of one of its processes is attached, too; one of them has ended.
   void joined(pid_t process);
@@ -65,6 +69,8 @@ class Attachment {
   std::vector<uint16_t> wanted_ports_;
   std::vector<uint16_t> listener_ports_;  // outbound and inbound, rows in fb_spared
   std::set<pid_t> processes_;             // claimed
+  std::map<pid_t, GoProbes> go_probes_;
+  std::string notes_;
   UniqueFd ring_, originals_, bypass_;
   uint64_t network_ = 0;
   bool steered_ = false;

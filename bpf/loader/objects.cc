@@ -11,6 +11,7 @@
 
 // Made by `bpftool gen skeleton`: of each, the bytes of the object are used.
 #include "connects.skel.h"
+#include "go.skel.h"
 #include "listens.skel.h"
 #include "observe.skel.h"
 #include "probe.skel.h"
@@ -32,6 +33,7 @@ constexpr ObjectRow kObjects[] = {
     {"stream", "fb_stream", fb_stream__elf_bytes},
     {"sockets", "fb_sockets", fb_sockets__elf_bytes},
     {"probe", "fb_probe", fb_probe__elf_bytes},
+    {"go", "fb_go", fb_go__elf_bytes},
 };
 
 bool libbpf_speaks = false;
@@ -64,6 +66,16 @@ const std::vector<ProgramRow>& program_rows() {
       {"fb_end_politely", "stream",   "sk_msg",                       Place::kSockets},
       {"fb_list",         "sockets",  "iter/tcp",                     Place::kIterator},
       {"fb_hit",          "probe",    "uprobe",                       Place::kProgram},
+      {"fb_go_start",       "go",       "uprobe/go",                       Place::kProgram},
+      {"fb_go_started",     "go",       "uprobe/go",                       Place::kProgram},
+      {"fb_go_round_trip",  "go",       "uprobe/go",                       Place::kProgram},
+      {"fb_go_write_loop",  "go",       "uprobe/go",                       Place::kProgram},
+      {"fb_go_http2_call",  "go",       "uprobe/go",                       Place::kProgram},
+      {"fb_go_grpc_call",   "go",       "uprobe/go",                       Place::kProgram},
+      {"fb_go_grpc_header", "go",       "uprobe/go",                       Place::kProgram},
+      {"fb_go_grpc_serve",  "go",       "uprobe/go",                       Place::kProgram},
+      {"fb_go_grpc_begin",  "go",       "uprobe/go",                       Place::kProgram},
+      {"fb_go_grpc_end",    "go",       "uprobe/go",                       Place::kProgram},
   };
   // clang-format on
   return rows;

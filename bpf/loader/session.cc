@@ -137,7 +137,7 @@ AttachReply Session::Client::attach(const AttachRequest& request,
   ++session_.clients_;
   reply.slot = attachment_->slot();
   *descriptors = attachment_->descriptors();
-  copy_text(reply.text, sizeof(reply.text), session_.programs_.notes());
+  copy_text(reply.text, sizeof(reply.text), session_.programs_.notes() + attachment_->notes());
   return reply;
 }
 
