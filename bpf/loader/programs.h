@@ -52,6 +52,7 @@ class Programs {
   };
   Outcome load_all();
   Outcome load_stream();
+  Outcome load_observation();
   // Those that are not attached yet.
   Outcome attach_all(const std::vector<std::string>& programs);
   // Takes the first way that works; false: none does, and *last is what the best one got.

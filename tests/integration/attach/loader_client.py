@@ -69,31 +69,50 @@ def address(raw, port):
     return socket.inet_ntop(socket.AF_INET6, raw), port
 
 
+BPF_CALL, PIDFD_GETFD_CALL = 321, 438
+MAP_CREATE, MAP_LOOKUP, MAP_UPDATE, MAP_DELETE, PROG_LOAD, PROG_ATTACH = 0, 1, 2, 3, 5, 8
+SOCKHASH, SK_MSG, SK_MSG_VERDICT = 18, 16, 7
+
+
+def system_call(*arguments):
+    result = ctypes.CDLL(None, use_errno=True).syscall(*arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def bpf(command, request):
+    """bpf(2); `request`: the bytes of its union."""
+    return system_call(BPF_CALL, command, ctypes.create_string_buffer(request, len(request)), len(request))
+
+
 class Map:
-    """A map of the kernel, by its descriptor (bpf(2)): what a process without privileges may do with it."""
-    LOOKUP, UPDATE, DELETE, CALL = 1, 2, 3, 321
+    """A map of the kernel, by its descriptor: what a process without privileges may do with it."""
 
     def __init__(self, descriptor, value_size):
         self.descriptor, self.value_size = descriptor, value_size
 
     def _call(self, command, key, value):
         keys, values = ctypes.create_string_buffer(key, len(key)), ctypes.create_string_buffer(value, max(1, len(value)))
-        request = struct.pack("=I4xQQQ", self.descriptor, ctypes.addressof(keys),
-                              ctypes.addressof(values) if value else 0, 0)
-        raw = ctypes.create_string_buffer(request, len(request))
-        result = ctypes.CDLL(None, use_errno=True).syscall(self.CALL, command, raw, len(request))
-        if result < 0 and ctypes.get_errno() != errno.ENOENT:
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        return values.raw[:len(value)] if result >= 0 else None
+        try:
+            bpf(command, struct.pack("=I4xQQQ", self.descriptor, ctypes.addressof(keys),
+                                     ctypes.addressof(values) if value else 0, 0))
+        except FileNotFoundError:
+            return None
+        return values.raw[:len(value)]
 
     def get(self, key):
-        return self._call(self.LOOKUP, key, bytes(self.value_size))
+        return self._call(MAP_LOOKUP, key, bytes(self.value_size))
 
     def set(self, key, value):
-        self._call(self.UPDATE, key, value)
+        self._call(MAP_UPDATE, key, value)
 
     def remove(self, key):
-        self._call(self.DELETE, key, b"")
+        self._call(MAP_DELETE, key, b"")
+
+    def close(self):
+        os.close(self.descriptor)
+        self.descriptor = -1
 
 
 class Ring:
@@ -280,7 +299,7 @@ class Proxy:
         back.start()
         self._pump(connection, onward)
         back.join()
-        if source:
+        if source and self.ring:
             self.bypass.remove(source)
         with self.lock:
             self.open -= {connection, onward}
@@ -300,6 +319,23 @@ class Proxy:
         self.events += self.ring.read()
         return [event for event in self.events if event.kind == kind]
 
+    def let_go(self):
+        """Nothing comes any more: what is open is forwarded to its end."""
+        waiting = lambda one: struct.unpack_from("=I", one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104), 24)[0]
+        wait_until(lambda: not any(map(waiting, self.listeners)), "all that came is accepted")
+        for each in self.listeners:
+            each.shutdown(socket.SHUT_RDWR)
+            each.close()
+        self.connection.close()
+        self._close_maps()
+
+    def _close_maps(self):
+        if self.ring:
+            self.ring.close()
+            self.originals.close()
+            self.bypass.close()
+            self.ring = None
+
     def close(self):
         """As a proxy ends: the loader sees the end of its connection. What it forwards is ended, too."""
         self.connection.close()
@@ -313,10 +349,31 @@ class Proxy:
                     each.shutdown(socket.SHUT_RDWR)
         for thread in self.threads:
             thread.join(30)
-        if self.ring:
-            self.ring.close()
-            os.close(self.originals.descriptor)
-            os.close(self.bypass.descriptor)
+        self._close_maps()
+
+
+@contextlib.contextmanager
+def sockmap_of_somebody_else(pid):
+    """All connections of the process are in a sockhash whose program lets everything pass."""
+    code = struct.pack("=BBhi", 0xb7, 0, 0, 1) + struct.pack("=BBhi", 0x95, 0, 0, 0)  # return SK_PASS
+    text, license_text = ctypes.create_string_buffer(code, len(code)), ctypes.create_string_buffer(b"GPL")
+    program = bpf(PROG_LOAD, struct.pack("=IIQQIIQII16sII", SK_MSG, len(code) // 8, ctypes.addressof(text),
+                                         ctypes.addressof(license_text), 0, 0, 0, 0, 0, b"somebody", 0, SK_MSG_VERDICT))
+    sockets = bpf(MAP_CREATE, struct.pack("=IIII", SOCKHASH, 8, 8, 64))
+    bpf(PROG_ATTACH, struct.pack("=IIII", sockets, program, SK_MSG_VERDICT, 0))
+    process, put = os.pidfd_open(pid), 0
+    for number in map(int, os.listdir(f"/proc/{pid}/fd")):
+        copy = system_call(PIDFD_GETFD_CALL, process, number, 0)
+        with contextlib.suppress(OSError):  # what is no connection is refused
+            Map(sockets, 8).set(struct.pack("=Q", number), struct.pack("=Q", copy))
+            put += 1
+        os.close(copy)
+    assert put, "the process has a connection"
+    try:
+        yield
+    finally:
+        for each in (process, sockets, program):
+            os.close(each)
 
 
 def left_in_kernel():

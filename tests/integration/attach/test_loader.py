@@ -8,8 +8,7 @@ import socket
 import pytest
 
 import loader_client
-from attach_fixtures import *  # the fixtures
-from attach_fixtures import BASIC, Told, need, probed
+from attach_fixtures import BASIC, Told, caller, echo, loader, need, probed, proxy, started  # noqa: F401
 from conftest import PROGRAMS, wait_until
 from loader_client import EXIT, READ, WRITE
 
