@@ -11,6 +11,7 @@ import mmap
 import os
 import pathlib
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -19,6 +20,7 @@ import threading
 
 from conftest import BUILD, wait_until
 
+BPFTOOL = shutil.which("bpftool", path=os.environ["PATH"] + ":/usr/sbin")
 LOADER = BUILD / "lib" / "filibuster" / "filibuster-bpf"
 
 VERSION = 1
@@ -201,6 +203,13 @@ class Loader:
         self.process = subprocess.Popen([*within, str(LOADER), "serve", "--fd", str(theirs.fileno()), *options],
                                         pass_fds=[theirs.fileno()])
         theirs.close()
+        self.held = {kind: set() for kind in KINDS}
+
+    def remember(self):
+        """What it has in the kernel by now is to be gone when it has ended."""
+        if self.process.poll() is None:
+            for kind, ids in held_by(self.process.pid).items():
+                self.held[kind] |= ids
 
     def connect(self):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -208,11 +217,8 @@ class Loader:
         theirs.close()
         return Connection(ours)
 
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
     def close(self):
+        self.remember()
         self.control.close()
         assert self.process.wait(30) == 0 or self.process.returncode == -signal.SIGKILL
 
@@ -228,6 +234,7 @@ class Proxy:
     """Forwards what the kernel brings it, byte for byte, and keeps what it saw."""
 
     def __init__(self, loader):
+        self.loader = loader
         self.connection = loader.connect()
         families = (socket.AF_INET, socket.AF_INET6)
         self.outbound = [listener(family) for family in families]
@@ -242,6 +249,7 @@ class Proxy:
 
     def attach(self, service, processes, ports=(), **more):
         self.reply = self.connection.attach(service, processes, ports, self.listeners, **more)
+        self.loader.remember()
         if self.reply.error == 0:
             ring, originals, bypass = self.reply.descriptors
             self.ring, self.originals, self.bypass = Ring(ring), Map(originals, 20), Map(bypass, 1)
@@ -376,27 +384,39 @@ def sockmap_of_somebody_else(pid):
             os.close(each)
 
 
-def left_in_kernel():
-    """Names of our programs and maps that the kernel has, and the types of links to our programs."""
-    def shown(kind):
-        out = subprocess.run(["/usr/sbin/bpftool", "-j", kind, "show"], stdout=subprocess.PIPE, check=True).stdout
-        return json.loads(out or b"[]")
-    programs = [row for row in shown("prog") if row.get("name", "").startswith("fb_")]
-    ids = {row["id"] for row in programs}
-    links = [row["type"] for row in shown("link") if row.get("prog_id") in ids]
-    return sorted([row["name"] for row in programs] + links +
-                  [row["name"] for row in shown("map") if row.get("name", "").startswith("fb_")])
+KINDS = ("prog", "map", "link")
 
 
-def wait_until_no_program_is_left():
+def held_by(pid):
+    """What of eBPF a process has in its descriptors: {"prog": {id, ...}, ...} (fdinfo of proc(5))."""
+    held = {kind: set() for kind in KINDS}
+    for number in os.listdir(f"/proc/{pid}/fdinfo"):
+        with contextlib.suppress(FileNotFoundError):
+            lines = pathlib.Path(f"/proc/{pid}/fdinfo/{number}").read_text().splitlines()
+            for kind in KINDS:
+                held[kind] |= {int(line.split()[1]) for line in lines if line.startswith(f"{kind}_id:")}
+    return held
+
+
+def left_in_kernel(loaders, names=None):
+    """What the kernel still has of these loaders, by name; `names`: what does not count. (Other loaders may run here.)"""
+    left = []
+    for kind in KINDS:
+        mine = set().union(*(loader.held[kind] for loader in loaders))
+        shown = subprocess.run([BPFTOOL, "-j", kind, "show"], stdout=subprocess.PIPE, check=True).stdout
+        left += [row.get("name", kind) for row in json.loads(shown or b"[]") if row["id"] in mine]
+    return sorted(set(left) - set(names or ()))
+
+
+def wait_until_no_program_is_left(*loaders):
     """The maps of a slot live as long as its proxy has them."""
-    slot = {"fb_ring", "fb_original", "fb_bypassed"}
-    wait_until(lambda: not set(left_in_kernel()) - slot, "no program of ours is left in the kernel")
+    slot = ("fb_ring", "fb_original", "fb_bypassed")
+    wait_until(lambda: not left_in_kernel(loaders, slot), "no program of ours is left in the kernel")
 
 
-def wait_until_nothing_is_left():
+def wait_until_nothing_is_left(*loaders):
     """The kernel frees maps and programs a moment after their last descriptor is closed."""
-    wait_until(lambda: not left_in_kernel(), "nothing of ours is left in the kernel")
+    wait_until(lambda: not left_in_kernel(loaders), "nothing of ours is left in the kernel")
 
 
 def readable(descriptor):

@@ -13,7 +13,7 @@ from conftest import PROGRAMS, PYTHON, REPOSITORY, wait_until
 
 pytestmark = pytest.mark.alone
 HERE = pathlib.Path(__file__).resolve().parent
-ROUNDS = 100
+ROUNDS, HELD_ROUNDS = 100, 90
 
 
 @pytest.fixture
@@ -158,12 +158,18 @@ def test_a_socket_in_the_sockmap_of_another_program_is_named(caller, kept_server
         assert "in the sockmap of another program" in reply.text
 
 
-def test_100_times_attached_and_detached_under_load_nothing_fails_and_nothing_is_left(loader, started, echo):  # noqa: F811
+def test_100_times_attached_and_detached_under_load_nothing_fails_and_nothing_is_left(loader, started, caller, echo):  # noqa: F811
     need("pidfd_getfd")
+    held = started(loader_client.Proxy, loader)
+    attached(held, "users", [caller.pid])
     load = started(Told, PYTHON, HERE / "kept_caller.py", 2)
     load("load", echo.port)
     steered = 0
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
+        if number == HELD_ROUNDS:
+            # From here on nothing else is attached, and all programs come and go with each round.
+            held.connection.detach()
+            held.let_go()
         proxy = loader_client.Proxy(loader)  # noqa: F811
         attached(proxy, "movies", [echo.pid], [echo.port])
         assert proxy.connection.retire().error == 0
@@ -175,4 +181,5 @@ def test_100_times_attached_and_detached_under_load_nothing_fails_and_nothing_is
     count, failed, _first = load("stop").split(maxsplit=2)
     assert int(count) > 0 and (int(failed), _first) == (0, "[]")
     assert steered > 0
-    loader_client.wait_until_nothing_is_left()
+    assert loader_client.held_by(loader.process.pid) == {"prog": set(), "map": set(), "link": set()}
+    loader_client.wait_until_nothing_is_left(loader)
