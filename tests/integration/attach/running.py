@@ -79,10 +79,15 @@ def run_already(tmp_path):
 
 
 def held_by(pids, kind):
-    """Names of the fb_* programs, maps or links (`kind` as bpftool calls it) that these processes hold."""
+    """Ids of the programs, maps or links (`kind` as the kernel calls it) whose descriptors these processes hold."""
+    return {int(line.split()[1]) for pid in pids for file in pathlib.Path(f"/proc/{pid}/fdinfo").glob("*")
+            for line in file.read_text().splitlines() if line.startswith(f"{kind}_id:")}
+
+
+def loaded(kind):
+    """Ids of those that the kernel has. No id comes twice while the machine runs."""
     rows = json.loads(subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True, check=True).stdout)
-    return [row.get("name", row["id"]) for row in rows
-            if {holder["pid"] for holder in row.get("pids", [])} & set(pids)]
+    return {row["id"] for row in rows}
 
 
 def children_of(pid):
