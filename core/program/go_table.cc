@@ -115,14 +115,13 @@ void GoTable::find_inlining(const ElfMemory& program, uint64_t address) {
     return true;
   };
   if (const auto module = program.relocated_to(address); module && accept(*module)) return;
-  const std::string_view wanted(reinterpret_cast<const char*>(&address), sizeof address);
   for (uint64_t i = 0; i < program.segments().count(); ++i) {
     const Elf64_Phdr segment = program.segments()[i];
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) != 0) continue;
     const std::string_view bytes = program.at(segment.p_vaddr, segment.p_filesz);
-    for (size_t at = bytes.find(wanted); at != std::string_view::npos;
-         at = bytes.find(wanted, at + 1)) {
-      if (at % 8 == 0 && accept(segment.p_vaddr + at)) return;
+    const Table<uint64_t> words(bytes, 0, bytes.size() / 8);
+    for (uint64_t at = 0; at < words.count(); ++at) {
+      if (words[at] == address && accept(segment.p_vaddr + at * 8)) return;
     }
   }
 }

@@ -131,8 +131,7 @@ Routes fixed_routes(const Options& options) {
           {}};
 }
 
-int run(Proxy* proxy, Listeners listeners, Loader* loader) {
-  const Watched events = watched();
+int run(Proxy* proxy, const Watched& events, Listeners listeners, Loader* loader) {
   const auto leave = [proxy, loader] {
     if (proxy->leaving()) return;
     proxy->leave();
@@ -173,7 +172,7 @@ int run(Proxy* proxy, Listeners listeners, Loader* loader) {
   return 0;
 }
 
-int main_without_loader(const Options& options) {
+int main_without_loader(const Options& options, const Watched& events) {
   auto listeners = make_listeners(options);
   if (!listeners) return fail(listeners.error().message, kNotAttached);
   std::printf("listening outbound=%s inbound=%s\n",
@@ -183,10 +182,10 @@ int main_without_loader(const Options& options) {
   Proxy proxy(Door::find(),
               options.events_fd >= 0 ? socket_source(UniqueFd(options.events_fd)) : nullptr,
               fixed_routes(options));
-  return run(&proxy, std::move(listeners).value(), nullptr);
+  return run(&proxy, events, std::move(listeners).value(), nullptr);
 }
 
-int main_with_loader(const Options& options) {
+int main_with_loader(const Options& options, const Watched& events) {
   auto listeners = make_listeners(options);
   if (!listeners) return fail(listeners.error().message, kNotAttached);
   std::vector<int> numbers;
@@ -205,7 +204,7 @@ int main_with_loader(const Options& options) {
               static_cast<int>(strnlen(retired->text, sizeof retired->text)), retired->text);
   std::fflush(stdout);
   Proxy proxy(Door::find(), std::move(ring).value(), routes_of(attached.value()));
-  return run(&proxy, std::move(listeners).value(), &loader);
+  return run(&proxy, events, std::move(listeners).value(), &loader);
 }
 
 }  // namespace
@@ -216,6 +215,7 @@ int main(int count, char** arguments) {
   const auto options = parse_options(count, arguments);
   if (!options) return fail(options.error().message, kUsage);
   raise_limit();
-  return options->loader_fd >= 0 ? main_with_loader(options.value())
-                                 : main_without_loader(options.value());
+  const Watched events = watched();  // before "attached" is said
+  return options->loader_fd >= 0 ? main_with_loader(options.value(), events)
+                                 : main_without_loader(options.value(), events);
 }

@@ -31,10 +31,10 @@ FILIBUSTER_DOOR(int, filibuster_attached_incoming, (int fd, char* value, size_t 
   if (room) *value = 0;
   const Pinned c = find(fd);
   if (!c || c->role != Role::kServer) return 0;
-  const Followed* protocol = c->protocol();
-  const uint32_t open = protocol == nullptr ? 0 : protocol->open_requests();
+  Followed* protocol = c->protocol();
+  const Incoming* incoming = nullptr;
+  const uint32_t open = protocol == nullptr ? 0 : protocol->open_incoming(&incoming);
   if (open != 1 || !room) return static_cast<int>(open);
-  const Incoming* incoming = protocol->incoming_at(0);
   const LaneOfSession lane = last_lane();
   if (incoming == nullptr || lane.session == 0) return 1;
   // As runtimes are told (incoming_begin): what the request causes is counted under its first path.
