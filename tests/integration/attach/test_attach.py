@@ -25,6 +25,7 @@ pytestmark = pytest.mark.alone
 def kernel():
     need(*BASIC)
 
+
 FEW = fault_options(["refused", "503"])
 CINEMA = CORPUS / "cinema-1"
 
@@ -218,6 +219,36 @@ def test_the_loader_killed_ends_the_session_without_a_verdict_and_calls_go_direc
     assert process.wait(timeout=60) == 3
     errors = [event["text"] for event in events(process) if event["type"] == "error"]
     assert len(errors) == 1 and "is attached no longer" in errors[0] and "loader" in errors[0], errors
+    assert running.unharmed
+
+
+def test_the_daemon_killed_leaves_nothing_behind(project, run_already):
+    running = run_already(config([relay("back"), relay("front", "back")], []))
+    hold = project.write("hold", "")
+    configuration = running.attached()
+    configuration["tests"] = [{"name": "held", "command": "while [ -e hold ]; do sleep 0.01; done"}]
+    project.write("filibuster.json", configuration)
+    process = project.start("run", "--json")
+    events_until(process, "service", 2)
+    session = Session(project)
+    held = {kind: held_by(session.pids, kind) for kind in ("prog", "map", "link")}
+    assert len(session.pids) == 3 and all(held.values())
+    os.kill(project.daemon()["pid"], signal.SIGKILL)
+    assert process.wait(timeout=60) == 3
+    wait_until(session.is_gone, "the loader and the proxies end")
+    wait_until(lambda: not any(held[kind] & loaded(kind) for kind in held), "what was loaded is gone")
+    hold.unlink()
+    assert json.loads(get(running.ports["front"])) == {"failed": 0} and running.unharmed
+
+
+def test_traces_and_lints_work_on_services_that_run_already(project, run_already):
+    running = run_already(config([relay("back"), relay("front", "back", options="--timeout 0")], []))
+    attach = [word for name in running.processes for word in ("--attach", f"{name}=port:{running.ports[name]}")]
+    test = ["--", PYTHON, APPS / "probe.py", "200,503", f"http://127.0.0.1:{running.ports['front']}/"]
+    trace = project.filibuster("trace", *attach, *test)
+    assert trace.exit_code == 0 and "`- front -> back  GET /" in trace.output, trace
+    lint = project.filibuster("lint", *attach, *test)
+    assert "no-timeout" in lint.output, lint
     assert running.unharmed
 
 
