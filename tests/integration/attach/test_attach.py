@@ -242,13 +242,13 @@ def test_the_daemon_killed_leaves_nothing_behind(project, run_already):
 
 
 def test_traces_and_lints_work_on_services_that_run_already(project, run_already):
-    running = run_already(config([relay("back"), relay("front", "back", options="--timeout 0")], []))
+    running = run_already(config([relay("back"), relay("front", "back", "back")], []))
     attach = [word for name in running.processes for word in ("--attach", f"{name}=port:{running.ports[name]}")]
     test = ["--", PYTHON, APPS / "probe.py", "200,503", f"http://127.0.0.1:{running.ports['front']}/"]
     trace = project.filibuster("trace", *attach, *test)
-    assert trace.exit_code == 0 and "`- front -> back  GET /" in trace.output, trace
-    lint = project.filibuster("lint", *attach, *test)
-    assert "no-timeout" in lint.output, lint
+    assert trace.exit_code == 0 and "- front -> back  GET /" in trace.output, trace
+    lint = project.filibuster("lint", "--no-probes", *attach, *test)
+    assert "redundant-rpc" in lint.output, lint
     assert running.unharmed
 
 
