@@ -1,6 +1,7 @@
 #include "daemon/session/watched_calls.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -51,7 +52,7 @@ double WatchedCalls::Site::percentile_ms(double part) const {
   if (size == 0) return 0;
   std::vector<uint32_t> sorted(microseconds.begin(),
                                microseconds.begin() + static_cast<ptrdiff_t>(size));
-  const auto at = static_cast<size_t>(part * static_cast<double>(size - 1) + 0.5);
+  const auto at = static_cast<size_t>(std::lround(part * static_cast<double>(size - 1)));
   std::nth_element(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(at), sorted.end());
   return static_cast<double>(sorted[at]) / 1000;
 }
