@@ -197,10 +197,10 @@ class Connection:
 class Loader:
     """`filibuster-bpf serve`, with the daemon's end of its connection."""
 
-    def __init__(self, *options, within=()):
+    def __init__(self, *options, within=(), program=LOADER):
         """`within`: a command that runs the loader, whose command line is its last arguments."""
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.process = subprocess.Popen([*within, str(LOADER), "serve", "--fd", str(theirs.fileno()), *options],
+        self.process = subprocess.Popen([*within, str(program), "serve", "--fd", str(theirs.fileno()), *options],
                                         pass_fds=[theirs.fileno()])
         theirs.close()
         self.held = {kind: set() for kind in KINDS}

@@ -1,9 +1,12 @@
 """What the loader brings a proxy, and what it leaves as it is: processes that run are attached, and know nothing of it."""
 import errno
+import os
 import pathlib
+import shutil
 import signal
-import subprocess
 import socket
+import subprocess
+import tempfile
 
 import pytest
 
@@ -232,6 +235,28 @@ def test_without_capabilities_the_answer_says_what_to_do(caller, started):
     reply = started(loader_client.Proxy, loader).attach("users", [caller.pid])
     assert (reply.error, reply.step) == (errno.EPERM, "capabilities")
     assert "CAP_NET_ADMIN" in reply.text and "setcap cap_bpf" in reply.text
+
+
+def test_a_loader_that_has_its_capabilities_from_its_file_lends_them_to_nobody(started, caller, echo):
+    need(*BASIC, "pidfd_getfd")
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    four = "+bpf,+net_admin,+perfmon,+sys_ptrace"
+    with tempfile.TemporaryDirectory() as folder:  # that nobody may enter
+        os.chmod(folder, 0o755)
+        for program in (loader_client.LOADER, PROGRAMS / "attach_caller"):
+            shutil.copy(program, folder)
+        own = started(Told, *nobody, f"{folder}/attach_caller")
+        assert own("get", "127.0.0.1", echo.port).startswith("200")
+        loader = started(lambda: loader_client.Loader(within=[*nobody, "--inh-caps", four, "--ambient-caps", four],
+                                                      program=f"{folder}/{loader_client.LOADER.name}"))
+        proxy = started(loader_client.Proxy, loader)
+        reply = proxy.attach("users", [caller.pid])
+        assert (reply.error, reply.step) == (errno.EPERM, "pid") and "belongs to another user" in reply.text
+        reply = proxy.attach("users", [own.pid], [echo.port])
+        assert (reply.error, reply.step) == (errno.EPERM, "ports") and str(echo.port) in reply.text
+        attached(proxy, "users", [own.pid])
+        assert own("get", "127.0.0.1", echo.port) == f"200 127.0.0.1:{echo.port} POST /called HTTP/1.1"
+        assert proxy.wanted == [("127.0.0.1", echo.port)]
 
 
 def test_without_a_cgroup2_mount_the_answer_says_how_to_make_one(caller, started):
