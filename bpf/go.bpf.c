@@ -79,16 +79,10 @@ static __always_inline void note_call(struct pt_regs *ctx, __u32 tgid, __u64 num
   bpf_map_update_elem(&fb_go_calls, &key, call, BPF_ANY);
 }
 
-static __always_inline void set_writer(__u32 tgid, __u64 task, __u64 call, __u32 once) {
+static __always_inline void set_writer(__u32 tgid, __u64 task, __u64 call) {
   struct fb_go_key key = fb_go_key(tgid, task);
-  struct fb_go_writer *row = bpf_map_lookup_elem(&fb_go_writers, &key);
-  if (row && row->once) {
-    row->call = call;
-    row->pending += 1;
-    return;
-  }
-  struct fb_go_writer fresh = {.call = call, .once = once, .pending = 1};
-  bpf_map_update_elem(&fb_go_writers, &key, &fresh, BPF_ANY);
+  struct fb_go_writer row = {.call = call};
+  bpf_map_update_elem(&fb_go_writers, &key, &row, BPF_ANY);
 }
 
 /* net/http.(*persistConn).roundTrip, in the goroutine that calls */
@@ -103,7 +97,7 @@ SEC("uprobe")
 int fb_go_write_loop(struct pt_regs *ctx) {
   __u32 tgid = own_tgid();
   __u64 task = running(ctx, tgid);
-  if (task) set_writer(tgid, task, ctx->ax, 0);
+  if (task) set_writer(tgid, task, ctx->ax);
   return 0;
 }
 
@@ -127,14 +121,37 @@ int fb_go_grpc_call(struct pt_regs *ctx) {
   return 0;
 }
 
-/* transport.(*loopyWriter).headerHandler(item): it writes this item next */
+/* transport.(*loopyWriter).headerHandler(item): its header is the next that goes into the buffer */
 SEC("uprobe")
 int fb_go_grpc_header(struct pt_regs *ctx) {
   __u32 tgid = own_tgid();
   __u64 task = running(ctx, tgid);
-  struct fb_go_key key = fb_go_key(tgid, ctx->bx);
   /* A server's answers pass here, too. */
-  if (task && bpf_map_lookup_elem(&fb_go_calls, &key)) set_writer(tgid, task, ctx->bx, 1);
+  struct fb_go_writer *row = task && fb_go_call_of(tgid, ctx->bx) ? fb_go_writer_of(tgid, task) : 0;
+  if (!row || !row->gathers) return 0;
+  __u32 place = row->count;
+  if (place < FB_GO_PARTS) {
+    row->parts[place].call = ctx->bx;
+    row->parts[place].at = row->bytes;
+  }
+  if (place <= FB_GO_PARTS) row->count = place + 1;
+  return 0;
+}
+
+/* transport.(*bufWriter).Write(bytes), a frame each */
+SEC("uprobe")
+int fb_go_grpc_frame(struct pt_regs *ctx) {
+  __u32 tgid = own_tgid();
+  __u64 task = running(ctx, tgid);
+  if (!task) return 0;
+  struct fb_go_key key = fb_go_key(tgid, task);
+  struct fb_go_writer *row = bpf_map_lookup_elem(&fb_go_writers, &key);
+  if (row) {
+    row->bytes += (__u32)ctx->cx;
+    return 0;
+  }
+  struct fb_go_writer fresh = {.gathers = 1, .bytes = (__u32)ctx->cx};
+  bpf_map_update_elem(&fb_go_writers, &key, &fresh, BPF_ANY);
   return 0;
 }
 
@@ -200,6 +217,6 @@ int fb_go_started(struct pt_regs *ctx) {
   if (!call) return 0;
   asked.number = child | FB_GO_GOROUTINE;
   bpf_map_update_elem(&fb_go_calls, &asked, call, BPF_ANY);
-  set_writer(tgid, child, asked.number, 0);
+  set_writer(tgid, child, asked.number);
   return 0;
 }

@@ -103,20 +103,63 @@ static __always_inline void describe_stack(struct fb_event *event, long bytes) {
   if (event->frames <= 2) event->flags |= FB_NO_FRAME_POINTERS;
 }
 
-/* In a Go program: who asked for what the goroutine writes, with its call stack. 0: nobody that is known, and the stack of
-   the writer counts. */
-static __always_inline int describe_caller(struct fb_event *event) {
-  int writes_for_others = 0;
-  if (!event->task) return 0;
-  struct fb_go_call *call = fb_go_caller(event->tgid, event->task, &writes_for_others);
-  if (!call) {
-    if (!writes_for_others) event->task = fb_go_origin(event->tgid, event->task);
-    return 0;
-  }
+static __always_inline void set_caller(struct fb_event *event, struct fb_go_call *call) {
   event->task = fb_go_origin(event->tgid, call->task);
   event->frames = call->frames;
   bpf_probe_read_kernel(event->stack, sizeof event->stack, call->stack);
+}
+
+/* In a Go program: who asked for what the goroutine writes, with its call stack. 0: nobody that is known, and the stack of
+   the writer counts. */
+static __always_inline int describe_caller(struct fb_event *event) {
+  if (!event->task) return 0;
+  struct fb_go_writer *row = fb_go_writer_of(event->tgid, event->task);
+  if (!row) {
+    event->task = fb_go_origin(event->tgid, event->task);
+    return 0;
+  }
+  struct fb_go_call *call = 0;
+  if (!row->gathers)
+    call = fb_go_call_of(event->tgid, row->call);
+  else if (fb_go_knows_parts(row, event->size) && row->parts[0].at == 0)
+    call = fb_go_call_of(event->tgid, row->parts[0].call);
+  if (!call) return 0;
+  set_caller(event, call);
   return 1;
+}
+
+/* The first event of a write has this of the others, which say who asked for its later parts. */
+struct write {
+  struct fb_address local, remote;
+  __u64 task;
+  __u32 tgid, slot, position, size;
+};
+
+static __always_inline struct write write_of(struct fb_event *event) {
+  struct write all = {.local = event->local, .remote = event->remote, .task = event->task, .tgid = event->tgid,
+                      .slot = event->slot, .position = event->position, .size = event->size};
+  return all;
+}
+
+static __always_inline void describe_parts(struct write *all) {
+  struct fb_go_writer *row = all->task ? fb_go_writer_of(all->tgid, all->task) : 0;
+  if (!row || !row->gathers) return;
+  for (__u32 i = 0; i < FB_GO_PARTS && fb_go_knows_parts(row, all->size); ++i) {
+    __u32 at = row->parts[i].at;
+    if (i >= row->count || at >= all->size) break;
+    if (at == 0) continue; /* said already */
+    struct fb_event *event = begin(FB_WRITE, all->slot, sizeof *event);
+    if (!event) break;
+    event->local = all->local;
+    event->remote = all->remote;
+    event->position = all->position + at;
+    event->size = all->size - at;
+    event->task = all->task;
+    struct fb_go_call *call = fb_go_call_of(all->tgid, row->parts[i].call);
+    if (call) set_caller(event, call);
+    bpf_ringbuf_submit(event, 0);
+  }
+  fb_go_written(row, all->size);
 }
 
 /* A call that writes more than fits comes here for each of its parts: their end and their writer are the
@@ -145,9 +188,11 @@ int BPF_PROG(fb_write_tp, struct sock *sk, struct msghdr *msg) {
   struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
   struct fb_event *event = tp ? begin_write(tp, msg->msg_iter.count) : 0;
   if (!event) return 0;
+  struct write all = write_of(event);
   if (!describe_caller(event))
     describe_stack(event, bpf_get_stack(ctx, event->stack, sizeof event->stack, BPF_F_USER_STACK));
   bpf_ringbuf_submit(event, 0);
+  describe_parts(&all);
   return 0;
 }
 
@@ -156,9 +201,11 @@ int BPF_PROG(fb_write_fentry, struct sock *sk, struct msghdr *msg, __u64 size) {
   struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
   struct fb_event *event = tp ? begin_write(tp, size) : 0;
   if (!event) return 0;
+  struct write all = write_of(event);
   if (!describe_caller(event))
     describe_stack(event, bpf_get_stack(ctx, event->stack, sizeof event->stack, BPF_F_USER_STACK));
   bpf_ringbuf_submit(event, 0);
+  describe_parts(&all);
   return 0;
 }
 
@@ -168,10 +215,12 @@ int fb_write_msg(struct sk_msg_md *msg) {
   struct tcp_sock *tp = sk ? bpf_skc_to_tcp_sock(sk) : 0;
   struct fb_event *event = tp ? begin_write(tp, msg->size) : 0;
   if (!event) return SK_PASS;
+  struct write all = write_of(event);
   if (!describe_caller(event))
     describe_stack(event, bpf_get_task_stack(bpf_get_current_task_btf(), event->stack,
                                              sizeof event->stack, BPF_F_USER_STACK));
   bpf_ringbuf_submit(event, 0);
+  describe_parts(&all);
   return SK_PASS;
 }
 

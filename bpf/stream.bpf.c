@@ -2,7 +2,8 @@
 // its next message, the other end is told that it is the last one of this connection.
 //
 //   HTTP/1: `Connection: close` stands in the head of the next request or answer (RFC 9112, section 9.6). A
-//   `Connection: keep-alive` that is there becomes `close`, followed by spaces, which mean nothing.
+//   `Connection: keep-alive` that is there becomes `close`, after spaces, which mean nothing (and which more
+//   programs expect there than behind it).
 //   HTTP/2, answers of gRPC: a GOAWAY that excludes no stream stands before the frames of the next write (RFC
 //   9113, section 6.8). Clients of other HTTP/2 may fail what is in flight at a GOAWAY, and stay.
 //
@@ -141,7 +142,7 @@ static __always_inline int replace_value(struct sk_msg_md *m, __u32 from) {
   if (bpf_msg_pull_data(m, from, from + 10, 0)) return 0;
   char *data = m->data, *end = m->data_end;
   if (data + 10 > end) return 0;
-  __builtin_memcpy(data, "close     ", 10);
+  __builtin_memcpy(data, "     close", 10);
   return 1;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <thread>
@@ -77,6 +78,7 @@ Outcome Attachment::claim(const AttachRequest& request, const std::set<pid_t>& n
 
 Outcome Attachment::attach(const AttachRequest& request, const std::vector<UniqueFd>& listeners) {
   wanted_ports_.assign(request.ports, request.ports + request.port_count);
+  if (Outcome failed = check_ports()) return failed;
   if (Outcome failed = take_listeners(listeners)) return failed;
   if (Outcome failed = make_maps()) return failed;
   if (Outcome failed = fill_slot(listeners)) return failed;
@@ -144,6 +146,23 @@ Outcome Attachment::fill_slot(const std::vector<UniqueFd>& listeners) {
   const SlotRow row{1, listener_ports_[kOutbound4],
                     six ? listener_ports_[kOutbound6] : uint16_t{0}};
   if (!set("fb_slots", slot_, row)) return refused("map fb_slots", errno);
+  return std::nullopt;
+}
+
+Outcome Attachment::check_ports() const {
+  if (getuid() == 0) return std::nullopt;
+  // With capabilities of its own, the loader must not lend them to whoever calls it.
+  std::vector<uint16_t> own;
+  for (const pid_t process : processes_) {
+    if (Outcome failed = listening_ports(process, &own)) return failed;
+  }
+  constexpr uint16_t kFirstUnprivileged = 1024;
+  for (const uint16_t port : wanted_ports_) {
+    if (std::ranges::find(own, port) == own.end() && (port < kFirstUnprivileged || !is_free(port)))
+      return declined("ports", EPERM,
+                      "at port " + std::to_string(port) + " a process listens that is not one of " +
+                          service_ + ": attach it as root");
+  }
   return std::nullopt;
 }
 

@@ -53,4 +53,20 @@ Outcome listening_ports(pid_t process, std::vector<uint16_t>* ports) {
   });
 }
 
+bool is_free(uint16_t port) {
+  for (const int family : {AF_INET, AF_INET6}) {
+    const UniqueFd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!socket.valid()) continue;
+    const int on = 1;
+    setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));  // what waits for its end
+    if (family == AF_INET6) setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+    sockaddr_in6 address{};  // any address; the port stands at the same place in both families
+    address.sin6_family = static_cast<sa_family_t>(family);
+    address.sin6_port = htons(port);
+    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size) != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace filibuster::bpf

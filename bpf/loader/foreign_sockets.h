@@ -21,4 +21,7 @@ uint16_t listening_port(int socket);
 // The ports at which the process listens.
 Outcome listening_ports(pid_t process, std::vector<uint16_t>* ports);
 
+// Does nobody listen at the port, in our network namespace?
+bool is_free(uint16_t port);
+
 }  // namespace filibuster::bpf

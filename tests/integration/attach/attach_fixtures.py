@@ -76,8 +76,9 @@ def started():
     yield start
     for each in reversed(made):
         (each.end if hasattr(each, "end") else each.close)()
-    if loader_client.LOADER.exists():
-        loader_client.wait_until_nothing_is_left()
+    loaders = [each for each in made if isinstance(each, loader_client.Loader)]
+    if loaders:
+        loader_client.wait_until_nothing_is_left(*loaders)
 
 
 @pytest.fixture
