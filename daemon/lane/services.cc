@@ -1,18 +1,16 @@
 #include "daemon/lane/services.h"
 
-#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "daemon/base/fail_point.h"
+#include "daemon/lane/readiness.h"
 #include "daemon/process/preflight.h"
 
 namespace filibuster {
@@ -26,76 +24,11 @@ constexpr milliseconds kCoverageGrace{
     20000};                             // the same with coverage: services write their counts first
 constexpr milliseconds kFirstProbe{2};  // readiness is probed at growing intervals
 constexpr milliseconds kLastProbe{50};
-constexpr milliseconds kProbeLimit{2000};  // for one HTTP probe
 constexpr milliseconds kSuspectGrace{
     100};  // for a core dump or a slow exit after a connection broke
 constexpr int kLogLines = 20;
-constexpr const char kWayOut[] = "\"interpose\": \"bpf\" in its row reaches it from outside (docs/attach.md)";
-
-// A socket that is connected to one of the host's addresses; -1: nobody accepts.
-int connect_to(const std::string& host, uint16_t port) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return -1;
-  int fd = -1;
-  for (const addrinfo* at = found; at != nullptr && fd < 0; at = at->ai_next) {
-    fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) == 0) break;
-    if (fd >= 0) close(fd);
-    fd = -1;
-  }
-  freeaddrinfo(found);
-  return fd;
-}
-
-// Connects to the service at its host, or without a host at loopback, IPv4 first.
-int connect_service(const ServiceConfig& service, uint16_t port) {
-  if (!service.host.empty()) return connect_to(service.host, port);
-  const int fd = connect_to("127.0.0.1", port);
-  return fd >= 0 ? fd : connect_to("::1", port);
-}
-
-// True for any answer with a status below 500. Only the beginning of the status line is read.
-bool answers_http(const ServiceConfig& service, uint16_t port, const std::string& path) {
-  const int fd = connect_service(service, port);
-  if (fd < 0) return false;
-  std::string host = service.host.empty() ? "127.0.0.1" : service.host;
-  if (host.find(':') != std::string::npos) host = "[" + host + "]";
-  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: " + host + ":" +
-                              std::to_string(port) + "\r\nConnection: close\r\n\r\n";
-  std::string answer;
-  const auto deadline = Clock::now() + kProbeLimit;
-  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
-      static_cast<ssize_t>(request.size())) {
-    while (answer.size() < 12) {  // "HTTP/1.1 200"
-      const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
-      pollfd readable{fd, POLLIN, 0};
-      char bytes[64];
-      if (left <= 0 || poll(&readable, 1, static_cast<int>(left)) <= 0) break;
-      const ssize_t size = recv(fd, bytes, sizeof bytes, 0);
-      if (size <= 0) break;
-      answer.append(bytes, static_cast<size_t>(size));
-    }
-  }
-  close(fd);
-  return answer.size() >= 12 && answer.starts_with("HTTP/1.") && answer[9] >= '1' &&
-         answer[9] <= '4';
-}
-
-// Does the service itself listen at the port? A probe would meet the proxy of an attached service.
-bool listens_at(pid_t pid, uint16_t port) {
-  const std::vector<attach::ListeningSocket> all =
-      attach::listens_with_descendants(attach::Proc(), pid);
-  return std::any_of(all.begin(), all.end(),
-                     [&](const attach::ListeningSocket& socket) { return socket.port == port; });
-}
-
-bool file_contains(const std::string& path, const std::string& text) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string all((std::istreambuf_iterator<char>(file)), {});
-  return all.find(text) != std::string::npos;
-}
+constexpr const char kWayOut[] =
+    "\"interpose\": \"bpf\" in its row reaches it from outside (docs/attach.md)";
 
 // By the library in its own process.
 bool is_interposed(const ServiceConfig& service) {
@@ -288,12 +221,11 @@ bool Services::is_ready(const Running& service, const ReadyCheck& ready, uint16_
       return file_contains(lane_.log_path(service.config->name), ready.log_pattern);
     case ReadyCheck::Kind::kHttp:
       if (service.attachment && !listens_at(service.process->pid(), port)) return false;
-      return answers_http(*service.config, port, ready.http_path.empty() ? "/" : ready.http_path);
+      return answers_http(service.config->host, port,
+                          ready.http_path.empty() ? "/" : ready.http_path);
     case ReadyCheck::Kind::kTcp: {
       if (service.attachment) return listens_at(service.process->pid(), port);
-      const int fd = connect_service(*service.config, port);
-      if (fd >= 0) close(fd);
-      return fd >= 0;
+      return accepts(service.config->host, port);
     }
   }
   return false;

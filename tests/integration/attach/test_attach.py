@@ -1,17 +1,22 @@
 """Services that run already are explored without a restart, and are left as they were."""
 import json
 import os
+import pathlib
 import signal
+import sys
 import urllib.request
 
 import pytest
 
 from attach_fixtures import BASIC, need
 from conftest import BUILD, CORPUS, PROGRAMS, PYTHON, accepts, free_port, wait_until
-from corpus import in_place
+from corpus import fault_options, in_place
 from processes import alive, events
 from running import Session, held_by, loaded, run_already  # noqa: F401
 from small_apps import APPS, config, probe, relay, url
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "grpc"))
+from shop_app import make_stubs, shop  # noqa: E402
 
 pytestmark = pytest.mark.alone
 
@@ -20,6 +25,8 @@ pytestmark = pytest.mark.alone
 def kernel():
     need(*BASIC)
 
+
+FEW = fault_options(["refused", "503"])
 CINEMA = CORPUS / "cinema-1"
 
 
@@ -68,7 +75,7 @@ def test_a_pid_is_kept_as_its_port_so_that_a_replay_finds_the_service_after_a_re
     running = run_already(config([relay("back"), relay("front", "back", options="--on-failure answer500")],
                                  [probe(url("front"), expected="200,503")]))
     attach = [f"{name}=pid:{process.pid}" for name, process in running.processes.items()]
-    run = project.filibuster("attach", *attach, "--", PYTHON, APPS / "probe.py", "200,503",
+    run = project.filibuster("attach", *attach, *FEW, "--", PYTHON, APPS / "probe.py", "200,503",
                              f"http://127.0.0.1:{running.ports['front']}/")
     assert run.exit_code == 1, run
     running.end()
@@ -99,7 +106,7 @@ def test_a_service_of_another_language_is_explored_while_it_runs(project, run_al
     running = run_already(config([relay("back"), {"name": "front", "command": command}],
                                  [probe(url("front"), expected="200,503")]))
     project.write("filibuster.json", running.attached())
-    run = project.filibuster("run")
+    run = project.filibuster("run", *fault_options(["refused", "reset", "503", "timeout"]))
     assert run.exit_code == 0, run
     calls = [rpc for rpc in run.test["reference"] if rpc["caller"] == "front"]
     assert len(calls) == 2 and all(rpc["cause"] != "none" for rpc in calls), calls
@@ -112,15 +119,31 @@ def test_a_service_of_another_language_is_explored_while_it_runs(project, run_al
     assert running.unharmed
 
 
+def test_grpc_services_that_run_already_have_the_findings_of_preloaded_ones(project, run_already):
+    stubs = make_stubs(project.directory)
+    configuration = shop(stubs, "--bug")
+    project.write("filibuster.json", configuration)
+    few = fault_options(["grpc:UNAVAILABLE", "grpc:INTERNAL"])
+    preloaded = project.filibuster("run", *few)
+    assert preloaded.exit_code == 1, preloaded
+    running = run_already(configuration)
+    project.write("filibuster.json", running.attached())
+    attached = project.filibuster("run", *few)
+    assert attached.exit_code == 1, attached
+    assert found(attached) == found(preloaded) != []
+    assert counts(attached) == counts(preloaded)
+    assert running.unharmed
+
+
 def test_a_static_go_program_is_attached_between_its_start_and_its_first_connection_on_each_lane(project):
     services = [relay("back"), {"name": "front", "interpose": "bpf",
                                 "command": f"exec {BUILD}/tests/go/front ${{port:front}} {url('back')} --bug"}]
     project.write("filibuster.json", config(services, [probe(url("front"), expected="200,503")]))
-    one = project.filibuster("run")
+    one = project.filibuster("run", *FEW)
     assert one.exit_code == 1, one
     assert not any("cannot be interposed" in line for line in one.errors.splitlines())
     assert {verdict for verdict, faults in found(one)} == {"crashed"}, found(one)
-    two = project.filibuster("run", "-j", "2", "--restart-session")
+    two = project.filibuster("run", *FEW, "-j", "2", "--restart-session")
     assert (two.exit_code, counts(two)) == (1, counts(one)), two
     assert found(two) == found(one)
 
@@ -196,6 +219,36 @@ def test_the_loader_killed_ends_the_session_without_a_verdict_and_calls_go_direc
     assert process.wait(timeout=60) == 3
     errors = [event["text"] for event in events(process) if event["type"] == "error"]
     assert len(errors) == 1 and "is attached no longer" in errors[0] and "loader" in errors[0], errors
+    assert running.unharmed
+
+
+def test_the_daemon_killed_leaves_nothing_behind(project, run_already):
+    running = run_already(config([relay("back"), relay("front", "back")], []))
+    hold = project.write("hold", "")
+    configuration = running.attached()
+    configuration["tests"] = [{"name": "held", "command": "while [ -e hold ]; do sleep 0.01; done"}]
+    project.write("filibuster.json", configuration)
+    process = project.start("run", "--json")
+    events_until(process, "service", 2)
+    session = Session(project)
+    held = {kind: held_by(session.pids, kind) for kind in ("prog", "map", "link")}
+    assert len(session.pids) == 3 and all(held.values())
+    os.kill(project.daemon()["pid"], signal.SIGKILL)
+    assert process.wait(timeout=60) == 3
+    wait_until(session.is_gone, "the loader and the proxies end")
+    wait_until(lambda: not any(held[kind] & loaded(kind) for kind in held), "what was loaded is gone")
+    hold.unlink()
+    assert json.loads(get(running.ports["front"])) == {"failed": 0} and running.unharmed
+
+
+def test_traces_and_lints_work_on_services_that_run_already(project, run_already):
+    running = run_already(config([relay("back"), relay("front", "back", options="--timeout 0")], []))
+    attach = [word for name in running.processes for word in ("--attach", f"{name}=port:{running.ports[name]}")]
+    test = ["--", PYTHON, APPS / "probe.py", "200,503", f"http://127.0.0.1:{running.ports['front']}/"]
+    trace = project.filibuster("trace", *attach, *test)
+    assert trace.exit_code == 0 and "`- front -> back  GET /" in trace.output, trace
+    lint = project.filibuster("lint", *attach, *test)
+    assert "no-timeout" in lint.output, lint
     assert running.unharmed
 
 

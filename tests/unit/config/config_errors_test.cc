@@ -320,16 +320,16 @@ TEST(ConfigErrors, AttachNamesTheProcessesInOneWay) {
   EXPECT_EQ(errors_of(with_service(R"(, "attach": {"port": 8080}, "ports": {"admin": 9})")), "");
   EXPECT_EQ(errors_of(with_service(R"(, "attach": {"cgroup": "/a.slice"})")), "");
   EXPECT_EQ(errors_of(with_service(R"(, "attach": {"name": "users*"})")), "");
-  expect_error(with_service(R"(, "attach": {})"), "2:41", "expected one of 'pid', 'port'");
-  expect_error(with_service(R"(, "attach": {"pid": 1, "port": 2})"), "2:41", "expected one of");
-  expect_error(with_service(R"(, "attach": {"pid": 0})"), "2:49", "'pid'");
-  expect_error(with_service(R"(, "attach": {"port": 65536})"), "2:50", "'port'");
-  expect_error(with_service(R"(, "attach": {"cgroup": "a"})"), "2:52",
+  expect_error(with_service(R"(, "attach": {})"), "2:42", "expected one of 'pid', 'port'");
+  expect_error(with_service(R"(, "attach": {"pid": 1, "port": 2})"), "2:42", "expected one of");
+  expect_error(with_service(R"(, "attach": {"pid": 0})"), "2:50", "'pid'");
+  expect_error(with_service(R"(, "attach": {"port": 65536})"), "2:51", "'port'");
+  expect_error(with_service(R"(, "attach": {"cgroup": "a"})"), "2:53",
                "from the root of the cgroups");
-  expect_error(with_service(R"(, "attach": {"name": "/usr/bin/users"})"), "2:50",
+  expect_error(with_service(R"(, "attach": {"name": "/usr/bin/users"})"), "2:51",
                "without its folder");
-  expect_error(with_service(R"(, "attach": {"prot": 1})"), "2:42", "did you mean 'port'");
-  expect_error(with_service(R"(, "attach": 4711)"), "2:41", "'attach'");
+  expect_error(with_service(R"(, "attach": {"prot": 1})"), "2:43", "did you mean 'port'");
+  expect_error(with_service(R"(, "attach": 4711)"), "2:42", "'attach'");
 }
 
 TEST(ConfigErrors, WhatRunsAlreadyIsNotStarted) {
@@ -339,7 +339,7 @@ TEST(ConfigErrors, WhatRunsAlreadyIsNotStarted) {
   expect_error(with_service(R"(, "attach": {"pid": 1}, "interpose": true)"), "2:67", "'interpose'");
   expect_error(with_service(R"(, "attach": {"pid": 1}, "third_party": true)"), "2:69",
                "'third_party'");
-  expect_error(with_service(R"(, "attach": {"pid": 1}, "protocol": "redis")"), "2:41",
+  expect_error(with_service(R"(, "attach": {"pid": 1}, "protocol": "redis")"), "2:42",
                "speaks Redis");
   expect_error(with_service(R"(, "attach": {"pid": 1}, "ports": ["users"])"), "2:14",
                "needs its number");
@@ -347,12 +347,12 @@ TEST(ConfigErrors, WhatRunsAlreadyIsNotStarted) {
 
 TEST(ConfigErrors, InterposeByBpfNeedsACommand) {
   EXPECT_EQ(errors_of(with_service(R"(, "command": "x", "interpose": "bpf")")), "");
-  expect_error(with_service(R"(, "interpose": "bpf")"), "2:44", "has no command");
-  expect_error(with_service(R"(, "command": "x", "interpose": "ebpf")"), "2:60",
+  expect_error(with_service(R"(, "interpose": "bpf")"), "2:45", "has no command");
+  expect_error(with_service(R"(, "command": "x", "interpose": "ebpf")"), "2:61",
                "true, false or \"bpf\"");
-  expect_error(with_service(R"(, "command": "x", "interpose": "bpf", "third_party": true)"), "2:60",
+  expect_error(with_service(R"(, "command": "x", "interpose": "bpf", "third_party": true)"), "2:61",
                "third party");
-  expect_error(with_service(R"(, "command": "x", "interpose": "bpf", "protocol": "redis")"), "2:60",
+  expect_error(with_service(R"(, "command": "x", "interpose": "bpf", "protocol": "redis")"), "2:61",
                "speaks Redis");
 }
 
