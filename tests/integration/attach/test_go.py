@@ -6,6 +6,7 @@ import re
 import pytest
 
 from conftest import BUILD, CORPUS
+from corpus import in_place
 from machine import need, skip
 
 pytestmark = pytest.mark.alone
@@ -48,6 +49,36 @@ def test_an_application_in_go_is_explored_with_the_derived_count(project):
     (warehouse,) = calls(run, "stock").values()
     assert "main.(*stock).count" in warehouse["stack"][0], warehouse
     assert warehouse["cause"] == "task" and warehouse["parent"] == shop["stock"]["index"], warehouse
+
+
+ORDERS = """
+import concurrent.futures, os, requests
+
+def order(product):
+    return requests.get(f"{os.environ['SHOP_URL']}/orders/{product}", timeout=10)
+
+with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    answers = list(pool.map(order, ["apples", "bread"] * 6))
+assert [answer.status_code for answer in answers] == [200, 409] * 6, answers
+"""
+
+
+def test_calls_belong_to_the_request_whose_goroutine_made_them_also_with_many_at_once(project):
+    project.write("orders.py", ORDERS)
+    config = in_place(GROCERY / "filibuster.json")
+    config["tests"][0] |= {"command": "exec /usr/bin/python3 orders.py", "directory": "."}
+    project.write("filibuster.json", config)
+    run = project.filibuster("trace", "--json")
+    assert run.exit_code == 0, run
+    rpcs = json.loads(run.output.splitlines()[-1])["trace"]["rpcs"]
+    orders = {rpc["index"]: rpc["path"].rsplit("/", 1)[1] for rpc in rpcs if rpc["service"] == "shop"}
+    assert len(orders) == 12, orders
+    # Each order asks each service once, whichever connection and goroutine brings the bytes there.
+    for service in ("pricing", "stock"):
+        asked = [rpc for rpc in rpcs if rpc["caller"] == "shop" and rpc["service"] == service]
+        assert {rpc["cause"] for rpc in asked} == {"task"}, asked
+        assert sorted(rpc["parent"] for rpc in asked) == sorted(orders), asked
+        assert all(rpc["path"].rsplit("/", 1)[1] in ("Reserve", orders[rpc["parent"]]) for rpc in asked), asked
 
 
 @pytest.mark.parametrize("bug, faulted, fault, said", [
