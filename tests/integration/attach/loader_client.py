@@ -398,6 +398,11 @@ def held_by(pid):
     return held
 
 
+def wait_until_nothing_is_held(loader):
+    """It takes notice of the end of a proxy's connection in its own time."""
+    wait_until(lambda: not any(held_by(loader.process.pid).values()), "the loader holds nothing")
+
+
 def left_in_kernel(loaders, names=None):
     """What the kernel still has of these loaders, by name; `names`: what does not count. (Other loaders may run here.)"""
     left = []

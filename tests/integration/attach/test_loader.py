@@ -122,7 +122,8 @@ WAYS = {"tracepoint": "tp_btf writes", "fentry": "fentry writes", "sk_msg": "sk_
 
 @pytest.mark.parametrize("way", WAYS)
 def test_who_writes_is_known_before_the_bytes_arrive(way, caller, echo, started):
-    need(*BASIC, WAYS[way])
+    need(*BASIC)
+    need(WAYS[way], instead=WAYS.values())
     proxy = started(loader_client.Proxy, started(loader_client.Loader, "--writes", way))
     attached(proxy, "users", [caller.pid])
     caller("kept", "127.0.0.1", echo.port)
@@ -145,7 +146,8 @@ def test_who_writes_is_known_before_the_bytes_arrive(way, caller, echo, started)
 
 @pytest.mark.parametrize("way", WAYS)
 def test_each_byte_of_a_large_request_has_a_writer(way, caller, echo, started):
-    need(*BASIC, WAYS[way])
+    need(*BASIC)
+    need(WAYS[way], instead=WAYS.values())
     proxy = started(loader_client.Proxy, started(loader_client.Loader, "--writes", way))
     attached(proxy, "users", [caller.pid])
     size = 3 << 20
@@ -220,7 +222,7 @@ def test_a_process_that_went_away_is_refused(caller, proxy):
 def test_nothing_is_left_of_an_attach_that_fails(caller, echo, proxy, loader, started):
     reply = proxy.attach("users", [caller.pid, GONE], start_times=[loader_client.start_time(caller.pid), 1])
     assert reply.error == errno.ESRCH
-    assert loader_client.held_by(loader.process.pid) == {"prog": set(), "map": set(), "link": set()}
+    loader_client.wait_until_nothing_is_held(loader)
     first = started(loader_client.Proxy, loader)
     attached(first, "movies", [echo.pid], [echo.port])
     second = started(loader_client.Proxy, loader)
