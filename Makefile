@@ -158,13 +158,14 @@ $(BUILD)/lib/filibuster/filibuster-proxy: $(call objects,daemon/proxy/main.cc) $
 # One unit test program for each folder of tests/unit. What lives in other processes is linked into one of
 # them without its hooks (and without preload/os/standard_library.cc, which traps operator new); of the loader, what calls no eBPF.
 UNIT_preload_agent := $(filter-out preload/hooks/% preload/os/standard_library.cc,$(PRELOAD_SRC))
-UNIT_bpf := $(addprefix bpf/loader/,capabilities.cc channel.cc failure.cc go_tasks.cc kernel.cc)
+UNIT_bpf := $(addprefix bpf/loader/,capabilities.cc channel.cc failure.cc kernel.cc go/instructions.cc go/sites.cc)
+UNIT_LIBS_bpf := -lcapstone
 UNIT_DIRS := $(sort $(foreach f,$(UNIT_SRC),$(word 3,$(subst /, ,$(f)))))
 UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/tests/unit_%)
 define unit_rule
 $(BUILD)/tests/unit_$(1): $$(call objects,$$(filter tests/unit/$(1)/%,$$(UNIT_SRC)) $$(UNIT_$(1))) $$(BUILD)/lib/libcli.a $$(BUILD)/lib/libanalysis.a $$(BUILD)/lib/libdaemon.a $$(BUILD)/lib/libcore.a
 	@mkdir -p $$(@D)
-	$$(CXX) $$(OPT) $$(SANFLAGS) -o $$@ $$^ -lgtest -lgtest_main -l:libyaml-cpp.a $$(DAEMON_LIBS)
+	$$(CXX) $$(OPT) $$(SANFLAGS) -o $$@ $$^ -lgtest -lgtest_main -l:libyaml-cpp.a $$(DAEMON_LIBS) $$(UNIT_LIBS_$(1))
 endef
 $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 

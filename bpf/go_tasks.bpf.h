@@ -28,11 +28,21 @@ struct {
   __type(value, struct fb_go_call);
 } fb_go_calls SEC(".maps");
 
-/* A goroutine that writes for others -> for whom. */
+/* A goroutine that writes for others -> for whom. That of net/http writes for the call that its connection serves. That of
+   gRPC gathers frames of several calls in a buffer, which leaves in one write. */
+#define FB_GO_PARTS 8
+struct fb_go_part {
+  __u64 call; /* number of a key of fb_go_calls */
+  __u32 at;   /* its header begins behind so many bytes of the buffer */
+  __u32 unused;
+};
 struct fb_go_writer {
-  __u64 call;    /* number of a key of fb_go_calls */
-  __u32 once;    /* 1: for one write only, since it writes for many */
-  __u32 pending; /* calls that its next write holds */
+  __u64 call;    /* of net/http */
+  __u32 gathers; /* 1: of gRPC */
+  __u32 bytes;   /* in the buffer */
+  __u32 count; /* of the parts in the buffer; more than there is room for: none of them is known */
+  __u32 unused;
+  struct fb_go_part parts[FB_GO_PARTS];
 };
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -75,8 +85,8 @@ static __always_inline struct fb_go_key fb_go_key(__u32 tgid, __u64 number) {
   return key;
 }
 
-static __always_inline __u32 fb_go_reads_of(struct fb_go_key *key) {
-  __u32 *reads = bpf_map_lookup_elem(&fb_go_reads, key);
+static __always_inline __u32 fb_go_reads_of(struct fb_go_key* key) {
+  __u32* reads = bpf_map_lookup_elem(&fb_go_reads, key);
   return reads ? *reads : 0;
 }
 
@@ -97,12 +107,12 @@ static __always_inline __u64 fb_go_origin(__u32 tgid, __u64 task) {
   struct fb_go_key key = fb_go_key(tgid, task);
   __u32 expected = 0;
   for (int i = 0; i < FB_GO_ANCESTORS; ++i) {
-    __u64 *reader = bpf_map_lookup_elem(&fb_go_handlers, &key);
+    __u64* reader = bpf_map_lookup_elem(&fb_go_handlers, &key);
     if (reader) return *reader;
     __u32 reads = fb_go_reads_of(&key);
     if (i > 0 && reads != expected) return task;
     if (reads) return key.number;
-    struct fb_go_parent *parent = bpf_map_lookup_elem(&fb_go_parents, &key);
+    struct fb_go_parent* parent = bpf_map_lookup_elem(&fb_go_parents, &key);
     if (!parent) return task;
     key.number = parent->task;
     expected = parent->reads;
@@ -110,18 +120,32 @@ static __always_inline __u64 fb_go_origin(__u32 tgid, __u64 task) {
   return task;
 }
 
-/* The call for which the goroutine is about to write; null: none that is known. `*writer`: 1 if it writes for others, so that
-   whoever started it says nothing. */
-static __always_inline struct fb_go_call *fb_go_caller(__u32 tgid, __u64 task, int *writer) {
+static __always_inline struct fb_go_writer* fb_go_writer_of(__u32 tgid, __u64 task) {
   struct fb_go_key key = fb_go_key(tgid, task);
-  struct fb_go_writer *row = bpf_map_lookup_elem(&fb_go_writers, &key);
-  *writer = row != 0;
-  if (!row) return 0;
-  if (row->once) {
-    __u32 pending = row->pending;
-    row->pending = 0;
-    if (pending != 1) return 0;
-  }
-  key.number = row->call;
+  return bpf_map_lookup_elem(&fb_go_writers, &key);
+}
+
+static __always_inline struct fb_go_call* fb_go_call_of(__u32 tgid, __u64 number) {
+  struct fb_go_key key = fb_go_key(tgid, number);
   return bpf_map_lookup_elem(&fb_go_calls, &key);
+}
+
+/* Are the parts of the buffer known, of which `size` bytes are about to be written? */
+static __always_inline int fb_go_knows_parts(struct fb_go_writer* row, __u32 size) {
+  return row->count > 0 && row->count <= FB_GO_PARTS && row->bytes >= size;
+}
+
+/* `size` bytes of the buffer have been written. */
+static __always_inline void fb_go_written(struct fb_go_writer* row, __u32 size) {
+  __u32 left = 0;
+  if (fb_go_knows_parts(row, size)) {
+    for (__u32 i = 0; i < FB_GO_PARTS; ++i) {
+      if (i >= row->count || row->parts[i].at < size) continue;
+      row->parts[left & (FB_GO_PARTS - 1)].call = row->parts[i].call;
+      row->parts[left & (FB_GO_PARTS - 1)].at = row->parts[i].at - size;
+      ++left;
+    }
+  }
+  row->count = left;
+  row->bytes -= row->bytes < size ? row->bytes : size;
 }

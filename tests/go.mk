@@ -4,6 +4,18 @@ GO       := $(shell command -v go)
 GO_STUBS := $(abspath $(BUILD))/go
 GO_BUILD  = GO111MODULE=off GOPATH=$(GO_STUBS):/usr/share/gocode GOFLAGS= GOCACHE=$(abspath $(BUILD))/go-cache $(GO) build
 
+# The example applications in Go: static, as Go programs mostly are.
+GROCERY := $(BUILD)/corpus/grocery
+GROCERY_PROGRAMS := $(addprefix $(GROCERY)/,shop pricing stock warehouse)
+$(GO_STUBS)/src/grocery/stockpb/stock.pb.go: corpus/grocery/stock.proto
+	@mkdir -p $(GO_STUBS)/src
+	protoc -Icorpus/grocery --go_out=plugins=grpc:$(GO_STUBS)/src stock.proto
+$(GROCERY_PROGRAMS): $(GROCERY)/%: $(GO_STUBS)/src/grocery/stockpb/stock.pb.go $(wildcard corpus/grocery/*/*.go)
+	@mkdir -p $(@D)
+	CGO_ENABLED=0 $(GO_BUILD) -ldflags='-s -w' -o $@ $(filter-out %_test.go,$(wildcard corpus/grocery/$*/*.go))
+$(BUILD)/corpus/cinema-2/bookings: corpus/cinema-2/bookings.go
+	@mkdir -p $(@D)
+	CGO_ENABLED=0 $(GO_BUILD) -ldflags='-s -w' -o $@ $<
 # What Go's tables are read from (tests/unit/core/go_table_test.cc): each a way to build and link.
 GO_TABLES := $(addprefix $(BUILD)/tests/go/,static stripped pie cgo cgo_pie no_sections)
 $(BUILD)/tests/go/static:   GO_HOW := CGO_ENABLED=0 $(GO_BUILD)
@@ -18,21 +30,10 @@ $(BUILD)/tests/go/%: tests/programs/go/table.go
 $(BUILD)/tests/go/no_sections: $(BUILD)/tests/go/stripped
 	cp $< $@ && printf '\0\0\0\0\0\0\0\0' | dd of=$@ bs=1 seek=40 conv=notrunc status=none && printf '\0\0\0\0' | dd of=$@ bs=1 seek=60 conv=notrunc status=none
 ifneq ($(GO),)
-$(BUILD)/tests/unit_core: | $(GO_TABLES)
+$(BUILD)/tests/unit_core $(BUILD)/tests/unit_bpf: | $(GO_TABLES)
+$(BUILD)/tests/unit_bpf: | $(GROCERY_PROGRAMS)
 endif
 
-# The example applications in Go: static, as Go programs mostly are.
-GROCERY := $(BUILD)/corpus/grocery
-GROCERY_PROGRAMS := $(addprefix $(GROCERY)/,shop pricing stock warehouse)
-$(GO_STUBS)/src/grocery/stockpb/stock.pb.go: corpus/grocery/stock.proto
-	@mkdir -p $(GO_STUBS)/src
-	protoc -Icorpus/grocery --go_out=plugins=grpc:$(GO_STUBS)/src stock.proto
-$(GROCERY_PROGRAMS): $(GROCERY)/%: $(GO_STUBS)/src/grocery/stockpb/stock.pb.go $(wildcard corpus/grocery/*/*.go)
-	@mkdir -p $(@D)
-	CGO_ENABLED=0 $(GO_BUILD) -ldflags='-s -w' -o $@ $(filter-out %_test.go,$(wildcard corpus/grocery/$*/*.go))
-$(BUILD)/corpus/cinema-2/bookings: corpus/cinema-2/bookings.go
-	@mkdir -p $(@D)
-	CGO_ENABLED=0 $(GO_BUILD) -ldflags='-s -w' -o $@ $<
 .PHONY: go-corpus
 ifneq ($(GO),)
 go-corpus: $(GROCERY_PROGRAMS) $(BUILD)/corpus/cinema-2/bookings

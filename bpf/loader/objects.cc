@@ -73,6 +73,7 @@ const std::vector<ProgramRow>& program_rows() {
       {"fb_go_http2_call",  "go",       "uprobe/go",                       Place::kProgram},
       {"fb_go_grpc_call",   "go",       "uprobe/go",                       Place::kProgram},
       {"fb_go_grpc_header", "go",       "uprobe/go",                       Place::kProgram},
+      {"fb_go_grpc_frame",  "go",       "uprobe/go",                       Place::kProgram},
       {"fb_go_grpc_serve",  "go",       "uprobe/go",                       Place::kProgram},
       {"fb_go_grpc_begin",  "go",       "uprobe/go",                       Place::kProgram},
       {"fb_go_grpc_end",    "go",       "uprobe/go",                       Place::kProgram},

@@ -1,13 +1,12 @@
 #include "daemon/proxy/go_lines.h"
 
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "core/program/elf_image.h"
 #include "core/program/elf_memory.h"
 #include "core/program/go_table.h"
 #include "core/program/mapped_file.h"
+#include "core/program/whole_file.h"
 
 namespace filibuster::proxy {
 namespace {
@@ -40,8 +39,7 @@ std::string lines_at(const Program& program, uint64_t address) {
 GoLine go_lines(const std::string& path) {
   if (!is_go(path)) return {};
   const auto program = std::make_shared<Program>();
-  std::ifstream file(path, std::ios::binary);
-  program->bytes.assign(std::istreambuf_iterator<char>(file), {});
+  program->bytes = whole_file(path);
   const auto memory = ElfMemory::read(program->bytes);
   if (!memory) return {};
   auto table = GoTable::read(*memory);

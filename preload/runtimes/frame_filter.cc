@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "preload/runtimes/go_files.h"
 #include "preload/session/state.h"
 
 namespace filibuster::preload {
@@ -109,7 +110,7 @@ bool is_library_file(std::string_view file) {
   for (std::string_view directory : kDirectories) {
     if (file.find(directory) != std::string_view::npos) return true;
   }
-  return false;
+  return is_go_library_file(file);
 }
 
 bool is_java_library_class(std::string_view name) {

@@ -2,14 +2,13 @@
 
 #include <bpf/bpf.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "bpf/loader/go/sites.h"
 #include "bpf/loader/kernel.h"
 #include "core/program/elf_memory.h"
 #include "core/program/go_program.h"
+#include "core/program/whole_file.h"
 
 namespace filibuster::bpf {
 namespace {
@@ -25,17 +24,11 @@ Outcome load(Objects& objects) {
   return objects.load(names);
 }
 
-std::string whole_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 GoProbes probe_go_program(Objects& objects, pid_t process) {
   GoProbes made;
   const std::string file = proc_file(process, "exe");
-  // A copy: a file that is overwritten must not end the loader.
   const std::string bytes = whole_file(file);
   const auto program = ElfMemory::read(bytes);
   made.go = program && read_go_program(*program);

@@ -30,6 +30,7 @@ constexpr Row kRows[] = {
     {"fb_go_grpc_call",   Where::kCalls,   "google.golang.org/grpc/internal/transport.(*http2Client).NewStream",
                                            "google.golang.org/grpc/internal/transport.(*controlBuffer).executeAndPut"},
     {"fb_go_grpc_header", Where::kEntry,   "google.golang.org/grpc/internal/transport.(*loopyWriter).headerHandler"},
+    {"fb_go_grpc_frame",  Where::kEntry,   "google.golang.org/grpc/internal/transport.(*bufWriter).Write"},
     {"fb_go_grpc_serve",  Where::kEntry,   "google.golang.org/grpc/internal/transport.(*http2Server).HandleStreams"},
     {"fb_go_grpc_begin",  Where::kEntry,   "google.golang.org/grpc.(*Server).handleStream"},
     {"fb_go_grpc_end",    Where::kReturns, "google.golang.org/grpc.(*Server).handleStream"},

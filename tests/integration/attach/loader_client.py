@@ -197,10 +197,10 @@ class Connection:
 class Loader:
     """`filibuster-bpf serve`, with the daemon's end of its connection."""
 
-    def __init__(self, *options, within=()):
+    def __init__(self, *options, within=(), program=LOADER):
         """`within`: a command that runs the loader, whose command line is its last arguments."""
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.process = subprocess.Popen([*within, str(LOADER), "serve", "--fd", str(theirs.fileno()), *options],
+        self.process = subprocess.Popen([*within, str(program), "serve", "--fd", str(theirs.fileno()), *options],
                                         pass_fds=[theirs.fileno()])
         theirs.close()
         self.held = {kind: set() for kind in KINDS}
@@ -396,6 +396,11 @@ def held_by(pid):
             for kind in KINDS:
                 held[kind] |= {int(line.split()[1]) for line in lines if line.startswith(f"{kind}_id:")}
     return held
+
+
+def wait_until_nothing_is_held(loader):
+    """It takes notice of the end of a proxy's connection in its own time."""
+    wait_until(lambda: not any(held_by(loader.process.pid).values()), "the loader holds nothing")
 
 
 def left_in_kernel(loaders, names=None):

@@ -181,5 +181,5 @@ def test_100_times_attached_and_detached_under_load_nothing_fails_and_nothing_is
     count, failed, _first = load("stop").split(maxsplit=2)
     assert int(count) > 0 and (int(failed), _first) == (0, "[]")
     assert steered > 0
-    assert loader_client.held_by(loader.process.pid) == {"prog": set(), "map": set(), "link": set()}
+    loader_client.wait_until_nothing_is_held(loader)
     loader_client.wait_until_nothing_is_left(loader)
