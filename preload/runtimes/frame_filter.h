@@ -18,7 +18,7 @@ bool is_runtime_module(std::string_view path);
 // change while the program warms up, so they name no call site. By the base name of the file.
 bool is_engine_module(std::string_view path);
 
-// A Python file that belongs to the interpreter or to an installed package.
+// A file of Python, Node, Ruby or Go that belongs to the interpreter, the standard library or an installed package.
 bool is_library_file(std::string_view file);
 
 // A Java class ("com.example.Users") of the JDK, of an HTTP library, server or framework.
