@@ -16,8 +16,8 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-// A proxy that is asked to end carries what is open to its end; what is idle then is ended.
-constexpr milliseconds kDetachGrace{10'000};
+// A proxy that is asked to end carries what is open to its end, and ends what is idle after 20 s.
+constexpr milliseconds kDetachGrace{25'000};
 constexpr milliseconds kFirstProbe{2}, kLastProbe{50};
 constexpr int kLogLines = 20;
 constexpr std::string_view kAttached = "attached";  // how the proxy's line on stdout begins

@@ -175,13 +175,13 @@ int run(Proxy* proxy, const Watched& events, Listeners listeners, Loader* loader
 int main_without_loader(const Options& options, const Watched& events) {
   auto listeners = make_listeners(options);
   if (!listeners) return fail(listeners.error().message, kNotAttached);
+  Proxy proxy(Door::find(),
+              options.events_fd >= 0 ? socket_source(UniqueFd(options.events_fd)) : nullptr,
+              fixed_routes(options));
   std::printf("listening outbound=%s inbound=%s\n",
               local_address(listeners->outbound[0].get())->text().c_str(),
               local_address(listeners->inbound[0].get())->text().c_str());
   std::fflush(stdout);
-  Proxy proxy(Door::find(),
-              options.events_fd >= 0 ? socket_source(UniqueFd(options.events_fd)) : nullptr,
-              fixed_routes(options));
   return run(&proxy, events, std::move(listeners).value(), nullptr);
 }
 
@@ -198,12 +198,12 @@ int main_with_loader(const Options& options, const Watched& events) {
   if (!ring) return fail(ring.error().message, kNotAttached);
   const auto retired = loader.retire();
   if (!retired) return fail(retired.error().message, kNotAttached);
+  Proxy proxy(Door::find(), std::move(ring).value(), routes_of(attached.value()));
   std::printf("attached slot=%u found=%u open=%u staying=%u %s%s%.*s\n", attached->slot,
               retired->found, retired->open, retired->staying, attached->note.c_str(),
               attached->note.empty() ? "" : " ",
               static_cast<int>(strnlen(retired->text, sizeof retired->text)), retired->text);
   std::fflush(stdout);
-  Proxy proxy(Door::find(), std::move(ring).value(), routes_of(attached.value()));
   return run(&proxy, events, std::move(listeners).value(), &loader);
 }
 

@@ -50,16 +50,11 @@ Added add_line(std::string_view line, bool keep_all, FrameSink* sink) {
   return Added::kKept;
 }
 
-bool read(FrameSink* sink) {
-  if (!identity().is_proxy) return false;
-  std::string_view stack = t_origin_stack;
+}  // namespace
+
+bool read_origin(std::string_view stack, FrameSink* sink) {
   const bool entry_only = stack.starts_with("E\n");
-  if (entry_only) {
-    take_line(&stack);
-    report_note(
-        "the attached program has no frame pointers: a call site is the innermost function of the "
-        "program itself");
-  }
+  if (entry_only) take_line(&stack);
   bool made_at_run_time = false;
   for (bool keep_all : {false, true}) {
     if (keep_all) sink->begin_with_libraries();
@@ -70,6 +65,18 @@ bool read(FrameSink* sink) {
       if (added == Added::kKept && entry_only) break;
     }
     if (sink->frames() > 0 || made_at_run_time) break;
+  }
+  return entry_only;
+}
+
+namespace {
+
+bool read(FrameSink* sink) {
+  if (!identity().is_proxy) return false;
+  if (read_origin(t_origin_stack, sink)) {
+    report_note(
+        "the attached program has no frame pointers: a call site is the innermost function of the "
+        "program itself");
   }
   return true;
 }

@@ -1,13 +1,13 @@
 """Every fault at clients whose connections go through filibuster-proxy, in a real session, without eBPF: the attached
 client sees what a preloaded one would see, but that a refusal is a reset; the server received the request exactly when
 the fault is one 'after effect'."""
-import json
 import shutil
 
 import pytest
 
 from conftest import PYTHON
 from proxied import behind_proxy, out, own
+from rpc_tree import observe
 from small_apps import APPS, url
 from test_faults import BODY, FAULTS, GIVEN, OBJECT, SERVED, assert_effects, counting, explore, statuses
 
@@ -64,3 +64,13 @@ def test_fetch_of_node_sees_each_fault_through_the_proxy(project):
     assert {printed[fault] for fault in ("timeout", "timeout:after")} == {"TimeoutError undefined"}
     assert printed["status:503"].strip() == "status 503" and printed["status:429"] == f"status 429 {BODY}"
     assert_effects(seen)
+
+
+def test_tls_passes_and_is_listed(project, tls):
+    """The proxy has no keys: nothing on the connection is an RPC."""
+    back = {"name": "back", "command": f"exec {PYTHON} {APPS}/relay.py ${{port:back}} --tls {tls}"}
+    front = behind_proxy("front", "back", f"{PYTHON} {APPS}/asker.py {own('front')} curl -ksS https://127.0.0.1:${{port:front-out}}/")
+    run = observe(project, [back, front], f"curl -sS {url('front')} | grep -q 'failed.: 0'", complete=False)
+    assert [rpc["service"] for rpc in run.test["reference"] if rpc["caller"] == "front"] == []
+    (row,) = [row for row in run.test["dependencies_not_tested"] if row["service"] == "front"]
+    assert row["target_service"] == "back" and row["reason"].startswith("tls"), row
