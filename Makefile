@@ -34,7 +34,7 @@ PURE     := -fno-exceptions -fno-rtti -fPIC -fvisibility=hidden -fvisibility-inl
 find_cc   = $(sort $(shell find $(1) -name '*.cc' 2>/dev/null))
 CORE_SRC    := $(call find_cc,core)
 PRELOAD_SRC := $(call find_cc,preload)
-DAEMON_SRC  := $(filter-out daemon/main.cc,$(call find_cc,daemon))
+DAEMON_SRC  := $(filter-out daemon/main.cc daemon/proxy/main.cc,$(call find_cc,daemon))
 ANALYSIS_SRC := $(call find_cc,cli/analysis)
 CLI_SRC     := $(filter-out cli/main.cc $(ANALYSIS_SRC),$(call find_cc,cli))
 UNIT_SRC    := $(call find_cc,tests/unit)
@@ -49,10 +49,10 @@ CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lpthread
 # What `run --coverage` brings into services, and what reads their data at the end.
 COVERAGE_DIR   := $(BUILD)/lib/filibuster/coverage
 COVERAGE_FILES := $(addprefix $(COVERAGE_DIR)/,python/sitecustomize.py python_report.py node_flush.cjs node_report.cjs gcov_flush.so jacoco_report.jar)
-BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(COVERAGE_FILES)
+BINARIES := $(BUILD)/bin/filibuster $(BUILD)/bin/filibusterd $(BUILD)/lib/libfilibuster.so $(BUILD)/lib/filibuster/node.cjs $(BUILD)/lib/filibuster/filibuster-proxy $(COVERAGE_FILES)
 
 .PHONY: all
-all: $(BINARIES) $(BUILD)/lib/filibuster/report.html compile_commands.json  ## build everything
+all: $(BINARIES) attach $(BUILD)/lib/filibuster/report.html compile_commands.json  ## build everything
 
 $(BUILD)/obj/core/%.o: core/%.cc
 	@mkdir -p $(@D)
@@ -150,29 +150,37 @@ $(BUILD)/bin/filibuster: $(call objects,cli/main.cc) $(BUILD)/lib/libcli.a $(BUI
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(CLI_LIBS)
 
+# What is preloaded into it is the agent of an attached service.
+$(BUILD)/lib/filibuster/filibuster-proxy: $(call objects,daemon/proxy/main.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
+	@mkdir -p $(@D)
+	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(NGHTTP2)
+
 # One unit test program for each folder of tests/unit. What lives in other processes is linked into one of
-# them without its hooks (and without preload/os/standard_library.cc, which traps operator new).
+# them without its hooks (and without preload/os/standard_library.cc, which traps operator new); of the loader, what calls no eBPF.
 UNIT_preload_agent := $(filter-out preload/hooks/% preload/os/standard_library.cc,$(PRELOAD_SRC))
+UNIT_bpf := $(addprefix bpf/loader/,capabilities.cc channel.cc failure.cc kernel.cc go/instructions.cc go/sites.cc)
+UNIT_LIBS_bpf := -lcapstone
 UNIT_DIRS := $(sort $(foreach f,$(UNIT_SRC),$(word 3,$(subst /, ,$(f)))))
 UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/tests/unit_%)
 define unit_rule
 $(BUILD)/tests/unit_$(1): $$(call objects,$$(filter tests/unit/$(1)/%,$$(UNIT_SRC)) $$(UNIT_$(1))) $$(BUILD)/lib/libcli.a $$(BUILD)/lib/libanalysis.a $$(BUILD)/lib/libdaemon.a $$(BUILD)/lib/libcore.a
 	@mkdir -p $$(@D)
-	$$(CXX) $$(OPT) $$(SANFLAGS) -o $$@ $$^ -lgtest -lgtest_main -l:libyaml-cpp.a $$(DAEMON_LIBS)
+	$$(CXX) $$(OPT) $$(SANFLAGS) -o $$@ $$^ -lgtest -lgtest_main -l:libyaml-cpp.a $$(DAEMON_LIBS) $$(UNIT_LIBS_$(1))
 endef
 $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 
 # --- one door ---------------------------------------------------------------------------------
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
   nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libpugixml-dev libxxhash-dev \
-  python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java
+  python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java $(BPF_PACKAGES)
 TEST_PACKAGES := libgtest-dev dpkg-dev python3-pytest python3-pytest-xdist python3-jsonschema chromium gunicorn nginx-light curl wrk redis-server redis-tools procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop python3-gevent rustc binutils \
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libhiredis-dev python3-grpcio \
   python3-protobuf python3-redis python3-h2 nghttp2-client nghttp2-server python3-coverage \
   libgrpc-java protobuf-compiler-grpc-java-plugin libprotobuf-java libnetty-java libperfmark-java libguava-java \
   libjetty9-java libtomcat9-java libservlet-api-java ruby perl php-cli php-curl php-fpm wget openssl libssl-dev libgnutls28-dev haproxy apache2-bin \
-  wget2 liblwp-protocol-https-perl puma ruby-async rsync openssh-client openssh-server postgresql-15 mariadb-server-core mariadb-client-core rabbitmq-server amqp-tools
+  wget2 liblwp-protocol-https-perl puma ruby-async rsync openssh-client openssh-server postgresql-15 mariadb-server-core mariadb-client-core rabbitmq-server amqp-tools \
+  golang-go golang-google-grpc-dev golang-golang-x-net-dev protoc-gen-go-1-3
 # A Node that is there and recent enough is kept, wherever it comes from.
 NODE_PACKAGE = $(if $(shell node -p 'process.versions.node.split(".")[0] >= 18 || ""' 2>/dev/null),,nodejs) $(if $(shell command -v npm),,npm)
 FUZZ_PACKAGES := clang-14 libclang-rt-14-dev
@@ -242,7 +250,9 @@ run-unit: unit-tests
 	@set -e; for t in $(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix; do echo "== $$t"; $$t --gtest_brief=1; done
 test-native: run-unit  ## unit tests only; with SAN=address,undefined (or thread) under sanitizers
 
+include bpf/build.mk
 include tests/programs.mk
+include tests/go.mk
 include tests/check.mk
 include tests/torture.mk
 include tests/threads.mk
@@ -315,9 +325,9 @@ corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $
 
 # --- the rest ---------------------------------------------------------------------------------
 TEST_SRC  := $(UNIT_SRC) tests/bench/search_bench.cc tests/reproduce/netflix_search.cc
-COMPILED  := $(call objects,$(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc $(ANALYSIS_SRC) $(CLI_SRC) cli/main.cc $(TEST_SRC)) \
+COMPILED  := $(call objects,$(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc daemon/proxy/main.cc $(ANALYSIS_SRC) $(CLI_SRC) cli/main.cc $(BPF_SRC) $(TEST_SRC)) \
              $(FUZZ_NAMES:%=$(BUILD)/fuzz/obj/tests/fuzz/%_fuzz.o)
-compile_commands.json: Makefile $(wildcard tests/*.mk) tests/check/compile_commands.py $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(ANALYSIS_SRC) $(CLI_SRC) $(TEST_SRC)
+compile_commands.json: Makefile $(wildcard tests/*.mk) tests/check/compile_commands.py $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(ANALYSIS_SRC) $(CLI_SRC) $(BPF_SRC) $(TEST_SRC)
 	@$(MAKE) --no-print-directory -n -B $(COMPILED) | $(PYTHON) tests/check/compile_commands.py > $@.tmp && mv $@.tmp $@
 
 .PHONY: install uninstall deb clean help

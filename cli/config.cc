@@ -18,6 +18,8 @@ std::string kind_of(const ServiceConfig& service) {
   if (service.protocol == Protocol::kRedis) return "Redis";
   if (service.third_party) return "third party";
   if (service.ignored) return "left alone";
+  if (service.runs_already()) return "runs already, is attached by " + to_text(service.attach);
+  if (service.by_bpf) return "started here, then attached";
   return service.command.empty() ? "started by somebody else" : "started here";
 }
 

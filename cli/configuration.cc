@@ -52,6 +52,30 @@ Result<Json> third_party(const std::string& text) {
   return Json{{"name", name}, {"third_party", true}, {"host", host}, {"ports", {{name, *port}}}};
 }
 
+// A service that runs already. What the words mean, and whether they are good, the daemon says.
+Result<Json> attached_service(const std::string& text) {
+  constexpr std::string_view kKinds[] = {"pid", "port", "cgroup", "name"};
+  const Error bad{text + ": expected NAME=pid:PID, NAME=port:PORT, NAME=cgroup:PATH or " +
+                  "NAME=name:PATTERN, for example users=port:8080"};
+  const size_t equals = text.find('=');
+  const size_t colon = text.find(':', equals == std::string::npos ? 0 : equals);
+  if (equals == std::string::npos || equals == 0 || colon == std::string::npos) return bad;
+  const std::string kind = text.substr(equals + 1, colon - equals - 1);
+  const std::string value = text.substr(colon + 1);
+  if (value.empty() || std::find(std::begin(kKinds), std::end(kKinds), kind) == std::end(kKinds))
+    return bad;
+  Json row{{"name", text.substr(0, equals)}};
+  if (kind == "pid" || kind == "port") {
+    uint32_t number = 0;
+    const auto [rest, failed] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (failed != std::errc() || rest != value.data() + value.size()) return bad;
+    row["attach"] = Json{{kind, number}};
+  } else {
+    row["attach"] = Json{{kind, value}};
+  }
+  return row;
+}
+
 // Length of the UTF-8 sequence at `text[at]`, 0 if there is none (Unicode 15, Table 3-7).
 size_t sequence_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) {
@@ -156,6 +180,11 @@ Result<std::string> configuration_text(const CommandLineConfiguration& from) {
   if (auto fixed = fix_ports(from.ports, &services); !fixed) return fixed.error();
   for (const std::string& text : from.third_parties) {
     Result<Json> service = third_party(text);
+    if (!service) return service.error();
+    services.push_back(std::move(service).value());
+  }
+  for (const std::string& text : from.attached) {
+    Result<Json> service = attached_service(text);
     if (!service) return service.error();
     services.push_back(std::move(service).value());
   }

@@ -18,6 +18,7 @@ struct CommandLineConfiguration {
   std::vector<std::string> faults;         // texts as in the configuration, for every RPC
   std::vector<std::string> command;        // the test
   std::vector<std::string> descriptors{};  // files of protoc --descriptor_set_out
+  std::vector<std::string> attached{};     // NAME=pid:4711, NAME=port:8080, ...: runs already
 };
 // The Error is one of usage.
 Result<std::string> configuration_text(const CommandLineConfiguration& from);

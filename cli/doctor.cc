@@ -7,13 +7,17 @@
 #include <CLI/App.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/configuration.h"
 #include "cli/daemon_process.h"
 #include "cli/program_check.h"
 #include "cli/verb.h"
 #include "core/program/elf_image.h"
+#include "core/text/shell_word.h"
 #include "core/version.h"
 
 namespace filibuster::cli {
@@ -76,6 +80,32 @@ Line check_kernel() {
           std::string(names.sysname) + " " + names.release + " " + names.machine};
 }
 
+// What the loader of eBPF programs says of each feature (bpf/loader/probe.h).
+std::vector<Line> check_bpf() {
+  const std::string program =
+      (std::filesystem::path(preload_path()).parent_path() / "filibuster/filibuster-bpf").string();
+  if (access(program.c_str(), X_OK) != 0)
+    return {{"attach", State::kInformation,
+             program + " is not there: services that run already cannot be attached"}};
+  FILE* const pipe = popen((shell_word(program) + " probe 2>/dev/null").c_str(), "re");
+  std::string text;
+  char buffer[4096];
+  for (size_t got = 0; pipe != nullptr && (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+    text.append(buffer, got);
+  if (pipe != nullptr) pclose(pipe);
+  const auto rows = nlohmann::json::parse(text, nullptr, false);
+  if (!rows.is_array()) return {{"attach", State::kInformation, program + " probe says nothing"}};
+  std::vector<Line> out;
+  for (const auto& row : rows) {
+    if (!row.is_object()) continue;
+    const bool works = row.value("works", false);
+    std::string said = row.value("feature", "?") + ": " + row.value("answer", "?");
+    if (const std::string what = row.value("what_to_do", ""); !what.empty()) said += "; " + what;
+    out.push_back({"attach", works ? State::kGood : State::kInformation, said});
+  }
+  return out;
+}
+
 void print(const Line& line) {
   const char* const mark = line.state == State::kGood      ? "ok"
                            : line.state == State::kMissing ? "MISSING"
@@ -93,6 +123,7 @@ int check_machine() {
     usable = usable && line.state != State::kMissing;
   }
   for (const Line& line : {check_libunwind(), check_python(), check_kernel()}) print(line);
+  for (const Line& line : check_bpf()) print(line);
   return usable ? 0 : kEnvironment;
 }
 
@@ -120,6 +151,8 @@ int check(const std::string& name) {
   }
   std::printf("%s cannot be interposed:\n", result->file.c_str());
   for (const std::string& obstacle : result->obstacles) std::printf("  %s\n", obstacle.c_str());
+  std::printf(
+      "\"interpose\": \"bpf\" in its row of the configuration reaches it from outside (docs/attach.md)\n");
   return 1;
 }
 

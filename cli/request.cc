@@ -99,21 +99,25 @@ std::vector<std::string> lines_of(const std::vector<std::string>& texts) {
 Result<Json> session_request(const char* mode, const SessionOptions& options,
                              const Client& client) {
   const CommandLineConfiguration& line = options.command_line;
-  const bool described =
-      !line.services.empty() || !line.ports.empty() || !line.third_parties.empty();
+  const bool described = !line.services.empty() || !line.ports.empty() ||
+                         !line.third_parties.empty() || !line.attached.empty();
   Json request = envelope(mode, options, client);
   request["overrides"] = Json::object();
   if (!options.config_file.empty() && (options.has_command || described)) {
     return Error{"-c FILE describes services and tests; leave out " +
                  std::string(options.has_command ? "the command after '--'"
-                                                 : "--service, --port and --third-party")};
+                                                 : "--service, --port, --third-party and "
+                                                   "what is attached")};
   }
   if (options.has_command || described) {
-    if (line.command.empty()) {
+    CommandLineConfiguration whole = line;
+    // A configuration has a test. What is followed is nobody's: this one is not run.
+    if (options.follow) whole.command = {"true"};
+    if (whole.command.empty()) {
       return Error{"the test is missing: write it after '--', as in `filibuster " +
                    std::string(mode) + " --service users=./users -- ./test`"};
     }
-    Result<std::string> text = configuration_text(line);
+    Result<std::string> text = configuration_text(whole);
     if (!text) return text.error();
     request["config_path"] = "";
     request["config_text"] = std::move(text).value();
@@ -133,6 +137,7 @@ Result<Json> session_request(const char* mode, const SessionOptions& options,
     const std::filesystem::path whole = std::filesystem::path(client.directory) / file;
     request["directory"] = whole.lexically_normal().parent_path().string();
   }
+  if (options.follow) request["follow"] = true;
   if (!client.day.empty()) request["day"] = client.day;
   if (!options.baseline.empty()) {
     const fs::path whole = fs::path(client.directory) / options.baseline;

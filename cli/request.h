@@ -39,6 +39,7 @@ struct SessionOptions {
   std::vector<std::string> index_without;  // payload | stack | count | path
   bool json = false;
   bool quiet = false;
+  bool follow = false;         // watch until Ctrl-C, without a test; `trace`
   bool document = false;       // standard output is for one document, printed at the end
   std::string counterexample;  // the file that is replayed; "": none
   bool trust = false;          // the commands in that file may be executed, wherever it comes from

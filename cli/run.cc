@@ -1,3 +1,5 @@
+#include "cli/run.h"
+
 #include <CLI/App.hpp>
 #include <CLI/Validators.hpp>
 #include <charconv>
@@ -40,8 +42,15 @@ int write_copies(const RunOptions& options, const Daemon& daemon, const std::str
 }
 
 Work declare(CLI::App& app) {
+  return declare_run(app);
+}
+
+}  // namespace
+
+Work declare_run(CLI::App& app, std::vector<std::string>** attached) {
   auto run = std::make_shared<RunOptions>();
   SessionOptions* const options = &run->session;
+  if (attached != nullptr) *attached = &options->command_line.attached;
   declare_source_options(app, options);
   app.add_option(
          "--fault", options->command_line.faults,
@@ -141,8 +150,6 @@ Work declare(CLI::App& app) {
                        });
   };
 }
-
-}  // namespace
 
 const Verb kRunVerb = {
     "run", "explore what every remote call's failure does to the tests",

@@ -165,6 +165,7 @@ class Follower {
       put(stdout, event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
       return;
     }
+    if (string_member(event, "type") == "calls") return show_calls(event);
     Json shown = event;
     for (const char* key : {"text", "summary", "headline", "detail"}) {
       if (shown.contains(key)) shown[key] = without_controls(string_member(event, key));
@@ -174,13 +175,23 @@ class Follower {
     if (!options_.document) put(stdout, takes_color(1) ? painted(out.result) : out.result);
   }
 
+  // The table takes the place of the one before it on a terminal, and is not shown elsewhere: there,
+  // the last one stands in the summary.
+  void show_calls(const Json& event) {
+    if (options_.quiet || isatty(2) != 1) return;
+    constexpr const char* kHomeAndClear = "\x1b[H\x1b[J";  // ECMA-48 CUP and ED
+    put(stderr,
+        kHomeAndClear + without_controls(string_member(event, "text")) + "\n(Ctrl-C ends it)\n");
+  }
+
   void say(const std::string& text) {
     if (!options_.json) put(stderr, view_.note(text));
   }
 
   void stop() {
     stopped_ = true;
-    say("stopping after the running execution (Ctrl-C again leaves at once)");
+    say(options_.follow ? "ending (Ctrl-C again leaves at once)"
+                        : "stopping after the running execution (Ctrl-C again leaves at once)");
     const Result<Answer> answer = daemon_.client().post("/v1/sessions/" + id_ + "/stop", "{}");
     if (!answer || answer->status >= 300) say("the daemon did not take the request to stop");
   }
@@ -200,7 +211,7 @@ class Follower {
 
   int ended(int exit_code) {
     put(stderr, view_.clear());
-    if (!stopped_) return exit_code;
+    if (!stopped_ || options_.follow) return exit_code;
     if (!options_.json)
       put(stderr, "interrupted: run the same command again" + to_go_on(resumes_) + "\n");
     return exit_code == kFailuresFound ? kFailuresFound : kEnvironment;
@@ -297,6 +308,13 @@ void declare_source_options(CLI::App& app, SessionOptions* options) {
   app.add_option("--third-party", line->third_parties, "a service outside the application")
       ->type_name("NAME=HOST:PORT")
       ->allow_extra_args(false);
+  // `attach` names them without an option.
+  if (app.get_name() != "attach")
+    app.add_option("--attach", line->attached,
+                   "a service that runs already: NAME=pid:PID, NAME=port:PORT, NAME=cgroup:PATH or "
+                   "NAME=name:PATTERN (repeatable)")
+        ->type_name("NAME=WHAT")
+        ->allow_extra_args(false);
   app.add_option(
          "--descriptors", line->descriptors,
          "what protoc --include_imports --descriptor_set_out wrote: arguments of gRPC calls "

@@ -29,14 +29,18 @@ Work declare(CLI::App& app) {
                  "how the indexes are printed: debugging, verbose or compact (default)")
       ->type_name("FORM")
       ->check(CLI::IsMember({"debugging", "verbose", "compact"}));
+  app.add_flag("--follow", options->follow,
+               "run no test: watch what is attached or preloaded, live, until Ctrl-C");
   return [options](const Invocation& invocation) {
+    if (options->follow && invocation.has_command)
+      return complain(kUsage, "--follow runs no test; leave out the command after '--'");
     options->has_command = invocation.has_command;
     options->command_line.command = invocation.command;
     const auto request = session_request("trace", *options, this_client());
     if (!request) return complain(kUsage, request.error().message);
     return run_session(*options, request.value(),
                        [&](const Daemon& daemon, const std::string&, int code) {
-                         return options->json ? print_tree(daemon, code) : code;
+                         return options->json && !options->follow ? print_tree(daemon, code) : code;
                        });
   };
 }
@@ -46,6 +50,7 @@ Work declare(CLI::App& app) {
 const Verb kTraceVerb = {
     "trace", "one execution without faults: the tree of RPCs with their indexes",
     "  filibuster trace -- ./their_test\n"
+    "  filibuster trace --follow --attach users=port:8080 --attach movies=port:8081\n"
     "  filibuster trace -c shop.json --test checkout\n"
     "\nExit status: 0 each test passes, 1 a test fails, 2 usage or configuration,\n"
     "3 environment or interrupted; filibuster(1) has the table.\n",

@@ -40,6 +40,15 @@ $(BUILD)/tests/programs/stack_depth: tests/programs/tls/stack_depth.cc
 $(BUILD)/tests/programs/tls_sessions: tests/programs/tls/sessions.cc tests/programs/tls/session_model.cc tests/programs/tls/session_model.h tests/programs/tls/session_end.h
 	@mkdir -p $(@D)
 	$(CXX) -I. -std=c++20 $(OPT) -Wall -Wextra -Werror -o $@ $(filter %.cc,$^) -lssl -lcrypto
+# Static, so that nothing can be preloaded into it; with frame pointers, by which eBPF reads its call stacks.
+$(BUILD)/tests/programs/two_sites: tests/programs/attach/two_sites.cc tests/programs/http_text.h
+	@mkdir -p $(@D)
+	$(CXX) -I. $(CXXFLAGS) -static -fno-omit-frame-pointer -fno-optimize-sibling-calls -o $@ $< -lpthread
+# Static, with frame pointers: what cannot be preloaded.
+$(BUILD)/tests/programs/attach_caller: tests/programs/attach/caller.cc tests/programs/http_text.h
+	@mkdir -p $(@D)
+	$(CXX) -I. -std=c++20 -O1 -g -fno-omit-frame-pointer -static -Wall -Wextra -Werror -o $@ $<
+ATTACH_PROGRAMS := $(BUILD)/tests/programs/two_sites $(BUILD)/tests/programs/attach_caller
 TLS_PROGRAMS := $(BUILD)/tests/programs/tls_sessions $(BUILD)/tests/programs/tls_stress $(BUILD)/tests/programs/stack_depth
 GRPC_PROGRAMS := $(BUILD)/tests/programs/grpc_matrix
 
@@ -133,8 +142,14 @@ $(BUILD)/tests/page_maker: $(BUILD)/obj/tests/integration/page/page_maker.o $(BU
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
 test-programs: $(PAGE_TESTS)/installed $(BUILD)/tests/page_maker
 
+# Services that run already (tests/integration/attach): with frame pointers; in Go, see go.mk.
+$(BUILD)/tests/programs/attached_front: tests/programs/attach/front.cc tests/programs/http_text.h
+	@mkdir -p $(@D)
+	$(CXX) -I. $(CXXFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls -static -o $@ $< -lpthread
+test-programs: $(BUILD)/tests/programs/attached_front
+
 .PHONY: test-programs bench-programs
-test-programs: $(NETTY)/classpath $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(TLS_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
+test-programs: $(NETTY)/classpath $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(TLS_PROGRAMS) $(ATTACH_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
 bench-programs: $(PROGRAM_BIN) $(addprefix $(BUILD)/tests/,preload_bench tls_bench tls_server)
 
 # Measured by `run --coverage`.

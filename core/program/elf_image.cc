@@ -1,62 +1,15 @@
 #include "core/program/elf_image.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
+
+#include "core/program/elf_bytes.h"
 
 namespace filibuster {
 namespace {
 
 // Bound for broken files: a real program requires some tens of libraries and versions.
 constexpr int kMostEntries = 10'000;
-constexpr size_t kMostText = 4096;  // bytes, PATH_MAX: longer texts are cut
-
-std::string_view part(std::string_view bytes, uint64_t offset, uint64_t size) {
-  if (offset > bytes.size() || size > bytes.size() - offset) return {};
-  return bytes.substr(offset, size);
-}
-
-template <typename T>
-bool read_at(std::string_view bytes, uint64_t offset, T* out) {
-  const std::string_view found = part(bytes, offset, sizeof(T));
-  if (found.empty()) return false;
-  std::memcpy(out, found.data(), sizeof(T));  // nothing in a file is aligned
-  return true;
-}
-
-// The zero-terminated text at `offset` of a string table.
-std::string_view text_at(std::string_view table, uint64_t offset) {
-  if (offset >= table.size()) return {};
-  const std::string_view rest = table.substr(offset, kMostText);
-  return rest.substr(0, rest.find('\0'));
-}
-
-// `count` records from `offset` on, as far as the file holds them.
-template <typename T>
-class Table {
- public:
-  Table(std::string_view bytes, uint64_t offset, uint64_t count)
-      : bytes_(offset > bytes.size() ? std::string_view() : bytes.substr(offset)),
-        count_(std::min<uint64_t>(count, bytes_.size() / sizeof(T))) {}
-  uint64_t count() const { return count_; }
-  // All zero beyond the end.
-  T operator[](uint64_t i) const {
-    T record{};
-    if (i < count_) read_at(bytes_, i * sizeof(T), &record);
-    return record;
-  }
-
- private:
-  std::string_view bytes_;
-  uint64_t count_;
-};
-using Sections = Table<Elf64_Shdr>;
-
-std::string_view content(std::string_view bytes, const Elf64_Shdr& section) {
-  if (section.sh_type == SHT_NOBITS) return {};
-  return part(bytes, section.sh_offset, section.sh_size);
-}
 
 void read_dynamic(std::string_view bytes, std::string_view strings, int* steps, ElfImage* image) {
   Elf64_Dyn entry;
@@ -80,7 +33,7 @@ void read_versions(std::string_view bytes, std::string_view strings, int* steps,
   }
 }
 
-std::string_view loader_of(std::string_view bytes, const Table<Elf64_Phdr>& segments) {
+std::string_view loader_of(std::string_view bytes, const Segments& segments) {
   for (uint64_t i = 0; i < segments.count(); ++i) {
     const Elf64_Phdr segment = segments[i];
     if (segment.p_type != PT_INTERP) continue;
@@ -119,15 +72,10 @@ std::optional<ElfImage> read_elf(std::string_view bytes) {
   image.same_layout = bits == ELFCLASS64 && order == ELFDATA2LSB;
   if (!image.same_layout) return image;
 
-  // Numbers that do not fit the header stand in the first section (gABI, "ELF Header").
-  const Elf64_Shdr first = Sections(bytes, header.e_shoff, 1)[0];
-  const uint64_t section_count = header.e_shnum == 0 ? first.sh_size : header.e_shnum;
-  const uint64_t names_index = header.e_shstrndx == SHN_XINDEX ? first.sh_link : header.e_shstrndx;
-  const uint64_t segment_count = header.e_phnum == PN_XNUM ? first.sh_info : header.e_phnum;
-
-  image.interpreter = loader_of(bytes, {bytes, header.e_phoff, segment_count});
-  const Sections sections(bytes, header.e_shoff, section_count);
-  const std::string_view names = content(bytes, sections[names_index]);
+  const ElfCounts counts = elf_counts(bytes, header);
+  image.interpreter = loader_of(bytes, {bytes, header.e_phoff, counts.segments});
+  const Sections sections(bytes, header.e_shoff, counts.sections);
+  const std::string_view names = content(bytes, sections[counts.names]);
   int steps = kMostEntries;
   for (uint64_t i = 0; i < sections.count(); ++i) {
     const Elf64_Shdr section = sections[i];

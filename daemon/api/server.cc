@@ -15,6 +15,7 @@
 #include "daemon/agents/call_name.h"
 #include "daemon/api/session_request.h"
 #include "daemon/config/grpc_name.h"
+#include "daemon/explore/rpc_row.h"
 #include "daemon/page/file.h"
 #include "daemon/report/redact.h"
 
@@ -97,29 +98,6 @@ Json to_json_row(const InjectedFault& fault) {
           {"protocol", protocol_name(fault.protocol)},
           {"grpc", grpc_name(fault.method, fault.path, fault.protocol)},
           {"arguments", Json::parse(redact_object(fault.arguments))}};
-}
-
-Json to_json_row(const RpcRecord& rpc) {
-  const AnswerCode code = code_of(rpc);
-  return {{"index", to_hex(rpc.index)},
-          {"parent", to_hex(rpc.parent)},
-          {"caller", rpc.caller},
-          {"service", rpc.service},
-          {"received_by", rpc.received_by},
-          {"method", rpc.method},
-          {"path", rpc.target},
-          {"count", rpc.count},
-          {"protocol", protocol_name(rpc.protocol())},
-          {"grpc", grpc_name(rpc)},
-          {"grpc_status", grpc_status_name(rpc)},
-          {"grpc_message", rpc.grpc_message},
-          {"code_space", code_space_name(code.space)},
-          {"code", code.text},
-          {"arguments", Json::parse(redact_object(rpc.arguments))},
-          {"cause", cause_name(rpc.cause)},
-          {"outcome", outcome_text(rpc)},
-          {"injected", rpc.injected},
-          {"stack", rpc.stack_text}};
 }
 
 // Error: the question is malformed, so that no fault could ever match it. The test would take 'no' for
@@ -321,7 +299,7 @@ void ApiServer::State::routes() {
     const auto running = current();
     const ExecutionRecord record = running ? running->trace() : ExecutionRecord{};
     Json rows = Json::array();
-    for (const RpcRecord& rpc : record.rpcs) rows.push_back(to_json_row(rpc));
+    for (const RpcRecord& rpc : record.rpcs) rows.push_back(rpc_row(rpc));
     answer(response, 200,
            {{"version", 1},
             {"execution", record.execution},

@@ -330,6 +330,7 @@ ParsedRequest parse_session_request(const std::string& body) {
     request.coverage = json.value("coverage", false);
     request.allow_untested = json.value("allow_untested", false);
     request.profile = json.value("profile", false);
+    request.follow = request.verb == Verb::kTrace && json.value("follow", false);
     request.lanes = std::min(json.value("lanes", 1u), 256u);
     if (request.coverage && request.verb != Verb::kRun) {
       out.errors.push_back({"", 0, 0, "coverage is measured by a run only"});
@@ -350,7 +351,13 @@ ParsedRequest parse_session_request(const std::string& body) {
     request.working_directory = json.value("working_directory", request.config.directory);
     if (request.verb == Verb::kRun) read_run_options(json, &out);
     if (request.verb == Verb::kLint) read_lint_options(json.value("lint", Json::object()), &out);
-    choose_tests(tests, &out);
+    // What is followed is nobody's test.
+    if (request.follow) {
+      request.tests.emplace_back();
+      request.tests.back().name = "follow";
+    } else {
+      choose_tests(tests, &out);
+    }
   } catch (const Json::exception& error) {
     out.errors.push_back({"", 0, 0, std::string("the request is not valid: ") + error.what()});
   }

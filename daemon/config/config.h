@@ -40,9 +40,20 @@ struct ReadyCheck {
   std::chrono::milliseconds timeout{30000};
 };
 
+// The processes of a service that run already (daemon/attach/).
+struct AttachConfig {
+  enum class By : uint8_t { kNothing, kPid, kPort, kCgroup, kName } by = By::kNothing;
+  uint32_t number = 0;  // kPid, kPort
+  std::string text;     // kCgroup: a path below the mount of cgroup2; kName: a glob
+  bool operator==(const AttachConfig&) const = default;
+};
+// "port 8080", "the name 'users*'"
+std::string to_text(const AttachConfig& attach);
+
 struct ServiceConfig {
   std::string name;
-  Command command;  // empty: started by someone else
+  Command command;      // empty: started by someone else
+  AttachConfig attach;  // kNothing: it is not attached to
   std::map<std::string, std::string> env;
   std::string directory;                  // where its command runs; "": Config::directory
   std::map<std::string, uint16_t> ports;  // name -> fixed port, 0: any free one. A service with a
@@ -51,12 +62,19 @@ struct ServiceConfig {
   ReadyCheck ready;
   bool third_party = false;  // carries no agent, and never gets our header field
   bool ignored = false;      // "interpose": false (a database)
+  bool by_bpf = false;  // "interpose": "bpf": attached between its start and its first connection
   // The declared protocol. kHttp stands for HTTP and gRPC, which are told apart by what is sent.
   Protocol protocol = Protocol::kHttp;
   enum class Restart { kNever, kCrash, kEach } restart = Restart::kCrash;
   // What `filibuster analyze` reads about the service. The paths are absolute; those of `sources` may
   // be folders.
   std::vector<std::string> sources, openapi, proto;
+
+  bool runs_already() const { return attach.by != AttachConfig::By::kNothing; }
+  // It is reached from outside, through a proxy that carries the library in its place.
+  bool is_attached() const { return runs_already() || by_bpf; }
+  // Somebody starts it with the library (LD_PRELOAD), or nothing is known of how it starts.
+  bool is_by_hand() const { return command.empty() && !runs_already(); }
 };
 
 // Tests that exist already: those of a runner, or what two commands list and run.

@@ -33,6 +33,8 @@ void read_grpc_name(Reader& reader, const SourceNode& node, std::string* out);
 bool read_name(Reader& reader, const SourceNode& node, std::string_view what, std::string* out);
 
 // services.cc
+// Leaves `out` empty where the value is not good.
+void read_attach(Reader& reader, const SourceNode& node, AttachConfig* out);
 void read_services(Reader& reader, const SourceNode& node, Draft* draft);
 // nondeterminism.cc
 void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft);

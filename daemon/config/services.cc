@@ -18,6 +18,7 @@ struct ServiceDraft {
   const SourceNode* third_party = nullptr;
   const SourceNode* interpose = nullptr;
   const SourceNode* ready_http = nullptr;
+  const SourceNode* attach = nullptr;
 };
 
 void read_ports(Reader& reader, const SourceNode& node, ServiceDraft* out) {
@@ -139,6 +140,21 @@ void read_paths(Reader& reader, const SourceNode& node, ServiceDraft* out) {
   for (const SourceNode& child : node.children) add(child);
 }
 
+void read_interpose(Reader& reader, const SourceNode& node, ServiceDraft* out) {
+  out->interpose = &node;
+  if (node.kind == Kind::kString && node.text == "bpf") {
+    out->service.by_bpf = true;
+    return;
+  }
+  if (node.kind != Kind::kBool) {
+    reader.error(node.offset,
+                 "'interpose': expected true, false or \"bpf\" (for a program into which no "
+                 "library can be loaded)");
+    return;
+  }
+  if (const auto on = reader.flag(node, "'interpose'")) out->service.ignored = !*on;
+}
+
 constexpr std::string_view kRestartWords[] = {"never", "crash", "each"};
 constexpr std::string_view kProtocolWords[] = {"http", "redis"};
 constexpr uint16_t kRedisPort = 6379;
@@ -187,10 +203,11 @@ constexpr Key<ServiceDraft> kServiceKeys[] = {
          out->service.protocol = *word == 1 ? Protocol::kRedis : Protocol::kHttp;
        }
      }},
-    {"interpose", false,
+    {"interpose", false, read_interpose},
+    {"attach", false,
      [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
-       out->interpose = &node;
-       if (const auto on = reader.flag(node, "'interpose'")) out->service.ignored = !*on;
+       out->attach = &node;
+       read_attach(reader, node, &out->service.attach);
      }},
     {"restart", false,
      [](Reader& reader, const SourceNode& node, ServiceDraft* out) {
@@ -222,13 +239,47 @@ void finish_redis(Reader& reader, ServiceDraft* draft) {
                                                 ", and answers no HTTP; expected "
                                                 "'tcp' or 'log'");
   }
+  if (service.is_attached()) {
+    const SourceNode* const node = service.by_bpf ? draft->interpose : draft->attach;
+    reader.error(node->offset, "'" + node->key + "'" + speaks +
+                                   ", and its callers are followed, not the server itself");
+  }
   service.third_party = true;
   if (!draft->has_ports && service.command.empty() && !service.name.empty())
     service.ports[service.name] = kRedisPort;
 }
 
+// A service that runs already was started by somebody else, with the environment that it has.
+void finish_attach(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
+  ServiceConfig& service = draft->service;
+  constexpr std::string_view kOfAStart[] = {"command", "env",         "directory", "restart",
+                                            "host",    "third_party", "interpose"};
+  for (const SourceNode& child : node.children) {
+    if (std::find(std::begin(kOfAStart), std::end(kOfAStart), child.key) == std::end(kOfAStart))
+      continue;
+    reader.error(child.offset, "'" + child.key + "': service '" + service.name +
+                                   "' is attached to while it runs ('attach'); leave one of the "
+                                   "two out");
+  }
+  // What is known of its ports without a look at the machine: they can be named, as in ${port:users}.
+  if (service.attach.by == AttachConfig::By::kPort && !draft->has_ports && !service.name.empty())
+    service.ports[service.name] = static_cast<uint16_t>(service.attach.number);
+}
+
+void finish_bpf(Reader& reader, const ServiceDraft& draft) {
+  const std::string begin = "'interpose': \"bpf\": service '" + draft.service.name + "' ";
+  if (draft.service.third_party) {
+    reader.error(draft.interpose->offset, begin + "is a third party, and is not followed");
+  } else if (draft.service.command.empty() && draft.attach == nullptr) {
+    reader.error(draft.interpose->offset,
+                 begin + "has no command; a program that runs already is named by 'attach'");
+  }
+}
+
 void finish(Reader& reader, const SourceNode& node, ServiceDraft* draft) {
   ServiceConfig& service = draft->service;
+  if (draft->attach != nullptr) finish_attach(reader, node, draft);
+  if (service.by_bpf) finish_bpf(reader, *draft);
   if (service.protocol == Protocol::kRedis) finish_redis(reader, draft);
   const bool by_hand = service.command.empty();
   // A service that somebody else starts gets no free port from us. Nothing is waited for by default if

@@ -138,7 +138,7 @@ Result<void> Collector::find_services() {
     if (config.third_party || config.ignored) continue;
     Service service{&config, lane_directory(config_, config.directory), "", {}, {}};
     if (config.command.empty()) {
-      service.unmeasured = "it is started by hand";
+      service.unmeasured = config.runs_already() ? "it is attached" : "it is started by hand";
     } else {
       const auto argv = lane_command(lane_, config.command);
       if (!argv) return Error{"service '" + config.name + "': " + argv.error().message};

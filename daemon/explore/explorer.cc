@@ -255,7 +255,7 @@ Result<bool> Explorer::run_search() {
     if (auto offered = offer_page(); !offered) return offered.error();
     if (ended_by_hand_.empty()) continue;
     return Error{"service '" + ended_by_hand_ +
-                 "', which was started by hand, ended in execution " + to_line(job.faults) +
+                 "', which this session did not start, ended in execution " + to_line(job.faults) +
                  "; start it again, and the same command goes on where this one stopped"};
   }
 }

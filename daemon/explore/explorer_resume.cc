@@ -97,23 +97,29 @@ std::string difference_of_rpcs(const Texts& before, const Texts& now) {
 Texts Explorer::files_by_hand() const {
   namespace fs = std::filesystem;
   ProgramFiles files(lane_.place().root);
-  for (const AgentRecord& agent : lane_.hub().agents()) {
-    const bool by_hand = std::any_of(
-        config_.services.begin(), config_.services.end(), [&](const ServiceConfig& service) {
-          return service.name == agent.service && service.command.empty();
-        });
-    if (!agent.alive || !by_hand) continue;
-    const std::string process = "/proc/" + std::to_string(agent.pid);
+  const auto add = [&](uint32_t pid, const std::string& executable) {
+    const std::string process = "/proc/" + std::to_string(pid);
     std::vector<std::string> argv;
     const auto line = read_file(process + "/cmdline");
     std::error_code failed;
     const std::string directory = fs::read_symlink(process + "/cwd", failed).string();
-    if (!line || failed) continue;
+    if (!line || failed) return;
     for (size_t at = 0; at < line.value().size(); at += argv.back().size() + 1)
       argv.emplace_back(line.value().c_str() + at);
-    if (!argv.empty()) argv.front() = agent.executable;
+    if (!argv.empty()) argv.front() = executable;
     files.add_command(argv, directory, "");
     if (directory != "/") files.add_folder(directory);
+  };
+  for (const attach::FoundService& service : lane_.services().attached()) {
+    const auto pid = static_cast<uint32_t>(service.processes.front().pid);
+    add(pid, attach::Proc().executable(service.processes.front().pid));
+  }
+  for (const AgentRecord& agent : lane_.hub().agents()) {
+    const bool by_hand = std::any_of(config_.services.begin(), config_.services.end(),
+                                     [&](const ServiceConfig& service) {
+                                       return service.name == agent.service && service.is_by_hand();
+                                     });
+    if (agent.alive && by_hand) add(agent.pid, agent.executable);
   }
   return files.files();
 }

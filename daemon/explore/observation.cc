@@ -342,7 +342,7 @@ std::map<std::string, std::string> services_without_agent(const Config& config,
                  : " (what it forwarded was received by '" + rpc.received_by + "')") +
             ": its own calls are not seen. Does it run as another user than this session, "
             "without LD_PRELOAD, or without libc's sockets?" +
-            (service->command.empty() && !config.application.empty()
+            (service->is_by_hand() && !config.application.empty()
                  ? " Or does it belong to another application? It follows this one with "
                    "FILIBUSTER_APPLICATION=" +
                        config.application +

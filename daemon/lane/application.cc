@@ -24,7 +24,7 @@ bool waits_for_services_by_hand(const Config& config) {
   return config.services.empty() ||
          std::any_of(config.services.begin(), config.services.end(),
                      [](const ServiceConfig& service) {
-                       return service.command.empty() && !service.third_party && !service.ignored;
+                       return service.is_by_hand() && !service.third_party && !service.ignored;
                      });
 }
 

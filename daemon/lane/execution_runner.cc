@@ -150,7 +150,7 @@ std::map<std::string, std::vector<AgentRecord>> ExecutionRunner::alive_by_hand()
   std::map<std::string, std::vector<AgentRecord>> out;
   for (const AgentRecord& agent : hub_->agents()) {
     const auto by_hand = [&](const ServiceConfig& service) {
-      return service.name == agent.service && service.command.empty() && !service.third_party;
+      return service.name == agent.service && service.is_by_hand() && !service.third_party;
     };
     if (agent.alive && std::any_of(config_->services.begin(), config_->services.end(), by_hand)) {
       out[agent.service].push_back(agent);
@@ -247,6 +247,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   result.phases = phases_of(result.record, {asked_ns, started_ns, ended_ns, clock_ns()});
   owned_->forget(running.pid());
   result.ended = services_->take_ended(suspects(result.record));
+  if (auto attached = services_->check_attached(); !attached) return attached.error();
   auto gone = ended_by_hand(by_hand);
   if (!gone) return gone.error();
   result.ended.insert(result.ended.end(), gone->begin(), gone->end());

@@ -51,6 +51,7 @@ Result<void> HubFolder::make(const std::string& root, uint32_t lane) {
 Lane::Lane(const Options& options, EventSink sink)
     : config_(options.config),
       sink_(std::move(sink)),
+      loader_(options.loader),
       place_(place_of(options)),
       owned_(options.root, options.number),
       ports_(options.config, options.ports, options.meaning_of_moved_port, &place_) {}
@@ -120,7 +121,9 @@ Result<std::string> Lane::usable_preload(const std::string& preload) const {
 }
 
 void Lane::add_services(coverage::Collector* coverage) {
-  services_ = std::make_unique<Services>(config_, place_, &owned_, sink_, coverage);
+  const AttachPlace place{loader_,
+                          [this](const std::vector<TargetRow>& rows) { hub_->add_targets(rows); }};
+  services_ = std::make_unique<Services>(config_, place_, &owned_, sink_, coverage, place);
   obstacles_ = services_->preflight();
   for (const std::string& text : obstacles_) sink_({{"type", "warning"}, {"text", text}});
 }

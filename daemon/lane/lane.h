@@ -47,6 +47,7 @@ class Lane {
     int wake_fd = -1;     // readable when the session is to stop
     PortMap ports;  // former automatic ports that take precedence over those of the last session
     std::string meaning_of_moved_port;  // ends the note about an automatic port that has changed
+    attach::Loader* loader = nullptr;   // for services that are attached
     uint32_t number = 0;
   };
   // Takes the ports and starts the hub to which agents connect; starts no service. Warnings go to
@@ -77,6 +78,7 @@ class Lane {
 
   const Config& config_;
   EventSink sink_;
+  attach::Loader* loader_;
   SessionLane place_;
   OwnedProcesses owned_;
   HubFolder folder_;

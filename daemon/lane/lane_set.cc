@@ -9,6 +9,8 @@ std::string why_one_lane(const Config& config) {
   if (config.services.empty()) return "the configuration has no services to start";
   for (const ServiceConfig& service : config.services) {
     if (service.third_party) continue;
+    if (service.runs_already())
+      return "service '" + service.name + "' is attached to, and so runs once";
     if (service.command.empty() && !service.ignored)
       return "service '" + service.name + "' is started by somebody else";
     if (service.command.empty()) continue;

@@ -1,18 +1,16 @@
 #include "daemon/lane/services.h"
 
-#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "daemon/base/fail_point.h"
+#include "daemon/lane/readiness.h"
 #include "daemon/process/preflight.h"
 
 namespace filibuster {
@@ -26,79 +24,29 @@ constexpr milliseconds kCoverageGrace{
     20000};                             // the same with coverage: services write their counts first
 constexpr milliseconds kFirstProbe{2};  // readiness is probed at growing intervals
 constexpr milliseconds kLastProbe{50};
-constexpr milliseconds kProbeLimit{2000};  // for one HTTP probe
 constexpr milliseconds kSuspectGrace{
     100};  // for a core dump or a slow exit after a connection broke
 constexpr int kLogLines = 20;
+constexpr const char kWayOut[] =
+    "\"interpose\": \"bpf\" in its row reaches it from outside (docs/attach.md)";
 
-// A socket that is connected to one of the host's addresses; -1: nobody accepts.
-int connect_to(const std::string& host, uint16_t port) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return -1;
-  int fd = -1;
-  for (const addrinfo* at = found; at != nullptr && fd < 0; at = at->ai_next) {
-    fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) == 0) break;
-    if (fd >= 0) close(fd);
-    fd = -1;
-  }
-  freeaddrinfo(found);
-  return fd;
-}
-
-// Connects to the service at its host, or without a host at loopback, IPv4 first.
-int connect_service(const ServiceConfig& service, uint16_t port) {
-  if (!service.host.empty()) return connect_to(service.host, port);
-  const int fd = connect_to("127.0.0.1", port);
-  return fd >= 0 ? fd : connect_to("::1", port);
-}
-
-// True for any answer with a status below 500. Only the beginning of the status line is read.
-bool answers_http(const ServiceConfig& service, uint16_t port, const std::string& path) {
-  const int fd = connect_service(service, port);
-  if (fd < 0) return false;
-  std::string host = service.host.empty() ? "127.0.0.1" : service.host;
-  if (host.find(':') != std::string::npos) host = "[" + host + "]";
-  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: " + host + ":" +
-                              std::to_string(port) + "\r\nConnection: close\r\n\r\n";
-  std::string answer;
-  const auto deadline = Clock::now() + kProbeLimit;
-  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
-      static_cast<ssize_t>(request.size())) {
-    while (answer.size() < 12) {  // "HTTP/1.1 200"
-      const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
-      pollfd readable{fd, POLLIN, 0};
-      char bytes[64];
-      if (left <= 0 || poll(&readable, 1, static_cast<int>(left)) <= 0) break;
-      const ssize_t size = recv(fd, bytes, sizeof bytes, 0);
-      if (size <= 0) break;
-      answer.append(bytes, static_cast<size_t>(size));
-    }
-  }
-  close(fd);
-  return answer.size() >= 12 && answer.starts_with("HTTP/1.") && answer[9] >= '1' &&
-         answer[9] <= '4';
-}
-
-bool file_contains(const std::string& path, const std::string& text) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string all((std::istreambuf_iterator<char>(file)), {});
-  return all.find(text) != std::string::npos;
-}
-
+// By the library in its own process.
 bool is_interposed(const ServiceConfig& service) {
-  return !service.third_party && !service.ignored;
+  return !service.third_party && !service.ignored && !service.is_attached();
 }
 
 }  // namespace
 
 Services::Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned,
-                   EventSink sink, coverage::Collector* coverage)
-    : config_(config), lane_(lane), owned_(owned), sink_(std::move(sink)), coverage_(coverage) {
+                   EventSink sink, coverage::Collector* coverage, AttachPlace place)
+    : config_(config),
+      lane_(lane),
+      owned_(owned),
+      sink_(std::move(sink)),
+      coverage_(coverage),
+      place_(std::move(place)) {
   for (const ServiceConfig& service : config.services) {
-    if (!service.command.empty()) services_.push_back({&service, std::nullopt});
+    if (!service.is_by_hand()) services_.push_back({&service, std::nullopt});
   }
 }
 
@@ -128,7 +76,7 @@ std::vector<std::string> Services::preflight() const {
         out.push_back("service '" + service.config->name +
                       "' cannot be interposed: " + check.program + " " + obstacle +
                       (check.reached.empty() ? "" : " (reached by " + check.reached + ")") +
-                      "; its remote calls will not be seen and get no faults");
+                      "; its remote calls will not be seen and get no faults. " + kWayOut);
       }
     }
   }
@@ -177,7 +125,9 @@ Result<void> Services::wait_for_others() {
 
 Result<void> Services::start_all() {
   if (auto others = wait_for_others(); !others) return others;
+  if (auto attached = attach_all(); !attached) return attached;
   for (Running& service : services_) {
+    if (service.config->runs_already()) continue;
     for (const auto& [name, fixed] : service.config->ports) {
       const auto found = lane_.ports.find(name);
       if (found == lane_.ports.end() || !port_is_taken(found->second, service.config->host))
@@ -239,6 +189,7 @@ Result<SpawnOptions> Services::spawn_options(const Running& service) {
 }
 
 Result<Process> Services::start_process(Running* service) {
+  if (service->config->by_bpf) return start_attached(service);
   if (auto ahead = take_ahead(service)) return std::move(*ahead);
   auto options = spawn_options(*service);
   if (!options) return options.error();
@@ -269,11 +220,12 @@ bool Services::is_ready(const Running& service, const ReadyCheck& ready, uint16_
     case ReadyCheck::Kind::kLog:
       return file_contains(lane_.log_path(service.config->name), ready.log_pattern);
     case ReadyCheck::Kind::kHttp:
-      return answers_http(*service.config, port, ready.http_path.empty() ? "/" : ready.http_path);
+      if (service.attachment && !listens_at(service.process->pid(), port)) return false;
+      return answers_http(service.config->host, port,
+                          ready.http_path.empty() ? "/" : ready.http_path);
     case ReadyCheck::Kind::kTcp: {
-      const int fd = connect_service(*service.config, port);
-      if (fd >= 0) close(fd);
-      return fd >= 0;
+      if (service.attachment) return listens_at(service.process->pid(), port);
+      return accepts(service.config->host, port);
     }
   }
   return false;
@@ -326,15 +278,19 @@ std::vector<ServiceEnd> Services::take_ended(const std::vector<std::string>& sus
   const auto deadline = Clock::now() + kSuspectGrace;
   std::vector<ServiceEnd> out;
   for (Running& service : services_) {
-    if (!service.process || service.ended) continue;
+    if (service.ended) continue;
+    const bool suspected =
+        std::find(suspects.begin(), suspects.end(), service.config->name) != suspects.end();
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    const milliseconds grace = suspected ? std::max(left, milliseconds(0)) : milliseconds(0);
+    if (has_ended_attached(&service, grace))
+      out.push_back({service.config->name, {}, "", /*by_hand=*/true, /*attached=*/true});
+    if (!service.process) continue;
     auto status = service.process->poll_exit();
-    if (!status &&
-        std::find(suspects.begin(), suspects.end(), service.config->name) != suspects.end()) {
-      const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
-      status = service.process->wait(std::max(left, milliseconds(0)));
-    }
+    if (!status && suspected) status = service.process->wait(grace);
     if (!status) continue;
     service.ended = true;
+    detach(&service);
     owned_->remove(service.process->pid());
     tell(service, "exited", to_text(*status));
     if (coverage_ != nullptr && status->signalled) {
@@ -350,6 +306,7 @@ std::vector<ServiceEnd> Services::take_ended(const std::vector<std::string>& sus
 
 Result<std::vector<ServiceEnd>> Services::prepare_execution() {
   std::vector<ServiceEnd> between = take_ended({});
+  if (auto attached = check_attached(); !attached) return attached.error();
   for (Running& service : services_) {
     const auto policy = service.config->restart;
     if (policy == ServiceConfig::Restart::kEach && service.process && !service.ended) {
@@ -357,6 +314,11 @@ Result<std::vector<ServiceEnd>> Services::prepare_execution() {
       service.ended = true;
     }
     if (!service.ended) continue;
+    if (service.config->runs_already())
+      return Error{"service '" + service.config->name + "' (attached by " +
+                   to_text(service.config->attach) +
+                   ") has ended: start it again; the same command then goes on where this one "
+                   "stopped"};
     if (policy == ServiceConfig::Restart::kNever) {
       return start_error(service, "ended, and its configuration says restart: never");
     }
@@ -372,11 +334,13 @@ Result<bool> Services::begin_coverage(coverage::Phase phase) {
     if (service.process && !service.ended) service.process->ask_to_end();
   }
   for (auto service = services_.rbegin(); service != services_.rend(); ++service) {
+    if (service->config->runs_already()) continue;
     if (service->process && !service->ended) stop(&*service);
     service->ended = true;
   }
   if (auto begun = coverage_->begin(phase); !begun) return begun.error();
   for (Running& service : services_) {
+    if (service.config->runs_already()) continue;
     if (auto started = start(&service); !started) return started.error();
   }
   return true;
@@ -389,6 +353,7 @@ void Services::stop(Running* service) {
     coverage_->note_lost(service->config->name, "did not end in time and had to be killed");
   }
   owned_->remove(service->process->pid());
+  detach(service);
 }
 
 void Services::stop_all() {
@@ -406,6 +371,7 @@ void Services::stop_all() {
     service->ended = false;
     service->next.reset();
   }
+  detach_all();
 }
 
 }  // namespace filibuster

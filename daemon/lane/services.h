@@ -1,5 +1,6 @@
 // The services of one lane: started in the order of the configuration, each ready before the next,
-// watched by pidfd, restarted by policy between executions, stopped at the end.
+// watched by pidfd, restarted by policy between executions, stopped at the end. Those that run already
+// are attached to before them (daemon/attach/), and are left as they were.
 #pragma once
 
 #include <functional>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/attach/attachment.h"
 #include "daemon/coverage/collector.h"
 #include "daemon/lane/snapshot.h"
 #include "daemon/process/session_lane.h"
@@ -19,19 +21,26 @@ struct ServiceEnd {
   ExitStatus status;
   std::string output;    // last lines of its log
   bool by_hand = false;  // not our child: its status is not known
+  bool attached = false;
 
   // "ended by SIGSEGV", "ended with exit status 1"
   std::string how() const {
-    if (by_hand) return "(started by hand) ended";
+    if (by_hand) return attached ? "(attached) ended" : "(started by hand) ended";
     return (status.signalled ? "" : "ended with ") + to_text(status);
   }
+};
+
+// What services that are attached need of their session.
+struct AttachPlace {
+  attach::Loader* loader = nullptr;
+  std::function<void(const std::vector<TargetRow>&)> add_targets;  // addresses that were found
 };
 
 class Services {
  public:
   // `coverage` measures the services; null: coverage is not measured.
   Services(const Config& config, const SessionLane& lane, OwnedProcesses* owned, EventSink sink,
-           coverage::Collector* coverage = nullptr);
+           coverage::Collector* coverage = nullptr, AttachPlace place = {});
   ~Services();  // stops what still runs
 
   // What cannot be interposed, one sentence each ("service 'users': /x/users is statically linked
@@ -52,6 +61,12 @@ class Services {
 
   void stop_all();
 
+  // The services that are attached, with their processes as they were found.
+  std::vector<attach::FoundService> attached() const;
+  // Error: a service is no longer attached although its processes run, so that nothing can be concluded
+  // from what was seen of it.
+  Result<void> check_attached();
+
   // Begins a phase of measuring coverage. True: the services were started anew, so that what they
   // counted before is written and kept apart. False: coverage is not measured, or the phase is the same.
   Result<bool> begin_coverage(coverage::Phase phase);
@@ -63,8 +78,15 @@ class Services {
     bool ended = false;  // seen to end, not yet started again
     // With `restart: each`: the process of the next execution, which waits where it would bind its port.
     std::unique_ptr<Snapshot> next = {};
-    bool is_plain = false;  // it is not started ahead (any more)
+    bool is_plain = false;                                // it is not started ahead (any more)
+    std::unique_ptr<attach::Attachment> attachment = {};  // null: not attached (yet)
   };
+  // services_attached.cc
+  Result<void> attach_all();  // those that run already
+  Result<Process> start_attached(Running* service);
+  bool has_ended_attached(Running* service, std::chrono::milliseconds grace);
+  void detach(Running* service);
+  void detach_all();
   // Those without a command whose `ready` says what shows that they serve.
   Result<void> wait_for_others();
   Result<SpawnOptions> spawn_options(const Running& service);
@@ -86,6 +108,7 @@ class Services {
   OwnedProcesses* owned_;
   EventSink sink_;
   coverage::Collector* coverage_;
+  AttachPlace place_;
   std::vector<Running> services_;
   uint32_t started_ahead_ = 0;
 };

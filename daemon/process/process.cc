@@ -110,7 +110,8 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, log, 1);
   posix_spawn_file_actions_adddup2(&actions, log, 2);
-  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  if (options.inherited >= 0) posix_spawn_file_actions_adddup2(&actions, options.inherited, 3);
+  posix_spawn_file_actions_addclosefrom_np(&actions, options.inherited >= 0 ? 4 : 3);
   if (!options.directory.empty()) {
     posix_spawn_file_actions_addchdir_np(&actions, options.directory.c_str());
   }

@@ -35,6 +35,7 @@ struct SpawnOptions {
   // How long other processes of its group may go on after the process ended, before they are killed
   // (a shell's child that writes what it measured).
   std::chrono::milliseconds rest_grace{0};
+  int inherited = -1;  // a descriptor of ours that becomes its descriptor 3; -1: none
 };
 
 // Field 22 of /proc/PID/stat: with the pid it names one process of this boot. 0: no such process.

@@ -176,6 +176,15 @@ struct TestReport {
       page;  // what only report.html shows (daemon/page/data.h); null: nothing
 };
 
+// A service that was reached from outside, through a proxy (docs/attach.md).
+struct AttachedRow {
+  std::string service, program;
+  std::vector<int> pids;
+  bool started = false;  // by this session, and then attached ("interpose": "bpf")
+};
+// What that means for what a report says, a line each; {}: none is attached.
+std::vector<std::string> attached_notes(const std::vector<AttachedRow>& attached);
+
 struct SessionReport {
   std::string session;
   std::string config_path;
@@ -186,6 +195,7 @@ struct SessionReport {
   std::string working_directory = {};  // of the user: SARIF names files relative to it
   BaselineUse baseline = {};
   bool profile = false;  // the text says where the time goes
+  std::vector<AttachedRow> attached = {};
 
   // The number of findings that make the session fail: new ones, and accepted ones whose day is over.
   size_t failing() const;
@@ -207,8 +217,8 @@ std::string to_line(const Finding& finding);
 std::string limits_text(const TestReport& test);
 // "2 requests carried ...", for notes.
 std::string damaged_fields_text(uint64_t requests);
-// The tree of RPCs with their indexes, for `filibuster trace`.
-std::string tree_text(const std::vector<RpcRecord>& rpcs);
+// The tree of RPCs, with their indexes, for `filibuster trace`.
+std::string tree_text(const std::vector<RpcRecord>& rpcs, bool indexes = true);
 
 // Counterexample files (version 1): configuration, test, faults, what was seen.
 struct Counterexample {

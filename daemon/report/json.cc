@@ -399,6 +399,17 @@ Error invalid(const std::string& problem) {
   return Error{"counterexample: " + problem + "; run the exploration again to write it anew"};
 }
 
+Json attached_rows(const std::vector<AttachedRow>& attached) {
+  Json out = Json::array();
+  for (const AttachedRow& row : attached) {
+    out.push_back({{"service", row.service},
+                   {"program", row.program},
+                   {"pids", row.pids},
+                   {"started", row.started}});
+  }
+  return out;
+}
+
 }  // namespace
 
 nlohmann::ordered_json test_row(const TestReport& test) {
@@ -417,6 +428,7 @@ std::string to_json(const SessionReport& report) {
                {"exit_code", report.exit_code},
                {"error", redact(report.error)},
                {"baseline", std::move(baseline)},
+               {"attached", attached_rows(report.attached)},
                {"tests", std::move(tests)}});
 }
 

@@ -31,25 +31,26 @@ std::string tree_line(const RpcRecord& rpc) {
 using Children = std::multimap<uint64_t, const RpcRecord*>;
 
 void add_children(const Children& children, uint64_t of, const std::string& indent,
-                  size_t depth_left, std::string* out) {
+                  size_t depth_left, bool indexes, std::string* out) {
   const auto [begin, end] = children.equal_range(of);
   for (auto at = begin; at != end; ++at) {
     const bool last = std::next(at) == end;
     const bool root = of == 0;
     const std::string branch = root ? "" : last ? "`- " : "|- ";
-    *out += to_hex(at->second->index) + "  " + indent + branch + tree_line(*at->second) + "\n";
+    if (indexes) *out += to_hex(at->second->index) + "  ";
+    *out += indent + branch + tree_line(*at->second) + "\n";
     if (depth_left == 0) continue;  // ids that form a circle come from a confused agent
     add_children(children, at->second->rpc,
                  indent + (root   ? ""
                            : last ? "   "
                                   : "|  "),
-                 depth_left - 1, out);
+                 depth_left - 1, indexes, out);
   }
 }
 
 }  // namespace
 
-std::string tree_text(const std::vector<RpcRecord>& rpcs) {
+std::string tree_text(const std::vector<RpcRecord>& rpcs, bool indexes) {
   std::map<uint64_t, bool> known;
   for (const RpcRecord& rpc : rpcs) known[rpc.rpc] = true;
   Children children;
@@ -59,7 +60,7 @@ std::string tree_text(const std::vector<RpcRecord>& rpcs) {
     children.emplace(under ? rpc.parent_rpc : 0, &rpc);
   }
   std::string out;
-  add_children(children, 0, "", rpcs.size(), &out);
+  add_children(children, 0, "", rpcs.size(), indexes, &out);
   return out;
 }
 

@@ -9,7 +9,7 @@ std::unique_ptr<Mode> Mode::make(const SessionRequest& request) {
     case SessionRequest::Verb::kReplay:
       return make_replay_mode(request);
     case SessionRequest::Verb::kTrace:
-      return make_trace_mode(request);
+      return request.follow ? make_follow_mode(request) : make_trace_mode(request);
     case SessionRequest::Verb::kLint:
       return make_lint_mode(request);
     case SessionRequest::Verb::kRun:

@@ -1,6 +1,6 @@
 // What a verb of the command (run, replay, trace, lint) does with the tests of a session. Everything
-// that the verbs do differently stands in the four classes behind this interface: run_mode.cc,
-// replay_mode.cc, trace_mode.cc and lint_mode.cc.
+// that the verbs do differently stands in the five classes behind this interface: run_mode.cc,
+// replay_mode.cc, trace_mode.cc, follow_mode.cc and lint_mode.cc.
 #pragma once
 
 #include <memory>
@@ -59,10 +59,11 @@ class Mode {
   virtual std::string summary(const SessionReport& report, const SessionEnd& end) const = 0;
 };
 
-// --- for the four classes ---
+// --- for the five classes ---
 std::unique_ptr<Mode> make_run_mode(const SessionRequest& request);
 std::unique_ptr<Mode> make_replay_mode(const SessionRequest& request);
 std::unique_ptr<Mode> make_trace_mode(const SessionRequest& request);
+std::unique_ptr<Mode> make_follow_mode(const SessionRequest& request);
 std::unique_ptr<Mode> make_lint_mode(const SessionRequest& request);
 bool has_findings(const SessionReport& report);
 bool has_skipped(const SessionReport& report);

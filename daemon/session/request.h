@@ -32,6 +32,7 @@ struct SessionRequest {
   bool allow_untested = false;  // RPCs that could not be tested leave the exit code as it is; kRun
   uint32_t lanes = 1;           // 0: as many as there are processors; kRun
   bool profile = false;         // the summary says where the time goes; kRun
+  bool follow = false;          // watch what happens until the user ends it; kTrace
   Representation representation = Representation::kCompact;  // of what `trace` prints
   pid_t client_pid = 0;                                      // 0: nobody to watch
   uint64_t client_start_time = 0;

@@ -200,9 +200,12 @@ Result<void> Session::work(SessionReport* report) {
   for (const char* folder : {"logs", "counterexamples", "sessions"}) {
     if (auto made = make_private_folder(context_.root + "/" + folder); !made) return made;
   }
+  loader_.emplace(
+      attach::Loader::Options{context_.preload, context_.root + "/logs/filibuster-bpf.log"});
   const Lane::Options options{config,         context_.root,     context_.api_url,
                               context_.token, context_.api_port, context_.preload,
-                              wake_fd_,       request_.ports,    mode_->meaning_of_moved_port()};
+                              wake_fd_,       request_.ports,    mode_->meaning_of_moved_port(),
+                              &*loader_};
   auto made = Lane::make(options, [this](nlohmann::json event) { events_.tell(std::move(event)); });
   if (!made) return made.error();
   const std::unique_ptr<Lane> lane = std::move(made).value();
@@ -211,15 +214,18 @@ Result<void> Session::work(SessionReport* report) {
     const std::lock_guard lock(mutex_);
     hub_ = lane->shared_hub();
   }
-  auto tests = list_suites(config, lane->place(), request_.tests, request_.only);
-  if (!tests) return tests.error();
-  request_.tests = std::move(tests).value();
+  if (!request_.follow) {
+    auto tests = list_suites(config, lane->place(), request_.tests, request_.only);
+    if (!tests) return tests.error();
+    request_.tests = std::move(tests).value();
+  }
 
   auto collector = make_collector(lane->place());
   if (!collector) return collector.error();
   lane->add_services(collector->get());
   Result<void> result = lane->start_services();
   if (result.ok()) {
+    note_attached(lane->services().attached(), report);
     if (const auto which = mode_->keeps_ports()) lane->keep_ports(*which);
     watch_idle_services(wake_fd_);
     further_lanes_ = make_further_lanes(options, wanted_lanes());
@@ -234,6 +240,20 @@ Result<void> Session::work(SessionReport* report) {
   collect(collector->get(), *report, result.ok());
   if (!result.ok() && stopped_) return {};  // stopped while the services were starting
   return result;
+}
+
+void Session::note_attached(const std::vector<attach::FoundService>& attached,
+                            SessionReport* report) {
+  // A counterexample has to find the same services again, whose pids are of today.
+  request_.config_text = attach::text_to_keep(request_.config_text, attached);
+  for (const attach::FoundService& service : attached) {
+    AttachedRow row{service.name, service.program, {}, false};
+    for (const attach::FoundProcess& process : service.processes) row.pids.push_back(process.pid);
+    row.started = std::any_of(
+        request_.config.services.begin(), request_.config.services.end(),
+        [&](const ServiceConfig& each) { return each.name == service.name && each.by_bpf; });
+    report->attached.push_back(std::move(row));
+  }
 }
 
 // As many as the user wants and the application allows.
@@ -308,6 +328,8 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
   // The report that the live page shows is not changed while tests run.
   std::vector<TestReport> tests;
   Result<void> explored = explorations->run(lane, &tests);
+  const std::vector<std::string> notes = attached_notes(report->attached);
+  for (TestReport& test : tests) test.notes.insert(test.notes.begin(), notes.begin(), notes.end());
   report->tests = std::move(tests);
   resumed_ = explorations->resumed();
   return explored;
@@ -392,11 +414,12 @@ void Session::finish(SessionReport report, const std::optional<Error>& error) {
   const SessionEnd end{stopped_, error.has_value(), ports_moved_,
                        coverage_ ? &*coverage_ : nullptr};
   const Outcome outcome = mode_->judge(&report, end);
+  const bool is_cut_short = stopped_ && !request_.follow;  // what is followed has no other end
   // What was found stands, whatever ended the session.
-  report.exit_code = outcome.failures                             ? kExitFailures
-                     : error || stopped_ || outcome.no_conclusion ? kExitEnvironment
-                     : outcome.time_over                          ? kExitTimeOver
-                                                                  : kExitNothing;
+  report.exit_code = outcome.failures                                 ? kExitFailures
+                     : error || is_cut_short || outcome.no_conclusion ? kExitEnvironment
+                     : outcome.time_over                              ? kExitTimeOver
+                                                                      : kExitNothing;
   if (error) report.error = error->message;
   const Document document = mode_->document(report);
   bool is_in_root = false;

@@ -58,6 +58,7 @@ class Session {
  private:
   void run();
   Result<void> work(SessionReport* report);
+  void note_attached(const std::vector<attach::FoundService>& attached, SessionReport* report);
   uint32_t wanted_lanes();
   std::unique_ptr<LaneSet> make_further_lanes(const Lane::Options& options, uint32_t lanes);
   // Explores every test on `lane`, whose services are running.
@@ -78,6 +79,7 @@ class Session {
   SessionRequest request_;
   DaemonContext context_;
   // --- used by the worker thread only ---
+  std::optional<attach::Loader> loader_;  // outlives the lanes
   std::unique_ptr<Mode> mode_;
   std::optional<coverage::Report> coverage_;
   std::chrono::steady_clock::time_point began_;

@@ -69,7 +69,7 @@ Connecting before_connect(int fd, const sockaddr* address, socklen_t size) {
     set_mark(fd, Mark::kConnectedDatagram);
     return now;
   }
-  if (type != SOCK_STREAM) return now;
+  if (type != SOCK_STREAM || mark_of(fd) == Mark::kInner) return now;
   now.connection = connecting(fd, address, size);
   if (!now.connection) return now;
   Connection& c = *now.connection;

@@ -119,7 +119,7 @@ Incoming* incoming_begin(const IncomingInfo& info) {
   incoming->generation = a->generation;
   incoming->agent = a->agent;
   incoming->execution = execution;
-  incoming->multiplexed = info.multiplexed;
+  incoming->multiplexed = info.multiplexed || identity().is_proxy;
   const std::string_view header = info.head->filibuster;
   if ((header.empty() || !begin_with_header(a, execution, header, incoming)) &&
       !begin_entry(a, execution, now, *info.head, incoming)) {

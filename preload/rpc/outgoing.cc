@@ -105,7 +105,7 @@ CauseOf cause_by_rules(Attachment* a, uint32_t execution, Hash128 site, ThreadRe
   if (caused_by_program(a, execution, &started_for)) return started_for;
   CauseQuery query;
   query.thread = thread;
-  query.multiplexing = t_state.multiplexing;
+  query.multiplexing = t_state.multiplexing || identity().is_proxy;
   query.is_test = identity().is_test;
   query.requests_lost = g_incoming_lost_in.load(std::memory_order_acquire) == execution;
   query.lane = a->lane;

@@ -36,6 +36,8 @@ bool refusal_follows(Hash128 parent_path, uint32_t execution, PlanEntry* entry) 
 }
 
 bool uses_ended_connections(std::string_view service) {
+  // The attached process learns of the end when its proxy passes it on, and may have sent a request by then.
+  if (identity().is_proxy) return true;
   Attachment* a = g_attachment.load(std::memory_order_acquire);
   return a == nullptr ||
          (note_site(a->lane, client_key(service), {}) & kSiteUsesEndedConnections) != 0;

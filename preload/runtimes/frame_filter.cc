@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "preload/runtimes/go_files.h"
 #include "preload/session/state.h"
 
 namespace filibuster::preload {
@@ -109,7 +110,7 @@ bool is_library_file(std::string_view file) {
   for (std::string_view directory : kDirectories) {
     if (file.find(directory) != std::string_view::npos) return true;
   }
-  return false;
+  return is_go_library_file(file);
 }
 
 bool is_java_library_class(std::string_view name) {
@@ -180,6 +181,15 @@ std::string_view from_start_directory(std::string_view path) {
   if (directory.size() < 2 || !path.starts_with(directory)) return path;
   const std::string_view rest = path.substr(directory.size());
   return rest.starts_with('/') ? rest.substr(1) : path;
+}
+
+Hash128 native_frame_hash(Hash128 module, uint64_t offset) {
+  // Two odd constants spread the offset; the ordered combination of the frames does the rest.
+  return {module.hi ^ offset * 0x9E3779B97F4A7C15ull, module.lo + offset * 0xC2B2AE3D27D4EB4Full};
+}
+
+Hash128 nameless_module_hash(std::string_view path) {
+  return hash_text(base_name(path));
 }
 
 Hash128 function_hash(std::string_view file, std::string_view function) {

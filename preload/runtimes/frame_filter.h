@@ -2,6 +2,7 @@
 // the lists that the session's configuration sets.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "core/hash.h"
@@ -17,7 +18,7 @@ bool is_runtime_module(std::string_view path);
 // change while the program warms up, so they name no call site. By the base name of the file.
 bool is_engine_module(std::string_view path);
 
-// A Python file that belongs to the interpreter or to an installed package.
+// A file that belongs to a runtime (the interpreter, Go's standard library) or to an installed package.
 bool is_library_file(std::string_view file);
 
 // A Java class ("com.example.Users") of the JDK, of an HTTP library, server or framework.
@@ -42,6 +43,11 @@ bool is_left_out(FrameKind kind, std::string_view name);
 std::string_view from_start_directory(std::string_view path);
 // The last two components, so that the index is the same on a machine with another prefix.
 std::string_view last_two_components(std::string_view path);
+
+// Hash of a native frame. `module`: the hash of the bytes of its build id.
+Hash128 native_frame_hash(Hash128 module, uint64_t offset);
+// In place of the hash of a build id, if the module has none: of the base name.
+Hash128 nameless_module_hash(std::string_view path);
 
 // Hash of a function of a runtime, by its file and name.
 Hash128 function_hash(std::string_view file, std::string_view function);

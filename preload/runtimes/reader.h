@@ -75,10 +75,11 @@ struct StackReader {
   bool (*read)(FrameSink* sink);
 };
 
-extern const StackReader kNativeReader;   // native/stack.cc
-extern const StackReader kCpythonReader;  // cpython/stack.cc
-extern const StackReader kJvmReader;      // jvm/stack.cc
-extern const StackReader kRubyReader;     // ruby/stack.cc
-extern const StackReader kPhpReader;      // php/stack.cc
+extern const StackReader kAttachedReader;  // attached/stack.cc
+extern const StackReader kNativeReader;    // native/stack.cc
+extern const StackReader kCpythonReader;   // cpython/stack.cc
+extern const StackReader kJvmReader;       // jvm/stack.cc
+extern const StackReader kRubyReader;      // ruby/stack.cc
+extern const StackReader kPhpReader;       // php/stack.cc
 
 }  // namespace filibuster::preload

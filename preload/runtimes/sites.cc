@@ -5,6 +5,7 @@
 
 #include "preload/os/pages.h"
 #include "preload/runtimes/frame_filter.h"
+#include "preload/runtimes/frame_line.h"
 #include "preload/runtimes/reader.h"
 #include "preload/runtimes/task.h"
 
@@ -37,34 +38,9 @@ char* text_pages() {
   return text;
 }
 
-struct Frame {
-  std::string_view line, file, function;
-  uint32_t number = 0;
-};
-
-// Splits "file:line function"; without a line number, the whole line is the file.
-Frame parse_frame(std::string_view line) {
-  Frame frame{line, line, {}, 0};
-  size_t colon = line.find(':');
-  for (; colon != std::string_view::npos; colon = line.find(':', colon + 1)) {
-    size_t at = colon + 1;
-    uint32_t number = 0;
-    while (at < line.size() && line[at] >= '0' && line[at] <= '9')
-      number = number * 10 + static_cast<uint32_t>(line[at++] - '0');
-    if (at == colon + 1 || (at < line.size() && line[at] != ' ')) continue;
-    frame.file = line.substr(0, colon);
-    frame.number = number;
-    frame.function = at < line.size() ? line.substr(at + 1) : std::string_view{};
-    break;
-  }
-  return frame;
-}
-
 void add_frames(std::string_view text, bool keep_all, FrameSink* sink) {
   while (!text.empty()) {
-    const size_t end = text.find('\n');
-    const Frame frame = parse_frame(text.substr(0, end));
-    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    const FrameLine frame = parse_frame_line(take_line(&text));
     if (frame.line.empty() || (!keep_all && is_left_out(FrameKind::kFile, frame.file))) continue;
     sink->add(frame_hash(frame.file, frame.number, frame.function), {"F ", frame.line});
   }

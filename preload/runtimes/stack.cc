@@ -8,8 +8,8 @@ namespace filibuster::preload {
 namespace {
 
 // The first reader that applies to the calling thread gives its stack. The native one applies to all.
-constexpr const StackReader* kReaders[] = {&kCpythonReader, &kJvmReader, &kRubyReader, &kPhpReader,
-                                           &kNativeReader};
+constexpr const StackReader* kReaders[] = {&kAttachedReader, &kCpythonReader, &kJvmReader,
+                                           &kRubyReader,     &kPhpReader,     &kNativeReader};
 
 // True while this thread captures a stack. A hook that the capture calls, or a signal handler of the
 // host that interrupts it, must not begin another capture.

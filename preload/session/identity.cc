@@ -34,6 +34,12 @@ void read_identity() {
   const long size = raw_syscall(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe",
                                 id.executable, sizeof id.executable - 1);
   id.executable[size > 0 ? size : 0] = '\0';
+  if (const char* attached = std::getenv("FILIBUSTER_ATTACHED")) {
+    id.is_proxy = true;
+    attached += std::strspn(attached, "0123456789");
+    attached += std::strspn(attached, " ");
+    if (*attached != '\0') copy_text(id.executable, attached);
+  }
   if (raw_syscall(SYS_getcwd, id.directory, sizeof id.directory) <= 0) id.directory[0] = '\0';
   const char* service = std::getenv("FILIBUSTER_SERVICE");
   if (service == nullptr || *service == '\0') {

@@ -68,6 +68,8 @@ struct Identity {
   char application[1024];  // FILIBUSTER_APPLICATION, empty if unset
   uint32_t lane;           // FILIBUSTER_LANE
   bool is_test;            // the service `test`
+  // FILIBUSTER_ATTACHED is set: this is the proxy of a process, whose program is the `executable` (runtimes/attached/door.h).
+  bool is_proxy;
   std::string_view service_name() const { return service; }
 };
 const Identity& identity();

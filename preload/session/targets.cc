@@ -72,7 +72,7 @@ size_t describe_address(const sockaddr* address, socklen_t size, char* out, size
 }
 
 void report_listen(const sockaddr* address, socklen_t size) {
-  if (!own_process()) return;
+  if (!own_process() || identity().is_proxy) return;
   Attachment* before = g_attachment.load(std::memory_order_acquire);
   Attachment* attachment = attach();
   // If attach() has registered just now, the socket was reported among those that listen already.
@@ -83,6 +83,7 @@ void report_listen(const sockaddr* address, socklen_t size) {
 // Sockets that listened before there was a session, that the parent opened before it forked, or that
 // came through exec.
 void report_listening_sockets(Attachment* attachment) {
+  if (identity().is_proxy) return;
   // thread-self: threads may have unshared their descriptor table.
   const long directory = raw_syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/fd",
                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);

@@ -101,6 +101,12 @@ class Followed {
   // The open requests of a server, oldest first. nullptr: the request is followed by no RPC.
   virtual uint32_t open_requests() const { return 0; }
   virtual const Incoming* incoming_at(uint32_t) const { return nullptr; }
+  // How many of them there are, where they have no order, too; `*one` is the only one, or nullptr.
+  virtual uint32_t open_incoming(const Incoming** one) {
+    const uint32_t open = open_requests();
+    *one = open == 1 ? incoming_at(0) : nullptr;
+    return open;
+  }
 
   // --- ends
 

@@ -11,6 +11,7 @@
 #include "preload/inject/inject.h"
 #include "preload/os/pages.h"
 #include "preload/os/raw_syscall.h"
+#include "preload/session/state.h"
 #include "preload/stream/sender.h"
 
 namespace filibuster::preload {
@@ -317,10 +318,11 @@ void accepted(int listener, int fd) {
     return;
   }
   // A server's connection is named by our own address. The callers' ports tell nothing, and each would be
-  // reported by itself.
+  // reported by itself. A proxy's listener accepts what was sent to addresses of the attached process.
   sockaddr_storage address;
   socklen_t size = sizeof address;
-  if (raw_syscall(SYS_getsockname, listener, &address, &size) != 0) return;
+  const int named = identity().is_proxy ? fd : listener;
+  if (raw_syscall(SYS_getsockname, named, &address, &size) != 0) return;
   report_listen(reinterpret_cast<sockaddr*>(&address), size);
   Connection* c = make(fd, Role::kServer, reinterpret_cast<sockaddr*>(&address), size);
   if (c == nullptr) return;

@@ -25,6 +25,8 @@ enum class Mark : uintptr_t {
   // A protocol noted something about its first bytes before there was a session (Noted).
   kFirstNote = 5,
   kSecondNote = 6,
+  // Of a proxy: the bytes are those of the attached process itself (runtimes/attached/door.h).
+  kInner = 7,
   kLastMark = 15,
 };
 

@@ -82,6 +82,7 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   void settle(Connection& c) override;
   void adopt_in_child(Connection& c) override;
   void free(Connection& c) override;
+  uint32_t open_incoming(const Incoming** one) override;
   bool owes() const override { return rewriting; }
   bool cannot_be_left() const override { return rewriting; }
   // conversion.cc

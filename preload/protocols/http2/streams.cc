@@ -462,6 +462,22 @@ void adopt_exchange(Http2Connection& h, Stream& stream, Exchange* exchange) {
   exchange->incoming = nullptr;
 }
 
+uint32_t Http2Connection::open_incoming(const Incoming** one) {
+  *one = nullptr;
+  // Not known is not one.
+  if (client() || !lock.acquire()) return 0;
+  uint32_t open = 0;
+  view.for_each_stream([&](Stream& stream) {
+    const StreamCall* x = call_of(stream);
+    if (x == nullptr || x->answered) return;
+    ++open;
+    *one = x->incoming;
+  });
+  lock.release();
+  if (open != 1) *one = nullptr;
+  return open;
+}
+
 // --- ends ----------------------------------------------------------------------------------------
 
 void Http2Connection::end_unanswered(Connection& c) {

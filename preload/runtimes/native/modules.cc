@@ -94,9 +94,7 @@ int add_module(dl_phdr_info* loaded, size_t, void* first) {
   module.info.engine = is_engine_module(path);
   if (module.info.id_size == 0) {
     module.info.id_text[module.info.id_size++] = '-';
-    const size_t slash = path.rfind('/');
-    module.info.identity =
-        hash_text(slash == std::string_view::npos ? path : path.substr(slash + 1));
+    module.info.identity = nameless_module_hash(path);
   }
   uint32_t at = g_count++;
   for (; at > 0 && g_modules[at - 1].begin > module.begin; --at) g_modules[at] = g_modules[at - 1];

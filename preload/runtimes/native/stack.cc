@@ -16,6 +16,7 @@
 #include "preload/os/own_stack.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/rpc/agent.h"
+#include "preload/runtimes/frame_filter.h"
 #include "preload/runtimes/native/modules.h"
 #include "preload/runtimes/reader.h"
 
@@ -75,10 +76,8 @@ std::string_view prepare_here() {
 void add_frame(uintptr_t address, const ModuleInfo& module, FrameSink* sink) {
   const uintptr_t offset = address - module.bias;
   char digits[20];
-  // Two odd constants spread the offset; the sink's ordered combination does the rest.
-  const Hash128 hash{module.identity.hi ^ offset * 0x9E3779B97F4A7C15ull,
-                     module.identity.lo + offset * 0xC2B2AE3D27D4EB4Full};
-  sink->add(hash, {"N ", module.id(), "+", number_text(offset, 16, digits), " ", module.path()});
+  sink->add(native_frame_hash(module.identity, offset),
+            {"N ", module.id(), "+", number_text(offset, 16, digits), " ", module.path()});
 }
 
 bool read_here(FrameSink* sink) {

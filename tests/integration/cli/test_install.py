@@ -10,7 +10,7 @@ from conftest import BUILD, PYTHON, REPOSITORY
 from small_apps import APPS, config, relay, url
 
 INSTALLED = """
-    bin/filibuster bin/filibusterd lib/libfilibuster.so lib/filibuster/node.cjs
+    bin/filibuster bin/filibusterd lib/libfilibuster.so lib/filibuster/node.cjs lib/filibuster/filibuster-proxy
     share/filibuster/filibuster_predicates.py share/filibuster/filibuster_predicates.h
     share/filibuster/filibuster_predicates.cjs share/filibuster/FilibusterPredicates.java share/filibuster/filibuster_pytest.py share/filibuster/filibuster.schema.json
     share/filibuster/schema/report.schema.json share/filibuster/schema/counterexample.schema.json
@@ -66,7 +66,7 @@ def test_the_debian_packages_hold_what_each_place_needs(tmp_path):
         else:
             assert "filibuster-preload (= " in field, field
     assert {"/usr/lib/libfilibuster.so", "/usr/lib/filibuster/node.cjs"} <= names["filibuster-preload"]
-    assert {"/usr/bin/filibuster", "/usr/bin/filibusterd", "/usr/share/man/man1/filibuster.1.gz"} <= names["filibuster"]
+    assert {"/usr/bin/filibuster", "/usr/bin/filibusterd", "/usr/lib/filibuster/filibuster-proxy", "/usr/share/man/man1/filibuster.1.gz"} <= names["filibuster"]
     assert not names["filibuster"] & names["filibuster-preload"]
     if shutil.which("lintian"):
         judged = subprocess.run(["lintian", "--fail-on", "error,warning", *map(str, out.glob("*.deb"))], capture_output=True, text=True, timeout=120)

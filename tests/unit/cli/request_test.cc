@@ -143,6 +143,33 @@ TEST(Configuration, AServiceMayHaveAFixedPort) {
     EXPECT_NE(services({bad}).find("expected NAME=NUMBER"), std::string::npos) << bad;
 }
 
+TEST(Configuration, AServiceThatRunsAlreadyIsNamedInOneOfFourWays) {
+  const auto services = [](const char* attached) -> std::string {
+    CommandLineConfiguration line;
+    line.command = {"t"};
+    line.attached = {attached};
+    const auto text = configuration_text(line);
+    return text.ok() ? Json::parse(text.value())["services"].dump() : text.error().message;
+  };
+  EXPECT_EQ(services("users=pid:4711"), R"([{"name":"users","attach":{"pid":4711}}])");
+  EXPECT_EQ(services("users=port:8080"), R"([{"name":"users","attach":{"port":8080}}])");
+  EXPECT_EQ(services("users=cgroup:/a/b:c"), R"([{"name":"users","attach":{"cgroup":"/a/b:c"}}])");
+  EXPECT_EQ(services("users=name:users*"), R"([{"name":"users","attach":{"name":"users*"}}])");
+  for (const char* bad : {"users", "users=", "users=4711", "=pid:1", "users=pid:", "users=pid:x",
+                          "users=port:80x", "users=socket:1", "users:pid=1"})
+    EXPECT_NE(services(bad).find("expected NAME=pid:PID"), std::string::npos) << bad;
+}
+
+TEST(SessionRequest, WhatIsFollowedNeedsNoTest) {
+  SessionOptions options;
+  options.command_line.attached = {"users=pid:4711"};
+  EXPECT_FALSE(session_request("trace", options, kClient).ok());
+  options.follow = true;
+  const auto request = session_request("trace", options, kClient);
+  ASSERT_TRUE(request.ok());
+  EXPECT_TRUE(request.value()["follow"].get<bool>());
+}
+
 TEST(Configuration, ThirdPartiesHaveAHostAndAPort) {
   const auto services = [](const char* party) -> std::string {
     const auto text = configuration_text(

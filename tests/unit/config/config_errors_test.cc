@@ -315,5 +315,46 @@ TEST(ConfigErrors, OfWhatAnalysisReads) {
                "'evidence': expected text, or an array of texts, found a number");
 }
 
+TEST(ConfigErrors, AttachNamesTheProcessesInOneWay) {
+  EXPECT_EQ(errors_of(with_service(R"(, "attach": {"pid": 4711})")), "");
+  EXPECT_EQ(errors_of(with_service(R"(, "attach": {"port": 8080}, "ports": {"admin": 9})")), "");
+  EXPECT_EQ(errors_of(with_service(R"(, "attach": {"cgroup": "/a.slice"})")), "");
+  EXPECT_EQ(errors_of(with_service(R"(, "attach": {"name": "users*"})")), "");
+  expect_error(with_service(R"(, "attach": {})"), "2:42", "expected one of 'pid', 'port'");
+  expect_error(with_service(R"(, "attach": {"pid": 1, "port": 2})"), "2:42", "expected one of");
+  expect_error(with_service(R"(, "attach": {"pid": 0})"), "2:50", "'pid'");
+  expect_error(with_service(R"(, "attach": {"port": 65536})"), "2:51", "'port'");
+  expect_error(with_service(R"(, "attach": {"cgroup": "a"})"), "2:53",
+               "from the root of the cgroups");
+  expect_error(with_service(R"(, "attach": {"name": "/usr/bin/users"})"), "2:51",
+               "without its folder");
+  expect_error(with_service(R"(, "attach": {"prot": 1})"), "2:43", "did you mean 'port'");
+  expect_error(with_service(R"(, "attach": 4711)"), "2:42", "'attach'");
+}
+
+TEST(ConfigErrors, WhatRunsAlreadyIsNotStarted) {
+  expect_error(with_service(R"(, "attach": {"pid": 1}, "command": "x")"), "2:65",
+               "'command': service 'users' is attached");
+  expect_error(with_service(R"(, "attach": {"pid": 1}, "restart": "each")"), "2:65", "'restart'");
+  expect_error(with_service(R"(, "attach": {"pid": 1}, "interpose": true)"), "2:67", "'interpose'");
+  expect_error(with_service(R"(, "attach": {"pid": 1}, "third_party": true)"), "2:69",
+               "'third_party'");
+  expect_error(with_service(R"(, "attach": {"pid": 1}, "protocol": "redis")"), "2:42",
+               "speaks Redis");
+  expect_error(with_service(R"(, "attach": {"pid": 1}, "ports": ["users"])"), "2:14",
+               "needs its number");
+}
+
+TEST(ConfigErrors, InterposeByBpfNeedsACommand) {
+  EXPECT_EQ(errors_of(with_service(R"(, "command": "x", "interpose": "bpf")")), "");
+  expect_error(with_service(R"(, "interpose": "bpf")"), "2:45", "has no command");
+  expect_error(with_service(R"(, "command": "x", "interpose": "ebpf")"), "2:61",
+               "true, false or \"bpf\"");
+  expect_error(with_service(R"(, "command": "x", "interpose": "bpf", "third_party": true)"), "2:61",
+               "third party");
+  expect_error(with_service(R"(, "command": "x", "interpose": "bpf", "protocol": "redis")"), "2:61",
+               "speaks Redis");
+}
+
 }  // namespace
 }  // namespace filibuster

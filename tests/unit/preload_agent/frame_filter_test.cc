@@ -27,6 +27,23 @@ FrameTable table_of(bool deny, std::string_view pattern) {
   return table;
 }
 
+TEST(FrameFilter, FilesOfGoAndOfItsModulesAreLibraries) {
+  for (const char* file :
+       {"/usr/lib/go-1.19/src/net/http/client.go", "/usr/local/go/src/runtime/asm_amd64.s",
+        "net/http/client.go", "/home/ann/sdk/go1.21.4/src/io/io.go",
+        "/home/ann/go/pkg/mod/github.com/gorilla/mux@v1.8.0/mux.go",
+        "github.com/gorilla/mux@v1.8.0/mux.go",
+        "/usr/share/gocode/src/google.golang.org/grpc/call.go", "/srv/shop/api/shop.pb.go"}) {
+    EXPECT_TRUE(is_library_file(file)) << file;
+  }
+  for (const char* file :
+       {"/srv/shop/main.go", "shop/main.go", "main.go", "/home/ann/go/src/shop/main.go",
+        "/home/ann/go/src/github.com/ann/net/http.go", "/srv/go/src/users.py",
+        "example.com/net/main.go"}) {
+    EXPECT_FALSE(is_library_file(file)) << file;
+  }
+}
+
 TEST(FrameFilter, ListsBeatTheDefaults) {
   const uint32_t before = frame_rules_version();
   set_frame_rules(table_of(false, "requests"));

@@ -1,0 +1,49 @@
+// What the programs of this folder and user space share: the events of a slot, and the keys of its
+// maps. Plain C: the programs include it after vmlinux.h, which brings the types.
+//
+// A slot is one attached service of a session. Whoever attached it gets three maps of it:
+//   ring       ring buffer of fb_event. A record is as long as its frames need: at least
+//              FB_EVENT_HEAD bytes, `stack` holds `frames` entries, and what would follow is not there.
+//   originals  hash: fb_address, the source of an accepted outbound connection -> fb_address, where
+//              it wanted to go. The row is there before the connection can be accepted.
+//   bypass     hash: __u16, a source port in host order -> __u8 1: connections from it, from this
+//              machine, reach the attached process itself. The row is written before connect().
+#pragma once
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
+#define FB_SLOTS 64  /* attached services of one session */
+#define FB_FRAMES 48 /* of a call stack, at most */
+
+enum fb_kind {
+  FB_WRITE = 1, /* a task is about to write to an outbound connection */
+  FB_READ = 2,  /* a task has read bytes of an inbound connection; frames is 0 */
+  FB_EXIT = 3   /* the process `tgid` has ended; no addresses, frames is 0 */
+};
+
+/* fb_event::flags */
+#define FB_NO_FRAME_POINTERS 1u /* the stack ended after two frames or less: it says little */
+#define FB_LOST 2u              /* the ring was full, so events before this one are missing */
+
+struct fb_address {
+  __u8 ip[16]; /* IPv4 as ::ffff:a.b.c.d, network order */
+  __u16 port;  /* host order */
+  __u16 unused;
+};
+
+struct fb_event {
+  __u32 kind, slot, tgid, tid;
+  __u64 task; /* goroutine number; 0: the thread is the task */
+  __u64 time_ns;
+  struct fb_address local, remote; /* of the socket, as the attached process's kernel socket has
+                                      them: remote of a redirected one is the proxy's listener */
+  __u32 position; /* FB_WRITE, FB_READ: how many bytes (mod 2^32) were written to the connection,
+                     or read from it, before this call */
+  __u32 size;     /* bytes of this call; 0: not known */
+  __u32 flags;
+  __s32 frames;           /* number of entries of stack, innermost first; addresses of user space */
+  __u64 stack[FB_FRAMES]; /* last: see above */
+};
+#define FB_EVENT_HEAD (sizeof(struct fb_event) - sizeof(((struct fb_event*)0)->stack))

@@ -1,0 +1,11 @@
+// `filibuster-bpf probe`: tries each feature that attaching needs, by loading, attaching and detaching what
+// uses it.
+#pragma once
+
+namespace filibuster::bpf {
+
+// Prints a JSON array of {"feature", "works", "answer", "what_to_do"}, in a fixed order, and returns the exit
+// code: 0, whatever works.
+int probe();
+
+}  // namespace filibuster::bpf

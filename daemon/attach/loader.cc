@@ -1,0 +1,104 @@
+#include "daemon/attach/loader.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include "bpf/loader/protocol.h"
+
+extern char** environ;
+
+namespace filibuster::attach {
+namespace {
+
+constexpr std::chrono::milliseconds kEndGrace{3000};
+constexpr int kLogLines = 20;
+
+bool send_with_descriptor(int to, const bpf::JoinRequest& request, int descriptor) {
+  iovec part{const_cast<bpf::JoinRequest*>(&request), sizeof request};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof descriptor);
+  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  return sendmsg(to, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof request);
+}
+
+}  // namespace
+
+std::string program_beside(const std::string& library, const char* name) {
+  // The library may be reached by a link (Lane::usable_preload).
+  std::error_code failed;
+  std::filesystem::path file = std::filesystem::canonical(library, failed);
+  if (failed) file = library;
+  return (file.parent_path() / "filibuster" / name).string();
+}
+
+Loader::~Loader() {
+  control_.reset();  // it ends by that
+  if (process_ && !process_->wait(kEndGrace)) process_->stop(kEndGrace);
+}
+
+Result<void> Loader::start() {
+  SpawnOptions spawn;
+  const std::string program = program_beside(options_.library, "filibuster-bpf");
+  if (access(program.c_str(), X_OK) != 0)
+    return Error{program + " is not there; build or install it (it needs clang and libbpf)"};
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return system_error("socketpair");
+  UniqueFd ours(ends[0]), theirs(ends[1]);
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view variable(*entry);
+    if (!variable.starts_with("FILIBUSTER_") && !variable.starts_with("LD_PRELOAD="))
+      spawn.environment.emplace_back(variable);
+  }
+  spawn.argv = {program, "serve", "--fd", "3"};
+  spawn.log_path = options_.log_path;
+  spawn.inherited = theirs.get();
+  auto process = Process::spawn(spawn);
+  if (!process) return process.error();
+  process_.emplace(std::move(process).value());
+  control_ = std::move(ours);
+  return {};
+}
+
+std::string Loader::how_it_ended() {
+  const auto status = process_->poll_exit();
+  if (!status) return "";
+  const std::string lines = last_lines(options_.log_path, kLogLines);
+  return "the loader of eBPF programs has ended (" + to_text(*status) + ")" +
+         (lines.empty() ? "" : ":\n" + lines);
+}
+
+std::string Loader::problem() {
+  const std::lock_guard lock(mutex_);
+  return process_ ? how_it_ended() : "";
+}
+
+Result<UniqueFd> Loader::connect() {
+  const std::lock_guard lock(mutex_);
+  if (!process_) {
+    if (auto started = start(); !started) return started.error();
+  }
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return system_error("socketpair");
+  UniqueFd proxy(ends[0]), loader(ends[1]);
+  if (send_with_descriptor(control_.get(), bpf::JoinRequest(), loader.get())) return proxy;
+  const Error failed = system_error("the loader of eBPF programs");
+  const std::string how = process_->wait(kEndGrace) ? how_it_ended() : "";
+  return how.empty() ? failed : Error{how};
+}
+
+}  // namespace filibuster::attach

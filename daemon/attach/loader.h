@@ -1,0 +1,50 @@
+// The loader of a session (bpf/loader/): the process that holds the capabilities and the eBPF programs.
+// It is started when the first service is attached. All that it loads lives in its descriptors, so that its
+// end, however it comes, puts everything back.
+//
+//   Loader loader({.library = "/usr/lib/libfilibuster.so", .log_path = ...});
+//   auto connection = loader.connect();   // for one proxy
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "core/result.h"
+#include "daemon/base/descriptors.h"
+#include "daemon/process/process.h"
+
+namespace filibuster::attach {
+
+class Loader {
+ public:
+  struct Options {
+    std::string library;   // libfilibuster.so; the loader's program is found beside it
+    std::string log_path;  // what it writes
+  };
+  explicit Loader(Options options) : options_(std::move(options)) {}
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+  ~Loader();  // ends the process
+
+  // A connection to the loader for one proxy; may be called by several threads. Error: it does not
+  // start, or has ended.
+  Result<UniqueFd> connect();
+  // Why it ended; "": it runs, or nobody wanted it.
+  std::string problem();
+
+ private:
+  Result<void> start();
+  std::string how_it_ended();
+
+  Options options_;
+  std::mutex mutex_;
+  UniqueFd control_;
+  std::optional<Process> process_;
+};
+
+// The programs that stand beside the library: LIBRARY's folder/filibuster/NAME.
+std::string program_beside(const std::string& library, const char* name);
+
+}  // namespace filibuster::attach

@@ -1,0 +1,32 @@
+#include "daemon/proxy/door.h"
+
+#include <dlfcn.h>
+
+#include "core/rpc/header_field.h"
+
+namespace filibuster::proxy {
+namespace {
+
+template <typename Function>
+void look_up(const char* name, Function** function) {
+  *function = reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
+}
+
+}  // namespace
+
+Door Door::find() {
+  Door door;
+  look_up("filibuster_attached_origin", &door.origin_);
+  look_up("filibuster_attached_incoming", &door.incoming_);
+  look_up("filibuster_attached_inner", &door.inner_);
+  if (door.origin_ == nullptr || door.incoming_ == nullptr || door.inner_ == nullptr) return {};
+  return door;
+}
+
+std::string Door::open_request(int fd) const {
+  char value[kHeaderValueSize];
+  if (incoming_ == nullptr || incoming_(fd, value, sizeof value) != 1 || value[0] == 0) return {};
+  return {value, sizeof value};
+}
+
+}  // namespace filibuster::proxy

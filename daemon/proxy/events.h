@@ -1,0 +1,44 @@
+// What the observer of the attached process tells (bpf/attached.h), checked.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "daemon/proxy/address.h"
+
+namespace filibuster::proxy {
+
+// Who does something in the attached process: a goroutine, or a thread where there is none.
+struct Task {
+  uint32_t process = 0;    // tgid
+  bool goroutine = false;  // else `number` is a tid
+  uint64_t number = 0;
+  bool operator==(const Task&) const = default;
+};
+
+struct Event {
+  fb_kind kind = FB_WRITE;
+  Task task;
+  Address local, remote;  // of the attached process's socket
+  uint32_t position = 0;  // in the stream, mod 2^32
+  uint32_t size = 0;      // 0: not known
+  bool no_frame_pointers = false;
+  bool lost = false;  // events before this one are missing
+  uint32_t frames = 0;
+  std::array<uint64_t, FB_FRAMES> addresses{};
+  std::span<const uint64_t> stack() const { return {addresses.data(), frames}; }
+};
+
+// One record of the ring. nullopt: it is none (too short, of an unknown kind, more frames than it holds).
+std::optional<Event> read_event(std::string_view record);
+
+struct TaskHash {
+  size_t operator()(const Task& task) const {
+    return (task.number * 0x9E3779B97F4A7C15ull) ^ (uint64_t{task.process} << 1 | task.goroutine);
+  }
+};
+
+}  // namespace filibuster::proxy

@@ -1,0 +1,118 @@
+#include "daemon/proxy/observer.h"
+
+#include <sched.h>
+
+#include "daemon/proxy/go_lines.h"
+
+namespace filibuster::proxy {
+namespace {
+
+constexpr size_t kMostEarly = 4096;
+// How often a record is looked at again that another processor is just writing, which takes a microsecond.
+constexpr int kPatience = 1000;
+
+}  // namespace
+
+Observer::Observer(Door door, std::unique_ptr<EventSource> events)
+    : door_(door),
+      events_(std::move(events)),
+      stacks_(go_lines),
+      open_request_([this](uint64_t id) { return open_request(id); }) {}
+
+std::string Observer::open_request(uint64_t id) const {
+  const auto pair = inbound_.find(id);
+  return pair == inbound_.end() ? std::string() : door_.open_request(pair->second->client.fd.get());
+}
+
+void Observer::drain() {
+  if (events_ == nullptr) return;
+  std::string_view record;
+  for (int patience = kPatience;;) {
+    switch (events_->next(&record)) {
+      case EventSource::Next::kNone:
+        return;
+      case EventSource::Next::kBusy:
+        if (--patience == 0) return;
+        sched_yield();
+        break;
+      case EventSource::Next::kRecord:
+        if (const auto event = read_event(record)) take(*event);
+        break;
+    }
+  }
+}
+
+void Observer::take(const Event& event) {
+  if (event.lost) tasks_.clear();
+  switch (event.kind) {
+    case FB_EXIT:
+      tasks_.exited(event.task.process);
+      stacks_.exited(event.task.process);
+      return;
+    case FB_READ: {
+      const auto pair = by_inner_port_.find(event.remote.port);
+      if (pair != by_inner_port_.end()) tasks_.read(event.task, pair->second->id, open_request_);
+      return;
+    }
+    case FB_WRITE:
+      break;
+  }
+  const Writer writer{true, event.task,
+                      stacks_.number(event.task.process, event.stack(), event.no_frame_pointers)};
+  const auto known = by_client_.find(event.local);
+  // An event comes before its bytes. One that is behind what was read is of the next connection from this port.
+  if (known != by_client_.end() &&
+      static_cast<int32_t>(event.position - known->second->received) >= 0) {
+    known->second->log.add(event.position, event.size, writer);
+    return;
+  }
+  if (early_.size() >= kMostEarly && !early_.contains(event.local)) early_.clear();
+  early_[event.local].add(event.position, event.size, writer);
+}
+
+void Observer::add(Pair* pair) {
+  if (pair->kind == PairKind::kInbound) {
+    inbound_[pair->id] = pair;
+    by_inner_port_[pair->inner_port] = pair;
+    return;
+  }
+  by_client_[pair->peer] = pair;
+  const auto early = early_.find(pair->peer);
+  if (early == early_.end()) return;
+  pair->log = std::move(early->second);
+  early_.erase(early);
+}
+
+void Observer::remove(Pair* pair) {
+  if (pair->kind == PairKind::kInbound) {
+    inbound_.erase(pair->id);
+    const auto inner = by_inner_port_.find(pair->inner_port);
+    if (inner != by_inner_port_.end() && inner->second == pair) by_inner_port_.erase(inner);
+    tasks_.closed(pair->id);
+    return;
+  }
+  const auto known = by_client_.find(pair->peer);
+  if (known != by_client_.end() && known->second == pair) by_client_.erase(known);
+}
+
+SentOrigin Observer::origin(const Writer& writer, const std::function<void(Pair*)>& settle) {
+  if (!writer.known) return {};
+  for (const uint64_t id : tasks_.connections_of(writer.task)) {
+    const auto pair = inbound_.find(id);
+    if (pair != inbound_.end()) settle(pair->second);
+  }
+  return {writer.stack, tasks_.cause(writer.task, open_request_)};
+}
+
+void Observer::tell(const SentOrigin& origin) {
+  if (!door_.open() || (told_stack_ == origin.stack && told_cause_ == origin.cause)) return;
+  told_stack_ = origin.stack;
+  told_cause_ = origin.cause;
+  door_.origin(stacks_.text(told_stack_), told_cause_);
+}
+
+void Observer::tell_nothing() {
+  tell({});
+}
+
+}  // namespace filibuster::proxy

@@ -1,0 +1,55 @@
+// What is known of who makes which bytes: brings the events together with the connections.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "daemon/proxy/door.h"
+#include "daemon/proxy/event_source.h"
+#include "daemon/proxy/pair.h"
+#include "daemon/proxy/stack_texts.h"
+#include "daemon/proxy/tasks.h"
+
+namespace filibuster::proxy {
+
+class Observer {
+ public:
+  // `events` may be none.
+  Observer(Door door, std::unique_ptr<EventSource> events);
+
+  int descriptor() const { return events_ != nullptr ? events_->descriptor() : -1; }
+  // Takes every event that has come. To be called after bytes were read, and before they are forwarded: the
+  // event of a write is there before its bytes.
+  void drain();
+
+  void add(Pair* pair);
+  void remove(Pair* pair);
+
+  // Who made a piece of an outbound connection. `settle` is called with each inbound connection whose open
+  // request matters, so that an answer that was written before is forwarded first.
+  SentOrigin origin(const Writer& writer, const std::function<void(Pair*)>& settle);
+  // What this thread sends next is made there.
+  void tell(const SentOrigin& origin);
+  void tell_nothing();
+
+ private:
+  void take(const Event& event);
+  std::string open_request(uint64_t pair) const;
+
+  Door door_;
+  std::unique_ptr<EventSource> events_;
+  StackTexts stacks_;
+  TaskTable tasks_;
+  TaskTable::OpenRequest open_request_;
+  std::unordered_map<uint64_t, Pair*> inbound_;                // by id
+  std::unordered_map<uint16_t, Pair*> by_inner_port_;          // inbound
+  std::unordered_map<Address, Pair*, AddressHash> by_client_;  // outbound
+  // Of connections that were not accepted yet.
+  std::unordered_map<Address, WriteLog, AddressHash> early_;
+  std::string told_cause_;
+  uint32_t told_stack_ = 0;
+};
+
+}  // namespace filibuster::proxy

@@ -1,0 +1,71 @@
+// One connection through the proxy: the client's end, which was accepted, and the one that leads on.
+//
+//   outbound  a client in the attached process -> here -> where it wanted to go. The agent follows `server`.
+//   inbound   a caller -> here -> the attached process itself. The agent follows `client`.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "daemon/base/descriptors.h"
+#include "daemon/proxy/address.h"
+#include "daemon/proxy/farewell.h"
+#include "daemon/proxy/write_log.h"
+#include "daemon/relay/byte_queue.h"
+
+namespace filibuster::proxy {
+
+enum class PairKind : uint8_t { kOutbound, kInbound };
+
+// Who makes bytes that wait to be sent, as the agent is told.
+struct SentOrigin {
+  uint32_t stack = 0;  // StackTexts
+  std::string cause;   // empty: not known
+};
+
+struct Pair;
+
+struct Side {
+  UniqueFd fd;
+  Pair* pair = nullptr;
+  bool registered = false;  // in the epoll set
+  uint32_t interest = 0;    // the events that it is registered for
+  bool ended = false;       // its end of stream was read
+  bool shut = false;        // our end of stream was sent to it
+  // What waits to be sent to it. While there is something, nothing is read from the other side.
+  ByteQueue waiting;
+  struct Run {
+    size_t size;
+    SentOrigin origin;
+  };
+  std::deque<Run> runs;  // of the waiting bytes; only of an outbound server
+};
+
+struct Pair {
+  PairKind kind = PairKind::kOutbound;
+  uint64_t id = 0;
+  enum class State : uint8_t {
+    kAccepted,  // outbound: the connect waits for the client's first bytes, which say who connects
+    kConnecting,  // the connection to `target` is under way
+    kOpen,
+    kClosed,  // it is forgotten after the events at hand
+  };
+  State state = State::kAccepted;
+  Side client, server;
+  Address peer;             // of the client
+  Address target;           // where `server` leads
+  uint16_t inner_port = 0;  // inbound: of `server`
+  uint32_t received = 0;    // bytes that were read from the client, mod 2^32
+  WriteLog log;             // outbound
+  Farewell farewell;
+  bool dropping =
+      false;            // the client is gone: everything closes when `server` has the waiting bytes
+  bool ending = false;  // nothing follows the waiting bytes of `client`
+  uint64_t moved_ns = 0;  // when bytes came last, kept once the proxy leaves
+
+  Side& other(const Side& side) { return &side == &client ? server : client; }
+};
+
+}  // namespace filibuster::proxy

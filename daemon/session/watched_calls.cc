@@ -1,0 +1,162 @@
+#include "daemon/session/watched_calls.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "daemon/agents/call_name.h"
+#include "daemon/report/finding.h"
+#include "daemon/report/redact.h"
+
+namespace filibuster {
+namespace {
+
+constexpr size_t kMostSites = 1000;  // a target that varies makes one of each call
+constexpr size_t kShownSites = 40;   // on a terminal
+
+std::string number(const char* format, double value) {
+  char text[32];
+  snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string padded(std::string text, size_t width, bool right) {
+  if (text.size() >= width) return text;
+  const std::string blanks(width - text.size(), ' ');
+  return right ? blanks + text : text + blanks;
+}
+
+using Line = std::vector<std::string>;
+
+std::string table(const std::vector<Line>& lines, const std::vector<bool>& right) {
+  std::vector<size_t> widths(right.size());
+  for (const Line& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  std::string out;
+  for (const Line& line : lines) {
+    std::string row;
+    for (size_t i = 0; i < line.size(); ++i)
+      row += (i == 0 ? "" : "  ") + padded(line[i], widths[i], right[i]);
+    while (row.ends_with(' ')) row.pop_back();
+    out += row + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+double WatchedCalls::Site::percentile_ms(double part) const {
+  const size_t size = std::min<uint64_t>(count, microseconds.size());
+  if (size == 0) return 0;
+  std::vector<uint32_t> sorted(microseconds.begin(),
+                               microseconds.begin() + static_cast<ptrdiff_t>(size));
+  const auto at = static_cast<size_t>(std::lround(part * static_cast<double>(size - 1)));
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(at), sorted.end());
+  return static_cast<double>(sorted[at]) / 1000;
+}
+
+void WatchedCalls::see(const ExecutionRecord& record,
+                       const std::function<void(const RpcRecord&)>& ended) {
+  bool news = false;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (rpc.open || !told_.insert(rpc.rpc).second) continue;
+    news = true;
+    ++count_;
+    ended(rpc);
+    const std::string site = rpc.stack_text.empty() ? "" : rpc.stack_text.front();
+    const Key key{rpc.caller, rpc.service, call_name(rpc, redact(path_of(rpc))), site};
+    if (sites_.size() >= kMostSites && !sites_.contains(key)) {
+      ++beyond_;
+      continue;
+    }
+    Site& counted = sites_[key];
+    const uint64_t took = rpc.finished_ns > rpc.issued_ns ? rpc.finished_ns - rpc.issued_ns : 0;
+    counted.microseconds[counted.count % counted.microseconds.size()] =
+        static_cast<uint32_t>(std::min<uint64_t>(took / 1000, UINT32_MAX));
+    ++counted.count;
+    ++counted.in_interval;
+    if (rpc.failed() || rpc.outcome != RpcOutcome::kAnswered) ++counted.failed;
+  }
+  if (news) keep_tree(record);
+}
+
+// The last call without a cause whose calls have all ended, with them.
+void WatchedCalls::keep_tree(const ExecutionRecord& record) {
+  std::map<uint64_t, const RpcRecord*> by_id;
+  for (const RpcRecord& rpc : record.rpcs) by_id[rpc.rpc] = &rpc;
+  const auto root_of = [&](const RpcRecord& rpc) {
+    const RpcRecord* at = &rpc;
+    for (size_t steps = 0; steps < 100; ++steps) {
+      const auto parent = by_id.find(at->parent_rpc);
+      if (parent == by_id.end() || parent->second == at) break;
+      at = parent->second;
+    }
+    return at->rpc;
+  };
+  std::map<uint64_t, std::vector<RpcRecord>> trees;
+  std::set<uint64_t> open;
+  uint64_t last = 0, began = 0;
+  for (const RpcRecord& rpc : record.rpcs) {
+    const uint64_t root = root_of(rpc);
+    trees[root].push_back(rpc);
+    if (rpc.open || rpc.incoming_open) open.insert(root);
+  }
+  for (const auto& [root, rpcs] : trees) {
+    if (open.contains(root) || rpcs.front().issued_ns < began) continue;
+    last = root;
+    began = rpcs.front().issued_ns;
+  }
+  if (last != 0) tree_ = tree_text(trees[last], /*indexes=*/false);
+}
+
+void WatchedCalls::end_interval(double seconds) {
+  for (auto& [key, site] : sites_) {
+    site.rate = seconds > 0 ? static_cast<double>(site.in_interval) / seconds : 0;
+    site.in_interval = 0;
+  }
+}
+
+nlohmann::json WatchedCalls::rows() const {
+  nlohmann::json out = nlohmann::json::array();
+  for (const auto& [key, site] : sites_) {
+    out.push_back({{"caller", std::get<0>(key)},
+                   {"service", std::get<1>(key)},
+                   {"call", std::get<2>(key)},
+                   {"call_site", std::get<3>(key)},
+                   {"count", site.count},
+                   {"failed", site.failed},
+                   {"rate", site.rate},
+                   {"p50_ms", site.percentile_ms(0.5)},
+                   {"p99_ms", site.percentile_ms(0.99)}});
+  }
+  return out;
+}
+
+std::string WatchedCalls::text() const {
+  if (sites_.empty()) return "no call has been seen yet\n";
+  std::vector<std::pair<const Key*, const Site*>> sorted;
+  for (const auto& [key, site] : sites_) sorted.emplace_back(&key, &site);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second->count > b.second->count; });
+  std::vector<Line> lines{
+      {"caller -> service", "call", "calls", "/s", "failed", "p50 ms", "p99 ms", "at"}};
+  for (const auto& [key, site] : sorted) {
+    if (lines.size() > kShownSites) break;
+    const auto& [caller, service, call, at] = *key;
+    lines.push_back({(caller.empty() ? "?" : caller) + " -> " + service, call,
+                     std::to_string(site->count), number("%.1f", site->rate),
+                     std::to_string(site->failed), number("%.2f", site->percentile_ms(0.5)),
+                     number("%.2f", site->percentile_ms(0.99)), at});
+  }
+  std::string out = table(lines, {false, false, true, true, true, true, true, false});
+  if (sorted.size() > kShownSites)
+    out += "and " + std::to_string(sorted.size() - kShownSites) + " more\n";
+  if (beyond_ > 0)
+    out += std::to_string(beyond_) + " calls are not in this table: their targets vary too much\n";
+  if (!tree_.empty()) out += "\nthe last request:\n" + tree_;
+  return out;
+}
+
+}  // namespace filibuster

@@ -1,0 +1,50 @@
+#include "preload/runtimes/attached/door.h"
+
+#include <cstring>
+
+#include "preload/interpose.h"
+#include "preload/rpc/causality.h"
+#include "preload/runtimes/attached/origin.h"
+#include "preload/runtimes/task.h"
+#include "preload/session/state.h"
+#include "preload/stream/registry.h"
+
+// The proxy asks between its calls of libc, never inside one. The scope keeps errno, and keeps the hooks
+// out of what is done here.
+#define FILIBUSTER_DOOR(type, name, params) \
+  extern "C" __attribute__((visibility("default"))) type name params
+
+FILIBUSTER_DOOR(void, filibuster_attached_origin,
+                (const char* stack, size_t stack_size, const char* cause, size_t cause_size)) {
+  using namespace filibuster::preload;
+  t_origin_stack = {stack, stack_size};
+  TaskContext task;
+  if (cause_size != 0 && filibuster::decode_header_value({cause, cause_size}, &task.cause))
+    task.state = TaskContext::State::kRequest;
+  swap_task(task);
+}
+
+FILIBUSTER_DOOR(int, filibuster_attached_incoming, (int fd, char* value, size_t capacity)) {
+  using namespace filibuster::preload;
+  const HookScope scope;
+  const bool room = capacity >= filibuster::kHeaderValueSize;
+  if (room) *value = 0;
+  const Pinned c = find(fd);
+  if (!c || c->role != Role::kServer) return 0;
+  Followed* protocol = c->protocol();
+  const Incoming* incoming = nullptr;
+  const uint32_t open = protocol == nullptr ? 0 : protocol->open_incoming(&incoming);
+  if (open != 1 || !room) return static_cast<int>(open);
+  const LaneOfSession lane = last_lane();
+  if (incoming == nullptr || lane.session == 0) return 1;
+  // As runtimes are told (incoming_begin): what the request causes is counted under its first path.
+  filibuster::encode_header_value(
+      {lane.session, lane.lane, incoming->execution, incoming->rpc, incoming->paths[0]}, value);
+  return 1;
+}
+
+FILIBUSTER_DOOR(void, filibuster_attached_inner, (int fd)) {
+  using namespace filibuster::preload;
+  const HookScope scope;
+  set_mark(fd, Mark::kInner);
+}

@@ -1,0 +1,43 @@
+// The door of a proxy: what filibuster-proxy (daemon/proxy) tells the agent that is preloaded into it, and
+// asks of it. The proxy forwards the bytes of a process that it is attached to, and only it knows who in
+// that process makes them. The library exports these functions, and the proxy finds them by dlsym, since it
+// forwards without the library, too.
+//
+// Being a proxy (environment FILIBUSTER_ATTACHED: the pid of the attached process, and its program) means
+// besides: no thread proves anything, since each forwards for all (incoming_begin, find_cause); the proxy's
+// own listeners are no addresses of the service (report_listen); an accepted connection is named by the
+// address that its caller asked for; and the attached program is the executable that reports name.
+#pragma once
+
+#include <cstddef>
+
+extern "C" {
+
+// Who makes the bytes that this thread sends next, and the connects that it begins, until the next call.
+//   stack  frames as in RpcIssued::stack_text (core/protocol/events.h), innermost first, unfiltered. The
+//          text stays valid until the next call. A line "?" is a frame that has no lasting name (code that
+//          was made at run time). A first line "E" says that the program has no frame pointers: only the
+//          innermost frame of the program itself is kept.
+//   cause  a value as filibuster_attached_incoming gave it. Size 0: not known, and the agent's other rules
+//          decide.
+void filibuster_attached_origin(const char* stack, size_t stack_size, const char* cause,
+                                size_t cause_size);
+
+// The requests that are open on the accepted connection `fd`. Returns how many there are. If there is one,
+// and it belongs to an execution, its value (core/rpc/header_field.h, of constant width) is written to
+// `value`; otherwise value[0] becomes 0, if there is room for a value.
+int filibuster_attached_incoming(int fd, char* value, size_t capacity);
+
+// The bytes of `fd`, which was accepted or is about to connect, are those of the attached process itself:
+// they are not followed.
+void filibuster_attached_inner(int fd);
+
+}  // extern "C"
+
+namespace filibuster::preload {
+
+using AttachedOrigin = decltype(filibuster_attached_origin);
+using AttachedIncoming = decltype(filibuster_attached_incoming);
+using AttachedInner = decltype(filibuster_attached_inner);
+
+}  // namespace filibuster::preload
