@@ -43,7 +43,10 @@ struct fb_event {
                      or read from it, before this call */
   __u32 size;     /* bytes of this call; 0: not known */
   __u32 flags;
-  __s32 frames;           /* number of entries of stack, innermost first; addresses of user space */
+  __s32 frames; /* number of entries of stack, innermost first; addresses of user space */
+  __u32 stream; /* FB_WRITE: the stream (HTTP/2) of the inbound connection of `task` whose
+                             request is worked for; 0: not known */
+  __u32 unused;
   __u64 stack[FB_FRAMES]; /* last: see above */
 };
 #define FB_EVENT_HEAD (sizeof(struct fb_event) - sizeof(((struct fb_event*)0)->stack))

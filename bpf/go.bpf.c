@@ -176,8 +176,12 @@ int fb_go_grpc_begin(struct pt_regs* ctx) {
   struct fb_go_key transport = fb_go_key(tgid, ctx->cx), key = fb_go_key(tgid, task);
   __u64* reader = bpf_map_lookup_elem(&fb_go_transports, &transport);
   if (!task || !reader) return 0;
-  __u64 copy = *reader;
-  bpf_map_update_elem(&fb_go_handlers, &key, &copy, BPF_ANY);
+  struct fb_go_handler row = {.reader = *reader};
+  /* transport.Stream begins with its number, which is odd, and later versions with a pointer, which is not. */
+  __u32 number = 0;
+  if (!bpf_probe_read_user(&number, sizeof number, (void*)ctx->di) && (number & 1))
+    row.stream = number;
+  bpf_map_update_elem(&fb_go_handlers, &key, &row, BPF_ANY);
   return 0;
 }
 

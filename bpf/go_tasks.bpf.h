@@ -72,12 +72,16 @@ struct {
   __type(value, struct fb_go_parent);
 } fb_go_parents SEC(".maps");
 
-/* A goroutine in which a handler of gRPC runs -> the one that reads its connection. */
+/* A goroutine in which a handler of gRPC runs -> the one that reads its connection, and its stream there. */
+struct fb_go_handler {
+  __u64 reader;
+  __u32 stream, unused;
+};
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
   __type(key, struct fb_go_key);
-  __type(value, __u64);
+  __type(value, struct fb_go_handler);
 } fb_go_handlers SEC(".maps");
 
 static __always_inline struct fb_go_key fb_go_key(__u32 tgid, __u64 number) {
@@ -101,14 +105,17 @@ static __always_inline void fb_go_has_read(__u32 tgid, __u64 task) {
 }
 
 /* The goroutine for whose request `task` works: itself, or the nearest of those that started it which has read a
-   request, and no other one since. `task` itself where that is not known: it has read nothing then. */
+   request, and no other one since. `task` itself where that is not known: it has read nothing then. `*stream` is set where one connection has several requests. */
 #define FB_GO_ANCESTORS 8
-static __always_inline __u64 fb_go_origin(__u32 tgid, __u64 task) {
+static __always_inline __u64 fb_go_origin(__u32 tgid, __u64 task, __u32* stream) {
   struct fb_go_key key = fb_go_key(tgid, task);
   __u32 expected = 0;
   for (int i = 0; i < FB_GO_ANCESTORS; ++i) {
-    __u64* reader = bpf_map_lookup_elem(&fb_go_handlers, &key);
-    if (reader) return *reader;
+    struct fb_go_handler* handler = bpf_map_lookup_elem(&fb_go_handlers, &key);
+    if (handler) {
+      *stream = handler->stream;
+      return handler->reader;
+    }
     __u32 reads = fb_go_reads_of(&key);
     if (i > 0 && reads != expected) return task;
     if (reads) return key.number;

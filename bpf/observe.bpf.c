@@ -106,7 +106,7 @@ static __always_inline void describe_stack(struct fb_event* event, long bytes) {
 }
 
 static __always_inline void set_caller(struct fb_event* event, struct fb_go_call* call) {
-  event->task = fb_go_origin(event->tgid, call->task);
+  event->task = fb_go_origin(event->tgid, call->task, &event->stream);
   event->frames = call->frames;
   bpf_probe_read_kernel(event->stack, sizeof event->stack, call->stack);
 }
@@ -117,7 +117,7 @@ static __always_inline int describe_caller(struct fb_event* event) {
   if (!event->task) return 0;
   struct fb_go_writer* row = fb_go_writer_of(event->tgid, event->task);
   if (!row) {
-    event->task = fb_go_origin(event->tgid, event->task);
+    event->task = fb_go_origin(event->tgid, event->task, &event->stream);
     return 0;
   }
   struct fb_go_call* call = 0;

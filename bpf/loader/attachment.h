@@ -13,7 +13,7 @@
 #include "bpf/attached.h"
 #include "bpf/loader/claims.h"
 #include "bpf/loader/failure.h"
-#include "bpf/loader/go/probes.h"
+#include "bpf/loader/go_probes.h"
 #include "bpf/loader/programs.h"
 #include "bpf/loader/protocol.h"
 #include "daemon/base/descriptors.h"

@@ -18,14 +18,24 @@ Door Door::find() {
   Door door;
   look_up("filibuster_attached_origin", &door.origin_);
   look_up("filibuster_attached_incoming", &door.incoming_);
+  look_up("filibuster_attached_stream", &door.stream_);
   look_up("filibuster_attached_inner", &door.inner_);
-  if (door.origin_ == nullptr || door.incoming_ == nullptr || door.inner_ == nullptr) return {};
+  if (door.origin_ == nullptr || door.incoming_ == nullptr || door.inner_ == nullptr ||
+      door.stream_ == nullptr)
+    return {};
   return door;
 }
 
 std::string Door::open_request(int fd) const {
   char value[kHeaderValueSize];
   if (incoming_ == nullptr || incoming_(fd, value, sizeof value) != 1 || value[0] == 0) return {};
+  return {value, sizeof value};
+}
+
+std::string Door::request_of_stream(int fd, uint32_t stream) const {
+  char value[kHeaderValueSize];
+  if (stream_ == nullptr || stream_(fd, stream, value, sizeof value) != 1 || value[0] == 0)
+    return {};
   return {value, sizeof value};
 }
 

@@ -2,6 +2,7 @@
 // forwarded all the same, and nothing is asked or told.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,8 @@ class Door {
   }
   // The value of the only open request of the connection; empty: there is none, several, or it is not known.
   std::string open_request(int fd) const;
+  // The value of the open request of this stream (HTTP/2); empty: there is none, or it is not known.
+  std::string request_of_stream(int fd, uint32_t stream) const;
   void inner(int fd) const {
     if (inner_ != nullptr) inner_(fd);
   }
@@ -27,6 +30,7 @@ class Door {
  private:
   void (*origin_)(const char*, size_t, const char*, size_t) = nullptr;
   int (*incoming_)(int, char*, size_t) = nullptr;
+  int (*stream_)(int, unsigned, char*, size_t) = nullptr;
   void (*inner_)(int) = nullptr;
 };
 

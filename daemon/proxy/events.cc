@@ -20,6 +20,7 @@ std::optional<Event> read_event(std::string_view record) {
   event.remote = from_event(raw.remote);
   event.position = raw.position;
   event.size = raw.size;
+  event.stream = raw.stream;
   event.no_frame_pointers = (raw.flags & FB_NO_FRAME_POINTERS) != 0;
   event.lost = (raw.flags & FB_LOST) != 0;
   event.frames = frames;

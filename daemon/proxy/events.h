@@ -25,6 +25,7 @@ struct Event {
   Address local, remote;  // of the attached process's socket
   uint32_t position = 0;  // in the stream, mod 2^32
   uint32_t size = 0;      // 0: not known
+  uint32_t stream = 0;    // of the inbound connection (HTTP/2); 0: not known
   bool no_frame_pointers = false;
   bool lost = false;  // events before this one are missing
   uint32_t frames = 0;

@@ -58,7 +58,8 @@ void Observer::take(const Event& event) {
       break;
   }
   const Writer writer{true, event.task,
-                      stacks_.number(event.task.process, event.stack(), event.no_frame_pointers)};
+                      stacks_.number(event.task.process, event.stack(), event.no_frame_pointers),
+                      event.stream};
   const auto known = by_client_.find(event.local);
   // An event comes before its bytes. One that is behind what was read is of the next connection from this port.
   if (known != by_client_.end() &&
@@ -97,9 +98,16 @@ void Observer::remove(Pair* pair) {
 
 SentOrigin Observer::origin(const Writer& writer, const std::function<void(Pair*)>& settle) {
   if (!writer.known) return {};
-  for (const uint64_t id : tasks_.connections_of(writer.task)) {
+  const std::vector<uint64_t> connections = tasks_.connections_of(writer.task);
+  for (const uint64_t id : connections) {
     const auto pair = inbound_.find(id);
     if (pair != inbound_.end()) settle(pair->second);
+  }
+  if (writer.stream != 0 && connections.size() == 1) {
+    const auto pair = inbound_.find(connections.front());
+    if (pair != inbound_.end()) {
+      return {writer.stack, door_.request_of_stream(pair->second->client.fd.get(), writer.stream)};
+    }
   }
   return {writer.stack, tasks_.cause(writer.task, open_request_)};
 }

@@ -17,7 +17,8 @@ namespace filibuster::proxy {
 struct Writer {
   bool known = false;
   Task task;
-  uint32_t stack = 0;  // its number (StackTexts); 0: not known
+  uint32_t stack = 0;   // its number (StackTexts); 0: not known
+  uint32_t stream = 0;  // as in Event
   bool operator==(const Writer&) const = default;
 };
 

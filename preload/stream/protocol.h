@@ -107,6 +107,8 @@ class Followed {
     *one = open == 1 ? incoming_at(0) : nullptr;
     return open;
   }
+  // That of a stream, for a protocol that has some. nullptr: none is open there.
+  virtual const Incoming* incoming_of_stream(uint32_t) { return nullptr; }
 
   // --- ends
 

@@ -478,6 +478,17 @@ uint32_t Http2Connection::open_incoming(const Incoming** one) {
   return open;
 }
 
+const Incoming* Http2Connection::incoming_of_stream(uint32_t stream) {
+  const Incoming* found = nullptr;
+  if (client() || !lock.acquire()) return found;
+  view.for_each_stream([&](Stream& open) {
+    const StreamCall* x = call_of(open);
+    if (open.id == stream && x != nullptr && !x->answered) found = x->incoming;
+  });
+  lock.release();
+  return found;
+}
+
 // --- ends ----------------------------------------------------------------------------------------
 
 void Http2Connection::end_unanswered(Connection& c) {

@@ -24,6 +24,18 @@ FILIBUSTER_DOOR(void, filibuster_attached_origin,
   swap_task(task);
 }
 
+namespace {
+
+// As runtimes are told (incoming_begin): what the request causes is counted under its first path.
+void write_value(const filibuster::preload::Incoming* incoming, char* value) {
+  const filibuster::preload::LaneOfSession lane = filibuster::preload::last_lane();
+  if (incoming == nullptr || lane.session == 0) return;
+  filibuster::encode_header_value(
+      {lane.session, lane.lane, incoming->execution, incoming->rpc, incoming->paths[0]}, value);
+}
+
+}  // namespace
+
 FILIBUSTER_DOOR(int, filibuster_attached_incoming, (int fd, char* value, size_t capacity)) {
   using namespace filibuster::preload;
   const HookScope scope;
@@ -34,13 +46,22 @@ FILIBUSTER_DOOR(int, filibuster_attached_incoming, (int fd, char* value, size_t 
   Followed* protocol = c->protocol();
   const Incoming* incoming = nullptr;
   const uint32_t open = protocol == nullptr ? 0 : protocol->open_incoming(&incoming);
-  if (open != 1 || !room) return static_cast<int>(open);
-  const LaneOfSession lane = last_lane();
-  if (incoming == nullptr || lane.session == 0) return 1;
-  // As runtimes are told (incoming_begin): what the request causes is counted under its first path.
-  filibuster::encode_header_value(
-      {lane.session, lane.lane, incoming->execution, incoming->rpc, incoming->paths[0]}, value);
-  return 1;
+  if (open == 1 && room) write_value(incoming, value);
+  return static_cast<int>(open);
+}
+
+FILIBUSTER_DOOR(int, filibuster_attached_stream,
+                (int fd, unsigned stream, char* value, size_t capacity)) {
+  using namespace filibuster::preload;
+  const HookScope scope;
+  if (capacity < filibuster::kHeaderValueSize) return 0;
+  *value = 0;
+  const Pinned c = find(fd);
+  if (!c || c->role != Role::kServer) return 0;
+  Followed* protocol = c->protocol();
+  const Incoming* incoming = protocol == nullptr ? nullptr : protocol->incoming_of_stream(stream);
+  write_value(incoming, value);
+  return incoming != nullptr ? 1 : 0;
 }
 
 FILIBUSTER_DOOR(void, filibuster_attached_inner, (int fd)) {

@@ -28,6 +28,9 @@ void filibuster_attached_origin(const char* stack, size_t stack_size, const char
 // `value`; otherwise value[0] becomes 0, if there is room for a value.
 int filibuster_attached_incoming(int fd, char* value, size_t capacity);
 
+// The same for the request that is open on one stream of the connection (HTTP/2). Returns 1 if there is one, else 0.
+int filibuster_attached_stream(int fd, unsigned stream, char* value, size_t capacity);
+
 // The bytes of `fd`, which was accepted or is about to connect, are those of the attached process itself:
 // they are not followed.
 void filibuster_attached_inner(int fd);
@@ -38,6 +41,7 @@ namespace filibuster::preload {
 
 using AttachedOrigin = decltype(filibuster_attached_origin);
 using AttachedIncoming = decltype(filibuster_attached_incoming);
+using AttachedStream = decltype(filibuster_attached_stream);
 using AttachedInner = decltype(filibuster_attached_inner);
 
 }  // namespace filibuster::preload

@@ -79,6 +79,12 @@ def test_calls_belong_to_the_request_whose_goroutine_made_them_also_with_many_at
         assert {rpc["cause"] for rpc in asked} == {"task"}, asked
         assert sorted(rpc["parent"] for rpc in asked) == sorted(orders), asked
         assert all(rpc["path"].rsplit("/", 1)[1] in ("Reserve", orders[rpc["parent"]]) for rpc in asked), asked
+    # On one connection of gRPC, a handler for each stream.
+    reserved = {rpc["index"]: orders[rpc["parent"]] for rpc in rpcs if rpc["caller"] == "shop" and rpc["service"] == "stock"}
+    counted = [rpc for rpc in rpcs if rpc["caller"] == "stock"]
+    assert {rpc["cause"] for rpc in counted} == {"task"}, counted
+    assert sorted((rpc["parent"], rpc["path"]) for rpc in counted) == \
+        sorted((index, f"/shelf/{product}") for index, product in reserved.items()), counted
 
 
 @pytest.mark.parametrize("bug, faulted, fault, said", [

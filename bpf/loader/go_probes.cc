@@ -1,4 +1,4 @@
-#include "bpf/loader/go/probes.h"
+#include "bpf/loader/go_probes.h"
 
 #include <bpf/bpf.h>
 
