@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+import time
 
 proxy, target, outbound, inbound, port = sys.argv[1:6]
 command = sys.argv[7:]
@@ -19,6 +20,15 @@ if child == 0:
     os.set_inheritable(theirs.fileno(), True)
     signal.set_wakeup_fd(-1)
     os.execvpe(command[0], command, {**plain, "EVENTS_FD": str(theirs.fileno())})
+
+
+def listens():
+    with open("/proc/net/tcp") as sockets:
+        return any(words[3] == "0A" and words[1].endswith(f":{int(port):04X}") for words in map(str.split, sockets))
+
+
+while not listens():  # who is attached runs already
+    time.sleep(0.01)
 os.environ["FILIBUSTER_ATTACHED"] = f"{child} {command[0]}"
 os.set_inheritable(ours.fileno(), True)
 os.execv(proxy, [proxy, "--fixed", target, "--inner", f"127.0.0.1:{port}", "--listen-outbound", f"127.0.0.1:{outbound}",
