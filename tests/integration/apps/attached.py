@@ -6,7 +6,6 @@ what comes to INBOUND goes to PORT, where COMMAND listens. COMMAND finds in EVEN
 observer (events.py).
 """
 import os
-import signal
 import socket
 import sys
 import time
@@ -18,7 +17,6 @@ child = os.fork()
 if child == 0:
     plain = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD" and not key.startswith("FILIBUSTER_")}
     os.set_inheritable(theirs.fileno(), True)
-    signal.set_wakeup_fd(-1)
     os.execvpe(command[0], command, {**plain, "EVENTS_FD": str(theirs.fileno())})
 
 
