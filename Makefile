@@ -156,8 +156,9 @@ $(BUILD)/lib/filibuster/filibuster-proxy: $(call objects,daemon/proxy/main.cc) $
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(NGHTTP2)
 
 # One unit test program for each folder of tests/unit. What lives in other processes is linked into one of
-# them without its hooks (and without preload/os/standard_library.cc, which traps operator new).
+# them without its hooks (and without preload/os/standard_library.cc, which traps operator new); of the loader, what calls no eBPF.
 UNIT_preload_agent := $(filter-out preload/hooks/% preload/os/standard_library.cc,$(PRELOAD_SRC))
+UNIT_bpf := $(addprefix bpf/loader/,capabilities.cc channel.cc failure.cc go_tasks.cc kernel.cc)
 UNIT_DIRS := $(sort $(foreach f,$(UNIT_SRC),$(word 3,$(subst /, ,$(f)))))
 UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/tests/unit_%)
 define unit_rule

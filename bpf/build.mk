@@ -26,7 +26,7 @@ $(BUILD)/obj/bpf/loader/objects.o: $(BPF_OBJECTS:%=$(BPF_GEN)/%.skel.h)
 $(BUILD)/obj/bpf/loader/objects.o: CPPFLAGS += -isystem $(BPF_GEN)
 $(BPF_LOADER): $(call objects,$(BPF_SRC))
 	@mkdir -p $(@D)
-	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ -lbpf -lelf -lz
+	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ -lbpf -lelf -lz -lpthread
 
 .PHONY: attach
 ifeq ($(BPF_MISSING),)

@@ -2,7 +2,8 @@
 // its next message, the other end is told that it is the last one of this connection.
 //
 //   HTTP/1: `Connection: close` stands in the head of the next request or answer (RFC 9112, section 9.6). A
-//   `Connection: keep-alive` that is there becomes `close`, followed by spaces, which mean nothing.
+//   `Connection: keep-alive` that is there becomes `close`, after spaces, which mean nothing (and which more
+//   programs expect there than behind it).
 //   HTTP/2, answers of gRPC: a GOAWAY that excludes no stream stands before the frames of the next write (RFC
 //   9113, section 6.8). Clients of other HTTP/2 may fail what is in flight at a GOAWAY, and stay.
 //
@@ -23,6 +24,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define HEAD 1024 /* bytes of a head that are looked at; a power of two */
 #define TRIES 4   /* messages that may begin unlike anything we know */
 #define FRAMES 32 /* of one write */
+#define GRPC_WRITES 8 /* of HTTP/2, after which it is not gRPC if nothing looked like that */
 
 struct {
   __uint(type, BPF_MAP_TYPE_SOCKHASH);
@@ -141,7 +143,7 @@ static __always_inline int replace_value(struct sk_msg_md *m, __u32 from) {
   if (bpf_msg_pull_data(m, from, from + 10, 0)) return 0;
   char *data = m->data, *end = m->data_end;
   if (data + 10 > end) return 0;
-  __builtin_memcpy(data, "close     ", 10);
+  __builtin_memcpy(data, "     close", 10);
   return 1;
 }
 
@@ -241,9 +243,11 @@ static __always_inline int end_http2(struct sk_msg_md *m, struct fb_kept *kept) 
   kept->frames++;
   if (kept->frames < 2) return 1;
   kept->spoken = FB_HTTP2;
+  if (kept->frames > GRPC_WRITES) return 1; /* given up, and not out of the sockhash yet */
   if (walk.leaves) return end_here(kept, FB_HTTP2, 1), 1;
   if (!kept->inbound) return end_here(kept, FB_HTTP2, 0), 1;
-  if (walk.grpc && walk.first != 9 && insert_goaway(m) == 1) end_here(kept, FB_HTTP2, 1);
+  if (walk.grpc && walk.first != 9 && insert_goaway(m) == 1) return end_here(kept, FB_HTTP2, 1), 1;
+  if (kept->frames >= GRPC_WRITES) end_here(kept, FB_HTTP2, 0);
   return 1;
 }
 

@@ -27,7 +27,9 @@ for path in usr/lib/libfilibuster.so usr/lib/filibuster/node.cjs usr/lib/filibus
   mkdir -p "$preload/$(dirname $path)"
   mv "$stage/$path" "$preload/$path"
 done
-find "$stage/usr/bin" -type f -exec strip --strip-unneeded --remove-section=.comment --remove-section=.note {} +
+programs=(usr/bin/filibuster usr/bin/filibusterd)
+[ ! -e "$stage/usr/lib/filibuster/filibuster-bpf" ] || programs+=(usr/lib/filibuster/filibuster-bpf)
+find "${programs[@]/#/$stage/}" -type f -exec strip --strip-unneeded --remove-section=.comment --remove-section=.note {} +
 find "$preload" -name '*.so' -exec strip --strip-unneeded --remove-section=.comment --remove-section=.note {} +
 find "$stage/usr/share/man" -type f -exec gzip -9n {} +
 rm "$stage/usr/share/doc/filibuster/LICENSE"  # the file copyright has it
@@ -85,7 +87,7 @@ pack filibuster-preload "$preload" "$(needs filibuster-preload/usr/lib/libfilibu
  a service, for which LD_PRELOAD names it, and injects the faults. It does
  nothing while no session of Filibuster runs." \
   "Recommends: libunwind8"
-pack filibuster "$stage" "filibuster-preload (= $version), $(needs filibuster/usr/bin/filibuster filibuster/usr/bin/filibusterd)" \
+pack filibuster "$stage" "filibuster-preload (= $version), $(needs "${programs[@]/#/filibuster/}")" \
   "exhaustive fault injection for microservices, as they are built" \
   "Filibuster takes an application of microservices and one functional test that
  passes. It runs the test once, sees every remote call, and runs it again with

@@ -14,8 +14,13 @@ put() {  # MODE FILE NAME
 for program in filibuster filibusterd; do put 755 "$build/bin/$program" "bin/$program"; done
 put 644 "$build/lib/libfilibuster.so" lib/libfilibuster.so
 (cd "$build/lib" && find filibuster -type f -not -path '*/__pycache__/*' | LC_ALL=C sort) > "$build/installed.helpers"
-while read -r helper; do put 644 "$build/lib/$helper" "lib/$helper"; done < "$build/installed.helpers"
+while read -r helper; do
+  mode=644
+  [ "$helper" != filibuster/filibuster-bpf ] || mode=755
+  put $mode "$build/lib/$helper" "lib/$helper"
+done < "$build/installed.helpers"
 [ -e "$build/lib/filibuster/report.html" ] || echo "install: report.html was not built (no npm), so \`run\` writes no page" >&2
+[ -e "$build/lib/filibuster/filibuster-bpf" ] || echo "install: filibuster-bpf was not built, so services cannot be attached" >&2
 
 for helper in cli/python/*.py cli/c/*.h cli/node/*.cjs cli/java/*.java; do put 644 "$helper" "share/filibuster/$(basename "$helper")"; done
 put 644 docs/filibuster.schema.json share/filibuster/filibuster.schema.json

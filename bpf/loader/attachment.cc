@@ -3,13 +3,15 @@
 #include <bpf/bpf.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
-#include <netinet/in.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <thread>
 
+#include "bpf/loader/foreign_sockets.h"
 #include "bpf/loader/go_tasks.h"
 #include "bpf/loader/kernel.h"
 #include "bpf/loader/rows.h"
@@ -19,18 +21,11 @@ namespace {
 
 constexpr size_t kOutbound4 = 0, kOutbound6 = 1, kInbound4 = 2, kInbound6 = 3;
 
-// The port of a listening TCP socket; 0: it is none.
-uint16_t listening_port(int fd) {
-  int listening = 0;
-  socklen_t size = sizeof(listening);
-  if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) != 0 || listening == 0) return 0;
-  sockaddr_in6 address{};
-  size = sizeof(address);
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
-  // The port stands at the same place in both families.
-  return address.sin6_family == AF_INET || address.sin6_family == AF_INET6
-             ? ntohs(address.sin6_port)
-             : 0;
+// Does all of this at the same time: to change a map of maps is to wait until no program uses the old one.
+template <typename... Work>
+void at_once(Work... work) {
+  std::vector<std::jthread> threads;
+  (threads.emplace_back(work), ...);
 }
 
 std::string pid_text(pid_t process) {
@@ -84,6 +79,7 @@ Outcome Attachment::claim(const AttachRequest& request, const std::set<pid_t>& n
 
 Outcome Attachment::attach(const AttachRequest& request, const std::vector<UniqueFd>& listeners) {
   wanted_ports_.assign(request.ports, request.ports + request.port_count);
+  if (Outcome failed = check_ports()) return failed;
   if (Outcome failed = take_listeners(listeners)) return failed;
   if (Outcome failed = make_maps()) return failed;
   if (Outcome failed = fill_slot(listeners)) return failed;
@@ -132,9 +128,13 @@ Outcome Attachment::fill_slot(const std::vector<UniqueFd>& listeners) {
     return bpf_map_update_elem(programs_.map(map), &key, &value, BPF_ANY) == 0;
   };
   const int ring = ring_.get(), originals = originals_.get(), bypass = bypass_.get();
-  if (!set("fb_rings", slot_, ring) || !set("fb_originals", slot_, originals) ||
-      !set("fb_bypass", slot_, bypass))
-    return refused("map of maps", errno);
+  std::atomic<int> error = 0;
+  const auto put = [&](const char* map, int descriptor) {
+    if (!set(map, slot_, descriptor)) error = errno;
+  };
+  at_once([&] { put("fb_rings", ring); }, [&] { put("fb_originals", originals); },
+          [&] { put("fb_bypass", bypass); });
+  if (error != 0) return refused("map of maps", error);
   const uint32_t index4 = 2 * slot_, index6 = 2 * slot_ + 1;
   const auto socket4 = static_cast<uint64_t>(listeners[inbound4].get());
   if (!set("fb_inbound", index4, socket4)) return refused("sockmap", errno);
@@ -147,6 +147,23 @@ Outcome Attachment::fill_slot(const std::vector<UniqueFd>& listeners) {
   const SlotRow row{1, listener_ports_[kOutbound4],
                     six ? listener_ports_[kOutbound6] : uint16_t{0}};
   if (!set("fb_slots", slot_, row)) return refused("map fb_slots", errno);
+  return std::nullopt;
+}
+
+Outcome Attachment::check_ports() const {
+  if (getuid() == 0) return std::nullopt;
+  // With capabilities of its own, the loader must not lend them to whoever calls it.
+  std::vector<uint16_t> own;
+  for (const pid_t process : processes_) {
+    if (Outcome failed = listening_ports(process, &own)) return failed;
+  }
+  constexpr uint16_t kFirstUnprivileged = 1024;
+  for (const uint16_t port : wanted_ports_) {
+    if (std::ranges::find(own, port) == own.end() && (port < kFirstUnprivileged || !is_free(port)))
+      return declined("ports", EPERM,
+                      "at port " + std::to_string(port) + " a process listens that is not one of " +
+                          service_ + ": attach it as root");
+  }
   return std::nullopt;
 }
 
@@ -215,8 +232,11 @@ void Attachment::undo() {
   steered_ = false;
   for (const uint32_t index : {2 * slot_, 2 * slot_ + 1})
     bpf_map_delete_elem(programs_.map("fb_inbound"), &index);
-  for (const char* map : {"fb_rings", "fb_originals", "fb_bypass"})
-    bpf_map_delete_elem(programs_.map(map), &slot_);
+  if (ring_.valid()) {
+    const auto take_out = [&](const char* map) { bpf_map_delete_elem(programs_.map(map), &slot_); };
+    at_once([&] { take_out("fb_rings"); }, [&] { take_out("fb_originals"); },
+            [&] { take_out("fb_bypass"); });
+  }
   for (const uint16_t port : listener_ports_)
     bpf_map_delete_elem(programs_.map("fb_spared"), &port);
   listener_ports_.clear();

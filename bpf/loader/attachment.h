@@ -50,6 +50,7 @@ class Attachment {
 
  private:
   Outcome check_process(pid_t process, uint64_t start_time, const std::set<pid_t>& never);
+  Outcome check_ports() const;
   Outcome take_listeners(const std::vector<UniqueFd>& listeners);
   Outcome make_maps();
   Outcome fill_slot(const std::vector<UniqueFd>& listeners);

@@ -1,14 +1,12 @@
 #include "bpf/loader/kernel.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <set>
 #include <sstream>
+#include <vector>
 
 namespace filibuster::bpf {
 namespace {
@@ -61,8 +59,6 @@ std::string without_escapes(std::string_view text) {
   return plain;
 }
 
-constexpr std::string_view kListen = "0A";
-
 }  // namespace
 
 std::string cgroup2_mount(std::string_view mounts) {
@@ -105,20 +101,6 @@ std::string status_field(std::string_view status, std::string_view name) {
   return value;
 }
 
-std::vector<Listening> listening_in(std::string_view table) {
-  std::vector<Listening> found;
-  each_line(table, [&](std::string_view line) {
-    const auto words = words_of(line);
-    if (words.size() < 10 || words[3] != kListen) return;
-    const size_t colon = words[1].rfind(':');
-    if (colon == std::string_view::npos) return;
-    const auto port = number_of<uint16_t>(words[1].substr(colon + 1), 16);
-    const auto inode = number_of<uint64_t>(words[9]);
-    if (port && inode) found.push_back({*port, *inode});
-  });
-  return found;
-}
-
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -139,32 +121,6 @@ uint64_t namespace_of(pid_t pid, const char* kind) {
 uint64_t namespace_of_descriptor(int fd) {
   struct stat state {};
   return fstat(fd, &state) == 0 ? state.st_ino : 0;
-}
-
-std::vector<uint16_t> listening_ports(pid_t pid) {
-  std::set<uint64_t> inodes;
-  const std::string folder = proc_file(pid, "fd");
-  DIR* directory = opendir(folder.c_str());
-  if (directory == nullptr) return {};
-  while (const dirent* entry = readdir(directory)) {
-    char target[64];
-    const ssize_t size = readlink((folder + "/" + entry->d_name).c_str(), target, sizeof(target));
-    constexpr std::string_view kSocket = "socket:[";
-    const std::string_view text(target, size > 0 ? static_cast<size_t>(size) : 0);
-    if (!text.starts_with(kSocket) || !text.ends_with("]")) continue;
-    const auto inode =
-        number_of<uint64_t>(text.substr(kSocket.size(), text.size() - kSocket.size() - 1));
-    if (inode) inodes.insert(*inode);
-  }
-  closedir(directory);
-  std::vector<uint16_t> ports;
-  for (const char* table : {"net/tcp", "net/tcp6"}) {
-    for (const Listening& row : listening_in(text_of(proc_file(pid, table)))) {
-      if (inodes.contains(row.inode) && std::ranges::find(ports, row.port) == ports.end())
-        ports.push_back(row.port);
-    }
-  }
-  return ports;
 }
 
 }  // namespace filibuster::bpf

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace filibuster::bpf {
 
@@ -26,14 +25,6 @@ std::optional<uint64_t> start_time_of(std::string_view stat);
 // The value of a line of /proc/PID/status: "FDSize" -> "256"; "": there is no such line.
 std::string status_field(std::string_view status, std::string_view name);
 
-// A listening socket of the text of /proc/net/tcp or tcp6 (proc(5)).
-struct Listening {
-  uint16_t port = 0;
-  uint64_t inode = 0;
-  bool operator==(const Listening&) const = default;
-};
-std::vector<Listening> listening_in(std::string_view table);
-
 // The whole text of a file; "": it cannot be read.
 std::string text_of(const std::string& path);
 
@@ -42,8 +33,5 @@ std::string proc_file(pid_t pid, const char* name);  // "/proc/4711/stat"
 // The inode of a namespace, by which it is known; 0: it cannot be seen.
 uint64_t namespace_of(pid_t pid, const char* kind);
 uint64_t namespace_of_descriptor(int fd);
-
-// The ports at which the process listens.
-std::vector<uint16_t> listening_ports(pid_t pid);
 
 }  // namespace filibuster::bpf

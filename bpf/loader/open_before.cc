@@ -5,16 +5,13 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <map>
 
-#include "bpf/loader/kernel.h"
+#include "bpf/loader/foreign_sockets.h"
 
 namespace filibuster::bpf {
 namespace {
@@ -67,7 +64,8 @@ bool is_connection(int socket, fb_address* local, fb_address* remote) {
 
 // What is spoken, as people are told.
 const char* name_of(const KeptRow& row) {
-  if (row.spoken == Spoken::kHttp2) return row.inbound != 0 ? "HTTP/2" : "HTTP/2, as its client";
+  if (row.spoken == Spoken::kHttp2)
+    return row.inbound != 0 ? "HTTP/2 that is not gRPC" : "HTTP/2, as its client";
   return row.spoken == Spoken::kOther ? "neither HTTP/1.1 nor gRPC in the clear" : "nothing yet";
 }
 
@@ -82,8 +80,9 @@ std::string to_text(const fb_address& address) {
 }
 
 bool stays(const KeptRow& row) {
-  return row.told == 0 &&
-         (row.spoken == Spoken::kOther || (row.spoken == Spoken::kHttp2 && row.inbound == 0));
+  if (row.told != 0) return false;
+  if (row.spoken == Spoken::kHttp2) return row.inbound == 0 || row.frames >= kGrpcWrites;
+  return row.spoken == Spoken::kOther;
 }
 
 std::map<std::string, uint32_t> staying(const std::vector<ListedRow>& rows) {
@@ -108,7 +107,9 @@ Outcome OpenBefore::retire(const Attachment& attachment, const std::set<uint16_t
                            RetireReply* reply) {
   not_ours_.clear();
   for (const pid_t process : attachment.processes()) {
-    if (Outcome failed = adopt_process(attachment, process, spared)) return failed;
+    if (Outcome failed = for_each_descriptor(
+            process, [&](int socket) { adopt_socket(attachment, socket, spared); }))
+      return failed;
   }
   std::vector<ListedRow> rows;
   if (Outcome failed = list(attachment.number(), &rows)) return failed;
@@ -123,27 +124,6 @@ Outcome OpenBefore::retire(const Attachment& attachment, const std::set<uint16_t
     counts[what] += count;
   }
   copy_text(reply->text, sizeof(reply->text), counted(counts));
-  return std::nullopt;
-}
-
-Outcome OpenBefore::adopt_process(const Attachment& attachment, pid_t process,
-                                  const std::set<uint16_t>& spared) {
-  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
-  if (!pidfd.valid()) return errno == ESRCH ? Outcome() : refused("pidfd_getfd", errno);
-  // Its descriptors are tried by number: another user's /proc/PID/fd cannot be read with our capabilities.
-  const std::string table = status_field(text_of(proc_file(process, "status")), "FDSize");
-  const int count = std::atoi(table.c_str());
-  for (int number = 0; number < count; ++number) {
-    // The copy is closed again at once: while we have it, the process cannot close its connection.
-    const UniqueFd copy(static_cast<int>(syscall(SYS_pidfd_getfd, pidfd.get(), number, 0)));
-    if (copy.valid()) {
-      adopt_socket(attachment, copy.get(), spared);
-    } else if (errno == ESRCH) {
-      break;
-    } else if (errno != EBADF) {
-      return refused("pidfd_getfd", errno);
-    }
-  }
   return std::nullopt;
 }
 

@@ -2,8 +2,6 @@
 // put into the sockhash of bpf/stream.bpf.c, which makes their other ends open new ones.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <map>
 #include <set>
@@ -32,8 +30,6 @@ class OpenBefore {
   void leave(uint32_t owner);
 
  private:
-  Outcome adopt_process(const Attachment& attachment, pid_t process,
-                        const std::set<uint16_t>& spared);
   void adopt_socket(const Attachment& attachment, int socket, const std::set<uint16_t>& spared);
   Outcome list(uint32_t owner, std::vector<ListedRow>* rows) const;
 

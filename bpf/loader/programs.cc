@@ -1,5 +1,6 @@
 #include "bpf/loader/programs.h"
 
+#include <bpf/bpf.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 
 #include "bpf/loader/capabilities.h"
 #include "bpf/loader/kernel.h"
+#include "bpf/loader/rows.h"
 
 namespace filibuster::bpf {
 namespace {
@@ -58,19 +60,54 @@ Outcome Programs::start() {
 Outcome Programs::load_all() {
   if (Outcome failed = objects_->load(kConnects)) return failed;
   if (Outcome failed = objects_->load({"fb_listen"})) return failed;
-  if (Outcome failed = objects_->load(kProcesses)) return failed;
   if (Outcome failed = objects_->load({"fb_list"})) return failed;
   if (Outcome failed = load_stream()) return failed;
+  if (Outcome failed = load_observation()) return failed;
+  if (Outcome failed = check_rows()) return failed;
+  chosen_.insert(chosen_.end(), kConnects.begin(), kConnects.end());
+  return attach_all(kConnects);
+}
+
+Outcome Programs::check_rows() const {
+  struct Row {
+    const char* map;
+    size_t size;
+  };
+  static constexpr Row kRows[] = {{"fb_slots", sizeof(SlotRow)},
+                                  {"fb_tasks_of", sizeof(TasksRow)},
+                                  {"fb_outbound", sizeof(OutboundRow)},
+                                  {"fb_kept", sizeof(KeptRow)}};
+  for (const Row& row : kRows) {
+    bpf_map_info info{};
+    uint32_t size = sizeof(info);
+    if (bpf_obj_get_info_by_fd(objects_->map(row.map), &info, &size) != 0)
+      return refused(row.map, errno);
+    if (info.value_size != row.size)
+      return declined(row.map, EPROTO,
+                      "filibuster-bpf was built of parts that do not fit together");
+  }
+  return std::nullopt;
+}
+
+Outcome Programs::load_observation() {
+  notes_.clear();
+  chosen_ = kProcesses;
+  // Where all of the best ways work, one load is faster than three.
+  std::vector<std::string> best = kProcesses;
+  for (const auto* ways : {&ways_to_see_writes(), &ways_to_see_reads()})
+    best.insert(best.end(), ways->front().programs.begin(), ways->front().programs.end());
+  if (only_writes_.empty() && !objects_->load(best)) {
+    chosen_ = best;
+    return attach_all(best);
+  }
+  if (Outcome failed = objects_->load(kProcesses)) return failed;
   if (Outcome failed = attach_all(kProcesses)) return failed;
   Outcome last;
-  notes_.clear();
   if (!take(ways_to_see_writes(), only_writes_, &last))
     notes_ += "who writes cannot be seen (" + last->step + ": " + last->text + "). ";
   if (!take(ways_to_see_reads(), "", &last))
     notes_ += "who reads cannot be seen (" + last->step + ": " + last->text + "). ";
-  chosen_.insert(chosen_.end(), kProcesses.begin(), kProcesses.end());
-  chosen_.insert(chosen_.end(), kConnects.begin(), kConnects.end());
-  return attach_all(kConnects);
+  return std::nullopt;
 }
 
 Outcome Programs::load_stream() {

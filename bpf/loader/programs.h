@@ -52,6 +52,9 @@ class Programs {
   };
   Outcome load_all();
   Outcome load_stream();
+  Outcome load_observation();
+  // The rows that we write are as large as the programs take them for.
+  Outcome check_rows() const;
   // Those that are not attached yet.
   Outcome attach_all(const std::vector<std::string>& programs);
   // Takes the first way that works; false: none does, and *last is what the best one got.

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "bpf/loader/capabilities.h"
+#include "bpf/loader/foreign_sockets.h"
 #include "bpf/loader/kernel.h"
 
 namespace filibuster::bpf {
@@ -33,10 +34,15 @@ Outcome Session::prepare() {
   return news_ ? Outcome() : refused("ring buffer", errno);
 }
 
-void Session::spare_daemon() {
+Outcome Session::spare_daemon() {
+  std::vector<uint16_t> ports;
+  if (Outcome failed = listening_ports(daemon_, &ports)) return failed;
   const uint8_t yes = 1;
-  for (const uint16_t port : listening_ports(daemon_))
-    bpf_map_update_elem(programs_.map("fb_spared"), &port, &yes, BPF_ANY);
+  for (const uint16_t port : ports) {
+    if (bpf_map_update_elem(programs_.map("fb_spared"), &port, &yes, BPF_ANY) != 0)
+      return refused("map fb_spared", errno);
+  }
+  return std::nullopt;
 }
 
 std::set<uint16_t> Session::spared() const {
@@ -60,7 +66,7 @@ Outcome Session::attach(const AttachRequest& request, const std::vector<UniqueFd
   auto attachment = std::make_unique<Attachment>(programs_, claims_, slot, ++attachments_);
   if (Outcome failed = attachment->claim(request, {getpid(), daemon_, proxy})) return failed;
   if (Outcome failed = prepare()) return failed;
-  spare_daemon();
+  if (Outcome failed = spare_daemon()) return failed;
   if (Outcome failed = attachment->attach(request, listeners)) return failed;
   slots_[slot] = attachment.get();
   *made = std::move(attachment);

@@ -53,7 +53,7 @@ class Session {
   Outcome attach(const AttachRequest& request, const std::vector<UniqueFd>& listeners, pid_t proxy,
                  std::unique_ptr<Attachment>* made);
   Outcome prepare();
-  void spare_daemon();
+  Outcome spare_daemon();
   std::set<uint16_t> spared() const;
   void unload();
   void ended(std::unique_ptr<Attachment> attachment);

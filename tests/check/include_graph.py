@@ -14,7 +14,7 @@ import re
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-ROOTS = ("core", "preload", "daemon", "cli")
+ROOTS = ("core", "preload", "daemon", "cli", "bpf")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 # Edges that close a cycle and are not broken yet. Nearly all of them exist because preload/rpc/agent.h declares what

@@ -25,15 +25,17 @@ BASIC = ("capabilities", "BTF", "cgroup2 mount", "ring buffer", "cgroup/connect"
          "sk_lookup", "tp_btf processes", "sk_msg", "iter/tcp")
 
 
-def need(*features):
-    """Skips, or fails with REQUIRE_BPF=1, where one of them does not work."""
+def need(*features, instead=()):
+    """Skips, or fails with REQUIRE_BPF=1, where one of them does not work. It is no failure where one of `instead` works,
+    which does the same."""
     rows = probed()
     if rows is None:
         missing = "filibuster-bpf was not built (make attach says what is missing)"
     else:
         missing = "; ".join(f"{row['feature']}: {row['answer']}. {row['what_to_do']}" for name, row in rows.items()
                             if name in features and not row["works"])
-    if missing and os.environ.get("REQUIRE_BPF") == "1":
+    replaced = rows is not None and any(rows[name]["works"] for name in instead)
+    if missing and os.environ.get("REQUIRE_BPF") == "1" and not replaced:
         pytest.fail(f"REQUIRE_BPF=1, and this does not work here: {missing}")
     if missing:
         pytest.skip(f"NOT TESTED HERE: {missing}")
@@ -76,8 +78,9 @@ def started():
     yield start
     for each in reversed(made):
         (each.end if hasattr(each, "end") else each.close)()
-    if loader_client.LOADER.exists():
-        loader_client.wait_until_nothing_is_left()
+    loaders = [each for each in made if isinstance(each, loader_client.Loader)]
+    if loaders:
+        loader_client.wait_until_nothing_is_left(*loaders)
 
 
 @pytest.fixture

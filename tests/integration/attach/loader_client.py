@@ -11,6 +11,7 @@ import mmap
 import os
 import pathlib
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -19,6 +20,7 @@ import threading
 
 from conftest import BUILD, wait_until
 
+BPFTOOL = shutil.which("bpftool", path=os.environ["PATH"] + ":/usr/sbin")
 LOADER = BUILD / "lib" / "filibuster" / "filibuster-bpf"
 
 VERSION = 1
@@ -69,31 +71,50 @@ def address(raw, port):
     return socket.inet_ntop(socket.AF_INET6, raw), port
 
 
+BPF_CALL, PIDFD_GETFD_CALL = 321, 438
+MAP_CREATE, MAP_LOOKUP, MAP_UPDATE, MAP_DELETE, PROG_LOAD, PROG_ATTACH = 0, 1, 2, 3, 5, 8
+SOCKHASH, SK_MSG, SK_MSG_VERDICT = 18, 16, 7
+
+
+def system_call(*arguments):
+    result = ctypes.CDLL(None, use_errno=True).syscall(*arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def bpf(command, request):
+    """bpf(2); `request`: the bytes of its union."""
+    return system_call(BPF_CALL, command, ctypes.create_string_buffer(request, len(request)), len(request))
+
+
 class Map:
-    """A map of the kernel, by its descriptor (bpf(2)): what a process without privileges may do with it."""
-    LOOKUP, UPDATE, DELETE, CALL = 1, 2, 3, 321
+    """A map of the kernel, by its descriptor: what a process without privileges may do with it."""
 
     def __init__(self, descriptor, value_size):
         self.descriptor, self.value_size = descriptor, value_size
 
     def _call(self, command, key, value):
         keys, values = ctypes.create_string_buffer(key, len(key)), ctypes.create_string_buffer(value, max(1, len(value)))
-        request = struct.pack("=I4xQQQ", self.descriptor, ctypes.addressof(keys),
-                              ctypes.addressof(values) if value else 0, 0)
-        raw = ctypes.create_string_buffer(request, len(request))
-        result = ctypes.CDLL(None, use_errno=True).syscall(self.CALL, command, raw, len(request))
-        if result < 0 and ctypes.get_errno() != errno.ENOENT:
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        return values.raw[:len(value)] if result >= 0 else None
+        try:
+            bpf(command, struct.pack("=I4xQQQ", self.descriptor, ctypes.addressof(keys),
+                                     ctypes.addressof(values) if value else 0, 0))
+        except FileNotFoundError:
+            return None
+        return values.raw[:len(value)]
 
     def get(self, key):
-        return self._call(self.LOOKUP, key, bytes(self.value_size))
+        return self._call(MAP_LOOKUP, key, bytes(self.value_size))
 
     def set(self, key, value):
-        self._call(self.UPDATE, key, value)
+        self._call(MAP_UPDATE, key, value)
 
     def remove(self, key):
-        self._call(self.DELETE, key, b"")
+        self._call(MAP_DELETE, key, b"")
+
+    def close(self):
+        os.close(self.descriptor)
+        self.descriptor = -1
 
 
 class Ring:
@@ -176,12 +197,19 @@ class Connection:
 class Loader:
     """`filibuster-bpf serve`, with the daemon's end of its connection."""
 
-    def __init__(self, *options, within=()):
+    def __init__(self, *options, within=(), program=LOADER):
         """`within`: a command that runs the loader, whose command line is its last arguments."""
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.process = subprocess.Popen([*within, str(LOADER), "serve", "--fd", str(theirs.fileno()), *options],
+        self.process = subprocess.Popen([*within, str(program), "serve", "--fd", str(theirs.fileno()), *options],
                                         pass_fds=[theirs.fileno()])
         theirs.close()
+        self.held = {kind: set() for kind in KINDS}
+
+    def remember(self):
+        """What it has in the kernel by now is to be gone when it has ended."""
+        if self.process.poll() is None:
+            for kind, ids in held_by(self.process.pid).items():
+                self.held[kind] |= ids
 
     def connect(self):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -189,11 +217,8 @@ class Loader:
         theirs.close()
         return Connection(ours)
 
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
     def close(self):
+        self.remember()
         self.control.close()
         assert self.process.wait(30) == 0 or self.process.returncode == -signal.SIGKILL
 
@@ -209,6 +234,7 @@ class Proxy:
     """Forwards what the kernel brings it, byte for byte, and keeps what it saw."""
 
     def __init__(self, loader):
+        self.loader = loader
         self.connection = loader.connect()
         families = (socket.AF_INET, socket.AF_INET6)
         self.outbound = [listener(family) for family in families]
@@ -223,6 +249,7 @@ class Proxy:
 
     def attach(self, service, processes, ports=(), **more):
         self.reply = self.connection.attach(service, processes, ports, self.listeners, **more)
+        self.loader.remember()
         if self.reply.error == 0:
             ring, originals, bypass = self.reply.descriptors
             self.ring, self.originals, self.bypass = Ring(ring), Map(originals, 20), Map(bypass, 1)
@@ -280,7 +307,7 @@ class Proxy:
         back.start()
         self._pump(connection, onward)
         back.join()
-        if source:
+        if source and self.ring:
             self.bypass.remove(source)
         with self.lock:
             self.open -= {connection, onward}
@@ -300,6 +327,23 @@ class Proxy:
         self.events += self.ring.read()
         return [event for event in self.events if event.kind == kind]
 
+    def let_go(self):
+        """Nothing comes any more: what is open is forwarded to its end."""
+        waiting = lambda one: struct.unpack_from("=I", one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104), 24)[0]
+        wait_until(lambda: not any(map(waiting, self.listeners)), "all that came is accepted")
+        for each in self.listeners:
+            each.shutdown(socket.SHUT_RDWR)
+            each.close()
+        self.connection.close()
+        self._close_maps()
+
+    def _close_maps(self):
+        if self.ring:
+            self.ring.close()
+            self.originals.close()
+            self.bypass.close()
+            self.ring = None
+
     def close(self):
         """As a proxy ends: the loader sees the end of its connection. What it forwards is ended, too."""
         self.connection.close()
@@ -313,33 +357,71 @@ class Proxy:
                     each.shutdown(socket.SHUT_RDWR)
         for thread in self.threads:
             thread.join(30)
-        if self.ring:
-            self.ring.close()
-            os.close(self.originals.descriptor)
-            os.close(self.bypass.descriptor)
+        self._close_maps()
 
 
-def left_in_kernel():
-    """Names of our programs and maps that the kernel has, and the types of links to our programs."""
-    def shown(kind):
-        out = subprocess.run(["/usr/sbin/bpftool", "-j", kind, "show"], stdout=subprocess.PIPE, check=True).stdout
-        return json.loads(out or b"[]")
-    programs = [row for row in shown("prog") if row.get("name", "").startswith("fb_")]
-    ids = {row["id"] for row in programs}
-    links = [row["type"] for row in shown("link") if row.get("prog_id") in ids]
-    return sorted([row["name"] for row in programs] + links +
-                  [row["name"] for row in shown("map") if row.get("name", "").startswith("fb_")])
+@contextlib.contextmanager
+def sockmap_of_somebody_else(pid):
+    """All connections of the process are in a sockhash whose program lets everything pass."""
+    code = struct.pack("=BBhi", 0xb7, 0, 0, 1) + struct.pack("=BBhi", 0x95, 0, 0, 0)  # return SK_PASS
+    text, license_text = ctypes.create_string_buffer(code, len(code)), ctypes.create_string_buffer(b"GPL")
+    program = bpf(PROG_LOAD, struct.pack("=IIQQIIQII16sII", SK_MSG, len(code) // 8, ctypes.addressof(text),
+                                         ctypes.addressof(license_text), 0, 0, 0, 0, 0, b"somebody", 0, SK_MSG_VERDICT))
+    sockets = bpf(MAP_CREATE, struct.pack("=IIII", SOCKHASH, 8, 8, 64))
+    bpf(PROG_ATTACH, struct.pack("=IIII", sockets, program, SK_MSG_VERDICT, 0))
+    process, put = os.pidfd_open(pid), 0
+    for number in map(int, os.listdir(f"/proc/{pid}/fd")):
+        copy = system_call(PIDFD_GETFD_CALL, process, number, 0)
+        with contextlib.suppress(OSError):  # what is no connection is refused
+            Map(sockets, 8).set(struct.pack("=Q", number), struct.pack("=Q", copy))
+            put += 1
+        os.close(copy)
+    assert put, "the process has a connection"
+    try:
+        yield
+    finally:
+        for each in (process, sockets, program):
+            os.close(each)
 
 
-def wait_until_no_program_is_left():
+KINDS = ("prog", "map", "link")
+
+
+def held_by(pid):
+    """What of eBPF a process has in its descriptors: {"prog": {id, ...}, ...} (fdinfo of proc(5))."""
+    held = {kind: set() for kind in KINDS}
+    for number in os.listdir(f"/proc/{pid}/fdinfo"):
+        with contextlib.suppress(FileNotFoundError):
+            lines = pathlib.Path(f"/proc/{pid}/fdinfo/{number}").read_text().splitlines()
+            for kind in KINDS:
+                held[kind] |= {int(line.split()[1]) for line in lines if line.startswith(f"{kind}_id:")}
+    return held
+
+
+def wait_until_nothing_is_held(loader):
+    """It takes notice of the end of a proxy's connection in its own time."""
+    wait_until(lambda: not any(held_by(loader.process.pid).values()), "the loader holds nothing")
+
+
+def left_in_kernel(loaders, names=None):
+    """What the kernel still has of these loaders, by name; `names`: what does not count. (Other loaders may run here.)"""
+    left = []
+    for kind in KINDS:
+        mine = set().union(*(loader.held[kind] for loader in loaders))
+        shown = subprocess.run([BPFTOOL, "-j", kind, "show"], stdout=subprocess.PIPE, check=True).stdout
+        left += [row.get("name", kind) for row in json.loads(shown or b"[]") if row["id"] in mine]
+    return sorted(set(left) - set(names or ()))
+
+
+def wait_until_no_program_is_left(*loaders):
     """The maps of a slot live as long as its proxy has them."""
-    slot = {"fb_ring", "fb_original", "fb_bypassed"}
-    wait_until(lambda: not set(left_in_kernel()) - slot, "no program of ours is left in the kernel")
+    slot = ("fb_ring", "fb_original", "fb_bypassed")
+    wait_until(lambda: not left_in_kernel(loaders, slot), "no program of ours is left in the kernel")
 
 
-def wait_until_nothing_is_left():
+def wait_until_nothing_is_left(*loaders):
     """The kernel frees maps and programs a moment after their last descriptor is closed."""
-    wait_until(lambda: not left_in_kernel(), "nothing of ours is left in the kernel")
+    wait_until(lambda: not left_in_kernel(loaders), "nothing of ours is left in the kernel")
 
 
 def readable(descriptor):

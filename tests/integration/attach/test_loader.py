@@ -1,15 +1,17 @@
 """What the loader brings a proxy, and what it leaves as it is: processes that run are attached, and know nothing of it."""
 import errno
+import os
 import pathlib
+import shutil
 import signal
-import subprocess
 import socket
+import subprocess
+import tempfile
 
 import pytest
 
 import loader_client
-from attach_fixtures import *  # the fixtures
-from attach_fixtures import BASIC, Told, need, probed
+from attach_fixtures import BASIC, Told, caller, echo, loader, need, probed, proxy, started  # noqa: F401
 from conftest import PROGRAMS, wait_until
 from loader_client import EXIT, READ, WRITE
 
@@ -120,7 +122,8 @@ WAYS = {"tracepoint": "tp_btf writes", "fentry": "fentry writes", "sk_msg": "sk_
 
 @pytest.mark.parametrize("way", WAYS)
 def test_who_writes_is_known_before_the_bytes_arrive(way, caller, echo, started):
-    need(*BASIC, WAYS[way])
+    need(*BASIC)
+    need(WAYS[way], instead=WAYS.values())
     proxy = started(loader_client.Proxy, started(loader_client.Loader, "--writes", way))
     attached(proxy, "users", [caller.pid])
     caller("kept", "127.0.0.1", echo.port)
@@ -143,7 +146,8 @@ def test_who_writes_is_known_before_the_bytes_arrive(way, caller, echo, started)
 
 @pytest.mark.parametrize("way", WAYS)
 def test_each_byte_of_a_large_request_has_a_writer(way, caller, echo, started):
-    need(*BASIC, WAYS[way])
+    need(*BASIC)
+    need(WAYS[way], instead=WAYS.values())
     proxy = started(loader_client.Proxy, started(loader_client.Loader, "--writes", way))
     attached(proxy, "users", [caller.pid])
     size = 3 << 20
@@ -218,7 +222,7 @@ def test_a_process_that_went_away_is_refused(caller, proxy):
 def test_nothing_is_left_of_an_attach_that_fails(caller, echo, proxy, loader, started):
     reply = proxy.attach("users", [caller.pid, GONE], start_times=[loader_client.start_time(caller.pid), 1])
     assert reply.error == errno.ESRCH
-    loader_client.wait_until_nothing_is_left()
+    loader_client.wait_until_nothing_is_held(loader)
     first = started(loader_client.Proxy, loader)
     attached(first, "movies", [echo.pid], [echo.port])
     second = started(loader_client.Proxy, loader)
@@ -233,6 +237,28 @@ def test_without_capabilities_the_answer_says_what_to_do(caller, started):
     reply = started(loader_client.Proxy, loader).attach("users", [caller.pid])
     assert (reply.error, reply.step) == (errno.EPERM, "capabilities")
     assert "CAP_NET_ADMIN" in reply.text and "setcap cap_bpf" in reply.text
+
+
+def test_a_loader_that_has_its_capabilities_from_its_file_lends_them_to_nobody(started, caller, echo):
+    need(*BASIC, "pidfd_getfd")
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    four = "+bpf,+net_admin,+perfmon,+sys_ptrace"
+    with tempfile.TemporaryDirectory() as folder:  # that nobody may enter
+        os.chmod(folder, 0o755)
+        for program in (loader_client.LOADER, PROGRAMS / "attach_caller"):
+            shutil.copy(program, folder)
+        own = started(Told, *nobody, f"{folder}/attach_caller")
+        assert own("get", "127.0.0.1", echo.port).startswith("200")
+        loader = started(lambda: loader_client.Loader(within=[*nobody, "--inh-caps", four, "--ambient-caps", four],
+                                                      program=f"{folder}/{loader_client.LOADER.name}"))
+        proxy = started(loader_client.Proxy, loader)
+        reply = proxy.attach("users", [caller.pid])
+        assert (reply.error, reply.step) == (errno.EPERM, "pid") and "belongs to another user" in reply.text
+        reply = proxy.attach("users", [own.pid], [echo.port])
+        assert (reply.error, reply.step) == (errno.EPERM, "ports") and str(echo.port) in reply.text
+        attached(proxy, "users", [own.pid])
+        assert own("get", "127.0.0.1", echo.port) == f"200 127.0.0.1:{echo.port} POST /called HTTP/1.1"
+        assert proxy.wanted == [("127.0.0.1", echo.port)]
 
 
 def test_without_a_cgroup2_mount_the_answer_says_how_to_make_one(caller, started):
@@ -259,15 +285,16 @@ def test_the_probe_tells_of_each_feature_whether_it_works():
         assert set(row) == {"feature", "works", "answer", "what_to_do"}
         assert (row["answer"] == "works") == row["works"]
     assert set(BASIC) | set(WAYS.values()) | {"uprobe", "pidfd_getfd"} <= set(probed())
-    loader_client.wait_until_nothing_is_left()
 
 
 def test_killed_with_kill_9_the_loader_leaves_nothing_and_new_connections_go_direct(caller, echo, proxy, loader):
     attached(proxy, "users", [caller.pid])
     caller("get", "127.0.0.1", echo.port)
+    loader.remember()
+    assert loader.held["link"], "there is something to be left"
     loader.process.send_signal(signal.SIGKILL)
     loader.process.wait()
-    loader_client.wait_until_no_program_is_left()
+    loader_client.wait_until_no_program_is_left(loader)
     assert caller("get", "127.0.0.1", echo.port) == f"200 127.0.0.1:{echo.port} POST /called HTTP/1.1"
     assert len(proxy.wanted) == 1
     assert loader_client.readable(proxy.connection.end), "the proxy sees that the loader is gone"

@@ -88,8 +88,9 @@ __attribute__((noinline)) bool send_request(int fd, const std::string& request) 
 // "200 PEER FIRST-LINE-OF-THE-BODY"; `*again`: the connection may be used once more.
 std::string exchange(int fd, size_t body, bool* again) {
   *again = false;
-  std::string request = "POST /called HTTP/1.1\r\nHost: there\r\nContent-Length: " +
-                        std::to_string(body) + "\r\n\r\n" + std::string(body, 'b');
+  std::string request =
+      "POST /called HTTP/1.1\r\nHost: there\r\nContent-Length: " + std::to_string(body) +
+      "\r\n\r\n" + std::string(body, 'b');
   if (!send_request(fd, request)) return "failed " + std::to_string(errno);
   std::string answer;
   size_t size = 0;
