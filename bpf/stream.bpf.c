@@ -24,6 +24,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define HEAD 1024 /* bytes of a head that are looked at; a power of two */
 #define TRIES 4   /* messages that may begin unlike anything we know */
 #define FRAMES 32 /* of one write */
+#define GRPC_WRITES 8 /* of HTTP/2, after which it is not gRPC if nothing looked like that */
 
 struct {
   __uint(type, BPF_MAP_TYPE_SOCKHASH);
@@ -242,9 +243,11 @@ static __always_inline int end_http2(struct sk_msg_md *m, struct fb_kept *kept) 
   kept->frames++;
   if (kept->frames < 2) return 1;
   kept->spoken = FB_HTTP2;
+  if (kept->frames > GRPC_WRITES) return 1; /* given up, and not out of the sockhash yet */
   if (walk.leaves) return end_here(kept, FB_HTTP2, 1), 1;
   if (!kept->inbound) return end_here(kept, FB_HTTP2, 0), 1;
-  if (walk.grpc && walk.first != 9 && insert_goaway(m) == 1) end_here(kept, FB_HTTP2, 1);
+  if (walk.grpc && walk.first != 9 && insert_goaway(m) == 1) return end_here(kept, FB_HTTP2, 1), 1;
+  if (kept->frames >= GRPC_WRITES) end_here(kept, FB_HTTP2, 0);
   return 1;
 }
 

@@ -64,7 +64,8 @@ bool is_connection(int socket, fb_address* local, fb_address* remote) {
 
 // What is spoken, as people are told.
 const char* name_of(const KeptRow& row) {
-  if (row.spoken == Spoken::kHttp2) return row.inbound != 0 ? "HTTP/2" : "HTTP/2, as its client";
+  if (row.spoken == Spoken::kHttp2)
+    return row.inbound != 0 ? "HTTP/2 that is not gRPC" : "HTTP/2, as its client";
   return row.spoken == Spoken::kOther ? "neither HTTP/1.1 nor gRPC in the clear" : "nothing yet";
 }
 
@@ -79,8 +80,9 @@ std::string to_text(const fb_address& address) {
 }
 
 bool stays(const KeptRow& row) {
-  return row.told == 0 &&
-         (row.spoken == Spoken::kOther || (row.spoken == Spoken::kHttp2 && row.inbound == 0));
+  if (row.told != 0) return false;
+  if (row.spoken == Spoken::kHttp2) return row.inbound == 0 || row.frames >= kGrpcWrites;
+  return row.spoken == Spoken::kOther;
 }
 
 std::map<std::string, uint32_t> staying(const std::vector<ListedRow>& rows) {

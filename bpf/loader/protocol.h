@@ -3,7 +3,7 @@
 //
 //   daemon -> loader  JoinRequest + 1 descriptor: the loader's end of a pair whose other end a proxy
 //                     has, or gets. Only on the connection that the loader was started with
-//                     (filibuster-bpf --fd N). There is no reply. The end of that connection ends
+//                     (filibuster-bpf serve --fd N). There is no reply. The end of that connection ends
 //                     the loader.
 //   proxy -> loader   AttachRequest + 4 descriptors: outbound listeners v4 and v6, inbound listeners
 //                     v4 and v6 (TCP, listening, on 127.0.0.1 and ::1). With kAttachNoIpv6, 2
@@ -16,7 +16,8 @@
 //   proxy -> loader   DetachRequest: new connections go direct from now on. The connection stays
 //                     open until the proxy ends; until then getpeername() goes on showing where
 //                     redirected connections wanted to go.
-//   loader -> proxy   DetachReply, when it is so
+//   loader -> proxy   DetachReply, when it is so. What came before waits at the listeners, which are
+//                     closed when it is accepted: closing them would reset it.
 //
 // A connection attaches one service. Its end detaches what belongs to it. Requests are answered in
 // order. Nothing is half attached: an error of any step undoes the steps before it.

@@ -41,6 +41,7 @@ struct News {
   uint64_t cookie;
 };
 
+inline constexpr uint32_t kGrpcWrites = 8;  // GRPC_WRITES of bpf/stream.bpf.c
 enum class Spoken : uint32_t { kUnheard = 0, kHttp1 = 1, kHttp2 = 2, kOther = 3 };
 struct KeptRow {
   uint32_t owner = 0;

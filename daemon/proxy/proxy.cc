@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <thread>
 
 namespace filibuster::proxy {
 namespace {
@@ -17,6 +18,9 @@ constexpr size_t kBuffer = 64 * 1024;
 // no more than this, once.
 constexpr uint64_t kConnectWithinNs = 3'000'000;
 constexpr int kAcceptsAtOnce = 64;
+constexpr size_t kEventsAtOnce = 256;
+// How long the next bytes are waited for without sleep: about what it takes to be woken.
+constexpr uint64_t kSpinNs = 25'000;
 // A connect that was led here a moment before its process was detached is in the listener's queue by then.
 constexpr uint64_t kOnTheirWayNs = 100'000'000;
 // How often it is asked whether clients that have ended their stream are gone.
@@ -88,10 +92,11 @@ void Proxy::unwatch(int fd) {
 }
 
 void Proxy::run() {
-  std::array<epoll_event, 256> events{};
+  std::array<epoll_event, kEventsAtOnce> events{};
+  bool busy = false;
   while (!stopped_ && !(leaving_ && pairs_.empty() && listeners_.empty())) {
-    const int count =
-        ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms());
+    const int count = wait(events, busy);
+    busy = count > 0;
     if (count < 0 && errno != EINTR) return;
     observer_.drain();
     for (const bool answers : {true, false}) {
@@ -99,6 +104,22 @@ void Proxy::run() {
     }
     after_events();
   }
+}
+
+// `busy`: bytes have just come. Then others are likely to follow in no time, and to sleep and be woken would take longer.
+int Proxy::wait(std::span<epoll_event> events, bool busy) {
+  const auto poll = [&](int timeout) {
+    return ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout);
+  };
+  static const bool kAlone = std::thread::hardware_concurrency() < 2;
+  if (busy && !kAlone) {
+    const uint64_t until = clock_ns() + kSpinNs;
+    do {
+      const int count = poll(0);
+      if (count != 0) return count;
+    } while (clock_ns() < until);
+  }
+  return poll(timeout_ms());
 }
 
 // What the attached process answers is handled first.

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -69,6 +70,7 @@ class Proxy {
 
   // proxy.cc
   Result<void> watch_for(int fd, uint32_t events, std::function<void()> ready);
+  int wait(std::span<epoll_event> events, bool busy);
   void handle(const epoll_event& event, bool answers);
   // At most so many, so that connections have their turn. Returns whether there may be more.
   bool accept_some(Listener& listener, int most);

@@ -6,9 +6,9 @@ what comes to INBOUND goes to PORT, where COMMAND listens. COMMAND finds in EVEN
 observer (events.py).
 """
 import os
-import signal
 import socket
 import sys
+import time
 
 proxy, target, outbound, inbound, port = sys.argv[1:6]
 command = sys.argv[7:]
@@ -17,8 +17,16 @@ child = os.fork()
 if child == 0:
     plain = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD" and not key.startswith("FILIBUSTER_")}
     os.set_inheritable(theirs.fileno(), True)
-    signal.set_wakeup_fd(-1)
     os.execvpe(command[0], command, {**plain, "EVENTS_FD": str(theirs.fileno())})
+
+
+def listens():
+    with open("/proc/net/tcp") as sockets:
+        return any(words[3] == "0A" and words[1].endswith(f":{int(port):04X}") for words in map(str.split, sockets))
+
+
+while not listens():  # who is attached runs already
+    time.sleep(0.01)
 os.environ["FILIBUSTER_ATTACHED"] = f"{child} {command[0]}"
 os.set_inheritable(ours.fileno(), True)
 os.execv(proxy, [proxy, "--fixed", target, "--inner", f"127.0.0.1:{port}", "--listen-outbound", f"127.0.0.1:{outbound}",

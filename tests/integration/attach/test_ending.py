@@ -148,6 +148,36 @@ for line in sys.stdin:
     assert client("call") == "OK"
 
 
+def test_a_connection_of_http2_that_is_not_grpc_stays_and_is_named(proxy, started):  # noqa: F811
+    """Some clients fail what is in flight at a GOAWAY, and nobody knows how this one began."""
+    need("pidfd_getfd")
+    server = started(Serves, REPOSITORY / "tests/integration/retirement/deaf.py")
+    headers, end_stream_and_headers = 1, 5
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client, client.makefile("rb") as answers:
+        client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+
+        def ask(stream):
+            block = b"\x82\x86\x84\x41\x01a"  # GET http / from a (RFC 7541)
+            client.sendall(len(block).to_bytes(3, "big") + bytes([headers, end_stream_and_headers]) +
+                           stream.to_bytes(4, "big") + block)
+            while True:
+                head = answers.read(9)
+                body = answers.read(int.from_bytes(head[:3], "big"))
+                assert head[3] in (headers, 4), "no GOAWAY"
+                if head[3] == headers:
+                    assert (int.from_bytes(head[5:], "big"), body) == (stream, b"\x88")
+                    return
+        ask(1)
+        attached(proxy, "movies", [server.pid], [server.port])
+        assert proxy.connection.retire().found == 1
+        for stream in range(3, 27, 2):
+            ask(stream)
+        reply = proxy.connection.retire()
+        assert (reply.found, reply.open, reply.staying) == (1, 1, 1)
+        assert reply.text == f"1 at {server.port} (HTTP/2 that is not gRPC)"
+        ask(27)
+
+
 def test_a_socket_in_the_sockmap_of_another_program_is_named(caller, kept_server, proxy):  # noqa: F811
     need("pidfd_getfd")
     caller("kept", "127.0.0.1", kept_server.port)
