@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+import in_kernel
 import loader_client
 from conftest import PROGRAMS, PYTHON, free_port, wait_until, accepts
 
@@ -80,7 +81,7 @@ def started():
         (each.end if hasattr(each, "end") else each.close)()
     loaders = [each for each in made if isinstance(each, loader_client.Loader)]
     if loaders:
-        loader_client.wait_until_nothing_is_left(*loaders)
+        in_kernel.wait_until_nothing_is_left(*loaders)
 
 
 @pytest.fixture

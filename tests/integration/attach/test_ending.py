@@ -1,15 +1,13 @@
 """Connections that were open before end politely, under load too, and nothing of an attach is left after its end."""
-import errno
 import pathlib
 import socket
-import subprocess
-import sys
 
 import pytest
 
+import in_kernel
 import loader_client
-from attach_fixtures import BASIC, Echo, Serves, Told, caller, echo, loader, need, proxy, started  # noqa: F401
-from conftest import PROGRAMS, PYTHON, REPOSITORY, wait_until
+from attach_fixtures import Serves, Told, caller, echo, loader, need, proxy, started  # noqa: F401
+from conftest import PYTHON, REPOSITORY, wait_until
 
 pytestmark = pytest.mark.alone
 HERE = pathlib.Path(__file__).resolve().parent
@@ -181,7 +179,7 @@ def test_a_connection_of_http2_that_is_not_grpc_stays_and_is_named(proxy, starte
 def test_a_socket_in_the_sockmap_of_another_program_is_named(caller, kept_server, proxy):  # noqa: F811
     need("pidfd_getfd")
     caller("kept", "127.0.0.1", kept_server.port)
-    with loader_client.sockmap_of_somebody_else(caller.pid):
+    with in_kernel.sockmap_of_somebody_else(caller.pid):
         attached(proxy, "users", [caller.pid])
         reply = proxy.connection.retire()
         assert (reply.error, reply.found, reply.open, reply.staying) == (0, 1, 1, 1)
@@ -211,5 +209,5 @@ def test_100_times_attached_and_detached_under_load_nothing_fails_and_nothing_is
     count, failed, _first = load("stop").split(maxsplit=2)
     assert int(count) > 0 and (int(failed), _first) == (0, "[]")
     assert steered > 0
-    loader_client.wait_until_nothing_is_held(loader)
-    loader_client.wait_until_nothing_is_left(loader)
+    in_kernel.wait_until_nothing_is_held(loader)
+    in_kernel.wait_until_nothing_is_left(loader)

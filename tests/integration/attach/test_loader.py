@@ -10,6 +10,7 @@ import tempfile
 
 import pytest
 
+import in_kernel
 import loader_client
 from attach_fixtures import BASIC, Told, caller, echo, loader, need, probed, proxy, started  # noqa: F401
 from conftest import PROGRAMS, wait_until
@@ -222,7 +223,7 @@ def test_a_process_that_went_away_is_refused(caller, proxy):
 def test_nothing_is_left_of_an_attach_that_fails(caller, echo, proxy, loader, started):
     reply = proxy.attach("users", [caller.pid, GONE], start_times=[loader_client.start_time(caller.pid), 1])
     assert reply.error == errno.ESRCH
-    loader_client.wait_until_nothing_is_held(loader)
+    in_kernel.wait_until_nothing_is_held(loader)
     first = started(loader_client.Proxy, loader)
     attached(first, "movies", [echo.pid], [echo.port])
     second = started(loader_client.Proxy, loader)
@@ -294,7 +295,7 @@ def test_killed_with_kill_9_the_loader_leaves_nothing_and_new_connections_go_dir
     assert loader.held["link"], "there is something to be left"
     loader.process.send_signal(signal.SIGKILL)
     loader.process.wait()
-    loader_client.wait_until_no_program_is_left(loader)
+    in_kernel.wait_until_no_program_is_left(loader)
     assert caller("get", "127.0.0.1", echo.port) == f"200 127.0.0.1:{echo.port} POST /called HTTP/1.1"
     assert len(proxy.wanted) == 1
     assert loader_client.readable(proxy.connection.end), "the proxy sees that the loader is gone"
