@@ -176,7 +176,7 @@ def test_rsync(place):
 @pytest.mark.long
 def test_rabbitmq(place):
     """Starts three times, which takes its time."""
-    installed("rabbitmq-server", "epmd", "amqp-publish", "amqp-get", "amqp-declare-queue")
+    installed("rabbitmq-server", "epmd", "amqp-publish", "amqp-get", "amqp-consume", "amqp-declare-queue")
     place.write("template", RABBIT % {"directory": place.directory})
     # epmd would stay as a daemon. This one ends with the service.
     command = ("rm -rf base; mkdir base; sed -e s/PLAIN/${port:plain}/ -e s/ENCRYPTED/${port:encrypted}/ template > rabbit.conf; export ERL_EPMD_PORT=${port:epmd}; "
@@ -187,7 +187,8 @@ def test_rabbitmq(place):
                      RABBITMQ_ENABLED_PLUGINS_FILE=f"{directory}/plugins", ERL_EPMD_ADDRESS="127.0.0.1")
     server["ports"].append("dist")
     place.write("plugins", "[].\n")
+    # A publisher does not wait until its message is there; amqp-consume does.
     client = ("for at in '-u amqp://guest:guest@localhost:${port:plain}' '-u amqps://guest:guest@localhost:${port:encrypted} --cacert=tls/ca.pem'; do\n"
-              "amqp-declare-queue $at -q one; echo $?; amqp-publish $at -r one -b hello; echo $?; amqp-publish $at -r one < large; echo $?; amqp-get $at -q one; echo; amqp-get $at -q one | md5sum; "
+              "amqp-declare-queue $at -q one; echo $?; amqp-publish $at -r one -b hello; echo $?; amqp-publish $at -r one < large; echo $?; amqp-consume $at -q one -c 1 cat; echo; amqp-consume $at -q one -c 1 md5sum; "
               "amqp-get $at -q one; echo $?; amqp-get $at -q none; echo $?; amqp-delete-queue $at -q one; done")
     check_unnoticed(place, Program([server], client))

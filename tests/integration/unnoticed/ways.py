@@ -74,7 +74,9 @@ def by_hand(project, program, ports, way, **preloaded):
 def in_session(project, program, ports):
     services = [{**service, "ports": {name: ports[name] for name in service.get("ports", [service["name"]])}}
                 for service in program.services]
-    command = f"({program.command}\n) > printed 2> complained < /dev/null; echo $? > ended"
+    # A service is ready where its first port is (by name); others may come later.
+    listening = "".join(f"while ! bash -c ': < /dev/tcp/127.0.0.1/{port}' 2> /dev/null; do sleep 0.05; done; " for port in ports.values())
+    command = f"{listening}({program.command}\n) > printed 2> complained < /dev/null; echo $? > ended"
     project.write("filibuster.json", config(services, [{"name": "client", "command": command}]))
     run = project.filibuster("trace")
     told = run.output + run.errors
