@@ -302,7 +302,7 @@ class Proxy:
         back.start()
         self._pump(connection, onward)
         back.join()
-        if source and self.ring:
+        if source:
             self.bypass.remove(source)
         with self.lock:
             self.open -= {connection, onward}
@@ -323,14 +323,20 @@ class Proxy:
         return [event for event in self.events if event.kind == kind]
 
     def let_go(self):
-        """Nothing comes any more: what is open is forwarded to its end."""
-        waiting = lambda one: struct.unpack_from("=I", one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104), 24)[0]
+        """Nothing comes any more: what is open is forwarded to its end, by threads of its own."""
+        def waiting(one):  # connections that were not accepted yet (tcpi_unacked of a listener)
+            return struct.unpack_from("=I", one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104), 24)[0]
         wait_until(lambda: not any(map(waiting, self.listeners)), "all that came is accepted")
         for each in self.listeners:
             each.shutdown(socket.SHUT_RDWR)
             each.close()
         self.connection.close()
-        self._close_maps()
+
+        def end():
+            for thread in self.threads:  # the first of them begin the others
+                thread.join()
+            self._close_maps()
+        threading.Thread(target=end, daemon=True).start()
 
     def _close_maps(self):
         if self.ring:
