@@ -149,6 +149,8 @@ std::string describe_rpc(const RpcRecord& rpc, const std::vector<NondeterminismR
 
 FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_known) {
   FaultChoice choice;
+  // What happens at the attempts of this call is planned already, whatever their indexes.
+  if (rpc.attempt != 0) return choice;
   const std::string caller = caller_of(rpc);
   std::vector<FaultSpec> faults =
       faults_for(config, caller, rpc.service, rpc.method, path_of(rpc), rpc.protocol());
@@ -222,7 +224,8 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     const std::string described = describe_rpc(rpc, masks);
     if (!choice.left_out.empty()) out.left_out.emplace(described, choice.left_out);
     const bool configured = !choice.faults.empty() || !choice.left_out.empty();
-    if (!configured && !is_test_call(rpc)) out.by_configuration.insert(described);
+    if (!configured && rpc.attempt == 0 && !is_test_call(rpc))
+      out.by_configuration.insert(described);
     for (const FaultSpec& fault : choice.not_applicable) {
       out.not_applicable.emplace(describe_fault(fault) + " at " + described,
                                  "does not apply: " + std::string(why_not_applicable(fault)));

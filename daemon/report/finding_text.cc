@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/fault/attempts.h"
 #include "core/text/shell_word.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/report/finding.h"
@@ -252,6 +253,17 @@ std::string fault_in_words(const std::string& text) {
       return text;
     case FaultKind::kNoTrailers:
       return "answer without its trailers (no grpc-status)";
+    case FaultKind::kAttempts: {
+      std::string words;
+      for (const AttemptRule& rule : fault->attempts.rules) {
+        const bool passes = rule.outcome.kind == FaultKind::kNone;
+        const bool one = rule.when.first == rule.when.last;
+        words += (words.empty() ? "" : "; ") + std::string(one ? "attempt " : "attempts ") +
+                 to_text(rule.when) + ": " +
+                 (passes ? "as it is" : fault_in_words(to_text(rule.outcome)));
+      }
+      return words;
+    }
     case FaultKind::kRedis:
       return fault->reply.empty() ? "Redis answers with a null"
                                   : "Redis answers with the error " + fault->reply;
