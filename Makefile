@@ -41,7 +41,7 @@ UNIT_SRC    := $(call find_cc,tests/unit)
 objects      = $(patsubst %.cc,$(BUILD)/obj/%.o,$(1))
 LLHTTP_OBJ  := $(BUILD)/obj/llhttp/api.o $(BUILD)/obj/llhttp/http.o $(BUILD)/obj/llhttp/llhttp.o
 
-DAEMON_LIBS := $(NGHTTP2) -l:libpugixml.a -lprotobuf -lcpp-httplib -lsqlite3 -ldw -lelf -liberty -lpthread
+DAEMON_LIBS := $(NGHTTP2) -l:libpugixml.a -lprotobuf -lcpp-httplib -lsqlite3 -lClp -lCoinUtils -ldw -lelf -liberty -lpthread
 # Of the analysis static: `filibuster was-fault-injected` starts often, and loading them takes longer than it.
 ANALYSIS_LIBS := -l:libyaml-cpp.a -l:libprotobuf.a
 CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lpthread
@@ -164,7 +164,7 @@ $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 
 # --- one door ---------------------------------------------------------------------------------
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
-  nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libpugixml-dev libxxhash-dev \
+  nlohmann-json3-dev libsqlite3-dev coinor-libclp-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libpugixml-dev libxxhash-dev \
   python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java
 TEST_PACKAGES := libgtest-dev dpkg-dev python3-pytest python3-pytest-xdist python3-jsonschema chromium gunicorn nginx-light curl wrk redis-server redis-tools procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop python3-gevent rustc binutils \

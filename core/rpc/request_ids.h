@@ -15,7 +15,7 @@ namespace filibuster {
 
 inline constexpr size_t kMaxRequestIds = 16;
 inline constexpr size_t kMaxRequestIdName = 63;    // bytes
-inline constexpr size_t kMaxRequestIdValue = 128;  // bytes; of a longer one these count
+inline constexpr size_t kMaxRequestIdValue = 64;  // bytes; of a longer one these count
 inline constexpr uint8_t kNoRequestId = 0xff;
 
 // The field that gRPC's own retries carry (gRFC A6): it says that there were attempts, and of no call which.

@@ -175,7 +175,7 @@ struct OpenCall {
   uint64_t rpc = 0;
   uint64_t generation = 0;  // of the session it belongs to (control page)
   uint32_t execution = 0;
-  Attempt attempt;  // of a sequence of the plan
+  Attempt attempt = {};  // of a sequence of the plan
 };
 
 struct OutgoingCall : OpenCall {
