@@ -313,7 +313,7 @@ $(CACHE_ASIDE)/installed: corpus/cache-aside/package-lock.json corpus/cache-asid
 corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $(BUILD)/corpus/mailchimp/UnitTests.class $(addprefix $(PURCHASE)/,gateway order pricing) $(CACHE_ASIDE)/hiredis $(CACHE_ASIDE)/installed  ## build the example applications that need it
 
 # --- the rest ---------------------------------------------------------------------------------
-TEST_SRC  := $(UNIT_SRC) tests/bench/search_bench.cc tests/reproduce/netflix_search.cc
+TEST_SRC  := $(UNIT_SRC) tests/bench/search_bench.cc tests/bench/coverage_bench.cc tests/reproduce/netflix_search.cc
 COMPILED  := $(call objects,$(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc $(ANALYSIS_SRC) $(CLI_SRC) cli/main.cc $(TEST_SRC)) \
              $(FUZZ_NAMES:%=$(BUILD)/fuzz/obj/tests/fuzz/%_fuzz.o)
 compile_commands.json: Makefile $(wildcard tests/*.mk) tests/check/compile_commands.py $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(ANALYSIS_SRC) $(CLI_SRC) $(TEST_SRC)

@@ -20,7 +20,7 @@ uint8_t RequestIdTable::find(std::string_view name) const {
     return kNoRequestId;
   for (size_t i = 0; i < count; ++i) {
     const std::string_view own = this->name(static_cast<uint8_t>(i));
-    if (equal_ignoring_case(own, name)) return static_cast<uint8_t>(i);
+    if (equal_ignoring_case(name, own)) return static_cast<uint8_t>(i);
   }
   return kNoRequestId;
 }

@@ -322,6 +322,17 @@ void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* fa
     fault.as_reset = std::any_of(record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
       return rpc.index == fault.index && rpc.refused_as_reset();
     });
+    fault.attempts.clear();
+    for (const RpcRecord& rpc : record.rpcs) {
+      if (rpc.attempt == 0 || rpc.attempt_of != fault.index) continue;
+      fault.attempts.push_back({rpc.attempt,
+                                rpc.injected            ? to_text(rpc.fault)
+                                : rpc.was_error_already ? "pass (" + ending_name(rpc) + " already)"
+                                                        : "pass",
+                                std::string(grouped_by_name(rpc.grouped_by))});
+    }
+    std::sort(fault.attempts.begin(), fault.attempts.end(),
+              [](const AttemptSeen& a, const AttemptSeen& b) { return a.number < b.number; });
   }
 }
 

@@ -98,6 +98,13 @@ std::string fault_lines(const InjectedFault& fault, const Stacks& stacks,
                        "does about a refused connection was not tried"
                      : fault_in_words(fault.fault);
   if (words != fault.fault) out += ": " + words;
+  if (!fault.attempts.empty()) {
+    out += "\n" + indent + "  attempts      " + std::to_string(fault.attempts.size()) + " came: ";
+    std::vector<std::string> came;
+    for (const AttemptSeen& one : fault.attempts)
+      came.push_back(one.outcome + (one.grouped_by == "first" ? "" : " (" + one.grouped_by + ")"));
+    out += joined(came, ", ");
+  }
   if (!fault.arguments.empty()) {
     out += "\n" + indent + "  arguments     " + cut(redact_object(fault.arguments), kMaxArguments);
   }

@@ -69,6 +69,7 @@ TEST(RequestIds, OfSeveralTheOneOfTheCallItselfCounts) {
   const RequestIdTable table;
   const Heads heads = read("X-Request-Id: zz\r\nIdempotency-Key: k\r\nAccept: x\r\n", 0, &table);
   EXPECT_EQ(heads.id, "k");
+  ASSERT_NE(heads.row, kNoRequestId);
   EXPECT_EQ(table.name(heads.row), "idempotency-key");
 }
 

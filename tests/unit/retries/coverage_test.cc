@@ -194,9 +194,11 @@ TEST(PairCover, ASolverThatIsStoppedStillGivesACoverAndSaysHowFarItMayBeOff) {
   std::vector<CoverEdge> edges;
   for (uint32_t l = 0; l < kLeft; ++l) {
     for (int i = 0; i < 12; ++i)
-      edges.push_back({l, random() % kRight, 0.1 + static_cast<double>(random() % 10'000) / 1000});
+      edges.push_back({l, static_cast<uint32_t>(random() % kRight),
+                       0.1 + static_cast<double>(random() % 10'000) / 1000});
   }
-  for (uint32_t r = 0; r < kRight; ++r) edges.push_back({random() % kLeft, r, 1});
+  for (uint32_t r = 0; r < kRight; ++r)
+    edges.push_back({static_cast<uint32_t>(random() % kLeft), r, 1});
   const auto cover = cheapest_cover(kLeft, kRight, edges, 0);
   ASSERT_TRUE(cover.ok()) << cover.error().message;
   EXPECT_TRUE(cover->stopped);
