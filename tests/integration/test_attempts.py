@@ -29,7 +29,7 @@ class Explored:
             [{"name": "shop", "command": f"exec {PYTHON} {APPS}/retried.py ${{port:shop}}"}],
             # A failure under each fault, so that there is a counterexample of each.
             [{"name": "call", "command": f"{command} > now; echo \"$FILIBUSTER_EXECUTION $(cat now)\" >> seen; "
-                                         f"[ $FILIBUSTER_EXECUTION -le 2 ]"}],
+                                         f"[ $FILIBUSTER_EXECUTION -le 2 ] && [ ! -e explored ]"}],
             fault_test_calls=True, bounds={"max_faults": 1}, faults=[{"inject": faults}]))
         self.run = project.filibuster("run", "--json")
         assert self.run.exit_code == 1, self.run
@@ -71,6 +71,7 @@ def test_each_attempt_of_a_call_gets_its_outcome(project, name):
     assert got.attempts["timeout:after, status:503, pass"] == [("timeout:after", "first"), ("status:503", rule), ("pass", rule)]
     assert got.attempts["pass, status:503"] == [("pass", "first")], "the client has its answer and gives up"
     assert got.attempts["status:503 when=1+"] == [("status:503", "first")] + 4 * [("status:503", rule)]
+    project.write("explored", "")  # a replay begins with execution 1, and fails if its plan is met
     replay = project.filibuster("replay", ".filibuster/counterexamples/1.json")
     assert replay.exit_code == 1, replay
 
@@ -100,7 +101,7 @@ def test_a_fault_after_effect_never_comes_upon_an_error(project, name, fault):
 
 
 def test_curl_retries_by_itself(project):
-    client = f"curl -s -o body --retry 2 -m 0.5 -w '%{{http_code}}' -H \"x-run: $FILIBUSTER_EXECUTION\" {URL}PATH"
+    client = f"curl -s -o body --retry 2 -m 2 -w '%{{http_code}}' -H \"x-run: $FILIBUSTER_EXECUTION\" {URL}PATH"
     got = Explored(project, client, ["503, pass", "timeout:after, pass", "503 when=1+"])
     assert got.printed == {"status:503, pass": "200", "timeout:after, pass": "200", "status:503 when=1+": "503"}, got.run
     assert {fault: len(served) for fault, served in got.served.items()} == {

@@ -16,7 +16,7 @@ session = requests.Session()
 session.mount("http://", HTTPAdapter(max_retries=Retry(total=4, backoff_factor=0, status_forcelist=[503], allowed_methods=None,
                                                        raise_on_status=False)))
 try:
-    answer = session.request(method, url, data=b"1" if method != "GET" else None, headers=headers, timeout=0.5)
+    answer = session.request(method, url, data=b"1" if method != "GET" else None, headers=headers, timeout=5)
     print(answer.status_code)
 except requests.RequestException as error:
     print(type(error).__name__)

@@ -5,7 +5,7 @@ const headers = {'x-run': process.env.FILIBUSTER_EXECUTION};
 if (withId) headers['x-ms-client-request-id'] = require('crypto').randomUUID();
 
 async function attempt() {
-  const answer = await fetch(url, {method, headers, body: method === 'GET' ? undefined : '1', signal: AbortSignal.timeout(500)});
+  const answer = await fetch(url, {method, headers, body: method === 'GET' ? undefined : '1', signal: AbortSignal.timeout(1000)});
   await answer.text();
   return answer.status;
 }
