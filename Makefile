@@ -41,7 +41,7 @@ UNIT_SRC    := $(call find_cc,tests/unit)
 objects      = $(patsubst %.cc,$(BUILD)/obj/%.o,$(1))
 LLHTTP_OBJ  := $(BUILD)/obj/llhttp/api.o $(BUILD)/obj/llhttp/http.o $(BUILD)/obj/llhttp/llhttp.o
 
-DAEMON_LIBS := $(NGHTTP2) -l:libpugixml.a -lprotobuf -lcpp-httplib -lsqlite3 -ldw -lelf -liberty -lpthread
+DAEMON_LIBS := $(NGHTTP2) -l:libpugixml.a -lprotobuf -lcpp-httplib -lsqlite3 -lClp -lCoinUtils -ldw -lelf -liberty -lpthread
 # Of the analysis static: `filibuster was-fault-injected` starts often, and loading them takes longer than it.
 ANALYSIS_LIBS := -l:libyaml-cpp.a -l:libprotobuf.a
 CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lpthread
@@ -171,7 +171,7 @@ $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 
 # --- one door ---------------------------------------------------------------------------------
 PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
-  nlohmann-json3-dev libsqlite3-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libpugixml-dev libxxhash-dev \
+  nlohmann-json3-dev libsqlite3-dev coinor-libclp-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libpugixml-dev libxxhash-dev \
   python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java $(BPF_PACKAGES)
 TEST_PACKAGES := libgtest-dev dpkg-dev python3-pytest python3-pytest-xdist python3-jsonschema chromium gunicorn nginx-light curl wrk redis-server redis-tools procps \
   python3-aiohttp python3-uvicorn python3-fastapi python3-httpx python3-uvloop python3-gevent rustc binutils \
@@ -331,7 +331,7 @@ test-programs: $(CLOUDS)/installed
 corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $(BUILD)/corpus/mailchimp/UnitTests.class $(addprefix $(PURCHASE)/,gateway order pricing) $(CACHE_ASIDE)/hiredis $(CACHE_ASIDE)/installed  ## build the example applications that need it
 
 # --- the rest ---------------------------------------------------------------------------------
-TEST_SRC  := $(UNIT_SRC) tests/bench/search_bench.cc tests/reproduce/netflix_search.cc
+TEST_SRC  := $(UNIT_SRC) tests/bench/search_bench.cc tests/bench/coverage_bench.cc tests/reproduce/netflix_search.cc
 COMPILED  := $(call objects,$(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) daemon/main.cc daemon/proxy/main.cc $(ANALYSIS_SRC) $(CLI_SRC) cli/main.cc $(BPF_SRC) $(TEST_SRC)) \
              $(FUZZ_NAMES:%=$(BUILD)/fuzz/obj/tests/fuzz/%_fuzz.o)
 compile_commands.json: Makefile $(wildcard tests/*.mk) tests/check/compile_commands.py $(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(ANALYSIS_SRC) $(CLI_SRC) $(BPF_SRC) $(TEST_SRC)

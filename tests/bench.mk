@@ -8,6 +8,9 @@ $(BUILD)/tests/grpc_bench: tests/bench/grpc_bench.cc $(addprefix $(BUILD)/corpus
 $(BUILD)/tests/search_bench: $(call objects,tests/bench/search_bench.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
+$(BUILD)/tests/coverage_bench: $(call objects,tests/bench/coverage_bench.cc) $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
+	@mkdir -p $(@D)
+	$(CXX) $(OPT) $(SANFLAGS) -o $@ $^ $(DAEMON_LIBS)
 # The preload's objects, hidden: nothing is interposed.
 $(BUILD)/tests/libindex_bench.so: $(BUILD)/obj/pic/index_bench.o $(PRELOAD_OBJ)
 	@mkdir -p $(@D)
@@ -28,7 +31,7 @@ BENCH_PACKAGES := mitmproxy
 bench-deps:
 	$(call install_missing,$(BENCH_PACKAGES))
 bench: test-deps bench-deps  ## every figure as a ratio, with its control (about 20 minutes)
-	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/grpc_bench $(BUILD)/tests/native_index_bench $(BUILD)/tests/libjvm_index_bench.so
+	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/coverage_bench $(BUILD)/tests/grpc_bench $(BUILD)/tests/native_index_bench $(BUILD)/tests/libjvm_index_bench.so
 	@$(MAKE) --no-print-directory bench-run
 # A bound that is missed is printed and does not keep the others from being measured. (The exit code of a
 # trace is not asked: it also tells of ports that are new in each round.)
@@ -68,6 +71,8 @@ bench-run:
 	  $(PYTHON) tests/bench/node_index_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed node"; \
 	echo "== the search alone"; \
 	  $(BUILD)/tests/search_bench || failed="$$failed search"; \
+	echo "== the plan of a coverage metric"; \
+	  $(BUILD)/tests/coverage_bench || failed="$$failed coverage"; \
 	if [ -n "$$failed" ]; then echo "bounds missed:$$failed"; exit 1; fi
 
 # What forking the test saves. Apart from `bench`, since it explores for half an hour.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/fault/attempts.h"
 #include "core/hash.h"
 #include "core/resp/commands.h"
 #include "core/text/ascii.h"
@@ -304,6 +305,7 @@ FaultNeeds needs(const FaultSpec& fault) {
 }
 
 Result<FaultSpec> parse_fault(std::string_view text) {
+  if (is_attempts_text(text)) return parse_attempts(text);
   FaultSpec fault;
   const size_t at = text.rfind('@');
   std::string_view rest = text.substr(0, at);
@@ -386,6 +388,7 @@ Result<FaultSpec> parse_fault(std::string_view text) {
 }
 
 std::string to_text(const FaultSpec& fault) {
+  if (fault.kind == FaultKind::kAttempts) return to_text(fault.attempts);
   const FaultKindRow* row = row_of(fault.kind);
   if (row == nullptr) return "none";
   std::string text(row->name);
@@ -416,6 +419,11 @@ std::string fault_key(const FaultSpec& fault) {
   for (const auto& [name, value] : fault.headers) rest += '\n' + name + ':' + value;
   if (!fault.message.empty() || !fault.details.empty()) {
     rest += fault.message + '\0' + fault.details;
+  }
+  for (size_t i = 0; i < fault.attempts.rules.size(); ++i) {
+    const FaultSpec& outcome = fault.attempts.rules[i].outcome;
+    const std::string key = fault_key(outcome);
+    if (key != to_text(outcome)) rest += std::to_string(i) + key + '\n';
   }
   return rest.empty() ? text : text + "#" + to_hex(hash_text(rest)).substr(0, 16);
 }

@@ -13,6 +13,8 @@
 //   grpc:UNAVAILABLE@3 | stream-reset@3 | latency:300ms@3
 // and, of commands to Redis only:
 //   redis:LOADING | redis:nil
+// and, of the attempts of one call (core/fault/attempts.h):
+//   timeout:after, 503, pass | 503 when=1..3 | 503 when=3+3
 // ":after" = the server receives the request and acts on it; the answer does not come back.
 // "@3" = the answer passes up to its third message, and the fault follows (gRPC calls only).
 #pragma once
@@ -53,6 +55,8 @@ enum class FaultKind : uint8_t {
   kContentLength = 14,  // the answer with another Content-Length than its body has
   kSlowBody = 15,       // its head, then its body in pieces over a time
   kTls = 16,            // the handshake of the connection that the RPC opens fails (TlsFault)
+  // The attempts of one call, each with its own outcome (core/fault/attempts.h). It has no row.
+  kAttempts = 17,
 };
 
 // What goes wrong in a handshake of TLS, as the client sees it.
@@ -91,7 +95,20 @@ struct FaultKindRow {
   FaultNeeds needs;
   std::string_view meaning;
 };
-std::span<const FaultKindRow> fault_kinds();  // kNone has no row
+std::span<const FaultKindRow> fault_kinds();  // kNone and kAttempts have no row
+
+// Which attempts of a call are meant, as in strace(1): first, first + step, ..., up to last.
+struct Occasions {
+  uint32_t first = 1, last = 1;  // last 0: there is no end
+  uint32_t step = 1;
+  bool covers(uint32_t number) const;
+  bool operator==(const Occasions&) const = default;
+};
+struct AttemptRule;
+struct AttemptSequence {
+  std::vector<AttemptRule> rules;  // the first that covers an attempt decides it; else it passes
+  bool operator==(const AttemptSequence& other) const;
+};
 
 struct FaultSpec {
   FaultKind kind = FaultKind::kNone;
@@ -108,8 +125,15 @@ struct FaultSpec {
   TlsFault tls = TlsFault::kNone;  // kTls only, and then never kNone
   uint32_t latency_ms = 0;         // kLatency, kSlowBody: 1..kMaxLatencyMs
   int32_t delta = 0;               // kContentLength only: not 0, at most kMaxDelta either way
-  uint32_t at_message = 0;  // the fault follows this message of the answer, from 1; 0: no message
+  uint32_t at_message = 0;   // the fault follows this message of the answer, from 1; 0: no message
+  AttemptSequence attempts;  // kAttempts only
   bool operator==(const FaultSpec&) const = default;
+};
+
+struct AttemptRule {
+  FaultSpec outcome;  // kNone: the attempt passes
+  Occasions when;
+  bool operator==(const AttemptRule&) const = default;
 };
 
 // Bounds that keep an answer within its header block (grpc::kMaxStatusBlock) in its encoded form: there
@@ -135,6 +159,7 @@ FaultNeeds needs(const FaultSpec& fault);
 Result<FaultSpec> parse_fault(std::string_view text);
 // Body, headers, message and details are left out.
 std::string to_text(const FaultSpec& fault);
+std::string to_text(const AttemptSequence& attempts);
 // to_text(), made unique where what it leaves out makes it another fault.
 std::string fault_key(const FaultSpec& fault);
 

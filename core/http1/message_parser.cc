@@ -62,6 +62,15 @@ struct Callbacks {
         m->field_ = MessageParser::Field::kHttp2Settings;
         // Exactly one is allowed (RFC 7540 §3.2.1).
         if (m->http2_settings_.size != 0) m->http2_settings_.truncated = true;
+      } else if (m->request_ids_ != nullptr) {
+        // Of several, the one that the table has first.
+        const uint8_t row = m->request_ids_->find(name);
+        if (row < m->request_id_row_) {
+          m->field_ = MessageParser::Field::kRequestId;
+          m->request_id_row_ = row;
+          m->request_id_.size = 0;
+          m->request_id_.truncated = false;
+        }
       }
     }
     m->name_.size = 0;
@@ -127,8 +136,10 @@ void MessageParser::begin_message() {
   after_start_line_ = 0;
   filibuster_offset_ = filibuster_end_ = skipped_ = 0;
   start_line_tail_size_ = 0;
-  name_.size = expect_.size = filibuster_.size = host_.size = target_.size = 0;
-  name_.truncated = expect_.truncated = filibuster_.truncated = host_.truncated = false;
+  request_id_row_ = kNoRequestId;
+  request_id_.size = name_.size = expect_.size = filibuster_.size = host_.size = target_.size = 0;
+  request_id_.truncated = name_.truncated = expect_.truncated = filibuster_.truncated =
+      host_.truncated = false;
   upgrade_.size = http2_settings_.size = 0;
   target_.truncated = upgrade_.truncated = http2_settings_.truncated = false;
 }
@@ -179,6 +190,9 @@ void MessageParser::take_field_value(const char* data, size_t size) {
       return;
     case Field::kHttp2Settings:
       http2_settings_.append(data, size);
+      return;
+    case Field::kRequestId:
+      request_id_.append(data, size);
       return;
     case Field::kFilibuster: {
       const uint64_t offset = message_bytes_ + static_cast<uint64_t>(data - piece_);
@@ -241,6 +255,8 @@ bool MessageParser::complete_head(const char* end) {
     head.filibuster = trim_end(filibuster_.view());
     head.filibuster_offset = static_cast<size_t>(filibuster_offset_);
     head.expect_continue = equal_ignoring_case(trim_end(expect_.view()), "100-continue");
+    head.request_id = trim_end(request_id_.view());
+    head.request_id_row = head.request_id.empty() ? kNoRequestId : request_id_row_;
     head.upgrade_h2c = asks_for_h2c();
     if (head.upgrade_h2c) head.http2_settings = trim_end(http2_settings_.view());
     upgrades = parser_.method == HTTP_CONNECT;

@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "core/hash.h"
+#include "core/rpc/request_ids.h"
 
 extern "C" {
 #include <llhttp/llhttp.h>
@@ -46,6 +47,10 @@ struct MessageHead {
   std::string_view filibuster;
   size_t filibuster_offset = 0;  // where its value begins, from the start of the *message*
   bool expect_continue = false;
+  // The request id (core/rpc/request_ids.h) of the first row of the table that the request carries, and that row's
+  // number; kNoRequestId: it carries none, or no table was given.
+  std::string_view request_id;
+  uint8_t request_id_row = kNoRequestId;
   // Asks for HTTP/2 (Upgrade: h2c, RFC 7540 §3.2): if 101 answers, both directions go on with
   // core/http2, ConnectionView::begin_upgraded(http2_settings). HTTP/2 begins with the byte after the
   // head of the 101 on the server's side, with the byte after this request on the client's.
@@ -90,6 +95,9 @@ class MessageParser {
   MessageParser(const MessageParser&) = delete;
   MessageParser& operator=(const MessageParser&) = delete;
 
+  // Which request ids heads have. The table outlives the parser; nullptr: none.
+  void look_for(const RequestIdTable* request_ids) { request_ids_ = request_ids; }
+
   // Consumes all of it unless the state becomes kUpgraded or kInvalid; returns the state after it.
   ParseState feed(const char* data, size_t size);
   // Body bytes that went by unseen (sendfile): at most what is left of a body, or chunk, of known
@@ -113,7 +121,15 @@ class MessageParser {
 
  private:
   friend struct Callbacks;  // llhttp's callbacks, in message_parser.cc
-  enum class Field : uint8_t { kOther, kHost, kFilibuster, kExpect, kUpgrade, kHttp2Settings };
+  enum class Field : uint8_t {
+    kOther,
+    kHost,
+    kFilibuster,
+    kExpect,
+    kUpgrade,
+    kHttp2Settings,
+    kRequestId
+  };
   enum class Expected : uint8_t { kOrdinary = 0, kNoBody = 1, kTunnel = 2 };
   template <size_t N>
   struct Text {  // keeps the first N bytes
@@ -162,7 +178,10 @@ class MessageParser {
   HashStream body_stream_;
   char start_line_tail_[8];  // its last bytes: must say HTTP/1.x
   size_t start_line_tail_size_ = 0;
-  Text<16> name_;  // of the current field; longer ones are of no interest
+  const RequestIdTable* request_ids_ = nullptr;
+  uint8_t request_id_row_ = kNoRequestId;
+  Text<kMaxRequestIdValue> request_id_;
+  Text<kMaxRequestIdName> name_;  // of the current field; longer ones are of no interest
   Text<16> expect_;
   Text<64> upgrade_;
   Text<256> http2_settings_;  // truncated: too long, or more than one

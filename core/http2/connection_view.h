@@ -101,6 +101,8 @@ class ConnectionView {
   }
   Error error() const { return error_; }
   bool lost() const { return error_ != Error::kNone; }
+  // Which request ids the heads of requests have (core/rpc/request_ids.h).
+  void look_for(const RequestIdTable* request_ids) { requests_.collector.look_for(request_ids); }
   const FrameParser& parser(Direction d) const { return way(d).parser; }
   const HeaderDecoder& decoder(Direction d) const { return way(d).decoder; }
   // What the reader of this direction asks its writer for.

@@ -20,6 +20,9 @@ bool parse_decimal(std::string_view text, uint64_t* out) {
 
 void HeadCollector::clear() {
   status_ = 0;
+  request_id_row_ = kNoRequestId;
+  was_attempted_ = false;
+  request_id_.clear();
   te_trailers_ = has_grpc_status_ = has_authority_ = has_content_length_ = false;
   content_length_ = list_size_ = 0;
   method_.clear();
@@ -45,6 +48,13 @@ void HeadCollector::on_field(const Field& field) {
   const std::string_view value = field.value;
   list_size_ += name.size() + value.size() + 32;
   if (name.empty()) return;
+  if (request_ids_ != nullptr) {
+    const uint8_t row = request_ids_->find(name);
+    if (row < request_id_row_) {
+      request_id_row_ = row;
+      request_id_.set(value);
+    }
+  }
   // The first character is looked at first: nearly all fields are of no interest.
   switch (name[0]) {
     case ':':
@@ -84,6 +94,8 @@ void HeadCollector::on_field(const Field& field) {
         add_words(name, value);
       } else if (name == "grpc-encoding") {
         grpc_encoding_.set(value);
+      } else if (name == kGrpcPreviousAttempts) {
+        was_attempted_ = !value.empty() && value != "0";
       }
       break;
     case 'h':
@@ -108,6 +120,9 @@ MessageHead HeadCollector::head() const {
   head.path = path_.view();
   head.path_truncated = path_.truncated;
   head.filibuster = filibuster_.view();
+  head.request_id = request_id_.view();
+  head.request_id_row = head.request_id.empty() ? kNoRequestId : request_id_row_;
+  head.was_attempted = was_attempted_;
   head.grpc_timeout = grpc_timeout_.view();
   head.te_trailers = te_trailers_;
   head.status = status_;

@@ -8,6 +8,7 @@
 
 #include "core/hash.h"
 #include "core/http2/header_block.h"
+#include "core/rpc/request_ids.h"
 
 namespace filibuster::http2 {
 
@@ -21,6 +22,10 @@ struct MessageHead {
   bool path_truncated = false;
   // Value of our field; the last one if there are several; at most 128 bytes.
   std::string_view filibuster;
+  std::string_view request_id;  // as in http1::MessageHead
+  uint8_t request_id_row = kNoRequestId;
+  bool was_attempted =
+      false;  // it says that there were attempts of this call (kGrpcPreviousAttempts)
   std::string_view grpc_timeout;  // as sent: core/grpc/call.h reads it
   bool te_trailers = false;
   // responses
@@ -43,6 +48,8 @@ inline constexpr size_t kMaxPath = 2048;
 
 class HeadCollector final : public FieldHandler {
  public:
+  // Which request ids heads have. The table outlives the collector; nullptr: none.
+  void look_for(const RequestIdTable* request_ids) { request_ids_ = request_ids; }
   void clear();
   void on_field(const Field& field) override;
   MessageHead head() const;
@@ -66,6 +73,10 @@ class HeadCollector final : public FieldHandler {
     char bytes[N];
   };
 
+  const RequestIdTable* request_ids_ = nullptr;
+  uint8_t request_id_row_ = kNoRequestId;
+  bool was_attempted_ = false;
+  Text<kMaxRequestIdValue> request_id_;
   uint16_t status_ = 0;
   bool te_trailers_ = false;
   bool has_grpc_status_ = false;

@@ -76,8 +76,8 @@ bool fields(E& e, V& v) {
   if constexpr (kIs<RpcIssued, E>) {
     return v(e.rpc) && v(e.parent_rpc) && v(e.index) && v(e.parent_path) && v(e.signature) &&
            v(e.payload) && v(e.stack) && v(e.connect_key) && v(e.count) && v(e.cause) &&
-           v(e.flags) && v(e.thread) && v(e.service) && v(e.method) && v(e.target) && v(e.body) &&
-           v(e.stack_text) && v(e.peer);
+           v(e.flags) && v(e.thread) && v(e.request_id) && v(e.service) && v(e.method) &&
+           v(e.target) && v(e.body) && v(e.stack_text) && v(e.peer) && v(e.request_id_name);
   } else if constexpr (kIs<RpcReceived, E>) {
     return v(e.rpc) && v(e.thread) && v(e.flags);
   } else if constexpr (kIs<RpcFinished, E>) {
@@ -87,7 +87,8 @@ bool fields(E& e, V& v) {
   } else if constexpr (kIs<IncomingFinished, E>) {
     return v(e.rpc) && v(e.status) && v(e.grpc_status);
   } else if constexpr (kIs<FaultFired, E>) {
-    return v(e.rpc) && v(e.plan_entry) && v(e.how) && v(e.detail);
+    return v(e.rpc) && v(e.plan_entry) && v(e.how) && v(e.attempt) && v(e.grouped_by) &&
+           v(e.detail);
   } else if constexpr (kIs<Listen, E>) {
     return v(e.port) && v(e.kind) && v(e.address) && v(e.service) && v(e.path);
   } else if constexpr (kIs<NotInterposed, E>) {
@@ -117,7 +118,8 @@ bool in_range(const E& e) {
     return e.outcome >= RpcOutcome::kAnswered && e.outcome <= RpcOutcome::kGarbled &&
            e.code_space <= CodeSpace::kRedis;
   } else if constexpr (kIs<FaultFired, E>) {
-    return e.how <= static_cast<uint8_t>(FaultHow::kRefusedAfterAll);
+    return e.how <= static_cast<uint8_t>(FaultHow::kAttemptPasses) &&
+           e.grouped_by <= GroupedBy::kSameRequest;
   } else if constexpr (kIs<RpcFields, E>) {
     return e.form <= static_cast<uint8_t>(BodyForm::kMessage);
   } else if constexpr (kIs<NotInterposed, E>) {
@@ -176,6 +178,20 @@ std::string_view cause_name(Cause cause) {
       return "program";
   }
   return "unknown";
+}
+
+std::string_view grouped_by_name(GroupedBy rule) {
+  switch (rule) {
+    case GroupedBy::kFirst:
+      return "first";
+    case GroupedBy::kRequestId:
+      return "request-id";
+    case GroupedBy::kGrpcAttempts:
+      return "grpc-previous-rpc-attempts";
+    case GroupedBy::kSameRequest:
+      return "same-request";
+  }
+  return "";
 }
 
 std::string_view outcome_name(RpcOutcome outcome) {

@@ -43,6 +43,8 @@ enum RpcFlags : uint16_t {
   kRpcGrpc = 1u << 7,       // `target` is /package.Service/Method
   kRpcRedis = 1u << 8,      // `method` is a command, `target` a pattern of its key
   kRpcEncrypted = 1u << 9,  // over TLS
+  kRpcWasAttempted =
+      1u << 10,  // it says that there were attempts before it (kGrpcPreviousAttempts)
 };
 inline Protocol protocol_of(uint16_t rpc_flags) {
   if ((rpc_flags & kRpcRedis) != 0) return Protocol::kRedis;
@@ -62,6 +64,7 @@ struct RpcIssued {
   Cause cause = Cause::kNone;
   uint16_t flags = 0;
   uint32_t thread = 0;  // tid
+  Hash128 request_id;   // hash of the value; zero: it has none. The value itself may be a secret.
   // texts
   std::string_view service;     // m: target service
   std::string_view method;      // GET
@@ -70,6 +73,7 @@ struct RpcIssued {
   std::string_view stack_text;  // frames innermost first, one a line: "F file:line function" (a
                                 // runtime's frame) or "N buildid+offset path" (native, hexadecimal)
   std::string_view peer;        // "127.0.0.1:5001"
+  std::string_view request_id_name;  // of its header field, lower case
 };
 
 struct RpcReceived {  // this service terminated the call
@@ -117,10 +121,24 @@ struct IncomingFinished {
   uint8_t grpc_status = kNoGrpcStatus;
 };
 
+// By what an RPC is known to be a further attempt of the call that an earlier RPC made.
+enum class GroupedBy : uint8_t {
+  kFirst = 0,         // it is the first attempt
+  kRequestId = 1,     // the same request id
+  kGrpcAttempts = 2,  // it says that there were attempts, and method and payload are the same
+  kSameRequest =
+      3,  // the same signature and payload from the same call site, after the earlier attempt failed
+};
+std::string_view grouped_by_name(GroupedBy rule);
+
 struct FaultFired {
   uint64_t rpc = 0;
   uint32_t plan_entry = 0;
   uint8_t how = 0;  // FaultHow
+  // Of a sequence of attempts: the number of this one, from 1, and which rule said that it is one (GroupedBy).
+  // 0: the fault is no sequence.
+  uint32_t attempt = 0;
+  GroupedBy grouped_by = GroupedBy::kFirst;
   std::string_view detail;
 };
 enum class FaultHow : uint8_t {
@@ -134,6 +152,8 @@ enum class FaultHow : uint8_t {
   // The fault was first reported as kResetInsteadOfRefused. Then the client tried again by itself, and
   // that connect was refused: the caller sees a refusal.
   kRefusedAfterAll = 5,
+  // An attempt of a sequence that passes, as the sequence says.
+  kAttemptPasses = 6,
 };
 
 // Details of kNotInjected by which the daemon tells the cause.

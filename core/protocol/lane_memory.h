@@ -21,6 +21,7 @@ inline constexpr uint32_t kMaxTargets = 512;
 inline constexpr uint32_t kCounterSlots = 1u << 16;
 inline constexpr uint32_t kSiteSlots = 1u << 13;
 inline constexpr uint32_t kBlobSize = 1u << 18;
+inline constexpr uint32_t kMaxAttemptGroups = 64;  // sequences of attempts in one plan
 
 enum class LaneState : uint32_t {
   kIdle = 0,       // no execution: pass through, no header, no event but Listen and NotInterposed
@@ -53,6 +54,11 @@ struct PlanEntry {
   uint32_t blob_size;
   uint32_t blob_head_size;  // the part to send to a HEAD request
   uint32_t id;              // names this entry in events (position in the plan)
+  // Of a sequence of attempts (kAttempts), and of its items: the number of its AttemptGroup. The items are entries of
+  // their own, in the order of the sequence and without an index, so that no RPC is found to be theirs. An item
+  // stands for the attempts first, first + step, ..., last (0: without an end); kNone: they pass.
+  uint32_t group;
+  uint32_t attempt_first, attempt_last, attempt_step;  // of an item; else 0
 };
 
 enum TargetFlags : uint32_t {
@@ -101,6 +107,26 @@ struct SiteSlot {
   std::atomic<uint32_t> passing;  // in one execution only: its number << 2 | SiteFlags
 };
 
+// A call whose attempts a sequence of the plan decides: live from the first attempt on. All processes of the lane
+// share it, since a retry may come from another one.
+//   state: execution << 32 | attempts so far << 8 | AttemptState of the newest
+// The keys contain the execution (execution_key); they are written before the state that makes them valid.
+enum AttemptState : uint32_t { kAttemptOpen = 0, kAttemptFailed = 1, kAttemptSucceeded = 2 };
+struct AttemptGroup {
+  std::atomic<uint64_t> state;
+  std::atomic<uint64_t> by_request_id;  // 0: the call has none
+  std::atomic<uint64_t> by_request;     // signature and payload under the same cause
+  std::atomic<uint64_t> by_site;        // the same, from the same call site
+};
+
+// Names of request ids that the configuration adds to the known ones (core/rpc/request_ids.h).
+struct RequestIdName {
+  uint8_t size;
+  uint8_t with_path;
+  char name[62];
+};
+inline constexpr uint32_t kMaxConfiguredRequestIds = 8;
+
 enum LaneOptions : uint32_t {
   kOptionFastTimeouts = 1u << 0,  // elapse visible waits at once
   // What a client library says to Redis by itself (core/resp/commands.h kByLibrary) is an RPC, too: a
@@ -146,9 +172,14 @@ struct LaneMemory {
   // How many entries of the plan may be injected at connect. While there are any, agents count what is
   // issued at each place.
   std::atomic<uint32_t> connects_planned;
-  uint32_t reserved[4];
+  // How many sequences of attempts the plan has. While there are none, nothing is looked up for them.
+  std::atomic<uint32_t> sequences_planned;
+  uint32_t request_id_count;  // of the whole session, as the frames
+  uint32_t reserved[2];
 
   PlanEntry plan[kMaxPlanEntries];
+  AttemptGroup groups[kMaxAttemptGroups];
+  RequestIdName request_ids[kMaxConfiguredRequestIds];
   Target128 targets[kMaxTargets];
   CounterSlot counters[kCounterSlots];
   SiteSlot sites[kSiteSlots];

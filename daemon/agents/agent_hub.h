@@ -28,6 +28,10 @@ struct PlannedRpcFault {
   std::string service;
   uint32_t number = 0, service_number = 0;  // as RpcRecord has them; 0: not known
   bool reset_expected = false;
+  // Of the rows that RpcMemory::expand adds for the items of a sequence of attempts, and of the sequence itself.
+  bool is_item = false;  // `fault` is what the attempts `when` get; kNone: they pass
+  Occasions when;
+  uint32_t group = 0;  // the number of the sequence in its plan
   bool operator==(const PlannedRpcFault&) const = default;
 };
 
@@ -46,6 +50,7 @@ struct HubOptions {
   uint32_t index_parts = 0;  // IndexParts
   FrameTable frames{};       // which frames of call stacks count
   bool fast_timeouts = true;
+  std::vector<std::string> request_ids;  // header fields that name a call, beside the known ones
   bool library_commands = false;  // commands that client libraries send by themselves are RPCs
   std::chrono::milliseconds hang_limit{5000};
   // Directory of the control pages that the user's sessions share; empty: kUserControlDirPrefix +

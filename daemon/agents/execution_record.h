@@ -69,6 +69,15 @@ struct RpcRecord {
   bool elapsed = false;   // the fault was a silence, and its caller's wait was ended at once
   FaultSpec fault;        // what was injected
   HangLimit hang_limit;   // of the fault, if the daemon had to end it
+  // The RPC is an attempt of a call for which a sequence was planned: the attempt's number, from 1, the final index
+  // of the first one, and how it was told to be one. 0: it is none. One that passes has no fault.
+  uint32_t attempt = 0;
+  Hash128 attempt_of;
+  GroupedBy grouped_by = GroupedBy::kFirst;
+  // The fault was to follow its effect, and the server's answer was an error already: that answer passed.
+  bool was_error_already = false;
+  Hash128 request_id;           // hash of the request id that it carries; zero: none
+  std::string request_id_name;  // of its header field
 
   Protocol protocol() const { return protocol_of(flags); }
   bool is_grpc() const { return protocol() == Protocol::kGrpc; }
@@ -82,6 +91,15 @@ struct RpcRecord {
   bool refused_as_reset() const {
     return injected && fault.kind == FaultKind::kRefused && outcome != RpcOutcome::kRefused;
   }
+};
+
+// An answer that the daemon passed on in the place of a planned fault after effect, since it was an error already.
+struct PassedAnswer {
+  uint16_t status = 0;
+  uint8_t grpc_status = kNoGrpcStatus;
+  Hash128 body;
+  uint64_t body_size = 0;
+  std::string_view body_sample;
 };
 
 struct NotInterposedRecord {

@@ -87,10 +87,10 @@ bool sends_answer(HandOffKind kind) {
   return kind == HandOffKind::kDrainThenAnswer || kind == HandOffKind::kChange;
 }
 
-std::unique_ptr<AnswerEnd> answer_end(const HandOff& hand_off) {
+std::unique_ptr<AnswerEnd> answer_end(const HandOff& hand_off, bool spares_errors) {
   if (hand_off.protocol == static_cast<uint8_t>(Protocol::kRedis))
     return std::make_unique<RedisAnswerEnd>(hand_off.replies);
-  if (hand_off.kind == HandOffKind::kChange)
+  if (hand_off.kind == HandOffKind::kChange || spares_errors)
     return std::make_unique<KeptAnswer>(hand_off.head_request != 0);
   return std::make_unique<HttpAnswerEnd>(hand_off.head_request != 0);
 }
@@ -104,7 +104,8 @@ struct Finisher::Connection {
         real(std::move(real_end)),
         answer(std::move(order.answer)),
         fault(std::move(order.change)),
-        end(answer_end(h)) {
+        kept(h.kind == HandOffKind::kChange || order.spares_errors),
+        end(answer_end(h, order.spares_errors)) {
     allowed = answer.size();
   }
   ~Connection() { close_real(); }
@@ -130,11 +131,17 @@ struct Finisher::Connection {
   bool app_half_closed = false;
   uint64_t limit_ns = 0;
   uint64_t deadline_ns = 0;
+  bool passes = false;             // the server's error passes, in the place of the fault
+  const bool kept;                 // `end` is a KeptAnswer
   std::unique_ptr<AnswerEnd> end;  // of the real answer
 };
 
-Finisher::Finisher(int epoll_fd, uint64_t tag, Report report, Unmet unmet)
-    : epoll_fd_(epoll_fd), tag_(tag), report_(std::move(report)), unmet_(std::move(unmet)) {}
+Finisher::Finisher(int epoll_fd, uint64_t tag, Report report, Unmet unmet, Passed passed)
+    : epoll_fd_(epoll_fd),
+      tag_(tag),
+      report_(std::move(report)),
+      unmet_(std::move(unmet)),
+      passed_(std::move(passed)) {}
 
 Finisher::~Finisher() {
   reset_all(0);
@@ -241,8 +248,10 @@ void Finisher::read_real(uint64_t number, Connection* connection) {
       done = connection->end->feed(buffer, static_cast<size_t>(size));
     }
     if (!done) continue;
-    if (size <= 0 && connection->hand_off.kind == HandOffKind::kChange)
+    if (size <= 0 && connection->kept)
       static_cast<KeptAnswer&>(*connection->end).answer.end_of_stream();
+    // Its bytes are there before the agent sees that the effect has come (elapse.cc).
+    if (pass_error(number, connection)) return;
     connection->close_real();
     if (!end_drain(number, connection)) connections_.erase(number);
     return;
@@ -261,6 +270,22 @@ bool Finisher::end_drain(uint64_t number, Connection* connection) {
     default:
       return true;
   }
+}
+
+bool Finisher::pass_error(uint64_t number, Connection* connection) {
+  if (!connection->kept || connection->hand_off.kind == HandOffKind::kChange) return false;
+  const Http1Answer& answer = static_cast<KeptAnswer&>(*connection->end).answer;
+  if (!answer.is_error()) return false;
+  connection->answer = answer.render({}).bytes;
+  connection->allowed = connection->answer.size();
+  connection->passes = true;
+  passed_(connection->hand_off,
+          {answer.status(), kNoGrpcStatus, hash_bytes(answer.body().data(), answer.body().size()),
+           answer.body().size(), answer.body()});
+  const bool sends = send_answer(number, connection);
+  connection->close_real();
+  if (!sends) connections_.erase(number);
+  return true;
 }
 
 bool Finisher::change(uint64_t number, Connection* connection) {
@@ -341,11 +366,11 @@ void Finisher::expire(uint64_t now_ns) {
     const HandOff& hand_off = connection.hand_off;
     // What was answered needs no word, nor does a silence whose caller has given up.
     using Reached = HangLimit::Reached;
-    const Reached reached = connection.answered           ? Reached::kNot
-                            : connection.real.valid()     ? Reached::kByAnswer
-                            : sends_answer(hand_off.kind) ? Reached::kByReader
-                            : connection.app_half_closed  ? Reached::kNot
-                                                          : Reached::kBySilence;
+    const Reached reached = connection.answered                                ? Reached::kNot
+                            : connection.real.valid()                          ? Reached::kByAnswer
+                            : connection.passes || sends_answer(hand_off.kind) ? Reached::kByReader
+                            : connection.app_half_closed                       ? Reached::kNot
+                                                         : Reached::kBySilence;
     if (reached != Reached::kNot)
       report_(hand_off.execution, hand_off.rpc, {reached, connection.limit_ns});
     if (!connection.answered) close_with_reset(std::move(connection.held));

@@ -11,6 +11,7 @@
 
 #include "core/fault/fault.h"
 #include "core/protocol/messages.h"
+#include "daemon/agents/execution_record.h"
 #include "daemon/base/descriptors.h"
 #include "daemon/base/fault_texts.h"
 
@@ -22,14 +23,18 @@ class Finisher {
   using Report = std::function<void(uint32_t execution, uint64_t rpc, const HangLimit& limit)>;
   // Takes why a fault could not be in an answer.
   using Unmet = std::function<void(const HandOff& hand_off, const std::string& why)>;
+  // Takes the server's error that passed in the place of a fault (Order::spares_errors).
+  using Passed = std::function<void(const HandOff& hand_off, const PassedAnswer& answer)>;
   // Watched descriptors carry `tag | number` as epoll data; `tag` leaves the low 56 bits free.
-  Finisher(int epoll_fd, uint64_t tag, Report report, Unmet unmet);
+  Finisher(int epoll_fd, uint64_t tag, Report report, Unmet unmet, Passed passed);
   ~Finisher();
 
   // What is to be done beside the kind of the hand-off.
   struct Order {
     std::string answer = {};  // what kDrainThenAnswer sends
     FaultSpec change = {};    // kChange
+    // Of the kinds that read the real answer away: if it is an error already, it passes instead.
+    bool spares_errors = false;
   };
   // Takes both descriptors over. False: one of them is no socket, and both were closed.
   bool take(const HandOff& hand_off, UniqueFd held, UniqueFd real, Order order,
@@ -54,6 +59,8 @@ class Finisher {
   // Called when the real answer has been read. False: the connection is done.
   bool end_drain(uint64_t number, Connection* connection);
   bool change(uint64_t number, Connection* connection);
+  // Passes the kept answer on if it is an error. False: it is none.
+  bool pass_error(uint64_t number, Connection* connection);
   // Sends what may be sent now. False: the connection is done.
   bool send_answer(uint64_t number, Connection* connection);
   void discard_input(Connection* connection);
@@ -62,6 +69,7 @@ class Finisher {
   const uint64_t tag_;
   const Report report_;
   const Unmet unmet_;
+  const Passed passed_;
   uint64_t next_number_ = 1;
   Connections connections_;
 };

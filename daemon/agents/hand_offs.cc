@@ -20,6 +20,9 @@ HandOffs::HandOffs(int epoll_fd, uint64_t finisher_tag, uint64_t relay_tag, Reco
           },
           [this](const HandOff& hand_off, const std::string& why) {
             recorder_->unmet(hand_off.execution, hand_off.rpc, hand_off.plan_entry, why);
+          },
+          [this](const HandOff& hand_off, const PassedAnswer& answer) {
+            recorder_->passed(hand_off.execution, hand_off.rpc, answer, clock_ns());
           }),
       relays_(epoll_fd, relay_tag, this) {}
 
@@ -45,6 +48,10 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
     return true;
   }
   Finisher::Order order;
+  order.spares_errors = hand_off.protocol != static_cast<uint8_t>(Protocol::kRedis) &&
+                        hand_off.kind != HandOffKind::kSilence &&
+                        hand_off.kind != HandOffKind::kChange &&
+                        recorder_->spares_errors(hand_off.plan_entry);
   if (hand_off.kind == HandOffKind::kDrainThenAnswer || hand_off.kind == HandOffKind::kChange) {
     const FaultSpec* fault = recorder_->planned_fault(hand_off.plan_entry);
     const bool changes = hand_off.kind == HandOffKind::kChange;
@@ -114,6 +121,14 @@ uint64_t HandOffs::patience_ns() const {
 
 void HandOffs::report(uint32_t execution, uint64_t rpc, const HangLimit& limit) {
   recorder_->hang_limit(execution, rpc, limit);
+}
+
+bool HandOffs::spares_errors(const StreamOrder& order) const {
+  return order.execution == recorder_->execution() && recorder_->spares_errors(order.plan_entry);
+}
+
+void HandOffs::spared(const StreamOrder& order) {
+  recorder_->spared(order.execution, order.rpc);
 }
 
 void HandOffs::unmet(const StreamOrder& order, const std::string& why) {

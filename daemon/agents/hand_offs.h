@@ -46,6 +46,8 @@ class HandOffs final : RelayHost {
   uint64_t hang_limit_ns() const override;
   uint64_t patience_ns() const override;
   void report(uint32_t execution, uint64_t rpc, const HangLimit& limit) override;
+  bool spares_errors(const StreamOrder& order) const override;
+  void spared(const StreamOrder& order) override;
   void unmet(const StreamOrder& order, const std::string& why) override;
   void note(const std::string& text, bool harmed) override;
 

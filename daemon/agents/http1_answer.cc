@@ -86,7 +86,8 @@ Http1Answer::Rendered Http1Answer::render(const FaultSpec& fault) const {
     out.problem = "the server's answer did not come whole";
   }
   const bool bodyless = head_request_ || status_ == 204 || status_ == 304;
-  if (out.problem.empty() && fault.kind != FaultKind::kLatency && (bodyless || body_.empty()))
+  const bool needs_body = fault.kind != FaultKind::kLatency && fault.kind != FaultKind::kNone;
+  if (out.problem.empty() && needs_body && (bodyless || body_.empty()))
     out.problem = "the answer has no body";
   if (!out.problem.empty()) return out;
 

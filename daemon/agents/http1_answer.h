@@ -22,6 +22,10 @@ class Http1Answer final : http1::Handler {
 
   // The bytes of the server. True: the answer has ended, or is none, or is too large.
   bool feed(const char* data, size_t size);
+  // An error came, whole: 400 or above.
+  bool is_error() const { return complete_ && status_ >= 400; }
+  uint16_t status() const { return status_; }
+  const std::string& body() const { return body_; }
   // The server has closed the connection, which ends some answers.
   void end_of_stream();
 
@@ -34,7 +38,7 @@ class Http1Answer final : http1::Handler {
     std::vector<Step> steps;  // in order; the last one ends with the bytes
     std::string problem;      // why the fault cannot be in this answer; then there are no bytes
   };
-  // The answer says `Connection: close`, since the connection ends behind it.
+  // kNone: the answer passes as it is. The answer says `Connection: close`, since the connection ends behind it.
   Rendered render(const FaultSpec& fault) const;
 
  private:

@@ -57,6 +57,13 @@ Result<std::unique_ptr<LaneWriter>> LaneWriter::create(const HubOptions& options
   memory->frames = options.frames;
   if (options.fast_timeouts) memory->options |= kOptionFastTimeouts;
   if (options.library_commands) memory->options |= kOptionLibraryCommands;
+  for (const std::string& name : options.request_ids) {
+    if (name.empty() || name.size() > sizeof(RequestIdName::name) ||
+        memory->request_id_count == kMaxConfiguredRequestIds)
+      continue;  // the configuration has said so
+    RequestIdName& row = memory->request_ids[memory->request_id_count++];
+    row.size = static_cast<uint8_t>(name.copy(row.name, sizeof row.name));
+  }
   memory->max_held_body = kMaxHeldBody;
   memory->payload_sample = kPayloadSample;
   lane->renew_lease(clock_ns());
@@ -71,7 +78,7 @@ Result<void> LaneWriter::write_plan(std::span<const PlannedRpcFault> rows) {
   std::string blob;
   std::vector<PlanEntry> entries;
   entries.reserve(rows.size());
-  uint32_t at_connect = 0;
+  uint32_t at_connect = 0, sequences = 0;
   for (const PlannedRpcFault& row : rows) {
     PlanEntry entry{};
     entry.index = row.index;
@@ -87,6 +94,14 @@ Result<void> LaneWriter::write_plan(std::span<const PlannedRpcFault> rows) {
       entry.service_number = row.service_number;
       entry.reset_expected = row.reset_expected ? 1 : 0;
       if (entry.number != 0 || entry.service_number != 0) ++at_connect;
+    }
+    entry.group = row.group;
+    if (row.is_item) {
+      entry.attempt_first = row.when.first;
+      entry.attempt_last = row.when.last;
+      entry.attempt_step = row.when.step;
+    } else if (row.fault.kind == FaultKind::kAttempts) {
+      sequences = std::max(sequences, row.group + 1);
     }
     entry.signature = row.signature;
     entry.parent_path = row.parent;
@@ -114,11 +129,17 @@ Result<void> LaneWriter::write_plan(std::span<const PlannedRpcFault> rows) {
     entries.push_back(entry);
   }
 
+  if (sequences > kMaxAttemptGroups) {
+    return Error{"the plan of an execution has " + std::to_string(sequences) +
+                 " sequences of attempts; at most " + std::to_string(kMaxAttemptGroups) + " fit"};
+  }
+
   const SequenceWrite write(&memory_->plan_sequence);
   std::copy(entries.begin(), entries.end(), memory_->plan);
   std::copy(blob.begin(), blob.end(), memory_->blob);
   memory_->plan_count = static_cast<uint32_t>(entries.size());
   memory_->connects_planned.store(at_connect, std::memory_order_relaxed);
+  memory_->sequences_planned.store(sequences, std::memory_order_release);
   return {};
 }
 

@@ -222,6 +222,8 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
   entry->wire_signature = event.signature;
   rpc.stack = event.stack;
   rpc.connect_key = event.connect_key;
+  rpc.request_id = event.request_id;
+  rpc.request_id_name = printable(event.request_id_name);
   rpc.count = event.count;
   rpc.cause = event.cause;
   rpc.pid = source.pid;
@@ -325,15 +327,27 @@ void Recorder::on(const EventSource& source, const EventHead& head, const FaultF
   Planned& planned = planned_[number];
   const auto how = static_cast<FaultHow>(event.how);
   const std::string detail = printable(event.detail);
+  const PlannedRpcFault& row = expanded_.rows[event.plan_entry];
+  if (event.attempt != 0) {
+    planned.attempts = std::max(planned.attempts, event.attempt);
+    entry->record.attempt = event.attempt;
+    entry->record.attempt_of = plan_[number].index;
+    entry->record.grouped_by = event.grouped_by;
+    // The first attempt was found under a preliminary index; the plan knows the final one.
+    if (event.attempt == 1 && entry->wire_index != plan_[number].index)
+      entry->planned_index = plan_[number].index;
+  }
+  if (how == FaultHow::kAttemptPasses) return;
   if (how == FaultHow::kInjected || how == FaultHow::kResetInsteadOfRefused) {
     ++planned.fired;
     entry->record.injected = true;
-    entry->record.fault = plan_[number].fault;
+    entry->record.fault = row.fault;
     if (entry->record.fault.kind == FaultKind::kTimeout &&
         entry->record.protocol() == Protocol::kRedis)
       silent_commands_.push_back(event.rpc);
     // The fault fired under a preliminary index; the plan knows the final one.
-    if (event.plan_entry >= plan_.size()) entry->planned_index = plan_[number].index;
+    if (event.plan_entry >= plan_.size() && !row.is_item)
+      entry->planned_index = plan_[number].index;
     return;
   }
   if (how == FaultHow::kRefusedAfterAll) {
@@ -344,6 +358,10 @@ void Recorder::on(const EventSource& source, const EventHead& head, const FaultF
     planned.unmet = detail + " (" + rpc_text(entry->record) + ")";
     return;
   }
+  // A sequence has begun: that an attempt of it did not get its outcome is not made up for by the others.
+  if (event.attempt != 0)
+    planned.unmet = "attempt " + std::to_string(event.attempt) + " of its sequence: " +
+                    (detail.empty() ? "its agent could not inject it" : detail);
   planned.reason = how == FaultHow::kLeaseExpired ? "the daemon's lease is older than 1 s"
                    : !detail.empty()              ? detail
                                                   : "its agent could not inject it";
@@ -448,6 +466,31 @@ void Recorder::hang_limit(uint32_t execution, uint64_t rpc, const HangLimit& lim
   note(rpc_text(place->second.record) + ": " + to_text(limit));
 }
 
+void Recorder::spared(uint32_t execution, uint64_t rpc) {
+  if (!running_ || execution != draft_.execution) return;
+  const auto place = entries_.find(rpc);
+  if (place != entries_.end()) place->second.record.was_error_already = true;
+}
+
+void Recorder::passed(uint32_t execution, uint64_t rpc, const PassedAnswer& answer,
+                      uint64_t now_ns) {
+  if (!running_ || execution != draft_.execution) return;
+  const auto place = entries_.find(rpc);
+  if (place == entries_.end()) return;
+  Entry& entry = place->second;
+  finish(&entry, now_ns);
+  RpcRecord& record = entry.record;
+  record.finished_ns = now_ns;
+  record.outcome = RpcOutcome::kAnswered;
+  record.status = answer.status;
+  record.grpc_status = answer.grpc_status;
+  record.response = answer.body;
+  record.response_size = answer.body_size;
+  record.response_sample = answer.body_sample;
+  record.error = 0;
+  record.was_error_already = true;
+}
+
 void Recorder::unmet(uint32_t execution, uint64_t rpc, uint32_t plan_entry,
                      const std::string& why) {
   if (!running_ || execution != draft_.execution || plan_entry >= expanded_.planned.size()) return;
@@ -527,7 +570,7 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
         if (rpc.body_sample.empty()) memory_.complete_body(&rpc);
       }
       rpc.incoming_open = !e.receivers.empty();
-      if (unmet_.contains(rpc.rpc)) {
+      if (unmet_.contains(rpc.rpc) || rpc.was_error_already) {
         rpc.injected = false;
         rpc.fault = {};
       }
@@ -568,7 +611,10 @@ ExecutionRecord Recorder::build() const {
 void Recorder::explain_plan(ExecutionRecord* out) const {
   for (size_t i = 0; i < plan_.size(); ++i) {
     const Planned& planned = planned_[i];
-    const bool shared = planned.fired > 1 && (index_parts_ & kIndexCount) != 0;
+    const bool is_sequence = plan_[i].fault.kind == FaultKind::kAttempts;
+    // A client may give up before its attempts are used up, which is its answer to the fault.
+    if (is_sequence && planned.unmet.empty() && planned.attempts > 0) continue;
+    const bool shared = planned.fired > 1 && !is_sequence && (index_parts_ & kIndexCount) != 0;
     if (planned.unmet.empty() && (planned.fired == 1 || (planned.fired > 1 && !shared))) continue;
     const auto rpc =
         std::find_if(out->rpcs.begin(), out->rpcs.end(),

@@ -61,6 +61,14 @@ class Recorder {
   void names_changed() { draft_.names_changed = true; }
   // Adds to what is said of an RPC's fault, for example that its silence reached the hang limit.
   void hang_limit(uint32_t execution, uint64_t rpc, const HangLimit& limit);
+  // The planned fault after effect did not come: the server's answer was an error already, and passed.
+  // `spared`: the agent reports the answer. `passed`: the daemon knows it alone.
+  void spared(uint32_t execution, uint64_t rpc);
+  void passed(uint32_t execution, uint64_t rpc, const PassedAnswer& answer, uint64_t now_ns);
+  // Is this row an item of a sequence of attempts, so that its fault never comes upon an error?
+  bool spares_errors(uint32_t entry) const {
+    return running_ && entry < expanded_.rows.size() && expanded_.rows[entry].is_item;
+  }
   // The fault of this RPC, which was reported as injected, had no effect.
   void unmet(uint32_t execution, uint64_t rpc, uint32_t plan_entry, const std::string& why);
 
@@ -85,6 +93,7 @@ class Recorder {
   };
   struct Planned {
     uint32_t fired = 0;
+    uint32_t attempts = 0;  // of a sequence
     std::string reason;
     NoConclusion cause = NoConclusion::kOther;  // of `reason`
     std::string

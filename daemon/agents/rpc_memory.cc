@@ -132,7 +132,29 @@ RpcMemory::Plan RpcMemory::expand(const std::vector<PlannedRpcFault>& plan) cons
     // At connect the agent counts under wire names: the row with the final index must not be found there.
     out.rows[i].number = out.rows[i].service_number = 0;
   }
+  add_items(plan, &out);
   return out;
+}
+
+void RpcMemory::add_items(const std::vector<PlannedRpcFault>& plan, Plan* out) {
+  uint32_t group = 0;
+  const size_t named = out->rows.size();
+  for (size_t i = 0; i < plan.size(); ++i) {
+    if (plan[i].fault.kind != FaultKind::kAttempts) continue;
+    for (size_t row = 0; row < named; ++row) {
+      if (out->planned[row] == i) out->rows[row].group = group;
+    }
+    for (const AttemptRule& rule : plan[i].fault.attempts.rules) {
+      PlannedRpcFault item;
+      item.fault = rule.outcome;
+      item.is_item = true;
+      item.when = rule.when;
+      item.group = group;
+      out->rows.push_back(std::move(item));
+      out->planned.push_back(i);
+    }
+    ++group;
+  }
 }
 
 }  // namespace filibuster

@@ -47,7 +47,7 @@ class RpcMemory {
     // plan[i] cannot be recognised on the wire: several requests share its preliminary index.
     std::vector<bool> ambiguous;
   };
-  // Adds a row under the wire index for every planned RPC that was issued under another index than its
+  // Adds rows for the items of each sequence of attempts, behind all others. And adds a row under the wire index for every planned RPC that was issued under another index than its
   // final one, unless that happened by chance (merely_late).
   Plan expand(const std::vector<PlannedRpcFault>& plan) const;
 
@@ -67,6 +67,7 @@ class RpcMemory {
   // and other RPCs of the call site are issued with theirs. Next time another RPC may have this wire
   // index.
   bool merely_late(const Seen& seen) const;
+  static void add_items(const std::vector<PlannedRpcFault>& plan, Plan* out);
 
   std::unordered_map<Hash128, Seen, Hash128Hasher> seen_;
   // Final indexes by wire index, where they differ; zero: more than one.

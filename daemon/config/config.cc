@@ -247,6 +247,7 @@ constexpr Key<Draft> kKeys[] = {
     {"services", false, read_services},
     {"tests", true, read_tests},
     {"faults", false, read_faults},
+    {"retries", false, read_retries},
     {"nondeterminism", false, read_nondeterminism},
     {"default_faults", false, read_switch<&Config::default_faults>},
     {"fault_test_calls", false, read_switch<&Config::fault_test_calls>},

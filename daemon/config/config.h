@@ -133,6 +133,21 @@ struct FramesConfig {
   std::vector<std::string> allow, deny;
 };
 
+// A policy of retry-aware testing: what the attempts of one call get (daemon/retries/policies.h).
+struct PolicyConfig {
+  std::string name;
+  FaultSpec attempts;            // of kind kAttempts, or one fault, which every attempt gets
+  bool without_retries = false;  // it says something of a client that does not try again, too
+  int line = 0;
+};
+
+struct RetriesConfig {
+  std::vector<std::string>
+      request_ids;  // header fields that name a call, beside core/rpc/request_ids.h
+  std::vector<PolicyConfig>
+      policies;  // beside the built-in ones; one of the same name takes its place
+};
+
 struct HooksConfig {
   Command before_execution, after_execution;
 };
@@ -175,6 +190,7 @@ struct Config {
   std::string application;
   std::vector<ServiceConfig> services;
   std::vector<TestConfig> tests;
+  RetriesConfig retries;
   std::vector<FaultRule>
       faults;                  // the first rule that matches an RPC decides; else the default set
   bool default_faults = true;  // false: there is no default set

@@ -54,6 +54,16 @@ bool rule_matches(const Config& config, const FaultRule& rule, const std::string
 }
 
 bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol, bool opens_encrypted) {
+  if (fault.kind == FaultKind::kAttempts) {
+    return std::all_of(fault.attempts.rules.begin(), fault.attempts.rules.end(),
+                       [&](const AttemptRule& rule) {
+                         // Of a command to Redis nobody knows in time whether its reply is an error.
+                         if (rule.outcome.after_effect && protocol == Protocol::kRedis)
+                           return false;
+                         return rule.outcome.kind == FaultKind::kNone ||
+                                fault_applies(rule.outcome, http2, protocol, opens_encrypted);
+                       });
+  }
   switch (needs(fault)) {
     case FaultNeeds::kAnyRpc:
       return true;
@@ -76,6 +86,12 @@ bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol, bool o
 }
 
 std::string_view why_not_applicable(const FaultSpec& fault) {
+  if (fault.kind == FaultKind::kAttempts) {
+    for (const AttemptRule& rule : fault.attempts.rules) {
+      if (const std::string_view why = why_not_applicable(rule.outcome); !why.empty()) return why;
+    }
+    return "it is a command to Redis, of which an attempt's fault cannot follow the effect";
+  }
   switch (needs(fault)) {
     case FaultNeeds::kAnyRpc:
       break;

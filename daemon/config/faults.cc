@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/fault/attempts.h"
 #include "core/text/base64.h"
 #include "daemon/config/sections.h"
 
@@ -12,15 +13,6 @@ using Kind = SourceNode::Kind;
 // Bytes of an injected body. It lies in memory that is shared with every agent, together with the other
 // faults of an execution.
 constexpr size_t kMaxBody = 64 * 1024;
-
-// "503" and 503 are short for "status:503". Any number is completed like this, so that the error message
-// for one that is no status speaks of statuses.
-std::string long_form(std::string_view text) {
-  const std::string_view number = text.substr(0, text.find(':'));
-  const auto digit = [](unsigned char c) { return std::isdigit(c) != 0; };
-  const bool is_status = !number.empty() && std::all_of(number.begin(), number.end(), digit);
-  return is_status ? "status:" + std::string(text) : std::string(text);
-}
 
 bool is_token(std::string_view text) {  // RFC 9110 5.6.2
   const auto allowed = [](unsigned char c) {
@@ -217,6 +209,8 @@ constexpr Key<FaultSpec> kStatusKeys[] = {
     {"after", false, read_after},
 };
 
+constexpr Key<FaultSpec> kAttemptsKeys[] = {{"attempts", true, read_attempts}};
+
 // The key that tells which fault an object describes, and all keys that the object may have.
 struct ObjectForm {
   std::string_view key;
@@ -235,6 +229,7 @@ constexpr ObjectForm kObjectForms[] = {
     {"redis", kRedisKeys},
     {"slow_body", kSlowBodyKeys},
     {"content_length", kContentLengthKeys},
+    {"attempts", kAttemptsKeys},
 };
 
 bool read_fault_object(Reader& reader, const SourceNode& node, FaultSpec* out) {
@@ -270,35 +265,43 @@ bool read_fault_object(Reader& reader, const SourceNode& node, FaultSpec* out) {
   for (const ObjectForm& row : kObjectForms) {
     for (const Key<FaultSpec>& key : row.keys) keys.push_back(key.name);
   }
-  reader.error(node.offset,
-               "a fault needs 'status' (HTTP), 'grpc', 'stream_reset', 'latency', 'goaway', "
-               "'partial_message', 'empty_message', 'corrupt_message', 'no_trailers' or 'redis'");
+  reader.error(
+      node.offset,
+      "a fault needs 'status' (HTTP), 'grpc', 'stream_reset', 'latency', 'goaway', "
+      "'partial_message', 'empty_message', 'corrupt_message', 'no_trailers', 'redis' or 'attempts'");
   check_keys(reader, node, "a fault", keys);
   return false;
 }
 
-void read_fault(Reader& reader, const SourceNode& node, std::vector<FaultSpec>* out) {
-  FaultSpec fault;
-  if (node.kind == Kind::kObject) {
-    if (!read_fault_object(reader, node, &fault)) return;
-  } else if (node.kind == Kind::kString || node.kind == Kind::kInteger) {
+}  // namespace
+
+bool read_fault(Reader& reader, const SourceNode& node, FaultSpec* out) {
+  if (node.kind == Kind::kObject) return read_fault_object(reader, node, out);
+  if (node.kind == Kind::kString || node.kind == Kind::kInteger) {
     const std::string text = node.kind == Kind::kString ? node.text : std::to_string(node.integer);
     Result<FaultSpec> parsed = parse_fault_text(text);
     if (!parsed) {
       reader.error(node.offset, parsed.error().message);
-      return;
+      return false;
     }
-    fault = std::move(parsed).value();
-  } else {
-    reader.error(
-        node.offset,
-        "a fault: expected text such as \"refused\", \"status:503\", \"grpc:UNAVAILABLE\" or "
-        "\"redis:LOADING\", or {\"status\": 503, \"body\": \"...\"}, {\"grpc\": \"UNAVAILABLE\", "
-        "\"message\": \"...\"} or {\"redis\": \"READONLY\", \"message\": \"...\"}, "
-        "found " +
-            std::string(kind_name(node.kind)));
-    return;
+    *out = std::move(parsed).value();
+    return true;
   }
+  reader.error(
+      node.offset,
+      "a fault: expected text such as \"refused\", \"status:503\", \"grpc:UNAVAILABLE\" or "
+      "\"redis:LOADING\", or {\"status\": 503, \"body\": \"...\"}, {\"grpc\": \"UNAVAILABLE\", "
+      "\"message\": \"...\"} or {\"redis\": \"READONLY\", \"message\": \"...\"}, "
+      "found " +
+          std::string(kind_name(node.kind)));
+  return false;
+}
+
+namespace {
+
+void add_fault(Reader& reader, const SourceNode& node, std::vector<FaultSpec>* out) {
+  FaultSpec fault;
+  if (!read_fault(reader, node, &fault)) return;
   if (std::find(out->begin(), out->end(), fault) != out->end()) {
     reader.error(node.offset, "fault '" + to_text(fault) + "' is listed twice");
     return;
@@ -335,10 +338,10 @@ constexpr Key<FaultRule> kRuleKeys[] = {
     {"inject", true,
      [](Reader& reader, const SourceNode& node, FaultRule* out) {
        if (node.kind != Kind::kArray) {  // one fault needs no brackets
-         read_fault(reader, node, &out->inject);
+         add_fault(reader, node, &out->inject);
          return;
        }
-       for (const SourceNode& child : node.children) read_fault(reader, child, &out->inject);
+       for (const SourceNode& child : node.children) add_fault(reader, child, &out->inject);
      }},
     // Why the rule is there, for people: `filibuster analyze` writes it. The search takes no notice.
     {"evidence", false,
@@ -371,7 +374,7 @@ void read_faults(Reader& reader, const SourceNode& node, Draft* draft) {
 namespace filibuster {
 
 Result<FaultSpec> parse_fault_text(std::string_view text) {
-  return parse_fault(config::long_form(text));
+  return parse_fault(complete_status(text));
 }
 
 }  // namespace filibuster

@@ -42,5 +42,11 @@ void read_nondeterminism(Reader& reader, const SourceNode& node, Draft* draft);
 void read_frames(Reader& reader, const SourceNode& node, Draft* draft);
 // faults.cc
 void read_faults(Reader& reader, const SourceNode& node, Draft* draft);
+// One fault, as text or as an object. False: an error was reported.
+bool read_fault(Reader& reader, const SourceNode& node, FaultSpec* out);
+// attempts.cc: {"attempts": [...]}, a sequence of faults (core/fault/attempts.h)
+void read_attempts(Reader& reader, const SourceNode& node, FaultSpec* out);
+// retries.cc
+void read_retries(Reader& reader, const SourceNode& node, Draft* draft);
 
 }  // namespace filibuster::config

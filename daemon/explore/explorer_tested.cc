@@ -52,7 +52,9 @@ Result<void> Explorer::note_tested(const Observation& seen, const ExecutionRecor
   }
   not_applicable_.insert(seen.not_applicable.begin(), seen.not_applicable.end());
   for (const RpcRecord& rpc : record.rpcs) {
-    if (rpc.injected) any_new = ledger_.injected(describe_rpc(rpc, masks_)) || any_new;
+    // The first attempt of a sequence may pass, as the sequence says.
+    if (rpc.injected || rpc.attempt == 1)
+      any_new = ledger_.injected(describe_rpc(rpc, masks_)) || any_new;
   }
   if (any_new) {
     if (auto set = store_->save(Saved::kRpcs, ledger_.to_json()); !set) return set;

@@ -38,9 +38,10 @@ std::vector<NotInjected> missing_faults(const ExecutionRecord& record,
   std::vector<NotInjected> out = record.not_injected;
   if (!out.empty()) return out;
   for (const PlannedRpcFault& planned : plan) {
-    const bool fired = std::any_of(
-        record.rpcs.begin(), record.rpcs.end(),
-        [&](const RpcRecord& rpc) { return rpc.injected && rpc.index == planned.index; });
+    const bool fired =
+        std::any_of(record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
+          return (rpc.injected || rpc.attempt != 0) && rpc.index == planned.index;
+        });
     if (!fired) {
       out.push_back(
           {NoConclusion::kNotIssued,

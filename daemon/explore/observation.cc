@@ -149,6 +149,8 @@ std::string describe_rpc(const RpcRecord& rpc, const std::vector<NondeterminismR
 
 FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_known) {
   FaultChoice choice;
+  // What happens at the attempts of this call is planned already, whatever their indexes.
+  if (rpc.attempt != 0) return choice;
   const std::string caller = caller_of(rpc);
   std::vector<FaultSpec> faults =
       faults_for(config, caller, rpc.service, rpc.method, path_of(rpc), rpc.protocol());
@@ -222,7 +224,8 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     const std::string described = describe_rpc(rpc, masks);
     if (!choice.left_out.empty()) out.left_out.emplace(described, choice.left_out);
     const bool configured = !choice.faults.empty() || !choice.left_out.empty();
-    if (!configured && !is_test_call(rpc)) out.by_configuration.insert(described);
+    if (!configured && rpc.attempt == 0 && !is_test_call(rpc))
+      out.by_configuration.insert(described);
     for (const FaultSpec& fault : choice.not_applicable) {
       out.not_applicable.emplace(describe_fault(fault) + " at " + described,
                                  "does not apply: " + std::string(why_not_applicable(fault)));
@@ -319,6 +322,17 @@ void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* fa
     fault.as_reset = std::any_of(record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
       return rpc.index == fault.index && rpc.refused_as_reset();
     });
+    fault.attempts.clear();
+    for (const RpcRecord& rpc : record.rpcs) {
+      if (rpc.attempt == 0 || rpc.attempt_of != fault.index) continue;
+      fault.attempts.push_back({rpc.attempt,
+                                rpc.injected            ? to_text(rpc.fault)
+                                : rpc.was_error_already ? "pass (" + ending_name(rpc) + " already)"
+                                                        : "pass",
+                                std::string(grouped_by_name(rpc.grouped_by))});
+    }
+    std::sort(fault.attempts.begin(), fault.attempts.end(),
+              [](const AttemptSeen& a, const AttemptSeen& b) { return a.number < b.number; });
   }
 }
 

@@ -130,7 +130,8 @@ InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc);
 // (docs/laws.md).
 std::map<std::string, std::string> services_without_agent(const Config& config,
                                                           const ExecutionRecord& record);
-// Sets InjectedFault::as_reset of each fault: whether a refusal was delivered as a reset.
+// Sets InjectedFault::as_reset of each fault (whether a refusal was delivered as a reset), and the attempts that came of
+// a sequence.
 void note_delivery(const ExecutionRecord& record, std::vector<InjectedFault>* faults);
 // A record with what the description has of the RPC, for functions that take records
 // (explorer_learning.cc).

@@ -89,6 +89,7 @@ Result<void> Lane::start_hub(const Options& lane_options) {
   options.index_parts = config_.index_parts;
   options.frames = compile_frames(config_.frames);
   options.fast_timeouts = config_.fast_timeouts;
+  options.request_ids = config_.retries.request_ids;
   options.library_commands = names_library_command(config_);
   if (config_.bounds.hang_limit) options.hang_limit = *config_.bounds.hang_limit;
   options.lane = lane_options.number;

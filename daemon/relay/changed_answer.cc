@@ -42,6 +42,7 @@ AnswerPart& ChangedAnswer::add(Kind kind) {
 
 void ChangedAnswer::add_data(std::string_view bytes) {
   kept_ += bytes.size();
+  if (fault_.kind == FaultKind::kNone && kept_ > kMostHeld) return parts_.clear();
   const uint64_t due_ns = due();
   if (parts_.empty() || parts_.back().kind != Kind::kData || parts_.back().due_ns != due_ns) {
     add(Kind::kData);
@@ -56,7 +57,11 @@ void ChangedAnswer::cut(Kind kind, ErrorCode error) {
 
 void ChangedAnswer::field(const http2::Field& field) {
   if (ended_) return;
-  if (field.name == ":status") interim_ = field.value.starts_with('1');
+  if (field.name == ":status") {
+    interim_ = field.value.starts_with('1');
+    error_ = error_ || field.value >= "400";
+  }
+  error_ = error_ || (field.name == "grpc-status" && field.value != "0");
   // What is changed may be shorter than the server said.
   if (field.name == "content-length") return;
   if (fault_.kind == FaultKind::kNoTrailers && is_status_field(field.name)) return;
@@ -112,7 +117,7 @@ void ChangedAnswer::reset(ErrorCode error, uint64_t now_ns) {
   now_ns_ = now_ns;
   if (ended_) return;
   add(Kind::kReset).error = error;
-  ended_ = true;
+  ended_ = error_ = true;
 }
 
 void ChangedAnswer::on_message(const grpc::MessageInfo& info) {

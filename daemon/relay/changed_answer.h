@@ -29,6 +29,8 @@ struct AnswerPart {
 
 class ChangedAnswer final : grpc::MessageHandler {
  public:
+  // kNone: the answer is kept as it is, up to kMostHeld bytes of data.
+  static constexpr uint64_t kMostHeld = 1u << 20;
   explicit ChangedAnswer(const FaultSpec& fault);
 
   // A header block: its fields, then whether the stream ends with it.
@@ -43,6 +45,9 @@ class ChangedAnswer final : grpc::MessageHandler {
   const std::deque<AnswerPart>& parts() const { return parts_; }
   // Bytes of data that ever became parts.
   uint64_t kept() const { return kept_; }
+  // Is what came an error: a status of 400 or above, a grpc-status that is none of success, a reset? An answer of
+  // which more came than is kept is none.
+  bool is_error() const { return error_ && kept_ <= kMostHeld; }
   // Why the fault did not come about, up to now; empty: it did.
   std::string unmet() const;
 
@@ -66,6 +71,7 @@ class ChangedAnswer final : grpc::MessageHandler {
   bool head_seen_ = false;
   bool ended_ = false;  // nothing more is taken
   bool applied_ = false;
+  bool error_ = false;
   bool garbled_ = false;  // the data are no messages of gRPC
   bool interim_ = false;  // the block that comes is a 1xx
   std::string literals_;  // of that block

@@ -35,8 +35,10 @@ struct FaultedStream {
   bool server_reset = false;   // the server knows nothing of the stream any more
   int64_t credit = 0;          // the client's window increments less what was sent to the client
   size_t body_sent = 0;
-  std::unique_ptr<ChangedAnswer> changed;  // of a fault that changes the answer
-  uint64_t data_received = 0;              // bytes of that answer, as windows count them
+  std::unique_ptr<ChangedAnswer> changed;  // of a fault that changes the answer, or spares errors
+  bool spares_errors = false;  // the answer is kept until it is known whether it is an error
+  bool holding = false;        // that is not known yet
+  uint64_t data_received = 0;  // bytes of that answer, as windows count them
   uint64_t data_returned = 0;  // those given back to the server, as they are not passed on
   uint64_t limit_ns = 0;       // how long the fault may take
   uint64_t deadline_ns = 0;    // 0: none

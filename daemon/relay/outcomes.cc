@@ -134,7 +134,8 @@ bool Relay::place(uint32_t id, Stream* stream) {
     case FaultKind::kRedis:  // never on HTTP/2, as the next two
     case FaultKind::kContentLength:
     case FaultKind::kSlowBody:
-    case FaultKind::kTls:  // before there is a request
+    case FaultKind::kTls:       // before there is a request
+    case FaultKind::kAttempts:  // its items are what is ordered
     case FaultKind::kNone:
       append_reset(&to_client_, id, ErrorCode::kCancel);
       return false;
@@ -174,6 +175,7 @@ bool Relay::place_body(uint32_t id, Stream* stream) {
 
 bool Relay::place_changed(uint32_t id, Stream* stream) {
   using Kind = AnswerPart::Kind;
+  if (stream->holding) return true;
   auto& parts = stream->changed->parts();
   for (bool ended = false; !ended; parts.pop_front()) {
     if (parts.empty() || parts.front().due_ns > now_ns_ || to_client_.size() >= kMostUnsent) {

@@ -270,7 +270,7 @@ void Relay::Responses::on_data_end(uint32_t id, uint32_t flow_controlled, bool e
   if (action() == Action::kDrop) {
     relay->owed_to_server_ += flow_controlled;
     relay->server_due_ = true;
-    if (stream != nullptr && stream->changed != nullptr) {
+    if (stream != nullptr && stream->changed != nullptr && !stream->holding) {
       // The client's increments give back what is placed anew. So they do for the prefix of a message,
       // which will be placed when it is whole.
       stream->data_received += flow_controlled;

@@ -100,6 +100,9 @@ void Relay::take_order(uint32_t id, const StreamOrder& order) {
   stream.cancelled = fault == nullptr;
   const bool changed = fault != nullptr && changes_answer(*fault);
   if (changed) stream.changed = std::make_unique<ChangedAnswer>(*fault);
+  stream.spares_errors = stream.holding =
+      fault != nullptr && fault->after_effect && host_->spares_errors(order);
+  if (stream.holding) stream.changed = std::make_unique<ChangedAnswer>(FaultSpec{});
   stream.forwarded = changed || (fault != nullptr && fault->after_effect);
   stream.answer_ended = !stream.forwarded;
   stream.limit_ns = host_->hang_limit_ns();
@@ -136,6 +139,13 @@ bool Relay::dead(uint32_t id) const {
 }
 
 void Relay::advance(Stream* stream, bool quiet) {
+  if (stream->holding && stream->answer_ended && stream->phase == Phase::kPassing) {
+    stream->holding = false;
+    client_due_ = true;
+    if (stream->changed->is_error()) return host_->spared(stream->order);
+    stream->changed.reset();
+    stream->phase = Phase::kWaiting;
+  }
   if (stream->phase != Phase::kWaiting) return;
   if (stream->cancelled) {
     stream->phase = Phase::kDue;
@@ -164,7 +174,7 @@ std::map<uint32_t, Relay::Stream>::iterator Relay::finish(
     resets_to_server_.push_back(id);
     server_due_ = true;
   }
-  if (place->second.changed != nullptr) {
+  if (place->second.changed != nullptr && !place->second.spares_errors) {
     const std::string why = place->second.changed->unmet();
     if (!why.empty()) host_->unmet(place->second.order, why);
   }
@@ -238,7 +248,8 @@ bool Relay::answering() const {
   const bool alone = !open_.more_than(faulted_.size());
   return std::any_of(faulted_.begin(), faulted_.end(), [alone](const auto& row) {
     const Phase phase = row.second.phase;
-    if (phase == Phase::kPassing) return !row.second.changed->parts().empty();
+    if (phase == Phase::kPassing)
+      return !row.second.holding && !row.second.changed->parts().empty();
     return phase == Phase::kDue || phase == Phase::kBody || (phase == Phase::kSilent && alone) ||
            (phase == Phase::kWaiting && row.second.answer_ended);
   });

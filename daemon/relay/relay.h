@@ -11,6 +11,7 @@
 //   before effect   nothing of the client reaches the server; the planned outcome is placed as soon
 //                   as the request is complete, or the client is quiet (it streams, or waits)
 //   after effect    the request passes; the server's whole answer is taken away, then as above
+//                   (an attempt's fault in a sequence: an error of the server passes instead)
 //   of the answer   the request passes; the server's answer is taken away and its parts are placed
 //                   anew, later, changed, or up to a message (changed_answer.h)
 //   GOAWAY          nothing of the stream reaches the server, nor of any that is opened later: their
@@ -62,6 +63,10 @@ class RelayHost {
   virtual uint64_t patience_ns() const { return 0; }
   // Something to say about the fault of one RPC.
   virtual void report(uint32_t execution, uint64_t rpc, const HangLimit& limit) = 0;
+  // The fault is an attempt's in a sequence: after effect it never comes upon an answer that is an error already.
+  virtual bool spares_errors(const StreamOrder&) const { return false; }
+  // The server's answer was an error, and passes in the place of the fault.
+  virtual void spared(const StreamOrder&) {}
   // The planned fault did not come about, though the stream was to get it.
   virtual void unmet(const StreamOrder& order, const std::string& why) = 0;
   // Something to say about the connection. `harmed`: RPCs got less than was planned, or more.

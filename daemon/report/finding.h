@@ -45,6 +45,14 @@ struct StableIdentity {
   uint32_t alike = 0;
 };
 
+// One attempt of a call for which a sequence was planned (core/fault/attempts.h).
+struct AttemptSeen {
+  uint32_t number = 0;  // from 1
+  std::string
+      outcome;  // "timeout:after", "pass"; "pass (503 already)" where the server's own error passed
+  std::string grouped_by;  // grouped_by_name: how it was told to be an attempt of this call
+};
+
 struct InjectedFault {  // one fault of one execution, for a person and for replay
   Hash128 index;
   std::string fault;    // to_text(FaultSpec)
@@ -63,6 +71,8 @@ struct InjectedFault {  // one fault of one execution, for a person and for repl
   Hash128 connect_key, signature, parent, stack_hash;
   uint32_t number = 0, service_number = 0;
   StableIdentity stable;
+  std::vector<AttemptSeen>
+      attempts;  // of a sequence: those that came in the execution, in their order
 
   void set_fault(const FaultSpec& spec);
   // Equal for equal faults at one RPC.

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/fault/attempts.h"
 #include "core/text/shell_word.h"
 #include "daemon/agents/call_name.h"
 #include "daemon/report/finding.h"
@@ -97,6 +98,13 @@ std::string fault_lines(const InjectedFault& fault, const Stacks& stacks,
                        "does about a refused connection was not tried"
                      : fault_in_words(fault.fault);
   if (words != fault.fault) out += ": " + words;
+  if (!fault.attempts.empty()) {
+    out += "\n" + indent + "  attempts      " + std::to_string(fault.attempts.size()) + " came: ";
+    std::vector<std::string> came;
+    for (const AttemptSeen& one : fault.attempts)
+      came.push_back(one.outcome + (one.grouped_by == "first" ? "" : " (" + one.grouped_by + ")"));
+    out += joined(came, ", ");
+  }
   if (!fault.arguments.empty()) {
     out += "\n" + indent + "  arguments     " + cut(redact_object(fault.arguments), kMaxArguments);
   }
@@ -252,6 +260,17 @@ std::string fault_in_words(const std::string& text) {
       return text;
     case FaultKind::kNoTrailers:
       return "answer without its trailers (no grpc-status)";
+    case FaultKind::kAttempts: {
+      std::string words;
+      for (const AttemptRule& rule : fault->attempts.rules) {
+        const bool passes = rule.outcome.kind == FaultKind::kNone;
+        const bool one = rule.when.first == rule.when.last;
+        words += (words.empty() ? "" : "; ") + std::string(one ? "attempt " : "attempts ") +
+                 to_text(rule.when) + ": " +
+                 (passes ? "as it is" : fault_in_words(to_text(rule.outcome)));
+      }
+      return words;
+    }
     case FaultKind::kRedis:
       return fault->reply.empty() ? "Redis answers with a null"
                                   : "Redis answers with the error " + fault->reply;

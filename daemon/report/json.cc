@@ -70,11 +70,20 @@ Json hash(Hash128 value) {
   return value.is_zero() ? Json("") : Json(to_hex(value));
 }
 
+Json attempts_row(const std::vector<AttemptSeen>& attempts) {
+  Json out = Json::array();
+  for (const AttemptSeen& one : attempts)
+    out.push_back(
+        {{"number", one.number}, {"outcome", one.outcome}, {"grouped_by", one.grouped_by}});
+  return out;
+}
+
 Json row(const InjectedFault& fault) {
   return {{"fault", fault.fault},
           {"key", fault.key},
           {"message", fault.message},
           {"delivered_as", fault.as_reset ? "reset" : ""},
+          {"attempts", attempts_row(fault.attempts)},
           {"caller", fault.caller},
           {"service", fault.service},
           {"method", fault.method},

@@ -18,6 +18,7 @@ std::string tree_line(const RpcRecord& rpc) {
   if (rpc.count > 1) out += " (call " + std::to_string(rpc.count) + ")";
   out += rpc.protocol() != Protocol::kHttp ? " -> " : "  ";
   out += rpc.injected ? "injected " + to_text(rpc.fault) : redact(ending_name(rpc));
+  if (rpc.attempt != 0) out += "  [attempt " + std::to_string(rpc.attempt) + "]";
   if (!rpc.stack_text.empty()) out += "  at " + rpc.stack_text.front();
   if (rpc.cause == Cause::kNone) {
     out += "  [cause not known]";

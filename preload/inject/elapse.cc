@@ -60,6 +60,8 @@ bool elapse_wait(const pollfd* fds, nfds_t count, int timeout_ms) {
     if ((before & kEntryElapsed) == 0) {
       first = true;
       await_effect(*entry, timeout_ms);
+      // The server's answer was an error already, which passes in the place of a silence.
+      if (find_silent(fds[i].fd) == nullptr) return false;
     }
   }
   return first;
@@ -81,7 +83,7 @@ bool elapse_receive(int fd) {
     return false;
   }
   await_effect(*entry, static_cast<int64_t>(limit.tv_sec) * 1000 + limit.tv_usec / 1000);
-  return true;
+  return find_silent(fd) != nullptr;
 }
 
 }  // namespace filibuster::preload

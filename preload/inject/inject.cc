@@ -162,6 +162,7 @@ bool inject_before_effect(int fd, Encryption* encryption, OutgoingCall* call, bo
       abandon(&plan);
       return not_injected(*call, "it does not fit this protocol");
     case FaultKind::kRedis:
+    case FaultKind::kAttempts:  // its items are what is injected
     case FaultKind::kNone:
       break;
   }

@@ -21,6 +21,7 @@
 #include "core/protocol/messages.h"
 #include "core/protocol/relay.h"
 #include "core/rpc/header_field.h"
+#include "preload/rpc/attempts.h"
 #include "preload/rpc/request_head.h"
 
 namespace filibuster::preload {
@@ -180,6 +181,7 @@ struct OpenCall {
   uint64_t rpc = 0;
   uint64_t generation = 0;  // of the session it belongs to (control page)
   uint32_t execution = 0;
+  Attempt attempt = {};  // of a sequence of the plan
 };
 
 struct OutgoingCall : OpenCall {

@@ -7,6 +7,7 @@
 #include "preload/os/pool.h"
 #include "preload/rpc/agent.h"
 #include "preload/rpc/connects.h"
+#include "preload/rpc/consult.h"
 #include "preload/rpc/counters.h"
 #include "preload/rpc/fields.h"
 #include "preload/rpc/plan.h"
@@ -113,36 +114,6 @@ CauseOf cause_by_rules(Attachment* a, uint32_t execution, Hash128 site, ThreadRe
   query.execution = execution;
   query.given_up = g_incoming_given_up.load(std::memory_order_acquire);
   return find_cause(g_incoming, query);
-}
-
-void consult_plan(Attachment* a, OutgoingCall* call) {
-  const LaneMemory* lane = a->lane;
-  if (lane->plan_count == 0) return;
-  switch (find_planned(lane, call->index, &call->plan)) {
-    case PlanLookup::kAbsent:
-      return;
-    case PlanLookup::kUnreadable:
-      report_note("the plan could not be read: a fault may be missing");
-      lane_is_incomplete(a);
-      return;
-    case PlanLookup::kPlanned:
-      break;
-  }
-  // The plan belongs to the execution that runs now: it is not for what is late, nor for what began
-  // in the one before.
-  if (lane->execution.load(std::memory_order_acquire) != call->execution ||
-      lane->state.load(std::memory_order_acquire) != static_cast<uint32_t>(LaneState::kExecuting))
-    return;
-  if (!lease_fresh(lane, now_ns())) {
-    report_fault(*call, FaultHow::kLeaseExpired, "the daemon's lease is older than 1 s");
-    return;
-  }
-  if (static_cast<FaultKind>(call->plan.kind) == FaultKind::kTls) {
-    report_fault(*call, FaultHow::kNotInjected,
-                 "it did not open its connection where the plan expected it");
-    return;
-  }
-  call->faulted = true;
 }
 
 // Notes that a site calls while no request is served: then its calls are not caused by a request that
@@ -253,6 +224,22 @@ void find_origin(Attachment* a, uint32_t current, const OutgoingInfo& info, char
   }
 }
 
+// The call site is the innermost frame alone: a client library or an application that tries again may do so by
+// calling itself. Where no stack can be read, the request alone tells.
+AttemptIdentity attempt_identity(const RpcIssued& event, const RequestHead& head,
+                                 Hash128 http_signature) {
+  AttemptIdentity out;
+  out.path = event.parent_path;
+  out.request = combine(http_signature, event.payload);
+  out.site = hash_text(event.stack_text.substr(0, event.stack_text.find('\n')));
+  out.request_id = head.request_id;
+  out.request_id_with_path = head.request_id_with_path;
+  out.was_attempted = head.was_attempted;
+  // Without a known cause nothing says that two RPCs belong together.
+  if (event.cause == Cause::kNone) out.site = out.request_id = Hash128{};
+  return out;
+}
+
 bool is_left_alone(const OutgoingInfo& info) {
   return (info.target.flags & (kTargetNever | kTargetIgnored)) != 0;
 }
@@ -288,6 +275,7 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   // write half a kilobyte.)
   call->active = call->insert_header = call->overwrite_header = call->faulted = false;
   call->flags = 0;
+  call->attempt = {};
   if (is_left_alone(info)) return;
   uint32_t current = 0;
   uint64_t now = 0;
@@ -326,6 +314,8 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   if (!info.body_complete) event.flags |= kRpcPreliminary;
   event.flags |= protocol_flags(head);
   if (info.encrypted) event.flags |= kRpcEncrypted;
+  event.request_id = head.request_id;
+  event.request_id_name = head.request_id_name;
   if (info.opens_connection) {
     event.flags |= kRpcOpensConnection;
     event.connect_key = info.connect.key;
@@ -394,8 +384,10 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   std::span<uint8_t> left;
   const size_t used = info.origin != nullptr ? 0 : origin.text_size;
   if (scratch) left = {scratch.data() + used, Scratch::kSize - used};
+  AttemptIdentity identity;
+  if (sequences_are_planned(lane)) identity = attempt_identity(event, head, call->http_signature);
   emit_issued(a, call->execution, now, event, left);
-  consult_plan(a, call);
+  consult_plan(a, call, identity);
 }
 
 void outgoing_body_complete(OutgoingCall* call, Hash128 body) {
@@ -425,6 +417,14 @@ void outgoing_body_sample(const OutgoingCall& call, std::string_view sample, boo
   emit(a, EventType::kRpcBody, call.execution, now_ns(), event);
 }
 
+namespace {
+bool is_failure(const RpcFinished& event) {
+  return event.outcome != RpcOutcome::kAnswered || event.status >= 400 ||
+         (event.grpc_status != 0 && event.grpc_status != kNoGrpcStatus) ||
+         event.code_space != CodeSpace::kNone;
+}
+}  // namespace
+
 void outgoing_end(OpenCall* call, const RpcFinished& finished) {
   if (!call->active) return;
   call->active = false;
@@ -432,6 +432,8 @@ void outgoing_end(OpenCall* call, const RpcFinished& finished) {
   if (a == nullptr || !a->issued(call->rpc, call->generation)) return;
   RpcFinished event = finished;
   event.rpc = call->rpc;
+  if (call->attempt.group != 0)
+    attempt_ended(a->lane, call->attempt, call->execution, is_failure(event));
   event.body_sample = event.body_sample.substr(0, a->lane->payload_sample);
   const uint64_t now = now_ns();
   if (event.body_sample.size() <= 512) {

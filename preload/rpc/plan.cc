@@ -53,6 +53,20 @@ PlanLookup find_planned(const LaneMemory* lane, Hash128 index, PlanEntry* entry)
   return find_entry(lane, entry, [&](const PlanEntry& e) { return e.index == index; });
 }
 
+PlanLookup find_attempt_rule(const LaneMemory* lane, uint32_t group, uint32_t attempt,
+                             PlanEntry* entry) {
+  // The items of a sequence stand in its order, so the first that covers the attempt decides it.
+  const PlanLookup item = find_entry(lane, entry, [&](const PlanEntry& e) {
+    return e.attempt_first != 0 && e.group == group && attempt >= e.attempt_first &&
+           (e.attempt_last == 0 || attempt <= e.attempt_last) &&
+           (attempt - e.attempt_first) % (e.attempt_step == 0 ? 1 : e.attempt_step) == 0;
+  });
+  if (item != PlanLookup::kAbsent) return item;
+  return find_entry(lane, entry, [&](const PlanEntry& e) {
+    return e.kind == static_cast<uint8_t>(FaultKind::kAttempts) && e.group == group;
+  });
+}
+
 namespace {
 // Does `e` happen at connect, and is its RPC the next one at its places by what was counted there?
 bool is_next(const LaneMemory* lane, const PlanEntry& e, uint32_t execution) {

@@ -18,6 +18,10 @@ enum class PlanLookup : uint8_t {
 
 // The fault of the RPC with this index.
 PlanLookup find_planned(const LaneMemory* lane, Hash128 index, PlanEntry* entry);
+// What the sequence of this group has for one of its attempts: the entry of the item. Where no item names the
+// attempt, which passes then, the entry of the sequence itself.
+PlanLookup find_attempt_rule(const LaneMemory* lane, uint32_t group, uint32_t attempt,
+                             PlanEntry* entry);
 // The fault at connect of the RPC that a connect at this place is for, according to what was counted in `execution`.
 PlanLookup find_planned_connect(const LaneMemory* lane, Hash128 connect_key, uint32_t execution,
                                 PlanEntry* entry);

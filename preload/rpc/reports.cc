@@ -165,6 +165,8 @@ void report_fault(const OutgoingCall& call, FaultHow how, std::string_view detai
   event.rpc = call.rpc;
   event.plan_entry = call.plan.id;
   event.how = static_cast<uint8_t>(how);
+  event.attempt = call.attempt.number;
+  event.grouped_by = call.attempt.grouped_by;
   event.detail = cut(detail, 512);
   emit(attachment, EventType::kFaultFired, call.execution, now_ns(), event);
 }

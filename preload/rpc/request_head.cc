@@ -6,6 +6,17 @@
 
 namespace filibuster::preload {
 
+constinit RequestIdTable g_request_ids;
+
+namespace {
+void take_request_id(std::string_view value, uint8_t row, RequestHead* out) {
+  if (row == kNoRequestId) return;
+  out->request_id_name = g_request_ids.name(row);
+  out->request_id_with_path = g_request_ids.with_path(row);
+  out->request_id = combine(hash_text(out->request_id_name), hash_text(value));
+}
+}  // namespace
+
 RequestHead request_head(const http1::MessageHead& head) {
   RequestHead out;
   out.method = head.method;
@@ -13,6 +24,7 @@ RequestHead request_head(const http1::MessageHead& head) {
   out.target_truncated = head.target_truncated;
   out.host = head.host;
   out.filibuster = head.filibuster;
+  take_request_id(head.request_id, head.request_id_row, &out);
   out.has_body = head.chunked || (head.has_content_length && head.content_length > 0);
   out.body_size = head.has_content_length ? head.content_length : 0;
   return out;
@@ -26,6 +38,8 @@ RequestHead request_head(const http2::MessageHead& head, bool end_stream) {
   // "[::1]" has no port to cut off.
   out.host = head.authority.ends_with(']') ? head.authority : without_port(head.authority);
   out.filibuster = head.filibuster;
+  take_request_id(head.request_id, head.request_id_row, &out);
+  out.was_attempted = head.was_attempted;
   out.has_body = !end_stream;
   out.body_size = head.has_content_length ? head.content_length : 0;
   out.http2 = true;
@@ -36,6 +50,7 @@ RequestHead request_head(const http2::MessageHead& head, bool end_stream) {
 
 uint16_t protocol_flags(const RequestHead& head) {
   uint16_t flags = head.http2 ? kRpcHttp2 : 0;
+  if (head.was_attempted) flags |= kRpcWasAttempted;
   if (head.protocol == Protocol::kGrpc) flags |= kRpcGrpc;
   if (head.protocol == Protocol::kRedis) flags |= kRpcRedis;
   return flags;

@@ -7,6 +7,7 @@
 #include "core/http1/message_parser.h"
 #include "core/http2/message_head.h"
 #include "core/rpc/protocol.h"
+#include "core/rpc/request_ids.h"
 
 namespace filibuster::preload {
 
@@ -20,9 +21,17 @@ struct RequestHead {
   bool has_body = false;        // a body follows the head
   uint64_t body_size = 0;       // as far as it is known; 0: none, or not said
   bool http2 = false;
+  // The request's id, hashed with the name of its field, and that name; zero: it carries none that is known.
+  Hash128 request_id;
+  std::string_view request_id_name;
+  bool request_id_with_path = false;  // it names a call together with the method and the path only
+  bool was_attempted = false;         // kGrpcPreviousAttempts
   Protocol protocol = Protocol::kHttp;
   bool is_grpc() const { return protocol == Protocol::kGrpc; }
 };
+// The request ids that this process knows: the built-in ones, and those of the sessions that it has followed.
+extern RequestIdTable g_request_ids;
+
 // The RpcFlags that tell the protocol.
 uint16_t protocol_flags(const RequestHead& head);
 

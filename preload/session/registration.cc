@@ -14,6 +14,7 @@
 #include "preload/os/bounded_wait.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/rpc/agent.h"
+#include "preload/rpc/attempts.h"
 #include "preload/runtimes/frame_filter.h"
 #include "preload/runtimes/runtimes.h"
 #include "preload/runtimes/stack.h"
@@ -274,6 +275,7 @@ Attachment* join(const ControlPage* page) {
     if (choice.session != nullptr) a = exchange(choice, deadline);
     if (a != nullptr) {
       set_frame_rules(a->lane->frames);
+      know_request_ids(a->lane);
       Attachment* old = g_attachment.exchange(a, std::memory_order_acq_rel);
       g_followed.store(choice.generation, std::memory_order_release);
       g_session.store(choice.session, std::memory_order_release);

@@ -43,7 +43,9 @@ class ResponseEvents final : public http1::Handler {
 };
 
 struct Http1 final : Followed {
-  explicit Http1(Connection* connection_) : connection(connection_) {}
+  explicit Http1(Connection* connection_) : connection(connection_) {
+    requests.look_for(&g_request_ids);
+  }
 
   void offered(Connection& c, const Offer& offer, uint64_t from) override;
   Released release(Connection& c, int fd, const Offer& offer, Sending sending) override;

@@ -51,7 +51,9 @@ struct RewriteRoom {
 };
 
 struct Http2Connection final : http2::ConnectionListener, Followed {
-  Http2Connection(Connection* owner_, http2::Side side) : owner(owner_), view(side, this) {}
+  Http2Connection(Connection* owner_, http2::Side side) : owner(owner_), view(side, this) {
+    view.look_for(&g_request_ids);
+  }
 
   bool client() const { return view.side() == http2::Side::kClient; }
 

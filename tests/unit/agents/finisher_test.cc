@@ -81,6 +81,62 @@ TEST_F(HandOffTest, ASilenceEndsWithAResetAtTheHangLimit) {
   EXPECT_TRUE(any_contains(record.notes, "caller has no timeout"));
 }
 
+// The fault of an attempt in a sequence.
+class SparedHandOff : public HandOffTest {
+ protected:
+  void plan(const char* outcome) {
+    hub_->end_execution();
+    PlannedRpcFault planned;
+    planned.index = key(1);
+    planned.fault = parse_fault(std::string(outcome) + " when=1+").value();
+    ASSERT_TRUE(hub_->begin_execution(2, {planned}).ok());
+    rpc_ = agent_->issue(2, 1, "movies", "/m");
+  }
+  void hand_off_item(HandOffKind kind) {
+    HandOff message;
+    message.kind = kind;
+    message.rpc = rpc_;
+    message.execution = 2;
+    message.plan_entry = 1;
+    ASSERT_TRUE(agent_->hand_off(message, {app_.other.get(), server_.one.get()}));
+    app_.other.reset();
+    server_.one.reset();
+  }
+};
+
+struct AfterEffect {
+  const char* outcome;
+  HandOffKind kind;
+};
+class SparedBy : public SparedHandOff, public ::testing::WithParamInterface<AfterEffect> {};
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, SparedBy,
+    ::testing::Values(AfterEffect{"timeout:after", HandOffKind::kDrainThenSilence},
+                      AfterEffect{"reset:after", HandOffKind::kDrainThenReset},
+                      AfterEffect{"status:502:after", HandOffKind::kDrainThenAnswer}));
+
+TEST_P(SparedBy, AnAnswerThatIsAnErrorAlreadyPasses) {
+  plan(GetParam().outcome);
+  hand_off_item(GetParam().kind);
+  send_all(server_.other.get(),
+           "HTTP/1.1 409 Conflict\r\nX-Code: Exists\r\nContent-Length: 5\r\n\r\nthere");
+  const std::string read = read_to_end(app_.one.get());
+  EXPECT_TRUE(read.starts_with("HTTP/1.1 409 Conflict\r\nX-Code: Exists\r\n")) << read;
+  EXPECT_TRUE(read.ends_with("\r\n\r\nthere")) << read;
+  const ExecutionRecord record = hub_->end_execution();
+  ASSERT_EQ(record.rpcs.size(), 1u);
+  EXPECT_TRUE(record.rpcs[0].was_error_already);
+  EXPECT_EQ(record.rpcs[0].status, 409);
+  EXPECT_EQ(record.rpcs[0].response_sample, "there");
+}
+
+TEST_F(SparedHandOff, ASuccessIsTakenAway) {
+  plan("reset:after");
+  hand_off_item(HandOffKind::kDrainThenReset);
+  send_all(server_.other.get(), "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_TRUE(is_reset(app_.one.get()));
+}
+
 TEST_F(HandOffTest, TheEndOfTheExecutionResetsASilence) {
   hub_->set_hang_limit(std::chrono::minutes(5));  // does not end it
   hand_off(HandOffKind::kSilence);

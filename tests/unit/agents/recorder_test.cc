@@ -452,6 +452,96 @@ TEST_F(RecorderTest, WhatARequestCausesIsLookedForAsItIs) {
   }
 }
 
+class SequenceTest : public RecorderTest {
+ protected:
+  // The first execution shows the call, so that a fault can be planned for it in the second.
+  void SetUp() override {
+    first_ = rpc(id(kTest, 1), 0, {}, 5, "users", "/a");
+    retry_ = rpc(id(kTest, 2), 0, {}, 6, "users", "/a");
+    begin(1);
+    emit(kTest, EventType::kRpcIssued, first_);
+    recorder_.end(1);
+    PlannedRpcFault fault;
+    fault.index = first_.index;
+    fault.fault = parse_fault("timeout:after, pass, status:503 when=3+").value();
+    plan_ = {fault};
+    begin(2, plan_);
+  }
+  void attempt(const RpcIssued& issued, uint32_t number, uint32_t entry, FaultHow how,
+               std::string_view detail = "") {
+    emit(kTest, EventType::kRpcIssued, issued);
+    FaultFired event;
+    event.how = static_cast<uint8_t>(how);
+    event.rpc = issued.rpc;
+    event.plan_entry = entry;
+    event.attempt = number;
+    event.grouped_by = number == 1 ? GroupedBy::kFirst : GroupedBy::kSameRequest;
+    event.detail = detail;
+    emit(kTest, EventType::kFaultFired, event);
+  }
+  RpcIssued first_, retry_;
+  std::vector<PlannedRpcFault> plan_;
+};
+
+TEST_F(SequenceTest, ItsItemsAreRowsOfTheirOwnWithoutAnIndex) {
+  const RpcMemory::Plan expanded = recorder_.expand({plan_[0], plan_[0]});
+  ASSERT_EQ(expanded.rows.size(), 2u + 2 * 3);
+  EXPECT_EQ(expanded.rows[1].group, 1u);
+  const PlannedRpcFault& last = expanded.rows[7];
+  EXPECT_TRUE(last.is_item && last.index.is_zero());
+  EXPECT_EQ(to_text(last.fault), "status:503");
+  EXPECT_EQ(last.when, (Occasions{3, 0, 1}));
+  EXPECT_EQ(last.group, 1u);
+  EXPECT_EQ(expanded.planned[7], 1u);
+  EXPECT_TRUE(recorder_.spares_errors(1));
+  EXPECT_FALSE(recorder_.spares_errors(0));
+}
+
+TEST_F(SequenceTest, EachAttemptHasWhatItGotAndThePlanIsMet) {
+  attempt(first_, 1, 1, FaultHow::kInjected);
+  attempt(retry_, 2, 2, FaultHow::kAttemptPasses);
+  const ExecutionRecord record = recorder_.end(1);
+  EXPECT_TRUE(record.not_injected.empty()) << "the client gave up before the third attempt";
+  ASSERT_EQ(record.rpcs.size(), 2u);
+  EXPECT_TRUE(record.rpcs[0].injected);
+  EXPECT_EQ(to_text(record.rpcs[0].fault), "timeout:after");
+  EXPECT_EQ(record.rpcs[0].attempt, 1u);
+  EXPECT_FALSE(record.rpcs[1].injected);
+  EXPECT_EQ(record.rpcs[1].attempt, 2u);
+  EXPECT_EQ(record.rpcs[1].attempt_of, first_.index);
+  EXPECT_EQ(record.rpcs[1].grouped_by, GroupedBy::kSameRequest);
+}
+
+TEST_F(SequenceTest, ThatNeverBeganIsNoMetPlan) {
+  const ExecutionRecord record = recorder_.end(1);
+  ASSERT_EQ(record.not_injected.size(), 1u);
+  EXPECT_NE(record.not_injected[0].text.find(kNotIssued), std::string::npos);
+}
+
+TEST_F(SequenceTest, AnAttemptThatCouldNotGetItsOutcomeIsNoMetPlan) {
+  attempt(first_, 1, 1, FaultHow::kInjected);
+  attempt(retry_, 3, 3, FaultHow::kNotInjected, "pipelined with other requests");
+  const ExecutionRecord record = recorder_.end(1);
+  ASSERT_EQ(record.not_injected.size(), 1u);
+  EXPECT_NE(record.not_injected[0].text.find("attempt 3 of its sequence: pipelined"),
+            std::string::npos)
+      << record.not_injected[0].text;
+}
+
+TEST_F(SequenceTest, AnErrorOfTheServerThatPassedStandsInThePlaceOfTheFault) {
+  attempt(first_, 1, 1, FaultHow::kInjected);
+  recorder_.passed(2, first_.rpc, {503, kNoGrpcStatus, key(9), 4, "busy"}, 500);
+  finish(kTest, first_.rpc, true);  // as the agent believes
+  const ExecutionRecord record = recorder_.end(1);
+  EXPECT_TRUE(record.not_injected.empty());
+  const RpcRecord& rpc = record.rpcs[0];
+  EXPECT_FALSE(rpc.injected);
+  EXPECT_TRUE(rpc.was_error_already);
+  EXPECT_EQ(rpc.status, 503);
+  EXPECT_EQ(rpc.response_sample, "busy");
+  EXPECT_EQ(rpc.fault, FaultSpec{});
+}
+
 TEST_F(RecorderTest, AFaultThatHitTwoRpcsIsNoMetPlan) {
   const RpcIssued first = rpc(id(kTest, 1), 0, {}, 5, "users", "/");
   PlannedRpcFault fault;

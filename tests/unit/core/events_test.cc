@@ -222,7 +222,10 @@ TEST(Events, ValuesOutsideOfTheirEnumerationAreRefused) {
   EXPECT_TRUE(refused(finished));
   FaultFired fired;
   EXPECT_FALSE(refused(fired));
-  fired.how = 6;
+  fired.how = 7;
+  EXPECT_TRUE(refused(fired));
+  fired.how = 0;
+  fired.grouped_by = static_cast<GroupedBy>(4);
   EXPECT_TRUE(refused(fired));
   NotInterposed other;
   EXPECT_FALSE(refused(other));

@@ -171,5 +171,48 @@ TEST(Relay, PushesOfASwallowedAnswerAreSwallowedAndRefusedOthersAreWrittenAnew) 
   EXPECT_EQ(r.client.streams[promised[1]].data, "pushed");
 }
 
+TEST(Relay, AnAttemptsFaultAfterEffectNeverComesUponAnError) {
+  const FieldList kTrailersOnly = {
+      {":status", "200"}, {"content-type", "application/grpc"}, {"grpc-status", "14"}};
+  for (const size_t piece : {size_t{1}, size_t{1} << 20}) {
+    for (const char* fault : {"grpc:INTERNAL:after", "timeout:after", "stream-reset:after"}) {
+      Relayed r;
+      r.piece = piece;
+      r.sparing = true;
+      int32_t failing = 0;
+      r.answer = [&](int32_t id) {
+        if (id == failing) {
+          r.server.respond(id, {{":status", "200"}, {"content-type", "application/grpc"}}, "part",
+                           {{"grpc-status", "14"}, {"grpc-message", "busy"}});
+        } else {
+          r.server.respond(id, kTrailersOnly, "");
+        }
+      };
+      r.start();
+      failing = r.faulted_with_body(kCall, fault_of(fault), "m");
+      const int32_t at_once = r.faulted_with_body(kCall, fault_of(fault), "m");
+      r.run();
+      EXPECT_EQ(r.client.streams[failing].data, "part");
+      EXPECT_EQ(r.client.streams[failing].field("grpc-status"), "14");
+      EXPECT_EQ(r.client.streams[at_once].field("grpc-status"), "14");
+      EXPECT_EQ(r.said.size(), 2u) << fault;
+      EXPECT_EQ(r.said[0].substr(0, 7), "spared:");
+    }
+  }
+}
+
+TEST(Relay, AnAttemptsFaultAfterEffectComesUponASuccessOfAnySize) {
+  Relayed r;
+  r.sparing = true;
+  const std::string large(ChangedAnswer::kMostHeld + 100'000, 'x');
+  r.answer = [&](int32_t id) { r.server.respond(id, {{":status", "200"}}, large); };
+  r.start();
+  const int32_t id = r.faulted(kGet, fault_of("status:502:after"));
+  r.run();
+  EXPECT_EQ(r.client.streams[id].field(":status"), "502");
+  EXPECT_EQ(r.client.streams[id].data, "");
+  EXPECT_TRUE(r.said.empty());
+}
+
 }  // namespace
 }  // namespace filibuster

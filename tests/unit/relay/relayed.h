@@ -147,6 +147,8 @@ class Relayed final : public RelayHost {
   const FaultSpec* fault_of(const StreamOrder& o) override {
     return plan[o.plan_entry] ? &*plan[o.plan_entry] : nullptr;
   }
+  bool spares_errors(const StreamOrder&) const override { return sparing; }
+  void spared(const StreamOrder& o) override { said.push_back("spared: " + std::to_string(o.rpc)); }
   uint64_t hang_limit_ns() const override { return 5 * kSecond; }
   void report(uint32_t execution, uint64_t rpc, const HangLimit& limit) override {
     said.push_back(std::to_string(execution) + " " + std::to_string(rpc) + " " + to_text(limit));
@@ -170,6 +172,7 @@ class Relayed final : public RelayHost {
   std::vector<std::optional<FaultSpec>> plan;
   std::map<int32_t, StreamOrder> orders;
   std::vector<std::string> said;
+  bool sparing = false;  // the faults are those of attempts in a sequence
   std::string sent_to_server, sent_to_client;
   uint64_t now = kSecond;
   size_t piece = 1 << 20;

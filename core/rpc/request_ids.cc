@@ -1,0 +1,28 @@
+#include "core/rpc/request_ids.h"
+
+namespace filibuster {
+
+bool RequestIdTable::add(std::string_view name, bool with_path) {
+  if (name.empty() || name.size() > kMaxRequestIdName) return false;
+  if (find(name) != kNoRequestId) return true;
+  const size_t count = count_.load(std::memory_order_relaxed);
+  if (count == kMaxRequestIds) return false;
+  rows_[count].set({name, with_path});
+  lengths_.fetch_or(uint64_t{1} << name.size(), std::memory_order_relaxed);
+  count_.store(count + 1, std::memory_order_release);
+  return true;
+}
+
+uint8_t RequestIdTable::find(std::string_view name) const {
+  const size_t count = size();
+  if (name.size() > kMaxRequestIdName ||
+      (lengths_.load(std::memory_order_relaxed) >> name.size() & 1) == 0)
+    return kNoRequestId;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view own = this->name(static_cast<uint8_t>(i));
+    if (equal_ignoring_case(name, own)) return static_cast<uint8_t>(i);
+  }
+  return kNoRequestId;
+}
+
+}  // namespace filibuster

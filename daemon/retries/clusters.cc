@@ -1,0 +1,114 @@
+#include "daemon/retries/clusters.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "daemon/agents/call_name.h"
+
+namespace filibuster::retries {
+namespace {
+
+constexpr std::string_view kNames[] = {"unknown", "no handling", "unrelated exception",
+                                       "silent semantic violation", "state divergence"};
+
+std::string attempt_text(const RpcRecord& rpc, size_t number) {
+  return "attempt " + std::to_string(rpc.attempt != 0 ? rpc.attempt : number + 1);
+}
+
+bool acted(const RpcRecord& rpc) {
+  return succeeded_at_server(rpc);
+}
+
+// What is told apart in one cluster.
+std::string what_of(const Suspect& suspect) {
+  if (suspect.verdict.oracle == Oracle::kAssertion) return assertion_key(suspect.outcome.failure);
+  std::string out(oracle_name(suspect.verdict.oracle));
+  if (!suspect.outcome.failure.chain.empty())
+    out += ": " + suspect.outcome.failure.chain.front().type;
+  return out;
+}
+
+}  // namespace
+
+std::string_view taxonomy_name(Taxonomy taxonomy) {
+  return kNames[static_cast<size_t>(taxonomy)];
+}
+
+Label label(const Suspect& suspect, const ExecutionRecord& record, const RetryGroup* group) {
+  const Verdict& verdict = suspect.verdict;
+  if (!verdict.repeated.empty() && (verdict.oracle == Oracle::kPossibleSilentViolation ||
+                                    verdict.oracle == Oracle::kAssertion)) {
+    const Repeated& first = verdict.repeated.front();
+    return {Taxonomy::kSilentSemanticViolation,
+            "the server acted on " + std::to_string(first.succeeded.size()) + " attempts of " +
+                call_name(record.rpcs[first.succeeded.front()],
+                          path_of(record.rpcs[first.succeeded.front()]))};
+  }
+  if (verdict.oracle == Oracle::kConsistentException || verdict.oracle == Oracle::kAnyException)
+    return {Taxonomy::kNoHandling, verdict.evidence};
+  if (group == nullptr) return {};
+
+  size_t before = group->rpcs.size();  // the first attempt that the server acted on
+  for (size_t i = 0; i < group->rpcs.size(); ++i) {
+    const RpcRecord& rpc = record.rpcs[group->rpcs[i]];
+    // The server refused by itself what an earlier attempt had brought about already.
+    const bool refused = !rpc.injected && rpc.failed() && before < i;
+    if (refused && verdict.oracle != Oracle::kAssertion) {
+      return {Taxonomy::kUnrelatedException,
+              "the server acted on " + attempt_text(record.rpcs[group->rpcs[before]], before) +
+                  " and answered " + attempt_text(rpc, i) + " with " + ending_name(rpc)};
+    }
+    if (before == group->rpcs.size() && acted(rpc)) before = i;
+  }
+  if (verdict.oracle == Oracle::kProcessDied && suspect.outcome.failure.chain.empty()) return {};
+  const RpcRecord& last = record.rpcs[group->rpcs.back()];
+  const bool server_acted = before < group->rpcs.size();
+  const bool told_of_failure = last.injected || has_failed(last);
+  if (server_acted && told_of_failure) {
+    return {Taxonomy::kStateDivergence, "the server acted on " +
+                                            attempt_text(record.rpcs[group->rpcs[before]], before) +
+                                            ", and the caller was told of a failure"};
+  }
+  if (!server_acted && told_of_failure) {
+    return {Taxonomy::kStateDivergence,
+            "no attempt reached the server, and the application went on to another failure"};
+  }
+  return {};
+}
+
+std::vector<std::string> application_frames(const Failure& failure, const OracleOptions& options) {
+  std::vector<std::string> out;
+  if (failure.chain.empty()) return out;
+  for (const std::string& frame : failure.chain.front().frames) {
+    if (!is_library_frame(frame) && !is_test_frame(frame, options)) out.push_back(frame);
+  }
+  return out;
+}
+
+std::vector<Cluster> cluster(const std::vector<Suspect>& suspects,
+                             const std::vector<Label>& labels) {
+  using Key = std::tuple<std::string, std::vector<std::string>, std::string>;
+  std::map<Key, size_t> known;
+  std::vector<Cluster> out;
+  for (size_t i = 0; i < suspects.size(); ++i) {
+    const Suspect& one = suspects[i];
+    if (!is_bug(one.verdict.oracle)) continue;
+    const bool assertion = one.verdict.oracle == Oracle::kAssertion;
+    std::vector<std::string> frames;
+    if (!assertion) frames = application_frames(one.outcome.failure, {});
+    const std::string what = what_of(one);
+    const auto [place, added] = known.try_emplace({one.call_site, frames, what}, out.size());
+    if (added)
+      out.push_back({one.call_site,
+                     std::move(frames),
+                     what,
+                     one.verdict.oracle,
+                     i < labels.size() ? labels[i] : Label{},
+                     {}});
+    out[place->second].members.push_back(i);
+  }
+  return out;
+}
+
+}  // namespace filibuster::retries

@@ -1,0 +1,292 @@
+#include "daemon/retries/failure.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace filibuster::retries {
+namespace {
+
+constexpr std::string_view kAssertions[] = {
+    "AssertionError",  // Python, Node, Java
+    "AssertionFailedError",
+    "ComparisonFailure",
+    "MultipleFailuresError",
+    "JestAssertionError",
+    "Failed",  // pytest.fail
+};
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r");
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) {
+                       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                              (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '$';
+                     }) &&
+         !(text[0] >= '0' && text[0] <= '9') && text[0] != '.';
+}
+
+bool is_digits(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Does the last part of a dotted name look like an exception's?
+bool is_exception_name(std::string_view name) {
+  if (!is_name(name)) return false;
+  const std::string_view last = short_type(name);
+  constexpr std::string_view kEndings[] = {"Error",  "Exception", "Timeout", "Failure",
+                                           "Exit",   "Interrupt", "Warning", "Refused",
+                                           "Failed", "Fault",     "Aborted", "Throwable"};
+  const bool ends = std::any_of(std::begin(kEndings), std::end(kEndings),
+                                [last](std::string_view e) { return last.ends_with(e); });
+  return !last.empty() && last[0] >= 'A' && last[0] <= 'Z' && (ends || name.find('.') != name.npos);
+}
+
+// "Type: message", "Type [CODE]: message", "Type". nullopt: the line is none.
+std::optional<Raised> head_of(std::string_view line, bool any_name) {
+  line = trimmed(line);
+  for (const std::string_view prefix :
+       {"Uncaught ", "Exception in thread \"main\" ", "Caused by: "})
+    if (line.starts_with(prefix)) line.remove_prefix(prefix.size());
+  const size_t end = line.find_first_of(": [");
+  const std::string_view name = line.substr(0, end);
+  if (!is_exception_name(name) && !(any_name && is_name(name) && name[0] >= 'A' && name[0] <= 'Z'))
+    return std::nullopt;
+  std::string_view rest = end == line.npos ? std::string_view() : line.substr(end);
+  if (rest.starts_with(" [")) {
+    const size_t close = rest.find(']');
+    if (close == rest.npos) return std::nullopt;
+    rest.remove_prefix(close + 1);
+  }
+  if (!rest.empty() && rest[0] != ':') return std::nullopt;
+  Raised out;
+  out.type = name;
+  if (!rest.empty()) out.message = trimmed(rest.substr(1));
+  return out;
+}
+
+// `  File "shop.py", line 12, in pay`
+std::optional<std::string> python_frame(std::string_view line) {
+  line = trimmed(line);
+  if (!line.starts_with("File \"")) return std::nullopt;
+  line.remove_prefix(6);
+  const size_t quote = line.find("\", line ");
+  if (quote == line.npos) return std::nullopt;
+  std::string out(line.substr(0, quote));
+  line.remove_prefix(quote + 8);
+  const size_t comma = line.find(", in ");
+  out += ":" + std::string(line.substr(0, comma));
+  if (comma != line.npos) out += " (" + std::string(line.substr(comma + 5)) + ")";
+  return out;
+}
+
+// pytest: "shop.py:12: TypeError", "shop.py:12: in pay", "shop.py:12: "
+std::optional<std::string> pytest_frame(std::string_view line) {
+  const size_t colon = line.find(".py:");
+  if (colon == line.npos || line[0] == ' ' || line[0] == '\t' || line.starts_with("E "))
+    return std::nullopt;
+  const size_t end = line.find(':', colon + 4);
+  if (end == line.npos || !is_digits(line.substr(colon + 4, end - colon - 4))) return std::nullopt;
+  std::string out(line.substr(0, end));
+  const std::string_view rest = trimmed(line.substr(end + 1));
+  if (rest.starts_with("in ")) out += " (" + std::string(rest.substr(3)) + ")";
+  return out;
+}
+
+// Node and the JVM: "    at pay (/srv/shop.js:12:3)", "    at /srv/shop.js:12:3", "\tat shop.Pay.run(Pay.java:12)"
+std::optional<std::string> at_frame(std::string_view line) {
+  line = trimmed(line);
+  if (!line.starts_with("at ")) return std::nullopt;
+  line.remove_prefix(3);
+  if (line.starts_with("async ")) line.remove_prefix(6);
+  const size_t open = line.rfind('(');
+  std::string_view place = line, function;
+  if (open != line.npos && line.ends_with(')')) {
+    place = line.substr(open + 1, line.size() - open - 2);
+    function = trimmed(line.substr(0, open));
+  }
+  if (place.starts_with("file://")) place.remove_prefix(7);
+  // The column says no more than the line.
+  const size_t last = place.rfind(':');
+  if (last != place.npos && is_digits(place.substr(last + 1))) {
+    const size_t before = place.rfind(':', last - 1);
+    if (last > 0 && before != place.npos && is_digits(place.substr(before + 1, last - before - 1)))
+      place = place.substr(0, last);
+  }
+  std::string out(place);
+  if (!function.empty()) out += " (" + std::string(function) + ")";
+  return out;
+}
+
+bool says_cause(std::string_view line) {
+  line = trimmed(line);
+  return line.starts_with("The above exception was the direct cause");
+}
+bool says_context(std::string_view line) {
+  return trimmed(line).starts_with("During handling of the above exception");
+}
+
+// The exceptions of a Python or pytest text, in the order of the text: the last one failed the test.
+class PythonReader {
+ public:
+  void line(std::string_view line) {
+    if (says_cause(line) || says_context(line)) {
+      finish(says_cause(line) ? Link::kCause : Link::kContext);
+      return;
+    }
+    if (line.starts_with("Traceback (most recent call last)")) {
+      frames_.clear();
+      in_traceback_ = true;
+      return;
+    }
+    if (auto frame = python_frame(line)) {
+      frames_.push_back(std::move(*frame));
+      return;
+    }
+    if (auto frame = pytest_frame(line)) {
+      frames_.push_back(std::move(*frame));
+      return;
+    }
+    if (line.starts_with("E   ")) {
+      auto head = head_of(line.substr(4), false);
+      const std::string_view said = trimmed(line.substr(4));
+      if (said.starts_with("assert ") && !current_) {
+        current_ = Raised{"AssertionError", std::string(said), {}, Link::kLast};
+      } else if (head && !current_) {
+        current_ = std::move(head);
+      }
+      return;
+    }
+    if (!in_traceback_ || line.empty() || line[0] == ' ') return;
+    if (auto head = head_of(line, true)) {
+      current_ = std::move(head);
+      in_traceback_ = false;
+    }
+  }
+  std::vector<Raised> end() {
+    finish(Link::kLast);
+    std::reverse(done_.begin(), done_.end());
+    return std::move(done_);
+  }
+
+ private:
+  // `link`: how the exception that ends here relates to the next one.
+  void finish(Link link) {
+    if (current_) {
+      current_->frames = std::move(frames_);
+      std::reverse(current_->frames.begin(), current_->frames.end());
+      current_->link = link;
+      done_.push_back(std::move(*current_));
+    }
+    current_.reset();
+    frames_.clear();
+    in_traceback_ = false;
+  }
+  std::optional<Raised> current_;
+  std::vector<std::string> frames_;
+  std::vector<Raised> done_;
+  bool in_traceback_ = false;
+};
+
+// Node and the JVM: a head, its frames, then what caused it.
+std::vector<Raised> read_at(const std::vector<std::string_view>& lines) {
+  std::vector<Raised> out;
+  std::optional<Raised> head;
+  for (std::string_view line : lines) {
+    if (auto frame = at_frame(line)) {
+      if (head) {
+        out.push_back(std::move(*head));
+        head.reset();
+      }
+      if (!out.empty()) out.back().frames.push_back(std::move(*frame));
+      continue;
+    }
+    const std::string_view said = trimmed(line);
+    const bool cause = said.starts_with("Caused by: ") || said.starts_with("[cause]: ");
+    if (!out.empty() && !cause) continue;
+    auto next = head_of(said.starts_with("[cause]: ") ? said.substr(9) : said, false);
+    if (!next) continue;
+    next->link = cause ? Link::kCause : Link::kLast;
+    if (!head || cause) head = std::move(next);
+  }
+  if (head) out.push_back(std::move(*head));
+  return out;
+}
+
+}  // namespace
+
+std::string_view short_type(std::string_view type) {
+  const size_t dot = type.find_last_of(".$");
+  return dot == type.npos ? type : type.substr(dot + 1);
+}
+
+bool is_assertion_type(std::string_view type) {
+  const std::string_view name = short_type(type);
+  return std::find(std::begin(kAssertions), std::end(kAssertions), name) != std::end(kAssertions);
+}
+
+Failure read_failure(std::string_view text) {
+  Failure out;
+  out.text = text;
+  std::vector<std::string_view> lines;
+  bool python = false, at = false, gtest = false;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    lines.push_back(line);
+    python = python || line.starts_with("Traceback (most recent") || line.starts_with("E   ");
+    at = at || at_frame(line).has_value();
+    gtest = gtest || line.find(": Failure") != line.npos || line.starts_with("Expected equality") ||
+            line.starts_with("Expected: ") || line.starts_with("Value of: ");
+    rest = end == rest.npos ? std::string_view() : rest.substr(end + 1);
+  }
+  if (python) {
+    PythonReader reader;
+    for (const std::string_view line : lines) reader.line(line);
+    out.chain = reader.end();
+  } else {
+    out.chain = read_at(lines);
+  }
+  // Jest's assertions are of type Error, and say what was expected.
+  const bool jest = text.find("expect(") != text.npos && text.find("Expected") != text.npos;
+  out.assertion = out.chain.empty() ? gtest || jest
+                                    : is_assertion_type(out.chain.front().type) ||
+                                          (jest && out.chain.front().type == "Error");
+  return out;
+}
+
+std::string assertion_key(const Failure& failure) {
+  const Raised* raised = failure.chain.empty() ? nullptr : &failure.chain.front();
+  std::string said = raised != nullptr && !raised->message.empty()
+                         ? raised->message
+                         : failure.text.substr(0, failure.text.find("\n\n"));
+  if (raised != nullptr && !raised->frames.empty()) said += " at " + raised->frames.front();
+  std::string out;
+  for (size_t i = 0; i < said.size();) {
+    const bool hex = said.compare(i, 2, "0x") == 0;
+    size_t end = hex ? i + 2 : i;
+    const auto digit = [&](char c) {
+      return (c >= '0' && c <= '9') || (hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
+    };
+    while (end < said.size() && digit(said[end])) ++end;
+    // Short numbers are what was expected and what came; long ones are ports, times and addresses.
+    constexpr size_t kLong = 4;
+    if (hex || end - i >= kLong) {
+      out += '#';
+      i = end;
+    } else {
+      const size_t next = std::max(end, i + 1);
+      out.append(said, i, next - i);
+      i = next;
+    }
+  }
+  return out;
+}
+
+}  // namespace filibuster::retries

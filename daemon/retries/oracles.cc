@@ -1,0 +1,220 @@
+#include "daemon/retries/oracles.h"
+
+#include <algorithm>
+
+#include "daemon/agents/call_name.h"
+
+namespace filibuster::retries {
+namespace {
+
+constexpr std::string_view kNames[] = {"none",
+                                       "consistent-exception",
+                                       "inconsistent-exception",
+                                       "exception",
+                                       "exception-in-test",
+                                       "assertion",
+                                       "process-died",
+                                       "hang",
+                                       "possible-silent-violation",
+                                       "unreadable"};
+
+// Before and after its effect a fault looks the same to its caller.
+std::string_view as_seen(std::string_view fault) {
+  return fault.ends_with(":after") ? fault.substr(0, fault.size() - 6) : fault;
+}
+
+// The frame that is the application's: the innermost one that is not a library's.
+const std::string* own_frame(const Raised& raised) {
+  for (const std::string& frame : raised.frames) {
+    if (!is_library_frame(frame)) return &frame;
+  }
+  return nullptr;
+}
+
+// Does the text have `number` as a number of its own?
+bool has_number(std::string_view text, std::string_view number) {
+  const auto digit = [&](size_t at) {
+    return at < text.size() && text[at] >= '0' && text[at] <= '9';
+  };
+  for (size_t at = text.find(number); at != text.npos; at = text.find(number, at + 1)) {
+    if (!(at > 0 && digit(at - 1)) && !digit(at + number.size())) return true;
+  }
+  return false;
+}
+
+// Why the exception is consistent with an injected outcome; "": it is not.
+std::string why_consistent(const Raised& raised, const FaultedTest& test,
+                           const SurfacesAs& surfaces) {
+  for (const std::string& outcome : test.outcomes) {
+    if (surfaces.has(outcome, raised.type))
+      return raised.type + " is what " + outcome + " surfaces as";
+    const std::string_view seen = as_seen(outcome);
+    if (seen.starts_with("status:") && has_number(raised.message, seen.substr(7)))
+      return raised.type + " names the injected status " + std::string(seen.substr(7));
+    if (seen.starts_with("grpc:") && raised.message.find(seen.substr(5)) != std::string::npos)
+      return raised.type + " names the injected status " + std::string(seen.substr(5));
+  }
+  for (const std::string& code : test.error_codes) {
+    if (!code.empty() &&
+        (raised.message.find(code) != std::string::npos || short_type(raised.type) == code))
+      return raised.type + " names the injected error " + code;
+  }
+  return "";
+}
+
+std::string call_text(const RpcRecord& rpc) {
+  return rpc.caller + " -> " + rpc.service + " " + call_name(rpc, path_of(rpc));
+}
+
+std::string repeated_text(const ExecutionRecord& record, const Repeated& repeated) {
+  std::string attempts;
+  for (const size_t at : repeated.succeeded) {
+    const RpcRecord& rpc = record.rpcs[at];
+    attempts +=
+        (attempts.empty() ? "" : " and ") + std::string("attempt ") +
+        (rpc.attempt != 0 ? std::to_string(rpc.attempt) : std::to_string(attempts.empty() ? 1 : 2));
+  }
+  return call_text(record.rpcs[repeated.succeeded.front()]) + " succeeded at the server by " +
+         attempts + " of one call";
+}
+
+void judge_failure(const FaultedTest& test, const SurfacesAs& surfaces,
+                   const OracleOptions& options, Verdict* out) {
+  if (test.failure.assertion) {
+    out->oracle = Oracle::kAssertion;
+    out->evidence = test.failure.chain.empty()
+                        ? "an assertion of the test does not hold"
+                        : "the assertion fails: " + test.failure.chain.front().message;
+    return;
+  }
+  if (test.failure.chain.empty()) {
+    out->oracle = Oracle::kUnreadable;
+    out->evidence = "the runner did not say by which exception the test fails";
+    return;
+  }
+  const Raised& last = test.failure.chain.front();
+  // What stands for another exception is consistent if that one is. What came while another one was handled is not.
+  for (const Raised& raised : test.failure.chain) {
+    if (&raised != &last && raised.link != Link::kCause) break;
+    const std::string why = why_consistent(raised, test, surfaces);
+    if (why.empty()) continue;
+    out->oracle =
+        options.any_exception_is_a_bug ? Oracle::kAnyException : Oracle::kConsistentException;
+    out->evidence = why;
+    return;
+  }
+  const std::string* own = own_frame(last);
+  if (own != nullptr && is_test_frame(*own, options)) {
+    out->oracle = Oracle::kTestCode;
+    out->evidence = last.type + " was raised in the test's own code, at " + *own;
+    return;
+  }
+  out->oracle = Oracle::kInconsistentException;
+  std::string injected;
+  for (const std::string& outcome : test.outcomes)
+    injected += (injected.empty() ? "" : ", ") + outcome;
+  out->evidence = last.type + (own == nullptr ? "" : ", raised at " + *own + ",") +
+                  " is not what the injected fault (" + injected + ") surfaces as";
+}
+
+}  // namespace
+
+std::string_view oracle_name(Oracle oracle) {
+  return kNames[static_cast<size_t>(oracle)];
+}
+
+bool is_bug(Oracle oracle) {
+  switch (oracle) {
+    case Oracle::kNone:
+    case Oracle::kConsistentException:
+    case Oracle::kTestCode:
+    case Oracle::kUnreadable:
+      return false;
+    case Oracle::kInconsistentException:
+    case Oracle::kAnyException:
+    case Oracle::kAssertion:
+    case Oracle::kProcessDied:
+    case Oracle::kHang:
+    case Oracle::kPossibleSilentViolation:
+      return true;
+  }
+  return false;
+}
+
+void SurfacesAs::give(std::string_view fault, std::string_view type) {
+  types_[std::string(as_seen(fault))].insert(std::string(short_type(type)));
+}
+
+void SurfacesAs::learn(std::string_view fault, const Failure& failure) {
+  for (const Raised& raised : failure.chain) {
+    if (is_assertion_type(raised.type)) continue;
+    if (!raised.frames.empty() && is_library_frame(raised.frames.front())) give(fault, raised.type);
+  }
+}
+
+bool SurfacesAs::has(std::string_view fault, std::string_view type) const {
+  const auto row = types_.find(as_seen(fault));
+  return row != types_.end() && row->second.contains(std::string(short_type(type)));
+}
+
+std::set<std::string> SurfacesAs::of(std::string_view fault) const {
+  const auto row = types_.find(as_seen(fault));
+  return row == types_.end() ? std::set<std::string>() : row->second;
+}
+
+bool is_test_frame(std::string_view frame, const OracleOptions& options) {
+  const std::string_view file = frame.substr(0, frame.find(':'));
+  if (!options.test_code.empty()) {
+    return std::any_of(options.test_code.begin(), options.test_code.end(), [&](const auto& begin) {
+      return file.starts_with(begin) || file.find("/" + begin) != file.npos;
+    });
+  }
+  const std::string_view name = file.substr(file.find_last_of('/') + 1);
+  return name.starts_with("test_") || name.find("_test.") != name.npos ||
+         name.find(".test.") != name.npos || name.find(".spec.") != name.npos ||
+         name.find("Test.java") != name.npos || name.find("Tests.java") != name.npos ||
+         name == "conftest.py";
+}
+
+std::vector<Repeated> repeated_mutations(const ExecutionRecord& record,
+                                         const std::vector<RetryGroup>& groups,
+                                         const std::vector<MutationRule>& rules) {
+  std::vector<Repeated> out;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    Repeated one{g, {}};
+    for (const size_t at : groups[g].rpcs) {
+      const RpcRecord& rpc = record.rpcs[at];
+      if (is_unsafe_mutation(rpc, rules) && succeeded_at_server(rpc)) one.succeeded.push_back(at);
+    }
+    if (one.succeeded.size() >= 2) out.push_back(std::move(one));
+  }
+  return out;
+}
+
+Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
+              const std::vector<RetryGroup>& groups, const SurfacesAs& surfaces,
+              const OracleOptions& options) {
+  Verdict out;
+  out.repeated = repeated_mutations(record, groups, options.mutations);
+  switch (test.ending) {
+    case Ending::kPassed:
+      if (out.repeated.empty()) break;
+      out.oracle = Oracle::kPossibleSilentViolation;
+      out.evidence = "the test passes, although " + repeated_text(record, out.repeated.front());
+      break;
+    case Ending::kDied:
+      out.oracle = Oracle::kProcessDied;
+      out.evidence = "a process of the application died";
+      break;
+    case Ending::kHung:
+      out.oracle = Oracle::kHang;
+      out.evidence = "the test did not end, or a caller waited without a limit";
+      break;
+    case Ending::kFailed:
+      judge_failure(test, surfaces, options, &out);
+      break;
+  }
+  return out;
+}
+
+}  // namespace filibuster::retries

@@ -1,0 +1,94 @@
+// What the outcome of a test under faults says (Rainmaker, NSDI 2023, section 4.3). Pure.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/agents/execution_record.h"
+#include "daemon/retries/failure.h"
+#include "daemon/retries/groups.h"
+
+namespace filibuster::retries {
+
+enum class Ending : uint8_t {
+  kPassed = 0,
+  kFailed,  // the test says so
+  kDied,    // a process of the application or the test ended by a signal, or a service exited
+  kHung,    // the test did not end within its limit, or a caller waited to the hang limit
+};
+
+// Which exceptions a fault may surface as, by the short type: what the client libraries were seen to raise for it, and
+// what the user gave.
+class SurfacesAs {
+ public:
+  void give(std::string_view fault, std::string_view type);
+  // Takes what a client library raised under `fault` (the text of one outcome, "timeout:after"): of a chain of
+  // exceptions the ones whose innermost frame is a library's.
+  void learn(std::string_view fault, const Failure& failure);
+  bool has(std::string_view fault, std::string_view type) const;
+  std::set<std::string> of(std::string_view fault) const;
+
+ private:
+  std::map<std::string, std::set<std::string>, std::less<>>
+      types_;  // by the outcome, without ":after"
+};
+
+enum class Oracle : uint8_t {
+  kNone = 0,               // the test passes, and nothing else is known
+  kConsistentException,    // it fails by what the fault surfaces as: listed, and no bug by itself
+  kInconsistentException,  // it fails by another exception, raised in application code
+  kAnyException,  // it fails by an exception of application code, and that suffices (system tests)
+  kTestCode,      // it fails by an exception that was raised in the test's own code
+  kAssertion,     // one of its assertions does not hold
+  kProcessDied,
+  kHang,
+  kPossibleSilentViolation,  // it passes although the server did something twice
+  kUnreadable,               // it fails, and the runner did not say how
+};
+std::string_view oracle_name(Oracle oracle);
+// Is it reported as a likely bug?
+bool is_bug(Oracle oracle);
+
+struct OracleOptions {
+  // The third condition is dropped: transient faults are expected to be handled (system tests).
+  bool any_exception_is_a_bug = false;
+  // Beginnings of the files of test code, relative or absolute: "tests/". Empty: a file whose name says so.
+  std::vector<std::string> test_code;
+  std::vector<MutationRule> mutations;
+};
+
+// Is the frame one of the test's own code?
+bool is_test_frame(std::string_view frame, const OracleOptions& options);
+
+// A mutation that the server did more than once for one call.
+struct Repeated {
+  size_t group = 0;  // position in the groups
+  std::vector<size_t>
+      succeeded;  // positions in the record of the attempts that the server acted on
+};
+std::vector<Repeated> repeated_mutations(const ExecutionRecord& record,
+                                         const std::vector<RetryGroup>& groups,
+                                         const std::vector<MutationRule>& rules);
+
+// One execution under faults.
+struct FaultedTest {
+  Ending ending = Ending::kPassed;
+  Failure failure;  // of kFailed and kDied, as far as the runner said
+  std::vector<std::string>
+      outcomes;  // what was injected, attempt by attempt: "timeout:after", "status:503"
+  std::vector<std::string> error_codes;  // of the injected answers: "ServerBusy"
+};
+
+struct Verdict {
+  Oracle oracle = Oracle::kNone;
+  std::string evidence;            // a sentence
+  std::vector<Repeated> repeated;  // also where the test fails
+};
+Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
+              const std::vector<RetryGroup>& groups, const SurfacesAs& surfaces,
+              const OracleOptions& options);
+
+}  // namespace filibuster::retries

@@ -1,0 +1,151 @@
+#include "daemon/retries/failure.h"
+
+#include <gtest/gtest.h>
+
+namespace filibuster::retries {
+namespace {
+
+constexpr char kPython[] = R"(Traceback (most recent call last):
+  File "/usr/lib/python3/dist-packages/urllib3/connectionpool.py", line 536, in _make_request
+    response = conn.getresponse()
+TimeoutError: timed out
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/srv/shop/store.py", line 12, in fetch
+    answer = requests.get(url, timeout=0.5)
+  File "/usr/lib/python3/dist-packages/requests/adapters.py", line 713, in send
+    raise ReadTimeout(e, request=request)
+requests.exceptions.ReadTimeout: HTTPConnectionPool: Read timed out. (read timeout=0.5)
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/srv/shop/test_shop.py", line 5, in test_pay
+    pay()
+  File "/srv/shop/shop.py", line 31, in pay
+    return cache["price"]
+KeyError: 'price'
+)";
+
+TEST(Failures, OfPythonHaveTheChainOfExceptionsWithTheirFrames) {
+  const Failure failure = read_failure(kPython);
+  ASSERT_EQ(failure.chain.size(), 3u);
+  EXPECT_EQ(failure.chain[0].type, "KeyError");
+  EXPECT_EQ(failure.chain[0].message, "'price'");
+  EXPECT_EQ(failure.chain[0].frames,
+            (std::vector<std::string>{"/srv/shop/shop.py:31 (pay)",
+                                      "/srv/shop/test_shop.py:5 (test_pay)"}));
+  EXPECT_EQ(failure.chain[1].type, "requests.exceptions.ReadTimeout");
+  EXPECT_EQ(failure.chain[1].link, Link::kContext);
+  EXPECT_EQ(failure.chain[2].type, "TimeoutError");
+  EXPECT_EQ(failure.chain[2].link, Link::kCause);
+  EXPECT_FALSE(failure.assertion);
+}
+
+TEST(Failures, OfPytestAreReadFromItsShortForm) {
+  const Failure failure = read_failure(R"(    def test_pay():
+>       pay()
+
+test_shop.py:5:
+_ _ _ _ _
+shop.py:31: in pay
+    return cache["price"]
+E   KeyError: 'price'
+
+shop.py:31: KeyError
+)");
+  ASSERT_EQ(failure.chain.size(), 1u);
+  EXPECT_EQ(failure.chain[0].type, "KeyError");
+  EXPECT_EQ(failure.chain[0].frames.back(), "test_shop.py:5");
+  EXPECT_EQ(failure.chain[0].frames.front(), "shop.py:31");
+  const Failure assertion = read_failure(R"(>       assert total == 3
+E       assert 4 == 3
+
+test_shop.py:7: AssertionError
+)");
+  EXPECT_TRUE(assertion.assertion);
+  EXPECT_EQ(assertion.chain[0].message, "assert 4 == 3");
+}
+
+TEST(Failures, OfNodeHaveFramesAndCauses) {
+  const Failure failure =
+      read_failure(R"(TypeError: Cannot read properties of undefined (reading 'id')
+    at pay (/srv/shop/shop.js:12:3)
+    at async Context.<anonymous> (/srv/shop/test/shop.test.js:5:1)
+    at node:internal/process/task_queues:95:5
+Caused by: RestError [ETIMEDOUT]: timeout
+    at send (/srv/shop/node_modules/@azure/core/dist/index.js:40:10)
+)");
+  ASSERT_EQ(failure.chain.size(), 2u);
+  EXPECT_EQ(failure.chain[0].type, "TypeError");
+  EXPECT_EQ(failure.chain[0].frames[0], "/srv/shop/shop.js:12 (pay)");
+  EXPECT_EQ(failure.chain[0].frames[2], "node:internal/process/task_queues:95");
+  EXPECT_EQ(failure.chain[1].type, "RestError");
+  EXPECT_EQ(failure.chain[1].link, Link::kCause);
+}
+
+TEST(Failures, OfNodesAssertionsAreAssertions) {
+  const Failure failure =
+      read_failure(R"(AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:
+    at test (/srv/shop/test/shop.test.js:5:1)
+)");
+  EXPECT_TRUE(failure.assertion);
+}
+
+TEST(Failures, OfJestAreAssertionsWhereTheySayWhatWasExpected) {
+  EXPECT_TRUE(read_failure(R"(Error: expect(received).toBe(expected) // Object.is equality
+
+Expected: 1
+Received: 2
+    at Object.<anonymous> (/srv/shop/shop.test.js:5:1)
+)")
+                  .assertion);
+  EXPECT_FALSE(read_failure("Error: busy\n    at pay (/srv/shop/shop.js:5:1)\n").assertion);
+}
+
+TEST(Failures, OfTheJvmHaveTheirCauses) {
+  const Failure failure = read_failure(
+      "java.lang.IllegalStateException: no price\n"
+      "\tat shop.Pay.run(Pay.java:31)\n"
+      "\tat shop.PayTest.pays(PayTest.java:12)\n"
+      "Caused by: java.net.http.HttpTimeoutException: request timed out\n"
+      "\tat java.net.http/jdk.internal.net.http.HttpClientImpl.send(HttpClientImpl.java:572)\n");
+  ASSERT_EQ(failure.chain.size(), 2u);
+  EXPECT_EQ(failure.chain[0].frames[0], "Pay.java:31 (shop.Pay.run)");
+  EXPECT_EQ(short_type(failure.chain[1].type), "HttpTimeoutException");
+  EXPECT_TRUE(read_failure("org.opentest4j.AssertionFailedError: expected: <1> but was: <2>\n"
+                           "\tat shop.PayTest.pays(PayTest.java:12)\n")
+                  .assertion);
+}
+
+TEST(Failures, OfGoogleTestAreAssertions) {
+  const Failure failure =
+      read_failure("shop_test.cc:12: Failure\nExpected equality of these values:\n  1\n  2\n");
+  EXPECT_TRUE(failure.assertion);
+  EXPECT_TRUE(failure.chain.empty());
+}
+
+TEST(Failures, WhatIsNotRecognisedStaysText) {
+  for (const char* text : {"", "it does not work", "1 test failed: pay\n", "at\n\n\nE"}) {
+    const Failure failure = read_failure(text);
+    EXPECT_TRUE(failure.chain.empty()) << text;
+    EXPECT_FALSE(failure.assertion) << text;
+  }
+}
+
+TEST(Failures, TheKeyOfAnAssertionLeavesOutWhatVaries) {
+  const auto key = [](const std::string& said) {
+    return assertion_key(
+        read_failure("Traceback (most recent call last):\n  File \"t.py\", line 3, in t\n"
+                     "AssertionError: " +
+                     said + "\n"));
+  };
+  EXPECT_EQ(key("4 != 3"), "4 != 3 at t.py:3 (t)");
+  EXPECT_EQ(key("<Shop at 0x7f00aa> on port 45123"), key("<Shop at 0x7f11bb> on port 39999"));
+  EXPECT_NE(key("4 != 3"), key("5 != 3"));
+}
+
+}  // namespace
+}  // namespace filibuster::retries

@@ -1,0 +1,220 @@
+#include "daemon/retries/oracles.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/retries/clusters.h"
+#include "tests/unit/retries/recipe.h"
+
+namespace filibuster::retries {
+namespace {
+
+constexpr char kLibrary[] = "/usr/lib/python3/dist-packages/requests/adapters.py:713 (send)";
+
+Raised raised(std::string type, std::vector<std::string> frames, std::string message = "",
+              Link link = Link::kLast) {
+  return {std::move(type), std::move(message), std::move(frames), link};
+}
+
+FaultedTest fails_by(std::vector<Raised> chain,
+                     std::vector<std::string> outcomes = {"timeout:after"}) {
+  FaultedTest test;
+  test.ending = Ending::kFailed;
+  test.failure.chain = std::move(chain);
+  test.outcomes = std::move(outcomes);
+  return test;
+}
+
+FaultedTest ends(Ending ending) {
+  FaultedTest test;
+  test.ending = ending;
+  return test;
+}
+
+SurfacesAs learned() {
+  SurfacesAs out;
+  Failure failure;
+  failure.chain = {raised("requests.exceptions.ReadTimeout", {kLibrary, "shop.py:3 (pay)"})};
+  out.learn("timeout", failure);
+  return out;
+}
+
+Verdict judged(const FaultedTest& test, const ExecutionRecord& execution = {},
+               const OracleOptions& options = {}) {
+  return judge(test, execution, group_attempts(execution), learned(), options);
+}
+
+TEST(Oracles, WhatAFaultSurfacesAsIsLearnedFromTheClientLibraryAlone) {
+  SurfacesAs surfaces = learned();
+  EXPECT_TRUE(surfaces.has("timeout:after", "ReadTimeout")) << "its caller sees the same";
+  EXPECT_FALSE(surfaces.has("status:503", "ReadTimeout"));
+  Failure own;
+  own.chain = {raised("KeyError", {"shop.py:3 (pay)", kLibrary})};
+  surfaces.learn("timeout", own);
+  EXPECT_FALSE(surfaces.has("timeout", "KeyError")) << "the application raised it";
+  surfaces.give("status:503", "shop.Busy");
+  EXPECT_TRUE(surfaces.has("status:503", "Busy"));
+  EXPECT_EQ(surfaces.of("timeout").size(), 1u);
+}
+
+TEST(Oracles, AnExceptionThatTheFaultSurfacesAsIsConsistent) {
+  const Verdict verdict =
+      judged(fails_by({raised("requests.exceptions.ReadTimeout", {kLibrary, "shop.py:3 (pay)"})}));
+  EXPECT_EQ(verdict.oracle, Oracle::kConsistentException);
+  EXPECT_FALSE(is_bug(verdict.oracle));
+}
+
+TEST(Oracles, AnExceptionThatNamesTheInjectedStatusOrCodeIsConsistent) {
+  FaultedTest test = fails_by(
+      {raised("shop.StoreError", {"shop.py:3 (pay)"}, "the store said 503")}, {"status:503"});
+  EXPECT_EQ(judged(test).oracle, Oracle::kConsistentException);
+  test.failure.chain[0].message = "item 15034 is missing";
+  EXPECT_EQ(judged(test).oracle, Oracle::kInconsistentException);
+  test.failure.chain[0].message = "ServerBusy: try again";
+  test.error_codes = {"ServerBusy"};
+  EXPECT_EQ(judged(test).oracle, Oracle::kConsistentException);
+}
+
+TEST(Oracles, WhatStandsForAConsistentExceptionIsConsistent) {
+  const Raised timeout = raised("ReadTimeout", {kLibrary}, "", Link::kCause);
+  EXPECT_EQ(judged(fails_by({raised("StoreError", {"shop.py:9 (pay)"}), timeout})).oracle,
+            Oracle::kConsistentException);
+}
+
+TEST(Oracles, WhatCameWhileItWasHandledIsNot) {
+  const Raised timeout = raised("ReadTimeout", {kLibrary}, "", Link::kContext);
+  const Verdict verdict = judged(fails_by({raised("KeyError", {"shop.py:9 (pay)"}), timeout}));
+  EXPECT_EQ(verdict.oracle, Oracle::kInconsistentException);
+  EXPECT_TRUE(is_bug(verdict.oracle));
+  EXPECT_NE(verdict.evidence.find("shop.py:9 (pay)"), std::string::npos);
+}
+
+TEST(Oracles, AnExceptionOfTheTestsOwnCodeIsNoBug) {
+  EXPECT_EQ(judged(fails_by({raised("KeyError", {"/srv/test_shop.py:9 (test_pay)"})})).oracle,
+            Oracle::kTestCode);
+  OracleOptions options;
+  options.test_code = {"checks/"};
+  EXPECT_EQ(
+      judged(fails_by({raised("KeyError", {"/srv/checks/pay.py:9 (pay)"})}), {}, options).oracle,
+      Oracle::kTestCode);
+  EXPECT_EQ(judged(fails_by({raised("KeyError", {"/srv/test_shop.py:9 (t)"})}), {}, options).oracle,
+            Oracle::kInconsistentException);
+}
+
+TEST(Oracles, OfASystemTestAnyExceptionIsABug) {
+  OracleOptions options;
+  options.any_exception_is_a_bug = true;
+  EXPECT_EQ(judged(fails_by({raised("ReadTimeout", {kLibrary})}), {}, options).oracle,
+            Oracle::kAnyException);
+}
+
+TEST(Oracles, AnAssertionADeathAndAHangAreBugs) {
+  FaultedTest assertion = fails_by({raised("AssertionError", {"test_shop.py:3 (t)"}, "4 != 3")});
+  assertion.failure.assertion = true;
+  EXPECT_EQ(judged(assertion).oracle, Oracle::kAssertion);
+  EXPECT_EQ(judged(ends(Ending::kDied)).oracle, Oracle::kProcessDied);
+  EXPECT_EQ(judged(ends(Ending::kHung)).oracle, Oracle::kHang);
+  EXPECT_EQ(judged(fails_by({})).oracle, Oracle::kUnreadable);
+  EXPECT_EQ(judged(ends(Ending::kPassed)).oracle, Oracle::kNone);
+  for (const Oracle oracle : {Oracle::kAssertion, Oracle::kProcessDied, Oracle::kHang})
+    EXPECT_TRUE(is_bug(oracle));
+}
+
+TEST(Oracles, AMutationThatSucceededTwiceBehindAPassIsAPossibleSilentViolation) {
+  const auto twice = record({attempt(rpc("POST", "/orders"), 1, "timeout:after"),
+                             attempt(rpc("POST", "/orders"), 2, "")});
+  const Verdict verdict = judged(ends(Ending::kPassed), twice);
+  EXPECT_EQ(verdict.oracle, Oracle::kPossibleSilentViolation);
+  EXPECT_NE(verdict.evidence.find("POST /orders"), std::string::npos);
+  EXPECT_NE(verdict.evidence.find("attempt 1 and attempt 2"), std::string::npos)
+      << verdict.evidence;
+  const auto once = record(
+      {attempt(rpc("POST", "/orders"), 1, "status:503"), attempt(rpc("POST", "/orders"), 2, "")});
+  EXPECT_EQ(judged(ends(Ending::kPassed), once).oracle, Oracle::kNone);
+  const auto idempotent = record({attempt(rpc("PUT", "/orders/1"), 1, "timeout:after"),
+                                  attempt(rpc("PUT", "/orders/1"), 2, "")});
+  EXPECT_EQ(judged(ends(Ending::kPassed), idempotent).oracle, Oracle::kNone);
+  const auto calls = record({rpc("POST", "/orders"), rpc("POST", "/orders")});
+  EXPECT_EQ(judged(ends(Ending::kPassed), calls).oracle, Oracle::kNone)
+      << "two calls, not two attempts";
+}
+
+Suspect suspect(FaultedTest outcome, const ExecutionRecord& execution,
+                std::string site = "shop.py:3 (pay)") {
+  Suspect out;
+  out.test = "t";
+  out.policy = "P1";
+  out.call_site = std::move(site);
+  out.verdict = judged(outcome, execution);
+  out.outcome = std::move(outcome);
+  return out;
+}
+
+Taxonomy labelled(FaultedTest outcome, const ExecutionRecord& execution) {
+  const Suspect one = suspect(std::move(outcome), execution);
+  const auto groups = group_attempts(execution);
+  return label(one, execution, groups.empty() ? nullptr : &groups.front()).taxonomy;
+}
+
+TEST(Taxonomy, WhatComesOutAsItWasRaisedIsNotHandled) {
+  const auto execution = record({attempt(rpc("GET", "/a"), 1, "timeout:after")});
+  EXPECT_EQ(labelled(fails_by({raised("ReadTimeout", {kLibrary})}), execution),
+            Taxonomy::kNoHandling);
+}
+
+TEST(Taxonomy, ARetryThatMeetsWhatTheFirstAttemptDidIsAnUnrelatedException) {
+  const auto execution = record({attempt(rpc("PUT", "/blob"), 1, "timeout:after"),
+                                 answered(attempt(rpc("PUT", "/blob"), 2, ""), 409)});
+  EXPECT_EQ(labelled(fails_by({raised("BlobExists", {"shop.py:3 (pay)"})}), execution),
+            Taxonomy::kUnrelatedException);
+}
+
+TEST(Taxonomy, AMutationThatSucceededTwiceIsASilentSemanticViolation) {
+  const auto execution = record(
+      {attempt(rpc("POST", "/queue"), 1, "timeout:after"), attempt(rpc("POST", "/queue"), 2, "")});
+  FaultedTest assertion = fails_by({raised("AssertionError", {"test_shop.py:3 (t)"}, "2 != 1")});
+  assertion.failure.assertion = true;
+  EXPECT_EQ(labelled(assertion, execution), Taxonomy::kSilentSemanticViolation);
+  EXPECT_EQ(labelled(ends(Ending::kPassed), execution), Taxonomy::kSilentSemanticViolation);
+}
+
+TEST(Taxonomy, AnotherFailureAfterACallThatFailedIsAStateDivergence) {
+  const auto never = record({attempt(rpc("PUT", "/container"), 1, "status:503"),
+                             attempt(rpc("PUT", "/container"), 2, "status:503"),
+                             answered(rpc("PUT", "/blob"), 404)});
+  EXPECT_EQ(labelled(fails_by({raised("NotFound", {"shop.py:9 (put)"})}, {"status:503"}), never),
+            Taxonomy::kStateDivergence);
+  const auto once = record({attempt(rpc("PUT", "/container"), 1, "timeout:after"),
+                            attempt(rpc("PUT", "/container"), 2, "status:503")});
+  EXPECT_EQ(labelled(fails_by({raised("KeyError", {"shop.py:9 (put)"})}), once),
+            Taxonomy::kStateDivergence);
+  EXPECT_EQ(labelled(fails_by({raised("KeyError", {"shop.py:9 (put)"})}), {}), Taxonomy::kNone);
+}
+
+TEST(Clusters, HaveTheSameCallSiteAndTheSameFramesOrAssertion) {
+  const ExecutionRecord nothing;
+  const auto key_error = [](const char* frame) {
+    return fails_by({raised("KeyError", {frame, "/srv/test_shop.py:5 (t)"})});
+  };
+  const auto assertion = [](const char* said) {
+    FaultedTest test = fails_by({raised("AssertionError", {"test_shop.py:3 (t)"}, said)});
+    test.failure.assertion = true;
+    return test;
+  };
+  const std::vector<Suspect> suspects = {
+      suspect(key_error("shop.py:9 (put)"), nothing),
+      suspect(key_error("shop.py:9 (put)"), nothing),
+      suspect(key_error("shop.py:12 (get)"), nothing),
+      suspect(key_error("shop.py:9 (put)"), nothing, "shop.py:7 (refund)"),
+      suspect(assertion("2 != 1 at 0x7f01"), nothing),
+      suspect(assertion("2 != 1 at 0x7f02"), nothing),
+      suspect(fails_by({raised("ReadTimeout", {kLibrary})}), nothing),  // consistent: no bug
+  };
+  const auto clusters = cluster(suspects, std::vector<Label>(suspects.size()));
+  ASSERT_EQ(clusters.size(), 4u);
+  EXPECT_EQ(clusters[0].members, (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(clusters[0].frames, (std::vector<std::string>{"shop.py:9 (put)"}));
+  EXPECT_EQ(clusters[3].members, (std::vector<size_t>{4, 5}));
+}
+
+}  // namespace
+}  // namespace filibuster::retries
