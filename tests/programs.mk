@@ -55,7 +55,7 @@ GRPC_PROGRAMS := $(BUILD)/tests/programs/grpc_matrix
 $(BUILD)/tests/java/%.class: tests/programs/java/%.java
 	@mkdir -p $(@D)
 	$(JDK)/bin/javac -nowarn -g:source,lines -cp $(@D) -d $(@D) $<
-$(addprefix $(BUILD)/tests/java/,Bytes.class Front.class GetClient.class Many.class): $(BUILD)/tests/java/Certificates.class
+$(addprefix $(BUILD)/tests/java/,Ask.class Bytes.class Front.class GetClient.class Many.class): $(BUILD)/tests/java/Certificates.class
 JAVA_PROGRAMS := $(patsubst tests/programs/java/%.java,$(BUILD)/tests/java/%.class,$(wildcard tests/programs/java/*.java)) $(BUILD)/tests/java/early_agent.jar
 $(BUILD)/tests/java/early_agent.jar: $(BUILD)/tests/java/EarlyAgent.class
 	printf 'Premain-Class: EarlyAgent\n' > $(@D)/early_agent.mf

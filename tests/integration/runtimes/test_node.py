@@ -188,9 +188,9 @@ def test_a_worker_thread_has_call_sites_and_is_not_guessed(project, node):
 def test_a_child_process_is_followed_as_its_parent_is(project, node):
     service = {"name": "web", "command": f"exec {node} {NODE_APPS}/starter.js ${{port:web}} child",
                "env": {"BACK": url("back", "")}}
-    run = observe(project, [relay("back"), service], many(2), complete=False)
+    run = observe(project, [relay("back"), service], many(2))
     calls = [rpc for rpc in run.test["reference"] if rpc["caller"] == "web"]
-    assert len(calls) == 2 and {rpc["cause"] for rpc in calls} == {"none"}
+    assert len(calls) == 2 and {rpc["cause"] for rpc in calls} == {"program"}
     assert all("[eval]:3" in rpc["stack"][0] for rpc in calls), calls
 
 

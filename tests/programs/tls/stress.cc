@@ -269,7 +269,11 @@ int ask(char** arguments) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  if (argc == 5 && std::strcmp(argv[1], "serve") == 0) return serve(argv + 2);
-  if (argc == 7 && std::strcmp(argv[1], "ask") == 0) return ask(argv + 2);
+  try {
+    if (argc == 5 && std::strcmp(argv[1], "serve") == 0) return serve(argv + 2);
+    if (argc == 7 && std::strcmp(argv[1], "ask") == 0) return ask(argv + 2);
+  } catch (const std::runtime_error&) {
+    return 1;  // fail() has said why
+  }
   return 2;
 }
