@@ -7,11 +7,10 @@ import re
 import pytest
 
 from conftest import CORPUS
-from corpus import PUBLISHED_FAULTS, fault_options, in_place
+from corpus import PUBLISHED_FAULTS, applications, fault_options, in_place
 
 # An application is finished when its README derives its counts.
-APPLICATIONS = sorted(path.parent.name for path in CORPUS.glob("*/filibuster.json")
-                      if (path.parent / "README.md").exists())
+APPLICATIONS = sorted(name for name, path in applications().items() if (path.parent / "README.md").exists())
 
 # Thousands of executions, or timeouts that cannot be elapsed (mailchimp): whole in `make test-long`, and with
 # single faults only in `make test`.

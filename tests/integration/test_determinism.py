@@ -9,13 +9,13 @@ import pathlib
 import pytest
 
 from conftest import CORPUS
-from corpus import in_place
+from corpus import applications, in_place
 
 SESSIONS = 10 if os.environ.get("TEST_LONG") else 2  # each starts all services anew
 EXECUTIONS = 10  # in one session
 
 # hello-world speaks three runtimes.
-APPLICATIONS = {path.parent.name: path for path in sorted(CORPUS.glob("*/filibuster.json"))}
+APPLICATIONS = applications()
 APPLICATIONS |= {f"hello-world/{name}": CORPUS / "hello-world" / f"{name}.json" for name in ("node", "java")}
 
 
