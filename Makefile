@@ -309,6 +309,13 @@ $(CACHE_ASIDE)/hiredis: corpus/cache-aside/hiredis.c
 	$(CC) $(CFLAGS) -Wall -Wextra -Werror $< -o $@ -lhiredis
 $(CACHE_ASIDE)/installed: corpus/cache-aside/package-lock.json corpus/cache-aside/package.json
 	$(call npm_ci,cache-aside in Node)
+# The SDKs of the albums, and what stands for the clouds of albums and desk.
+CLOUDS := $(BUILD)/corpus/albums
+$(CLOUDS)/installed: corpus/albums/package-lock.json corpus/albums/package.json
+	$(call npm_ci,albums and desk)
+.PHONY: cloud-corpus
+cloud-corpus: $(CLOUDS)/installed  ## the packages of npm that the examples in the cloud need (270 MB)
+test-programs: $(CLOUDS)/installed
 .PHONY: corpus
 corpus: $(EXPEDIA) $(NETFLIX_PROGRAMS) $(BUILD)/corpus/hello-world/Hello.class $(BUILD)/corpus/mailchimp/UnitTests.class $(addprefix $(PURCHASE)/,gateway order pricing) $(CACHE_ASIDE)/hiredis $(CACHE_ASIDE)/installed  ## build the example applications that need it
 
