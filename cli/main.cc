@@ -26,7 +26,7 @@ struct VerbRow {
   const char* group;
 };
 constexpr VerbRow kVerbs[] = {
-    {&kRunVerb, kFind},         {&kReplayVerb, kFind},           {&kAcceptVerb, kFind},
+    {&kRunVerb, kFind},         {&kSuiteVerb, kFind},            {&kReplayVerb, kFind},           {&kAcceptVerb, kFind},
     {&kOpenVerb, kFind},        {&kWasFaultInjectedVerb, kFind}, {&kTraceVerb, kLook},
     {&kLintVerb, kLook},        {&kDoctorVerb, kSetUp},          {&kAnalyzeVerb, kSetUp},
     {&kInitVerb, kSetUp},       {&kConfigVerb, kSetUp},          {&kDaemonVerb, kSetUp},

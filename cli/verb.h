@@ -34,7 +34,7 @@ struct Verb {
   Work (*declare)(CLI::App& app);  // declares the options on `app`
 };
 
-extern const Verb kRunVerb, kReplayVerb, kAcceptVerb, kOpenVerb, kTraceVerb, kLintVerb,
+extern const Verb kRunVerb, kReplayVerb, kAcceptVerb, kOpenVerb, kTraceVerb, kLintVerb, kSuiteVerb,
     kAnalyzeVerb, kWasFaultInjectedVerb, kDoctorVerb, kInitVerb, kConfigVerb, kDaemonVerb,
     kCompletionVerb, kVersionVerb;
 

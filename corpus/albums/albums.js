@@ -100,7 +100,12 @@ class Copies {
   }
 
   async open() {
-    await this.objects.send(new CreateBucketCommand({ Bucket: this.bucket }));
+    try {
+      await this.objects.send(new CreateBucketCommand({ Bucket: this.bucket }));
+    } catch (error) {
+      // It may be there: the first try may have made it.
+      if (!error.name.startsWith("BucketAlready")) throw error;
+    }
   }
 
   copy(photo, bytes) {
@@ -131,12 +136,17 @@ class Views {
   }
 
   async open() {
-    await this.numbers.send(new dynamo.CreateTableCommand({
-      TableName: this.table,
-      AttributeDefinitions: [{ AttributeName: "album", AttributeType: "S" }],
-      KeySchema: [{ AttributeName: "album", KeyType: "HASH" }],
-      BillingMode: "PAY_PER_REQUEST",
-    }));
+    try {
+      await this.numbers.send(new dynamo.CreateTableCommand({
+        TableName: this.table,
+        AttributeDefinitions: [{ AttributeName: "album", AttributeType: "S" }],
+        KeySchema: [{ AttributeName: "album", KeyType: "HASH" }],
+        BillingMode: "PAY_PER_REQUEST",
+      }));
+    } catch (error) {
+      // It may be there: the first try may have made it.
+      if (error.name !== "ResourceInUseException") throw error;
+    }
   }
 
   async seen(album) {

@@ -20,6 +20,13 @@ bool acted(const RpcRecord& rpc) {
   return succeeded_at_server(rpc);
 }
 
+// Did the application call anything after this attempt?
+bool went_on(const ExecutionRecord& record, const RpcRecord& last) {
+  return std::any_of(record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
+    return rpc.issued_ns > last.issued_ns && (rpc.flags & kRpcLate) == 0;
+  });
+}
+
 // What is told apart in one cluster.
 std::string what_of(const Suspect& suspect) {
   if (suspect.verdict.oracle == Oracle::kAssertion) return assertion_key(suspect.outcome.failure);
@@ -61,10 +68,15 @@ Label label(const Suspect& suspect, const ExecutionRecord& record, const RetryGr
     }
     if (before == group->rpcs.size() && acted(rpc)) before = i;
   }
-  if (verdict.oracle == Oracle::kProcessDied && suspect.outcome.failure.chain.empty()) return {};
   const RpcRecord& last = record.rpcs[group->rpcs.back()];
   const bool server_acted = before < group->rpcs.size();
   const bool told_of_failure = last.injected || has_failed(last);
+  if (verdict.oracle == Oracle::kHang) return {};
+  if (verdict.oracle == Oracle::kProcessDied && told_of_failure)
+    return {Taxonomy::kNoHandling, "the process died when the call had failed"};
+  if (verdict.oracle != Oracle::kAssertion && told_of_failure && !went_on(record, last))
+    return {Taxonomy::kNoHandling,
+            "the failed call is the last one: the exception came of what was made of its answer"};
   if (server_acted && told_of_failure) {
     return {Taxonomy::kStateDivergence, "the server acted on " +
                                             attempt_text(record.rpcs[group->rpcs[before]], before) +

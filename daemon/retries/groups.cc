@@ -118,7 +118,8 @@ bool rule_matches(const MutationRule& rule, const RpcRecord& rpc) {
     return rpc.is_grpc() && glob_match(rule.grpc, name) && matches(rule.service, rpc.service);
   }
   return !rpc.is_grpc() && matches(rule.service, rpc.service) && matches(rule.method, rpc.method) &&
-         (rule.path.empty() || glob_match(rule.path, path_of(rpc)));
+         (rule.path.empty() || glob_match(rule.path, path_of(rpc))) &&
+         (rule.body.empty() || glob_match(rule.body, rpc.body_sample));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,7 +28,8 @@ class SurfacesAs {
   void give(std::string_view fault, std::string_view type);
   // Takes what a client library raised under `fault` (the text of one outcome, "timeout:after"): of a chain of
   // exceptions the ones whose innermost frame is a library's.
-  void learn(std::string_view fault, const Failure& failure);
+  // `call_site`: of the faulted call, which the exception must have passed on its way; "": it is not known.
+  void learn(std::string_view fault, const Failure& failure, std::string_view call_site = {});
   bool has(std::string_view fault, std::string_view type) const;
   std::set<std::string> of(std::string_view fault) const;
 
@@ -63,6 +65,13 @@ struct OracleOptions {
 // Is the frame one of the test's own code?
 bool is_test_frame(std::string_view frame, const OracleOptions& options);
 
+// Did the exception pass the call at `call_site` on its way? An exception without frames of the application may have.
+bool came_from(const Raised& raised, std::string_view call_site, const OracleOptions& options = {});
+
+// The server's own error, where the last attempt of the call got one: what the caller raises is about it, and not about
+// the injected fault. nullptr: there is none.
+const RpcRecord* own_refusal(const ExecutionRecord& record, const RetryGroup& group);
+
 // A mutation that the server did more than once for one call.
 struct Repeated {
   size_t group = 0;  // position in the groups
@@ -80,6 +89,8 @@ struct FaultedTest {
   std::vector<std::string>
       outcomes;  // what was injected, attempt by attempt: "timeout:after", "status:503"
   std::vector<std::string> error_codes;  // of the injected answers: "ServerBusy"
+  std::string call_site = {};            // of the faulted call; "": it is not known
+  std::optional<size_t> group = {};      // the faulted call's position in the groups
 };
 
 struct Verdict {

@@ -127,6 +127,12 @@ Value frames_version(Env env, CallbackInfo) {
   return result;
 }
 
+// asksOrigins(): do call sites count where an asynchronous operation was begun?
+Value asks_origins(Env env, CallbackInfo) {
+  HookScope scope;
+  return truth(env, session_present() && (lane_options() & kOptionOrigins) != 0);
+}
+
 // site(text): keeps a call stack (one frame a line, innermost first, "file:line function").
 Value site(Env env, CallbackInfo info) {
   HookScope scope;
@@ -220,6 +226,7 @@ constexpr Function kFunctions[] = {
     {"executing", is_executing},
     {"isLibrary", is_library},
     {"framesVersion", frames_version},
+    {"asksOrigins", asks_origins},
     {"site", site},
     {"field", field},
     {"nextEntry", next_entry_of},
