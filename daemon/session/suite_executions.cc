@@ -179,7 +179,7 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
   auto tried = attempt(fault.value(), rpc);
   if (!tried) return tried.error();
   if (!tried.value()) return {};
-  const Attempt& one = **tried;
+  const Attempt& one = *tried.value();
   row->seconds = one.result.seconds;
   if (is_inconclusive(one.judgement.verdict)) {
     row->skipped = "no conclusion: " + one.judgement.detail;
@@ -214,8 +214,8 @@ Result<std::optional<bool>> SuiteTester::replay(const SuiteTest& test, const Sui
   const FaultSpec spec = retries::attempts_as_template_says(fault.value(), rpc.answer);
   auto tried = attempt(spec, rpc);
   if (!tried) return tried.error();
-  if (!tried.value() || is_inconclusive((*tried)->judgement.verdict)) return std::optional<bool>();
-  const SuiteEvidence again = read(**tried, spec, rpc);
+  if (!tried.value() || is_inconclusive(tried.value()->judgement.verdict)) return std::optional<bool>();
+  const SuiteEvidence again = read(*tried.value(), spec, rpc);
   const retries::Verdict verdict =
       retries::judge(again.outcome, again.record, again.groups, memory_.surfaces, oracle_options_);
   (void)test;

@@ -27,7 +27,7 @@ std::string headline(const ClusterRow& row, const FaultRow& first) {
 class SuiteMode final : public Mode {
  public:
   explicit SuiteMode(const SessionRequest& request) : request_(request) {
-    for (const retries::SurfaceRule& rule : request.config.retries.surfaces_as)
+    for (const SurfaceRule& rule : request.config.retries.surfaces_as)
       memory_.surfaces.give(rule.fault, rule.type);
   }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/explore/observation.h"
 #include "daemon/explore/test_run.h"
 #include "daemon/explore/unstable_rpcs.h"
 #include "daemon/retries/oracles.h"
