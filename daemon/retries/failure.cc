@@ -246,6 +246,13 @@ Failure read_failure(std::string_view text) {
             line.starts_with("Expected: ") || line.starts_with("Value of: ");
     rest = end == rest.npos ? std::string_view() : rest.substr(end + 1);
   }
+  // GoogleTest: `C++ exception with description "no stock" thrown in the test body.`
+  constexpr std::string_view kCpp = "C++ exception with description \"";
+  if (const size_t said_at = text.find(kCpp); said_at != text.npos && !python) {
+    const std::string_view said = text.substr(said_at + kCpp.size());
+    out.chain.push_back({"std::exception", std::string(said.substr(0, said.rfind("\" thrown in"))), {}, Link::kLast});
+    return out;
+  }
   if (python) {
     PythonReader reader;
     for (const std::string_view line : lines) reader.line(line);

@@ -193,6 +193,8 @@ bool is_unsafe_mutation(const RpcRecord& rpc, const std::vector<MutationRule>& r
   for (const MutationRule& rule : rules) {
     if (rule_matches(rule, rpc)) return !rule.idempotent;
   }
+  // Its server promises to do one key once.
+  if (rpc.request_id_name == "idempotency-key") return false;
   return rpc.protocol() == Protocol::kHttp && (rpc.method == "POST" || rpc.method == "PATCH");
 }
 
