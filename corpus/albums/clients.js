@@ -60,7 +60,8 @@ function aws(endpoint, tries) {
     region: "eu-central-1",
     credentials: { accessKeyId: "S3RVER", secretAccessKey: "S3RVER" },
     maxAttempts: tries,
-    requestHandler: new NodeHttpHandler({ connectionTimeout: TIMEOUT, requestTimeout: TIMEOUT }),
+    // Without the last option a timeout is a warning, and the request waits on.
+    requestHandler: new NodeHttpHandler({ connectionTimeout: TIMEOUT, requestTimeout: TIMEOUT, throwOnRequestTimeout: true }),
     retryMode: "standard",
   };
 }

@@ -54,7 +54,7 @@ Label label(const Suspect& suspect, const ExecutionRecord& record, const RetryGr
   }
   if (verdict.oracle == Oracle::kConsistentException || verdict.oracle == Oracle::kAnyException)
     return {Taxonomy::kNoHandling, verdict.evidence};
-  if (group == nullptr) return {};
+  if (group == nullptr || verdict.oracle == Oracle::kHang) return {};
 
   size_t before = group->rpcs.size();  // the first attempt that the server acted on
   for (size_t i = 0; i < group->rpcs.size(); ++i) {
@@ -71,7 +71,6 @@ Label label(const Suspect& suspect, const ExecutionRecord& record, const RetryGr
   const RpcRecord& last = record.rpcs[group->rpcs.back()];
   const bool server_acted = before < group->rpcs.size();
   const bool told_of_failure = last.injected || has_failed(last);
-  if (verdict.oracle == Oracle::kHang) return {};
   if (verdict.oracle == Oracle::kProcessDied && told_of_failure)
     return {Taxonomy::kNoHandling, "the process died when the call had failed"};
   if (verdict.oracle != Oracle::kAssertion && told_of_failure && !went_on(record, last))
@@ -93,13 +92,13 @@ std::vector<std::string> application_frames(const Failure& failure, const Oracle
   std::vector<std::string> out;
   if (failure.chain.empty()) return out;
   for (const std::string& frame : failure.chain.front().frames) {
-    if (!is_library_frame(frame) && !is_test_frame(frame, options)) out.push_back(frame);
+    if (!is_client_frame(frame, options) && !is_test_frame(frame, options)) out.push_back(frame);
   }
   return out;
 }
 
 std::vector<Cluster> cluster(const std::vector<Suspect>& suspects,
-                             const std::vector<Label>& labels) {
+                             const std::vector<Label>& labels, const OracleOptions& options) {
   using Key = std::tuple<std::string, std::vector<std::string>, std::string>;
   std::map<Key, size_t> known;
   std::vector<Cluster> out;
@@ -108,7 +107,7 @@ std::vector<Cluster> cluster(const std::vector<Suspect>& suspects,
     if (!is_bug(one.verdict.oracle)) continue;
     const bool assertion = one.verdict.oracle == Oracle::kAssertion;
     std::vector<std::string> frames;
-    if (!assertion) frames = application_frames(one.outcome.failure, {});
+    if (!assertion) frames = application_frames(one.outcome.failure, options);
     const std::string what = what_of(one);
     const auto [place, added] = known.try_emplace({one.call_site, frames, what}, out.size());
     if (added)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text/glob.h"
 #include "daemon/agents/call_name.h"
 
 namespace filibuster::retries {
@@ -46,9 +47,9 @@ Frame parse_frame(std::string_view text) {
 }
 
 // The frame that is the application's: the innermost one that is not a library's.
-const std::string* own_frame(const Raised& raised) {
+const std::string* own_frame(const Raised& raised, const OracleOptions& options) {
   for (const std::string& frame : raised.frames) {
-    if (!is_library_frame(frame)) return &frame;
+    if (!is_client_frame(frame, options)) return &frame;
   }
   return nullptr;
 }
@@ -112,6 +113,8 @@ void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const Surf
   if (test.failure.chain.empty()) {
     out->oracle = Oracle::kUnreadable;
     out->evidence = "the runner did not say by which exception the test fails";
+    const std::string said = test.failure.text.substr(0, test.failure.text.find('\n'));
+    if (!said.empty()) out->evidence += ": " + said;
     return;
   }
   const Raised& last = test.failure.chain.front();
@@ -130,7 +133,7 @@ void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const Surf
     out->evidence = why;
     return;
   }
-  const std::string* own = own_frame(last);
+  const std::string* own = own_frame(last, options);
   if (own != nullptr && is_test_frame(*own, options)) {
     out->oracle = Oracle::kTestCode;
     out->evidence = last.type + " was raised in the test's own code, at " + *own;
@@ -173,10 +176,11 @@ void SurfacesAs::give(std::string_view fault, std::string_view type) {
 }
 
 void SurfacesAs::learn(std::string_view fault, const Failure& failure,
-                       std::string_view call_site) {
+                       std::string_view call_site, const OracleOptions& options) {
   for (const Raised& raised : failure.chain) {
-    if (is_assertion_type(raised.type) || !came_from(raised, call_site)) continue;
-    if (!raised.frames.empty() && is_library_frame(raised.frames.front())) give(fault, raised.type);
+    if (is_assertion_type(raised.type) || !came_from(raised, call_site, options))
+      continue;
+    if (!raised.frames.empty() && is_client_frame(raised.frames.front(), options)) give(fault, raised.type);
   }
 }
 
@@ -188,6 +192,14 @@ bool SurfacesAs::has(std::string_view fault, std::string_view type) const {
 std::set<std::string> SurfacesAs::of(std::string_view fault) const {
   const auto row = types_.find(as_seen(fault));
   return row == types_.end() ? std::set<std::string>() : row->second;
+}
+
+bool is_client_frame(std::string_view frame, const OracleOptions& options) {
+  if (is_library_frame(frame)) return true;
+  const std::string file = "/" + std::string(frame.substr(0, frame.find(':')));
+  return std::any_of(options.client_code.begin(), options.client_code.end(), [&](const auto& glob) {
+    return glob_match(glob, std::string_view(file).substr(1)) || glob_match(glob, file);
+  });
 }
 
 bool is_test_frame(std::string_view frame, const OracleOptions& options) {
@@ -205,11 +217,11 @@ bool is_test_frame(std::string_view frame, const OracleOptions& options) {
 }
 
 bool came_from(const Raised& raised, std::string_view call_site, const OracleOptions& options) {
-  if (call_site.empty()) return true;
+  if (call_site.empty() || is_library_frame(call_site)) return true;
   const Frame wanted = parse_frame(call_site);
   bool any = false;
   for (const std::string& frame : raised.frames) {
-    if (is_library_frame(frame) || is_test_frame(frame, options)) continue;
+    if (is_client_frame(frame, options) || is_test_frame(frame, options)) continue;
     any = true;
     const Frame one = parse_frame(frame);
     if (one.file != wanted.file) continue;

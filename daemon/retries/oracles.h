@@ -21,6 +21,17 @@ enum class Ending : uint8_t {
   kHung,    // the test did not end within its limit, or a caller waited to the hang limit
 };
 
+struct OracleOptions {
+  // The third condition is dropped: transient faults are expected to be handled (system tests).
+  bool any_exception_is_a_bug = false;
+  // Beginnings of the files of test code, relative or absolute: "tests/". Empty: a file whose name says so.
+  std::vector<std::string> test_code = {};
+  std::vector<MutationRule> mutations = {};
+  // Globs over files that belong to a client library although they are the application's: what goes through them is
+  // called by others (`index.frames.deny`).
+  std::vector<std::string> client_code = {};
+};
+
 // Which exceptions a fault may surface as, by the short type: what the client libraries were seen to raise for it, and
 // what the user gave.
 class SurfacesAs {
@@ -29,7 +40,8 @@ class SurfacesAs {
   // Takes what a client library raised under `fault` (the text of one outcome, "timeout:after"): of a chain of
   // exceptions the ones whose innermost frame is a library's.
   // `call_site`: of the faulted call, which the exception must have passed on its way; "": it is not known.
-  void learn(std::string_view fault, const Failure& failure, std::string_view call_site = {});
+  void learn(std::string_view fault, const Failure& failure, std::string_view call_site = {},
+             const OracleOptions& options = {});
   bool has(std::string_view fault, std::string_view type) const;
   std::set<std::string> of(std::string_view fault) const;
 
@@ -54,14 +66,8 @@ std::string_view oracle_name(Oracle oracle);
 // Is it reported as a likely bug?
 bool is_bug(Oracle oracle);
 
-struct OracleOptions {
-  // The third condition is dropped: transient faults are expected to be handled (system tests).
-  bool any_exception_is_a_bug = false;
-  // Beginnings of the files of test code, relative or absolute: "tests/". Empty: a file whose name says so.
-  std::vector<std::string> test_code;
-  std::vector<MutationRule> mutations;
-};
-
+// Is the frame one of a library's, or of client code?
+bool is_client_frame(std::string_view frame, const OracleOptions& options);
 // Is the frame one of the test's own code?
 bool is_test_frame(std::string_view frame, const OracleOptions& options);
 

@@ -147,7 +147,7 @@ void SuiteTester::learn(const SuiteEvidence& evidence, const FaultSpec& fault, d
   // Only what was raised for an injected fault says as what it surfaces.
   const RpcRecord& last = evidence.record.rpcs[group.rpcs.back()];
   if (test.ending == retries::Ending::kFailed && last.injected && !test.failure.assertion)
-    memory_.surfaces.learn(to_text(last.fault), test.failure, test.call_site);
+    memory_.surfaces.learn(to_text(last.fault), test.failure, test.call_site, oracle_options_);
 }
 
 Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& policy,

@@ -44,6 +44,7 @@ class SuiteMode final : public Mode {
     SuiteTest* one = nullptr;
     {
       const std::lock_guard lock(mutex_);
+      if (sites_file_.empty()) sites_file_ = lane->place().root + "/suite-sites.json";
       one = &tests_[test.name];
     }
     Exploration out;
@@ -76,6 +77,7 @@ class SuiteMode final : public Mode {
     }
     if (round_ == Round::kReplays) return false;
     judge_all();
+    keep_sites();
     round_ = Round::kReplays;
     return !results_.clusters.empty();
   }
@@ -132,8 +134,10 @@ class SuiteMode final : public Mode {
       }
       results_.tests.push_back(one.row);
     }
+    const auto kept = read_file(sites_file_);
+    const auto earlier = parse_sites(kept.ok() ? kept.value() : "");
     const SuitePlanning planned =
-        plan_suite(request_.suite, request_.config.fast_timeouts, memory_.sites, &results_);
+        plan_suite(request_.suite, request_.config.fast_timeouts, earlier, &results_);
     plan_error_ = planned.error;
     if (!plan_error_.empty()) results_.notes.push_back(plan_error_);
     for (size_t i = 0; i < results_.faults.size(); ++i)
@@ -199,6 +203,15 @@ class SuiteMode final : public Mode {
     return {};
   }
 
+  // For the estimate of the next run. What an earlier one knew of other sites stays.
+  void keep_sites() {
+    const auto kept = read_file(sites_file_);
+    auto sites = parse_sites(kept.ok() ? kept.value() : "");
+    for (const auto& [site, known] : memory_.sites) sites[site] = known;
+    if (auto written = write_file(sites_file_, to_json(sites)); !written)
+      results_.notes.push_back("the next estimate does not know the clients: " + written.error().message);
+  }
+
   // All executions are over: what faults surface as is known.
   void judge_all() {
     std::vector<retries::Suspect> suspects;
@@ -222,7 +235,7 @@ class SuiteMode final : public Mode {
       labels.push_back(label);
       positions.push_back(at);
     }
-    for (retries::Cluster& found : retries::cluster(suspects, labels)) {
+    for (retries::Cluster& found : retries::cluster(suspects, labels, oracle_options(request_.config))) {
       for (size_t& member : found.members) member = positions[member];
       ClusterRow row;
       const FaultRow& first = results_.faults[found.members.front()];
@@ -241,6 +254,7 @@ class SuiteMode final : public Mode {
   retries::SuiteResults results_;
   std::vector<retries::Policy> policies_;
   std::string plan_error_;
+  std::string sites_file_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "daemon/session/suite_planning.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 namespace filibuster {
@@ -125,6 +126,38 @@ SuitePlanning plan_suite(const SuiteOptions& options, bool elapsed,
     results->why_gap = plan->why_gap;
     out.file = retries::to_file(plan.value(), reference, options.policies);
     take_plan(out.file, results);
+  }
+  return out;
+}
+
+std::string to_json(const std::map<std::string, SiteKnowledge>& sites) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const auto& [site, known] : sites) {
+    nlohmann::ordered_json row = {{"call_site", site},
+                                  {"attempts", known.attempts},
+                                  {"silence_seconds", known.silence_seconds}};
+    if (known.retries) row["retries"] = *known.retries;
+    rows.push_back(std::move(row));
+  }
+  return nlohmann::ordered_json{{"version", 1}, {"call_sites", std::move(rows)}}.dump(
+             1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+         "\n";
+}
+
+std::map<std::string, SiteKnowledge> parse_sites(const std::string& text) {
+  std::map<std::string, SiteKnowledge> out;
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || json.value("version", nlohmann::json()) != 1) return out;
+  try {
+    for (const auto& row : json.at("call_sites")) {
+      SiteKnowledge known;
+      known.attempts = row.at("attempts").get<uint32_t>();
+      known.silence_seconds = row.at("silence_seconds").get<double>();
+      if (row.contains("retries")) known.retries = row.at("retries").get<bool>();
+      out[row.at("call_site").get<std::string>()] = known;
+    }
+  } catch (const nlohmann::json::exception&) {
+    out.clear();
   }
   return out;
 }

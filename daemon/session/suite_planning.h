@@ -25,4 +25,8 @@ SuitePlanning plan_suite(const SuiteOptions& options, bool elapsed,
                          const std::map<std::string, SiteKnowledge>& known,
                          retries::SuiteResults* results);
 
+// What is known of call sites, kept in a file of ROOT for the next estimate. A text that is none has no sites.
+std::string to_json(const std::map<std::string, SiteKnowledge>& sites);
+std::map<std::string, SiteKnowledge> parse_sites(const std::string& text);
+
 }  // namespace filibuster

@@ -38,6 +38,7 @@ retries::OracleOptions oracle_options(const Config& config) {
   retries::OracleOptions out;
   out.test_code = config.retries.test_code;
   out.mutations = config.retries.mutations;
+  out.client_code = config.frames.deny;
   return out;
 }
 

@@ -127,10 +127,10 @@ Value frames_version(Env env, CallbackInfo) {
   return result;
 }
 
-// asksOrigins(): do call sites count where an asynchronous operation was begun?
+// asksOrigins(): do call sites count where an asynchronous operation was begun? The session says it to those that join.
 Value asks_origins(Env env, CallbackInfo) {
   HookScope scope;
-  return truth(env, session_present() && (lane_options() & kOptionOrigins) != 0);
+  return truth(env, session_present() && attached() && (lane_options() & kOptionOrigins) != 0);
 }
 
 // site(text): keeps a call stack (one frame a line, innermost first, "file:line function").
