@@ -110,14 +110,15 @@ class Copies {
 
   copy(photo, bytes) {
     const copied = this.objects.send(new PutObjectCommand({ Bucket: this.bucket, Key: photo, Body: bytes }));
-    this.running.push(bugs.has("careless") ? copied : copied.then(() => true, () => false));
+    this.running.push(copied);
   }
 
   // How many of the copies were made.
   async settled() {
-    const made = bugs.has("careless") ? this.running.length : (await Promise.all(this.running)).filter(Boolean).length;
+    const ended = await Promise.allSettled(this.running);
     this.running = [];
-    return made;
+    if (bugs.has("careless")) return ended.filter(({ value }) => value.ETag !== "").length;
+    return ended.filter(({ status }) => status === "fulfilled").length;
   }
 
   async read(photo) {

@@ -198,8 +198,11 @@ class PythonReader {
 std::vector<Raised> read_at(const std::vector<std::string_view>& lines) {
   std::vector<Raised> out;
   std::optional<Raised> head;
+  std::string_view before;
   for (std::string_view line : lines) {
     if (auto frame = at_frame(line)) {
+      // What stands right above the frames is an exception, whatever its name: "SlowDown: Please reduce your rate."
+      if (!head && out.empty()) head = head_of(before, true);
       if (head) {
         out.push_back(std::move(*head));
         head.reset();
@@ -207,6 +210,7 @@ std::vector<Raised> read_at(const std::vector<std::string_view>& lines) {
       if (!out.empty()) out.back().frames.push_back(std::move(*frame));
       continue;
     }
+    before = line;
     const std::string_view said = trimmed(line);
     const bool cause = said.starts_with("Caused by: ") || said.starts_with("[cause]: ");
     if (!out.empty() && !cause) continue;

@@ -147,6 +147,9 @@ bool succeeded_at_server(const RpcRecord& rpc) {
     // Of a single fault after effect nobody has looked at the answer.
     return rpc.attempt != 0 && (rpc.fault.after_effect || changes_answer(rpc.fault));
   }
+  constexpr uint16_t kFirstError = 400;
+  // A client may close the connection when it has seen the status.
+  if (!rpc.open && rpc.begun != 0) return rpc.begun < kFirstError;
   return !rpc.open && rpc.outcome == RpcOutcome::kAnswered && !rpc.failed() && rpc.status != 0;
 }
 

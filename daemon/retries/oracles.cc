@@ -101,8 +101,14 @@ std::string repeated_text(const ExecutionRecord& record, const Repeated& repeate
          attempts + " of one call";
 }
 
-void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const SurfacesAs& surfaces,
-                   const OracleOptions& options, Verdict* out) {
+bool has_own_frames(const Raised& raised, const OracleOptions& options) {
+  return std::any_of(raised.frames.begin(), raised.frames.end(), [&](const std::string& frame) {
+    return !is_client_frame(frame, options) && !is_test_frame(frame, options);
+  });
+}
+
+void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const RpcRecord* later,
+                   const SurfacesAs& surfaces, const OracleOptions& options, Verdict* out) {
   if (test.failure.assertion) {
     out->oracle = Oracle::kAssertion;
     out->evidence = test.failure.chain.empty()
@@ -121,6 +127,12 @@ void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const Surf
   if (refusal != nullptr && came_from(last, test.call_site, options)) {
     out->oracle = Oracle::kInconsistentException;
     out->evidence = last.type + " is about the server's own answer to a retry: " + call_text(*refusal) + " was answered " + ending_name(*refusal);
+    return;
+  }
+  // Without frames, an exception is about the newest error that the application was told of.
+  if (later != nullptr && !has_own_frames(last, options)) {
+    out->oracle = Oracle::kInconsistentException;
+    out->evidence = last.type + " is about a later call: " + call_text(*later) + " was answered " + ending_name(*later);
     return;
   }
   // What stands for another exception is consistent if that one is. What came while another one was handled is not.
@@ -237,6 +249,15 @@ const RpcRecord* own_refusal(const ExecutionRecord& record, const RetryGroup& gr
   return !last.injected && last.failed() ? &last : nullptr;
 }
 
+const RpcRecord* later_refusal(const ExecutionRecord& record, const RetryGroup& group) {
+  const RpcRecord& last = record.rpcs[group.rpcs.back()];
+  const RpcRecord* out = nullptr;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (rpc.issued_ns > last.issued_ns && !rpc.injected && rpc.failed()) out = &rpc;
+  }
+  return out;
+}
+
 std::vector<Repeated> repeated_mutations(const ExecutionRecord& record,
                                          const std::vector<RetryGroup>& groups,
                                          const std::vector<MutationRule>& rules) {
@@ -272,9 +293,13 @@ Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
       out.evidence = "the test did not end, or a caller waited without a limit";
       break;
     case Ending::kFailed:
-      judge_failure(test,
-                    test.group && *test.group < groups.size() ? own_refusal(record, groups[*test.group]) : nullptr,
-                    surfaces, options, &out);
+    {
+      const RetryGroup* group =
+          test.group && *test.group < groups.size() ? &groups[*test.group] : nullptr;
+      judge_failure(test, group == nullptr ? nullptr : own_refusal(record, *group),
+                    group == nullptr ? nullptr : later_refusal(record, *group), surfaces, options,
+                    &out);
+    }
       break;
   }
   return out;

@@ -78,6 +78,10 @@ bool came_from(const Raised& raised, std::string_view call_site, const OracleOpt
 // the injected fault. nullptr: there is none.
 const RpcRecord* own_refusal(const ExecutionRecord& record, const RetryGroup& group);
 
+// The newest call after this one that the server by itself answered with an error: an application that went on may have met
+// what the fault has left. nullptr: there is none.
+const RpcRecord* later_refusal(const ExecutionRecord& record, const RetryGroup& group);
+
 // A mutation that the server did more than once for one call.
 struct Repeated {
   size_t group = 0;  // position in the groups

@@ -236,7 +236,10 @@ retries::Failure SuiteTester::failure_of(const Attempt& attempt, bool* wrote) co
       return failure;
     }
   }
-  return retries::read_failure(attempt.output);
+  // A runner that writes no results, or whose process ended before it did.
+  retries::Failure failure = retries::read_failure(attempt.output);
+  *wrote = !text.ok() && (!failure.chain.empty() || failure.assertion);
+  return failure;
 }
 
 }  // namespace filibuster
