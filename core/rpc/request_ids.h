@@ -14,7 +14,7 @@
 namespace filibuster {
 
 inline constexpr size_t kMaxRequestIds = 16;
-inline constexpr size_t kMaxRequestIdName = 63;    // bytes
+inline constexpr size_t kMaxRequestIdName = 63;   // bytes
 inline constexpr size_t kMaxRequestIdValue = 64;  // bytes; of a longer one these count
 inline constexpr uint8_t kNoRequestId = 0xff;
 

@@ -104,25 +104,30 @@ class SparedHandOff : public HandOffTest {
   }
 };
 
-TEST_F(SparedHandOff, AnAnswerThatIsAnErrorAlreadyPasses) {
-  for (const auto& [outcome, kind] :
-       {std::pair{"timeout:after", HandOffKind::kDrainThenSilence},
-        std::pair{"reset:after", HandOffKind::kDrainThenReset},
-        std::pair{"status:502:after", HandOffKind::kDrainThenAnswer}}) {
-    SetUp();
-    plan(outcome);
-    hand_off_item(kind);
-    send_all(server_.other.get(),
-             "HTTP/1.1 409 Conflict\r\nX-Code: Exists\r\nContent-Length: 5\r\n\r\nthere");
-    const std::string read = read_to_end(app_.one.get());
-    EXPECT_TRUE(read.starts_with("HTTP/1.1 409 Conflict\r\nX-Code: Exists\r\n")) << read;
-    EXPECT_TRUE(read.ends_with("\r\n\r\nthere")) << read;
-    const ExecutionRecord record = hub_->end_execution();
-    ASSERT_EQ(record.rpcs.size(), 1u);
-    EXPECT_TRUE(record.rpcs[0].was_error_already) << outcome;
-    EXPECT_EQ(record.rpcs[0].status, 409);
-    EXPECT_EQ(record.rpcs[0].response_sample, "there");
-  }
+struct AfterEffect {
+  const char* outcome;
+  HandOffKind kind;
+};
+class SparedBy : public SparedHandOff, public ::testing::WithParamInterface<AfterEffect> {};
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, SparedBy,
+    ::testing::Values(AfterEffect{"timeout:after", HandOffKind::kDrainThenSilence},
+                      AfterEffect{"reset:after", HandOffKind::kDrainThenReset},
+                      AfterEffect{"status:502:after", HandOffKind::kDrainThenAnswer}));
+
+TEST_P(SparedBy, AnAnswerThatIsAnErrorAlreadyPasses) {
+  plan(GetParam().outcome);
+  hand_off_item(GetParam().kind);
+  send_all(server_.other.get(),
+           "HTTP/1.1 409 Conflict\r\nX-Code: Exists\r\nContent-Length: 5\r\n\r\nthere");
+  const std::string read = read_to_end(app_.one.get());
+  EXPECT_TRUE(read.starts_with("HTTP/1.1 409 Conflict\r\nX-Code: Exists\r\n")) << read;
+  EXPECT_TRUE(read.ends_with("\r\n\r\nthere")) << read;
+  const ExecutionRecord record = hub_->end_execution();
+  ASSERT_EQ(record.rpcs.size(), 1u);
+  EXPECT_TRUE(record.rpcs[0].was_error_already);
+  EXPECT_EQ(record.rpcs[0].status, 409);
+  EXPECT_EQ(record.rpcs[0].response_sample, "there");
 }
 
 TEST_F(SparedHandOff, ASuccessIsTakenAway) {
