@@ -8,7 +8,7 @@ const { AzureNamedKeyCredential, TableServiceClient, TableClient } = require("@a
 const blob = require("@azure/storage-blob");
 const queue = require("@azure/storage-queue");
 
-const TIMEOUT = 300;
+const TIMEOUT = 500;
 const TRIES = 3;
 const WAIT = 20;
 

@@ -117,7 +117,10 @@ std::vector<Cluster> cluster(const std::vector<Suspect>& suspects,
                      one.verdict.oracle,
                      i < labels.size() ? labels[i] : Label{},
                      {}});
-    out[place->second].members.push_back(i);
+    Cluster& known_one = out[place->second];
+    // One of its members may tell more than the first.
+    if (known_one.label.taxonomy == Taxonomy::kNone && i < labels.size()) known_one.label = labels[i];
+    known_one.members.push_back(i);
   }
   return out;
 }

@@ -25,7 +25,7 @@ BUGS = {
     "desk": {"conflict": (UNRELATED, {"P1"}, "(add)"), "twice": (SILENT, {"P1"}, "desk.py"),
              "optimist": (DIVERGENCE, {"P3"}, "(add)"), "careless": (NO_HANDLING, {"P3"}, "(text)")},
     "albums": {"conflict": (UNRELATED, {"P1"}, "create"), "twice": (SILENT, {"P1"}, "albums.js"),
-               "optimist": (DIVERGENCE, {"P2", "P3", "P4"}, "describe"), "careless": (NO_HANDLING, {"P2", "P3", "P4"}, "settled")},
+               "optimist": (DIVERGENCE, {"P2", "P3", "P4"}, "describe"), "careless": (NO_HANDLING, {"P2", "P3", "P4"}, "albums.js")},
 }
 
 
