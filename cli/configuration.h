@@ -17,7 +17,7 @@ struct CommandLineConfiguration {
   std::vector<std::string> third_parties;  // NAME=HOST:PORT
   std::vector<std::string> faults;         // texts as in the configuration, for every RPC
   std::vector<std::string> command;        // the test; with a runner, where its tests are
-  std::string runner{};                    // of a suite that exists already; "": `command` is the test
+  std::string runner{};  // of a suite that exists already; "": `command` is the test
   std::vector<std::string> descriptors{};  // files of protoc --descriptor_set_out
 };
 // The Error is one of usage.

@@ -26,11 +26,11 @@ struct VerbRow {
   const char* group;
 };
 constexpr VerbRow kVerbs[] = {
-    {&kRunVerb, kFind},         {&kSuiteVerb, kFind},            {&kReplayVerb, kFind},           {&kAcceptVerb, kFind},
-    {&kOpenVerb, kFind},        {&kWasFaultInjectedVerb, kFind}, {&kTraceVerb, kLook},
-    {&kLintVerb, kLook},        {&kDoctorVerb, kSetUp},          {&kAnalyzeVerb, kSetUp},
-    {&kInitVerb, kSetUp},       {&kConfigVerb, kSetUp},          {&kDaemonVerb, kSetUp},
-    {&kCompletionVerb, kSetUp}, {&kVersionVerb, kSetUp}};
+    {&kRunVerb, kFind},      {&kSuiteVerb, kFind},       {&kReplayVerb, kFind},
+    {&kAcceptVerb, kFind},   {&kOpenVerb, kFind},        {&kWasFaultInjectedVerb, kFind},
+    {&kTraceVerb, kLook},    {&kLintVerb, kLook},        {&kDoctorVerb, kSetUp},
+    {&kAnalyzeVerb, kSetUp}, {&kInitVerb, kSetUp},       {&kConfigVerb, kSetUp},
+    {&kDaemonVerb, kSetUp},  {&kCompletionVerb, kSetUp}, {&kVersionVerb, kSetUp}};
 
 // "there is no subcommand 'foo' ..." if the first word after any options is no verb; else "".
 std::string unknown_verb(const std::vector<std::string>& own) {

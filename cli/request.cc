@@ -99,15 +99,15 @@ std::vector<std::string> lines_of(const std::vector<std::string>& texts) {
 Result<Json> session_request(const char* mode, const SessionOptions& options,
                              const Client& client) {
   const CommandLineConfiguration& line = options.command_line;
-  const bool described =
-      !line.services.empty() || !line.ports.empty() || !line.third_parties.empty() ||
-      !line.runner.empty();
+  const bool described = !line.services.empty() || !line.ports.empty() ||
+                         !line.third_parties.empty() || !line.runner.empty();
   Json request = envelope(mode, options, client);
   request["overrides"] = Json::object();
   if (!options.config_file.empty() && (options.has_command || described)) {
     return Error{"-c FILE describes services and tests; leave out " +
-                 std::string(options.has_command ? "the command after '--'"
-                                                 : "--runner, --service, --port and --third-party")};
+                 std::string(options.has_command
+                                 ? "the command after '--'"
+                                 : "--runner, --service, --port and --third-party")};
   }
   if (options.has_command || described) {
     if (line.command.empty() && line.runner.empty()) {

@@ -49,18 +49,21 @@ Work declare(CLI::App& app) {
   auto options = std::make_shared<SuiteOptions>();
   SessionOptions* const session = &options->session;
   declare_source_options(app, session);
-  app.add_option("--runner", session->command_line.runner,
-                 "the suite's test runner: pytest, unittest, jest, mocha, node or gtest; what stands after '--' is "
-                 "where its tests are")
+  app.add_option(
+         "--runner", session->command_line.runner,
+         "the suite's test runner: pytest, unittest, jest, mocha, node or gtest; what stands after '--' is "
+         "where its tests are")
       ->type_name("NAME");
-  app.add_option("--policy", options->policies,
-                 "the faults of a call, of P1 (first answer times out after the server acted), P2 (all answers time "
-                 "out), P3 (a transient error to all attempts), P4 (first answer times out, errors to the "
-                 "retries), and those of the configuration; default: all")
+  app.add_option(
+         "--policy", options->policies,
+         "the faults of a call, of P1 (first answer times out after the server acted), P2 (all answers time "
+         "out), P3 (a transient error to all attempts), P4 (first answer times out, errors to the "
+         "retries), and those of the configuration; default: all")
       ->type_name("P1,P4,...");
-  app.add_option("--coverage", options->coverage,
-                 "C1 every test at its first call; C2 every call site once, in its cheapest test; C3 every test and "
-                 "every call site, in pairs at the least time; C4 every call site of every test")
+  app.add_option(
+         "--coverage", options->coverage,
+         "C1 every test at its first call; C2 every call site once, in its cheapest test; C3 every test and "
+         "every call site, in pairs at the least time; C4 every call site of every test")
       ->type_name("METRIC")
       ->check(CLI::IsMember({"C1", "C2", "C3", "C4"}))
       ->capture_default_str();
@@ -78,14 +81,17 @@ Work declare(CLI::App& app) {
                  "run each test N times without faults first (default 2)")
       ->type_name("N")
       ->check(CLI::Range(2, 100));
-  app.add_option("--max-time", session->max_time, "begin no execution after this time (90s, 10m, 1h)")
+  app.add_option("--max-time", session->max_time,
+                 "begin no execution after this time (90s, 10m, 1h)")
       ->type_name("TIME");
   app.add_flag("--real-timeouts", session->real_timeouts,
                "really wait where a timeout is injected");
   app.add_flag("--allow-untested", session->allow_untested,
                "calls whose cause is not known do not make the exit status 3");
-  declare_lanes_option(app, session, "run tests on N replicas of the application at the same time, or on as many as "
-                                     "there are processors (auto); default 1, since replicas may share a database");
+  declare_lanes_option(
+      app, session,
+      "run tests on N replicas of the application at the same time, or on as many as "
+      "there are processors (auto); default 1, since replicas may share a database");
   declare_index_options(app, session);
   return [options, session](const Invocation& invocation) {
     session->has_command = invocation.has_command;

@@ -293,7 +293,8 @@ ParsedRequest parse_session_request(const std::string& body) {
     const auto* const row = std::find_if(std::begin(kModes), std::end(kModes),
                                          [&](const ModeRow& each) { return each.name == mode; });
     if (row == std::end(kModes)) {
-      out.errors.push_back({"", 0, 0, "mode '" + mode + "': expected run, replay, trace, lint or suite"});
+      out.errors.push_back(
+          {"", 0, 0, "mode '" + mode + "': expected run, replay, trace, lint or suite"});
       return out;
     }
     request.verb = row->verb;

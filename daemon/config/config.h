@@ -141,10 +141,11 @@ struct RetriesConfig {
   std::vector<PolicyConfig>
       policies;  // beside the built-in ones; one of the same name takes its place
   // For `filibuster suite` (daemon/retries/oracles.h).
-  std::vector<std::string> test_code;     // where files of test code begin; empty: their names say it
-  std::vector<std::string> system_tests;  // globs over names of tests; empty: words in the names say it
-  bool strict_system_tests = false;       // any exception of a system test is a bug
-  std::vector<SurfaceRule> surfaces_as;   // exceptions that a fault may surface as
+  std::vector<std::string> test_code;  // where files of test code begin; empty: their names say it
+  std::vector<std::string>
+      system_tests;                  // globs over names of tests; empty: words in the names say it
+  bool strict_system_tests = false;  // any exception of a system test is a bug
+  std::vector<SurfaceRule> surfaces_as;  // exceptions that a fault may surface as
   std::vector<MutationRule> mutations;
 };
 

@@ -80,7 +80,8 @@ constexpr Key<RetriesConfig> kRetriesKeys[] = {
     {"system_tests", false, read_texts<&RetriesConfig::system_tests>},
     {"strict_system_tests", false,
      [](Reader& reader, const SourceNode& node, RetriesConfig* out) {
-       if (const auto on = reader.flag(node, "'strict_system_tests'")) out->strict_system_tests = *on;
+       if (const auto on = reader.flag(node, "'strict_system_tests'"))
+         out->strict_system_tests = *on;
      }},
     {"surfaces_as", false, read_surfaces},
     {"mutations", false,
@@ -88,7 +89,8 @@ constexpr Key<RetriesConfig> kRetriesKeys[] = {
        if (!reader.expect(node, Kind::kArray, "'mutations'")) return;
        for (const SourceNode& child : node.children) {
          MutationRule rule;
-         if (read_object<MutationRule>(reader, child, "a rule of 'mutations'", kMutationKeys, &rule))
+         if (read_object<MutationRule>(reader, child, "a rule of 'mutations'", kMutationKeys,
+                                       &rule))
            out->mutations.push_back(std::move(rule));
        }
      }},

@@ -165,7 +165,8 @@ std::string between(const std::string& text, std::string_view before, std::strin
 
 // `row`: nullptr leaves the outcome as it is.
 FaultSpec as_row_says(const FaultSpec& outcome, const AnswerTemplate* row) {
-  if (row == nullptr || outcome.kind != FaultKind::kStatus || !outcome.body.empty() || !outcome.headers.empty())
+  if (row == nullptr || outcome.kind != FaultKind::kStatus || !outcome.body.empty() ||
+      !outcome.headers.empty())
     return outcome;
   FaultSpec out = outcome;
   if (row->grpc) {

@@ -97,8 +97,8 @@ std::vector<std::string> application_frames(const Failure& failure, const Oracle
   return out;
 }
 
-std::vector<Cluster> cluster(const std::vector<Suspect>& suspects,
-                             const std::vector<Label>& labels, const OracleOptions& options) {
+std::vector<Cluster> cluster(const std::vector<Suspect>& suspects, const std::vector<Label>& labels,
+                             const OracleOptions& options) {
   using Key = std::tuple<std::string, std::vector<std::string>, std::string>;
   std::map<Key, size_t> known;
   std::vector<Cluster> out;
@@ -119,7 +119,8 @@ std::vector<Cluster> cluster(const std::vector<Suspect>& suspects,
                      {}});
     Cluster& known_one = out[place->second];
     // One of its members may tell more than the first.
-    if (known_one.label.taxonomy == Taxonomy::kNone && i < labels.size()) known_one.label = labels[i];
+    if (known_one.label.taxonomy == Taxonomy::kNone && i < labels.size())
+      known_one.label = labels[i];
     known_one.members.push_back(i);
   }
   return out;

@@ -254,7 +254,10 @@ Failure read_failure(std::string_view text) {
   constexpr std::string_view kCpp = "C++ exception with description \"";
   if (const size_t said_at = text.find(kCpp); said_at != text.npos && !python) {
     const std::string_view said = text.substr(said_at + kCpp.size());
-    out.chain.push_back({"std::exception", std::string(said.substr(0, said.rfind("\" thrown in"))), {}, Link::kLast});
+    out.chain.push_back({"std::exception",
+                         std::string(said.substr(0, said.rfind("\" thrown in"))),
+                         {},
+                         Link::kLast});
     return out;
   }
   if (python) {

@@ -126,13 +126,16 @@ void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const RpcR
   const Raised& last = test.failure.chain.front();
   if (refusal != nullptr && came_from(last, test.call_site, options)) {
     out->oracle = Oracle::kInconsistentException;
-    out->evidence = last.type + " is about the server's own answer to a retry: " + call_text(*refusal) + " was answered " + ending_name(*refusal);
+    out->evidence = last.type +
+                    " is about the server's own answer to a retry: " + call_text(*refusal) +
+                    " was answered " + ending_name(*refusal);
     return;
   }
   // Without frames, an exception is about the newest error that the application was told of.
   if (later != nullptr && !has_own_frames(last, options)) {
     out->oracle = Oracle::kInconsistentException;
-    out->evidence = last.type + " is about a later call: " + call_text(*later) + " was answered " + ending_name(*later);
+    out->evidence = last.type + " is about a later call: " + call_text(*later) + " was answered " +
+                    ending_name(*later);
     return;
   }
   // What stands for another exception is consistent if that one is. What came while another one was handled is not.
@@ -187,12 +190,12 @@ void SurfacesAs::give(std::string_view fault, std::string_view type) {
   types_[std::string(as_seen(fault))].insert(std::string(short_type(type)));
 }
 
-void SurfacesAs::learn(std::string_view fault, const Failure& failure,
-                       std::string_view call_site, const OracleOptions& options) {
+void SurfacesAs::learn(std::string_view fault, const Failure& failure, std::string_view call_site,
+                       const OracleOptions& options) {
   for (const Raised& raised : failure.chain) {
-    if (is_assertion_type(raised.type) || !came_from(raised, call_site, options))
-      continue;
-    if (!raised.frames.empty() && is_client_frame(raised.frames.front(), options)) give(fault, raised.type);
+    if (is_assertion_type(raised.type) || !came_from(raised, call_site, options)) continue;
+    if (!raised.frames.empty() && is_client_frame(raised.frames.front(), options))
+      give(fault, raised.type);
   }
 }
 
@@ -292,15 +295,13 @@ Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
       out.oracle = Oracle::kHang;
       out.evidence = "the test did not end, or a caller waited without a limit";
       break;
-    case Ending::kFailed:
-    {
+    case Ending::kFailed: {
       const RetryGroup* group =
           test.group && *test.group < groups.size() ? &groups[*test.group] : nullptr;
       judge_failure(test, group == nullptr ? nullptr : own_refusal(record, *group),
                     group == nullptr ? nullptr : later_refusal(record, *group), surfaces, options,
                     &out);
-    }
-      break;
+    } break;
   }
   return out;
 }

@@ -12,9 +12,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kSuiteVersion = 1;
 
 Json row(const SiteRow& site) {
-  return {{"call_site", site.site}, {"service", site.service},
-          {"call", redact(site.call)}, {"calls", site.calls},
-          {"attempts", site.attempts}, {"grouped_by", site.grouped_by},
+  return {{"call_site", site.site}, {"service", site.service},   {"call", redact(site.call)},
+          {"calls", site.calls},    {"attempts", site.attempts}, {"grouped_by", site.grouped_by},
           {"why_not", site.why_not}};
 }
 
@@ -60,9 +59,12 @@ Json row(const ClusterRow& row) {
 }
 
 Json row(const MetricRow& metric) {
-  return {{"metric", metric_name(metric.metric)}, {"executions", metric.executions},
-          {"pairs", metric.pairs},                {"untried", metric.untried},
-          {"estimate_seconds", metric.seconds},   {"gap", metric.gap}};
+  return {{"metric", metric_name(metric.metric)},
+          {"executions", metric.executions},
+          {"pairs", metric.pairs},
+          {"untried", metric.untried},
+          {"estimate_seconds", metric.seconds},
+          {"gap", metric.gap}};
 }
 
 template <typename Row>

@@ -15,11 +15,11 @@ namespace filibuster::retries {
 
 // A call site that a test reaches.
 struct SiteRow {
-  std::string site;     // "desk.py:31 (add)"
-  std::string service;  // of its first call
-  std::string call;     // "PUT /devstoreaccount1/*/screen.png"
-  uint32_t calls = 0;     // logical calls, each with all of its attempts
-  uint32_t attempts = 1;  // the most that one of them took without a fault
+  std::string site;        // "desk.py:31 (add)"
+  std::string service;     // of its first call
+  std::string call;        // "PUT /devstoreaccount1/*/screen.png"
+  uint32_t calls = 0;      // logical calls, each with all of its attempts
+  uint32_t attempts = 1;   // the most that one of them took without a fault
   std::string grouped_by;  // how these were told to be one call; "": each had one attempt
   std::string why_not;     // why it gets no fault; "": it does
 };
@@ -52,8 +52,8 @@ struct FaultRow {
 };
 
 struct ClusterRow {
-  Cluster cluster;             // its members are positions in SuiteResults::faults
-  std::string test, policy;    // of the first member
+  Cluster cluster;                 // its members are positions in SuiteResults::faults
+  std::string test, policy;        // of the first member
   std::optional<bool> reproduced;  // by the replay; nullopt: it was not replayed
   std::string counterexample;      // path; "": it could not be written
   uint32_t number = 0;

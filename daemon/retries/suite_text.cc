@@ -106,20 +106,18 @@ std::string to_text(const SuiteResults& results) {
     consistent += row.oracle == Oracle::kConsistentException ? 1 : 0;
     unread += row.oracle == Oracle::kUnreadable || row.oracle == Oracle::kTestCode ? 1 : 0;
   }
-  out += list(results.faults, "Fails in the way of the fault (no bug by itself):",
-              [](const FaultRow& row) {
-                return row.oracle != Oracle::kConsistentException
-                           ? std::string()
-                           : row.policy + " at " + row.site + " in " + row.test + ": " +
-                                 row.evidence;
-              });
-  out += list(results.faults, "Fails, and it is not known whose mistake it is:",
-              [](const FaultRow& row) {
-                return row.oracle != Oracle::kUnreadable && row.oracle != Oracle::kTestCode
-                           ? std::string()
-                           : row.policy + " at " + row.site + " in " + row.test + ": " +
-                                 row.evidence;
-              });
+  out += list(
+      results.faults, "Fails in the way of the fault (no bug by itself):", [](const FaultRow& row) {
+        return row.oracle != Oracle::kConsistentException
+                   ? std::string()
+                   : row.policy + " at " + row.site + " in " + row.test + ": " + row.evidence;
+      });
+  out += list(
+      results.faults, "Fails, and it is not known whose mistake it is:", [](const FaultRow& row) {
+        return row.oracle != Oracle::kUnreadable && row.oracle != Oracle::kTestCode
+                   ? std::string()
+                   : row.policy + " at " + row.site + " in " + row.test + ": " + row.evidence;
+      });
   out += list(results.tests, "Tests that were left out:", [](const SuiteTestRow& row) {
     return row.left_out.empty() ? std::string() : row.name + ": " + row.left_out;
   });
@@ -131,7 +129,8 @@ std::string to_text(const SuiteResults& results) {
                             site.why_not);
     }
   }
-  out += list(unfaulted, "Call sites that get no fault:", [](const std::string& text) { return text; });
+  out += list(unfaulted,
+              "Call sites that get no fault:", [](const std::string& text) { return text; });
   std::map<std::string, size_t> skipped;
   for (const FaultRow& row : results.faults) {
     if (!row.skipped.empty()) ++skipped[row.skipped];
@@ -140,7 +139,8 @@ std::string to_text(const SuiteResults& results) {
   for (const auto& [reason, times] : skipped)
     reasons.push_back(count(times, "execution: ", "executions: ") + reason);
   out += list(reasons, "Planned, and not concluded:", [](const std::string& text) { return text; });
-  out += list(results.untried, "Reached, and left untried by " + std::string(metric_name(results.metric)) + ":",
+  out += list(results.untried,
+              "Reached, and left untried by " + std::string(metric_name(results.metric)) + ":",
               [](const SuiteResults::PairRow& row) { return row.site + " in " + row.test; });
   out += list(results.notes, "Notes:", [](const std::string& text) { return text; });
   out += estimates(results);
@@ -151,9 +151,10 @@ std::string to_text(const SuiteResults& results) {
          std::to_string(tested) + " make calls that get faults";
   if (results.estimate_only) return out + "; nothing was faulted.\n";
   out += "; " + count(executed, "execution", "executions") + " under faults in " +
-         duration_text(results.measured_seconds) + " (estimate: " +
-         duration_text(results.estimate_seconds) + "), " + duration_text(results.replay_seconds) +
-         " for replays.\n" + count(results.clusters.size(), "likely bug", "likely bugs") + ", " +
+         duration_text(results.measured_seconds) +
+         " (estimate: " + duration_text(results.estimate_seconds) + "), " +
+         duration_text(results.replay_seconds) + " for replays.\n" +
+         count(results.clusters.size(), "likely bug", "likely bugs") + ", " +
          count(consistent, "consistent failure", "consistent failures");
   if (unread > 0) out += ", " + count(unread, "failure", "failures") + " of unknown kind";
   return out + ".\n";

@@ -48,7 +48,7 @@ struct SessionRequest {
   pid_t client_pid = 0;                                      // 0: nobody to watch
   uint64_t client_start_time = 0;
   std::vector<InjectedFault> faults;                 // kReplay
-  std::string found_as;  // kReplay: the verdict of the counterexample
+  std::string found_as;                              // kReplay: the verdict of the counterexample
   lint::Options lint;                                // kLint
   SuiteOptions suite;                                // kSuite
   std::shared_ptr<const DescriptorSet> descriptors;  // null: the configuration names none

@@ -240,8 +240,8 @@ Result<void> Session::work(SessionReport* report) {
 uint32_t Session::wanted_lanes() {
   const uint32_t wanted =
       request_.lanes != 0 ? request_.lanes : std::max(1u, std::thread::hardware_concurrency());
-  const bool takes_lanes = request_.verb == SessionRequest::Verb::kRun ||
-                           request_.verb == SessionRequest::Verb::kSuite;
+  const bool takes_lanes =
+      request_.verb == SessionRequest::Verb::kRun || request_.verb == SessionRequest::Verb::kSuite;
   if (wanted == 1 || !takes_lanes) return 1;
   const std::string why =
       request_.coverage ? "coverage is measured on one" : why_one_lane(request_.config);
@@ -291,7 +291,8 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
   options.lanes = lanes_;
   options.sink = [this](nlohmann::json event) { events_.tell(std::move(event)); };
   if (request_.config.bounds.max_time.count() > 0 &&
-      (request_.verb == SessionRequest::Verb::kRun || request_.verb == SessionRequest::Verb::kSuite)) {
+      (request_.verb == SessionRequest::Verb::kRun ||
+       request_.verb == SessionRequest::Verb::kSuite)) {
     options.end = began_ + request_.config.bounds.max_time;
     if (request_.verb == SessionRequest::Verb::kRun) options.suspects = suspects();
   }

@@ -19,8 +19,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLeastHangLimit{6000};
 constexpr milliseconds kAfterSilence{2000};  // for the calls that follow the end of a silence
 constexpr int kMostSilences = 4;             // that a test may wait for beyond its own limit
-constexpr int kMostTries = 3;                // of an execution in which clients gave up by themselves
-constexpr size_t kShownOutput = 4000;        // bytes in a counterexample
+constexpr int kMostTries = 3;          // of an execution in which clients gave up by themselves
+constexpr size_t kShownOutput = 4000;  // bytes in a counterexample
 
 // Which policies wait for an answer that does not come, at their first attempt.
 bool begins_silent(const FaultSpec& fault) {
@@ -31,7 +31,8 @@ bool begins_silent(const FaultSpec& fault) {
 
 // Do all attempts get a fault?
 bool is_for_all(const FaultSpec& fault) {
-  return fault.kind != FaultKind::kAttempts || outcome_of(fault.attempts, kMaxAttemptNumber) != nullptr;
+  return fault.kind != FaultKind::kAttempts ||
+         outcome_of(fault.attempts, kMaxAttemptNumber) != nullptr;
 }
 
 // Did a client give a call up before the fault? On a busy machine a short timeout fires by itself, and what follows is not
@@ -55,8 +56,8 @@ std::string seen_text(const RpcRecord& rpc) {
 
 Result<void> SuiteTester::prepare(const SuiteTest& test) {
   if (auto masked = mask(test.masks); !masked) return masked;
-  hang_limit_ = config_.bounds.hang_limit.value_or(std::max(
-      kLeastHangLimit, milliseconds(static_cast<int64_t>(3000 * test.row.seconds))));
+  hang_limit_ = config_.bounds.hang_limit.value_or(
+      std::max(kLeastHangLimit, milliseconds(static_cast<int64_t>(3000 * test.row.seconds))));
   lane_.hub().set_hang_limit(hang_limit_);
   config_.bounds.quiesce_timeout =
       std::max(config_.bounds.quiesce_timeout, hang_limit_ + kAfterSilence);
@@ -126,11 +127,11 @@ SuiteEvidence SuiteTester::read(const Attempt& attempt, const FaultSpec& fault,
   const auto& exit = attempt.result.exit;
   bool wrote = true;
   if (exit && !exit->success()) test.failure = failure_of(attempt, &wrote);
-  test.ending = hung                                            ? Ending::kHung
-                : !attempt.result.ended.empty()                 ? Ending::kDied
-                : !exit || exit->success()                      ? Ending::kPassed
-                : exit->signalled || !wrote ? Ending::kDied
-                                                                : Ending::kFailed;
+  test.ending = hung                            ? Ending::kHung
+                : !attempt.result.ended.empty() ? Ending::kDied
+                : !exit || exit->success()      ? Ending::kPassed
+                : exit->signalled || !wrote     ? Ending::kDied
+                                                : Ending::kFailed;
   return out;
 }
 
@@ -198,7 +199,8 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
   if (!tried.value()) return {};
   const Attempt& one = *tried.value();
   if (gave_up_before(one.result.record, rpc.index)) {
-    row->skipped = "no conclusion: clients gave other calls up before the fault (is the machine too busy for their timeouts?)";
+    row->skipped =
+        "no conclusion: clients gave other calls up before the fault (is the machine too busy for their timeouts?)";
     return {};
   }
   row->seconds = one.result.seconds;
@@ -214,13 +216,15 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
     for (const size_t at : group.rpcs) row->seen.push_back(seen_text(evidence.record.rpcs[at]));
     row->retried_by = retries::retried_by_name(group.retried_by);
     if (group.grouped_by.size() > 1)
-      row->grouped_by = group.request_id_name.empty() ? std::string(grouped_by_name(group.grouped_by[1]))
-                                                      : group.request_id_name;
+      row->grouped_by = group.request_id_name.empty()
+                            ? std::string(grouped_by_name(group.grouped_by[1]))
+                            : group.request_id_name;
   }
   learn(evidence, fault.value(), test.row.seconds, row->seconds, row->site);
   const bool passed =
       evidence.outcome.ending == retries::Ending::kPassed &&
-      retries::repeated_mutations(evidence.record, evidence.groups, oracle_options_.mutations).empty();
+      retries::repeated_mutations(evidence.record, evidence.groups, oracle_options_.mutations)
+          .empty();
   if (passed) return {};
   const std::lock_guard lock(memory_.mutex);
   memory_.evidence[position] = std::move(evidence);
@@ -235,7 +239,8 @@ Result<std::optional<bool>> SuiteTester::replay(const SuiteTest& test, const Sui
   const FaultSpec spec = retries::attempts_as_template_says(fault.value(), rpc.answer);
   auto tried = attempt(spec, rpc);
   if (!tried) return tried.error();
-  if (!tried.value() || is_inconclusive(tried.value()->judgement.verdict)) return std::optional<bool>();
+  if (!tried.value() || is_inconclusive(tried.value()->judgement.verdict))
+    return std::optional<bool>();
   const SuiteEvidence again = read(*tried.value(), spec, rpc);
   const retries::Verdict verdict =
       retries::judge(again.outcome, again.record, again.groups, memory_.surfaces, oracle_options_);
@@ -257,11 +262,13 @@ std::string SuiteTester::write_counterexample(const SuiteTest& test, const Suite
   *number = 0;
   for (const auto& entry : fs::directory_iterator(folder, failed)) {
     const std::string name = entry.path().stem().string();
-    if (name.empty() || name.find_first_not_of("0123456789") != name.npos || name.size() > 9) continue;
+    if (name.empty() || name.find_first_not_of("0123456789") != name.npos || name.size() > 9)
+      continue;
     const auto n = static_cast<uint32_t>(std::stoul(name));
     last = std::max(last, n);
     const auto text = read_file(entry.path().string());
-    const auto known = text.ok() ? parse_counterexample(text.value()) : Result<Counterexample>(text.error());
+    const auto known =
+        text.ok() ? parse_counterexample(text.value()) : Result<Counterexample>(text.error());
     if (!known || known->test != test_.name || known->faults.size() != 1) continue;
     if (known->faults[0].identity() == evidence.faults[0].identity() &&
         known->faults[0].index == evidence.faults[0].index)
@@ -278,7 +285,9 @@ std::string SuiteTester::write_counterexample(const SuiteTest& test, const Suite
   out.descriptors = session_.descriptors->learnt();
   out.ports = lane_.place().automatic_ports;
   out.faults = evidence.faults;
-  out.verdict = row.oracle == Oracle::kPossibleSilentViolation ? std::string(oracle_name(row.oracle)) : evidence.verdict;
+  out.verdict = row.oracle == Oracle::kPossibleSilentViolation
+                    ? std::string(oracle_name(row.oracle))
+                    : evidence.verdict;
   out.detail = row.evidence;
   out.output = evidence.outcome.failure.text.substr(0, kShownOutput);
   const std::string path = folder + "/" + std::to_string(*number) + ".json";

@@ -92,8 +92,9 @@ class SuiteMode final : public Mode {
     out.no_conclusion |= !plan_error_.empty();
     // 'Nothing found' would be a lie where nothing was tried.
     if (!request_.suite.estimate) {
-      out.no_conclusion |= !out.time_over && std::none_of(results_.faults.begin(), results_.faults.end(),
-                                                        [](const FaultRow& row) { return row.execution != 0; });
+      out.no_conclusion |=
+          !out.time_over && std::none_of(results_.faults.begin(), results_.faults.end(),
+                                         [](const FaultRow& row) { return row.execution != 0; });
     }
     if (request_.allow_untested) return out;
     for (const auto& test : results_.tests) {
@@ -144,7 +145,8 @@ class SuiteMode final : public Mode {
       tests_[results_.faults[i].test].planned.push_back(i);
     policies_ = planned.policies;
     if (request_.suite.write_plan.empty()) return;
-    if (auto written = write_file(request_.suite.write_plan, retries::to_json(planned.file)); written) {
+    if (auto written = write_file(request_.suite.write_plan, retries::to_json(planned.file));
+        written) {
       results_.plan_file = request_.suite.write_plan;
     } else {
       plan_error_ = "the plan was not written: " + written.error().message;
@@ -209,7 +211,8 @@ class SuiteMode final : public Mode {
     auto sites = parse_sites(kept.ok() ? kept.value() : "");
     for (const auto& [site, known] : memory_.sites) sites[site] = known;
     if (auto written = write_file(sites_file_, to_json(sites)); !written)
-      results_.notes.push_back("the next estimate does not know the clients: " + written.error().message);
+      results_.notes.push_back("the next estimate does not know the clients: " +
+                               written.error().message);
   }
 
   // All executions are over: what faults surface as is known.
@@ -235,7 +238,8 @@ class SuiteMode final : public Mode {
       labels.push_back(label);
       positions.push_back(at);
     }
-    for (retries::Cluster& found : retries::cluster(suspects, labels, oracle_options(request_.config))) {
+    for (retries::Cluster& found :
+         retries::cluster(suspects, labels, oracle_options(request_.config))) {
       for (size_t& member : found.members) member = positions[member];
       ClusterRow row;
       const FaultRow& first = results_.faults[found.members.front()];

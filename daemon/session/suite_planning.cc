@@ -81,17 +81,16 @@ void check_plan(SuiteResults* results) {
 }  // namespace
 
 SuitePlanning plan_suite(const SuiteOptions& options, bool elapsed,
-                         const std::map<std::string, SiteKnowledge>& known,
-                         SuiteResults* results) {
+                         const std::map<std::string, SiteKnowledge>& known, SuiteResults* results) {
   SuitePlanning out;
   out.policies = options.policies;
   results->estimate_only = options.estimate;
   for (const retries::Policy& policy : options.policies) results->policies.push_back(policy.name);
   const bool is_known = !known.empty();
-  results->assumptions =
-      std::string(is_known ? "by what an earlier run has seen of the clients"
-                           : "if every client tries three times") +
-      (elapsed ? ", with silences that are over at once" : ", with silences of 1 s where nothing is known");
+  results->assumptions = std::string(is_known ? "by what an earlier run has seen of the clients"
+                                              : "if every client tries three times") +
+                         (elapsed ? ", with silences that are over at once"
+                                  : ", with silences of 1 s where nothing is known");
   const retries::Reference reference = reference_of(*results, elapsed, known);
   if (options.plan) {
     out.file = *options.plan;
@@ -99,8 +98,9 @@ SuitePlanning plan_suite(const SuiteOptions& options, bool elapsed,
     check_plan(results);
     // A plan from elsewhere may have policies that this configuration lacks: it says them itself.
     for (const FaultRow& row : results->faults) {
-      const bool has = std::any_of(out.policies.begin(), out.policies.end(),
-                                   [&](const retries::Policy& one) { return one.name == row.policy; });
+      const bool has =
+          std::any_of(out.policies.begin(), out.policies.end(),
+                      [&](const retries::Policy& one) { return one.name == row.policy; });
       if (has) continue;
       auto attempts = parse_fault(row.attempts);
       if (!attempts) continue;  // parse_plan has read it
@@ -118,8 +118,8 @@ SuitePlanning plan_suite(const SuiteOptions& options, bool elapsed,
     }
     std::set<std::pair<uint32_t, uint32_t>> pairs;
     for (const retries::Choice& choice : plan->choices) pairs.emplace(choice.test, choice.site);
-    results->metrics.push_back(
-        {metric, plan->choices.size(), pairs.size(), plan->untried.size(), plan->seconds, plan->gap});
+    results->metrics.push_back({metric, plan->choices.size(), pairs.size(), plan->untried.size(),
+                                plan->seconds, plan->gap});
     if (metric != options.metric) continue;
     results->metric = metric;
     results->estimate_seconds = plan->seconds;

@@ -18,12 +18,12 @@ namespace {
 
 // More than one round is needed: some fields are seen to differ only after others are masked.
 constexpr int kMaskRounds = 3;
-constexpr size_t kMaxReason = 300;           // bytes of what a runner says
+constexpr size_t kMaxReason = 300;  // bytes of what a runner says
 // Flakiness is seen by comparison.
 constexpr uint32_t kLeastReferences = 2;
 
 // Words in the name of a test of several parts together.
-constexpr std::string_view kSystemWords[] = {"system", "integration", "endtoend", "end_to_end",
+constexpr std::string_view kSystemWords[] = {"system", "integration", "endtoend",  "end_to_end",
                                              "e2e",    "functional",  "acceptance"};
 
 std::string first_line(const std::string& text) {
@@ -103,16 +103,18 @@ Result<bool> SuiteTester::run_references(size_t count, SuiteTest* out,
     } else if (is_failure(run->judgement.verdict)) {
       bool wrote = false;
       const retries::Failure failure = failure_of(run.value(), &wrote);
-      const std::string said = !failure.chain.empty()
-                                   ? failure.chain.front().type + ": " + failure.chain.front().message
-                                   : first_line(failure.text);
-      const std::string text = run->judgement.detail + (said.empty() ? "" : "; " + said.substr(0, kMaxReason));
+      const std::string said =
+          !failure.chain.empty() ? failure.chain.front().type + ": " + failure.chain.front().message
+                                 : first_line(failure.text);
+      const std::string text =
+          run->judgement.detail + (said.empty() ? "" : "; " + said.substr(0, kMaxReason));
       out->failed_first = runs->empty();
       why = runs->empty() ? "it fails without any fault: " + text
                           : "it passed " + std::to_string(runs->size()) +
                                 (runs->size() == 1 ? " time" : " times") +
                                 " without any fault and then failed, so it is flaky, or depends on "
-                                "what an earlier run has left: " + text;
+                                "what an earlier run has left: " +
+                                text;
     } else if (!run->result.not_run.empty()) {
       why = run->result.not_run;
     } else if (run->result.record.rpcs.empty()) {
@@ -152,7 +154,8 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
     if (found.proposed.empty() || round == kMaskRounds) break;
     out->masks.insert(out->masks.end(), found.proposed.begin(), found.proposed.end());
     if (auto masked = mask(out->masks); !masked) {
-      out->row.left_out = "what varies from run to run needs too many masks: " + masked.error().message;
+      out->row.left_out =
+          "what varies from run to run needs too many masks: " + masked.error().message;
       break;
     }
     runs.clear();
@@ -209,8 +212,9 @@ void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& 
     ++row->calls;
     row->attempts = std::max(row->attempts, static_cast<uint32_t>(group.rpcs.size()));
     if (group.rpcs.size() > 1)
-      row->grouped_by = group.request_id_name.empty() ? std::string(grouped_by_name(group.grouped_by[1]))
-                                                      : group.request_id_name;
+      row->grouped_by = group.request_id_name.empty()
+                            ? std::string(grouped_by_name(group.grouped_by[1]))
+                            : group.request_id_name;
     // The first call that can get a fault stands for its call site.
     if (out->calls.contains(site)) continue;
     const std::string why = why_not(rpcs, rpc, unstable);
@@ -224,8 +228,8 @@ retries::Failure SuiteTester::failure_of(const Attempt& attempt, bool* wrote) co
   *wrote = test_.junit_xml.empty();
   if (test_.junit_xml.empty()) return retries::read_failure(attempt.output);
   const auto text = read_file(test_.junit_xml);
-  const auto cases =
-      text.ok() ? suite::parse_junit(text.value()) : Result<std::vector<suite::JunitCase>>(text.error());
+  const auto cases = text.ok() ? suite::parse_junit(text.value())
+                               : Result<std::vector<suite::JunitCase>>(text.error());
   if (cases.ok()) {
     for (const suite::JunitCase& one : cases.value()) {
       if (one.result != suite::CaseResult::kFailed) continue;

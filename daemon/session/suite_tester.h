@@ -58,7 +58,8 @@ struct SuiteMemory {
   std::mutex mutex;
   std::map<std::string, SiteKnowledge> sites;
   retries::SurfacesAs surfaces;
-  std::map<size_t, SuiteEvidence> evidence;  // by position in SuiteResults::faults; of those that are no plain pass
+  std::map<size_t, SuiteEvidence>
+      evidence;  // by position in SuiteResults::faults; of those that are no plain pass
 };
 
 class SuiteTester {
@@ -90,7 +91,8 @@ class SuiteTester {
                       const UnstableRpcs& unstable) const;
   std::string site_of(const RpcRecord& rpc) const;
   Result<std::optional<Attempt>> attempt(const FaultSpec& fault, const InjectedFault& rpc);
-  SuiteEvidence read(const Attempt& attempt, const FaultSpec& fault, const InjectedFault& rpc) const;
+  SuiteEvidence read(const Attempt& attempt, const FaultSpec& fault,
+                     const InjectedFault& rpc) const;
   retries::Failure failure_of(const Attempt& attempt, bool* wrote) const;
   void learn(const SuiteEvidence& evidence, const FaultSpec& fault, double base_seconds,
              double seconds, const std::string& site);
