@@ -184,7 +184,8 @@ TEST(Taxonomy, AnotherFailureAfterACallThatFailedIsAStateDivergence) {
   EXPECT_EQ(labelled(fails_by({raised("NotFound", {"shop.py:9 (put)"})}, {"status:503"}), never),
             Taxonomy::kStateDivergence);
   const auto once = record({attempt(rpc("PUT", "/container"), 1, "timeout:after"),
-                            attempt(rpc("PUT", "/container"), 2, "status:503")});
+                            attempt(rpc("PUT", "/container"), 2, "status:503"),
+                            rpc("GET", "/container")});
   EXPECT_EQ(labelled(fails_by({raised("KeyError", {"shop.py:9 (put)"})}), once),
             Taxonomy::kStateDivergence);
   EXPECT_EQ(labelled(fails_by({raised("KeyError", {"shop.py:9 (put)"})}), {}), Taxonomy::kNone);
