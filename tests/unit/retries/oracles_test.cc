@@ -294,8 +294,8 @@ TEST(Labels, AnExceptionAfterWhichNothingWasCalledIsNoHandling) {
     const auto groups = group_attempts(execution);
     return label(suspect, execution, &groups.front()).taxonomy;
   };
-  EXPECT_EQ(labelled(record({attempt(rpc("GET", "/a"), 1, "503")})), Taxonomy::kNoHandling);
-  EXPECT_EQ(labelled(record({attempt(rpc("GET", "/a"), 1, "503"), rpc("GET", "/b")})),
+  EXPECT_EQ(labelled(record({attempt(rpc("GET", "/a"), 1, "status:503")})), Taxonomy::kNoHandling);
+  EXPECT_EQ(labelled(record({attempt(rpc("GET", "/a"), 1, "status:503"), rpc("GET", "/b")})),
             Taxonomy::kStateDivergence);
 }
 
