@@ -189,7 +189,15 @@ Result<std::string> configuration_text(const CommandLineConfiguration& from) {
     services.push_back(std::move(service).value());
   }
   Json config{{"version", 1}, {"services", std::move(services)}};
-  config["tests"] = Json::array({{{"name", test_name(from.command)}, {"command", from.command}}});
+  if (from.runner.empty()) {
+    config["tests"] = Json::array({{{"name", test_name(from.command)}, {"command", from.command}}});
+  } else if (from.command.empty()) {
+    config["tests"] = Json::array({{{"runner", from.runner}}});
+  } else {
+    config["tests"] = Json::array();
+    for (const std::string& path : from.command)
+      config["tests"].push_back({{"runner", from.runner}, {"path", path}});
+  }
   if (!from.descriptors.empty()) config["descriptors"] = from.descriptors;
   if (!from.faults.empty()) {
     config["faults"] = Json::array({{{"on", Json::object()}, {"inject", from.faults}}});

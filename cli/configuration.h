@@ -16,7 +16,8 @@ struct CommandLineConfiguration {
   std::vector<std::string> ports;          // NAME=NUMBER: the fixed port of a service
   std::vector<std::string> third_parties;  // NAME=HOST:PORT
   std::vector<std::string> faults;         // texts as in the configuration, for every RPC
-  std::vector<std::string> command;        // the test
+  std::vector<std::string> command;        // the test; with a runner, where its tests are
+  std::string runner{};  // of a suite that exists already; "": `command` is the test
   std::vector<std::string> descriptors{};  // files of protoc --descriptor_set_out
   std::vector<std::string> attached{};     // NAME=pid:4711, NAME=port:8080, ...: runs already
 };

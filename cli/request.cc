@@ -100,20 +100,21 @@ Result<Json> session_request(const char* mode, const SessionOptions& options,
                              const Client& client) {
   const CommandLineConfiguration& line = options.command_line;
   const bool described = !line.services.empty() || !line.ports.empty() ||
-                         !line.third_parties.empty() || !line.attached.empty();
+                         !line.third_parties.empty() || !line.attached.empty() ||
+                         !line.runner.empty();
   Json request = envelope(mode, options, client);
   request["overrides"] = Json::object();
   if (!options.config_file.empty() && (options.has_command || described)) {
     return Error{"-c FILE describes services and tests; leave out " +
                  std::string(options.has_command ? "the command after '--'"
-                                                 : "--service, --port, --third-party and "
+                                                 : "--runner, --service, --port, --third-party and "
                                                    "what is attached")};
   }
   if (options.has_command || described) {
     CommandLineConfiguration whole = line;
     // A configuration has a test. What is followed is nobody's: this one is not run.
     if (options.follow) whole.command = {"true"};
-    if (whole.command.empty()) {
+    if (whole.command.empty() && line.runner.empty()) {
       return Error{"the test is missing: write it after '--', as in `filibuster " +
                    std::string(mode) + " --service users=./users -- ./test`"};
     }

@@ -2,7 +2,6 @@
 
 #include <CLI/App.hpp>
 #include <CLI/Validators.hpp>
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -122,18 +121,10 @@ Work declare_run(CLI::App& app, std::vector<std::string>** attached) {
   app.add_flag(
       "--allow-untested", options->allow_untested,
       "RPCs that could not be tested (the last line counts them) do not make the exit status 3");
-  app.add_option(
-         "-j,--lanes", options->lanes,
-         "run executions on N replicas of the application at the same time, or on as many as there are "
-         "processors (auto); default 1, since replicas may share a database")
-      ->type_name("N|auto")
-      ->check([](const std::string& text) -> std::string {
-        int number = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-        const bool good = error == std::errc() && end == text.data() + text.size() && number >= 1 &&
-                          number <= 256;
-        return text == "auto" || good ? "" : "expected a number from 1 to 256, or auto";
-      });
+  declare_lanes_option(
+      app, options,
+      "run executions on N replicas of the application at the same time, or on as many as there are "
+      "processors (auto); default 1, since replicas may share a database");
   app.add_flag("--profile", options->profile,
                "say where the time of the executions went (report.json has it in any case)");
   app.add_flag("--restart-session", options->restart,

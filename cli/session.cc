@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -271,6 +272,18 @@ void declare_common_options(CLI::App& app, SessionOptions* options) {
       app.add_flag("--json", options->json, "progress as JSON lines on standard output");
   app.add_flag("-q,--quiet", options->quiet, "no progress: warnings, errors and the summary only")
       ->excludes(json);
+}
+
+void declare_lanes_option(CLI::App& app, SessionOptions* options, const std::string& what) {
+  app.add_option("-j,--lanes", options->lanes, what)
+      ->type_name("N|auto")
+      ->check([](const std::string& text) -> std::string {
+        int number = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        const bool good = error == std::errc() && end == text.data() + text.size() && number >= 1 &&
+                          number <= 256;
+        return text == "auto" || good ? "" : "expected a number from 1 to 256, or auto";
+      });
 }
 
 void declare_index_options(CLI::App& app, SessionOptions* options) {

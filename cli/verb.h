@@ -35,8 +35,8 @@ struct Verb {
 };
 
 extern const Verb kRunVerb, kAttachVerb, kReplayVerb, kAcceptVerb, kOpenVerb, kTraceVerb, kLintVerb,
-    kAnalyzeVerb, kWasFaultInjectedVerb, kDoctorVerb, kInitVerb, kConfigVerb, kDaemonVerb,
-    kCompletionVerb, kVersionVerb;
+    kSuiteVerb, kAnalyzeVerb, kWasFaultInjectedVerb, kDoctorVerb, kInitVerb, kConfigVerb,
+    kDaemonVerb, kCompletionVerb, kVersionVerb;
 
 // Writes "filibuster: message" to stderr and returns `code`.
 int complain(int code, std::string_view message);

@@ -100,19 +100,25 @@ class Copies {
   }
 
   async open() {
-    await this.objects.send(new CreateBucketCommand({ Bucket: this.bucket }));
+    try {
+      await this.objects.send(new CreateBucketCommand({ Bucket: this.bucket }));
+    } catch (error) {
+      // It may be there: the first try may have made it.
+      if (!error.name.startsWith("BucketAlready")) throw error;
+    }
   }
 
   copy(photo, bytes) {
     const copied = this.objects.send(new PutObjectCommand({ Bucket: this.bucket, Key: photo, Body: bytes }));
-    this.running.push(bugs.has("careless") ? copied : copied.then(() => true, () => false));
+    this.running.push(copied);
   }
 
   // How many of the copies were made.
   async settled() {
-    const made = bugs.has("careless") ? this.running.length : (await Promise.all(this.running)).filter(Boolean).length;
+    const ended = await Promise.allSettled(this.running);
     this.running = [];
-    return made;
+    if (bugs.has("careless")) return ended.filter(({ value }) => value.ETag !== "").length;
+    return ended.filter(({ status }) => status === "fulfilled").length;
   }
 
   async read(photo) {
@@ -131,12 +137,17 @@ class Views {
   }
 
   async open() {
-    await this.numbers.send(new dynamo.CreateTableCommand({
-      TableName: this.table,
-      AttributeDefinitions: [{ AttributeName: "album", AttributeType: "S" }],
-      KeySchema: [{ AttributeName: "album", KeyType: "HASH" }],
-      BillingMode: "PAY_PER_REQUEST",
-    }));
+    try {
+      await this.numbers.send(new dynamo.CreateTableCommand({
+        TableName: this.table,
+        AttributeDefinitions: [{ AttributeName: "album", AttributeType: "S" }],
+        KeySchema: [{ AttributeName: "album", KeyType: "HASH" }],
+        BillingMode: "PAY_PER_REQUEST",
+      }));
+    } catch (error) {
+      // It may be there: the first try may have made it.
+      if (error.name !== "ResourceInUseException") throw error;
+    }
   }
 
   async seen(album) {

@@ -8,7 +8,7 @@ const { AzureNamedKeyCredential, TableServiceClient, TableClient } = require("@a
 const blob = require("@azure/storage-blob");
 const queue = require("@azure/storage-queue");
 
-const TIMEOUT = 300;
+const TIMEOUT = 500;
 const TRIES = 3;
 const WAIT = 20;
 
@@ -60,7 +60,8 @@ function aws(endpoint, tries) {
     region: "eu-central-1",
     credentials: { accessKeyId: "S3RVER", secretAccessKey: "S3RVER" },
     maxAttempts: tries,
-    requestHandler: new NodeHttpHandler({ connectionTimeout: TIMEOUT, requestTimeout: TIMEOUT }),
+    // Without the last option a timeout is a warning, and the request waits on.
+    requestHandler: new NodeHttpHandler({ connectionTimeout: TIMEOUT, requestTimeout: TIMEOUT, throwOnRequestTimeout: true }),
     retryMode: "standard",
   };
 }

@@ -13,7 +13,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
-TIMEOUT = 0.3
+TIMEOUT = 1
 TRANSIENT = [500, 502, 503, 504]
 # The account that Azurite always has; its key is public.
 ACCOUNT = "devstoreaccount1"

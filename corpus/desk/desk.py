@@ -18,7 +18,10 @@ class Attachments:
         self.container = container
 
     def open(self):
-        checked(self.blobs.send("PUT", f"/{self.container}", {"restype": "container"}))
+        response = self.blobs.send("PUT", f"/{self.container}", {"restype": "container"})
+        # It may be there: the first try may have made it.
+        if response.status_code != 409:
+            checked(response)
 
     def add(self, name, content):
         token = uuid.uuid4().hex
@@ -67,9 +70,12 @@ class Tickets:
         self.known = []
 
     def open(self):
-        checked(self.dynamo.send("CreateTable", {
+        response = self.dynamo.send("CreateTable", {
             "TableName": self.table, "AttributeDefinitions": [{"AttributeName": "ticket", "AttributeType": "S"}],
-            "KeySchema": [{"AttributeName": "ticket", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}))
+            "KeySchema": [{"AttributeName": "ticket", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"})
+        # It may be there: the first try may have made it.
+        if "ResourceInUseException" not in response.text:
+            checked(response)
 
     def add(self, ticket, text):
         """False: it could not be kept."""

@@ -51,6 +51,7 @@ struct HubOptions {
   FrameTable frames{};       // which frames of call stacks count
   bool fast_timeouts = true;
   std::vector<std::string> request_ids;  // header fields that name a call, beside the known ones
+  bool origins = false;  // call sites also come from where an asynchronous operation was begun
   bool library_commands = false;  // commands that client libraries send by themselves are RPCs
   std::chrono::milliseconds hang_limit{5000};
   // Directory of the control pages that the user's sessions share; empty: kUserControlDirPrefix +

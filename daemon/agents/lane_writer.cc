@@ -56,6 +56,7 @@ Result<std::unique_ptr<LaneWriter>> LaneWriter::create(const HubOptions& options
   memory->index_parts = options.index_parts;
   memory->frames = options.frames;
   if (options.fast_timeouts) memory->options |= kOptionFastTimeouts;
+  if (options.origins) memory->options |= kOptionOrigins;
   if (options.library_commands) memory->options |= kOptionLibraryCommands;
   for (const std::string& name : options.request_ids) {
     if (name.empty() || name.size() > sizeof(RequestIdName::name) ||

@@ -35,7 +35,8 @@ struct ModeRow {
 constexpr ModeRow kModes[] = {{"run", SessionRequest::Verb::kRun},
                               {"replay", SessionRequest::Verb::kReplay},
                               {"trace", SessionRequest::Verb::kTrace},
-                              {"lint", SessionRequest::Verb::kLint}};
+                              {"lint", SessionRequest::Verb::kLint},
+                              {"suite", SessionRequest::Verb::kSuite}};
 
 // `--fault`: one rule for every RPC takes the place of all rules of the configuration.
 void override_faults(const std::vector<std::string>& faults, ParsedRequest* out) {
@@ -134,6 +135,31 @@ void read_lint_options(const Json& json, ParsedRequest* out) {
     for (const lint::LintRow& row : lint::lints())
       known += (known.empty() ? "" : ", ") + std::string(row.name);
     out->errors.push_back({"", 0, 0, "there is no lint '" + name + "' (lints: " + known + ")"});
+  }
+}
+
+void read_suite_options(const Json& json, ParsedRequest* out) {
+  SuiteOptions& options = out->request.suite;
+  const auto fail = [&](const std::string& text) { out->errors.push_back({"", 0, 0, text}); };
+  if (auto metric = retries::parse_metric(json.value("coverage", "C4"))) {
+    options.metric = metric.value();
+  } else {
+    fail("--coverage: " + metric.error().message);
+  }
+  auto policies = retries::choose_policies(retries::all_policies(out->request.config.retries),
+                                           json.value("policies", ""));
+  if (policies) {
+    options.policies = std::move(policies).value();
+  } else {
+    fail("--policy: " + policies.error().message);
+  }
+  options.estimate = json.value("estimate", false);
+  options.write_plan = json.value("write_plan", "");
+  if (!json.contains("plan")) return;
+  if (auto plan = retries::parse_plan(json.at("plan").get<std::string>())) {
+    options.plan = std::move(plan).value();
+  } else {
+    fail("--plan: " + plan.error().message);
   }
 }
 
@@ -267,7 +293,8 @@ ParsedRequest parse_session_request(const std::string& body) {
     const auto* const row = std::find_if(std::begin(kModes), std::end(kModes),
                                          [&](const ModeRow& each) { return each.name == mode; });
     if (row == std::end(kModes)) {
-      out.errors.push_back({"", 0, 0, "mode '" + mode + "': expected run, replay, trace or lint"});
+      out.errors.push_back(
+          {"", 0, 0, "mode '" + mode + "': expected run, replay, trace, lint or suite"});
       return out;
     }
     request.verb = row->verb;
@@ -285,6 +312,7 @@ ParsedRequest parse_session_request(const std::string& body) {
       }
       const Counterexample& example = parsed.value();
       request.faults = example.faults;
+      request.found_as = example.verdict;
       if (text.empty()) text = example.config_text;
       if (path.empty()) path = example.config_path;
       if (directory.empty()) directory = example.directory;
@@ -351,6 +379,7 @@ ParsedRequest parse_session_request(const std::string& body) {
     request.working_directory = json.value("working_directory", request.config.directory);
     if (request.verb == Verb::kRun) read_run_options(json, &out);
     if (request.verb == Verb::kLint) read_lint_options(json.value("lint", Json::object()), &out);
+    if (request.verb == Verb::kSuite) read_suite_options(json.value("suite", Json::object()), &out);
     // What is followed is nobody's test.
     if (request.follow) {
       request.tests.emplace_back();

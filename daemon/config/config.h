@@ -141,11 +141,30 @@ struct PolicyConfig {
   int line = 0;
 };
 
+// Which mutations a server must not do twice: POST and PATCH (RFC 9110 §9.2.2), and what a rule names. Empty members
+// match anything; `path` and `body` are globs, the latter over the beginning of the request's body.
+struct MutationRule {
+  std::string service = {}, method = {}, path = {}, body = {};
+  std::string grpc = {};    // "package.Service/Method"; empty: no gRPC call
+  bool idempotent = false;  // true: the rule takes such calls out
+};
+
+struct SurfaceRule {
+  std::string fault, type;  // "timeout", "ReadTimeout"
+};
+
 struct RetriesConfig {
   std::vector<std::string>
       request_ids;  // header fields that name a call, beside core/rpc/request_ids.h
   std::vector<PolicyConfig>
       policies;  // beside the built-in ones; one of the same name takes its place
+  // For `filibuster suite` (daemon/retries/oracles.h).
+  std::vector<std::string> test_code;  // where files of test code begin; empty: their names say it
+  std::vector<std::string>
+      system_tests;                  // globs over names of tests; empty: words in the names say it
+  bool strict_system_tests = false;  // any exception of a system test is a bug
+  std::vector<SurfaceRule> surfaces_as;  // exceptions that a fault may surface as
+  std::vector<MutationRule> mutations;
 };
 
 struct HooksConfig {

@@ -27,7 +27,73 @@ constexpr Key<PolicyConfig> kPolicyKeys[] = {
      }},
 };
 
+template <std::string MutationRule::*member>
+void read_member(Reader& reader, const SourceNode& node, MutationRule* out) {
+  const auto text = reader.text(node, "'" + node.key + "'");
+  if (!text) return;
+  if (text->empty())
+    reader.error(node.offset, "'" + node.key + "' is empty; leave it out to match anything");
+  out->*member = *text;
+}
+
+constexpr Key<MutationRule> kMutationKeys[] = {
+    {"service", false, read_member<&MutationRule::service>},
+    {"method", false, read_member<&MutationRule::method>},
+    {"path", false, read_member<&MutationRule::path>},
+    {"body", false, read_member<&MutationRule::body>},
+    {"grpc", false,
+     [](Reader& reader, const SourceNode& node, MutationRule* out) {
+       read_grpc_name(reader, node, &out->grpc);
+     }},
+    {"idempotent", true,
+     [](Reader& reader, const SourceNode& node, MutationRule* out) {
+       if (const auto on = reader.flag(node, "'idempotent'")) out->idempotent = *on;
+     }},
+};
+
+template <std::vector<std::string> RetriesConfig::*member>
+void read_texts(Reader& reader, const SourceNode& node, RetriesConfig* out) {
+  if (!reader.expect(node, Kind::kArray, "'" + node.key + "'")) return;
+  for (const SourceNode& child : node.children) {
+    const auto text = reader.text(child, "an element of '" + node.key + "'");
+    if (!text) continue;
+    if (text->empty()) reader.error(child.offset, "'" + node.key + "': a text cannot be empty");
+    (out->*member).push_back(*text);
+  }
+}
+
+void read_surfaces(Reader& reader, const SourceNode& node, RetriesConfig* out) {
+  if (!reader.expect(node, Kind::kObject, "'surfaces_as'")) return;
+  for (const SourceNode& child : node.children) {
+    const auto fault = parse_fault_text(child.key);
+    if (!fault) reader.error(child.offset, "'surfaces_as': " + fault.error().message);
+    if (!reader.expect(child, Kind::kArray, "the exceptions of '" + child.key + "'")) continue;
+    for (const SourceNode& type : child.children) {
+      const auto name = reader.text(type, "an exception of '" + child.key + "'");
+      if (name && fault) out->surfaces_as.push_back({to_text(fault.value()), *name});
+    }
+  }
+}
+
 constexpr Key<RetriesConfig> kRetriesKeys[] = {
+    {"test_code", false, read_texts<&RetriesConfig::test_code>},
+    {"system_tests", false, read_texts<&RetriesConfig::system_tests>},
+    {"strict_system_tests", false,
+     [](Reader& reader, const SourceNode& node, RetriesConfig* out) {
+       if (const auto on = reader.flag(node, "'strict_system_tests'"))
+         out->strict_system_tests = *on;
+     }},
+    {"surfaces_as", false, read_surfaces},
+    {"mutations", false,
+     [](Reader& reader, const SourceNode& node, RetriesConfig* out) {
+       if (!reader.expect(node, Kind::kArray, "'mutations'")) return;
+       for (const SourceNode& child : node.children) {
+         MutationRule rule;
+         if (read_object<MutationRule>(reader, child, "a rule of 'mutations'", kMutationKeys,
+                                       &rule))
+           out->mutations.push_back(std::move(rule));
+       }
+     }},
     {"request_ids", false,
      [](Reader& reader, const SourceNode& node, RetriesConfig* out) {
        if (!reader.expect(node, Kind::kArray, "'request_ids'")) return;

@@ -5,6 +5,7 @@
 
 #include "daemon/explore/explorer.h"
 #include "daemon/explore/stable_identities.h"
+#include "daemon/retries/answer_templates.h"
 
 namespace filibuster {
 namespace {
@@ -82,6 +83,17 @@ Result<std::vector<PlannedRpcFault>> Explorer::plan_for(
     // The text of a fault leaves out body and headers, message and details: these are taken from the
     // configuration. A counterexample from before faults had keys has the text only.
     std::optional<FaultSpec> spec;
+    if (!fault.answer.empty()) {
+      // Of `filibuster suite`: the service's own error document.
+      auto parsed = parse_fault(fault.fault);
+      if (!parsed) return parsed.error();
+      spec = retries::attempts_as_template_says(parsed.value(), fault.answer);
+    }
+    // A policy of the configuration may have an answer of its own.
+    for (const PolicyConfig& policy : config_.retries.policies) {
+      if (!spec && !fault.key.empty() && fault_key(policy.attempts) == fault.key)
+        spec = policy.attempts;
+    }
     for (const FaultRule& rule : config_.faults) {
       for (const FaultSpec& candidate : rule.inject) {
         const bool same = fault.key.empty() ? to_text(candidate) == fault.fault

@@ -32,19 +32,6 @@ std::string said_besides(const RpcRecord& rpc, bool varies) {
   return kBesides + (varies ? "varies" : to_hex(rpc.response));
 }
 
-// True when the cause of the RPC, and of the RPC that caused it, and so on, is known.
-bool root_is_known(const RpcsById& rpcs, const RpcRecord& start) {
-  const RpcRecord* rpc = &start;
-  for (size_t steps = 0; steps <= rpcs.size(); ++steps) {
-    if (rpc->cause == Cause::kNone && !is_test_call(*rpc)) return false;
-    if (rpc->parent_rpc == 0) return true;
-    const auto parent = rpcs.find(rpc->parent_rpc);
-    if (parent == rpcs.end()) return true;
-    rpc = parent->second;
-  }
-  return false;  // a circle
-}
-
 // Under which index the search knows an RPC: its own, unless it or one of its ancestors is unstable.
 class SearchNames {
  public:
@@ -286,6 +273,18 @@ const RpcRecord* root_of(const RpcsById& rpcs, const RpcRecord& start) {
     rpc = parent->second;
   }
   return nullptr;
+}
+
+bool root_is_known(const RpcsById& rpcs, const RpcRecord& start) {
+  const RpcRecord* rpc = &start;
+  for (size_t steps = 0; steps <= rpcs.size(); ++steps) {
+    if (rpc->cause == Cause::kNone && !is_test_call(*rpc)) return false;
+    if (rpc->parent_rpc == 0) return true;
+    const auto parent = rpcs.find(rpc->parent_rpc);
+    if (parent == rpcs.end()) return true;
+    rpc = parent->second;
+  }
+  return false;  // a circle
 }
 
 InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc) {

@@ -123,6 +123,8 @@ using RpcsById = std::unordered_map<uint64_t, const RpcRecord*>;
 RpcsById rpcs_by_id(const ExecutionRecord& record);
 // The first of the RPCs that led to `start`: none of the record caused it. nullptr: causes form a circle.
 const RpcRecord* root_of(const RpcsById& rpcs, const RpcRecord& start);
+// True when the cause of the RPC, and of the RPC that caused it, and so on, is known.
+bool root_is_known(const RpcsById& rpcs, const RpcRecord& start);
 InjectedFault describe_for_report(const RpcsById& rpcs, const RpcRecord& rpc);
 
 // Services of the application that answered from a process without an agent (a worker that changed

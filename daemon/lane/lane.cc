@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -90,6 +91,11 @@ Result<void> Lane::start_hub(const Options& lane_options) {
   options.frames = compile_frames(config_.frames);
   options.fast_timeouts = config_.fast_timeouts;
   options.request_ids = config_.retries.request_ids;
+  // Suites that exist already speak through client libraries, which make their requests later; and who names frames wants
+  // those of the application. It costs a little, so others do without.
+  options.origins = !config_.frames.allow.empty() || !config_.frames.deny.empty() ||
+                    std::any_of(config_.tests.begin(), config_.tests.end(),
+                                [](const TestConfig& test) { return test.suite.has_value(); });
   options.library_commands = names_library_command(config_);
   if (config_.bounds.hang_limit) options.hang_limit = *config_.bounds.hang_limit;
   options.lane = lane_options.number;

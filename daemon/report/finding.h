@@ -58,6 +58,8 @@ struct InjectedFault {  // one fault of one execution, for a person and for repl
   std::string fault;    // to_text(FaultSpec)
   std::string key;      // fault_key(FaultSpec); empty if it is the same as `fault`
   std::string message;  // of a gRPC status, or of an error of Redis
+  // As which service an injected error answers (daemon/retries/answer_templates.h); empty: as the fault says.
+  std::string answer;
   std::string caller, service, method, path;
   // KGrpc: `path` names a method; kRedis: the pattern of a key.
   Protocol protocol = Protocol::kHttp;

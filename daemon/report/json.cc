@@ -82,6 +82,7 @@ Json row(const InjectedFault& fault) {
   return {{"fault", fault.fault},
           {"key", fault.key},
           {"message", fault.message},
+          {"answer", fault.answer},
           {"delivered_as", fault.as_reset ? "reset" : ""},
           {"attempts", attempts_row(fault.attempts)},
           {"caller", fault.caller},
@@ -372,6 +373,7 @@ std::string read_fault(const Json& json, InjectedFault* out) {
   reader.text("path", &out->path);
   reader.later_text("key", &out->key);
   reader.later_text("message", &out->message);
+  reader.later_text("answer", &out->answer);
   std::string delivered_as;
   reader.later_text("delivered_as", &delivered_as);
   out->as_reset = delivered_as == "reset";

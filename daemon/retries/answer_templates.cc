@@ -29,6 +29,17 @@ constexpr AnswerTemplate kTemplates[] = {
      .body =
          R"({"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"The server is )"
          R"(currently unable to receive requests. Please retry your request."}}})"},
+    // A table takes and gives JSON, which blobs and queues do not.
+    {.name = "azure-table",
+     .hosts = "",
+     .request_fields = "x-ms-client-request-id",
+     .answer_fields = "x-ms-request-id",
+     .answer_begins = "{",
+     .content_type = "application/json;odata=minimalmetadata;charset=utf-8",
+     .headers = "x-ms-version: 2021-12-02\nx-ms-error-code: ServerBusy",
+     .body =
+         R"({"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"The server is )"
+         R"(currently unable to receive requests. Please retry your request."}}})"},
     {.name = "azure-storage",
      .hosts = ".blob.core.windows.net .queue.core.windows.net .file.core.windows.net "
               ".dfs.core.windows.net",
@@ -113,8 +124,9 @@ bool has_sign(const AnswerTemplate& row, const ServiceSigns& signs) {
 
 bool is_of(const AnswerTemplate& row, const ServiceSigns& signs) {
   if (row.grpc != signs.grpc) return false;
-  if (!row.answer_begins.empty() && !signs.answer_sample.starts_with(row.answer_begins))
-    return false;
+  const std::string& sample =
+      signs.answer_sample.empty() ? signs.request_sample : signs.answer_sample;
+  if (!row.answer_begins.empty() && !sample.starts_with(row.answer_begins)) return false;
   return has_sign(row, signs);
 }
 
@@ -151,33 +163,11 @@ std::string between(const std::string& text, std::string_view before, std::strin
   return end == std::string::npos ? "" : text.substr(begin, end - begin);
 }
 
-}  // namespace
-
-std::span<const AnswerTemplate> answer_templates() {
-  return kTemplates;
-}
-
-ServiceSigns signs_of(const RpcRecord& rpc) {
-  ServiceSigns signs;
-  signs.host = rpc.service;
-  std::transform(signs.host.begin(), signs.host.end(), signs.host.begin(), to_lower);
-  if (!rpc.request_id_name.empty()) signs.request_fields.push_back(rpc.request_id_name);
-  if (!rpc.failed()) signs.answer_sample = rpc.response_sample;
-  signs.grpc = rpc.is_grpc();
-  return signs;
-}
-
-const AnswerTemplate* template_for(const ServiceSigns& signs) {
-  const auto row = std::find_if(std::begin(kTemplates), std::end(kTemplates),
-                                [&](const AnswerTemplate& one) { return is_of(one, signs); });
-  return row == std::end(kTemplates) ? nullptr : &*row;
-}
-
-FaultSpec as_service_says(const FaultSpec& outcome, const ServiceSigns& signs) {
-  if (outcome.kind != FaultKind::kStatus || !outcome.body.empty() || !outcome.headers.empty())
+// `row`: nullptr leaves the outcome as it is.
+FaultSpec as_row_says(const FaultSpec& outcome, const AnswerTemplate* row) {
+  if (row == nullptr || outcome.kind != FaultKind::kStatus || !outcome.body.empty() ||
+      !outcome.headers.empty())
     return outcome;
-  const AnswerTemplate* row = template_for(signs);
-  if (row == nullptr) return outcome;
   FaultSpec out = outcome;
   if (row->grpc) {
     out = {};
@@ -198,6 +188,43 @@ FaultSpec as_service_says(const FaultSpec& outcome, const ServiceSigns& signs) {
     out.headers.emplace_back(line.substr(0, colon), line.substr(colon + 2));
     lines = end == lines.npos ? std::string_view() : lines.substr(end + 1);
   }
+  return out;
+}
+
+}  // namespace
+
+std::span<const AnswerTemplate> answer_templates() {
+  return kTemplates;
+}
+
+ServiceSigns signs_of(const RpcRecord& rpc) {
+  ServiceSigns signs;
+  signs.host = rpc.service;
+  std::transform(signs.host.begin(), signs.host.end(), signs.host.begin(), to_lower);
+  if (!rpc.request_id_name.empty()) signs.request_fields.push_back(rpc.request_id_name);
+  if (!rpc.failed()) signs.answer_sample = rpc.response_sample;
+  signs.request_sample = rpc.body_sample;
+  signs.grpc = rpc.is_grpc();
+  return signs;
+}
+
+const AnswerTemplate* template_for(const ServiceSigns& signs) {
+  const auto row = std::find_if(std::begin(kTemplates), std::end(kTemplates),
+                                [&](const AnswerTemplate& one) { return is_of(one, signs); });
+  return row == std::end(kTemplates) ? nullptr : &*row;
+}
+
+FaultSpec as_service_says(const FaultSpec& outcome, const ServiceSigns& signs) {
+  return as_row_says(outcome, template_for(signs));
+}
+
+FaultSpec attempts_as_template_says(const FaultSpec& attempts, std::string_view name) {
+  const auto row = std::find_if(std::begin(kTemplates), std::end(kTemplates),
+                                [&](const AnswerTemplate& one) { return one.name == name; });
+  if (row == std::end(kTemplates)) return attempts;
+  if (attempts.kind != FaultKind::kAttempts) return as_row_says(attempts, &*row);
+  FaultSpec out = attempts;
+  for (AttemptRule& rule : out.attempts.rules) rule.outcome = as_row_says(rule.outcome, &*row);
   return out;
 }
 

@@ -20,6 +20,7 @@ struct ServiceSigns {
   std::vector<std::string> request_fields = {};  // names of header fields, lower case
   std::vector<std::pair<std::string, std::string>> answer_fields = {};  // lower case names, values
   std::string answer_sample = {};                                       // the beginning of its body
+  std::string request_sample = {};  // of the request's body; counts where the answer has none
   bool grpc = false;
 };
 // As far as a record says it: the service's name, the request id, the beginning of the body.
@@ -47,6 +48,9 @@ const AnswerTemplate* template_for(const ServiceSigns& signs);
 FaultSpec as_service_says(const FaultSpec& outcome, const ServiceSigns& signs);
 // The same for each attempt of a sequence.
 FaultSpec attempts_as_service_says(const FaultSpec& attempts, const ServiceSigns& signs);
+
+// The same by the name of a template, for a replay. An unknown name leaves the sequence as it is.
+FaultSpec attempts_as_template_says(const FaultSpec& attempts, std::string_view name);
 
 // The code of the error in the document, "ServerBusy": by it a failure is recognised later. "": it has none.
 std::string error_code_of(const FaultSpec& outcome);

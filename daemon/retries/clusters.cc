@@ -20,6 +20,13 @@ bool acted(const RpcRecord& rpc) {
   return succeeded_at_server(rpc);
 }
 
+// Did the application call anything after this attempt?
+bool went_on(const ExecutionRecord& record, const RpcRecord& last) {
+  return std::any_of(record.rpcs.begin(), record.rpcs.end(), [&](const RpcRecord& rpc) {
+    return rpc.issued_ns > last.issued_ns && (rpc.flags & kRpcLate) == 0;
+  });
+}
+
 // What is told apart in one cluster.
 std::string what_of(const Suspect& suspect) {
   if (suspect.verdict.oracle == Oracle::kAssertion) return assertion_key(suspect.outcome.failure);
@@ -47,7 +54,7 @@ Label label(const Suspect& suspect, const ExecutionRecord& record, const RetryGr
   }
   if (verdict.oracle == Oracle::kConsistentException || verdict.oracle == Oracle::kAnyException)
     return {Taxonomy::kNoHandling, verdict.evidence};
-  if (group == nullptr) return {};
+  if (group == nullptr || verdict.oracle == Oracle::kHang) return {};
 
   size_t before = group->rpcs.size();  // the first attempt that the server acted on
   for (size_t i = 0; i < group->rpcs.size(); ++i) {
@@ -61,10 +68,14 @@ Label label(const Suspect& suspect, const ExecutionRecord& record, const RetryGr
     }
     if (before == group->rpcs.size() && acted(rpc)) before = i;
   }
-  if (verdict.oracle == Oracle::kProcessDied && suspect.outcome.failure.chain.empty()) return {};
   const RpcRecord& last = record.rpcs[group->rpcs.back()];
   const bool server_acted = before < group->rpcs.size();
   const bool told_of_failure = last.injected || has_failed(last);
+  if (verdict.oracle == Oracle::kProcessDied && told_of_failure)
+    return {Taxonomy::kNoHandling, "the process died when the call had failed"};
+  if (verdict.oracle != Oracle::kAssertion && told_of_failure && !went_on(record, last))
+    return {Taxonomy::kNoHandling,
+            "the failed call is the last one: the exception came of what was made of its answer"};
   if (server_acted && told_of_failure) {
     return {Taxonomy::kStateDivergence, "the server acted on " +
                                             attempt_text(record.rpcs[group->rpcs[before]], before) +
@@ -81,13 +92,13 @@ std::vector<std::string> application_frames(const Failure& failure, const Oracle
   std::vector<std::string> out;
   if (failure.chain.empty()) return out;
   for (const std::string& frame : failure.chain.front().frames) {
-    if (!is_library_frame(frame) && !is_test_frame(frame, options)) out.push_back(frame);
+    if (!is_client_frame(frame, options) && !is_test_frame(frame, options)) out.push_back(frame);
   }
   return out;
 }
 
-std::vector<Cluster> cluster(const std::vector<Suspect>& suspects,
-                             const std::vector<Label>& labels) {
+std::vector<Cluster> cluster(const std::vector<Suspect>& suspects, const std::vector<Label>& labels,
+                             const OracleOptions& options) {
   using Key = std::tuple<std::string, std::vector<std::string>, std::string>;
   std::map<Key, size_t> known;
   std::vector<Cluster> out;
@@ -96,7 +107,7 @@ std::vector<Cluster> cluster(const std::vector<Suspect>& suspects,
     if (!is_bug(one.verdict.oracle)) continue;
     const bool assertion = one.verdict.oracle == Oracle::kAssertion;
     std::vector<std::string> frames;
-    if (!assertion) frames = application_frames(one.outcome.failure, {});
+    if (!assertion) frames = application_frames(one.outcome.failure, options);
     const std::string what = what_of(one);
     const auto [place, added] = known.try_emplace({one.call_site, frames, what}, out.size());
     if (added)
@@ -106,7 +117,11 @@ std::vector<Cluster> cluster(const std::vector<Suspect>& suspects,
                      one.verdict.oracle,
                      i < labels.size() ? labels[i] : Label{},
                      {}});
-    out[place->second].members.push_back(i);
+    Cluster& known_one = out[place->second];
+    // One of its members may tell more than the first.
+    if (known_one.label.taxonomy == Taxonomy::kNone && i < labels.size())
+      known_one.label = labels[i];
+    known_one.members.push_back(i);
   }
   return out;
 }

@@ -46,8 +46,8 @@ struct Cluster {
 };
 
 // Clusters in the order of their first members. Only what is_bug() holds of is clustered. `labels`: of each suspect.
-std::vector<Cluster> cluster(const std::vector<Suspect>& suspects,
-                             const std::vector<Label>& labels);
+std::vector<Cluster> cluster(const std::vector<Suspect>& suspects, const std::vector<Label>& labels,
+                             const OracleOptions& options = {});
 
 // Frames of the application, innermost first: without libraries and the test's own code.
 std::vector<std::string> application_frames(const Failure& failure, const OracleOptions& options);

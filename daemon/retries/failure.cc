@@ -198,8 +198,11 @@ class PythonReader {
 std::vector<Raised> read_at(const std::vector<std::string_view>& lines) {
   std::vector<Raised> out;
   std::optional<Raised> head;
+  std::string_view before;
   for (std::string_view line : lines) {
     if (auto frame = at_frame(line)) {
+      // What stands right above the frames is an exception, whatever its name: "SlowDown: Please reduce your rate."
+      if (!head && out.empty()) head = head_of(before, true);
       if (head) {
         out.push_back(std::move(*head));
         head.reset();
@@ -207,6 +210,7 @@ std::vector<Raised> read_at(const std::vector<std::string_view>& lines) {
       if (!out.empty()) out.back().frames.push_back(std::move(*frame));
       continue;
     }
+    before = line;
     const std::string_view said = trimmed(line);
     const bool cause = said.starts_with("Caused by: ") || said.starts_with("[cause]: ");
     if (!out.empty() && !cause) continue;
@@ -245,6 +249,16 @@ Failure read_failure(std::string_view text) {
     gtest = gtest || line.find(": Failure") != line.npos || line.starts_with("Expected equality") ||
             line.starts_with("Expected: ") || line.starts_with("Value of: ");
     rest = end == rest.npos ? std::string_view() : rest.substr(end + 1);
+  }
+  // GoogleTest: `C++ exception with description "no stock" thrown in the test body.`
+  constexpr std::string_view kCpp = "C++ exception with description \"";
+  if (const size_t said_at = text.find(kCpp); said_at != text.npos && !python) {
+    const std::string_view said = text.substr(said_at + kCpp.size());
+    out.chain.push_back({"std::exception",
+                         std::string(said.substr(0, said.rfind("\" thrown in"))),
+                         {},
+                         Link::kLast});
+    return out;
   }
   if (python) {
     PythonReader reader;

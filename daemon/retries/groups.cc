@@ -118,7 +118,8 @@ bool rule_matches(const MutationRule& rule, const RpcRecord& rpc) {
     return rpc.is_grpc() && glob_match(rule.grpc, name) && matches(rule.service, rpc.service);
   }
   return !rpc.is_grpc() && matches(rule.service, rpc.service) && matches(rule.method, rpc.method) &&
-         (rule.path.empty() || glob_match(rule.path, path_of(rpc)));
+         (rule.path.empty() || glob_match(rule.path, path_of(rpc))) &&
+         (rule.body.empty() || glob_match(rule.body, rpc.body_sample));
 }
 
 }  // namespace
@@ -146,6 +147,9 @@ bool succeeded_at_server(const RpcRecord& rpc) {
     // Of a single fault after effect nobody has looked at the answer.
     return rpc.attempt != 0 && (rpc.fault.after_effect || changes_answer(rpc.fault));
   }
+  constexpr uint16_t kFirstError = 400;
+  // A client may close the connection when it has seen the status.
+  if (!rpc.open && rpc.begun != 0) return rpc.begun < kFirstError;
   return !rpc.open && rpc.outcome == RpcOutcome::kAnswered && !rpc.failed() && rpc.status != 0;
 }
 
@@ -192,6 +196,8 @@ bool is_unsafe_mutation(const RpcRecord& rpc, const std::vector<MutationRule>& r
   for (const MutationRule& rule : rules) {
     if (rule_matches(rule, rpc)) return !rule.idempotent;
   }
+  // Its server promises to do one key once.
+  if (rpc.request_id_name == "idempotency-key") return false;
   return rpc.protocol() == Protocol::kHttp && (rpc.method == "POST" || rpc.method == "PATCH");
 }
 

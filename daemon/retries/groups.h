@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "daemon/agents/execution_record.h"
+#include "daemon/config/config.h"
 
 namespace filibuster::retries {
 
@@ -50,12 +51,7 @@ bool succeeded_at_server(const RpcRecord& rpc);
 // Does the frame ("file:line (function)") belong to the interpreter, or to an installed package?
 bool is_library_frame(std::string_view frame);
 
-// Which mutations are not idempotent. POST and PATCH are (RFC 9110 §9.2.2), and what a rule names.
-struct MutationRule {
-  std::string service = {}, method = {}, path = {};  // empty: any; path: a glob
-  std::string grpc = {};    // "package.Service/Method"; empty: no gRPC call
-  bool idempotent = false;  // true: the rule takes such calls out
-};
+using filibuster::MutationRule;
 // The first rule that matches decides.
 bool is_unsafe_mutation(const RpcRecord& rpc, const std::vector<MutationRule>& rules);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text/glob.h"
 #include "daemon/agents/call_name.h"
 
 namespace filibuster::retries {
@@ -23,10 +24,32 @@ std::string_view as_seen(std::string_view fault) {
   return fault.ends_with(":after") ? fault.substr(0, fault.size() - 6) : fault;
 }
 
+// A frame as far as runtimes write it alike: without folders, columns and classes.
+struct Frame {
+  std::string_view file, line, function;
+};
+Frame parse_frame(std::string_view text) {
+  Frame out;
+  const size_t open = text.find(" (");
+  if (open != text.npos) {
+    out.function = text.substr(open + 2);
+    if (out.function.ends_with(')')) out.function.remove_suffix(1);
+    if (out.function.starts_with("async ")) out.function.remove_prefix(6);
+    out.function = out.function.substr(out.function.find_last_of(". ") + 1);
+    text = text.substr(0, open);
+  }
+  const size_t colon = text.find(':', text.find_last_of('/') + 1);
+  out.file = text.substr(0, colon);
+  out.file = out.file.substr(out.file.find_last_of('/') + 1);
+  if (colon != text.npos) out.line = text.substr(colon + 1);
+  out.line = out.line.substr(0, out.line.find(':'));
+  return out;
+}
+
 // The frame that is the application's: the innermost one that is not a library's.
-const std::string* own_frame(const Raised& raised) {
+const std::string* own_frame(const Raised& raised, const OracleOptions& options) {
   for (const std::string& frame : raised.frames) {
-    if (!is_library_frame(frame)) return &frame;
+    if (!is_client_frame(frame, options)) return &frame;
   }
   return nullptr;
 }
@@ -44,9 +67,9 @@ bool has_number(std::string_view text, std::string_view number) {
 
 // Why the exception is consistent with an injected outcome; "": it is not.
 std::string why_consistent(const Raised& raised, const FaultedTest& test,
-                           const SurfacesAs& surfaces) {
+                           const SurfacesAs& surfaces, const OracleOptions& options) {
   for (const std::string& outcome : test.outcomes) {
-    if (surfaces.has(outcome, raised.type))
+    if (surfaces.has(outcome, raised.type) && came_from(raised, test.call_site, options))
       return raised.type + " is what " + outcome + " surfaces as";
     const std::string_view seen = as_seen(outcome);
     if (seen.starts_with("status:") && has_number(raised.message, seen.substr(7)))
@@ -78,8 +101,14 @@ std::string repeated_text(const ExecutionRecord& record, const Repeated& repeate
          attempts + " of one call";
 }
 
-void judge_failure(const FaultedTest& test, const SurfacesAs& surfaces,
-                   const OracleOptions& options, Verdict* out) {
+bool has_own_frames(const Raised& raised, const OracleOptions& options) {
+  return std::any_of(raised.frames.begin(), raised.frames.end(), [&](const std::string& frame) {
+    return !is_client_frame(frame, options) && !is_test_frame(frame, options);
+  });
+}
+
+void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const RpcRecord* later,
+                   const SurfacesAs& surfaces, const OracleOptions& options, Verdict* out) {
   if (test.failure.assertion) {
     out->oracle = Oracle::kAssertion;
     out->evidence = test.failure.chain.empty()
@@ -90,20 +119,36 @@ void judge_failure(const FaultedTest& test, const SurfacesAs& surfaces,
   if (test.failure.chain.empty()) {
     out->oracle = Oracle::kUnreadable;
     out->evidence = "the runner did not say by which exception the test fails";
+    const std::string said = test.failure.text.substr(0, test.failure.text.find('\n'));
+    if (!said.empty()) out->evidence += ": " + said;
     return;
   }
   const Raised& last = test.failure.chain.front();
+  if (refusal != nullptr && came_from(last, test.call_site, options)) {
+    out->oracle = Oracle::kInconsistentException;
+    out->evidence = last.type +
+                    " is about the server's own answer to a retry: " + call_text(*refusal) +
+                    " was answered " + ending_name(*refusal);
+    return;
+  }
+  // Without frames, an exception is about the newest error that the application was told of.
+  if (later != nullptr && !has_own_frames(last, options)) {
+    out->oracle = Oracle::kInconsistentException;
+    out->evidence = last.type + " is about a later call: " + call_text(*later) + " was answered " +
+                    ending_name(*later);
+    return;
+  }
   // What stands for another exception is consistent if that one is. What came while another one was handled is not.
   for (const Raised& raised : test.failure.chain) {
     if (&raised != &last && raised.link != Link::kCause) break;
-    const std::string why = why_consistent(raised, test, surfaces);
+    const std::string why = why_consistent(raised, test, surfaces, options);
     if (why.empty()) continue;
     out->oracle =
         options.any_exception_is_a_bug ? Oracle::kAnyException : Oracle::kConsistentException;
     out->evidence = why;
     return;
   }
-  const std::string* own = own_frame(last);
+  const std::string* own = own_frame(last, options);
   if (own != nullptr && is_test_frame(*own, options)) {
     out->oracle = Oracle::kTestCode;
     out->evidence = last.type + " was raised in the test's own code, at " + *own;
@@ -145,10 +190,12 @@ void SurfacesAs::give(std::string_view fault, std::string_view type) {
   types_[std::string(as_seen(fault))].insert(std::string(short_type(type)));
 }
 
-void SurfacesAs::learn(std::string_view fault, const Failure& failure) {
+void SurfacesAs::learn(std::string_view fault, const Failure& failure, std::string_view call_site,
+                       const OracleOptions& options) {
   for (const Raised& raised : failure.chain) {
-    if (is_assertion_type(raised.type)) continue;
-    if (!raised.frames.empty() && is_library_frame(raised.frames.front())) give(fault, raised.type);
+    if (is_assertion_type(raised.type) || !came_from(raised, call_site, options)) continue;
+    if (!raised.frames.empty() && is_client_frame(raised.frames.front(), options))
+      give(fault, raised.type);
   }
 }
 
@@ -160,6 +207,14 @@ bool SurfacesAs::has(std::string_view fault, std::string_view type) const {
 std::set<std::string> SurfacesAs::of(std::string_view fault) const {
   const auto row = types_.find(as_seen(fault));
   return row == types_.end() ? std::set<std::string>() : row->second;
+}
+
+bool is_client_frame(std::string_view frame, const OracleOptions& options) {
+  if (is_library_frame(frame)) return true;
+  const std::string file = "/" + std::string(frame.substr(0, frame.find(':')));
+  return std::any_of(options.client_code.begin(), options.client_code.end(), [&](const auto& glob) {
+    return glob_match(glob, std::string_view(file).substr(1)) || glob_match(glob, file);
+  });
 }
 
 bool is_test_frame(std::string_view frame, const OracleOptions& options) {
@@ -174,6 +229,36 @@ bool is_test_frame(std::string_view frame, const OracleOptions& options) {
          name.find(".test.") != name.npos || name.find(".spec.") != name.npos ||
          name.find("Test.java") != name.npos || name.find("Tests.java") != name.npos ||
          name == "conftest.py";
+}
+
+bool came_from(const Raised& raised, std::string_view call_site, const OracleOptions& options) {
+  if (call_site.empty() || is_library_frame(call_site)) return true;
+  const Frame wanted = parse_frame(call_site);
+  bool any = false;
+  for (const std::string& frame : raised.frames) {
+    if (is_client_frame(frame, options) || is_test_frame(frame, options)) continue;
+    any = true;
+    const Frame one = parse_frame(frame);
+    if (one.file != wanted.file) continue;
+    if (one.line == wanted.line || (!one.function.empty() && one.function == wanted.function))
+      return true;
+  }
+  return !any;
+}
+
+const RpcRecord* own_refusal(const ExecutionRecord& record, const RetryGroup& group) {
+  if (group.rpcs.size() < 2) return nullptr;
+  const RpcRecord& last = record.rpcs[group.rpcs.back()];
+  return !last.injected && last.failed() ? &last : nullptr;
+}
+
+const RpcRecord* later_refusal(const ExecutionRecord& record, const RetryGroup& group) {
+  const RpcRecord& last = record.rpcs[group.rpcs.back()];
+  const RpcRecord* out = nullptr;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (rpc.issued_ns > last.issued_ns && !rpc.injected && rpc.failed()) out = &rpc;
+  }
+  return out;
 }
 
 std::vector<Repeated> repeated_mutations(const ExecutionRecord& record,
@@ -210,9 +295,13 @@ Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
       out.oracle = Oracle::kHang;
       out.evidence = "the test did not end, or a caller waited without a limit";
       break;
-    case Ending::kFailed:
-      judge_failure(test, surfaces, options, &out);
-      break;
+    case Ending::kFailed: {
+      const RetryGroup* group =
+          test.group && *test.group < groups.size() ? &groups[*test.group] : nullptr;
+      judge_failure(test, group == nullptr ? nullptr : own_refusal(record, *group),
+                    group == nullptr ? nullptr : later_refusal(record, *group), surfaces, options,
+                    &out);
+    } break;
   }
   return out;
 }

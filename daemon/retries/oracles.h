@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,6 +21,17 @@ enum class Ending : uint8_t {
   kHung,    // the test did not end within its limit, or a caller waited to the hang limit
 };
 
+struct OracleOptions {
+  // The third condition is dropped: transient faults are expected to be handled (system tests).
+  bool any_exception_is_a_bug = false;
+  // Beginnings of the files of test code, relative or absolute: "tests/". Empty: a file whose name says so.
+  std::vector<std::string> test_code = {};
+  std::vector<MutationRule> mutations = {};
+  // Globs over files that belong to a client library although they are the application's: what goes through them is
+  // called by others (`index.frames.deny`).
+  std::vector<std::string> client_code = {};
+};
+
 // Which exceptions a fault may surface as, by the short type: what the client libraries were seen to raise for it, and
 // what the user gave.
 class SurfacesAs {
@@ -27,7 +39,9 @@ class SurfacesAs {
   void give(std::string_view fault, std::string_view type);
   // Takes what a client library raised under `fault` (the text of one outcome, "timeout:after"): of a chain of
   // exceptions the ones whose innermost frame is a library's.
-  void learn(std::string_view fault, const Failure& failure);
+  // `call_site`: of the faulted call, which the exception must have passed on its way; "": it is not known.
+  void learn(std::string_view fault, const Failure& failure, std::string_view call_site = {},
+             const OracleOptions& options = {});
   bool has(std::string_view fault, std::string_view type) const;
   std::set<std::string> of(std::string_view fault) const;
 
@@ -52,16 +66,21 @@ std::string_view oracle_name(Oracle oracle);
 // Is it reported as a likely bug?
 bool is_bug(Oracle oracle);
 
-struct OracleOptions {
-  // The third condition is dropped: transient faults are expected to be handled (system tests).
-  bool any_exception_is_a_bug = false;
-  // Beginnings of the files of test code, relative or absolute: "tests/". Empty: a file whose name says so.
-  std::vector<std::string> test_code;
-  std::vector<MutationRule> mutations;
-};
-
+// Is the frame one of a library's, or of client code?
+bool is_client_frame(std::string_view frame, const OracleOptions& options);
 // Is the frame one of the test's own code?
 bool is_test_frame(std::string_view frame, const OracleOptions& options);
+
+// Did the exception pass the call at `call_site` on its way? An exception without frames of the application may have.
+bool came_from(const Raised& raised, std::string_view call_site, const OracleOptions& options = {});
+
+// The server's own error, where the last attempt of the call got one: what the caller raises is about it, and not about
+// the injected fault. nullptr: there is none.
+const RpcRecord* own_refusal(const ExecutionRecord& record, const RetryGroup& group);
+
+// The newest call after this one that the server by itself answered with an error: an application that went on may have met
+// what the fault has left. nullptr: there is none.
+const RpcRecord* later_refusal(const ExecutionRecord& record, const RetryGroup& group);
 
 // A mutation that the server did more than once for one call.
 struct Repeated {
@@ -80,6 +99,8 @@ struct FaultedTest {
   std::vector<std::string>
       outcomes;  // what was injected, attempt by attempt: "timeout:after", "status:503"
   std::vector<std::string> error_codes;  // of the injected answers: "ServerBusy"
+  std::string call_site = {};            // of the faulted call; "": it is not known
+  std::optional<size_t> group = {};      // the faulted call's position in the groups
 };
 
 struct Verdict {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/fault/attempts.h"
+#include "daemon/retries/groups.h"
 
 namespace filibuster::retries {
 namespace {
@@ -97,8 +98,7 @@ std::vector<const Policy*> policies_for(const std::vector<Policy>& policies, boo
 
 Result<FaultSpec> fault_for(const Policy& policy, const RpcRecord& reference) {
   if (reference.open) return Error{"it was not answered without a fault"};
-  if (reference.outcome != RpcOutcome::kAnswered || reference.failed())
-    return Error{"its answer is an error without a fault"};
+  if (!succeeded_at_server(reference)) return Error{"its answer is an error without a fault"};
   const FaultSpec fault = attempts_as_service_says(policy.attempts, signs_of(reference));
   const bool http2 = (reference.flags & kRpcHttp2) != 0;
   if (!fault_applies(fault, http2, reference.protocol(), false)) {

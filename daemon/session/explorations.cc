@@ -146,12 +146,25 @@ void Explorations::explore_on_all(size_t number) {
   end(number, explore(first_, number));
 }
 
-std::optional<size_t> Explorations::next_test() {
+// The first test that may run on this lane.
+std::optional<size_t> Explorations::next_test(uint32_t lane) {
   const std::lock_guard lock(mutex_);
   const bool stopped =
       std::any_of(done_.begin(), done_.end(), [](const auto& one) { return one.second.stopped; });
-  if (stopped || next_ == options_.request->tests.size()) return std::nullopt;
-  return next_++;
+  if (stopped) return std::nullopt;
+  for (size_t i = 0; i < taken_.size(); ++i) {
+    if (taken_[i]) continue;
+    const auto wanted = options_.mode->lane_of(options_.request->tests[i].name);
+    if (wanted && *wanted != lane) continue;
+    taken_[i] = true;
+    return i;
+  }
+  return std::nullopt;
+}
+
+size_t Explorations::left() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<size_t>(std::count(taken_.begin(), taken_.end(), false));
 }
 
 // On the thread of a lane.
@@ -163,7 +176,7 @@ void Explorations::take_tests(uint32_t number) {
       return warn("lane " + std::to_string(number) + " is not used: " + got.error().message);
     lane = got.value();
   }
-  while (const auto test = next_test()) {
+  while (const auto test = next_test(number)) {
     Exploration exploration;
     try {
       exploration = explore(lane, *test);
@@ -207,16 +220,32 @@ void Explorations::explore_side_by_side(const std::vector<uint32_t>& further) {
   }
 }
 
-Result<void> Explorations::run(Lane* lane, std::vector<TestReport>* reports) {
-  const std::vector<TestConfig>& tests = options_.request->tests;
-  first_ = lane;
-  while (const auto number = next_test()) {
+void Explorations::explore_round() {
+  {
+    const std::lock_guard lock(mutex_);
+    taken_.assign(options_.request->tests.size(), false);
+    done_.clear();
+  }
+  if (options_.mode->tests_stand_alone() && options_.further != nullptr) {
+    std::vector<uint32_t> further;
+    for (uint32_t lane = 1; lane < options_.lanes; ++lane) further.push_back(lane);
+    return explore_side_by_side(further);
+  }
+  while (const auto number = next_test(0)) {
     explore_on_all(*number);
     const std::vector<uint32_t> equal =
         options_.further ? options_.further->equal_lanes() : std::vector<uint32_t>();
     // With fewer tests than lanes, lanes are of more use within a test.
-    if (!equal.empty() && tests.size() - next_ > equal.size()) explore_side_by_side(equal);
+    if (!equal.empty() && left() > equal.size()) explore_side_by_side(equal);
   }
+}
+
+Result<void> Explorations::run(Lane* lane, std::vector<TestReport>* reports) {
+  const std::vector<TestConfig>& tests = options_.request->tests;
+  first_ = lane;
+  do {
+    explore_round();
+  } while (!is_stopped() && options_.mode->begins_another_round());
   if (is_stopped()) {
     for (auto& [number, exploration] : done_) reports->push_back(std::move(exploration.report));
     return {};

@@ -61,11 +61,13 @@ class Explorations {
   };
   Place* begin(const Lane& lane);
   Exploration explore(Lane* lane, size_t number);
+  size_t left() const;  // tests whose exploration has not begun
   void explore_on_all(size_t number);
   void explore_side_by_side(const std::vector<uint32_t>& further);
   void take_tests(uint32_t number);
   void end(size_t number, Exploration exploration);
-  std::optional<size_t> next_test();
+  std::optional<size_t> next_test(uint32_t lane);
+  void explore_round();
   void show(size_t number, TestReport running);
   bool is_stopped() const;
   void warn(const std::string& text) const;
@@ -76,7 +78,7 @@ class Explorations {
   std::vector<uint32_t> side_by_side_;  // the lanes, while tests run side by side
 
   mutable std::mutex mutex_;  // guards everything below
-  size_t next_ = 0;           // the next test
+  std::vector<bool> taken_;   // by number of the test: its exploration has begun
   std::map<uint32_t, Place> places_;
   std::map<size_t, Exploration> done_;    // by number of the test
   std::map<size_t, TestReport> running_;  // as they were shown last

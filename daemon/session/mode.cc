@@ -12,6 +12,8 @@ std::unique_ptr<Mode> Mode::make(const SessionRequest& request) {
       return request.follow ? make_follow_mode(request) : make_trace_mode(request);
     case SessionRequest::Verb::kLint:
       return make_lint_mode(request);
+    case SessionRequest::Verb::kSuite:
+      return make_suite_mode(request);
     case SessionRequest::Verb::kRun:
       break;
   }

@@ -1,6 +1,6 @@
-// What a verb of the command (run, replay, trace, lint) does with the tests of a session. Everything
-// that the verbs do differently stands in the five classes behind this interface: run_mode.cc,
-// replay_mode.cc, trace_mode.cc, follow_mode.cc and lint_mode.cc.
+// What a verb of the command (run, replay, trace, lint, suite) does with the tests of a session. Everything
+// that the verbs do differently stands in the classes behind this interface: run_mode.cc,
+// replay_mode.cc, trace_mode.cc, follow_mode.cc, lint_mode.cc and suite_mode.cc.
 #pragma once
 
 #include <memory>
@@ -49,6 +49,13 @@ class Mode {
   // Which automatic ports are kept for the next session; nullopt: none.
   virtual std::optional<LanePorts::Keep> keeps_ports() const { return LanePorts::Keep::kNewNames; }
   virtual Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) = 0;
+  // Called when every test was explored: are they to be explored once more, with what is known now? explore() is called
+  // again for each then.
+  virtual bool begins_another_round() { return false; }
+  // True: a test is explored by itself, on one lane, so that lanes are not compared; and the lane on which it has to be,
+  // if it was explored in an earlier round.
+  virtual bool tests_stand_alone() const { return false; }
+  virtual std::optional<uint32_t> lane_of(const std::string&) const { return std::nullopt; }
   // True: every RPC of the test was seen, so that a question of the test that no RPC matched is named.
   virtual bool has_seen_all(const Exploration&) const { return false; }
   // May add notes to the tests of `report`.
@@ -59,12 +66,13 @@ class Mode {
   virtual std::string summary(const SessionReport& report, const SessionEnd& end) const = 0;
 };
 
-// --- for the five classes ---
+// --- for the classes ---
 std::unique_ptr<Mode> make_run_mode(const SessionRequest& request);
 std::unique_ptr<Mode> make_replay_mode(const SessionRequest& request);
 std::unique_ptr<Mode> make_trace_mode(const SessionRequest& request);
 std::unique_ptr<Mode> make_follow_mode(const SessionRequest& request);
 std::unique_ptr<Mode> make_lint_mode(const SessionRequest& request);
+std::unique_ptr<Mode> make_suite_mode(const SessionRequest& request);
 bool has_findings(const SessionReport& report);
 bool has_skipped(const SessionReport& report);
 

@@ -1,4 +1,6 @@
 // `filibuster replay`: one execution with the faults of a counterexample.
+#include "daemon/explore/observation.h"
+#include "daemon/retries/oracles.h"
 #include "daemon/session/mode.h"
 
 namespace filibuster {
@@ -16,7 +18,10 @@ class ReplayMode final : public Mode {
   std::optional<LanePorts::Keep> keeps_ports() const override { return std::nullopt; }
 
   Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) override {
-    return Explorer(session, lane, test).run_once(request_.faults);
+    Exploration out = Explorer(session, lane, test).run_once(request_.faults);
+    if (request_.found_as == oracle_name(retries::Oracle::kPossibleSilentViolation))
+      look_for_repetition(&out);
+    return out;
   }
 
   Outcome judge(SessionReport* report, const SessionEnd&) const override {
@@ -50,6 +55,27 @@ class ReplayMode final : public Mode {
   }
 
  private:
+  // A test that passes although the server did something twice (`filibuster suite`).
+  void look_for_repetition(Exploration* out) const {
+    TestReport& report = out->report;
+    if (out->error || out->stopped || !report.findings.empty() || !report.skipped.empty()) return;
+    ExecutionRecord record;
+    record.rpcs = report.reference;
+    const auto groups = retries::group_attempts(record);
+    const auto repeated =
+        retries::repeated_mutations(record, groups, request_.config.retries.mutations);
+    if (repeated.empty()) return;
+    Finding finding;
+    finding.minimal = request_.faults;
+    finding.minimal_execution.test = report.test;
+    finding.minimal_execution.faults = request_.faults;
+    finding.minimal_execution.verdict = Verdict::kPassed;
+    finding.minimal_execution.detail =
+        "the test passes, although the server did more than once for one call: " +
+        describe_rpc(record.rpcs[repeated.front().succeeded.front()]);
+    report.findings.push_back(std::move(finding));
+  }
+
   const SessionRequest& request_;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,13 +16,24 @@
 #include "daemon/report/baseline.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/representation.h"
+#include "daemon/retries/plan_file.h"
+#include "daemon/retries/policies.h"
 
 namespace filibuster {
 
 class DescriptorSet;
 
+// What `filibuster suite` is asked for beyond a run.
+struct SuiteOptions {
+  retries::Metric metric = retries::Metric::kC4;
+  std::vector<retries::Policy> policies;  // in order
+  bool estimate = false;                  // nothing is faulted
+  std::string write_plan;                 // absolute path; "": no plan is written
+  std::optional<retries::PlanFile> plan;  // what to execute, in the place of a metric
+};
+
 struct SessionRequest {
-  enum class Verb { kRun, kReplay, kTrace, kLint } verb = Verb::kRun;
+  enum class Verb { kRun, kReplay, kTrace, kLint, kSuite } verb = Verb::kRun;
   Config config;
   std::string config_text;
   std::vector<TestConfig>
@@ -37,7 +49,9 @@ struct SessionRequest {
   pid_t client_pid = 0;                                      // 0: nobody to watch
   uint64_t client_start_time = 0;
   std::vector<InjectedFault> faults;                 // kReplay
+  std::string found_as;                              // kReplay: the verdict of the counterexample
   lint::Options lint;                                // kLint
+  SuiteOptions suite;                                // kSuite
   std::shared_ptr<const DescriptorSet> descriptors;  // null: the configuration names none
   std::string learnt_descriptors;  // kReplay: what services said when it was explored
   PortMap ports;                   // kReplay: the automatic ports with which it was explored

@@ -260,7 +260,9 @@ void Session::note_attached(const std::vector<attach::FoundService>& attached,
 uint32_t Session::wanted_lanes() {
   const uint32_t wanted =
       request_.lanes != 0 ? request_.lanes : std::max(1u, std::thread::hardware_concurrency());
-  if (wanted == 1 || request_.verb != SessionRequest::Verb::kRun) return 1;
+  const bool takes_lanes =
+      request_.verb == SessionRequest::Verb::kRun || request_.verb == SessionRequest::Verb::kSuite;
+  if (wanted == 1 || !takes_lanes) return 1;
   const std::string why =
       request_.coverage ? "coverage is measured on one" : why_one_lane(request_.config);
   if (why.empty()) return wanted;
@@ -308,9 +310,11 @@ Result<void> Session::explore_tests(Lane* lane, SessionReport* report) {
   options.further = further_lanes_.get();
   options.lanes = lanes_;
   options.sink = [this](nlohmann::json event) { events_.tell(std::move(event)); };
-  if (request_.verb == SessionRequest::Verb::kRun && request_.config.bounds.max_time.count() > 0) {
+  if (request_.config.bounds.max_time.count() > 0 &&
+      (request_.verb == SessionRequest::Verb::kRun ||
+       request_.verb == SessionRequest::Verb::kSuite)) {
     options.end = began_ + request_.config.bounds.max_time;
-    options.suspects = suspects();
+    if (request_.verb == SessionRequest::Verb::kRun) options.suspects = suspects();
   }
   options.page_is_wanted = [this] { return live_page_.wanted(); };
   options.show = [this, report](std::vector<TestReport> tests) {

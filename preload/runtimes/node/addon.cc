@@ -128,6 +128,12 @@ Value frames_version(Env env, CallbackInfo) {
   return result;
 }
 
+// asksOrigins(): do call sites count where an asynchronous operation was begun? The session says it to those that join.
+Value asks_origins(Env env, CallbackInfo) {
+  HookScope scope;
+  return truth(env, session_present() && attached() && (lane_options() & kOptionOrigins) != 0);
+}
+
 // site(text): keeps a call stack (one frame a line, innermost first, "file:line function").
 Value site(Env env, CallbackInfo info) {
   HookScope scope;
@@ -221,6 +227,7 @@ constexpr Function kFunctions[] = {
     {"executing", is_executing},
     {"isLibrary", is_library},
     {"framesVersion", frames_version},
+    {"asksOrigins", asks_origins},
     {"site", site},
     {"field", field},
     {"nextEntry", next_entry_of},

@@ -148,11 +148,38 @@ if (library !== undefined) {
     return site;
   };
 
+  // Client libraries make requests in functions that nothing of the program awaits, as V8 sees it (a promise that is
+  // returned and not awaited ends its asynchronous stack). So each asynchronous operation keeps the stack of the
+  // program that began it, or what the operation has that it was begun in. Only in sessions that ask for it, since a
+  // stack is looked at whenever a promise is made.
+  const ORIGIN = Symbol('filibuster');
+  let originNow = () => '';
+  const BEGUN_BY_PROGRAMS = new Set(['PROMISE', 'TickObject', 'Timeout', 'Immediate', 'Microtask']);
+  const followOrigins = () => {
+    const { createHook, executionAsyncResource } = require('async_hooks');
+    const current = () => executionAsyncResource()?.[ORIGIN];
+    const begin = (type, resource) => {
+      const own = BEGUN_BY_PROGRAMS.has(type) ? textOf(framesNow(), isLibrary) : '';
+      const origin = own || current();
+      if (origin) resource[ORIGIN] = origin;
+    };
+    createHook({
+      init(id, type, trigger, resource) {
+        try {
+          begin(type, resource);
+        } catch {
+          // It has no origin then.
+        }
+      },
+    }).enable();
+    originNow = () => current() ?? '';
+  };
+
   // Frames of libraries take part only if the program has none on the stack, those of Node only if nobody has.
   const siteNow = () => {
     const frames = framesNow();
     forgetOtherLists();
-    return siteOf(textOf(frames, isLibrary) || textOf(frames, isNode) || textOf(frames, isNone));
+    return siteOf(textOf(frames, isLibrary) || originNow() || textOf(frames, isNode) || textOf(frames, isNone));
   };
 
   // '' where no function of the program is on the stack.
@@ -591,6 +618,7 @@ if (library !== undefined) {
     quietly(instrumentHttp);
     if (http2IsNew()) quietly(instrumentHttp2);
     quietly(instrumentModules);
+    quietly(() => library.asksOrigins() && followOrigins());
   };
 
   channel('http.server.request.start').subscribe(guarded(onIncoming));

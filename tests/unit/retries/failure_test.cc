@@ -127,6 +127,23 @@ TEST(Failures, OfGoogleTestAreAssertions) {
   EXPECT_TRUE(failure.chain.empty());
 }
 
+TEST(Failures, WhatStandsAboveFramesIsAnExceptionWhateverItsName) {
+  const Failure failure = read_failure(
+      "Please reduce your request rate.\nSlowDown: Please reduce your request rate.\n"
+      "    at throwError (/srv/node_modules/s3/index.js:9:1)\n");
+  ASSERT_EQ(failure.chain.size(), 1u);
+  EXPECT_EQ(failure.chain[0].type, "SlowDown");
+  EXPECT_EQ(failure.chain[0].frames.size(), 1u);
+}
+
+TEST(Failures, ExceptionsOfCppSayOnlyWhatTheyAreAbout) {
+  const Failure failure = read_failure(
+      "unknown file\nC++ exception with description \"answer 503\" thrown in the test body.\n");
+  ASSERT_EQ(failure.chain.size(), 1u);
+  EXPECT_EQ(failure.chain[0].message, "answer 503");
+  EXPECT_FALSE(failure.assertion);
+}
+
 TEST(Failures, WhatIsNotRecognisedStaysText) {
   for (const char* text : {"", "it does not work", "1 test failed: pay\n", "at\n\n\nE"}) {
     const Failure failure = read_failure(text);

@@ -184,7 +184,8 @@ TEST(Taxonomy, AnotherFailureAfterACallThatFailedIsAStateDivergence) {
   EXPECT_EQ(labelled(fails_by({raised("NotFound", {"shop.py:9 (put)"})}, {"status:503"}), never),
             Taxonomy::kStateDivergence);
   const auto once = record({attempt(rpc("PUT", "/container"), 1, "timeout:after"),
-                            attempt(rpc("PUT", "/container"), 2, "status:503")});
+                            attempt(rpc("PUT", "/container"), 2, "status:503"),
+                            rpc("GET", "/container")});
   EXPECT_EQ(labelled(fails_by({raised("KeyError", {"shop.py:9 (put)"})}), once),
             Taxonomy::kStateDivergence);
   EXPECT_EQ(labelled(fails_by({raised("KeyError", {"shop.py:9 (put)"})}), {}), Taxonomy::kNone);
@@ -214,6 +215,88 @@ TEST(Clusters, HaveTheSameCallSiteAndTheSameFramesOrAssertion) {
   EXPECT_EQ(clusters[0].members, (std::vector<size_t>{0, 1}));
   EXPECT_EQ(clusters[0].frames, (std::vector<std::string>{"shop.py:9 (put)"}));
   EXPECT_EQ(clusters[3].members, (std::vector<size_t>{4, 5}));
+}
+
+// The faulted call is the first group.
+FaultedTest of_call(FaultedTest test) {
+  test.call_site = "shop.py:3 (pay)";
+  test.group = 0;
+  return test;
+}
+
+TEST(Oracles, AnErrorThatTheServerGaveToARetryIsNotTheFaults) {
+  const FaultedTest test =
+      of_call(fails_by({raised("requests.exceptions.ReadTimeout", {kLibrary, "shop.py:3 (pay)"})}));
+  const ExecutionRecord told = record({attempt(rpc("PUT", "/a"), 1, "timeout:after"),
+                                       answered(attempt(rpc("PUT", "/a"), 2, ""), 409)});
+  EXPECT_EQ(judged(test, told).oracle, Oracle::kInconsistentException);
+  const ExecutionRecord silent = record({attempt(rpc("PUT", "/a"), 1, "timeout:after"),
+                                         attempt(rpc("PUT", "/a"), 2, "timeout:after")});
+  EXPECT_EQ(judged(test, silent).oracle, Oracle::kConsistentException);
+}
+
+TEST(Oracles, AnExceptionThatDidNotPassTheFaultedCallIsNotTheFaults) {
+  const auto at = [](const char* frame) {
+    return judged(of_call(fails_by({raised("ReadTimeout", {kLibrary, frame})})),
+                  record({attempt(rpc("PUT", "/a"), 1, "timeout:after")}))
+        .oracle;
+  };
+  EXPECT_EQ(at("shop.py:3 (pay)"), Oracle::kConsistentException);
+  EXPECT_EQ(at("/srv/shop.py:5 (pay)"), Oracle::kConsistentException) << "a call of several lines";
+  EXPECT_EQ(at("shop.py:9 (list)"), Oracle::kInconsistentException);
+  EXPECT_EQ(at(kLibrary), Oracle::kConsistentException)
+      << "nothing says that it came from elsewhere";
+}
+
+TEST(Oracles, AnExceptionWithoutFramesIsAboutTheNewestErrorThatCame) {
+  const FaultedTest test = of_call(fails_by({raised("ReadTimeout", {kLibrary})}));
+  EXPECT_EQ(judged(test, record({attempt(rpc("PUT", "/a"), 1, "timeout:after"),
+                                 answered(rpc("GET", "/a"), 404)}))
+                .oracle,
+            Oracle::kInconsistentException);
+  EXPECT_EQ(judged(test, record({attempt(rpc("PUT", "/a"), 1, "timeout:after"), rpc("GET", "/a")}))
+                .oracle,
+            Oracle::kConsistentException);
+}
+
+TEST(Oracles, ClientCodeOfTheApplicationCountsAsALibrary) {
+  OracleOptions options;
+  options.client_code = {"*/clients.js"};
+  Failure failure;
+  failure.chain = {raised("RestError", {"/srv/clients.js:30 (send)", "/srv/shop.js:3 (pay)"})};
+  SurfacesAs surfaces;
+  surfaces.learn("timeout", failure, "shop.js:3 (pay)");
+  EXPECT_FALSE(surfaces.has("timeout", "RestError")) << "the application raised it";
+  surfaces.learn("timeout", failure, "shop.js:3 (pay)", options);
+  EXPECT_TRUE(surfaces.has("timeout", "RestError"));
+}
+
+TEST(Oracles, AMutationWithAnIdempotencyKeyMayBeRepeated) {
+  EXPECT_TRUE(is_unsafe_mutation(rpc("POST", "/a"), {}));
+  EXPECT_FALSE(is_unsafe_mutation(with_id(rpc("POST", "/a"), "idempotency-key", "1"), {}));
+}
+
+TEST(Oracles, AnAnswerThatWasNotReadToItsEndIsASuccess) {
+  RpcRecord closed = rpc("POST", "/a");
+  closed.outcome = RpcOutcome::kClosed;
+  closed.status = 0;
+  EXPECT_FALSE(succeeded_at_server(closed));
+  closed.begun = 200;
+  EXPECT_TRUE(succeeded_at_server(closed));
+  closed.begun = 503;
+  EXPECT_FALSE(succeeded_at_server(closed));
+}
+
+TEST(Labels, AnExceptionAfterWhichNothingWasCalledIsNoHandling) {
+  Suspect suspect;
+  suspect.verdict.oracle = Oracle::kInconsistentException;
+  const auto labelled = [&](const ExecutionRecord& execution) {
+    const auto groups = group_attempts(execution);
+    return label(suspect, execution, &groups.front()).taxonomy;
+  };
+  EXPECT_EQ(labelled(record({attempt(rpc("GET", "/a"), 1, "status:503")})), Taxonomy::kNoHandling);
+  EXPECT_EQ(labelled(record({attempt(rpc("GET", "/a"), 1, "status:503"), rpc("GET", "/b")})),
+            Taxonomy::kStateDivergence);
 }
 
 }  // namespace

@@ -1,0 +1,301 @@
+// The executions of a test under faults: one sequence of outcomes at one call each.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/fault/attempts.h"
+#include "daemon/explore/observation.h"
+#include "daemon/retries/policies.h"
+#include "daemon/session/suite_tester.h"
+
+namespace filibuster {
+namespace {
+
+namespace fs = std::filesystem;
+using retries::Oracle;
+using std::chrono::milliseconds;
+
+// Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
+constexpr milliseconds kLeastHangLimit{6000};
+constexpr milliseconds kAfterSilence{2000};  // for the calls that follow the end of a silence
+constexpr int kMostSilences = 4;             // that a test may wait for beyond its own limit
+constexpr int kMostTries = 3;          // of an execution in which clients gave up by themselves
+constexpr size_t kShownOutput = 4000;  // bytes in a counterexample
+
+// Which policies wait for an answer that does not come, at their first attempt.
+bool begins_silent(const FaultSpec& fault) {
+  const FaultSpec* first =
+      fault.kind == FaultKind::kAttempts ? outcome_of(fault.attempts, 1) : &fault;
+  return first != nullptr && first->kind == FaultKind::kTimeout;
+}
+
+// Do all attempts get a fault?
+bool is_for_all(const FaultSpec& fault) {
+  return fault.kind != FaultKind::kAttempts ||
+         outcome_of(fault.attempts, kMaxAttemptNumber) != nullptr;
+}
+
+// Did a client give a call up before the fault? On a busy machine a short timeout fires by itself, and what follows is not
+// the fault's.
+bool gave_up_before(const ExecutionRecord& record, Hash128 faulted) {
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (rpc.index == faulted) return false;
+    if (!rpc.injected && !rpc.open && rpc.outcome != RpcOutcome::kAnswered && rpc.begun == 0 &&
+        (rpc.flags & kRpcLate) == 0)
+      return true;
+  }
+  return false;
+}
+
+std::string seen_text(const RpcRecord& rpc) {
+  if (rpc.injected) return to_text(rpc.fault);
+  return rpc.was_error_already ? "pass (an error already)" : "pass";
+}
+
+}  // namespace
+
+Result<void> SuiteTester::prepare(const SuiteTest& test) {
+  if (auto masked = mask(test.masks); !masked) return masked;
+  hang_limit_ = config_.bounds.hang_limit.value_or(
+      std::max(kLeastHangLimit, milliseconds(static_cast<int64_t>(3000 * test.row.seconds))));
+  lane_.hub().set_hang_limit(hang_limit_);
+  config_.bounds.quiesce_timeout =
+      std::max(config_.bounds.quiesce_timeout, hang_limit_ + kAfterSilence);
+  if (auto made = make_run(); !made) return made;
+  run_->set_reference_seconds(test.row.seconds);
+  return {};
+}
+
+void SuiteTester::tell(const Attempt& attempt, const std::string& what) const {
+  session_.sink({{"type", "execution"},
+                 {"test", test_.name},
+                 {"number", attempt.result.record.execution},
+                 {"executed", 1},
+                 {"scheduled", 1},
+                 {"open", 0},
+                 {"redundant", 0},
+                 {"faults", nlohmann::json::array({what})},
+                 {"passed", !is_failure(attempt.judgement.verdict)},
+                 {"verdict", verdict_name(attempt.judgement.verdict)},
+                 {"seconds", attempt.result.seconds}});
+}
+
+Result<std::optional<Attempt>> SuiteTester::attempt(const FaultSpec& fault,
+                                                    const InjectedFault& rpc) {
+  auto tried = run_->attempt(
+      {plan_fault(rpc, fault)},
+      [&](const Attempt& one) {
+        if (!one.result.stopped) tell(one, to_line(rpc));
+      },
+      kMostSilences * hang_limit_);
+  if (!tried) return tried.error();
+  stopped_ = tried->result.stopped;
+  if (stopped_) return std::optional<Attempt>();
+  return std::optional<Attempt>(std::move(tried).value());
+}
+
+SuiteEvidence SuiteTester::read(const Attempt& attempt, const FaultSpec& fault,
+                                const InjectedFault& rpc) const {
+  SuiteEvidence out;
+  out.record = attempt.result.record;
+  out.groups = retries::group_attempts(out.record);
+  out.faults = {rpc};
+  note_delivery(out.record, &out.faults);
+  out.verdict = verdict_name(attempt.judgement.verdict);
+  retries::FaultedTest& test = out.outcome;
+  for (size_t i = 0; i < out.groups.size(); ++i) {
+    const RpcRecord& first = out.record.rpcs[out.groups[i].rpcs.front()];
+    if (first.index == rpc.index && (first.injected || first.attempt != 0)) test.group = i;
+  }
+  test.call_site = rpc.call_site;
+  bool hung = attempt.judgement.verdict == Verdict::kTestTimeout;
+  if (test.group) {
+    for (const size_t at : out.groups[*test.group].rpcs) {
+      const RpcRecord& one = out.record.rpcs[at];
+      hung = hung || one.hang_limit.has_no_timeout();
+      if (!one.injected) continue;
+      const std::string text = to_text(one.fault);
+      if (std::find(test.outcomes.begin(), test.outcomes.end(), text) == test.outcomes.end())
+        test.outcomes.push_back(text);
+    }
+  }
+  for (const AttemptRule& rule : fault.attempts.rules) {
+    if (std::string code = retries::error_code_of(rule.outcome); !code.empty())
+      test.error_codes.push_back(std::move(code));
+  }
+  using retries::Ending;
+  const auto& exit = attempt.result.exit;
+  bool wrote = true;
+  if (exit && !exit->success()) test.failure = failure_of(attempt, &wrote);
+  test.ending = hung                            ? Ending::kHung
+                : !attempt.result.ended.empty() ? Ending::kDied
+                : !exit || exit->success()      ? Ending::kPassed
+                : exit->signalled || !wrote     ? Ending::kDied
+                                                : Ending::kFailed;
+  return out;
+}
+
+// What this execution says of its call site and its client library, for other executions.
+void SuiteTester::learn(const SuiteEvidence& evidence, const FaultSpec& fault, double base_seconds,
+                        double seconds, const std::string& site) {
+  const retries::FaultedTest& test = evidence.outcome;
+  if (!test.group) return;
+  const retries::RetryGroup& group = evidence.groups[*test.group];
+  const std::lock_guard lock(memory_.mutex);
+  SiteKnowledge& known = memory_.sites[site];
+  const auto came = static_cast<uint32_t>(group.rpcs.size());
+  uint32_t silences = 0;
+  bool elapsed = false, no_timeout = false;
+  for (const size_t at : group.rpcs) {
+    const RpcRecord& rpc = evidence.record.rpcs[at];
+    no_timeout = no_timeout || rpc.hang_limit.has_no_timeout();
+    if (!rpc.injected || rpc.fault.kind != FaultKind::kTimeout) continue;
+    ++silences;
+    elapsed = elapsed || rpc.elapsed;
+  }
+  known.has_no_timeout = known.has_no_timeout || no_timeout;
+  if (begins_silent(fault)) known.retries = known.retries.value_or(false) || came > 1;
+  if (is_for_all(fault)) known.attempts = std::max(known.attempts, came);
+  if (silences > 0)
+    known.silence_seconds = elapsed ? 0 : std::max(0.0, seconds - base_seconds) / silences;
+  // Only what was raised for an injected fault says as what it surfaces.
+  const RpcRecord& last = evidence.record.rpcs[group.rpcs.back()];
+  if (test.ending == retries::Ending::kFailed && last.injected && !test.failure.assertion)
+    memory_.surfaces.learn(to_text(last.fault), test.failure, test.call_site, oracle_options_);
+}
+
+Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& policy,
+                                  size_t position, retries::FaultRow* row) {
+  const SuiteCall& call = test.calls.at(row->site);
+  auto fault = retries::fault_for(policy, call.reference);
+  if (!fault) {
+    row->skipped = fault.error().message;
+    return {};
+  }
+  {
+    const std::lock_guard lock(memory_.mutex);
+    const SiteKnowledge& known = memory_.sites[row->site];
+    if (known.has_no_timeout && begins_silent(fault.value())) {
+      row->skipped = "the client has no timeout at this call site, which is said once";
+      return {};
+    }
+    if (known.retries == false && !policy.without_retries) {
+      row->skipped = "the client does not try again here, so it would see what P1 shows";
+      return {};
+    }
+  }
+  InjectedFault rpc = call.rpc;
+  rpc.set_fault(fault.value());
+  if (const auto* answer = retries::template_for(retries::signs_of(call.reference));
+      answer != nullptr && !answer->grpc && !rpc.key.empty())
+    rpc.answer = answer->name;
+  row->attempts = rpc.fault;
+  auto tried = attempt(fault.value(), rpc);
+  for (int again = 1; again < kMostTries && tried.ok() && tried.value() &&
+                      gave_up_before(tried.value()->result.record, rpc.index);
+       ++again)
+    tried = attempt(fault.value(), rpc);
+  if (!tried) return tried.error();
+  if (!tried.value()) return {};
+  const Attempt& one = *tried.value();
+  if (gave_up_before(one.result.record, rpc.index)) {
+    row->skipped =
+        "no conclusion: clients gave other calls up before the fault (is the machine too busy for their timeouts?)";
+    return {};
+  }
+  row->seconds = one.result.seconds;
+  if (is_inconclusive(one.judgement.verdict)) {
+    row->skipped = "no conclusion: " + one.judgement.detail;
+    return {};
+  }
+  row->execution = one.result.record.execution;
+  SuiteEvidence evidence = read(one, fault.value(), rpc);
+  if (evidence.outcome.group) {
+    const retries::RetryGroup& group = evidence.groups[*evidence.outcome.group];
+    row->came = static_cast<uint32_t>(group.rpcs.size());
+    for (const size_t at : group.rpcs) row->seen.push_back(seen_text(evidence.record.rpcs[at]));
+    row->retried_by = retries::retried_by_name(group.retried_by);
+    if (group.grouped_by.size() > 1)
+      row->grouped_by = group.request_id_name.empty()
+                            ? std::string(grouped_by_name(group.grouped_by[1]))
+                            : group.request_id_name;
+  }
+  learn(evidence, fault.value(), test.row.seconds, row->seconds, row->site);
+  const bool passed =
+      evidence.outcome.ending == retries::Ending::kPassed &&
+      retries::repeated_mutations(evidence.record, evidence.groups, oracle_options_.mutations)
+          .empty();
+  if (passed) return {};
+  const std::lock_guard lock(memory_.mutex);
+  memory_.evidence[position] = std::move(evidence);
+  return {};
+}
+
+Result<std::optional<bool>> SuiteTester::replay(const SuiteTest& test, const SuiteEvidence& first,
+                                                const retries::FaultRow& row) {
+  const InjectedFault& rpc = first.faults.front();
+  auto fault = parse_fault(rpc.fault);
+  if (!fault) return fault.error();
+  const FaultSpec spec = retries::attempts_as_template_says(fault.value(), rpc.answer);
+  auto tried = attempt(spec, rpc);
+  if (!tried) return tried.error();
+  if (!tried.value() || is_inconclusive(tried.value()->judgement.verdict))
+    return std::optional<bool>();
+  const SuiteEvidence again = read(*tried.value(), spec, rpc);
+  const retries::Verdict verdict =
+      retries::judge(again.outcome, again.record, again.groups, memory_.surfaces, oracle_options_);
+  (void)test;
+  return std::optional<bool>(verdict.oracle == row.oracle);
+}
+
+std::string SuiteTester::write_counterexample(const SuiteTest& test, const SuiteEvidence& evidence,
+                                              const retries::FaultRow& row, uint32_t* number) {
+  const std::string folder = lane_.place().root + "/counterexamples";
+  if (auto made = make_private_folder(folder); !made) {
+    session_.warn(made.error().message);
+    return "";
+  }
+  const std::lock_guard lock(session_.counters.counterexamples);
+  // A failure keeps its number from run to run.
+  uint32_t last = 0;
+  std::error_code failed;
+  *number = 0;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    const std::string name = entry.path().stem().string();
+    if (name.empty() || name.find_first_not_of("0123456789") != name.npos || name.size() > 9)
+      continue;
+    const auto n = static_cast<uint32_t>(std::stoul(name));
+    last = std::max(last, n);
+    const auto text = read_file(entry.path().string());
+    const auto known =
+        text.ok() ? parse_counterexample(text.value()) : Result<Counterexample>(text.error());
+    if (!known || known->test != test_.name || known->faults.size() != 1) continue;
+    if (known->faults[0].identity() == evidence.faults[0].identity() &&
+        known->faults[0].index == evidence.faults[0].index)
+      *number = n;
+  }
+  if (*number == 0) *number = last + 1;
+  Counterexample out;
+  out.test = test_.name;
+  out.config_path = config_.path;
+  out.config_text = session_.config_text;
+  out.directory = config_.directory;
+  out.index_parts = config_.index_parts;
+  out.nondeterminism = to_config_text(test.masks);
+  out.descriptors = session_.descriptors->learnt();
+  out.ports = lane_.place().automatic_ports;
+  out.faults = evidence.faults;
+  out.verdict = row.oracle == Oracle::kPossibleSilentViolation
+                    ? std::string(oracle_name(row.oracle))
+                    : evidence.verdict;
+  out.detail = row.evidence;
+  out.output = evidence.outcome.failure.text.substr(0, kShownOutput);
+  const std::string path = folder + "/" + std::to_string(*number) + ".json";
+  if (auto written = write_file(path, to_json(out)); !written) {
+    session_.warn(written.error().message);
+    return "";
+  }
+  return path;
+}
+
+}  // namespace filibuster

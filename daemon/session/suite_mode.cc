@@ -1,0 +1,270 @@
+// `filibuster suite`: the tests of suites that exist already, under retry-aware faults (Rainmaker, NSDI 2023). Three
+// rounds: what each test calls; the faults of the plan; a replay of each cluster of failures.
+#include <algorithm>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "daemon/process/session_lane.h"
+#include "daemon/session/mode.h"
+#include "daemon/session/suite_planning.h"
+#include "daemon/session/suite_tester.h"
+
+namespace filibuster {
+namespace {
+
+using retries::ClusterRow;
+using retries::FaultRow;
+using retries::Oracle;
+using Clock = std::chrono::steady_clock;
+
+std::string headline(const ClusterRow& row, const FaultRow& first) {
+  return std::string(row.cluster.label.taxonomy == retries::Taxonomy::kNone
+                         ? retries::oracle_name(row.cluster.oracle)
+                         : retries::taxonomy_name(row.cluster.label.taxonomy)) +
+         " at " + first.site + " under " + first.policy + " in " + first.test;
+}
+
+class SuiteMode final : public Mode {
+ public:
+  explicit SuiteMode(const SessionRequest& request) : request_(request) {
+    for (const SurfaceRule& rule : request.config.retries.surfaces_as)
+      memory_.surfaces.give(rule.fault, rule.type);
+  }
+
+  bool tests_stand_alone() const override { return true; }
+
+  std::optional<uint32_t> lane_of(const std::string& name) const override {
+    const std::lock_guard lock(mutex_);
+    const auto test = tests_.find(name);
+    return test == tests_.end() || round_ == Round::kReference ? std::nullopt
+                                                               : std::optional(test->second.lane);
+  }
+
+  Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) override {
+    SuiteTest* one = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (sites_file_.empty()) sites_file_ = lane->place().root + "/suite-sites.json";
+      one = &tests_[test.name];
+    }
+    Exploration out;
+    const auto began = Clock::now();
+    SuiteTester tester(session, lane, test, &memory_);
+    const Result<void> done = round_ == Round::kReference ? tester.reference(one)
+                              : round_ == Round::kFaults  ? run_faults(&tester, session, one, &out)
+                                                          : run_replays(&tester, session, one);
+    const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    {
+      const std::lock_guard lock(mutex_);
+      (round_ == Round::kReference ? results_.reference_seconds
+       : round_ == Round::kFaults  ? results_.measured_seconds
+                                   : results_.replay_seconds) += seconds;
+    }
+    if (!done) out.error = done.error();
+    out.stopped = tester.stopped();
+    out.report.test = test.name;
+    out.report.counts.executed = one->executions;
+    out.report.notes = one->notes;
+    out.report.finished = !out.error && !out.stopped;
+    return out;
+  }
+
+  bool begins_another_round() override {
+    if (round_ == Round::kReference) {
+      plan();
+      round_ = Round::kFaults;
+      return !request_.suite.estimate && !results_.faults.empty();
+    }
+    if (round_ == Round::kReplays) return false;
+    judge_all();
+    keep_sites();
+    round_ = Round::kReplays;
+    return !results_.clusters.empty();
+  }
+
+  Outcome judge(SessionReport* report, const SessionEnd& end) const override {
+    Outcome out;
+    out.failures = !results_.clusters.empty();
+    if (end.stopped || end.failed) return out;
+    for (const TestReport& test : report->tests) out.time_over |= test.time_over;
+    for (const FaultRow& row : results_.faults)
+      out.no_conclusion |= row.execution == 0 && row.skipped.starts_with("no conclusion");
+    out.no_conclusion |= !plan_error_.empty();
+    // 'Nothing found' would be a lie where nothing was tried.
+    if (!request_.suite.estimate) {
+      out.no_conclusion |=
+          !out.time_over && std::none_of(results_.faults.begin(), results_.faults.end(),
+                                         [](const FaultRow& row) { return row.execution != 0; });
+    }
+    if (request_.allow_untested) return out;
+    for (const auto& test : results_.tests) {
+      for (const auto& site : test.sites)
+        out.no_conclusion |= site.why_not == "its cause is not known" && test.left_out.empty();
+    }
+    return out;
+  }
+
+  Document document(const SessionReport& report) override {
+    results_.session = report.session;
+    results_.config_path = request_.config.path;
+    results_.exit_code = report.exit_code;
+    for (const TestReport& test : report.tests) {
+      for (const std::string& note : test.notes) {
+        if (std::find(results_.notes.begin(), results_.notes.end(), note) == results_.notes.end())
+          results_.notes.push_back(note);
+      }
+    }
+    const std::string json = retries::to_json(results_);
+    return {"suite.json", json, {{"json", json}}};
+  }
+
+  std::string summary(const SessionReport&, const SessionEnd&) const override {
+    return retries::to_text(results_);
+  }
+
+ private:
+  enum class Round { kReference, kFaults, kReplays };
+
+  // The plan, in the order of the tests.
+  void plan() {
+    for (const TestConfig& test : request_.tests) {
+      SuiteTest& one = tests_[test.name];
+      if (one.row.name.empty()) {
+        one.row.name = test.name;
+        if (one.row.left_out.empty()) one.row.left_out = "it was not run: the time was over";
+      }
+      results_.tests.push_back(one.row);
+    }
+    const auto kept = read_file(sites_file_);
+    const auto earlier = parse_sites(kept.ok() ? kept.value() : "");
+    const SuitePlanning planned =
+        plan_suite(request_.suite, request_.config.fast_timeouts, earlier, &results_);
+    plan_error_ = planned.error;
+    if (!plan_error_.empty()) results_.notes.push_back(plan_error_);
+    for (size_t i = 0; i < results_.faults.size(); ++i)
+      tests_[results_.faults[i].test].planned.push_back(i);
+    policies_ = planned.policies;
+    if (request_.suite.write_plan.empty()) return;
+    if (auto written = write_file(request_.suite.write_plan, retries::to_json(planned.file));
+        written) {
+      results_.plan_file = request_.suite.write_plan;
+    } else {
+      plan_error_ = "the plan was not written: " + written.error().message;
+      results_.notes.push_back(plan_error_);
+    }
+  }
+
+  Result<void> run_faults(SuiteTester* tester, SessionContext* session, SuiteTest* test,
+                          Exploration* out) {
+    if (test->planned.empty()) return {};
+    if (auto ready = tester->prepare(*test); !ready) return ready;
+    for (const size_t at : test->planned) {
+      FaultRow& row = results_.faults[at];
+      if (out->report.time_over || (session->deadline && Clock::now() >= *session->deadline)) {
+        out->report.time_over = true;
+        row.skipped = "the time of --max-time was over";
+        continue;
+      }
+      const auto policy = std::find_if(policies_.begin(), policies_.end(),
+                                       [&](const auto& one) { return one.name == row.policy; });
+      if (auto done = tester->execute(*test, *policy, at, &row); !done) return done;
+      if (tester->stopped()) {
+        row.skipped = "the session was stopped";
+        return {};
+      }
+      ++test->executions;
+    }
+    return {};
+  }
+
+  Result<void> run_replays(SuiteTester* tester, SessionContext* session, SuiteTest* test) {
+    bool ready = false;
+    for (ClusterRow& row : results_.clusters) {
+      if (row.test != test->row.name) continue;
+      const size_t first = row.cluster.members.front();
+      if (!ready) {
+        if (auto prepared = tester->prepare(*test); !prepared) return prepared;
+        ready = true;
+      }
+      const SuiteEvidence& evidence = memory_.evidence.at(first);
+      auto reproduced = tester->replay(*test, evidence, results_.faults[first]);
+      if (!reproduced) return reproduced.error();
+      if (tester->stopped()) return {};
+      row.reproduced = reproduced.value();
+      row.counterexample =
+          tester->write_counterexample(*test, evidence, results_.faults[first], &row.number);
+      session->sink({{"type", "finding"},
+                     {"test", row.test},
+                     {"number", row.number},
+                     {"id", ""},
+                     {"accepted", false},
+                     {"headline", headline(row, results_.faults[first])},
+                     {"text", ""},
+                     {"counterexample", row.counterexample}});
+    }
+    return {};
+  }
+
+  // For the estimate of the next run. What an earlier one knew of other sites stays.
+  void keep_sites() {
+    const auto kept = read_file(sites_file_);
+    auto sites = parse_sites(kept.ok() ? kept.value() : "");
+    for (const auto& [site, known] : memory_.sites) sites[site] = known;
+    if (auto written = write_file(sites_file_, to_json(sites)); !written)
+      results_.notes.push_back("the next estimate does not know the clients: " +
+                               written.error().message);
+  }
+
+  // All executions are over: what faults surface as is known.
+  void judge_all() {
+    std::vector<retries::Suspect> suspects;
+    std::vector<retries::Label> labels;
+    std::vector<size_t> positions;
+    for (auto& [at, evidence] : memory_.evidence) {
+      FaultRow& row = results_.faults[at];
+      retries::OracleOptions options = oracle_options(request_.config);
+      options.any_exception_is_a_bug =
+          request_.config.retries.strict_system_tests && is_system_test(request_.config, row.test);
+      const retries::Verdict verdict = retries::judge(evidence.outcome, evidence.record,
+                                                      evidence.groups, memory_.surfaces, options);
+      retries::Suspect suspect{row.test, row.policy, row.site, evidence.outcome, verdict};
+      const retries::Label label = retries::label(
+          suspect, evidence.record,
+          evidence.outcome.group ? &evidence.groups[*evidence.outcome.group] : nullptr);
+      row.oracle = verdict.oracle;
+      row.evidence = verdict.evidence;
+      row.label = retries::is_bug(verdict.oracle) ? label : retries::Label{};
+      suspects.push_back(std::move(suspect));
+      labels.push_back(label);
+      positions.push_back(at);
+    }
+    for (retries::Cluster& found :
+         retries::cluster(suspects, labels, oracle_options(request_.config))) {
+      for (size_t& member : found.members) member = positions[member];
+      ClusterRow row;
+      const FaultRow& first = results_.faults[found.members.front()];
+      row.test = first.test;
+      row.policy = first.policy;
+      row.cluster = std::move(found);
+      results_.clusters.push_back(std::move(row));
+    }
+  }
+
+  const SessionRequest& request_;
+  Round round_ = Round::kReference;
+  SuiteMemory memory_;
+  mutable std::mutex mutex_;  // guards the map of tests, and sums of seconds
+  std::map<std::string, SuiteTest> tests_;
+  retries::SuiteResults results_;
+  std::vector<retries::Policy> policies_;
+  std::string plan_error_;
+  std::string sites_file_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mode> make_suite_mode(const SessionRequest& request) {
+  return std::make_unique<SuiteMode>(request);
+}
+
+}  // namespace filibuster

@@ -1,0 +1,249 @@
+// The reference executions of a test: does it pass, and by itself; what does it call; what gets faults.
+#include "daemon/session/suite_tester.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/text/ascii.h"
+#include "core/text/glob.h"
+#include "daemon/agents/call_name.h"
+#include "daemon/agents/caller.h"
+#include "daemon/explore/nondeterminism.h"
+#include "daemon/explore/observation.h"
+#include "daemon/retries/policies.h"
+#include "daemon/suite/junit_xml.h"
+
+namespace filibuster {
+namespace {
+
+// More than one round is needed: some fields are seen to differ only after others are masked.
+constexpr int kMaskRounds = 3;
+constexpr size_t kMaxReason = 300;  // bytes of what a runner says
+// Flakiness is seen by comparison.
+constexpr uint32_t kLeastReferences = 2;
+
+// Words in the name of a test of several parts together.
+constexpr std::string_view kSystemWords[] = {"system", "integration", "endtoend",  "end_to_end",
+                                             "e2e",    "functional",  "acceptance"};
+
+std::string first_line(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, std::min(text.find('\n', begin) - begin, kMaxReason));
+}
+
+}  // namespace
+
+retries::OracleOptions oracle_options(const Config& config) {
+  retries::OracleOptions out;
+  out.test_code = config.retries.test_code;
+  out.mutations = config.retries.mutations;
+  out.client_code = config.frames.deny;
+  return out;
+}
+
+bool is_system_test(const Config& config, const std::string& name) {
+  const std::vector<std::string>& globs = config.retries.system_tests;
+  if (!globs.empty()) {
+    return std::any_of(globs.begin(), globs.end(),
+                       [&](const std::string& glob) { return glob_match(glob, name); });
+  }
+  std::string lower = name;
+  std::transform(lower.begin(), lower.end(), lower.begin(), to_lower);
+  return std::any_of(std::begin(kSystemWords), std::end(kSystemWords),
+                     [&](std::string_view word) { return lower.find(word) != lower.npos; });
+}
+
+SuiteTester::SuiteTester(SessionContext* session, Lane* lane, const TestConfig& test,
+                         SuiteMemory* memory)
+    : session_(*session),
+      lane_(*lane),
+      test_(test),
+      memory_(*memory),
+      config_(session->config),
+      oracle_options_(oracle_options(session->config)) {
+  config_.fault_test_calls = true;
+  oracle_options_.any_exception_is_a_bug =
+      config_.retries.strict_system_tests && is_system_test(config_, test.name);
+}
+
+Result<void> SuiteTester::make_run() {
+  auto run = TestRun::make(&session_, &lane_, test_, config_);
+  if (!run) return run.error();
+  run_ = std::move(run).value();
+  return {};
+}
+
+Result<void> SuiteTester::mask(const std::vector<NondeterminismRule>& rules) {
+  auto table = compile_masks(rules);
+  if (!table) return table.error();
+  lane_.hub().set_masks(*table.value());
+  return {};
+}
+
+std::string SuiteTester::site_of(const RpcRecord& rpc) const {
+  if (rpc.stack_text.empty()) return "(call site not known) " + rpc.service + " " + rpc.method;
+  // Relative to the configuration, so that a plan fits any checkout.
+  std::string site = rpc.stack_text.front();
+  const std::string folder = config_.directory + "/";
+  return site.starts_with(folder) ? site.substr(folder.size()) : site;
+}
+
+Result<bool> SuiteTester::run_references(size_t count, SuiteTest* out,
+                                         std::vector<ExecutionResult>* runs) {
+  while (runs->size() < count) {
+    auto run = run_->reference([&](const Attempt&) { ++out->executions; });
+    if (!run) return run.error();
+    stopped_ = run->result.stopped;
+    if (stopped_) return false;
+    out->row.seconds = run->result.seconds;
+    std::string& why = out->row.left_out;
+    if (run->judgement.verdict == Verdict::kIncomplete) {
+      why = "its run without faults is incomplete: " + run->judgement.detail;
+    } else if (is_failure(run->judgement.verdict)) {
+      bool wrote = false;
+      const retries::Failure failure = failure_of(run.value(), &wrote);
+      const std::string said =
+          !failure.chain.empty() ? failure.chain.front().type + ": " + failure.chain.front().message
+                                 : first_line(failure.text);
+      const std::string text =
+          run->judgement.detail + (said.empty() ? "" : "; " + said.substr(0, kMaxReason));
+      out->failed_first = runs->empty();
+      why = runs->empty() ? "it fails without any fault: " + text
+                          : "it passed " + std::to_string(runs->size()) +
+                                (runs->size() == 1 ? " time" : " times") +
+                                " without any fault and then failed, so it is flaky, or depends on "
+                                "what an earlier run has left: " +
+                                text;
+    } else if (!run->result.not_run.empty()) {
+      why = run->result.not_run;
+    } else if (run->result.record.rpcs.empty()) {
+      why = "it makes no remote call";
+    }
+    if (!why.empty()) return false;
+    runs->push_back(std::move(run->result));
+  }
+  return true;
+}
+
+Result<void> SuiteTester::reference(SuiteTest* out) {
+  out->row.name = test_.name;
+  out->row.system = is_system_test(config_, test_.name);
+  out->lane = lane_.place().number;
+  if (auto made = make_run(); !made) return made;
+  for (const std::string& obstacle : run_->obstacles()) out->notes.push_back(obstacle);
+  out->masks = config_.nondeterminism;
+  if (auto masked = mask(out->masks); !masked) return masked;
+  lane_.hub().report_fields(true);
+  const size_t count = std::max(config_.bounds.reference_executions, kLeastReferences);
+  std::vector<ExecutionResult> runs;
+  UnstableRpcs unstable;
+  std::string changes;
+  Result<bool> done = run_references(1, out, &runs);
+  if (done.ok() && done.value()) run_->set_reference_seconds(runs[0].seconds);
+  for (int round = 0; done.ok() && (round > 0 || done.value()); ++round) {
+    done = run_references(count, out, &runs);
+    if (!done || !done.value()) break;
+    std::vector<const ExecutionRecord*> records;
+    for (const ExecutionResult& run : runs) records.push_back(&run.record);
+    Nondeterminism found = find_nondeterminism(records, out->masks, config_.index_parts);
+    unstable.add(found.unstable);
+    for (const Variation& one : found.variations) {
+      if (one.comes_and_goes && changes.empty()) changes = one.rpc + ": " + one.what;
+    }
+    if (found.proposed.empty() || round == kMaskRounds) break;
+    out->masks.insert(out->masks.end(), found.proposed.begin(), found.proposed.end());
+    if (auto masked = mask(out->masks); !masked) {
+      out->row.left_out =
+          "what varies from run to run needs too many masks: " + masked.error().message;
+      break;
+    }
+    runs.clear();
+  }
+  lane_.hub().report_fields(false);
+  if (!done) return done.error();
+  if (stopped_) return {};
+  if (out->row.left_out.empty() && !changes.empty())
+    out->row.left_out = "what it calls changes from run to run: " + changes;
+  if (out->row.left_out.empty() && !runs.empty()) {
+    note_calls(runs.back().record, unstable, out);
+    if (out->row.sites.empty())
+      out->row.left_out = "only its own code makes remote calls, and these get no fault";
+  }
+  session_.sink({{"type", "reference"},
+                 {"test", test_.name},
+                 {"seconds", out->row.seconds},
+                 {"rpcs", runs.empty() ? 0 : runs.back().record.rpcs.size()}});
+  return {};
+}
+
+std::string SuiteTester::why_not(const RpcsById& rpcs, const RpcRecord& rpc,
+                                 const UnstableRpcs& unstable) const {
+  if (!root_is_known(rpcs, rpc)) return "its cause is not known";
+  if ((rpc.flags & kRpcPreliminary) != 0) return std::string(kStayedPreliminary);
+  if (const UnstableKind* kind = unstable.find(rpc)) return kind->reason;
+  if (faults_for(config_, caller_of(rpc), rpc.service, rpc.method, path_of(rpc), rpc.protocol())
+          .empty())
+    return "the fault rules of the configuration leave it out";
+  const auto fault = retries::fault_for(retries::all_policies({}).front(), rpc);
+  return fault.ok() ? "" : fault.error().message;
+}
+
+void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& unstable,
+                             SuiteTest* out) {
+  const RpcsById rpcs = rpcs_by_id(record);
+  for (const retries::RetryGroup& group : retries::group_attempts(record)) {
+    const RpcRecord& rpc = record.rpcs[group.rpcs.front()];
+    if ((rpc.flags & kRpcLate) != 0) continue;
+    if (is_test_call(rpc) && !rpc.stack_text.empty() &&
+        retries::is_test_frame(rpc.stack_text.front(), oracle_options_)) {
+      ++out->row.own_calls;
+      continue;
+    }
+    const std::string site = site_of(rpc);
+    auto& rows = out->row.sites;
+    auto row = std::find_if(rows.begin(), rows.end(),
+                            [&](const retries::SiteRow& one) { return one.site == site; });
+    const bool is_new = row == rows.end();
+    if (is_new) {
+      rows.push_back({site, rpc.service, call_name(rpc, path_of(rpc)), 0, 1, "", ""});
+      row = rows.end() - 1;
+    }
+    ++row->calls;
+    row->attempts = std::max(row->attempts, static_cast<uint32_t>(group.rpcs.size()));
+    if (group.rpcs.size() > 1)
+      row->grouped_by = group.request_id_name.empty()
+                            ? std::string(grouped_by_name(group.grouped_by[1]))
+                            : group.request_id_name;
+    // The first call that can get a fault stands for its call site.
+    if (out->calls.contains(site)) continue;
+    const std::string why = why_not(rpcs, rpc, unstable);
+    if (is_new || why.empty()) row->why_not = why;
+    if (why.empty()) out->calls.emplace(site, SuiteCall{describe_for_report(rpcs, rpc), rpc});
+  }
+}
+
+// What the runner says of the failure. `*wrote`: it wrote a result, or the test has no file for one.
+retries::Failure SuiteTester::failure_of(const Attempt& attempt, bool* wrote) const {
+  *wrote = test_.junit_xml.empty();
+  if (test_.junit_xml.empty()) return retries::read_failure(attempt.output);
+  const auto text = read_file(test_.junit_xml);
+  const auto cases = text.ok() ? suite::parse_junit(text.value())
+                               : Result<std::vector<suite::JunitCase>>(text.error());
+  if (cases.ok()) {
+    for (const suite::JunitCase& one : cases.value()) {
+      if (one.result != suite::CaseResult::kFailed) continue;
+      *wrote = true;
+      retries::Failure failure = retries::read_failure(one.stack);
+      if (failure.chain.empty() && !failure.assertion)
+        failure = retries::read_failure(one.message + "\n" + one.stack);
+      return failure;
+    }
+  }
+  // A runner that writes no results, or whose process ended before it did.
+  retries::Failure failure = retries::read_failure(attempt.output);
+  *wrote = !text.ok() && (!failure.chain.empty() || failure.assertion);
+  return failure;
+}
+
+}  // namespace filibuster

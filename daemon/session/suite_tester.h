@@ -1,0 +1,116 @@
+// One test of a suite under retry-aware faults (`filibuster suite`): its reference executions, which say what it calls;
+// then one execution for each planned fault. daemon/retries judges. Used by suite_mode.cc, on the thread of a lane.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/explore/observation.h"
+#include "daemon/explore/test_run.h"
+#include "daemon/explore/unstable_rpcs.h"
+#include "daemon/retries/oracles.h"
+#include "daemon/retries/suite_results.h"
+#include "daemon/session/request.h"
+
+namespace filibuster {
+
+// The first call of a test at a call site that may get a fault.
+struct SuiteCall {
+  InjectedFault rpc;    // without a fault
+  RpcRecord reference;  // its first attempt in the reference execution
+};
+
+// What is known of a test. Only the lane that explores it changes it.
+struct SuiteTest {
+  retries::SuiteTestRow row;
+  uint32_t lane = 0;
+  bool failed_first = false;  // its first run without faults failed
+  std::vector<NondeterminismRule> masks;
+  std::map<std::string, SuiteCall> calls;  // by call site
+  std::vector<size_t> planned;             // positions in SuiteResults::faults
+  uint64_t executions = 0;
+  std::vector<std::string> notes;
+};
+
+// What executions have shown of a call site, whichever test reached it.
+struct SiteKnowledge {
+  bool has_no_timeout = false;
+  std::optional<bool> retries;  // after a timeout
+  uint32_t attempts = 0;        // the most that came when every attempt was faulted
+  double silence_seconds = -1;  // what a silence took; below 0: not known
+};
+
+// An execution that is judged when it is known as what faults surface.
+struct SuiteEvidence {
+  retries::FaultedTest outcome;
+  ExecutionRecord record;
+  std::vector<retries::RetryGroup> groups;
+  std::vector<InjectedFault> faults;
+  std::string verdict;  // verdict_name of the execution
+};
+
+// What the lanes share.
+struct SuiteMemory {
+  std::mutex mutex;
+  std::map<std::string, SiteKnowledge> sites;
+  retries::SurfacesAs surfaces;
+  std::map<size_t, SuiteEvidence>
+      evidence;  // by position in SuiteResults::faults; of those that are no plain pass
+};
+
+class SuiteTester {
+ public:
+  // All arguments must outlive the tester.
+  SuiteTester(SessionContext* session, Lane* lane, const TestConfig& test, SuiteMemory* memory);
+
+  // Error: the environment is broken. A test that gets no faults says so in `out->row.left_out`.
+  Result<void> reference(SuiteTest* out);
+  // Executes a planned fault and fills its row. To be called after prepare().
+  Result<void> prepare(const SuiteTest& test);
+  Result<void> execute(const SuiteTest& test, const retries::Policy& policy, size_t position,
+                       retries::FaultRow* row);
+  // Runs a fault again. True: the same oracle speaks.
+  Result<std::optional<bool>> replay(const SuiteTest& test, const SuiteEvidence& evidence,
+                                     const retries::FaultRow& row);
+  // Returns the path of the counterexample; "": it could not be written. `*number`: of the file.
+  std::string write_counterexample(const SuiteTest& test, const SuiteEvidence& evidence,
+                                   const retries::FaultRow& row, uint32_t* number);
+  bool stopped() const { return stopped_; }
+
+ private:
+  Result<void> make_run();
+  Result<void> mask(const std::vector<NondeterminismRule>& rules);
+  // False: the test is left out, or the session was stopped.
+  Result<bool> run_references(size_t count, SuiteTest* out, std::vector<ExecutionResult>* runs);
+  void note_calls(const ExecutionRecord& record, const UnstableRpcs& unstable, SuiteTest* out);
+  std::string why_not(const RpcsById& rpcs, const RpcRecord& rpc,
+                      const UnstableRpcs& unstable) const;
+  std::string site_of(const RpcRecord& rpc) const;
+  Result<std::optional<Attempt>> attempt(const FaultSpec& fault, const InjectedFault& rpc);
+  SuiteEvidence read(const Attempt& attempt, const FaultSpec& fault,
+                     const InjectedFault& rpc) const;
+  retries::Failure failure_of(const Attempt& attempt, bool* wrote) const;
+  void learn(const SuiteEvidence& evidence, const FaultSpec& fault, double base_seconds,
+             double seconds, const std::string& site);
+  void tell(const Attempt& attempt, const std::string& what) const;
+
+  SessionContext& session_;
+  Lane& lane_;
+  const TestConfig& test_;
+  SuiteMemory& memory_;
+  Config config_;  // a copy: the test's calls get faults, and silences are waited for
+  retries::OracleOptions oracle_options_;
+  std::unique_ptr<TestRun> run_;
+  std::chrono::milliseconds hang_limit_{0};
+  bool stopped_ = false;
+};
+
+retries::OracleOptions oracle_options(const Config& config);
+// By the names of system tests in the configuration, or by words in the name.
+bool is_system_test(const Config& config, const std::string& name);
+
+}  // namespace filibuster
