@@ -183,9 +183,9 @@ TEST(Taxonomy, AnotherFailureAfterACallThatFailedIsAStateDivergence) {
                              answered(rpc("PUT", "/blob"), 404)});
   EXPECT_EQ(labelled(fails_by({raised("NotFound", {"shop.py:9 (put)"})}, {"status:503"}), never),
             Taxonomy::kStateDivergence);
-  const auto once = record({attempt(rpc("PUT", "/container"), 1, "timeout:after"),
-                            attempt(rpc("PUT", "/container"), 2, "status:503"),
-                            rpc("GET", "/container")});
+  const auto once =
+      record({attempt(rpc("PUT", "/container"), 1, "timeout:after"),
+              attempt(rpc("PUT", "/container"), 2, "status:503"), rpc("GET", "/container")});
   EXPECT_EQ(labelled(fails_by({raised("KeyError", {"shop.py:9 (put)"})}), once),
             Taxonomy::kStateDivergence);
   EXPECT_EQ(labelled(fails_by({raised("KeyError", {"shop.py:9 (put)"})}), {}), Taxonomy::kNone);
