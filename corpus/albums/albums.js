@@ -148,6 +148,12 @@ class Views {
       // It may be there: the first try may have made it.
       if (error.name !== "ResourceInUseException") throw error;
     }
+    let status;
+    while (status !== "ACTIVE") {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const { Table } = await this.numbers.send(new dynamo.DescribeTableCommand({ TableName: this.table }));
+      status = Table.TableStatus;
+    }
   }
 
   async seen(album) {

@@ -3,6 +3,7 @@ names the mistakes to make (README.md)."""
 import base64
 import os
 import re
+import time
 import uuid
 
 from cloud import Azure, CloudError, Dynamo, checked
@@ -76,6 +77,10 @@ class Tickets:
         # It may be there: the first try may have made it.
         if "ResourceInUseException" not in response.text:
             checked(response)
+        status = None
+        while status != "ACTIVE":
+            time.sleep(0.05)
+            status = checked(self.dynamo.send("DescribeTable", {"TableName": self.table})).json()["Table"]["TableStatus"]
 
     def add(self, ticket, text):
         """False: it could not be kept."""
