@@ -62,8 +62,9 @@ document filibuster "$stage"
 document filibuster-preload "$preload"
 
 printf 'Source: filibuster\n\nPackage: filibuster\nArchitecture: any\n\nPackage: filibuster-preload\nArchitecture: any\n' > "$out/debian/control"
-needs() {  # FILE...: the packages of the libraries that they need
-  (cd "$out" && dpkg-shlibdeps --ignore-missing-info -O "$@" 2>/dev/null | sed 's/^shlibs:Depends=//')
+needs() {  # PATTERN...: the packages of the libraries that the files below $out need
+  # shellcheck disable=SC2048,SC2086  # the patterns are expanded there
+  (cd "$out" && dpkg-shlibdeps --ignore-missing-info -O $* 2>/dev/null | sed 's/^shlibs:Depends=//')
 }
 pack() {  # PACKAGE FOLDER DEPENDS SUMMARY DESCRIPTION [FIELD...]
   mkdir -p "$2/DEBIAN"

@@ -15,7 +15,7 @@ EACH = "for URL in $URLS; do export URL; {}; echo ended with $?; done"
 CURL = """
 curl -sS $URL/get; curl -sS --http1.0 $URL/old; curl -sS --head $URL/head; curl -sS -d a=b $URL/form; curl -sS --data-binary @large $URL/expect
 curl -sS -H 'Transfer-Encoding: chunked' --data-binary @large $URL/chunks; curl -sS $URL/one $URL/two $URL/three; curl -sSf $URL/absent; echo $?
-curl -sS -T large $URL/put; curl -sS https://localhost:1/; echo $?"""
+curl -sS -T large $URL/put; curl -sS https://localhost:1/ 2> refused; echo $?; sed 's/after [0-9]* ms/after a while/' refused >&2"""
 PROGRAMS = {
     "requests_.py": """
 import os, requests
