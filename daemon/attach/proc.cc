@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "daemon/base/file_text.h"
+
 namespace filibuster::attach {
 namespace {
 
@@ -75,7 +77,7 @@ bool parse_stat(std::string_view text, ProcessRow* out) {
 
 std::string Proc::text(const std::string& path) const {
   std::ifstream file(folder_ + "/" + path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return text_of(file);
 }
 
 std::string Proc::of(pid_t pid, const char* what) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/attach/find.h"
+#include "daemon/base/file_text.h"
 
 namespace filibuster {
 namespace {
@@ -87,7 +88,7 @@ bool listens_at(pid_t pid, uint16_t port) {
 
 bool file_contains(const std::string& path, const std::string& text) {
   std::ifstream file(path, std::ios::binary);
-  const std::string all((std::istreambuf_iterator<char>(file)), {});
+  const std::string all = text_of(file);
   return all.find(text) != std::string::npos;
 }
 

@@ -17,6 +17,8 @@
 #include <set>
 #include <sstream>
 
+#include "daemon/base/file_text.h"
+
 namespace filibuster {
 namespace {
 
@@ -83,7 +85,7 @@ std::set<std::string> listening_inodes(uint16_t port) {
 
 std::string command_line(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/cmdline", std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::string text = text_of(file);
   while (!text.empty() && text.back() == '\0') text.pop_back();
   std::replace(text.begin(), text.end(), '\0', ' ');
   if (text.size() > 120) text = text.substr(0, 117) + "...";

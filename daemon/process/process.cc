@@ -14,6 +14,7 @@
 #include <fstream>
 #include <utility>
 
+#include "daemon/base/file_text.h"
 #include "daemon/process/pidfd.h"
 
 namespace filibuster {
@@ -40,7 +41,7 @@ bool group_goes_on(pid_t group) {
     const pid_t pid = atoi(entry->d_name);
     if (pid <= 0 || pid == group) continue;
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::string text = text_of(file);
     const size_t name_end = text.rfind(')');
     char state = 0;
     int parent = 0, of = 0;
@@ -241,7 +242,7 @@ std::string last_lines(const std::string& path, int lines) {
   if (!file) return "";
   const std::streamoff size = file.tellg();
   file.seekg(size > kMost ? size - kMost : 0);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::string text = text_of(file);
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   size_t begin = text.size();
   for (int n = 0; n < lines && begin != 0 && begin != std::string::npos; ++n) {

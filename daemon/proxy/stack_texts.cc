@@ -7,6 +7,7 @@
 
 #include "core/program/mapped_file.h"
 #include "core/text/number.h"
+#include "daemon/base/file_text.h"
 
 namespace filibuster::proxy {
 namespace {
@@ -39,7 +40,7 @@ std::optional<Mapping> mapping_of(std::string_view line) {
 
 std::string whole_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return text_of(file);
 }
 
 const Mapping* find(const std::vector<Mapping>& mappings, uint64_t address) {
