@@ -20,6 +20,7 @@ $(BPF_GEN)/%.bpf.o: bpf/%.bpf.c $(BPF_GEN)/vmlinux.h
 	$(BPF_CLANG) -target bpf -D__TARGET_ARCH_x86 -O2 -g -Wall -Werror -MMD -MP -MF $(@:.o=.d) -I$(BPF_GEN) -Ibpf -c $< -o $@
 $(BPF_GEN)/%.skel.h: $(BPF_GEN)/%.bpf.o
 	@$(BPFTOOL) gen skeleton $< name fb_$* > $@.new && mv $@.new $@
+.SECONDARY: $(BPF_OBJECTS:%=$(BPF_GEN)/%.bpf.o)
 -include $(wildcard $(BPF_GEN)/*.d)
 
 $(BUILD)/obj/bpf/loader/objects.o: $(BPF_OBJECTS:%=$(BPF_GEN)/%.skel.h)

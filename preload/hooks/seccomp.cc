@@ -28,9 +28,9 @@ Restriction::Restriction() {
   HookScope scope;
   if (scope.pass_through() || !own_process()) return;
   flush_all_holds();
-  // A process that is not registered says nothing: it would begin to take part only to end it.
-  if (registered())
-    report_note("seccomp: it restricts its system calls, so it takes no part in sessions any more");
+  // What it calls after this is in no report, so a process that had no socket yet is named, too.
+  note_stream_socket();
+  report_note("seccomp: it restricts its system calls, so it takes no part in sessions any more");
   session_ = leave_sessions();
 }
 

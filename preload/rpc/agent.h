@@ -72,8 +72,6 @@ LaneSettings lane_settings();
 // it apart.) Hooks that keep books pass through when false.
 bool own_process();
 
-// Has it registered? It does not now.
-bool registered();
 // This process takes part in no session from now on. Gives what return_to_sessions() takes, if it does so again.
 const std::atomic<uint64_t>* leave_sessions();
 void return_to_sessions(const std::atomic<uint64_t>* session);

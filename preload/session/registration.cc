@@ -12,6 +12,7 @@
 
 #include "core/protocol/messages.h"
 #include "preload/os/bounded_wait.h"
+#include "preload/os/own_stack.h"
 #include "preload/os/raw_syscall.h"
 #include "preload/rpc/agent.h"
 #include "preload/rpc/attempts.h"
@@ -305,7 +306,7 @@ Attachment* register_anew(uint64_t generation) {
   t_state.registering = true;
   Attachment* a = current();
   const bool fresh = a == nullptr;
-  if (fresh) a = join(control_page());
+  if (fresh) a = on_own_stack([] { return join(control_page()); });
   if (fresh && a != nullptr) {
     reset_reports();
     report_listening_sockets(a);
@@ -351,10 +352,6 @@ Attachment* attach_executing(uint32_t* execution, uint64_t* now) {
 
 bool attached() {
   return attach() != nullptr;
-}
-
-bool registered() {
-  return g_attachment.load(std::memory_order_acquire) != nullptr;
 }
 
 bool executing() {

@@ -159,3 +159,12 @@ def test_a_process_that_lives_on_unheard_makes_executions_incomplete(project, mo
     run = project.filibuster("run")
     assert run.exit_code == 3, run
     assert f"loner (pid" in run.output + run.errors and why in run.output + run.errors, run
+
+
+def test_a_process_that_restricts_its_system_calls_before_its_first_socket_is_named(project):
+    """A call of ours could be its end, so its calls are not seen; the report says so."""
+    loner = {"name": "loner", "command": f"exec {PROGRAMS}/lives_on restricts ${{port:back}}", "ready": {"log": "alone"}}
+    project.write("filibuster.json", config([relay("back"), relay("front", "back"), loner], [probe(url("front"), expected="200,503")]))
+    run = project.filibuster("run")
+    assert run.exit_code == 0, run
+    assert "seccomp: it restricts its system calls" in run.output and "loner" in run.output, run

@@ -1,7 +1,9 @@
 // lives_on MODE PORT: asks the server on PORT, in a manner that leaves the preloaded library
 // without its daemon; says "alone", and lives on until it is killed.
 //   closes      closes all its descriptors by system calls of its own between two requests
-//   cannot-map  a filter of system calls refuses it memory that is shared with other processes
+//   cannot-map  a filter of system calls refuses it memory that is shared with other processes; the
+//               library does not see that it was set
+//   restricts   a filter that allows everything is set by prctl(3)
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
@@ -47,6 +49,14 @@ bool refuse_shared_memory() {
   };
   const sock_fprog program = {sizeof code / sizeof *code, code};
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         filibuster::preload::raw_syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER,
+                                          &program) == 0;
+}
+
+bool restrict_nothing() {
+  sock_filter code[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program = {1, code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
@@ -57,6 +67,7 @@ int main(int argc, char** argv) {
   const std::string mode = argv[1];
   const int port = atoi(argv[2]);
   if (mode == "cannot-map" && !refuse_shared_memory()) return 3;
+  if (mode == "restricts" && !restrict_nothing()) return 3;
   if (!get(port, "/first")) return 1;
   if (mode == "closes") {
     filibuster::preload::raw_syscall(SYS_close_range, 3, ~0u, 0);
