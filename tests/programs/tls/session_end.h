@@ -125,7 +125,9 @@ class End {
     if (!is_open() || broken_ || size == 0) return false;
     std::string buffer(size, '\0');
     const bool pending = SSL_pending(ssl_) > 0;
-    const bool quiet = !memory_ && !pending && SSL_has_pending(ssl_) == 0 && !is_readable();
+    // An answer in the place of the server's comes from another process: at any time.
+    const bool quiet = fault_ == Fault::kNone && !memory_ && !pending &&
+                       SSL_has_pending(ssl_) == 0 && !is_readable();
     ERR_clear_error();
     errno = 0;
     size_t moved = 0;
