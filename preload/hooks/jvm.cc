@@ -137,7 +137,9 @@ jint JNICALL read(JNIEnv* env, jclass, jlong session, jobject object, jint room)
   int fd = -1;
   Pinned connection = connection_of(s, &fd);
   if (!connection) {
-    call.get(s.reads_diverted(), s.to_skip());
+    const bool clear = s.reads_diverted();
+    const jint got = call.get(clear, s.to_skip());
+    if (clear && got > 0) s.unframed(static_cast<size_t>(got));
     return 0;
   }
   Transfer transfer = before_receive_over(std::move(connection), fd);
@@ -147,6 +149,7 @@ jint JNICALL read(JNIEnv* env, jclass, jlong session, jobject object, jint room)
     const bool clear = s.reads_diverted();
     const Session::Reading reading(clear ? nullptr : &s);
     got = call.get(clear, s.to_skip());
+    if (clear && got > 0) s.unframed(static_cast<size_t>(got));
   } while (!s.is_engine() && transfer.connection && must_repeat(transfer, fd));
   if (!transfer.connection) return 0;
   const Bytes bytes(

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include "core/pieces.h"
+#include "preload/inject/records.h"
 #include "preload/interpose.h"
 #include "preload/protocols/http2/preface.h"
 #include "preload/stream/connection.h"
@@ -116,10 +117,20 @@ ssize_t send_through(int fd, Pieces pieces, int flags, bool plain, const Origina
   return size;
 }
 
+// The original, or what an application finds that looks for records in the place of its connection. (Nothing takes that
+// place while encrypted bytes are read: see Carrying.)
+template <typename Original>
+ssize_t receive_once(int fd, Pieces pieces, int flags, const Original& original) {
+  constexpr int kOthers = MSG_OOB | MSG_ERRQUEUE;
+  if ((flags & kOthers) != 0 || !gives_records(fd)) return original();
+  const ssize_t got = receive_records(fd, pieces, flags);
+  return got == kNoRecords ? original() : got;
+}
+
 template <typename Original>
 ssize_t receive_through(int fd, Pieces pieces, int flags, size_t asked, const Original& original) {
   if (nothing_to_do()) {
-    const ssize_t got = original();
+    const ssize_t got = receive_once(fd, pieces, flags, original);
     if (nothing_to_do() || got <= 0) return got;
     Transfer late = late_receive(fd);
     if (late.connection) after_receive(late, fd, pieces, flags, got, asked);
@@ -129,7 +140,7 @@ ssize_t receive_through(int fd, Pieces pieces, int flags, size_t asked, const Or
   if (transfer.handled) return transfer.result;
   ssize_t size;
   do {
-    size = original();
+    size = receive_once(fd, pieces, flags, original);
   } while (transfer.connection && must_repeat(transfer, fd));
   if (transfer.connection) after_receive(transfer, fd, pieces, flags, size, asked);
   return size;

@@ -21,7 +21,8 @@ const char* put_aside(int fd, Encryption* encryption, std::string_view answer, i
   Replacement plan;
   if (const char* why = prepare(fd, &plan)) return why;
   const char* why = nullptr;
-  if (has_unread(plan, encryption)) {
+  // (What is on its way belongs in front of what the real connection brings afterwards.)
+  if (has_unread(plan, encryption) || (encryption != nullptr && encryption->has_under_way())) {
     why = "bytes of an earlier answer are unread";
   } else if (answer.size() > kMostAside || !write_on_held(plan.pair, answer)) {
     why = "the answer does not fit a socket buffer";
@@ -32,7 +33,7 @@ const char* put_aside(int fd, Encryption* encryption, std::string_view answer, i
   }
   *real = plan.original;
   // The held end stays open, so that the application's end does not look closed.
-  replace(&plan, 0, keep_held_end(plan.pair.held, false), 0);
+  replace(&plan, encryption, 0, keep_held_end(plan.pair.held, false), 0);
   return nullptr;
 }
 

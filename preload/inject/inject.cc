@@ -70,7 +70,8 @@ void close_original(Replacement* plan) {
   plan->original = -1;
 }
 
-bool answer_before(Replacement* plan, OutgoingCall* call, bool head_request) {
+bool answer_before(Replacement* plan, Encryption* encryption, OutgoingCall* call,
+                   bool head_request) {
   const Answer answer(call->plan, head_request);
   const bool written = !answer.bytes().empty() && write_on_held(plan->pair, answer.bytes());
   if (!written) {
@@ -80,15 +81,15 @@ bool answer_before(Replacement* plan, OutgoingCall* call, bool head_request) {
   }
   raw::shutdown(plan->pair.held, SHUT_WR);
   // The held end stays open: a client that is still sending (through stdio, say) must not meet a reset.
-  replace(plan, kEntrySwallows, keep_held_end(plan->pair.held, true), 0);
+  replace(plan, encryption, kEntrySwallows, keep_held_end(plan->pair.held, true), 0);
   close_original(plan);
   finish_with_answer(call, answer, "answered before it was sent");
   return true;
 }
 
-bool reset_before(Replacement* plan, OutgoingCall* call) {
+bool reset_before(Replacement* plan, Encryption* encryption, OutgoingCall* call) {
   reset_app_end(&plan->pair);
-  replace(plan, 0, 0, 0);
+  replace(plan, encryption, 0, 0, 0);
   close_original(plan);
   const bool refused = static_cast<FaultKind>(call->plan.kind) == FaultKind::kRefused;
   if (refused) outgoing_refused_as_reset(*call);
@@ -99,9 +100,9 @@ bool reset_before(Replacement* plan, OutgoingCall* call) {
 }
 
 // The connection ends in an orderly way.
-bool end_before(Replacement* plan, OutgoingCall* call) {
+bool end_before(Replacement* plan, Encryption* encryption, OutgoingCall* call) {
   raw::shutdown(plan->pair.held, SHUT_WR);
-  replace(plan, kEntrySwallows, keep_held_end(plan->pair.held, true), 0);
+  replace(plan, encryption, kEntrySwallows, keep_held_end(plan->pair.held, true), 0);
   close_original(plan);
   report_fault(*call, FaultHow::kInjected, "ended in its handshake");
   RpcFinished finished;
@@ -112,13 +113,14 @@ bool end_before(Replacement* plan, OutgoingCall* call) {
   return true;
 }
 
-bool silence_before(Replacement* plan, OutgoingCall* call, bool head_request) {
+bool silence_before(Replacement* plan, Encryption* encryption, OutgoingCall* call,
+                    bool head_request) {
   let_close_reset(plan->pair);  // for the reset at the hang limit
   if (!hand_off(*call, HandOffKind::kSilence, head_request, plan->pair.held, -1)) {
     abandon(plan);
     return not_injected(*call, "no daemon to keep the silence");
   }
-  replace(plan, kEntrySwallows | kEntrySilent, 0, 0);
+  replace(plan, encryption, kEntrySwallows | kEntrySilent, 0, 0);
   close_original(plan);
   report_fault(*call, FaultHow::kInjected, "silent before it was sent");
   return true;
@@ -135,17 +137,17 @@ bool inject_before_effect(int fd, Encryption* encryption, OutgoingCall* call, bo
   }
   switch (static_cast<FaultKind>(call->plan.kind)) {
     case FaultKind::kStatus:
-      return answer_before(&plan, call, head_request);
+      return answer_before(&plan, encryption, call, head_request);
     case FaultKind::kReset:
     case FaultKind::kRefused:
-      return reset_before(&plan, call);
+      return reset_before(&plan, encryption, call);
     case FaultKind::kTimeout:
-      return silence_before(&plan, call, head_request);
+      return silence_before(&plan, encryption, call, head_request);
     case FaultKind::kTls:
       if (static_cast<TlsFault>(call->plan.tls) == TlsFault::kHandshakeTimeout)
-        return silence_before(&plan, call, head_request);
+        return silence_before(&plan, encryption, call, head_request);
       if (static_cast<TlsFault>(call->plan.tls) == TlsFault::kClosedWithoutNotify)
-        return end_before(&plan, call);
+        return end_before(&plan, encryption, call);
       break;
     case FaultKind::kGrpc:
       abandon(&plan);
@@ -208,7 +210,7 @@ bool inject_after_effect(int fd, Encryption* encryption, OutgoingCall* call, boo
     if (effect >= 0) release_descriptor(effect);
     return not_injected(*call, "no daemon to read the real answer away");
   }
-  replace(&plan, flags, 0, effect >= 0 ? keep_held_end(effect, false) : 0);
+  replace(&plan, encryption, flags, 0, effect >= 0 ? keep_held_end(effect, false) : 0);
   if (kind == HandOffKind::kDrainThenAnswer) {
     finish_with_answer(call, Answer(call->plan, head_request), "answered after its effect");
   } else if (kind == HandOffKind::kDrainThenReset) {
@@ -235,7 +237,7 @@ const char* change_answer(int fd, Encryption* encryption, const OutgoingCall& ca
     abandon(&plan);
     return "no daemon to change the answer";
   }
-  replace(&plan, 0, 0, 0);
+  replace(&plan, encryption, 0, 0, 0);
   return nullptr;
 }
 
@@ -251,7 +253,7 @@ const char* convert_to_relay(int fd, Encryption* encryption, const OutgoingCall&
     abandon(&plan);
     return "no daemon to relay the connection";
   }
-  replace(&plan, 0, 0, 0);
+  replace(&plan, encryption, 0, 0, 0);
   return nullptr;
 }
 

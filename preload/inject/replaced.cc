@@ -174,6 +174,10 @@ void duplicate_replaced(int from, int to) {
   copy->local = source->local;
   copy->peer_size = source->peer_size;
   copy->local_size = source->local_size;
+  copy->records.rest = source->records.rest;
+  copy->records.body = source->records.body;
+  copy->records.given.store(source->records.given.load());
+  copy->records.taken.store(source->records.taken.load());
   copy->held.store(0, std::memory_order_relaxed);
   copy->effect.store(source->effect.load(std::memory_order_relaxed), std::memory_order_relaxed);
   const uint32_t flags = source->flags.fetch_or(kEntryShared, std::memory_order_acq_rel);

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/tls/records.h"
+
 namespace filibuster::preload {
 
 enum ReplacedFlags : uint32_t {
@@ -14,6 +16,15 @@ enum ReplacedFlags : uint32_t {
   kEntrySilent = 1u << 2,
   kEntryElapsed = 1u << 3,  // its first visible wait was elapsed
   kEntryShared = 1u << 4,   // has duplicates: the held end stays open until it is the oldest one
+  kEntryRecords = 1u << 5,  // its reader finds records (records.h)
+};
+
+// How far that reader has come.
+struct Records {
+  std::atomic<uint32_t> busy;
+  tls::RecordRest rest;
+  uint32_t body;  // bytes of the record that has begun which are still in the pair
+  std::atomic<uint64_t> given, taken;  // bytes of our records: to the application, by its session
 };
 
 struct ReplacedEntry {
@@ -22,6 +33,7 @@ struct ReplacedEntry {
   std::atomic<uint32_t>
       effect;  // the same of a copy of the real connection (silence after effect):
                // it hangs up when the daemon has read the real answer away
+  Records records;
   socklen_t peer_size;
   socklen_t local_size;
   sockaddr_storage peer;

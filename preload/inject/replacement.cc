@@ -156,9 +156,12 @@ void exchange_back(int socket, const Registrations& found) {
   exchange_each(socket, found, [&](int i) { forget_replaced(found.aliases[i]); });
 }
 
-void replace(Replacement* plan, uint32_t flags, uint32_t held, uint32_t effect) {
+void replace(Replacement* plan, Encryption* encryption, uint32_t flags, uint32_t held,
+             uint32_t effect) {
   const Registrations& found = plan->registrations;
   if (found.alias_count > 1) flags |= kEntryShared;
+  tls::RecordRest rest;
+  if (encryption != nullptr && encryption->begin_records(&rest)) flags |= kEntryRecords;
   exchange_each(plan->pair.app, found, [&](int i) {
     ReplacedEntry* entry = claim_replaced(found.aliases[i]);
     entry->peer = plan->peer;
@@ -167,6 +170,10 @@ void replace(Replacement* plan, uint32_t flags, uint32_t held, uint32_t effect) 
     entry->local_size = plan->local_size;
     entry->held.store(i == 0 ? held : 0, std::memory_order_relaxed);
     entry->effect.store(effect, std::memory_order_relaxed);
+    entry->records.rest = rest;
+    entry->records.body = 0;
+    entry->records.given.store(0, std::memory_order_relaxed);
+    entry->records.taken.store(0, std::memory_order_relaxed);
     publish_replaced(entry, flags);
   });
   raw::close(plan->pair.app);

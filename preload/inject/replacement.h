@@ -25,8 +25,9 @@ struct Replacement {
 const char* prepare(int fd, Replacement* plan);
 void abandon(Replacement* plan);
 // Puts the pair's end into the place of the socket. `flags`: ReplacedFlags. `held` and `effect`: slots of
-// the table's entry (replaced.h), or 0.
-void replace(Replacement* plan, uint32_t flags, uint32_t held, uint32_t effect);
+// the table's entry (replaced.h), or 0. `encryption` is that of the connection; nullptr: it has none.
+void replace(Replacement* plan, Encryption* encryption, uint32_t flags, uint32_t held,
+             uint32_t effect);
 // Has the server sent bytes that nobody has read? (Of an encrypted connection the socket does not tell: a
 // server sends tickets on its own.)
 bool has_unread(const Replacement& plan, Encryption* encryption);

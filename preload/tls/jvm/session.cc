@@ -6,6 +6,7 @@
 
 #include "preload/inject/inject.h"
 #include "preload/inject/pair.h"
+#include "preload/inject/records.h"
 #include "preload/os/pool.h"
 #include "preload/tls/jvm/engine.h"
 
@@ -129,7 +130,27 @@ bool Session::keep_out() {
 }
 
 bool Session::has_unread() {
-  return !keep_out();
+  std::string_view received;
+  return !keep_out() || (engine_ && !received_.last(to_skip(), &received));
+}
+
+bool Session::all_is_read() {
+  return all_records_are_taken(fd_);
+}
+
+void Session::unframed(size_t size) {
+  if (engine_) take_records(fd_, tls::kRecordHeader + size);
+}
+
+// What the application has received begins where a record does, since an engine takes whole ones. Of the last one it may
+// have a part. Nothing of what comes now completes it, so zeros do, and are skipped with it.
+bool Session::begin_records(tls::RecordRest* rest) {
+  std::string_view received;
+  if (!engine_) return false;
+  if (!received_.last(to_skip(), &received)) return true;
+  *rest = tls::rest_of_record(received);
+  connection_->carried_in += rest->header_left + rest->zeros;
+  return true;
 }
 
 int Session::plain_end(int real) {

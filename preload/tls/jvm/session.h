@@ -58,8 +58,13 @@ class Session final : public LibrarySession {
   bool watches_descriptor() const override { return engine_; }
   size_t obsolete(int fd, size_t size) override;
   bool has_unread() override;
-  bool all_is_read() override { return true; }
+  bool all_is_read() override;
   int plain_end(int real) override;
+  // An application that has an engine may look at the records that it gives to it (Netty does).
+  bool begin_records(filibuster::tls::RecordRest* rest) override;
+  bool has_under_way() override { return engine_ && under_way() != 0; }
+  // The engine has given so many bytes that came in the clear, all of one record.
+  void unframed(size_t size);
 
   // For a thread that is inside of a read of a socket. nullptr: it is not.
   class Reading {

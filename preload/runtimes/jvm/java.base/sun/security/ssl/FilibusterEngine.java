@@ -136,6 +136,8 @@ final class FilibusterEngine {
     }
 
     private static final class Unwrap extends FilibusterCall {
+        private static final int HEADER = 5;
+
         private final FilibusterTls tls;
         private final SSLEngineImpl engine;
         private final ByteBuffer[] from, to;
@@ -181,12 +183,20 @@ final class FilibusterEngine {
             int there = FilibusterTls.remaining(from, first, count), old = Math.min(skipped, there);
             FilibusterTls.skip(from, first, count, old);
             if (old > 0) Tls.consumed(tls.session, old);
-            int size = Math.min(there - old, FilibusterTls.remaining(to, firstTo, countTo));
+            there -= old;
+            // They are framed (preload/inject/records.h).
+            byte[] header = FilibusterTls.peek(from, first, count, Math.min(there, HEADER));
+            int size = there < HEADER ? 0 : (header[3] & 255) << 8 | header[4] & 255;
+            if (there < HEADER + size || FilibusterTls.remaining(to, firstTo, countTo) < size) {
+                Status why = there < HEADER + size ? Status.BUFFER_UNDERFLOW : Status.BUFFER_OVERFLOW;
+                result = new SSLEngineResult(old > 0 ? Status.OK : why, HandshakeStatus.NOT_HANDSHAKING, old, 0);
+                return -1;
+            }
+            FilibusterTls.skip(from, first, count, HEADER);
             bytes = FilibusterTls.peek(from, first, count, size);
             FilibusterTls.skip(from, first, count, FilibusterTls.fill(to, firstTo, countTo, bytes));
-            Status status = size > 0 || old > 0 ? Status.OK : there > 0 ? Status.BUFFER_OVERFLOW : Status.BUFFER_UNDERFLOW;
-            result = new SSLEngineResult(status, HandshakeStatus.NOT_HANDSHAKING, old + size, size);
-            return size > 0 ? size : -1;
+            result = new SSLEngineResult(Status.OK, HandshakeStatus.NOT_HANDSHAKING, old + HEADER + size, size);
+            return size;
         }
     }
 }

@@ -104,8 +104,11 @@ final class FilibusterTls {
         }
         long made = Tls.idle() ? 0 : Tls.make(context.transport instanceof SSLEngineImpl, !context.sslConfig.isClientMode);
         if (made == 0) return null;
-        known = new FilibusterTls(made, context);
-        SESSIONS.put(new Key(context.outputRecord, GONE), known);
+        FilibusterTls added = new FilibusterTls(made, context);
+        known = SESSIONS.putIfAbsent(new Key(context.outputRecord, GONE), added);
+        if (known == null) return added;
+        // Another thread, which reads or writes the same socket, was faster.
+        Tls.free(made);
         return known;
     }
 
