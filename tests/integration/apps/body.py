@@ -1,4 +1,4 @@
-"""A service whose answer has a body of 2000 bytes:
+"""A service whose answer has a body of 2000 bytes, or of so many as its path says:
 body.py PORT [chunked] [everywhere: it listens at every address] [tls=DIRECTORY of cert.pem and key.pem]"""
 import http.server
 import ssl
@@ -9,7 +9,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        body = b"0123456789" * 200
+        size = int(self.path[1:]) if self.path[1:].isdigit() else 2000
+        body = b"0123456789" * (size // 10)
         self.send_response(200)
         if "chunked" in sys.argv:
             self.send_header("Transfer-Encoding", "chunked")
