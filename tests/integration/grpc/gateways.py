@@ -84,11 +84,11 @@ def observe_matrix(project, gateway, *commands):
     return observe(project, services, " && ".join(commands), complete=False)
 
 
-def explore(project, gateway, command, injected=(), method=None, **members):
+def explore(project, gateway, command, injected=(), method=None, back=None, **members):
     """What the test printed in each execution with a fault at one call of the gateway; the first one had none."""
     on = {"caller": "gateway", **({"grpc": f"calls.Calls/{method}"} if method else {"grpc": "calls.Calls"})}
     project.write("filibuster.json", config(
-        [server(name="back"), relay("pages"), gateway], [{"name": "client", "command": printing(command)}],
+        [back or server(name="back"), relay("pages"), gateway], [{"name": "client", "command": printing(command)}],
         **{"bounds": {"reference_executions": 1, "max_faults": 1}, "default_faults": False,
            "faults": [{"on": on, "inject": list(injected)}], **members}))
     run = project.filibuster("run")

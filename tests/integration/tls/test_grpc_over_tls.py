@@ -143,6 +143,17 @@ def test_calls_of_java_are_seen(project, tls, stub):
         (f"calls.Calls/{method}", "INVALID_ARGUMENT" if at == 1 else "OK", "back") for at, method in enumerate(gateway_faults.LINES)], run
 
 
+def test_faults_of_java_meet_their_call(project, tls):
+    """Each has the status that it has in the clear, and the calls beside it on the same connection end as without it."""
+    back, _, gateway = java_application(tls)
+    gateway_faults.check_faults(project, gateway, "blocking", gateway_faults.PAIRWISE, back=back, index={"stack": False})
+
+
+def test_a_silence_of_java(project, tls):
+    back, _, gateway = java_application(tls)
+    gateway_faults.check_silence(project, gateway, "async", back=back, index={"stack": False})
+
+
 def test_java_says_nothing_of_its_own_to_a_server(project, tls):
     """Its calls have no call site over TLS, since what is on its way to Netty cannot be known to be followed."""
     fields = {"name": "fields", "command": gateways.java_command("Fields", "serve", "${port:fields}") + " > served", "env": trusting(tls)}
