@@ -85,7 +85,8 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
         rpc.injected = false;
         rpc.fault = {};
       }
-      if ((rpc.flags & kRpcRefusedAtConnect) != 0) memory_.complete(&rpc);
+      // It was refused at connect, or a fault ended its handshake: no request names it.
+      if ((rpc.flags & kRpcOpensConnection) != 0 && rpc.method.empty()) memory_.complete(&rpc);
       (*finals)[rpc.rpc] = std::move(rpc);
     }
   }

@@ -25,7 +25,7 @@ Hash128 site_of(const RpcRecord& rpc) {
 }  // namespace
 
 void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
-  // An RPC without a method was refused at connect: its request was never formed.
+  // An RPC without a method ended at connect or in its handshake: its request was never formed.
   if (rpc.index.is_zero() || rpc.method.empty() || seen_.size() >= kMaxRemembered) return;
   const auto [place, added] = seen_.try_emplace(rpc.index);
   Seen& seen = place->second;
@@ -42,7 +42,7 @@ void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
   seen.payload = rpc.payload;
   seen.stack_hash = rpc.stack;
   seen.count = rpc.count;
-  seen.protocol = rpc.flags & (kRpcHttp2 | kRpcGrpc | kRpcRedis);
+  seen.protocol = rpc.flags & (kRpcHttp2 | kRpcGrpc | kRpcRedis | kRpcEncrypted);
   seen.wire = wire;
   seen.long_body = (rpc.flags & kRpcPayloadTruncated) != 0;
   if (wire.index == rpc.index) return;
