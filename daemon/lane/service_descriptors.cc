@@ -81,18 +81,23 @@ bool ServiceDescriptors::may_be_asked(const RpcRecord& rpc) const {
 
 std::vector<std::string> ServiceDescriptors::learn(ExecutionRecord* record) {
   std::shared_ptr<const DescriptorSet> known = get();
-  std::map<std::string, Question> questions;  // by address
+  std::map<std::string, Question> questions;    // by address
+  std::map<std::string, std::string> problems;  // by service of gRPC
   if (asks_) {
     for (const RpcRecord& rpc : record->rpcs) {
       const auto call = rpc.is_grpc() ? grpc::split_path(rpc.target) : std::nullopt;
       if (!call || known->has_service(std::string(call->service)) || !may_be_asked(rpc)) continue;
       if (!asked_.insert(rpc.peer + " " + std::string(call->service)).second) continue;
+      if ((rpc.flags & kRpcEncrypted) != 0) {
+        problems[std::string(call->service)] =
+            "service '" + rpc.service + "' is called over TLS, where it is not asked";
+        continue;
+      }
       Question& question = questions[rpc.peer];
       question.service = rpc.service;
       question.grpc.insert(std::string(call->service));
     }
   }
-  std::map<std::string, std::string> problems;  // by service of gRPC
   for (const auto& [address, question] : questions) {
     const Reflected told =
         ask_reflection(address, {question.grpc.begin(), question.grpc.end()}, kLimit);

@@ -365,7 +365,11 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   const bool replaceable = head.http2 || head.filibuster.size() == kHeaderValueSize ||
                            head.filibuster.size() == kRuntimeValueSize;
   if (carried != Carried::kNothing) {
-    call->overwrite_header = replaceable && (info.target.flags & kTargetThirdParty) == 0;
+    // What the helper of this process's runtime put in is for this library, and no service has asked for it.
+    const bool wanted = head.filibuster.size() == kRuntimeValueSize
+                            ? (info.target.flags & kTargetInApplication) != 0
+                            : (info.target.flags & kTargetThirdParty) == 0;
+    call->overwrite_header = replaceable && wanted;
   } else {
     call->insert_header = (info.target.flags & kTargetInApplication) != 0;
   }

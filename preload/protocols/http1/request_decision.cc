@@ -10,18 +10,30 @@
 namespace filibuster::preload {
 namespace {
 
+// Takes the helper's field out of the head, with the end of the line before it. (The edit has to leave a byte.)
+bool remove_field(Connection& c, uint64_t value_at, size_t value_size) {
+  const uint64_t line = value_at - kHeaderName.size() - std::string_view(": ").size();
+  return c.wire.edits.splice(
+      line - 1, value_at + value_size + std::string_view("\r\n").size() - (line - 1), "\n");
+}
+
 void add_edits(Connection& c, Exchange* x) {
   Http1& h = http1_of(c);
   const OutgoingCall& call = x->call;
   const uint64_t start = h.message_start;
   const uint64_t sent = c.wire.edits.position();
   const size_t carried = h.head.filibuster.size();
-  if (call.overwrite_header || carried == kRuntimeValueSize) {
-    // The helper's value is for this library only. Where no field of ours may go, blanks replace it.
+  if (!call.overwrite_header && carried == kRuntimeValueSize) {
+    // The helper's value is for this library only.
+    if (!remove_field(c, start + h.head.filibuster_offset, carried))
+      report_note("a field of a runtime's helper left the application");
+    return;
+  }
+  if (call.overwrite_header) {
+    // A helper's value is longer than ours: blanks follow.
     char value[kRuntimeValueSize];
     std::memset(value, ' ', sizeof value);
-    if (call.overwrite_header)
-      std::memcpy(value, call.header_line + kHeaderName.size() + 2, kHeaderValueSize);
+    std::memcpy(value, call.header_line + kHeaderName.size() + 2, kHeaderValueSize);
     if (carried > sizeof value || carried < kHeaderValueSize ||
         !c.wire.edits.replace(start + h.head.filibuster_offset, {value, carried})) {
       report_note("a forwarded correlation field could not be replaced");
