@@ -5,9 +5,11 @@ own second port in one of the ways of Java for each kind of request; the path re
 """
 import collections
 import glob
+import http.server
 import os
 import re
 import subprocess
+import threading
 
 import pytest
 
@@ -211,3 +213,31 @@ def test_without_a_session_nothing_is_changed(tmp_path):
     ours = subprocess.run(command, env=environment | {"LD_PRELOAD": str(PRELOAD), "FILIBUSTER_DAEMON": f"unix:{tmp_path}/none"},
                           capture_output=True, text=True)
     assert "java.util.concurrent.ThreadPoolExecutor" in ours.stdout and "ilibuster" not in ours.stdout
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_what_the_helper_adds_to_a_request_reaches_no_stranger(project, declared):
+    """HttpClient sends from a thread of its own, so its requests carry a field of the helper up to the socket."""
+    heads = []
+
+    class Stranger(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            heads.append(dict(self.headers))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Stranger)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        port = server.server_address[1]
+        options = ["--third-party", f"stranger=127.0.0.1:{port}"] if declared else []
+        run = project.filibuster("trace", *options, "--", JAVA, "-cp", f"{BUILD}/tests/java", "GetClient", f"http://127.0.0.1:{port}/x")
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert "GET /x" in run.output and len(heads) == 1, run
+    assert [name for name in heads[0] if "filibuster" in name.lower()] == [], heads

@@ -46,14 +46,14 @@ CLIENTS = {
 }
 
 
-def explore(project, tls, client, faults, **members):
+def explore(project, tls, client, faults, also=(), **members):
     for name, program in PROGRAMS.items():
         project.write(f"{name}.prog", program)
     trust = " ".join(f"{key}={value}" for key, value in certificates.trusted(tls).items())
     command = f"export {trust} URL=https://localhost:${{port:back}}/x; {client}"
     project.write("filibuster.json", config(
         [relay("back", options=f"--tls {tls}")], [{"name": "get", "command": printing(command)}], fault_test_calls=True,
-        default_faults=False, bounds={"max_faults": 1}, faults=[{"inject": [f"tls:{fault}" for fault in faults]}], **members))
+        default_faults=False, bounds={"max_faults": 1}, faults=[{"inject": [*also, *(f"tls:{fault}" for fault in faults)]}], **members))
     return project.filibuster("run", "--no-snapshot")
 
 
@@ -93,3 +93,11 @@ def test_only_what_opens_an_encrypted_connection_has_them(project, tls):
                                             default_faults=False, faults=[{"inject": "tls:unknown-ca"}]))
     run = project.filibuster("run")
     assert run.executed == 1 and "does not open a connection with TLS" in run.output, run
+
+
+def test_a_call_that_ended_in_its_handshake_counts_as_tested(project, tls):
+    """It has the name of its request although no request was formed, and other faults of it are no riddle."""
+    run = explore(project, tls, CLIENTS["urllib"][0], ["unknown-ca"], also=["refused"])
+    assert run.executed == 3, run
+    assert run.test["rpcs"] == {"tested": ["test -> back GET /x"], "untested": [], "by_configuration": []}, run
+    assert not any("does not apply" in row["reason"] for row in run.test["skipped"]), run.test["skipped"]
