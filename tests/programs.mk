@@ -2,7 +2,7 @@
 # The programs are never sanitized: the preload must come first in them.
 PROGRAM_SRC := $(sort $(wildcard tests/programs/*.cc))
 PROGRAM_BIN := $(PROGRAM_SRC:tests/programs/%.cc=$(BUILD)/tests/programs/%)
-PROBE_SRC   := tests/integration/preload/inject_probe.cc $(wildcard preload/inject/*.cc) preload/os/own_stack.cc core/hash.cc
+PROBE_SRC   := tests/integration/preload/inject_probe.cc $(wildcard preload/inject/*.cc) preload/os/own_stack.cc core/hash.cc core/tls/records.cc
 
 $(BUILD)/tests/programs/%: tests/programs/%.cc tests/programs/http_text.h
 	@mkdir -p $(@D)
