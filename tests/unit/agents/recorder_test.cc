@@ -556,9 +556,10 @@ TEST_F(RecorderTest, AFaultThatHitTwoRpcsIsNoMetPlan) {
   EXPECT_TRUE(any_contains(recorder_.end(1).not_injected, "2 RPCs"));
 }
 
-TEST_F(RecorderTest, ARefusedConnectGetsTheTextsOfTheRpcItStandsFor) {
+TEST_F(RecorderTest, ACallThatEndsBeforeItsRequestGetsTheTextsOfTheRpcItStandsFor) {
   begin(1);
-  const RpcIssued full = rpc(id(kTest, 1), 0, {}, 5, "users", "/users/1?x=2");
+  RpcIssued full = rpc(id(kTest, 1), 0, {}, 5, "users", "/users/1?x=2");
+  full.flags |= kRpcEncrypted;
   emit(kTest, EventType::kRpcIssued, full);
   finish(kTest, full.rpc);
   recorder_.end(1);
@@ -572,7 +573,7 @@ TEST_F(RecorderTest, ARefusedConnectGetsTheTextsOfTheRpcItStandsFor) {
   bare.index = full.index;
   bare.signature = full.signature;
   bare.count = 1;
-  bare.flags = kRpcRefusedAtConnect;
+  bare.flags = kRpcRefusedAtConnect | kRpcOpensConnection;
   bare.service = "127.0.0.1";  // at connect there is no Host field yet
   bare.stack_text = "F socket.py:1 connect";
   emit(kTest, EventType::kRpcIssued, bare);
@@ -584,7 +585,17 @@ TEST_F(RecorderTest, ARefusedConnectGetsTheTextsOfTheRpcItStandsFor) {
   EXPECT_EQ(record.rpcs[0].target, "/users/1?x=2");
   EXPECT_EQ(record.rpcs[0].stack_text.size(), 2u);
   EXPECT_EQ(record.rpcs[0].fault.kind, FaultKind::kRefused);
+  EXPECT_NE(record.rpcs[0].flags & kRpcEncrypted, 0);
   EXPECT_TRUE(record.not_injected.empty());
+
+  begin(3);
+  bare.rpc = id(kTest, 3);
+  bare.flags = kRpcEncrypted | kRpcOpensConnection;  // a fault ended its handshake
+  emit(kTest, EventType::kRpcIssued, bare);
+  finish(kTest, bare.rpc, true);
+  const ExecutionRecord later = recorder_.end(1);
+  ASSERT_EQ(later.rpcs.size(), 1u);
+  EXPECT_EQ(later.rpcs[0].target, "/users/1?x=2");
 }
 
 TEST_F(RecorderTest, AnEntryFormedOnArrivalEndsWithItsIncomingRequest) {
