@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/hash.h"
+#include "preload/os/bounded_wait.h"
 #include "preload/stream/sender.h"
 
 namespace filibuster::preload {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr size_t kHellos = 4096;  // a power of two; so many handshakes may be under way
 constexpr size_t kTries = 8;
+constexpr uint64_t kLeftWithinNs = 100'000'000;
 
 struct Seen {
   std::atomic<uint64_t> key;  // 0: none; written last
@@ -80,9 +82,11 @@ bool take_over(Connection& c, Transport* transport, bool server) {
 }  // namespace
 
 bool claim(Connection& c, Transport* transport, bool server) {
-  if (!enter_requests(c)) return false;
+  // A thread that has sent the ClientHello, or reads, leaves within microseconds as soon as it gets a processor. Later
+  // calls may come too late: a JVM tells the random only during the handshake.
+  if (!wait_until([&] { return enter_requests(c); }, kLeftWithinNs)) return false;
   bool done = false;
-  if (c.response_flow.acquire()) {
+  if (wait_until([&] { return c.response_flow.acquire(); }, kLeftWithinNs)) {
     done = take_over(c, transport, server);
     c.response_flow.release();
   }
