@@ -440,8 +440,15 @@ void Recorder::hang_limit(uint32_t execution, uint64_t rpc, const HangLimit& lim
   if (!running_ || execution != draft_.execution) return;
   const auto place = entries_.find(rpc);
   if (place == entries_.end()) return;
-  place->second.record.hang_limit = limit;
-  note(rpc_text(place->second.record) + ": " + to_text(limit));
+  RpcRecord& record = place->second.record;
+  record.hang_limit = limit;
+  // Clients that give up may keep the connection (streams of HTTP/2, sockets that a JVM frees later).
+  const auto cause = entries_.find(record.parent_rpc);
+  const bool cause_is_over = cause != entries_.end() && cause->second.receivers.empty() &&
+                             !cause->second.record.received_by.empty();
+  if (limit.has_no_timeout() && cause_is_over)
+    record.hang_limit.reached = HangLimit::Reached::kLeftOpen;
+  note(rpc_text(named(record)) + ": " + to_text(record.hang_limit));
 }
 
 void Recorder::spared(uint32_t execution, uint64_t rpc) {

@@ -124,6 +124,8 @@ class Recorder {
   std::vector<const Entry*> resolve(std::unordered_map<uint64_t, RpcRecord>* finals) const;
   void number(const std::vector<const Entry*>& order,
               std::unordered_map<uint64_t, RpcRecord>* finals) const;
+  // With the name of its request, also if that was never formed.
+  RpcRecord named(RpcRecord rpc) const;
   ExecutionRecord build() const;
   void explain_plan(ExecutionRecord* out) const;
 

@@ -85,13 +85,17 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
         rpc.injected = false;
         rpc.fault = {};
       }
-      // It was refused at connect, or a fault ended its handshake: no request names it.
-      if ((rpc.flags & kRpcOpensConnection) != 0 && rpc.method.empty()) memory_.complete(&rpc);
-      (*finals)[rpc.rpc] = std::move(rpc);
+      (*finals)[rpc.rpc] = named(std::move(rpc));
     }
   }
   number(order, finals);
   return order;
+}
+
+RpcRecord Recorder::named(RpcRecord rpc) const {
+  // It was refused at connect, or a fault ended its handshake.
+  if ((rpc.flags & kRpcOpensConnection) != 0 && rpc.method.empty()) memory_.complete(&rpc);
+  return rpc;
 }
 
 ExecutionRecord Recorder::build() const {

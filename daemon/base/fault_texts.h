@@ -17,6 +17,7 @@ struct HangLimit {
     kBySilence,  // the caller waited for an answer until then: it has no timeout
     kByAnswer,   // the server's own answer, which is awaited first, did not end
     kByReader,   // the caller does not read the answer
+    kLeftOpen,  // the request that caused the call was over: the caller gave up, or waits for no answer
   };
   Reached reached = Reached::kNot;
   uint64_t limit_ns = 0;
@@ -27,10 +28,25 @@ struct HangLimit {
 // "caller has no timeout (hang limit 5.0 s reached)"
 inline std::string to_text(const HangLimit& limit) {
   const uint64_t tenths = limit.limit_ns / 100'000'000;
-  const char* what = limit.reached == HangLimit::Reached::kBySilence ? "caller has no timeout"
-                     : limit.reached == HangLimit::Reached::kByAnswer
-                         ? "the server's own answer did not end"
-                         : "the caller does not read the answer";
+  const char* what = "";
+  switch (limit.reached) {
+    case HangLimit::Reached::kNot:
+      break;
+    case HangLimit::Reached::kBySilence:
+      what = "caller has no timeout";
+      break;
+    case HangLimit::Reached::kByAnswer:
+      what = "the server's own answer did not end";
+      break;
+    case HangLimit::Reached::kByReader:
+      what = "the caller does not read the answer";
+      break;
+    case HangLimit::Reached::kLeftOpen:
+      what =
+          "the caller has left the call open behind the request that caused it: it gave up, or does not "
+          "wait for the answer";
+      break;
+  }
   return std::string(what) + " (hang limit " + std::to_string(tenths / 10) + "." +
          std::to_string(tenths % 10) + " s reached)";
 }

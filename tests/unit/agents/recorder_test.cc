@@ -598,6 +598,26 @@ TEST_F(RecorderTest, ACallThatEndsBeforeItsRequestGetsTheTextsOfTheRpcItStandsFo
   EXPECT_EQ(later.rpcs[0].target, "/users/1?x=2");
 }
 
+TEST_F(RecorderTest, ASilenceThatOutlastsItsCauseIsNoMissingTimeout) {
+  begin(1);
+  const RpcIssued cause = rpc(id(kTest, 1), 0, {}, 5, "users", "/users/1");
+  emit(kTest, EventType::kRpcIssued, cause);
+  RpcReceived received;
+  received.rpc = cause.rpc;
+  emit(kUsers, EventType::kRpcReceived, received);
+  const RpcIssued silent = rpc(id(kUsers, 1), cause.rpc, cause.index, 6, "movies", "/movies");
+  emit(kUsers, EventType::kRpcIssued, silent);
+  const HangLimit limit{HangLimit::Reached::kBySilence, 6'000'000'000};
+  recorder_.hang_limit(1, silent.rpc, limit);
+  EXPECT_TRUE(recorder_.snapshot().rpcs[1].hang_limit.has_no_timeout());
+  IncomingFinished answered;
+  answered.rpc = cause.rpc;
+  emit(kUsers, EventType::kIncomingFinished, answered);
+  recorder_.hang_limit(1, silent.rpc, limit);
+  const ExecutionRecord record = recorder_.end(1);
+  EXPECT_EQ(record.rpcs[1].hang_limit.reached, HangLimit::Reached::kLeftOpen);
+}
+
 TEST_F(RecorderTest, AnEntryFormedOnArrivalEndsWithItsIncomingRequest) {
   begin(1);
   RpcIssued entry = rpc(id(kUsers, 1), 0, {}, 5, "users", "/");
