@@ -126,7 +126,8 @@ class Carrier final : public Followed {
 
   void end_unanswered(Connection&) override {}
   void settle(Connection& c) override {
-    if (c.closing.load()) report_unclaimed(c);
+    // A connection that a fault has ended in its handshake was claimed by nobody.
+    if (c.closing.load() && !c.state.is_replaced()) report_unclaimed(c);
   }
   void end_silence(Connection& c) override { end_handshake_silence(c); }
   void adopt_in_child(Connection& c) override { c.connect.handshake.active = false; }

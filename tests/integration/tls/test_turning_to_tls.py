@@ -77,6 +77,15 @@ def test_faults_happen_inside_of_a_tunnel(project, tls, proxy, name):
     assert sum(text.endswith(("503", "Service Unavailable")) for text in told[-5:]) == 1, told
 
 
+def test_a_handshake_inside_of_a_tunnel_that_a_fault_ends_counts_as_tested(project, tls, proxy):
+    project.write("filibuster.json", config(
+        [relay("back", options=f"--tls {tls}")], [{"name": "get", "command": f"{client(tls, proxy, 'requests')}; exit 0"}], fault_test_calls=True,
+        default_faults=False, bounds={"max_faults": 1}, faults=[{"inject": ["tls:closed-without-notify", "tls:handshake-timeout"]}]))
+    run = project.filibuster("run")
+    assert run.exit_code == 0 and run.executed == 3, run
+    assert run.test["dependencies_not_tested"] == [] and run.test["rpcs"]["untested"] == [], run.test["rpcs"]
+
+
 def test_a_tunnel_without_tls_is_named(project, proxy):
     command = f"curl -sS -m 2 -p -x http://127.0.0.1:{proxy} http://127.0.0.1:${{port:back}}/x"
     run = observe_and_compare(project, [relay("back")], command, complete=False)
