@@ -2,6 +2,7 @@
 // they are reached by a jump in their place (detour.h).
 #include "preload/hooks/openssl.h"
 #include "preload/runtimes/native/detour.h"
+#include "preload/runtimes/node/node.h"
 
 namespace filibuster::preload::openssl {
 namespace {
@@ -11,7 +12,7 @@ constinit void* g_read = nullptr;
 constinit void* g_write = nullptr;
 constinit void* g_get_error = nullptr;
 constinit void* g_shutdown = nullptr;
-constinit std::atomic<bool> g_asked{false};
+constinit std::atomic<bool> g_asked{false}, g_reached{false};
 
 const Api* library() {
   return g_api;
@@ -51,20 +52,33 @@ bool reach(const char* name, Function* ours, void** original) {
   return found != nullptr && detour(found, reinterpret_cast<void*>(ours), original);
 }
 
+// Reaches it at the first time. False: it is not there, or not to be reached.
+bool is_reached() {
+  if (!g_asked.exchange(true)) {
+    g_api = api_inside();
+    // In this order, so that what is missing in the end has no effect.
+    const bool done = g_api != nullptr && reach("SSL_get_error", inside_get_error, &g_get_error) &&
+                      reach("SSL_shutdown", inside_shutdown, &g_shutdown) &&
+                      reach("SSL_write", inside_write, &g_write) &&
+                      reach("SSL_read", inside_read, &g_read);
+    if (g_api != nullptr && !done)
+      report_note("TLS: the OpenSSL inside of the program is not reached");
+    g_reached.store(done, std::memory_order_release);
+  }
+  return g_reached.load(std::memory_order_acquire);
+}
+
+// Before any thread of the program runs.
+__attribute__((constructor)) void open_door() {
+  node::set_tls_question(is_reached);
+}
+
 }  // namespace
 
 void reach_openssl_inside(const Connection& c) {
   const Followed* protocol = c.protocol();
   if (protocol == nullptr || !protocol->is_carrier()) return;
-  if (g_asked.load(std::memory_order_relaxed) || g_asked.exchange(true)) return;
-  g_api = api_inside();
-  if (g_api == nullptr) return;
-  // In this order, so that what is missing in the end has no effect.
-  const bool done = reach("SSL_get_error", inside_get_error, &g_get_error) &&
-                    reach("SSL_shutdown", inside_shutdown, &g_shutdown) &&
-                    reach("SSL_write", inside_write, &g_write) &&
-                    reach("SSL_read", inside_read, &g_read);
-  if (!done) report_note("TLS: the OpenSSL inside of the program is not reached");
+  if (!g_asked.load(std::memory_order_relaxed)) is_reached();
 }
 
 }  // namespace filibuster::preload::openssl

@@ -6,6 +6,7 @@
 // gave, "" if there is none.
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "preload/interpose.h"
@@ -134,6 +135,22 @@ Value asks_origins(Env env, CallbackInfo) {
   return truth(env, session_present() && attached() && (lane_options() & kOptionOrigins) != 0);
 }
 
+constinit std::atomic<bool (*)()> g_tls_question{nullptr};
+constinit std::atomic<uint64_t> g_first_session{0};
+
+// seesTls(): are all encrypted connections of this process seen above their encryption? A session that began after the
+// program may find older ones, which are not. To be asked first when the program begins.
+Value sees_tls(Env env, CallbackInfo) {
+  HookScope scope;
+  note_stream_socket();
+  const uint64_t now = session_present() && attached() ? session_generation() : 0;
+  uint64_t none = 0;
+  const bool first = g_first_session.compare_exchange_strong(none, now != 0 ? now : ~uint64_t{0});
+  if (first || g_first_session.load() != now) return truth(env, false);
+  bool (*const question)() = g_tls_question.load(std::memory_order_acquire);
+  return truth(env, question != nullptr && question());
+}
+
 // site(text): keeps a call stack (one frame a line, innermost first, "file:line function").
 Value site(Env env, CallbackInfo info) {
   HookScope scope;
@@ -228,6 +245,7 @@ constexpr Function kFunctions[] = {
     {"isLibrary", is_library},
     {"framesVersion", frames_version},
     {"asksOrigins", asks_origins},
+    {"seesTls", sees_tls},
     {"site", site},
     {"field", field},
     {"nextEntry", next_entry_of},
@@ -259,6 +277,11 @@ bool find_api() {
 }
 
 }  // namespace
+
+void set_tls_question(bool (*question)()) {
+  g_tls_question.store(question, std::memory_order_release);
+}
+
 }  // namespace filibuster::preload::node
 
 // The well-known symbol of an addon; `exports` is filled.

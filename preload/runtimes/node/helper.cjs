@@ -258,11 +258,15 @@ if (library !== undefined) {
       value: made, writable: true, configurable: true, enumerable: known?.enumerable ?? false });
   };
 
+  // Would a field stay in the request, since the library does not see what is encrypted? It takes the field out else.
+  library.seesTls();
+  const isHidden = (encrypted) => Boolean(encrypted) && !library.seesTls();
+
   // Returns the first line of the request's head with our field behind it, so that no list of the program's
   // own headers shows the field. (A field that the program forwarded is replaced where it is.)
   const marked = (request, firstLine, headers) => {
     const call = callOf(request);
-    if (call === undefined || request.protocol === 'https:' || request.socket?.encrypted) return firstLine;
+    if (call === undefined || isHidden(request.protocol === 'https:' || request.socket?.encrypted)) return firstLine;
     const forwarded = request.getHeader(FIELD);
     if (forwarded !== undefined) {
       const field = library.field(String(forwarded), call.site);
@@ -315,7 +319,7 @@ if (library !== undefined) {
     if (!library.executing()) return;
     used = true;
     instrument();
-    if (String(request.origin).startsWith('https:')) return;
+    if (isHidden(String(request.origin).startsWith('https:'))) return;
     const call = callNow();
     const waited = tasks.getStore()?.connecting === undefined ? undefined : waitedFor(request);
     if (waited !== undefined) call.context = waited.context;
@@ -363,13 +367,13 @@ if (library !== undefined) {
     if (!library.executing()) return headers;
     const names = Array.isArray(headers) ? headers : Object.entries(headers ?? {}).flat();
     const known = carried(names.map(String));
-    const encrypted = session.socket?.encrypted || session.encrypted;
+    const hidden = isHidden(session.socket?.encrypted || session.encrypted);
     if (RUNTIME_FIELD.test(known ?? '')) {  // from instrumentGrpc, below
-      if (!encrypted) return headers;
+      if (!hidden) return headers;
       const { [FIELD]: ours, ...rest } = headers;
       return rest;
     }
-    if (encrypted) return headers;
+    if (hidden) return headers;
     const call = callNow();
     const field = library.field(known ?? call.context, call.site);
     if (field === undefined) return headers;

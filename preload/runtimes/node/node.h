@@ -14,6 +14,9 @@ namespace filibuster::preload::node {
 
 extern const TaskReader kReader;
 
+// What answers the question whether encrypted connections that begin now are seen above their encryption.
+void set_tls_question(bool (*question)());
+
 // The script has loaded this library as an addon.
 void note_helper_started();
 
