@@ -34,6 +34,7 @@ bool find_all(Api* api) {
          find(&api->fiber_local, "rb_thread_local_aref") && find(&api->intern, "rb_intern") &&
          find(&api->set_fiber_local, "rb_thread_local_aset") &&
          find(&api->current_fiber, "rb_fiber_current") &&
+         find(&api->fiber_scheduler, "rb_fiber_scheduler_current") &&
          find(&api->hash_delete, "rb_hash_delete") && find(&api->set_error, "rb_set_errinfo");
 }
 
@@ -66,7 +67,7 @@ std::string_view description() {
 
 std::string_view text_of(Value string) {
   // true, false, nil, numbers and symbols are no pointers.
-  if ((string & 7) != 0 || string <= 0x40) return {};
+  if (!is_object(string)) return {};
   const uintptr_t flags = *reinterpret_cast<const uintptr_t*>(string);
   if ((flags & kTypeMask) != kString) return {};
   volatile Value value = string;

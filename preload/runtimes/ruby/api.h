@@ -31,6 +31,7 @@ struct Api {
   Value (*fiber_local)(Value thread, uintptr_t name);
   Value (*set_fiber_local)(Value thread, uintptr_t name, Value value);
   Value (*current_fiber)();
+  Value (*fiber_scheduler)();  // of the fiber that runs; nil: none runs it
   Value (*hash_delete)(Value hash, Value key);
   uintptr_t (*intern)(const char* name);
   void (*set_error)(Value error);
@@ -45,6 +46,9 @@ std::string_view description();
 // A string without zeros; "" for anything else.
 std::string_view text_of(Value string);
 // Values that hold their number or meaning in themselves (include/ruby/internal/special_consts.h).
+inline bool is_object(Value value) {
+  return (value & 7) == 0 && value > 0x40;
+}
 inline bool is_small_number(Value value) {
   return (value & 1) != 0;
 }

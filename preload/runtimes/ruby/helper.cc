@@ -45,8 +45,18 @@ constinit Fiber g_fibers[kFibers];
 constinit std::atomic<uint64_t> g_last_fiber{0};
 constinit thread_local uint64_t t_fiber __attribute__((tls_model("initial-exec"))) =
     0;  // that runs; 0: no number
+// A scheduler runs it: when it waits, the thread works for another fiber.
+constinit thread_local bool t_scheduled __attribute__((tls_model("initial-exec"))) = false;
 // This thread works for who started it, until it waits to be handed something.
 constinit thread_local bool t_inherited __attribute__((tls_model("initial-exec"))) = false;
+
+uint64_t give_number(const TaskContext& task) {
+  const uint64_t number = g_last_fiber.fetch_add(1, std::memory_order_relaxed) + 1;
+  Fiber& made = g_fibers[number % kFibers];
+  made.task = task;
+  made.number.store(number, std::memory_order_relaxed);
+  return number;
+}
 
 Fiber* running_fiber() {
   if (t_fiber == 0) return nullptr;
@@ -88,11 +98,7 @@ Value task(Value) {
 Value fiber(Value) {
   HookScope scope;
   if (!executing()) return ruby::value_of(0);
-  const uint64_t number = g_last_fiber.fetch_add(1, std::memory_order_relaxed) + 1;
-  Fiber& made = g_fibers[number % kFibers];
-  made.task = inheritable_task();
-  made.number.store(number, std::memory_order_relaxed);
-  return ruby::value_of(static_cast<long>(number));
+  return ruby::value_of(static_cast<long>(give_number(inheritable_task())));
 }
 
 Value swap(Value, Value next) {
@@ -133,9 +139,13 @@ void thread_begins(uint32_t, Value, Value, uintptr_t, Value) {
 void fiber_switches(uint32_t, Value, Value, uintptr_t, Value) {
   HookScope scope;
   const Value thread = api()->current_thread();
+  t_scheduled = ruby::is_object(api()->fiber_scheduler());
   Value number = api()->fiber_local(thread, g_number_of_fiber);
   if (!ruby::is_small_number(number)) {
     number = api()->hash_delete(g_fibers_made, api()->current_fiber());
+    // One that was made between executions, or before the helper ran, inherits nothing. It may read a request itself.
+    if (!ruby::is_small_number(number) && t_scheduled)
+      number = ruby::value_of(static_cast<long>(give_number({})));
     if (ruby::is_small_number(number)) api()->set_fiber_local(thread, g_number_of_fiber, number);
   }
   t_fiber = ruby::is_small_number(number) ? static_cast<uint64_t>(ruby::small_number(number)) : 0;
@@ -207,6 +217,7 @@ void incoming(const RpcContext& request, bool multiplexed) {
   if (multiplexed || !g_installed.load(std::memory_order_acquire) || api()->is_ruby_thread() == 0)
     return;
   TaskContext task;
+  if (t_scheduled) note_multiplexing_thread();
   // Else the thread proves it by what it has read.
   if (running_fiber() != nullptr) {
     task.state = TaskContext::State::kRequest;
