@@ -11,7 +11,7 @@ from small_apps import APPS, config
 
 DOCUMENT = REPOSITORY / "docs/http-faults.md"
 OVER_TLS = REPOSITORY / "docs/tls.md"
-FAULTS = ["refused", "reset", "timeout", "status:503", "latency:900ms", "latency:100ms", "slow-body:200ms", "partial-message",
+FAULTS = ["refused", "reset", "timeout", "status:503", "latency:3s", "latency:100ms", "slow-body:200ms", "partial-message",
           "empty-message", "corrupt-message", "content-length:+10", "content-length:-10"]
 URL = "http://127.0.0.1:${port:body}/"
 MODULES = BUILD / "tests/clients/node_modules"
