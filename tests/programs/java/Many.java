@@ -15,7 +15,7 @@ public class Many {
     HttpClient client = HttpClient.newBuilder().sslContext(Certificates.client()).build();
     List<CompletableFuture<HttpResponse<byte[]>>> answers = new ArrayList<>();
     for (String url : urls) {
-      HttpRequest request = HttpRequest.newBuilder(URI.create(url)).timeout(Duration.ofSeconds(1)).build();
+      HttpRequest request = HttpRequest.newBuilder(URI.create(url)).timeout(Duration.ofSeconds(3)).build();
       answers.add(client.sendAsync(request, HttpResponse.BodyHandlers.ofByteArray()));
     }
     for (CompletableFuture<HttpResponse<byte[]>> answer : answers) {
