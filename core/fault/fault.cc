@@ -544,6 +544,14 @@ uint16_t flags_of_all(std::string_view commands) {
 
 }  // namespace
 
+std::vector<FaultSpec> default_sealed_faults() {
+  std::vector<FaultSpec> faults(3);
+  faults[0].kind = FaultKind::kRefused;
+  faults[1].kind = FaultKind::kTimeout;
+  faults[2].kind = FaultKind::kReset;
+  return faults;
+}
+
 std::vector<FaultSpec> default_redis_faults(std::string_view method, std::string_view resource) {
   const uint16_t flags = flags_of_all(method == "MULTI" ? resource : method);
   std::vector<FaultSpec> faults(2);

@@ -187,6 +187,9 @@ std::vector<FaultSpec> default_grpc_faults();
 // may need memory. `resource`: of MULTI the commands that the transaction holds, "SET user:*, INCR visits".
 std::vector<FaultSpec> default_redis_faults(std::string_view method, std::string_view resource);
 
+// Of TLS that nobody decrypts: refused, timeout, reset.
+std::vector<FaultSpec> default_sealed_faults();
+
 // The error that the caller receives for a kRedis fault, without its '-' and its line end; with the
 // words of Redis where the fault has none of its own. "" for a null.
 std::string redis_error_line(const FaultSpec& fault);

@@ -123,8 +123,7 @@ bool in_range(const E& e) {
   } else if constexpr (kIs<RpcFields, E>) {
     return e.form <= static_cast<uint8_t>(BodyForm::kMessage);
   } else if constexpr (kIs<NotInterposed, E>) {
-    return e.reason >= NotInterposedReason::kTls &&
-           e.reason <= NotInterposedReason::kRedisUnfollowed;
+    return e.reason >= NotInterposedReason::kTls && e.reason <= NotInterposedReason::kSealed;
   } else if constexpr (kIs<Note, E>) {
     return e.kind <= NoteKind::kRuntime;
   } else {
@@ -244,6 +243,8 @@ std::string_view reason_name(NotInterposedReason reason) {
       return "redis-publish-subscribe";
     case NotInterposedReason::kRedisUnfollowed:
       return "redis-not-followed";
+    case NotInterposedReason::kSealed:
+      return "encrypted";
   }
   return "unknown";
 }

@@ -44,10 +44,12 @@ enum RpcFlags : uint16_t {
   kRpcRedis = 1u << 8,      // `method` is a command, `target` a pattern of its key
   kRpcEncrypted = 1u << 9,  // over TLS
   kRpcWasAttempted =
-      1u << 10,  // it says that there were attempts before it (kGrpcPreviousAttempts)
+      1u << 10,           // it says that there were attempts before it (kGrpcPreviousAttempts)
+  kRpcSealed = 1u << 11,  // Protocol::kSealed
 };
 inline Protocol protocol_of(uint16_t rpc_flags) {
   if ((rpc_flags & kRpcRedis) != 0) return Protocol::kRedis;
+  if ((rpc_flags & kRpcSealed) != 0) return Protocol::kSealed;
   return (rpc_flags & kRpcGrpc) != 0 ? Protocol::kGrpc : Protocol::kHttp;
 }
 
@@ -184,6 +186,7 @@ enum class NotInterposedReason : uint8_t {
   kRedisBlocking,      // a command that waits for what others do
   kRedisSubscription,  // publish/subscribe, MONITOR: the server speaks unasked from then on
   kRedisUnfollowed,    // a command after which replies cannot be told apart (CLIENT REPLY, PSYNC)
+  kSealed,  // TLS that nobody decrypts: its connection gets faults, and no answer is made
 };
 std::string_view reason_name(NotInterposedReason reason);
 struct NotInterposed {

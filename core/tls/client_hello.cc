@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/tls/reading.h"
+
 namespace filibuster::tls {
 namespace {
 
@@ -43,35 +45,6 @@ Hello sniff_client_hello(std::string_view first, ClientRandom* random) {
 }
 
 namespace {
-
-// Reads numbers and vectors from the front of a text. After a read beyond the end, all is empty.
-class Reading {
- public:
-  explicit Reading(std::string_view bytes) : left_(bytes) {}
-  bool at_end() const { return left_.empty(); }
-  size_t number(size_t bytes) {
-    size_t value = 0;
-    for (const char byte : take(bytes)) value = value << 8 | static_cast<uint8_t>(byte);
-    return value;
-  }
-  // A vector whose length stands before it, in so many bytes.
-  std::string_view vector(size_t length_bytes) {
-    const size_t size = number(length_bytes);
-    return take(size);
-  }
-  std::string_view take(size_t size) {
-    if (size > left_.size()) {
-      left_ = {};
-      return {};
-    }
-    const std::string_view out = left_.substr(0, size);
-    left_.remove_prefix(size);
-    return out;
-  }
-
- private:
-  std::string_view left_;
-};
 
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= 253 && std::all_of(text.begin(), text.end(), [](char c) {

@@ -238,7 +238,7 @@ void Hub::handle(uint64_t data, uint32_t events) {
       agents_->ready(data & ~kTagMask);
       break;
     case kTagFinisher:
-      hand_offs_->finisher_ready(data & ~kTagMask, events);
+      hand_offs_->finisher_ready(data & ~kTagMask, events, clock_ns());
       break;
     case kTagRelay:
       hand_offs_->relay_ready(data & ~kTagMask, clock_ns());

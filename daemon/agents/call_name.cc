@@ -15,7 +15,8 @@ struct ProtocolRow {
 };
 constexpr ProtocolRow kProtocols[] = {{Protocol::kHttp, CodeSpace::kHttp, "http"},
                                       {Protocol::kGrpc, CodeSpace::kGrpc, "grpc"},
-                                      {Protocol::kRedis, CodeSpace::kRedis, "redis"}};
+                                      {Protocol::kRedis, CodeSpace::kRedis, "redis"},
+                                      {Protocol::kSealed, CodeSpace::kNone, "tls"}};
 
 // The message of an error reply: what follows the code in "LOADING Redis is loading ...". "": it is
 // not known.
@@ -44,7 +45,7 @@ std::optional<Protocol> parse_protocol(std::string_view name) {
 
 std::string_view code_space_name(CodeSpace space) {
   for (const ProtocolRow& row : kProtocols) {
-    if (row.codes == space) return row.name;
+    if (row.codes == space && space != CodeSpace::kNone) return row.name;
   }
   return "";
 }
@@ -56,7 +57,8 @@ std::string path_of(std::string_view target, Protocol protocol) {
 std::string call_name(std::string_view method, std::string_view target, Protocol protocol) {
   if (protocol == Protocol::kGrpc && target.size() > 1 && target.front() == '/')
     return std::string(target.substr(1));
-  if (protocol == Protocol::kRedis && target.empty()) return std::string(method);
+  if ((protocol == Protocol::kRedis || protocol == Protocol::kSealed) && target.empty())
+    return std::string(method);
   return std::string(method) + " " + std::string(target);
 }
 
@@ -91,6 +93,9 @@ std::string ending_name(const RpcRecord& rpc) {
     const std::string message = redis_message(rpc);
     return rpc.code + (message.empty() ? "" : " \"" + message + "\"");
   }
+  // Nobody read how it was answered.
+  if (rpc.outcome == RpcOutcome::kAnswered && rpc.is_sealed())
+    return std::string(outcome_name(rpc.outcome));
   if (rpc.outcome == RpcOutcome::kAnswered) {
     const std::string_view code = grpc_status_name(rpc);
     // An answer that does not come from gRPC (a proxy's 502) is named by its HTTP status.

@@ -82,6 +82,7 @@ struct RpcRecord {
   Protocol protocol() const { return protocol_of(flags); }
   bool is_grpc() const { return protocol() == Protocol::kGrpc; }
   bool is_redis() const { return protocol() == Protocol::kRedis; }
+  bool is_sealed() const { return protocol() == Protocol::kSealed; }
   // The RPC was answered, and the answer is a failure.
   bool failed() const {
     return outcome == RpcOutcome::kAnswered && !open &&

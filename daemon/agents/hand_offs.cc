@@ -24,6 +24,10 @@ HandOffs::HandOffs(int epoll_fd, uint64_t finisher_tag, uint64_t relay_tag, Reco
           [this](const HandOff& hand_off, const PassedAnswer& answer) {
             recorder_->passed(hand_off.execution, hand_off.rpc, answer, clock_ns());
           }),
+      late_(epoll_fd, finisher_tag | kLate,
+            [this](uint32_t execution, uint64_t rpc) {
+              report(execution, rpc, {HangLimit::Reached::kByAnswer, hang_limit_ns()});
+            }),
       relays_(epoll_fd, relay_tag, this) {}
 
 bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns) {
@@ -63,6 +67,14 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
       recorder_->lost(1);
       return true;
     }
+    if (changes && hand_off.protocol == static_cast<uint8_t>(Protocol::kSealed)) {
+      constexpr uint64_t kNsPerMs = 1'000'000;
+      const uint64_t latency_ns = fault->latency_ms * kNsPerMs;
+      if (!late_.take(hand_off, std::move(held), std::move(real), latency_ns,
+                      now_ns + hang_limit_ns() + patience_ns()))
+        recorder_->lost(1);
+      return true;
+    }
     if (changes) {
       order.change = *fault;
     } else {
@@ -80,17 +92,22 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
 
 void HandOffs::expire(uint64_t now_ns) {
   finisher_.expire(now_ns);
+  late_.expire(now_ns);
   relays_.expire(now_ns);
 }
 
 uint64_t HandOffs::next_deadline_ns() const {
-  const uint64_t first = finisher_.next_deadline_ns();
-  const uint64_t second = relays_.next_deadline_ns();
-  return first == 0 || second == 0 ? std::max(first, second) : std::min(first, second);
+  uint64_t next = 0;
+  for (const uint64_t one :
+       {finisher_.next_deadline_ns(), late_.next_deadline_ns(), relays_.next_deadline_ns()}) {
+    if (one != 0 && (next == 0 || one < next)) next = one;
+  }
+  return next;
 }
 
 void HandOffs::end_execution(uint32_t execution) {
   finisher_.reset_all(execution);
+  late_.end_execution(execution);
   relays_.end_execution(execution);
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "daemon/agents/finisher.h"
+#include "daemon/agents/late_passages.h"
 #include "daemon/agents/recorder.h"
 #include "daemon/agents/registration.h"
 #include "daemon/relay/relays.h"
@@ -28,7 +29,13 @@ class HandOffs final : RelayHost {
   // Takes the message's descriptors over. False: it is not a hand-off, or makes no sense.
   bool take(const EventSource& agent, Message* message, uint64_t now_ns);
   // epoll reported something for `number` (without the tag).
-  void finisher_ready(uint64_t number, uint32_t events) { finisher_.ready(number, events); }
+  void finisher_ready(uint64_t number, uint32_t events, uint64_t now_ns) {
+    if ((number & kLate) != 0) {
+      late_.ready(number & ~kLate, now_ns);
+    } else {
+      finisher_.ready(number, events);
+    }
+  }
   void relay_ready(uint64_t number, uint64_t now_ns) { relays_.ready(number, now_ns); }
   void expire(uint64_t now_ns);
   // CLOCK_MONOTONIC of the next limit; 0: none.
@@ -51,10 +58,14 @@ class HandOffs final : RelayHost {
   void unmet(const StreamOrder& order, const std::string& why) override;
   void note(const std::string& text, bool harmed) override;
 
+  // Tells numbers of late_ from those of finisher_, whose tag they share.
+  static constexpr uint64_t kLate = 1ull << 54;
+
   Recorder* const recorder_;
   std::chrono::milliseconds hang_limit_;
   const std::function<double()> slowdown_;  // Pulse::slowdown(), from 1
   Finisher finisher_;
+  LatePassages late_;
   Relays relays_;
 };
 

@@ -42,7 +42,7 @@ void RpcMemory::remember(const RpcRecord& rpc, const WireNames& wire) {
   seen.payload = rpc.payload;
   seen.stack_hash = rpc.stack;
   seen.count = rpc.count;
-  seen.protocol = rpc.flags & (kRpcHttp2 | kRpcGrpc | kRpcRedis | kRpcEncrypted);
+  seen.protocol = rpc.flags & (kRpcHttp2 | kRpcGrpc | kRpcRedis | kRpcEncrypted | kRpcSealed);
   seen.wire = wire;
   seen.long_body = (rpc.flags & kRpcPayloadTruncated) != 0;
   if (wire.index == rpc.index) return;

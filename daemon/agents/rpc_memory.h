@@ -57,7 +57,7 @@ class RpcMemory {
     std::vector<std::string> stack;
     Hash128 payload, stack_hash;
     uint32_t count = 0;
-    uint16_t protocol = 0;  // kRpcHttp2, kRpcGrpc, kRpcRedis, kRpcEncrypted
+    uint16_t protocol = 0;  // kRpcHttp2, kRpcGrpc, kRpcRedis, kRpcEncrypted, kRpcSealed
     WireNames wire;
     Hash128 site;
     bool long_body = false;

@@ -257,7 +257,7 @@ std::vector<FaultSpec> faults_for(const Config& config, const std::string& calle
 bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol,
                    bool opens_encrypted = false);
 // Why a fault does not apply to an RPC, as text for people: "it does not go over HTTP/2".
-std::string_view why_not_applicable(const FaultSpec& fault);
+std::string_view why_not_applicable(const FaultSpec& fault, Protocol protocol = Protocol::kHttp);
 // Does a rule name a command that client libraries send to Redis by themselves?
 bool names_library_command(const Config& config);
 // For people: `grpc:UNAVAILABLE "no stock"`, `status:503 "slow" (with Retry-After)`

@@ -25,6 +25,11 @@ bool speaks_redis(const Config& config) {
                      [](const ServiceConfig& one) { return one.protocol == Protocol::kRedis; });
 }
 
+bool attaches(const Config& config) {
+  return std::any_of(config.services.begin(), config.services.end(),
+                     [](const ServiceConfig& one) { return one.is_attached(); });
+}
+
 // "refused, timeout, redis:LOADING, and where the command writes redis:READONLY, ..."
 std::string describe_redis_defaults() {
   const std::vector<FaultSpec> of_all = default_redis_faults("GET", ""),
@@ -53,6 +58,28 @@ bool rule_matches(const Config& config, const FaultRule& rule, const std::string
          (rule.grpc.empty() || (grpc && grpc_name_matches(rule.grpc, path)));
 }
 
+namespace {
+
+// TLS that nobody decrypts: what can happen to a connection without its keys.
+bool fits_sealed(const FaultSpec& fault, bool opens_connection) {
+  switch (fault.kind) {
+    case FaultKind::kRefused:
+      return true;
+    case FaultKind::kReset:
+    case FaultKind::kTimeout:
+      return !fault.after_effect;  // nobody sees where a request ends
+    case FaultKind::kLatency:
+      return fault.at_message == 0;
+    case FaultKind::kTls:
+      return opens_connection && (fault.tls == TlsFault::kHandshakeTimeout ||
+                                  fault.tls == TlsFault::kClosedWithoutNotify);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol, bool opens_encrypted) {
   if (fault.kind == FaultKind::kAttempts) {
     return std::all_of(fault.attempts.rules.begin(), fault.attempts.rules.end(),
@@ -64,6 +91,7 @@ bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol, bool o
                                 fault_applies(rule.outcome, http2, protocol, opens_encrypted);
                        });
   }
+  if (protocol == Protocol::kSealed) return fits_sealed(fault, opens_encrypted);
   switch (needs(fault)) {
     case FaultNeeds::kAnyRpc:
       return true;
@@ -85,10 +113,16 @@ bool fault_applies(const FaultSpec& fault, bool http2, Protocol protocol, bool o
   return false;
 }
 
-std::string_view why_not_applicable(const FaultSpec& fault) {
+std::string_view why_not_applicable(const FaultSpec& fault, Protocol protocol) {
+  if (protocol == Protocol::kSealed) {
+    return fault.kind == FaultKind::kTls
+               ? "it opens no connection, or the fault is in its certificate, and nobody decrypts it"
+               : "not tested: encrypted, and nobody decrypts it";
+  }
   if (fault.kind == FaultKind::kAttempts) {
     for (const AttemptRule& rule : fault.attempts.rules) {
-      if (const std::string_view why = why_not_applicable(rule.outcome); !why.empty()) return why;
+      if (const std::string_view why = why_not_applicable(rule.outcome, protocol); !why.empty())
+        return why;
     }
     return "it is a command to Redis, of which an attempt's fault cannot follow the effect";
   }
@@ -139,6 +173,8 @@ std::vector<FaultSpec> faults_for(const Config& config, const std::string& calle
       return default_grpc_faults();
     case Protocol::kRedis:
       return default_redis_faults(method, path);
+    case Protocol::kSealed:
+      return default_sealed_faults();
   }
   return {};
 }
@@ -187,6 +223,9 @@ std::vector<std::string> describe_faults(const Config& config) {
       lines.push_back(which + " HTTP requests: " + describe(default_http_faults()) +
                       " (default set)");
       lines.push_back(which + " gRPC calls: " + describe(default_grpc_faults()) + " (default set)");
+      if (attaches(config))
+        lines.push_back(which + " encrypted connections of attached services: " +
+                        describe(default_sealed_faults()) + " (default set)");
       if (speaks_redis(config))
         lines.push_back(which + " commands to Redis: " + describe_redis_defaults() +
                         " (default set)");

@@ -32,6 +32,7 @@ RpcRecord as_record(const InjectedFault& rpc) {
   out.target = rpc.path;
   if (rpc.protocol == Protocol::kGrpc) out.flags |= kRpcGrpc;
   if (rpc.protocol == Protocol::kRedis) out.flags |= kRpcRedis;
+  if (rpc.protocol == Protocol::kSealed) out.flags |= kRpcSealed;
   return out;
 }
 

@@ -143,9 +143,10 @@ FaultChoice choose_faults(const Config& config, const RpcRecord& rpc, bool root_
       faults_for(config, caller, rpc.service, rpc.method, path_of(rpc), rpc.protocol());
   const auto other =
       std::stable_partition(faults.begin(), faults.end(), [&](const FaultSpec& fault) {
-        constexpr uint16_t kOpens = kRpcOpensConnection | kRpcEncrypted;
+        const bool opens = (rpc.flags & kRpcOpensConnection) != 0;
+        const bool encrypted = (rpc.flags & kRpcEncrypted) != 0 || rpc.is_sealed();
         return fault_applies(fault, (rpc.flags & kRpcHttp2) != 0, rpc.protocol(),
-                             (rpc.flags & kOpens) == kOpens);
+                             opens && encrypted);
       });
   choice.not_applicable.assign(other, faults.end());
   faults.erase(other, faults.end());
@@ -167,8 +168,8 @@ Result<void> OutcomeTable::add_faults(const Config& config) {
       if (auto added = id(fault); !added) return added.error();
     }
   }
-  for (const auto& defaults :
-       {default_http_faults(), default_grpc_faults(), default_redis_faults("SET", "")}) {
+  for (const auto& defaults : {default_http_faults(), default_grpc_faults(),
+                               default_redis_faults("SET", ""), default_sealed_faults()}) {
     for (const FaultSpec& fault : defaults) {
       if (auto added = id(fault); !added) return added.error();
     }
@@ -214,8 +215,9 @@ Result<Observation> observe(const Config& config, const ExecutionRecord& record,
     if (!configured && rpc.attempt == 0 && !is_test_call(rpc))
       out.by_configuration.insert(described);
     for (const FaultSpec& fault : choice.not_applicable) {
-      out.not_applicable.emplace(describe_fault(fault) + " at " + described,
-                                 "does not apply: " + std::string(why_not_applicable(fault)));
+      out.not_applicable.emplace(
+          describe_fault(fault) + " at " + described,
+          "does not apply: " + std::string(why_not_applicable(fault, rpc.protocol())));
     }
     // An RPC without a known cause (a heartbeat) comes at any time: in a group of ESR it would make
     // every execution differ.
@@ -339,7 +341,9 @@ std::map<std::string, std::string> services_without_agent(const Config& config,
                                                           const ExecutionRecord& record) {
   std::map<std::string, std::string> found;
   for (const RpcRecord& rpc : record.rpcs) {
-    if (rpc.injected || rpc.outcome != RpcOutcome::kAnswered || rpc.received_by == rpc.service)
+    // What nobody decrypts carries no field, so nobody knows who received it.
+    if (rpc.injected || rpc.is_sealed() || rpc.outcome != RpcOutcome::kAnswered ||
+        rpc.received_by == rpc.service)
       continue;
     const auto service = std::find_if(
         config.services.begin(), config.services.end(), [&](const ServiceConfig& each) {

@@ -9,6 +9,10 @@ namespace {
 std::string in_words(const NotInterposedRecord& record) {
   if (record.reason == reason_name(NotInterposedReason::kTls))
     return "encrypted by a library that is not followed, or opened before the session: docs/tls.md";
+  if (record.reason == reason_name(NotInterposedReason::kSealed)) {
+    return "nobody decrypts it: it is refused, reset, silent and late, but no answer is made, and several requests on one "
+           "connection count as one: docs/attach.md";
+  }
   if (record.reason == reason_name(NotInterposedReason::kRedis)) {
     return record.target_service.empty()
                ? "it speaks Redis, and is no service of the configuration: an entry in `services` with "

@@ -19,6 +19,8 @@ std::string shown_protocol_of(const RpcRecord& rpc) {
       return "gRPC";
     case Protocol::kRedis:
       return "Redis";
+    case Protocol::kSealed:
+      return "TLS";
   }
   return (rpc.flags & kRpcHttp2) != 0 ? "HTTP/2" : "HTTP/1.1";
 }

@@ -33,7 +33,8 @@ constexpr FlagRow kFlagTags[] = {{kRpcEntry, "formed on arrival"},
                                  {kRpcHttp2, "HTTP/2"},
                                  {kRpcGrpc, "gRPC"},
                                  {kRpcRedis, "Redis"},
-                                 {kRpcEncrypted, "TLS"}};
+                                 {kRpcEncrypted, "TLS"},
+                                 {kRpcSealed, "not decrypted"}};
 
 std::string joined(const std::vector<std::string>& texts, std::string_view between) {
   std::string out;

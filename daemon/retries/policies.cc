@@ -102,8 +102,8 @@ Result<FaultSpec> fault_for(const Policy& policy, const RpcRecord& reference) {
   const FaultSpec fault = attempts_as_service_says(policy.attempts, signs_of(reference));
   const bool http2 = (reference.flags & kRpcHttp2) != 0;
   if (!fault_applies(fault, http2, reference.protocol(), false)) {
-    return Error{"policy " + policy.name +
-                 " does not fit it: " + std::string(why_not_applicable(fault))};
+    return Error{"policy " + policy.name + " does not fit it: " +
+                 std::string(why_not_applicable(fault, reference.protocol()))};
   }
   return fault;
 }

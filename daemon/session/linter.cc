@@ -27,6 +27,7 @@ constexpr size_t kDeepest = 3;
 constexpr const char* kFailures[] = {"status:503", "refused"};
 constexpr const char* kGrpcFailures[] = {"grpc:UNAVAILABLE", "refused"};
 constexpr const char* kRedisFailures[] = {"redis:LOADING", "refused"};
+constexpr const char* kSealedFailures[] = {"reset", "refused"};
 std::span<const char* const> failures_of(Protocol protocol) {
   switch (protocol) {
     case Protocol::kHttp:
@@ -35,6 +36,8 @@ std::span<const char* const> failures_of(Protocol protocol) {
       return kGrpcFailures;
     case Protocol::kRedis:
       return kRedisFailures;
+    case Protocol::kSealed:
+      return kSealedFailures;
   }
   return kFailures;
 }

@@ -17,6 +17,11 @@ bool not_injected(const OutgoingCall& call, const char* why) {
   return false;
 }
 
+// A server of TLS speaks unasked, too (session tickets), and what it says belongs to nobody's answer.
+bool is_sealed(const OutgoingCall& call) {
+  return (call.flags & kRpcSealed) != 0;
+}
+
 // The planned answer, copied out of lane memory into pages of our own.
 class Answer {
  public:
@@ -131,7 +136,7 @@ bool silence_before(Replacement* plan, Encryption* encryption, OutgoingCall* cal
 bool inject_before_effect(int fd, Encryption* encryption, OutgoingCall* call, bool head_request) {
   Replacement plan;
   if (const char* why = prepare(fd, &plan)) return not_injected(*call, why);
-  if (has_unread(plan, encryption)) {
+  if (!is_sealed(*call) && has_unread(plan, encryption)) {
     abandon(&plan);
     return not_injected(*call, "bytes of an earlier answer are unread");
   }
@@ -225,7 +230,7 @@ const char* change_answer(int fd, Encryption* encryption, const OutgoingCall& ca
                           bool head_request) {
   Replacement plan;
   if (const char* why = prepare(fd, &plan)) return why;
-  if (has_unread(plan, encryption)) {
+  if (!is_sealed(call) && has_unread(plan, encryption)) {
     abandon(&plan);
     return "bytes of an earlier answer are unread";
   }

@@ -382,8 +382,9 @@ void outgoing_begin(const OutgoingInfo& info, OutgoingCall* call) {
   context.execution = call->execution;
   context.rpc = call->rpc;
   context.path = call->index;
-  // The protocol of Redis has no place for the field.
-  if (head.protocol != Protocol::kRedis) encode_header_line(context, call->header_line);
+  // The protocol of Redis has no place for the field, and what is sealed shows none.
+  if (head.protocol != Protocol::kRedis && head.protocol != Protocol::kSealed)
+    encode_header_line(context, call->header_line);
 
   std::span<uint8_t> left;
   const size_t used = info.origin != nullptr ? 0 : origin.text_size;

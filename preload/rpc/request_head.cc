@@ -53,6 +53,7 @@ uint16_t protocol_flags(const RequestHead& head) {
   if (head.was_attempted) flags |= kRpcWasAttempted;
   if (head.protocol == Protocol::kGrpc) flags |= kRpcGrpc;
   if (head.protocol == Protocol::kRedis) flags |= kRpcRedis;
+  if (head.protocol == Protocol::kSealed) flags |= kRpcSealed;
   return flags;
 }
 

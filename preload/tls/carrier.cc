@@ -91,6 +91,17 @@ bool begin_prelude(Connection& c, Pieces pieces, size_t size) {
   return false;
 }
 
+}  // namespace
+
+void name_by_hello(Connection& c, Pieces pieces, size_t size) {
+  if (c.target.known || c.role == Role::kServer || pieces.count == 0) return;
+  // A library writes its ClientHello in one piece.
+  const size_t first = std::min({size, pieces[0].iov_len, kNameWithin});
+  take_name(&c.target, tls::server_name({static_cast<const char*>(pieces[0].iov_base), first}));
+}
+
+namespace {
+
 // One object for all connections. What differs between them is in the connection.
 class Carrier final : public Followed {
  public:
@@ -99,7 +110,7 @@ class Carrier final : public Followed {
   void offered(Connection& c, const Offer& offer, uint64_t from) override {
     const size_t size = static_cast<size_t>(offer.end - offer.base);
     if (c.prelude == 0) keep(c, offer.pieces, static_cast<size_t>(from - offer.base), size);
-    if (from == offer.base) look_for_name(c, offer.pieces, size);
+    if (from == offer.base) name_by_hello(c, offer.pieces, size);
   }
   Released release(Connection& c, int fd, const Offer& offer, Sending) override {
     if (note(c, fd) && fail_handshake(c, fd)) return {offer.base, Released::Then::kSwallow};
@@ -184,14 +195,8 @@ class Carrier final : public Followed {
     // What the TLS library writes is counted from here on.
     c.carried = c.carried_in = 0;
     keep(c, pieces, 0, size);
-    look_for_name(c, pieces, size);
+    name_by_hello(c, pieces, size);
     return note(c, fd);
-  }
-  static void look_for_name(Connection& c, Pieces pieces, size_t size) {
-    if (c.target.known || c.role == Role::kServer || pieces.count == 0) return;
-    // A library writes its ClientHello in one piece.
-    const size_t first = std::min({size, pieces[0].iov_len, kNameWithin});
-    take_name(&c.target, tls::server_name({static_cast<const char*>(pieces[0].iov_base), first}));
   }
   static void keep(Connection& c, Pieces pieces, size_t from, size_t size) {
     KeptBytes& hello = c.hello;

@@ -14,6 +14,8 @@ namespace filibuster::preload {
 Recognised is_tls_of_client(std::string_view first);
 Recognised is_tls_of_server(std::string_view first);
 void begin_carrier(Connection& c, Pieces pieces, size_t size);
+// These first bytes of a client are its ClientHello: where the target has no name, it gets that of SNI.
+void name_by_hello(Connection& c, Pieces pieces, size_t size);
 Joined joins_tls(std::string_view first, NotInterposedReason* reason);
 
 // The connection ends, or the process. If it was encrypted by nobody that we follow, the report says so.

@@ -27,7 +27,8 @@ def counting(name="back", *addresses, **members):
 
 def explore(project, services, command, faults=(*FAULTS, OBJECT), on=None, received="received-back", **members):
     """{fault: what record.py wrote down} of a run with single faults; '' is the execution without one."""
-    names = ",".join([*FAULTS, "status:429", "status:200"])
+    named = [fault for fault in faults if isinstance(fault, str)]
+    names = ",".join(dict.fromkeys([*FAULTS, "status:429", "status:200", *named]))
     environment = {"PYTHONPATH": str(REPOSITORY / "cli" / "python")}
     project.write("filibuster.json", config(
         services, [{"name": "caller", "env": environment,

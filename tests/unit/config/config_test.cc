@@ -317,6 +317,21 @@ TEST(FaultRules, AnAnswerThatIsChangedIsOneOfHttp1OrOfGrpc) {
   }
 }
 
+TEST(FaultRules, WhatNobodyDecryptsGetsWhatNeedsNoKey) {
+  constexpr Protocol kSealed = Protocol::kSealed;
+  for (const char* text : {"refused", "reset", "timeout", "latency:1s", "tls:handshake-timeout",
+                           "tls:closed-without-notify"}) {
+    EXPECT_TRUE(fault_applies(parse_fault(text).value(), false, kSealed, true)) << text;
+  }
+  EXPECT_FALSE(fault_applies(parse_fault("tls:handshake-timeout").value(), false, kSealed, false));
+  for (const char* text : {"status:503", "reset:after", "timeout:after", "empty-message",
+                           "slow-body:1s", "redis:nil", "tls:unknown-ca"}) {
+    const FaultSpec fault = parse_fault(text).value();
+    EXPECT_FALSE(fault_applies(fault, false, kSealed, true)) << text;
+    EXPECT_NE(why_not_applicable(fault, kSealed).find("nobody decrypts"), std::string_view::npos);
+  }
+}
+
 TEST(FaultRules, WhatRedisAnswersNeedsRedisAndAnHttpStatusHttp) {
   for (const char* text : {"refused", "reset", "timeout", "redis:LOADING", "redis:nil"}) {
     EXPECT_TRUE(fault_applies(parse_fault(text).value(), false, Protocol::kRedis)) << text;

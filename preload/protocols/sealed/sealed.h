@@ -1,0 +1,52 @@
+// A client's connection of TLS that nobody in this process decrypts: that of an attached process, which its proxy carries. The
+// object stands in Connection::room.
+//
+// What the client says behind its handshake is one RPC for each execution, its method is TLS, and it is answered as
+// soon as the server says something, too. Which requests that are, and how they are answered, is not known. A fault fires
+// before any byte of the request leaves.
+#pragma once
+
+#include "core/tls/record_reader.h"
+#include "preload/stream/connection.h"
+
+namespace filibuster::preload {
+
+struct Sealed final : Followed {
+  void offered(Connection& c, const Offer& offer, uint64_t from) override;
+  Released release(Connection& c, int fd, const Offer& offer, Sending sending) override;
+  bool may_hold(Connection&) override { return false; }
+  bool waits_for_a_thread(Connection&) override { return false; }
+  bool press(Connection&, int) override { return false; }
+  void decide_held(Connection&) override {}
+  uint64_t flush_limit(Connection&, uint64_t released, bool) override { return released; }
+  void sent(Connection&, int) override {}
+  void forget_ahead(Connection&) override {}
+  bool skipped(Connection&, uint64_t) override { return false; }
+  void observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) override;
+  bool unseen(Connection&, Traffic, size_t) override { return false; }
+  bool may_begin_with(Pieces) const override { return false; }
+  void end_unanswered(Connection& c) override;
+  void settle(Connection& c) override { end_unanswered(c); }
+  void end_silence(Connection& c) override;
+  void adopt_in_child(Connection& c) override;
+  // A library that decrypts may not claim it any more, but what belongs to the handshake is as there.
+  bool is_carrier() const override { return true; }
+
+  tls::RecordReader requests, answers;
+  tls::ClientTurns turns;
+  bool hello_is_out = false;
+  bool chosen = false;  // the ServerHello was read
+  uint64_t begins_at =
+      UINT64_MAX;          // position of the record that begins the RPC which is not decided yet
+  uint64_t record_at = 0;  // of the client's last record
+  OutgoingCall call;       // the RPC that is open, if it is active
+  bool delayed = false;    // its answer comes later
+  OpenCall silenced;       // answered by silence: open until the application gives up
+  uint32_t execution = 0;  // of the last RPC
+};
+static_assert(sizeof(Sealed) <= Connection::kRoom);
+
+// ProtocolRow::begin of TLS: sealed, or carried for a library that decrypts it (tls/carrier.h).
+void begin_tls(Connection& c, Pieces pieces, size_t size);
+
+}  // namespace filibuster::preload
