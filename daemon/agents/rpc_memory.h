@@ -1,5 +1,5 @@
 // What a session has seen of each RPC, by its final index, over all its executions. It supplies the
-// texts of an RPC that is refused at connect (its request is never formed), the body of an RPC that is
+// texts of an RPC that is refused at connect or ends in its handshake (its request is never formed), the body of an RPC that is
 // faulted before it has sent any, names for planned faults that did not fire, and the index under which
 // a request was on the wire before its body was complete.
 #pragma once
@@ -27,7 +27,7 @@ class RpcMemory {
   // Keeps what the first RPC with an index showed; of a later one, only that its call site issued it
   // with its body, if it did.
   void remember(const RpcRecord& rpc, const WireNames& wire);
-  // Fills in what the request would have said, for an RPC that was refused at connect.
+  // Fills in what the request would have said, for an RPC that was refused at connect or ended in its handshake.
   void complete(RpcRecord* rpc) const;
   // Fills in the beginning of the body, for an RPC that was faulted before it had sent any of it.
   void complete_body(RpcRecord* rpc) const;

@@ -81,6 +81,8 @@ def test_what_a_client_makes_of_each_fault(project, tls, library, framing, trans
         fault_test_calls=True, bounds={"max_faults": 1}, faults=[{"inject": FAULTS}]))
     run = project.filibuster("run", "--json")
     assert run.exit_code == 0, run
+    # What a fault makes of an answer is nothing that another program said.
+    assert run.test["dependencies_not_tested"] == [], run
     faults = {event["number"]: event["faults"] for event in events(run.output) if event["type"] == "execution"}
     _, *parts = re.split(r"^== (\d+)\n", (project.directory / "seen").read_text(), flags=re.M)
     told = {faults[int(number)][0].split(": ")[-1]: outcome(text)

@@ -48,9 +48,15 @@ void announce(Http1& h) {
   }
 }
 
+// Behind an answer that ends its connection, bytes are nobody's answer: its length was wrong.
+bool is_past_the_last(const Http1& h, bool requests) {
+  return !requests && h.last_answer && h.exchanges.empty();
+}
+
 void after_feed(Connection& c, int fd, bool requests, http1::ParseState state) {
   if (state == http1::ParseState::kInvalid) {
-    give_up_unless_stale(c, fd, NotInterposedReason::kUnknownProtocol);
+    if (!is_past_the_last(http1_of(c), requests))
+      give_up_unless_stale(c, fd, NotInterposedReason::kUnknownProtocol);
   } else if (state == http1::ParseState::kUpgraded) {
     // The request asked for a tunnel, and its answer has not come yet.
     if (!requests) give_up(c, NotInterposedReason::kUpgraded);
@@ -171,6 +177,7 @@ bool Http1::skipped(Connection&, uint64_t size) {
 
 void Http1::observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) {
   const bool of_requests = traffic == Traffic::kRequests;
+  if (is_past_the_last(*this, of_requests)) return;
   http1::MessageParser& parser = of_requests ? requests : responses;
   if (parser.state() == http1::ParseState::kStart &&
       !may_begin(c, *this, fd, of_requests, pieces, size))
@@ -294,6 +301,7 @@ void RequestEvents::on_complete(size_t end, Hash128 body, uint64_t size) {
 
 void ResponseEvents::on_head(const http1::MessageHead& head, size_t) {
   status_ = head.status;
+  owner_->last_answer = !head.keep_alive;
   // The answer is the caller's to report, so its body need not be read here.
   if (owner_->connection->role == Role::kServer) owner_->responses.ignore_body();
 }

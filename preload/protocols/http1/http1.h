@@ -91,6 +91,8 @@ struct Http1 final : Followed {
   ReceiveGate receives;
   size_t upgraded_at = 0;  // byte of the current feed of responses where HTTP/2 begins
 
+  bool last_answer = false;  // the answer that was read last ends its connection
+
   // The request in progress. Positions count the application's bytes (Wire).
   uint64_t feed_base = 0;  // of the first byte of the current feed
   uint64_t message_start = 0;

@@ -5,17 +5,16 @@ own second port in one of the ways of Java for each kind of request; the path re
 """
 import collections
 import glob
-import http.server
 import os
 import re
 import subprocess
-import threading
 
 import pytest
 
 from conftest import BUILD, PRELOAD, REPOSITORY, Project, PYTHON
 from rpc_tree import observe
 from small_apps import APPS, config, printed, printing, url
+from strangers import fields_of_ours, stranger
 
 SOURCE = (REPOSITORY / "tests/programs/java/Users.java").read_text().splitlines()
 JAVA = next(iter(sorted(glob.glob("/usr/lib/jvm/java-17-openjdk-*/bin/java"))), "java")
@@ -218,26 +217,8 @@ def test_without_a_session_nothing_is_changed(tmp_path):
 @pytest.mark.parametrize("declared", [True, False])
 def test_what_the_helper_adds_to_a_request_reaches_no_stranger(project, declared):
     """HttpClient sends from a thread of its own, so its requests carry a field of the helper up to the socket."""
-    heads = []
-
-    class Stranger(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            heads.append(dict(self.headers))
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Stranger)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        port = server.server_address[1]
+    with stranger() as (port, heads):
         options = ["--third-party", f"stranger=127.0.0.1:{port}"] if declared else []
         run = project.filibuster("trace", *options, "--", JAVA, "-cp", f"{BUILD}/tests/java", "GetClient", f"http://127.0.0.1:{port}/x")
-    finally:
-        server.shutdown()
-        server.server_close()
     assert "GET /x" in run.output and len(heads) == 1, run
-    assert [name for name in heads[0] if "filibuster" in name.lower()] == [], heads
+    assert fields_of_ours(heads) == [], heads

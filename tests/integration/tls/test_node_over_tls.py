@@ -1,15 +1,13 @@
 """Node over TLS: where a call was made and for which request, and that what its helper adds reaches no stranger."""
 import shutil
-import ssl
 import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 import certificates
 from rpc_tree import observe
 from small_apps import relay, url
+from strangers import fields_of_ours, stranger
 
 pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="NOT TESTED: there is no node")
 
@@ -60,31 +58,10 @@ def test_concurrent_calls_have_their_causes_and_call_sites(project, tls, way):
 
 @pytest.mark.parametrize("declared", [True, False])
 def test_no_stranger_gets_our_field(project, tls, declared):
-    heads = []
-
-    class Stranger(BaseHTTPRequestHandler):
-        def do_GET(self):
-            heads.append(dict(self.headers))
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Stranger)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(f"{tls}/cert.pem", f"{tls}/key.pem")
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     program = project.write("stranger.js", STRANGER)
-    try:
-        port = server.server_address[1]
+    trust = certificates.trusted(tls)["NODE_EXTRA_CA_CERTS"]
+    with stranger(tls) as (port, heads):
         options = ["--third-party", f"stranger=127.0.0.1:{port}"] if declared else []
-        trust = certificates.trusted(tls)["NODE_EXTRA_CA_CERTS"]
         run = project.filibuster("trace", *options, "--", "env", f"NODE_EXTRA_CA_CERTS={trust}", "node", str(program), f"https://localhost:{port}")
-    finally:
-        server.shutdown()
-        server.server_close()
     assert "GET /fetch" in run.output and "GET /https" in run.output and len(heads) == 2, run
-    assert [name for head in heads for name in head if "filibuster" in name.lower()] == [], heads
+    assert fields_of_ours(heads) == [], heads
