@@ -118,10 +118,10 @@ $(GRPC_NODE)/installed: tests/programs/grpc_node/package-lock.json tests/program
 	$(call npm_ci,grpc-js)
 
 # Runners of JavaScript tests (test_suites.py).
-SUITES := $(BUILD)/tests/suites
-$(SUITES)/installed: tests/programs/suites/package-lock.json tests/programs/suites/package.json
+RUNNERS := $(BUILD)/tests/suites
+$(RUNNERS)/installed: tests/programs/suites/package-lock.json tests/programs/suites/package.json
 	$(call npm_ci,suites of jest and mocha)
-test-programs: $(SUITES)/installed
+test-programs: $(RUNNERS)/installed
 
 # Clients of HTTP/1.1, each with the faults of docs/http-faults.md (test_http_faults.py).
 CLIENTS := $(BUILD)/tests/clients

@@ -160,6 +160,8 @@ enum class FaultHow : uint8_t {
 
 // Details of kNotInjected by which the daemon tells the cause.
 inline constexpr char kConnectionEndedFirst[] = "the connection ended first";
+inline constexpr char kOpenedNoConnection[] =
+    "it did not open its connection where the plan expected it";
 inline constexpr char kPartWasSent[] = "a part of it had been sent before all of it was known";
 
 struct Listen {

@@ -11,6 +11,7 @@ namespace filibuster {
 NoConclusion cause_of(std::string_view detail) {
   if (detail.starts_with(kAnswerEndedAfter)) return NoConclusion::kAnswerEnded;
   if (detail.starts_with(kConnectionEndedFirst)) return NoConclusion::kConnectionEnded;
+  if (detail.starts_with(kOpenedNoConnection)) return NoConclusion::kAtConnect;
   if (detail.starts_with(kPartWasSent)) return NoConclusion::kCommandInParts;
   return NoConclusion::kOther;
 }

@@ -43,7 +43,8 @@ constexpr std::array kCauses = std::to_array<CauseRow>({
      "refusals"},
     {NoConclusion::kAtConnect, "at-connect", "keep-alive",
      "the client keeps its connections, so which call opens one changes from execution to execution: "
-     "inject statuses or `reset` there instead of `refused`, or switch keep-alive off for the test"},
+     "set `\"restart\": \"each\"`, or switch keep-alive off for the test; instead of `refused`, inject "
+     "statuses or `reset`"},
     {NoConclusion::kConnectionEnded, "connection-ended", "keep-alive",
      "the server ended a kept connection while the fault was on its way: inject statuses there, or "
      "switch keep-alive off for the test"},

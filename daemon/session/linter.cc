@@ -364,7 +364,7 @@ std::string Linter::write_replay(const Faults& faults, const std::string& detail
   out.faults = faults;
   out.verdict = std::string(verdict_name(Verdict::kNoTimeout));
   out.detail = detail;
-  const std::string path = folder + "/" + std::to_string(++memory_->files) + ".json";
+  std::string path = folder + "/" + std::to_string(++memory_->files) + ".json";
   if (auto written = write_file(path, to_json(out)); !written) {
     session_.warn(written.error().message);
     return "";

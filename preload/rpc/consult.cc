@@ -26,8 +26,7 @@ void take_fault(const LaneMemory* lane, OutgoingCall* call) {
     return;
   }
   if (static_cast<FaultKind>(call->plan.kind) == FaultKind::kTls) {
-    report_fault(*call, FaultHow::kNotInjected,
-                 "it did not open its connection where the plan expected it");
+    report_fault(*call, FaultHow::kNotInjected, kOpenedNoConnection);
     return;
   }
   call->faulted = true;
