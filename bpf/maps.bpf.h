@@ -66,14 +66,17 @@ struct {
   __type(value, struct fb_outbound);
 } fb_outbound SEC(".maps");
 
+/* Maps of maps. Older kernels (6.1 is one) put a map into them only if it was made like the one that is declared here: with
+   the types of its rows or, as the loader makes it, with their sizes alone. */
+
 /* Slot -> its map `originals`; rows written by connects.bpf.c. A row is needed from connect() to
    accept(), so that there are more than any backlog holds. */
 #define FB_ORIGINALS 8192
 struct fb_originals_of_slot {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, FB_ORIGINALS);
-  __type(key, struct fb_address);
-  __type(value, struct fb_address);
+  __uint(key_size, sizeof(struct fb_address));
+  __uint(value_size, sizeof(struct fb_address));
 };
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
@@ -87,8 +90,8 @@ struct fb_bypass_of_slot {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);
   __uint(max_entries, 65536);
-  __type(key, __u16);
-  __type(value, __u8);
+  __uint(key_size, sizeof(__u16));
+  __uint(value_size, sizeof(__u8));
 };
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);

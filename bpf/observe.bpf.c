@@ -216,6 +216,20 @@ int BPF_PROG(fb_write_fentry, struct sock* sk, struct msghdr* msg, __u64 size) {
   return 0;
 }
 
+/* As bpf_get_task_stack() does it, which a program of this kind may not call on older kernels (6.1 is one). */
+static __always_inline long walk_stack(__u64* stack) {
+  struct pt_regs* user = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
+  __u64 frame[2] = {user->bp, 0}; /* that of the caller, and where it goes on */
+  long bytes = sizeof *stack;
+  stack[0] = user->ip;
+  for (int i = 1; i < FB_FRAMES; ++i) {
+    if (bpf_probe_read_user(frame, sizeof frame, (void*)frame[0])) break;
+    stack[i] = frame[1];
+    bytes += sizeof *stack;
+  }
+  return bytes;
+}
+
 SEC("sk_msg")
 int fb_write_msg(struct sk_msg_md* msg) {
   struct bpf_sock* sk = msg->sk;
@@ -223,9 +237,7 @@ int fb_write_msg(struct sk_msg_md* msg) {
   struct fb_event* event = tp ? begin_write(tp, msg->size) : 0;
   if (!event) return SK_PASS;
   struct write all = write_of(event);
-  if (!describe_caller(event))
-    describe_stack(event, bpf_get_task_stack(bpf_get_current_task_btf(), event->stack,
-                                             sizeof event->stack, BPF_F_USER_STACK));
+  if (!describe_caller(event)) describe_stack(event, walk_stack(event->stack));
   bpf_ringbuf_submit(event, 0);
   describe_parts(&all);
   return SK_PASS;

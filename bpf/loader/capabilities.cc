@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
+
+#include "bpf/loader/kernel.h"
 
 namespace filibuster::bpf {
 namespace {
@@ -37,25 +40,49 @@ uint64_t read(uint32_t __user_cap_data_struct::*set) {
   return data[0].*set | (static_cast<uint64_t>(data[1].*set) << 32);
 }
 
+void put_in_force(uint64_t effective, uint64_t permitted) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  for (int half = 0; half < 2; ++half) {
+    data[half].effective = static_cast<uint32_t>(effective >> (32 * half));
+    data[half].permitted = static_cast<uint32_t>(permitted >> (32 * half));
+  }
+  syscall(SYS_capset, &header, data);
+}
+
+constexpr uint64_t kAdministrator = 1ull << CAP_SYS_ADMIN;
+
+bool uprobes_want_an_administrator() {
+  return std::atoi(text_of("/proc/sys/kernel/perf_event_paranoid").c_str()) > 2;
+}
+
 }  // namespace
 
 void keep_what_is_needed() {
   const uint64_t permitted = read(&__user_cap_data_struct::permitted);
   uint64_t kept = 0;
   for (const Needed& capability : needed()) kept |= permitted & (1ull << capability.number);
+  const uint64_t effective = kept;
+  if (uprobes_want_an_administrator()) kept |= permitted & kAdministrator;
   for (unsigned number = 0; prctl(PR_CAPBSET_READ, number, 0, 0, 0) >= 0; ++number) {
     if ((kept & (1ull << number)) == 0) prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
   }
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct data[2] = {};
-  for (int half = 0; half < 2; ++half) {
-    const auto word = static_cast<uint32_t>(kept >> (32 * half));
-    data[half].effective = word;
-    data[half].permitted = word;
-  }
-  syscall(SYS_capset, &header, data);
+  put_in_force(effective, kept);
+}
+
+AsAdministrator::AsAdministrator() {
+  const uint64_t permitted = read(&__user_cap_data_struct::permitted);
+  const uint64_t effective = read(&__user_cap_data_struct::effective);
+  raised_ = (permitted & ~effective & kAdministrator) != 0;
+  if (raised_) put_in_force(effective | kAdministrator, permitted);
+}
+
+AsAdministrator::~AsAdministrator() {
+  if (raised_)
+    put_in_force(read(&__user_cap_data_struct::effective) & ~kAdministrator,
+                 read(&__user_cap_data_struct::permitted));
 }
 
 std::string missing_capabilities() {

@@ -33,6 +33,7 @@ constexpr AdviceRow kAdvice[] = {
     {"ring buffer", EINVAL, "this needs Linux 5.8 or later"},
     {"pidfd_getfd", ENOSYS, "this needs Linux 5.6 or later"},
     {"pidfd_getfd", EPERM, "give filibuster-bpf CAP_SYS_PTRACE, or set kernel.yama.ptrace_scope to less than 3"},
+    {"uprobe", EACCES, "run it as root, or set kernel.perf_event_paranoid to 2 (sysctl): this kernel lets only root open uprobes"},
     {"", ENOMEM, "the kernel has no memory for it; end other programs, or raise the limit of the cgroup"},
     {"", ENOSPC, "attach fewer services or processes"},
     {"", ESRCH, "this kernel has no such place to observe"},

@@ -20,13 +20,14 @@ namespace {
 
 constexpr char kUsage[] =
     "usage: filibuster-bpf serve --fd N [--writes WAY] [--verbose]\n"
-    "       filibuster-bpf probe\n"
+    "       filibuster-bpf probe [--programs] [--verbose]\n"
     "       filibuster-bpf --version\n"
     "\n"
     "serve   loads and attaches eBPF programs for the daemon at the other end of descriptor N (a Unix\n"
     "        SOCK_SEQPACKET socket), and ends with it. The daemon starts it.\n"
     "probe   tries each feature that attaching needs, and prints the kernel's answers as JSON.\n"
     "\n"
+    "--programs    tries each program by itself instead, for tests\n"
     "--writes WAY  sees writes only in this way (tracepoint, fentry, sk_msg), for tests\n"
     "--verbose     what libbpf says goes to stderr\n";
 
@@ -45,13 +46,15 @@ int main(int argc, char** argv) {
   if (words[0] == "--version") return std::printf("filibuster-bpf %s\n", filibuster::kVersion) < 0;
 
   int fd = -1;
-  bool verbose = false;
+  bool verbose = false, programs = false;
   std::string writes;
   for (size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i];
     const bool has_value = i + 1 < words.size();
     if (word == "--verbose") {
       verbose = true;
+    } else if (word == "--programs") {
+      programs = true;
     } else if (word == "--writes" && has_value) {
       writes = words[++i];
     } else if (word == "--fd" && has_value) {
@@ -65,7 +68,7 @@ int main(int argc, char** argv) {
   }
   let_libbpf_speak(verbose);
   keep_what_is_needed();
-  if (words[0] == "probe") return probe();
+  if (words[0] == "probe") return programs ? probe_programs() : probe();
   if (words[0] != "serve") return wrong("no such verb: ", words[0]);
   if (fd < 0) return wrong("serve needs ", "--fd");
   // Ctrl-C at the terminal is for the daemon, which ends its loader when it is done with it.

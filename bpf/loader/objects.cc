@@ -43,6 +43,17 @@ int said_by_libbpf(libbpf_print_level level, const char* format, va_list argumen
   return std::vfprintf(stderr, format, arguments);
 }
 
+// Whether this kernel has the place that the program observes.
+bool is_there(const std::string& program) {
+  const std::string_view step = program_row(program)->step;
+  for (const auto& [kind, type] :
+       {std::pair{"tp_btf/", BPF_TRACE_RAW_TP}, {"fentry/", BPF_TRACE_FENTRY}}) {
+    if (step.starts_with(kind))
+      return libbpf_find_vmlinux_btf_id(step.data() + std::string_view(kind).size(), type) > 0;
+  }
+  return true;
+}
+
 }  // namespace
 
 const std::vector<ProgramRow>& program_rows() {
@@ -115,8 +126,12 @@ Outcome Objects::load(const std::vector<std::string>& programs) {
     if (const int error = bpf_map__reuse_fd(map, made->second); error != 0)
       return refused(std::string("map ") + bpf_map__name(map), error);
   }
-  if (const int error = bpf_object__load(object.get()); error != 0)
-    return refused(first.step, error);
+  if (const int error = bpf_object__load(object.get()); error != 0) {
+    const auto nowhere = std::ranges::find_if_not(programs, is_there);
+    // libbpf goes on to look in modules, and says that it may not.
+    return nowhere == programs.end() ? refused(first.step, error)
+                                     : refused(program_row(*nowhere)->step, ESRCH);
+  }
 
   bpf_object__for_each_map(map, object.get()) maps_.emplace(bpf_map__name(map), bpf_map__fd(map));
   bpf_object__for_each_program(program, object.get()) {

@@ -99,7 +99,7 @@ Outcome try_programs(const std::vector<std::string>& programs) {
         where = place.get();
         break;
       case Place::kSockets:
-        where = objects.map("fb_writers");
+        where = objects.map(programs[i] == "fb_write_msg" ? "fb_writers" : "fb_open_before");
         break;
       case Place::kKernel:
       case Place::kIterator:
@@ -109,6 +109,13 @@ Outcome try_programs(const std::vector<std::string>& programs) {
     if (Outcome failed = objects.attach(programs[i], where, &links[i])) return failed;
   }
   return std::nullopt;
+}
+
+// Loads a program alone, and attaches it where that needs nothing else.
+Outcome try_program(const ProgramRow& row) {
+  if (row.place != Place::kProgram) return try_programs({row.name});
+  Objects objects;
+  return objects.load({row.name});
 }
 
 Outcome try_iterator() {
@@ -163,10 +170,11 @@ std::vector<ProbeRow> rows() {
       {"cgroup/getpeername", programs({"fb_peername4", "fb_peername6"})},
       {"sockops", programs({"fb_source"})},
       {"sk_lookup", programs({"fb_listen"})},
-      {"sk_msg", programs({"fb_write_msg", "fb_write_join"})},
+      {"sk_msg", programs({"fb_end_politely"})},
       {"tp_btf processes", programs({"fb_fork", "fb_exec", "fb_exit"})},
       {"tp_btf writes", programs({"fb_write_tp"})},
       {"fentry writes", programs({"fb_write_fentry"})},
+      {"sk_msg writes", programs({"fb_write_msg", "fb_write_join"})},
       {"tp_btf reads", programs({"fb_read_length"})},
       {"tp_btf reads without their size", programs({"fb_read_space"})},
       {"iter/tcp", try_iterator},
@@ -187,6 +195,19 @@ int probe() {
     answer["answer"] = failed ? std::strerror(failed->error) : "works";
     answer["what_to_do"] = failed ? advice(failed->step, failed->error) : "";
     answers.push_back(std::move(answer));
+  }
+  std::puts(answers.dump(2).c_str());
+  return 0;
+}
+
+int probe_programs() {
+  auto answers = nlohmann::ordered_json::array();
+  for (const ProgramRow& row : program_rows()) {
+    const Outcome failed = try_program(row);
+    answers.push_back({{"program", row.name},
+                       {"place", row.step},
+                       {"works", !failed.has_value()},
+                       {"answer", failed ? std::strerror(failed->error) : "works"}});
   }
   std::puts(answers.dump(2).c_str());
   return 0;

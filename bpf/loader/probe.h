@@ -8,4 +8,8 @@ namespace filibuster::bpf {
 // code: 0, whatever works.
 int probe();
 
+// The same of each program by itself: {"program", "place", "works", "answer"}. Those that are attached to places in
+// other programs are loaded only.
+int probe_programs();
+
 }  // namespace filibuster::bpf

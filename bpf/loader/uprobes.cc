@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "bpf/loader/capabilities.h"
+
 namespace filibuster::bpf {
 namespace {
 
@@ -46,6 +48,7 @@ Outcome attach_uprobes(bpf_program* program, const std::string& file,
   if (made->list.valid()) return std::nullopt;
   // EINVAL: the kernel does not know such a list.
   if (errno != EINVAL) return refused("uprobe", errno);
+  const AsAdministrator open_events;
   for (const uint64_t offset : offsets) {
     Link link(bpf_program__attach_uprobe(program, false, process == 0 ? -1 : process, file.c_str(),
                                          offset));
