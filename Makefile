@@ -254,6 +254,7 @@ include bpf/build.mk
 include tests/programs.mk
 include tests/go.mk
 include tests/check.mk
+include tests/vm.mk
 include tests/torture.mk
 include tests/threads.mk
 include tests/fuzz.mk
