@@ -33,16 +33,44 @@ struct {
   __type(value, __u64);
 } fb_open_before SEC(".maps");
 
-/* A copy of the beginning of a write, in which may be searched. */
+/* What a search through a head finds: offsets, 0: not there. */
+struct fb_search {
+  __u32 size;
+  __u32 line;       /* where the second line begins */
+  __u32 line_start; /* of the line that is looked at */
+  __u32 connection; /* behind the colon of `Connection:` */
+};
+
+/* What a walk over frames finds. */
+struct fb_walk {
+  __u32 size;
+  __u32 offset;
+  __s32 end;    /* 1: the write ended with a frame; -1: these are no frames; 0: there may be more */
+  __u32 grpc;   /* 1: a DATA frame begins with a message of gRPC */
+  __u32 leaves; /* 1: there is a GOAWAY already */
+  __u32 first;  /* type of the first frame */
+};
+
+/* A copy of the beginning of a write, and how far it was looked at. Of the socket, which is locked while it is written to.
+   Never on the stack: kernels before 6.7 (6.1 is one) follow the body of bpf_loop() once, with the values that the stack has
+   then, and leave out what cannot be reached by these. */
 struct fb_head {
   char text[HEAD];
+  struct fb_search search;
+  struct fb_walk walk;
 };
 struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 1);
-  __type(key, __u32);
+  __uint(type, BPF_MAP_TYPE_SK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
   __type(value, struct fb_head);
 } fb_heads SEC(".maps");
+
+/* What the body of a bpf_loop() gets. */
+struct fb_look {
+  struct sk_msg_md *m;
+  struct fb_head *head;
+};
 
 /* Literals, so that there is no map of constants. */
 #define CLOSE "Connection: close\r\n"
@@ -77,14 +105,6 @@ static __always_inline int begins(struct fb_kept *kept, struct tcp_sock *tp) {
   return fresh;
 }
 
-/* What a search through a head finds: offsets, 0: not there. */
-struct fb_search {
-  __u32 size;
-  __u32 line;       /* where the second line begins */
-  __u32 line_start; /* of the line that is looked at */
-  __u32 connection; /* behind the colon of `Connection:` */
-};
-
 static __always_inline char at(const struct fb_head *head, __u32 i) { return head->text[i & (HEAD - 1)]; }
 static __always_inline char lower(const struct fb_head *head, __u32 i) { return at(head, i) | 0x20; }
 
@@ -94,10 +114,10 @@ static __always_inline int is_text(const struct fb_head *head, __u32 from, const
   return 1;
 }
 
-static long search_byte(__u32 i, struct fb_search *search) {
-  __u32 zero = 0;
-  struct fb_head *head = bpf_map_lookup_elem(&fb_heads, &zero);
-  if (!head || i >= search->size) return 1;
+static long search_byte(__u32 i, struct fb_look *look) {
+  struct fb_head *head = look->head;
+  struct fb_search *search = &head->search;
+  if (i >= search->size) return 1;
   char c = at(head, i);
   if (c == '\n' && i && at(head, i - 1) == '\r') {
     if (i == search->line_start + 1 && search->line) return 1; /* the empty line */
@@ -150,12 +170,14 @@ static __always_inline int replace_value(struct sk_msg_md *m, __u32 from) {
 /* 1: the head says now that it is the last one; 0: it is none that we know; -1: nothing may be said here. */
 static __always_inline int close_http1(struct sk_msg_md *m, struct fb_kept *kept, struct fb_head *head,
                                        __u32 size) {
-  struct fb_search search = {.size = size};
-  bpf_loop(HEAD, search_byte, &search, 0);
-  if (!search.line || search.line > HEAD) return 0;
-  if (kept->inbound ? !is_answer(head) : !is_request(head, search.line)) return 0;
-  if (!search.connection) return insert_close(m, search.line) == 1 ? 1 : -1;
-  __u32 value = search.connection + (at(head, search.connection) == ' ');
+  struct fb_look look = {m, head};
+  head->search = (struct fb_search){.size = size};
+  bpf_loop(HEAD, search_byte, &look, 0);
+  __u32 line = head->search.line, connection = head->search.connection;
+  if (!line || line > HEAD) return 0;
+  if (kept->inbound ? !is_answer(head) : !is_request(head, line)) return 0;
+  if (!connection) return insert_close(m, line) == 1 ? 1 : -1;
+  __u32 value = connection + (at(head, connection) == ' ');
   if (value + 12 > size) return -1;
   if (is_text(head, value, "close", 5)) return 1;
   if (!is_text(head, value, "keep-alive", 10) || at(head, value + 10) != '\r') return -1;
@@ -192,18 +214,9 @@ static __always_inline int is_frame(const struct fb_frame *f) {
   return 0;
 }
 
-struct fb_walk {
-  struct sk_msg_md *m;
-  __u32 size;
-  __u32 offset;
-  __s32 end;    /* 1: the write ended with a frame; -1: these are no frames; 0: there may be more */
-  __u32 grpc;   /* 1: a DATA frame begins with a message of gRPC */
-  __u32 leaves; /* 1: there is a GOAWAY already */
-  __u32 first;  /* type of the first frame */
-};
-
-static long step(__u32 i, struct fb_walk *walk) {
-  struct sk_msg_md *m = walk->m;
+static long step(__u32 i, struct fb_look *look) {
+  struct sk_msg_md *m = look->m;
+  struct fb_walk *walk = &look->head->walk;
   __u32 offset = walk->offset, size = walk->size;
   walk->end = offset == size ? 1 : -1;
   if (offset >= size || size - offset < FRAME_HEADER) return 1;
@@ -233,10 +246,12 @@ static __always_inline int insert_goaway(struct sk_msg_md *m) {
   return 1;
 }
 
-static __always_inline int end_http2(struct sk_msg_md *m, struct fb_kept *kept) {
-  struct fb_walk walk = {.m = m, .size = m->size};
-  bpf_loop(FRAMES, step, &walk, 0);
-  if (walk.end != 1) { /* no frames, or too many */
+static __always_inline int end_http2(struct sk_msg_md *m, struct fb_kept *kept, struct fb_head *head) {
+  struct fb_look look = {m, head};
+  struct fb_walk *walk = &head->walk;
+  *walk = (struct fb_walk){.size = m->size};
+  bpf_loop(FRAMES, step, &look, 0);
+  if (walk->end != 1) { /* no frames, or too many */
     kept->frames = 0;
     return 0;
   }
@@ -244,9 +259,9 @@ static __always_inline int end_http2(struct sk_msg_md *m, struct fb_kept *kept) 
   if (kept->frames < 2) return 1;
   kept->spoken = FB_HTTP2;
   if (kept->frames > GRPC_WRITES) return 1; /* given up, and not out of the sockhash yet */
-  if (walk.leaves) return end_here(kept, FB_HTTP2, 1), 1;
+  if (walk->leaves) return end_here(kept, FB_HTTP2, 1), 1;
   if (!kept->inbound) return end_here(kept, FB_HTTP2, 0), 1;
-  if (walk.grpc && walk.first != 9 && insert_goaway(m) == 1) return end_here(kept, FB_HTTP2, 1), 1;
+  if (walk->grpc && walk->first != 9 && insert_goaway(m) == 1) return end_here(kept, FB_HTTP2, 1), 1;
   if (kept->frames >= GRPC_WRITES) end_here(kept, FB_HTTP2, 0);
   return 1;
 }
@@ -260,10 +275,9 @@ int fb_end_politely(struct sk_msg_md *m) {
   struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
   if (!tp) return SK_PASS;
   int fresh = begins(kept, tp);
-  __u32 zero = 0;
   __u64 size = m->size; /* of 64 bits, as the verifier follows it */
   if (size > HEAD) size = HEAD;
-  struct fb_head *head = bpf_map_lookup_elem(&fb_heads, &zero);
+  struct fb_head *head = bpf_sk_storage_get(&fb_heads, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
   if (!head || size < 9 || bpf_msg_pull_data(m, 0, size, 0)) return SK_PASS;
   char *data = m->data;
   barrier_var(size);
@@ -275,7 +289,7 @@ int fb_end_politely(struct sk_msg_md *m) {
     if (said > 0) return end_here(kept, FB_HTTP1, 1);
     if (said < 0) return end_here(kept, FB_OTHER, 0);
   }
-  if (end_http2(m, kept) || !fresh) return SK_PASS;
+  if (end_http2(m, kept, head) || !fresh) return SK_PASS;
   if (++kept->tries >= TRIES) return end_here(kept, FB_OTHER, 0);
   return SK_PASS;
 }
