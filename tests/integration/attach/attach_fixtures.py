@@ -26,20 +26,27 @@ BASIC = ("capabilities", "BTF", "cgroup2 mount", "ring buffer", "cgroup/connect"
          "sk_lookup", "tp_btf processes", "sk_msg", "iter/tcp")
 
 
+def skip(what, why):
+    """What cannot be tested here says so; with REQUIRE_BPF=1 that is a failure."""
+    if os.environ.get("REQUIRE_BPF") == "1":
+        pytest.fail(f"REQUIRE_BPF=1, and this does not work here: {what}: {why}")
+    pytest.skip(f"NOT TESTED HERE: {what}: {why}")
+
+
 def need(*features, instead=()):
     """Skips, or fails with REQUIRE_BPF=1, where one of them does not work. It is no failure where one of `instead` works,
     which does the same."""
     rows = probed()
     if rows is None:
-        missing = "filibuster-bpf was not built (make attach says what is missing)"
-    else:
-        missing = "; ".join(f"{row['feature']}: {row['answer']}. {row['what_to_do']}" for name, row in rows.items()
-                            if name in features and not row["works"])
-    replaced = rows is not None and any(rows[name]["works"] for name in instead)
-    if missing and os.environ.get("REQUIRE_BPF") == "1" and not replaced:
-        pytest.fail(f"REQUIRE_BPF=1, and this does not work here: {missing}")
-    if missing:
-        pytest.skip(f"NOT TESTED HERE: {missing}")
+        skip("attaching", "filibuster-bpf was not built (make attach says what is missing)")
+    missing = [rows[name] for name in features if not rows[name]["works"]]
+    if not missing:
+        return
+    what = ", ".join(row["feature"] for row in missing)
+    why = "; ".join(f"{row['answer']}. {row['what_to_do']}" for row in missing)
+    if any(rows[name]["works"] for name in instead):
+        pytest.skip(f"NOT TESTED HERE: {what}: {why}")
+    skip(what, why)
 
 
 class Told:

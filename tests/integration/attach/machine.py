@@ -1,5 +1,4 @@
 """The loader of the eBPF programs and proxies of attached services, without a daemon."""
-import json
 import os
 import re
 import signal
@@ -7,43 +6,19 @@ import socket
 import struct
 import subprocess
 
-import pytest
-
-from conftest import BUILD, PRELOAD
+from attach_fixtures import BASIC, need
+from conftest import PRELOAD
+from loader_client import LOADER
 from proxied import PROXY
 
-LOADER = BUILD / "lib" / "filibuster" / "filibuster-bpf"
 JOIN = struct.pack("=II", 0x4E494F4A, 1)  # bpf/loader/protocol.h, JoinRequest
-
-
-def skip(what, why):
-    """A feature that this kernel refuses is not tested, and says so; with REQUIRE_BPF=1 that is a failure."""
-    if os.environ.get("REQUIRE_BPF") == "1":
-        pytest.fail(f"{what}: {why}")
-    pytest.skip(f"NOT TESTED: {what}: {why}")
-
-
-# What attaching needs of the kernel (filibuster-bpf probe).
-NEEDED = ("capabilities", "BTF", "cgroup2 mount", "ring buffer", "cgroup/connect", "cgroup/getpeername", "sockops", "sk_lookup",
-          "tp_btf processes")
-
-
-def need(*features):
-    """Skips where the kernel refuses one of these features."""
-    if not LOADER.exists():
-        skip("attaching", "filibuster-bpf is not built")
-    answers = {row["feature"]: row for row in json.loads(subprocess.check_output([LOADER, "probe"], text=True))}
-    for feature in (*NEEDED, *features):
-        row = answers.get(feature, {"works": False, "answer": "unknown to filibuster-bpf", "what_to_do": ""})
-        if not row["works"]:
-            skip(feature, f"{row['answer']} {row['what_to_do']}")
 
 
 class Loader:
     """One for each session."""
 
     def __init__(self):
-        need()
+        need(*BASIC)
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.process = subprocess.Popen([LOADER, "serve", "--fd", str(theirs.fileno())], pass_fds=[theirs.fileno()],
                                         stderr=subprocess.PIPE, text=True)

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+from attach_fixtures import BASIC, need, skip
 from conftest import BUILD, CORPUS
 from corpus import in_place
-from machine import need, skip
 
 pytestmark = pytest.mark.alone
 
@@ -16,7 +16,7 @@ GROCERY = CORPUS / "grocery"
 
 @pytest.fixture(autouse=True)
 def everything_is_there():
-    need()
+    need(*BASIC, "uprobe")
     if not (BUILD / "corpus" / "grocery" / "shop").exists():
         skip("Go programs", "golang is missing: apt-get install golang-go golang-google-grpc-dev protoc-gen-go-1-3")
 
