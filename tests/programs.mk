@@ -20,6 +20,10 @@ $(BUILD)/tests/preload_bench: tests/bench/preload_bench.cc tests/bench/loops.h
 $(BUILD)/tests/tls_bench: tests/bench/tls_bench.cc tests/bench/loops.h
 	@mkdir -p $(@D)
 	$(CXX) -I. $(CXXFLAGS) -o $@ $< -lssl -lcrypto -lpthread
+# Static, with frame pointers: what cannot be preloaded.
+$(BUILD)/tests/attach_client: tests/bench/attach_client.cc tests/bench/loops.h tests/programs/http_text.h
+	@mkdir -p $(@D)
+	$(CXX) -I. $(CXXFLAGS) -static -fno-omit-frame-pointer -o $@ $<
 $(BUILD)/tests/tls_server: tests/bench/tls_server.cc
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror -o $@ $< -lcpp-httplib -lssl -lcrypto -lpthread
@@ -150,7 +154,7 @@ test-programs: $(BUILD)/tests/programs/attached_front
 
 .PHONY: test-programs bench-programs
 test-programs: $(NETTY)/classpath $(SERVLETS)/classpath $(GRPC_JAVA)/classpath $(GRPC_NODE)/installed $(CALLS_PROGRAMS) $(GRPC_PROGRAMS) $(TLS_PROGRAMS) $(ATTACH_PROGRAMS) $(JAVA_PROGRAMS) $(PROGRAM_BIN) $(BUILD)/tests/inject_probe $(BUILD)/tests/relay_proxy $(BUILD)/lib/libtorture.so
-bench-programs: $(PROGRAM_BIN) $(addprefix $(BUILD)/tests/,preload_bench tls_bench tls_server)
+bench-programs: $(PROGRAM_BIN) $(addprefix $(BUILD)/tests/,preload_bench tls_bench tls_server attach_client)
 
 # Measured by `run --coverage`.
 $(BUILD)/tests/coverage/%: tests/programs/coverage/%.cc
