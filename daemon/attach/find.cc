@@ -186,7 +186,7 @@ std::map<pid_t, size_t> owners(const ProcessTable& all, std::map<pid_t, size_t> 
 // Where the service listens; with `ports` in its row, only there.
 Result<std::vector<ListeningSocket>> where_it_listens(const ServiceConfig& config,
                                                       const FoundService& service,
-                                                      const Proc& proc) {
+                                                      Listening* listening) {
   std::vector<ListeningSocket> out;
   std::set<uint16_t> wanted, found;
   for (const auto& [name, port] : config.ports) wanted.insert(port);
@@ -195,7 +195,7 @@ Result<std::vector<ListeningSocket>> where_it_listens(const ServiceConfig& confi
       wanted == std::set{static_cast<uint16_t>(config.attach.number)})
     wanted.clear();
   for (const FoundProcess& process : service.processes) {
-    for (const ListeningSocket& socket : proc.listening(process.pid)) {
+    for (const ListeningSocket& socket : listening->of(process.pid)) {
       if (!wanted.empty() && !wanted.contains(socket.port)) continue;
       found.insert(socket.port);
       if (std::none_of(out.begin(), out.end(), [&](const ListeningSocket& other) {
@@ -249,10 +249,11 @@ Result<std::vector<FoundService>> find_services(const Config& config, const Proc
       out[number].processes.push_back({pid, all.at(pid).start_time});
     }
   }
+  Listening listening(proc);
   for (size_t i = 0; i < services.size(); ++i) {
     out[i].name = services[i]->name;
     out[i].program = program_name(proc, out[i].processes.front().pid);
-    auto listens = where_it_listens(*services[i], out[i], proc);
+    auto listens = where_it_listens(*services[i], out[i], &listening);
     if (!listens)
       return Error{"service '" + out[i].name + "' (attached by " + to_text(services[i]->attach) +
                    "): " + out[i].program + " " + listens.error().message};
@@ -289,8 +290,9 @@ std::vector<FoundProcess> with_descendants(const Proc& proc, pid_t pid) {
 
 std::vector<ListeningSocket> listens_with_descendants(const Proc& proc, pid_t pid) {
   std::vector<ListeningSocket> out;
+  Listening listening(proc);
   for (const auto& [one, number] : owners(proc.processes(), {{pid, 0}})) {
-    for (ListeningSocket& socket : proc.listening(one)) out.push_back(std::move(socket));
+    for (ListeningSocket& socket : listening.of(one)) out.push_back(std::move(socket));
   }
   return out;
 }

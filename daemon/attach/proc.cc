@@ -119,13 +119,11 @@ std::set<uint64_t> Proc::sockets(pid_t pid, bool* allowed) const {
   return out;
 }
 
-std::vector<ListeningSocket> Proc::listening(pid_t pid) const {
-  const std::set<uint64_t> held = sockets(pid, nullptr);
+std::vector<ListeningSocket> Proc::listening_beside(pid_t pid) const {
   std::vector<ListeningSocket> out;
   for (const char* table : {"net/tcp", "net/tcp6"}) {
-    for (ListeningSocket& socket : parse_listening(text(of(pid, table)))) {
-      if (held.contains(socket.inode)) out.push_back(std::move(socket));
-    }
+    for (ListeningSocket& socket : parse_listening(text(of(pid, table))))
+      out.push_back(std::move(socket));
   }
   return out;
 }
@@ -168,6 +166,24 @@ pid_t Proc::self() const {
   pid_t pid = 0;
   read_number(link_of(folder_ + "/self"), &pid);
   return pid;
+}
+
+std::vector<ListeningSocket> Listening::of(pid_t pid) {
+  std::vector<ListeningSocket> out;
+  const std::set<uint64_t> held = proc_.sockets(pid, nullptr);
+  if (held.empty()) return out;
+  for (const ListeningSocket& socket : all_beside(pid)) {
+    if (held.contains(socket.inode)) out.push_back(socket);
+  }
+  return out;
+}
+
+const std::vector<ListeningSocket>& Listening::all_beside(pid_t pid) {
+  const std::string name = proc_.name_space(pid);
+  const auto [row, added] = seen_.try_emplace(name);
+  // One whose name is not known is not taken for another one.
+  if (added || name.empty()) row->second = proc_.listening_beside(pid);
+  return row->second;
 }
 
 }  // namespace filibuster::attach

@@ -3,7 +3,7 @@
 //
 //   const Proc proc;
 //   const ProcessTable all = proc.processes();
-//   proc.listening(4711);   // the sockets that the process listens at
+//   Listening(proc).of(4711);   // the sockets that the process listens at
 #pragma once
 
 #include <sys/types.h>
@@ -41,8 +41,8 @@ class Proc {
   explicit Proc(std::string folder = "/proc") : folder_(std::move(folder)) {}
 
   ProcessTable processes() const;  // without those that have ended
-  // The sockets at which the process listens, in its own network namespace.
-  std::vector<ListeningSocket> listening(pid_t pid) const;
+  // All sockets that listen, in the network namespace of the process.
+  std::vector<ListeningSocket> listening_beside(pid_t pid) const;
   // Inodes of the sockets that listen at the port, in the network namespace of this process.
   std::set<uint64_t> listening_inodes(uint16_t port) const;
   // Inodes of the sockets that the process holds. `*allowed` (may be null): its descriptors can be read.
@@ -58,6 +58,20 @@ class Proc {
  private:
   std::string of(pid_t pid, const char* what) const;
   std::string folder_;
+};
+
+// The sockets at which processes listen, as they were when the first of a network namespace was asked for: its tables have a line
+// for each connection too, and are read once.
+class Listening {
+ public:
+  explicit Listening(const Proc& proc) : proc_(proc) {}
+  std::vector<ListeningSocket> of(pid_t pid);
+
+ private:
+  const std::vector<ListeningSocket>& all_beside(pid_t pid);
+
+  const Proc& proc_;
+  std::map<std::string, std::vector<ListeningSocket>> seen_;  // by the name of the namespace
 };
 
 }  // namespace filibuster::attach

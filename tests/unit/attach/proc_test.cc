@@ -61,7 +61,22 @@ TEST(Listening, AProcessListensAtTheSocketsThatItHolds) {
   fake.socket("0100007F:1F91", 78);
   fake.socket("0100007F:1F90", 79, "01");
   const std::vector<ListeningSocket> expected{{77, "127.0.0.1", 8080}};
-  EXPECT_EQ(fake.proc().listening(10), expected);
+  const Proc proc = fake.proc();
+  EXPECT_EQ(Listening(proc).of(10), expected);
+}
+
+TEST(Listening, TheTablesOfANetworkNamespaceAreReadOnce) {
+  FakeProc fake;
+  fake.add({.pid = 10, .sockets = {77}});
+  fake.add({.pid = 11, .sockets = {78}});
+  fake.add({.pid = 12, .sockets = {78}, .net = "net:[2]"});
+  fake.socket("0100007F:1F90", 77);
+  const Proc proc = fake.proc();
+  Listening listening(proc);
+  EXPECT_EQ(listening.of(10).size(), 1u);
+  fake.socket("0100007F:1F91", 78);
+  EXPECT_TRUE(listening.of(11).empty());
+  EXPECT_EQ(listening.of(12).size(), 1u);
 }
 
 TEST(Processes, ThoseThatHaveEndedAreLeftOut) {
