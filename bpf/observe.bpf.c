@@ -90,6 +90,15 @@ static __always_inline struct fb_event* begin(__u32 kind, __u32 slot, __u64 size
   return event;
 }
 
+/* The proxy looks into its ring before it takes any bytes, and no event is of use before. So it is only woken where nobody has
+   looked for long: an interrupt for each event would cost more than all the rest. */
+static __always_inline void submit(struct fb_event* event) {
+  __u32 slot = event->slot;
+  void* ring = bpf_map_lookup_elem(&fb_rings, &slot);
+  __u64 waiting = ring ? bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) : 0;
+  bpf_ringbuf_submit(event, waiting > FB_RING_BYTES / 8 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
 /* What both ends say of a connection is derived from what never changes: bytes_acked counts the SYN of the
    side that connects. */
 static __always_inline __u32 written_before(struct tcp_sock* tp) {
@@ -164,7 +173,7 @@ static __always_inline void describe_parts(struct write* all) {
     event->task = all->task;
     struct fb_go_call* call = fb_go_call_of(all->tgid, row->parts[i].call);
     if (call) set_caller(event, call);
-    bpf_ringbuf_submit(event, 0);
+    submit(event);
   }
   fb_go_written(row, all->size);
 }
@@ -198,7 +207,7 @@ int BPF_PROG(fb_write_tp, struct sock* sk, struct msghdr* msg) {
   struct write all = write_of(event);
   if (!describe_caller(event))
     describe_stack(event, bpf_get_stack(ctx, event->stack, sizeof event->stack, BPF_F_USER_STACK));
-  bpf_ringbuf_submit(event, 0);
+  submit(event);
   describe_parts(&all);
   return 0;
 }
@@ -211,7 +220,7 @@ int BPF_PROG(fb_write_fentry, struct sock* sk, struct msghdr* msg, __u64 size) {
   struct write all = write_of(event);
   if (!describe_caller(event))
     describe_stack(event, bpf_get_stack(ctx, event->stack, sizeof event->stack, BPF_F_USER_STACK));
-  bpf_ringbuf_submit(event, 0);
+  submit(event);
   describe_parts(&all);
   return 0;
 }
@@ -238,7 +247,7 @@ int fb_write_msg(struct sk_msg_md* msg) {
   if (!event) return SK_PASS;
   struct write all = write_of(event);
   if (!describe_caller(event)) describe_stack(event, walk_stack(event->stack));
-  bpf_ringbuf_submit(event, 0);
+  submit(event);
   describe_parts(&all);
   return SK_PASS;
 }
@@ -271,7 +280,7 @@ static __always_inline int has_read(struct sock* sk, __u32 size) {
   fb_ends(sk, &event->local, &event->remote);
   event->position = read_by_now(tp) - size;
   event->size = size;
-  bpf_ringbuf_submit(event, 0);
+  submit(event);
   return 0;
 }
 
@@ -328,7 +337,7 @@ int BPF_PROG(fb_exit, struct task_struct* task) {
   bpf_map_delete_elem(&fb_tgids, &tgid);
   bpf_map_delete_elem(&fb_tasks_of, &tgid);
   struct fb_event* event = begin(FB_EXIT, number, FB_EVENT_HEAD);
-  if (event) bpf_ringbuf_submit(event, 0);
+  if (event) submit(event);
   tell(FB_ENDED, tgid);
   return 0;
 }

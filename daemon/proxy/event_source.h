@@ -13,7 +13,7 @@ namespace filibuster::proxy {
 class EventSource {
  public:
   virtual ~EventSource() = default;
-  // Readable when there are events.
+  // Readable when nobody has looked for long. Events are looked for before any bytes are taken, and nobody is woken for each.
   virtual int descriptor() const = 0;
 
   enum class Next : uint8_t {

@@ -1,6 +1,6 @@
 // attach_client: a static program with frame pointers that attach_bench.py attaches. It reads commands and answers each with one
 // line; figures are medians in microseconds.
-//   requests PORT COUNT   COUNT requests of 300 bytes one after the other on a connection of their own: the median
+//   requests PORT COUNT   COUNT requests of 300 bytes one after the other on a connection of their own, in bursts: the median
 //   open PORT COUNT       opens COUNT connections and uses each once: "open"
 //   last CLOSES           one more request on each of them, and closes it: the median. CLOSES 1: each answer has to say that it is the
 //                         last one, 0: none may
@@ -13,6 +13,8 @@
 namespace {
 
 constexpr int kWarmUp = 200;
+// After each burst a daemon has time to read what was seen.
+constexpr int kBurst = 50, kPauseUs = 10'000;
 
 std::vector<int> opened;
 
@@ -45,6 +47,7 @@ double requests(int port, int count) {
   for (int i = -kWarmUp; i < count; ++i) {
     const double time = ask(fd, request, &answer);
     if (i >= 0) times.push_back(time);
+    if (i % kBurst == 0) usleep(kPauseUs);
   }
   close(fd);
   return median(times);
