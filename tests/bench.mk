@@ -30,7 +30,7 @@ BENCH_PACKAGES := mitmproxy
 .PHONY: bench bench-run bench-deps
 bench-deps:
 	$(call install_missing,$(BENCH_PACKAGES))
-bench: test-deps bench-deps  ## every figure as a ratio, with its control (about 20 minutes)
+bench: test-deps bench-deps  ## every figure as a ratio, with its control (about 30 minutes)
 	@$(MAKE) --no-print-directory -j$(JOBS) all corpus bench-programs $(BUILD)/tests/search_bench $(BUILD)/tests/coverage_bench $(BUILD)/tests/grpc_bench $(BUILD)/tests/native_index_bench $(BUILD)/tests/libjvm_index_bench.so
 	@$(MAKE) --no-print-directory bench-run
 # A bound that is missed is printed and does not keep the others from being measured. (The exit code of a
@@ -69,6 +69,8 @@ bench-run:
 	  $(PYTHON) tests/bench/execution_bench.py --application $(application) $(WITHOUT_WAITS_$(application)) --executions 60 --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed $(application)"; )\
 	echo "== a call site of Node, and its start"; \
 	  $(PYTHON) tests/bench/node_index_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed node"; \
+	echo "== what attaching costs (eBPF)"; \
+	  $(PYTHON) tests/bench/attach_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed attach"; \
 	echo "== the search alone"; \
 	  $(BUILD)/tests/search_bench || failed="$$failed search"; \
 	echo "== the plan of a coverage metric"; \

@@ -4,7 +4,7 @@
     requests    300 bytes one after the other on a kept connection, from a static client to a C++ server: with the server attached, with
                 the client attached, and through filibuster-proxy alone, without eBPF and without the library
     insertion   the kernel adds `Connection: close` to the next answer of a connection that was open before
-    watched     wrk against a server that `trace --follow` watches
+    watched     wrk against a server that `trace --follow` watches, in C++ and in Python
     beside      wrk against a server that is not attached, while another one is
     start       from the start of `trace --follow` until all is attached: one process, one service of 50, 50 services of one
 The sessions are those of `filibuster trace --follow`, which need root or the capabilities that `filibuster doctor` names; without them
@@ -19,6 +19,7 @@ import os
 import pathlib
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -56,9 +57,9 @@ class Told:
 
 
 class Session:
-    """`trace --follow` with these services attached. It has begun when it has told its table for the first time."""
+    """`trace --follow` with these services attached: it has begun when all are."""
 
-    def __init__(self, build, attached, until="calls"):
+    def __init__(self, build, attached):
         options = [word for name, what in attached.items() for word in ("--attach", f"{name}={what}")]
         self.root = tempfile.TemporaryDirectory()
         self.process = subprocess.Popen([build / "bin/filibuster", "trace", "--follow", "--json", "--root", self.root.name, *options],
@@ -66,7 +67,7 @@ class Session:
         self.lines = []
         for line in self.process.stdout:
             self.lines.append(line)
-            if json.loads(line).get("type") == until:
+            if json.loads(line).get("type") == "session":
                 break
         else:
             sys.exit(f"trace --follow: {''.join(self.lines)}{self.process.stderr.read()}")
@@ -100,8 +101,12 @@ class Bench:
         self.build, self.rounds, self.seconds = load_bench.REPOSITORY / given.build, given.rounds, given.seconds
         self.report, self.missed = {}, []
 
-    def server(self):
-        return load_bench.printing([self.build / "tests/programs/http_echo_server", "epoll", "0"], None)
+    def server(self, language="C++"):
+        if language == "C++":
+            return load_bench.printing([self.build / "tests/programs/http_echo_server", "epoll", "0"], None)
+        port = load_bench.free_port()
+        command = ["/usr/bin/python3", load_bench.REPOSITORY / "tests/integration/apps/kept.py", str(port)]
+        return load_bench.started(subprocess.Popen(command), port, "kept.py")
 
     def compare(self, figure, unit, times, names, base="plain", control="control"):
         """Prints how each of `names` compares with the base, and how the control does. Returns {name: comparison}."""
@@ -160,14 +165,18 @@ class Bench:
         return load_bench.Wrk().visit(port, self.seconds, 16)
 
     def watched(self):
+        for language in ("C++", "Python"):
+            self.watched_in(language)
+
+    def watched_in(self, language):
         names = ["plain", "control", "watched"]
-        servers = {name: self.server() for name in names}
+        servers = {name: self.server(language) for name in names}
         with ended(*(process for process, _ in servers.values())):
             with Session(self.build, {"watched": f"port:{servers['watched'][1]}"}):
                 rates = stats.interleaved(names, self.rounds, lambda name: self.rate(servers[name][1]))
-        found, _ = self.compare("watched", "requests/s", rates, ["watched"])
+        found, _ = self.compare(f"watched, {language}", "requests/s", rates, ["watched"])
         self.miss(found["watched"].high < WATCHED_RATE,
-                  f"a server that is watched: {found['watched'].ratio:.2f} of its plain rate, bound {WATCHED_RATE:.2f}")
+                  f"a server in {language} that is watched: {found['watched'].ratio:.2f} of its plain rate, bound {WATCHED_RATE:.2f}")
 
     def beside(self):
         server, port = self.server()
@@ -198,7 +207,7 @@ class Bench:
 
             def visit(name):
                 begin = time.monotonic()
-                with Session(self.build, attached[name], until="session"):
+                with Session(self.build, attached[name]):
                     return time.monotonic() - begin
             try:
                 with ended(*(process for process, _ in servers)):
@@ -208,7 +217,8 @@ class Bench:
                     os.kill(int(child), signal.SIGKILL)
         found, _ = self.compare("start", "s", times, names[2:], *names[:2])
         for name in names[2:]:
-            low, _ = stats.bootstrap(times[name])
+            low, high = stats.bootstrap(times[name])
+            print(f"  {name}: {statistics.median(times[name]):.2f} s [{low:.2f}, {high:.2f}]")
             self.miss(low > START_OF_50_S, f"{name}: attached after {found[name].value:.1f} s, bound {START_OF_50_S} s")
 
 
@@ -229,12 +239,14 @@ def refused(build):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("figures", nargs="*", choices=[*FIGURES, []])
+    options.add_argument("figures", nargs="*", metavar="FIGURE")
     options.add_argument("--rounds", type=int, default=stats.MINIMUM_ROUNDS)
     options.add_argument("--seconds", type=int, default=1)
     options.add_argument("--build", default=os.environ.get("BUILD", "build"))
     options.add_argument("--json")
     given = options.parse_args()
+    if unknown := set(given.figures) - set(FIGURES):
+        options.error(f"no such figure: {', '.join(unknown)}")
     bench = Bench(given)
     if why := refused(bench.build):
         print(f"NOT MEASURED: what attaching costs: {why}")
