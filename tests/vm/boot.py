@@ -111,7 +111,9 @@ def run(kernel, initramfs, console):
     """Prints what the guest says; its exit code."""
     (image,) = (kernel / "boot").glob("vmlinuz*")
     guest = subprocess.Popen(
-        ["timeout", str(SECONDS), found("qemu-system-x86_64"), "-accel", "tcg,thread=multi",
+        # One thread for all processors of the guest. With one for each, a processor may go on to execute the breakpoint by which
+        # the kernel changes a function (fentry) after that has gone: both stand in tcp_sendmsg_locked() for ever then.
+        ["timeout", str(SECONDS), found("qemu-system-x86_64"), "-accel", "tcg,thread=single",
          # The largest processor that qemu makes, without page tables of five levels, which only take time.
          "-cpu", "max,la57=off", "-smp", str(os.cpu_count()), "-m", "3G", "-nodefaults", "-display", "none", "-no-reboot",
          "-kernel", image, "-initrd", initramfs, "-append", "console=ttyS0 panic=-1",
