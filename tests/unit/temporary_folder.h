@@ -25,7 +25,7 @@ class TemporaryFolder {
 
   // Writes an executable file and returns its path.
   std::string write(const std::string& name, const std::string& bytes) const {
-    const std::string file = path_ + "/" + name;
+    std::string file = path_ + "/" + name;
     std::ofstream(file, std::ios::binary) << bytes;
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
     return file;
