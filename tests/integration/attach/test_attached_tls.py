@@ -2,9 +2,8 @@
 import pytest
 
 import certificates
-from attach_fixtures import BASIC, need
+from attach_fixtures import BASIC, need, skip
 from conftest import BUILD, PYTHON
-from machine import skip
 from running import run_already  # noqa: F401
 from small_apps import APPS, config, probe, relay, url
 
