@@ -57,9 +57,10 @@ class Told:
 
 
 class Session:
-    """`trace --follow` with these services attached: it has begun when all are."""
+    """`trace --follow` with these services attached. It has begun with its event `until`: all are attached ("session"), or a second
+    has passed since, and the session is at rest ("calls", the first table)."""
 
-    def __init__(self, build, attached):
+    def __init__(self, build, attached, until="calls"):
         options = [word for name, what in attached.items() for word in ("--attach", f"{name}={what}")]
         self.root = tempfile.TemporaryDirectory()
         self.process = subprocess.Popen([build / "bin/filibuster", "trace", "--follow", "--json", "--root", self.root.name, *options],
@@ -67,12 +68,19 @@ class Session:
         self.lines = []
         for line in self.process.stdout:
             self.lines.append(line)
-            if json.loads(line).get("type") == "session":
+            if json.loads(line).get("type") == until:
                 break
         else:
             sys.exit(f"trace --follow: {''.join(self.lines)}{self.process.stderr.read()}")
-        self.reader = threading.Thread(target=lambda: [None for _ in self.process.stdout])
+        self.seen = 0  # calls, by its last table
+        self.reader = threading.Thread(target=self.read)
         self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            event = json.loads(line)
+            if event.get("type") == "calls":
+                self.seen = sum(row["count"] for row in event["calls"])
 
     def __enter__(self):
         return self
@@ -106,7 +114,8 @@ class Bench:
             return load_bench.printing([self.build / "tests/programs/http_echo_server", "epoll", "0"], None)
         port = load_bench.free_port()
         command = ["/usr/bin/python3", load_bench.REPOSITORY / "tests/integration/apps/kept.py", str(port)]
-        return load_bench.started(subprocess.Popen(command), port, "kept.py")
+        # It tells of each connection that wrk resets at the end of a visit.
+        return load_bench.started(subprocess.Popen(command, stderr=subprocess.DEVNULL), port, "kept.py")
 
     def compare(self, figure, unit, times, names, base="plain", control="control"):
         """Prints how each of `names` compares with the base, and how the control does. Returns {name: comparison}."""
@@ -138,8 +147,10 @@ class Bench:
             client, port = ways.get(name, ("plain", plain))
             return clients[client].median("requests", port, REQUESTS)
         with ended(alone, *(process for process, _ in servers.values()), *(client.process for client in clients.values())):
-            with Session(self.build, {"server": f"port:{steered}", "client": f"pid:{clients['attached'].pid}"}):
+            with Session(self.build, {"server": f"port:{steered}", "client": f"pid:{clients['attached'].pid}"}) as session:
                 times = stats.interleaved(names, self.rounds, visit)
+        if session.seen < 2 * self.rounds * REQUESTS:
+            sys.exit(f"of {2 * self.rounds * REQUESTS} requests the session saw {session.seen} only")
         found, _ = self.compare("requests", "us/request", times, names[2:])
         for name in names[2:4]:
             self.miss(found[name].added_low > ADDED_BY_REDIRECT_US,
@@ -172,9 +183,10 @@ class Bench:
         names = ["plain", "control", "watched"]
         servers = {name: self.server(language) for name in names}
         with ended(*(process for process, _ in servers.values())):
-            with Session(self.build, {"watched": f"port:{servers['watched'][1]}"}):
+            with Session(self.build, {"watched": f"port:{servers['watched'][1]}"}) as session:
                 rates = stats.interleaved(names, self.rounds, lambda name: self.rate(servers[name][1]))
         found, _ = self.compare(f"watched, {language}", "requests/s", rates, ["watched"])
+        print(f"  the session saw {session.seen / self.seconds / sum(rates['watched']):.3f} of the requests", flush=True)
         self.miss(found["watched"].high < WATCHED_RATE,
                   f"a server in {language} that is watched: {found['watched'].ratio:.2f} of its plain rate, bound {WATCHED_RATE:.2f}")
 
@@ -207,7 +219,7 @@ class Bench:
 
             def visit(name):
                 begin = time.monotonic()
-                with Session(self.build, attached[name]):
+                with Session(self.build, attached[name], until="session"):
                     return time.monotonic() - begin
             try:
                 with ended(*(process for process, _ in servers)):
