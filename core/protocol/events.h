@@ -162,6 +162,8 @@ enum class FaultHow : uint8_t {
 inline constexpr char kConnectionEndedFirst[] = "the connection ended first";
 inline constexpr char kOpenedNoConnection[] =
     "it did not open its connection where the plan expected it";
+// "Expect: 100-continue", and a server that does not wait for the body.
+inline constexpr char kAnsweredFirst[] = "the server answered before the request was complete";
 inline constexpr char kPartWasSent[] = "a part of it had been sent before all of it was known";
 
 struct Listen {

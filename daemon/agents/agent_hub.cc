@@ -54,6 +54,8 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   void add_targets(const std::vector<TargetRow>& rows) override;
   void freeze_names() override;
   void set_masks(const MaskTable& masks) override;
+  std::shared_ptr<const RpcMemory> known_rpcs() const override;
+  void recall_rpcs(const RpcMemory& memory) override;
   void report_fields(bool wanted) override;
   Result<void> begin_execution(uint32_t execution,
                                const std::vector<PlannedRpcFault>& plan) override;
@@ -291,6 +293,16 @@ void Hub::set_masks(const MaskTable& masks) {
   const std::lock_guard lock(mutex_);
   lane_->write_masks(masks);
   recorder_.forget_rpcs();
+}
+
+std::shared_ptr<const RpcMemory> Hub::known_rpcs() const {
+  const std::lock_guard lock(mutex_);
+  return std::make_shared<const RpcMemory>(recorder_.known_rpcs());
+}
+
+void Hub::recall_rpcs(const RpcMemory& memory) {
+  const std::lock_guard lock(mutex_);
+  recorder_.recall_rpcs(memory);
 }
 
 void Hub::report_fields(bool wanted) {

@@ -65,6 +65,8 @@ struct HubOptions {
 
 enum class StackLines : uint8_t { kOfAll, kOfInjected };
 
+class RpcMemory;
+
 class AgentHub {
  public:
   static Result<std::unique_ptr<AgentHub>> start(const HubOptions& options);
@@ -78,7 +80,11 @@ class AgentHub {
   virtual void freeze_names() = 0;
 
   // Sets what the agents leave out of indexes. To be called between executions.
+  // What is known of RPCs is forgotten, since their indexes are others.
   virtual void set_masks(const MaskTable& masks) = 0;
+  // What is known of RPCs, and the way back to it: the same masks are set then.
+  virtual std::shared_ptr<const RpcMemory> known_rpcs() const = 0;
+  virtual void recall_rpcs(const RpcMemory& memory) = 0;
   // `wanted`: records have the fields of every body from the next execution on (for reference
   // executions).
   virtual void report_fields(bool wanted) = 0;

@@ -19,6 +19,7 @@ enum class NoConclusion : uint8_t {
   kAfterReset,         // the client made the failed call again by itself
   kAtConnect,          // which call opens a connection changes
   kConnectionEnded,    // the server ended the connection first
+  kAnsweredEarly,      // the server answered before the request was complete
   kSharedIndex,        // several RPCs have the index
   kCommandInParts,     // a part was sent before all of it was known
   kSharedPreliminary,  // several requests have the preliminary index

@@ -48,6 +48,8 @@ class Recorder {
 
   // To be called when indexes are formed in another way from now on: the known ones name nothing.
   void forget_rpcs() { memory_ = {}; }
+  const RpcMemory& known_rpcs() const { return memory_; }
+  void recall_rpcs(const RpcMemory& memory) { memory_ = memory; }
 
   // False: the bytes are not an event of that type.
   bool event(const EventSource& source, const EventHead& head, std::span<const uint8_t> payload);

@@ -161,6 +161,7 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
     runs.clear();
   }
   lane_.hub().report_fields(false);
+  out->rpcs = lane_.hub().known_rpcs();
   if (!done) return done.error();
   if (stopped_) return {};
   if (out->row.left_out.empty() && !changes.empty())

@@ -32,7 +32,7 @@ bool inject(Connection& c, int fd, bool after) {
   }
   if (h.exchanges.front() != x) {
     c.response_flow.release();
-    not_injected(c, "the answer came before the request was complete");
+    not_injected(c, kAnsweredFirst);
     return false;
   }
   if (!end_with_fault(c, fd, &x->call, after, x->head_request)) {
@@ -114,7 +114,9 @@ void try_fault_after(Connection& c, int fd) {
   Exchange* x = h.fault;
   if (x == nullptr || x->call.plan.after_effect == 0 || x->request_end == 0) return;
   if (c.wire.edits.position() < x->request_end) return;
-  if (h.exchanges.size() != 1 || c.wire.fed > x->request_end) {
+  if (h.exchanges.empty()) {
+    not_injected(c, kAnsweredFirst);
+  } else if (h.exchanges.size() != 1 || c.wire.fed > x->request_end) {
     not_injected(c, "pipelined with other requests");
   } else {
     inject(c, fd, true);
