@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLeastHangLimit{6000};
 constexpr milliseconds kAfterSilence{2000};  // for the calls that follow the end of a silence
 constexpr int kMostSilences = 4;             // that a test may wait for beyond its own limit
-constexpr int kMostTries = 3;          // of an execution that another one of the same plan may better
+constexpr int kMostTries = 3;  // of an execution that another one of the same plan may better
 constexpr size_t kShownOutput = 4000;  // bytes in a counterexample
 
 // Which policies wait for an answer that does not come, at their first attempt.
@@ -200,8 +200,8 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
     rpc.answer = answer->name;
   row->attempts = rpc.fault;
   auto tried = attempt(fault.value(), rpc);
-  for (int again = 1; again < kMostTries && tried.ok() && tried.value() &&
-                      lost_a_race(*tried.value(), rpc.index);
+  for (int again = 1;
+       again < kMostTries && tried.ok() && tried.value() && lost_a_race(*tried.value(), rpc.index);
        ++again)
     tried = attempt(fault.value(), rpc);
   if (!tried) return tried.error();

@@ -30,7 +30,8 @@ struct SuiteTest {
   uint32_t lane = 0;
   bool failed_first = false;  // its first run without faults failed
   std::vector<NondeterminismRule> masks;
-  std::shared_ptr<const RpcMemory> rpcs;   // as the reference executions showed them, with these masks
+  std::shared_ptr<const RpcMemory>
+      rpcs;  // as the reference executions showed them, with these masks
   std::map<std::string, SuiteCall> calls;  // by call site
   std::vector<size_t> planned;             // positions in SuiteResults::faults
   uint64_t executions = 0;
