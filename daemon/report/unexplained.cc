@@ -48,10 +48,11 @@ constexpr std::array kCauses = std::to_array<CauseRow>({
     {NoConclusion::kConnectionEnded, "connection-ended", "keep-alive",
      "the server ended a kept connection while the fault was on its way: inject statuses there, or "
      "switch keep-alive off for the test"},
-    {NoConclusion::kAnsweredEarly, "answered-early", "a server that does not wait for the body",
-     "the client asks whether to send the body (`Expect: 100-continue`), and the server answers whether it "
-     "comes or not, so no answer is left to hold back when the request is complete: run the same command "
-     "again while less else runs on this machine, or inject statuses there instead of `:after`"},
+    {NoConclusion::kAnsweredEarly, "answered-early", "an answer before the whole request",
+     "the server answered before it had all of the request, as one does that asks for a body "
+     "(`Expect: 100-continue`) and does not wait for it, or that refuses it: no answer is left to hold back "
+     "when the request is complete. Inject statuses there instead of `:after`, or, where the server usually "
+     "waits, run the same command again while less else runs on this machine"},
     {NoConclusion::kSharedIndex, "shared-index", "RPCs that nothing tells apart", kTellApart},
     {NoConclusion::kCommandInParts, "command-in-parts", "a command in parts",
      "it is larger than what is kept, or a transaction whose MULTI waits for its own reply (docs/redis.md): no "

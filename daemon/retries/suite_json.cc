@@ -32,6 +32,8 @@ Json row(const FaultRow& fault) {
           {"attempts", fault.attempts},
           {"estimate_seconds", fault.estimate},
           {"execution", fault.execution == 0 ? Json(nullptr) : Json(fault.execution)},
+          {"tries", fault.tries},
+          {"tried_again", fault.tried_again},
           {"skipped", redact(fault.skipped)},
           {"seconds", fault.seconds},
           {"oracle", oracle_name(fault.oracle)},
@@ -58,13 +60,8 @@ Json row(const ClusterRow& row) {
           {"counterexample", row.counterexample}};
 }
 
-Json row(const MetricRow& metric) {
-  return {{"metric", metric_name(metric.metric)},
-          {"executions", metric.executions},
-          {"pairs", metric.pairs},
-          {"untried", metric.untried},
-          {"estimate_seconds", metric.seconds},
-          {"gap", metric.gap}};
+Json row(const PairRow& pair) {
+  return {{"test", pair.test}, {"call_site", pair.site}};
 }
 
 template <typename Row>
@@ -74,12 +71,18 @@ Json rows(const std::vector<Row>& all) {
   return out;
 }
 
+Json row(const MetricRow& metric) {
+  return {{"metric", metric_name(metric.metric)},
+          {"executions", metric.executions},
+          {"pairs", metric.pairs},
+          {"untried", rows(metric.untried)},
+          {"estimate_seconds", metric.seconds},
+          {"gap", metric.gap}};
+}
+
 }  // namespace
 
 std::string to_json(const SuiteResults& results) {
-  Json untried = Json::array();
-  for (const SuiteResults::PairRow& pair : results.untried)
-    untried.push_back({{"test", pair.test}, {"call_site", pair.site}});
   Json json = {{"version", kSuiteVersion},
                {"session", results.session},
                {"config", results.config_path},
@@ -96,7 +99,7 @@ std::string to_json(const SuiteResults& results) {
                {"replay_seconds", results.replay_seconds},
                {"tests", rows(results.tests)},
                {"faults", rows(results.faults)},
-               {"untried", std::move(untried)},
+               {"untried", rows(results.untried)},
                {"clusters", rows(results.clusters)},
                {"notes", results.notes}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

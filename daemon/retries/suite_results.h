@@ -39,8 +39,10 @@ struct FaultRow {
   std::string attempts;  // the sequence as text
   double estimate = 0;   // seconds
   // --- what came of it ---
-  uint32_t execution = 0;  // 0: it was not executed, and `skipped` says why
-  std::string skipped;     // why it was not executed, or why nothing can be concluded from it
+  uint32_t execution = 0;   // 0: it was not executed, and `skipped` says why
+  uint32_t tries = 0;       // executions that were made for it; only the last one counts
+  std::string tried_again;  // why the earlier ones do not count; "": there was one at most
+  std::string skipped;      // why it was not executed, or why nothing can be concluded from it
   double seconds = 0;
   Oracle oracle = Oracle::kNone;
   std::string evidence;
@@ -59,10 +61,15 @@ struct ClusterRow {
   uint32_t number = 0;
 };
 
+struct PairRow {
+  std::string test, site;
+};
+
 // What a metric would take, before anything is faulted.
 struct MetricRow {
   Metric metric = Metric::kC4;
-  size_t executions = 0, pairs = 0, untried = 0;
+  size_t executions = 0, pairs = 0;
+  std::vector<PairRow> untried;  // reached, and left out by this metric
   double seconds = 0;
   double gap = 0;
 };
@@ -75,10 +82,7 @@ struct SuiteResults {
   std::vector<MetricRow> metrics;
   std::vector<SuiteTestRow> tests;
   std::vector<FaultRow> faults;
-  struct PairRow {
-    std::string test, site;
-  };
-  std::vector<PairRow> untried;
+  std::vector<PairRow> untried;  // by the plan that is executed
   std::vector<ClusterRow> clusters;
   double reference_seconds = 0, estimate_seconds = 0, measured_seconds = 0, replay_seconds = 0;
   std::string why_gap;

@@ -88,7 +88,7 @@ std::string estimates(const SuiteResults& results) {
            duration_text(row.seconds);
     if (row.metric != Metric::kC4 && most > 0)
       out += ", saves " + percent(1 - row.seconds / most) + "; leaves " +
-             std::to_string(row.untried) + " untried";
+             std::to_string(row.untried.size()) + " untried";
     if (row.gap > 0) out += "; a plan may be shorter by at most " + percent(row.gap);
     out += row.metric == results.metric ? "  (chosen)\n" : "\n";
   }
@@ -139,9 +139,16 @@ std::string to_text(const SuiteResults& results) {
   for (const auto& [reason, times] : skipped)
     reasons.push_back(count(times, "execution: ", "executions: ") + reason);
   out += list(reasons, "Planned, and not concluded:", [](const std::string& text) { return text; });
+  out += list(results.faults,
+              "Executed more than once (only the last one counts):", [](const FaultRow& row) {
+                return row.tries <= 1 ? std::string()
+                                      : row.policy + " at " + row.site + " in " + row.test + ": " +
+                                            count(row.tries, "execution", "executions") +
+                                            ", since " + row.tried_again;
+              });
   out += list(results.untried,
               "Reached, and left untried by " + std::string(metric_name(results.metric)) + ":",
-              [](const SuiteResults::PairRow& row) { return row.site + " in " + row.test; });
+              [](const PairRow& row) { return row.site + " in " + row.test; });
   out += list(results.notes, "Notes:", [](const std::string& text) { return text; });
   out += estimates(results);
   if (!results.plan_file.empty()) out += "\nThe plan is in " + results.plan_file + "\n";

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/fault/attempts.h"
+#include "core/protocol/events.h"
 #include "daemon/explore/observation.h"
 #include "daemon/retries/policies.h"
 #include "daemon/session/suite_tester.h"
@@ -19,8 +20,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLeastHangLimit{6000};
 constexpr milliseconds kAfterSilence{2000};  // for the calls that follow the end of a silence
 constexpr int kMostSilences = 4;             // that a test may wait for beyond its own limit
-constexpr int kMostTries = 3;  // of an execution that another one of the same plan may better
-constexpr size_t kShownOutput = 4000;  // bytes in a counterexample
+constexpr uint32_t kMostTries = 3;           // of an execution that lost a race before its fault
+constexpr size_t kShownOutput = 4000;        // bytes in a counterexample
 
 // Which policies wait for an answer that does not come, at their first attempt.
 bool begins_silent(const FaultSpec& fault) {
@@ -35,23 +36,30 @@ bool is_for_all(const FaultSpec& fault) {
          outcome_of(fault.attempts, kMaxAttemptNumber) != nullptr;
 }
 
-// Did a client give a call up before the fault? On a busy machine a short timeout fires by itself, and what follows is not
-// the fault's.
-bool gave_up_before(const ExecutionRecord& record, Hash128 faulted) {
+// Did a client give a call up before the fault that it does not give up without faults? On a busy machine a short timeout
+// fires by itself, and what follows is not the fault's.
+bool gave_up_before(const ExecutionRecord& record, Hash128 faulted,
+                    const std::vector<Hash128>& given_up) {
   for (const RpcRecord& rpc : record.rpcs) {
     if (rpc.index == faulted) return false;
-    if (!rpc.injected && !rpc.open && rpc.outcome != RpcOutcome::kAnswered && rpc.begun == 0 &&
-        (rpc.flags & kRpcLate) == 0)
+    if (!rpc.injected && was_given_up(rpc) &&
+        std::find(given_up.begin(), given_up.end(), rpc.index) == given_up.end())
       return true;
   }
   return false;
 }
 
-// May the execution end in another way by itself?
-bool lost_a_race(const Attempt& attempt, Hash128 faulted) {
-  return gave_up_before(attempt.result.record, faulted) ||
-         (is_inconclusive(attempt.judgement.verdict) &&
-          attempt.judgement.cause == NoConclusion::kAnsweredEarly);
+constexpr char kGaveUp[] =
+    "clients gave other calls up before the fault (is the machine too busy for their timeouts?)";
+
+// The race that the execution has lost before its fault came: another execution of the same plan may win it. "": none, and
+// whatever came of the execution counts.
+std::string lost_race(const Attempt& attempt, Hash128 faulted, const SuiteTest& test) {
+  if (gave_up_before(attempt.result.record, faulted, test.given_up)) return kGaveUp;
+  if (is_inconclusive(attempt.judgement.verdict) &&
+      attempt.judgement.cause == NoConclusion::kAnsweredEarly)
+    return kAnsweredFirst;
+  return "";
 }
 
 std::string seen_text(const RpcRecord& rpc) {
@@ -101,6 +109,21 @@ Result<std::optional<Attempt>> SuiteTester::attempt(const FaultSpec& fault,
   stopped_ = tried->result.stopped;
   if (stopped_) return std::optional<Attempt>();
   return std::optional<Attempt>(std::move(tried).value());
+}
+
+Result<SuiteTester::Tries> SuiteTester::attempts(const SuiteTest& test, const FaultSpec& fault,
+                                                 const InjectedFault& rpc) {
+  Tries out;
+  do {
+    if (out.tries > 0) out.tried_again = out.race;
+    auto tried = attempt(fault, rpc);
+    if (!tried) return tried.error();
+    ++out.tries;
+    out.last = std::move(tried).value();
+    if (!out.last) return out;
+    out.race = lost_race(*out.last, rpc.index, test);
+  } while (!out.race.empty() && out.tries < kMostTries);
+  return out;
 }
 
 SuiteEvidence SuiteTester::read(const Attempt& attempt, const FaultSpec& fault,
@@ -199,17 +222,14 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
       answer != nullptr && !answer->grpc && !rpc.key.empty())
     rpc.answer = answer->name;
   row->attempts = rpc.fault;
-  auto tried = attempt(fault.value(), rpc);
-  for (int again = 1;
-       again < kMostTries && tried.ok() && tried.value() && lost_a_race(*tried.value(), rpc.index);
-       ++again)
-    tried = attempt(fault.value(), rpc);
+  const auto tried = attempts(test, fault.value(), rpc);
   if (!tried) return tried.error();
-  if (!tried.value()) return {};
-  const Attempt& one = *tried.value();
-  if (gave_up_before(one.result.record, rpc.index)) {
-    row->skipped =
-        "no conclusion: clients gave other calls up before the fault (is the machine too busy for their timeouts?)";
+  row->tries = tried->tries;
+  row->tried_again = tried->tried_again;
+  if (!tried->last) return {};
+  const Attempt& one = *tried->last;
+  if (!tried->race.empty()) {
+    row->skipped = "no conclusion: " + tried->race;
     return {};
   }
   row->seconds = one.result.seconds;
@@ -246,14 +266,13 @@ Result<std::optional<bool>> SuiteTester::replay(const SuiteTest& test, const Sui
   auto fault = parse_fault(rpc.fault);
   if (!fault) return fault.error();
   const FaultSpec spec = retries::attempts_as_template_says(fault.value(), rpc.answer);
-  auto tried = attempt(spec, rpc);
+  const auto tried = attempts(test, spec, rpc);
   if (!tried) return tried.error();
-  if (!tried.value() || is_inconclusive(tried.value()->judgement.verdict))
+  if (!tried->last || !tried->race.empty() || is_inconclusive(tried->last->judgement.verdict))
     return std::optional<bool>();
-  const SuiteEvidence again = read(*tried.value(), spec, rpc);
+  const SuiteEvidence again = read(*tried->last, spec, rpc);
   const retries::Verdict verdict =
       retries::judge(again.outcome, again.record, again.groups, memory_.surfaces, oracle_options_);
-  (void)test;
   return std::optional<bool>(verdict.oracle == row.oracle);
 }
 

@@ -172,7 +172,7 @@ class SuiteMode final : public Mode {
         row.skipped = "the session was stopped";
         return {};
       }
-      ++test->executions;
+      test->executions += row.tries;
     }
     return {};
   }

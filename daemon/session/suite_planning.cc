@@ -118,8 +118,11 @@ SuitePlanning plan_suite(const SuiteOptions& options, bool elapsed,
     }
     std::set<std::pair<uint32_t, uint32_t>> pairs;
     for (const retries::Choice& choice : plan->choices) pairs.emplace(choice.test, choice.site);
-    results->metrics.push_back({metric, plan->choices.size(), pairs.size(), plan->untried.size(),
-                                plan->seconds, plan->gap});
+    std::vector<retries::PairRow> untried;
+    for (const retries::Pair& pair : plan->untried)
+      untried.push_back({reference.tests[pair.test].name, reference.sites[pair.site]});
+    results->metrics.push_back(
+        {metric, plan->choices.size(), pairs.size(), std::move(untried), plan->seconds, plan->gap});
     if (metric != options.metric) continue;
     results->metric = metric;
     results->estimate_seconds = plan->seconds;

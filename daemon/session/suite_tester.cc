@@ -54,6 +54,11 @@ bool is_system_test(const Config& config, const std::string& name) {
                      [&](std::string_view word) { return lower.find(word) != lower.npos; });
 }
 
+bool was_given_up(const RpcRecord& rpc) {
+  return !rpc.open && rpc.outcome != RpcOutcome::kAnswered && rpc.begun == 0 &&
+         (rpc.flags & kRpcLate) == 0;
+}
+
 SuiteTester::SuiteTester(SessionContext* session, Lane* lane, const TestConfig& test,
                          SuiteMemory* memory)
     : session_(*session),
@@ -193,6 +198,9 @@ std::string SuiteTester::why_not(const RpcsById& rpcs, const RpcRecord& rpc,
 void SuiteTester::note_calls(const ExecutionRecord& record, const UnstableRpcs& unstable,
                              SuiteTest* out) {
   const RpcsById rpcs = rpcs_by_id(record);
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (was_given_up(rpc)) out->given_up.push_back(rpc.index);
+  }
   for (const retries::RetryGroup& group : retries::group_attempts(record)) {
     const RpcRecord& rpc = record.rpcs[group.rpcs.front()];
     if ((rpc.flags & kRpcLate) != 0) continue;

@@ -30,8 +30,9 @@ struct SuiteTest {
   uint32_t lane = 0;
   bool failed_first = false;  // its first run without faults failed
   std::vector<NondeterminismRule> masks;
-  std::shared_ptr<const RpcMemory>
-      rpcs;  // as the reference executions showed them, with these masks
+  // What the reference executions showed of RPCs, by their names with these masks.
+  std::shared_ptr<const RpcMemory> rpcs;
+  std::vector<Hash128> given_up;           // RPCs that clients give up without any fault
   std::map<std::string, SuiteCall> calls;  // by call site
   std::vector<size_t> planned;             // positions in SuiteResults::faults
   uint64_t executions = 0;
@@ -93,6 +94,15 @@ class SuiteTester {
                       const UnstableRpcs& unstable) const;
   std::string site_of(const RpcRecord& rpc) const;
   Result<std::optional<Attempt>> attempt(const FaultSpec& fault, const InjectedFault& rpc);
+  // An execution whose plan was lost to a race before its fault is made again, a few times. What the fault led to never
+  // makes another one.
+  struct Tries {
+    std::optional<Attempt> last;  // nullopt: the session was stopped
+    std::string race;             // that the last one lost; "": none
+    std::string tried_again;      // why there was more than one
+    uint32_t tries = 0;
+  };
+  Result<Tries> attempts(const SuiteTest& test, const FaultSpec& fault, const InjectedFault& rpc);
   SuiteEvidence read(const Attempt& attempt, const FaultSpec& fault,
                      const InjectedFault& rpc) const;
   retries::Failure failure_of(const Attempt& attempt, bool* wrote) const;
@@ -111,6 +121,8 @@ class SuiteTester {
   bool stopped_ = false;
 };
 
+// Did the client end the call before an answer began? (Calls that come after the test's end do not count.)
+bool was_given_up(const RpcRecord& rpc);
 retries::OracleOptions oracle_options(const Config& config);
 // By the names of system tests in the configuration, or by words in the name.
 bool is_system_test(const Config& config, const std::string& name);
