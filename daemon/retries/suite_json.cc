@@ -64,6 +64,8 @@ Json row(const PairRow& pair) {
   return {{"test", pair.test}, {"call_site", pair.site}};
 }
 
+Json row(const MetricRow& metric);
+
 template <typename Row>
 Json rows(const std::vector<Row>& all) {
   Json out = Json::array();
