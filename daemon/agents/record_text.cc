@@ -13,7 +13,7 @@ NoConclusion cause_of(std::string_view detail) {
   if (detail.starts_with(kConnectionEndedFirst)) return NoConclusion::kConnectionEnded;
   if (detail.starts_with(kOpenedNoConnection)) return NoConclusion::kAtConnect;
   if (detail.starts_with(kPartWasSent)) return NoConclusion::kCommandInParts;
-  if (detail.find(kAnsweredFirst) != detail.npos) return NoConclusion::kAnsweredEarly;
+  if (detail.starts_with(kAnsweredFirst)) return NoConclusion::kAnsweredEarly;
   return NoConclusion::kOther;
 }
 

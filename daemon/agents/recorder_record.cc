@@ -140,7 +140,8 @@ void Recorder::explain_plan(ExecutionRecord* out) const {
     NoConclusion cause = NoConclusion::kNotIssued;
     if (!planned.unmet.empty()) {
       reason = planned.unmet;
-      cause = cause_of(reason);
+      // The text of an attempt begins with its number.
+      cause = planned.cause != NoConclusion::kOther ? planned.cause : cause_of(reason);
     } else if (shared) {
       reason = "it fired at " + std::to_string(planned.fired) + " RPCs that share the index";
       cause = NoConclusion::kSharedIndex;

@@ -97,32 +97,27 @@ void SuiteTester::tell(const Attempt& attempt, const std::string& what) const {
                  {"seconds", attempt.result.seconds}});
 }
 
-Result<std::optional<Attempt>> SuiteTester::attempt(const FaultSpec& fault,
-                                                    const InjectedFault& rpc) {
-  auto tried = run_->attempt(
-      {plan_fault(rpc, fault)},
-      [&](const Attempt& one) {
-        if (!one.result.stopped) tell(one, to_line(rpc));
-      },
-      kMostSilences * hang_limit_);
-  if (!tried) return tried.error();
-  stopped_ = tried->result.stopped;
-  if (stopped_) return std::optional<Attempt>();
-  return std::optional<Attempt>(std::move(tried).value());
-}
-
 Result<SuiteTester::Tries> SuiteTester::attempts(const SuiteTest& test, const FaultSpec& fault,
                                                  const InjectedFault& rpc) {
   Tries out;
-  do {
-    if (out.tries > 0) out.tried_again = out.race;
-    auto tried = attempt(fault, rpc);
+  while (out.tries < kMostTries) {
+    if (!out.race.empty()) out.tried_again = out.race;
+    auto tried = run_->attempt(
+        {plan_fault(rpc, fault)},
+        [&](const Attempt& one) {
+          if (one.result.stopped) return;
+          ++out.tries;
+          if (one.runs_again) out.tried_again = one.judgement.detail;
+          tell(one, to_line(rpc));
+        },
+        kMostSilences * hang_limit_);
     if (!tried) return tried.error();
-    ++out.tries;
+    stopped_ = tried->result.stopped;
+    if (stopped_) return out;
     out.last = std::move(tried).value();
-    if (!out.last) return out;
     out.race = lost_race(*out.last, rpc.index, test);
-  } while (!out.race.empty() && out.tries < kMostTries);
+    if (out.race.empty()) break;
+  }
   return out;
 }
 
@@ -226,7 +221,7 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
   if (!tried) return tried.error();
   row->tries = tried->tries;
   row->tried_again = tried->tried_again;
-  if (!tried->last) return {};
+  if (stopped_) return {};
   const Attempt& one = *tried->last;
   if (!tried->race.empty()) {
     row->skipped = "no conclusion: " + tried->race;
@@ -268,7 +263,7 @@ Result<std::optional<bool>> SuiteTester::replay(const SuiteTest& test, const Sui
   const FaultSpec spec = retries::attempts_as_template_says(fault.value(), rpc.answer);
   const auto tried = attempts(test, spec, rpc);
   if (!tried) return tried.error();
-  if (!tried->last || !tried->race.empty() || is_inconclusive(tried->last->judgement.verdict))
+  if (stopped_ || !tried->race.empty() || is_inconclusive(tried->last->judgement.verdict))
     return std::optional<bool>();
   const SuiteEvidence again = read(*tried->last, spec, rpc);
   const retries::Verdict verdict =

@@ -93,9 +93,8 @@ class SuiteTester {
   std::string why_not(const RpcsById& rpcs, const RpcRecord& rpc,
                       const UnstableRpcs& unstable) const;
   std::string site_of(const RpcRecord& rpc) const;
-  Result<std::optional<Attempt>> attempt(const FaultSpec& fault, const InjectedFault& rpc);
-  // An execution whose plan was lost to a race before its fault is made again, a few times. What the fault led to never
-  // makes another one.
+  // An execution that could not be what its plan says is made again, a few times. One whose fault came never is, whatever it
+  // led to.
   struct Tries {
     std::optional<Attempt> last;  // nullopt: the session was stopped
     std::string race;             // that the last one lost; "": none

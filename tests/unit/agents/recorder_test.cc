@@ -528,6 +528,33 @@ TEST_F(SequenceTest, AnAttemptThatCouldNotGetItsOutcomeIsNoMetPlan) {
       << record.not_injected[0].text;
 }
 
+TEST_F(SequenceTest, AnAttemptThatWasAnsweredBeforeItsRequestWasCompleteHasThatCause) {
+  attempt(first_, 1, 1, FaultHow::kNotInjected, kAnsweredFirst);
+  const ExecutionRecord record = recorder_.end(1);
+  ASSERT_EQ(record.not_injected.size(), 1u);
+  EXPECT_EQ(record.not_injected[0].why, NoConclusion::kAnsweredEarly);
+  EXPECT_NE(record.not_injected[0].text.find("attempt 1 of its sequence: the server answered"),
+            std::string::npos)
+      << record.not_injected[0].text;
+}
+
+TEST_F(RecorderTest, AFaultWhoseCallWasAnsweredBeforeItsRequestWasCompleteHasThatCause) {
+  const RpcIssued one = rpc(id(kTest, 1), 0, {}, 5, "users", "/");
+  PlannedRpcFault fault;
+  fault.index = one.index;
+  fault.fault = parse_fault("timeout:after").value();
+  begin(1, {fault});
+  emit(kTest, EventType::kRpcIssued, one);
+  FaultFired event;
+  event.how = static_cast<uint8_t>(FaultHow::kNotInjected);
+  event.rpc = one.rpc;
+  event.detail = kAnsweredFirst;
+  emit(kTest, EventType::kFaultFired, event);
+  const ExecutionRecord record = recorder_.end(1);
+  ASSERT_EQ(record.not_injected.size(), 1u);
+  EXPECT_EQ(record.not_injected[0].why, NoConclusion::kAnsweredEarly);
+}
+
 TEST_F(SequenceTest, AnErrorOfTheServerThatPassedStandsInThePlaceOfTheFault) {
   attempt(first_, 1, 1, FaultHow::kInjected);
   recorder_.passed(2, first_.rpc, {503, kNoGrpcStatus, key(9), 4, "busy"}, 500);
