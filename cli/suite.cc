@@ -51,7 +51,7 @@ Work declare(CLI::App& app) {
   declare_source_options(app, session);
   app.add_option(
          "--runner", session->command_line.runner,
-         "the suite's test runner: pytest, unittest, jest, mocha, node or gtest; what stands after '--' is "
+         "the suite's test runner: pytest, unittest, jest, mocha, node, gtest or junit; what stands after '--' is "
          "where its tests are")
       ->type_name("NAME");
   app.add_option(

@@ -107,6 +107,10 @@ void check_test(Reader& reader, const SourceNode& node, const TestDraft& test) {
     reader.error(node.offset, "'program' and 'path' are for a 'runner'");
   } else if (suite.runner == "gtest" && suite.path.empty()) {
     reader.error(node.offset, "a suite of gtest needs 'path', its program");
+  } else if (suite.runner == "junit" && suite.path.empty()) {
+    reader.error(
+        node.offset,
+        "a suite of junit needs 'path', the folder or jar of its classes (on the class path)");
   }
 }
 

@@ -289,7 +289,8 @@ Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
       break;
     case Ending::kDied:
       out.oracle = Oracle::kProcessDied;
-      out.evidence = "a process of the application died";
+      out.evidence = test.no_result ? "the runner ended without a result, although it says success"
+                                    : "a process of the application died";
       break;
     case Ending::kHung:
       out.oracle = Oracle::kHang;
@@ -301,6 +302,13 @@ Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
       judge_failure(test, group == nullptr ? nullptr : own_refusal(record, *group),
                     group == nullptr ? nullptr : later_refusal(record, *group), surfaces, options,
                     &out);
+      if (test.uncaught &&
+          (out.oracle == Oracle::kInconsistentException || out.oracle == Oracle::kAnyException)) {
+        out.oracle = Oracle::kProcessDied;
+        out.evidence =
+            "nobody catches an exception, which ends a process outside of the test runner: " +
+            out.evidence;
+      }
     } break;
   }
   return out;

@@ -101,6 +101,9 @@ struct FaultedTest {
   std::vector<std::string> error_codes;  // of the injected answers: "ServerBusy"
   std::string call_site = {};            // of the faulted call; "": it is not known
   std::optional<size_t> group = {};      // the faulted call's position in the groups
+  bool no_result = false;  // of kDied: the runner succeeded, and did not say how the test ended
+  bool uncaught =
+      false;  // of kFailed: its exception would have ended a process without this runner
 };
 
 struct Verdict {

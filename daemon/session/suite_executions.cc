@@ -8,6 +8,7 @@
 #include "daemon/explore/observation.h"
 #include "daemon/retries/policies.h"
 #include "daemon/session/suite_tester.h"
+#include "daemon/suite/runner.h"
 
 namespace filibuster {
 namespace {
@@ -60,6 +61,13 @@ std::string lost_race(const Attempt& attempt, Hash128 faulted, const SuiteTest& 
       attempt.judgement.cause == NoConclusion::kAnsweredEarly)
     return kAnsweredFirst;
   return "";
+}
+
+// Would the exception that failed the test have ended a process without the runner?
+bool was_uncaught(const std::string& junit_xml, const retries::Failure& failure) {
+  if (junit_xml.empty() || failure.chain.empty()) return false;
+  const auto text = read_file(suite::uncaught_path(junit_xml));
+  return text.ok() && text->find(failure.chain.front().message) != std::string::npos;
 }
 
 std::string seen_text(const RpcRecord& rpc) {
@@ -121,7 +129,7 @@ Result<SuiteTester::Tries> SuiteTester::attempts(const SuiteTest& test, const Fa
   return out;
 }
 
-SuiteEvidence SuiteTester::read(const Attempt& attempt, const FaultSpec& fault,
+SuiteEvidence SuiteTester::read(const SuiteTest& of, const Attempt& attempt, const FaultSpec& fault,
                                 const InjectedFault& rpc) const {
   SuiteEvidence out;
   out.record = attempt.result.record;
@@ -154,11 +162,13 @@ SuiteEvidence SuiteTester::read(const Attempt& attempt, const FaultSpec& fault,
   const auto& exit = attempt.result.exit;
   bool wrote = true;
   if (exit && !exit->success()) test.failure = failure_of(attempt, &wrote);
-  test.ending = hung                            ? Ending::kHung
-                : !attempt.result.ended.empty() ? Ending::kDied
-                : !exit || exit->success()      ? Ending::kPassed
-                : exit->signalled || !wrote     ? Ending::kDied
-                                                : Ending::kFailed;
+  test.no_result = exit && exit->success() && of.writes_result && !has_result();
+  test.uncaught = was_uncaught(test_.junit_xml, test.failure);
+  test.ending = hung                                              ? Ending::kHung
+                : !attempt.result.ended.empty() || test.no_result ? Ending::kDied
+                : !exit || exit->success()                        ? Ending::kPassed
+                : exit->signalled || !wrote                       ? Ending::kDied
+                                                                  : Ending::kFailed;
   return out;
 }
 
@@ -233,7 +243,7 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
     return {};
   }
   row->execution = one.result.record.execution;
-  SuiteEvidence evidence = read(one, fault.value(), rpc);
+  SuiteEvidence evidence = read(test, one, fault.value(), rpc);
   if (evidence.outcome.group) {
     const retries::RetryGroup& group = evidence.groups[*evidence.outcome.group];
     row->came = static_cast<uint32_t>(group.rpcs.size());
@@ -265,7 +275,7 @@ Result<std::optional<bool>> SuiteTester::replay(const SuiteTest& test, const Sui
   if (!tried) return tried.error();
   if (stopped_ || !tried->race.empty() || is_inconclusive(tried->last->judgement.verdict))
     return std::optional<bool>();
-  const SuiteEvidence again = read(*tried->last, spec, rpc);
+  const SuiteEvidence again = read(test, *tried->last, spec, rpc);
   const retries::Verdict verdict =
       retries::judge(again.outcome, again.record, again.groups, memory_.surfaces, oracle_options_);
   return std::optional<bool>(verdict.oracle == row.oracle);

@@ -53,9 +53,11 @@ class SuiteMode final : public Mode {
     const Result<void> done = round_ == Round::kReference ? tester.reference(one)
                               : round_ == Round::kFaults  ? run_faults(&tester, session, one, &out)
                                                           : run_replays(&tester, session, one);
-    const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    const double seconds =
+        std::chrono::duration<double>(Clock::now() - began).count() - tester.control_seconds();
     {
       const std::lock_guard lock(mutex_);
+      results_.reference_seconds += tester.control_seconds();
       (round_ == Round::kReference ? results_.reference_seconds
        : round_ == Round::kFaults  ? results_.measured_seconds
                                    : results_.replay_seconds) += seconds;
@@ -158,6 +160,19 @@ class SuiteMode final : public Mode {
                           Exploration* out) {
     if (test->planned.empty()) return {};
     if (auto ready = tester->prepare(*test); !ready) return ready;
+    // A failure counts if the test still passes without faults: after its first one, and when all have been seen.
+    std::vector<size_t> unchecked;
+    bool checked = false;
+    const auto check = [&]() -> Result<bool> {
+      if (unchecked.empty()) return true;
+      auto why = tester->control(test);
+      if (!why) return why.error();
+      if (tester->stopped()) return false;
+      if (!why->empty()) leave_out(test, why.value(), unchecked);
+      checked = true;
+      unchecked.clear();
+      return why->empty();
+    };
     for (const size_t at : test->planned) {
       FaultRow& row = results_.faults[at];
       if (out->report.time_over || (session->deadline && Clock::now() >= *session->deadline)) {
@@ -173,8 +188,38 @@ class SuiteMode final : public Mode {
         return {};
       }
       test->executions += row.tries;
+      if (has_failed(at)) unchecked.push_back(at);
+      if (checked) continue;
+      const auto fine = check();
+      if (!fine) return fine.error();
+      if (!fine.value()) return {};
     }
+    if (const auto fine = check(); !fine) return fine.error();
     return {};
+  }
+
+  bool has_failed(size_t at) {
+    const std::lock_guard lock(memory_.mutex);
+    const auto found = memory_.evidence.find(at);
+    return found != memory_.evidence.end() &&
+           found->second.outcome.ending != retries::Ending::kPassed;
+  }
+
+  // Of a test that does not stand alone, what was seen since it was last known to pass, and what was not executed yet, say
+  // nothing.
+  void leave_out(SuiteTest* test, const std::string& why, const std::vector<size_t>& unchecked) {
+    for (retries::SuiteTestRow& row : results_.tests) {
+      if (row.name == test->row.name) row.left_out = why;
+    }
+    const std::lock_guard lock(memory_.mutex);
+    for (const size_t at : test->planned) {
+      FaultRow& row = results_.faults[at];
+      const bool open = std::find(unchecked.begin(), unchecked.end(), at) != unchecked.end();
+      if (!open && (row.execution != 0 || !row.skipped.empty())) continue;
+      row.execution = 0;
+      row.skipped = "its test fails without any fault now, and was left out";
+      memory_.evidence.erase(at);
+    }
   }
 
   Result<void> run_replays(SuiteTester* tester, SessionContext* session, SuiteTest* test) {

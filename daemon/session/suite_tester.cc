@@ -106,14 +106,7 @@ Result<bool> SuiteTester::run_references(size_t count, SuiteTest* out,
     if (run->judgement.verdict == Verdict::kIncomplete) {
       why = "its run without faults is incomplete: " + run->judgement.detail;
     } else if (is_failure(run->judgement.verdict)) {
-      bool wrote = false;
-      const retries::Failure failure = failure_of(run.value(), &wrote);
-      const std::string said =
-          !failure.chain.empty() ? failure.chain.front().type + ": " + failure.chain.front().message
-                                 : first_line(failure.text);
-      const std::string text =
-          run->judgement.detail + (said.empty() ? "" : "; " + said.substr(0, kMaxReason));
-      out->failed_first = runs->empty();
+      const std::string text = failure_text(run.value());
       why = runs->empty() ? "it fails without any fault: " + text
                           : "it passed " + std::to_string(runs->size()) +
                                 (runs->size() == 1 ? " time" : " times") +
@@ -126,9 +119,46 @@ Result<bool> SuiteTester::run_references(size_t count, SuiteTest* out,
       why = "it makes no remote call";
     }
     if (!why.empty()) return false;
+    out->writes_result = has_result();
     runs->push_back(std::move(run->result));
   }
   return true;
+}
+
+std::string SuiteTester::failure_text(const Attempt& attempt) const {
+  bool wrote = false;
+  const retries::Failure failure = failure_of(attempt, &wrote);
+  const std::string said = !failure.chain.empty()
+                               ? failure.chain.front().type + ": " + failure.chain.front().message
+                               : first_line(failure.text);
+  return attempt.judgement.detail + (said.empty() ? "" : "; " + said.substr(0, kMaxReason));
+}
+
+// Did the runner say how the test ended, in a file?
+bool SuiteTester::has_result() const {
+  const auto text =
+      test_.junit_xml.empty() ? Result<std::string>(Error{}) : read_file(test_.junit_xml);
+  if (!text) return false;
+  const auto cases = suite::parse_junit(text.value());
+  return cases.ok() && !cases->empty();
+}
+
+Result<std::string> SuiteTester::control(SuiteTest* test) {
+  std::string why;
+  // A short timeout may fire by itself, once.
+  for (int tries = 0; tries < 2; ++tries) {
+    auto run = run_->reference([&](const Attempt& one) {
+      ++test->executions;
+      control_seconds_ += one.result.seconds;
+    });
+    if (!run) return run.error();
+    stopped_ = run->result.stopped;
+    if (stopped_ || !is_failure(run->judgement.verdict)) return std::string();
+    why = failure_text(run.value());
+  }
+  return "it passed without any fault before others ran under faults, and fails now, so it depends on what other executions "
+         "leave: " +
+         why;
 }
 
 Result<void> SuiteTester::reference(SuiteTest* out) {

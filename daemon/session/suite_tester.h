@@ -28,7 +28,7 @@ struct SuiteCall {
 struct SuiteTest {
   retries::SuiteTestRow row;
   uint32_t lane = 0;
-  bool failed_first = false;  // its first run without faults failed
+  bool writes_result = false;  // its runner says in a file how it ended
   std::vector<NondeterminismRule> masks;
   // What the reference executions showed of RPCs, by their names with these masks.
   std::shared_ptr<const RpcMemory> rpcs;
@@ -76,6 +76,10 @@ class SuiteTester {
   Result<void> prepare(const SuiteTest& test);
   Result<void> execute(const SuiteTest& test, const retries::Policy& policy, size_t position,
                        retries::FaultRow* row);
+  // Runs the test without faults, after prepare(). Returns why it fails now, although its reference executions have passed;
+  // "": it passes.
+  Result<std::string> control(SuiteTest* test);
+  double control_seconds() const { return control_seconds_; }
   // Runs a fault again. True: the same oracle speaks.
   Result<std::optional<bool>> replay(const SuiteTest& test, const SuiteEvidence& evidence,
                                      const retries::FaultRow& row);
@@ -102,8 +106,10 @@ class SuiteTester {
     uint32_t tries = 0;
   };
   Result<Tries> attempts(const SuiteTest& test, const FaultSpec& fault, const InjectedFault& rpc);
-  SuiteEvidence read(const Attempt& attempt, const FaultSpec& fault,
+  SuiteEvidence read(const SuiteTest& test, const Attempt& attempt, const FaultSpec& fault,
                      const InjectedFault& rpc) const;
+  bool has_result() const;
+  std::string failure_text(const Attempt& attempt) const;
   retries::Failure failure_of(const Attempt& attempt, bool* wrote) const;
   void learn(const SuiteEvidence& evidence, const FaultSpec& fault, double base_seconds,
              double seconds, const std::string& site);
@@ -117,6 +123,7 @@ class SuiteTester {
   retries::OracleOptions oracle_options_;
   std::unique_ptr<TestRun> run_;
   std::chrono::milliseconds hang_limit_{0};
+  double control_seconds_ = 0;
   bool stopped_ = false;
 };
 

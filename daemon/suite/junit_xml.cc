@@ -21,6 +21,8 @@ void read_case(const pugi::xml_node& node, std::vector<JunitCase>* out) {
     read.result = failed ? CaseResult::kFailed : CaseResult::kSkipped;
     read.message = child.attribute("message").value();
     read.stack = child.text().get();
+    // JUnit's own files have the reason of a skip as text.
+    if (!failed && read.message.empty()) read.message = read.stack.substr(0, read.stack.find('\n'));
   }
   // GoogleTest marks a test that its filter left out with this status.
   if (std::strcmp(node.attribute("status").value(), "notrun") == 0)

@@ -14,7 +14,8 @@ namespace filibuster::suite {
 struct Suite {
   std::string runner;   // "pytest"; empty: the configuration has commands of its own instead
   std::string program;  // text for a shell that starts the runner; empty: Runner::program
-  std::string path;     // where the tests are; for gtest, the test program
+  std::string path;     // where the tests are; for gtest, the test program; for junit, a folder or
+                        // jar on the class path
 };
 
 struct SuiteTest {
@@ -31,7 +32,8 @@ struct Runner {
   // The tests in what `list` printed or wrote, in the runner's order. Error: what is wrong with the text.
   Result<std::vector<SuiteTest>> (*parse)(const std::string& text, const std::string& directory);
   bool writes_list;  // true: `list` writes to `out`; false: it prints
-  // A command for /bin/sh that runs one test. It writes JUnit XML to `xml`, if the runner can.
+  // A command for /bin/sh that runs one test. It writes JUnit XML to `xml`, if the runner can, and exceptions that only the
+  // runner has kept from ending the process to `uncaught_path(xml)`, if it can tell them.
   std::string (*each)(const Suite& suite, const SuiteTest& test, const std::string& xml);
 };
 
@@ -39,6 +41,8 @@ struct Runner {
 const Runner* find_runner(std::string_view name);
 // "pytest, unittest, ...": for messages.
 std::string runner_names();
+
+std::string uncaught_path(const std::string& xml);
 
 // A regular expression (of JavaScript) that matches `text` and nothing else.
 std::string exact_pattern(std::string_view text);

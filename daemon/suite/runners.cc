@@ -182,8 +182,14 @@ Result<Tests> parse_mocha(const std::string& text, const std::string& directory)
   return out;
 }
 
+// Mocha makes a failure of its test of an exception that nobody catches, which would end the application's own process.
 std::string run_mocha(const Suite& suite, const SuiteTest& test, const std::string& xml) {
-  return "exec " + program_of(suite, kMocha) +
+  constexpr std::string_view kWatcher =
+      "process.on('uncaughtExceptionMonitor', (error) => require('fs').appendFileSync(__filename.slice(0, -3), "
+      "String((error && error.stack) || error) + '\\n'));";
+  const std::string uncaught = uncaught_path(xml), watcher = shell_word(uncaught + ".js");
+  return "rm -f " + shell_word(uncaught) + "; printf %s " + shell_word(kWatcher) + " > " + watcher +
+         "; exec " + program_of(suite, kMocha) + " --require " + watcher +
          " --reporter xunit --reporter-option output=" + shell_word(xml) + " --grep " +
          shell_word(exact_pattern(test.id)) + " " + shell_word(test.file);
 }
@@ -252,6 +258,64 @@ std::string run_gtest(const Suite& suite, const SuiteTest& test, const std::stri
          " --gtest_output=" + shell_word("xml:" + xml);
 }
 
+// --- JUnit ----------------------------------------------------------------------------------------
+
+constexpr std::string_view kJava = "java";
+constexpr std::string_view kJunitMark = "test: ";
+
+// JUnit's console launcher lists tests only from version 1.10 of the platform on, as a tree for people. Java compiles this
+// when it lists, by the class path of the tests. JUnit 3 and 4 take part by the vintage engine.
+constexpr std::string_view kJunitLister = R"java(
+import java.nio.file.Path;
+import java.util.*;
+import org.junit.platform.engine.discovery.DiscoverySelectors;
+import org.junit.platform.engine.support.descriptor.MethodSource;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.core.*;
+class ListTests {
+  public static void main(String[] arguments) {
+    var request = LauncherDiscoveryRequestBuilder.request()
+        .selectors(DiscoverySelectors.selectClasspathRoots(Set.of(Path.of(arguments[0])))).build();
+    var plan = LauncherFactory.create().discover(request);
+    var names = new TreeSet<String>();
+    var next = new ArrayDeque<TestIdentifier>(plan.getRoots());
+    while (!next.isEmpty()) {
+      var one = next.pop();
+      next.addAll(plan.getChildren(one));
+      if (one.getSource().orElse(null) instanceof MethodSource m)
+        names.add(m.getClassName() + "#" + m.getMethodName() + "(" + m.getMethodParameterTypes() + ")");
+    }
+    for (var name : names) System.out.println("test: " + name);
+  }
+}
+)java";
+
+std::string list_junit(const Suite& suite, const std::string& out) {
+  const std::string source = shell_word(out + ".java");
+  return "printf %s " + shell_word(kJunitLister) + " > " + source + " && exec " +
+         program_of(suite, kJava) + " " + source + " " + path_of(suite, ".");
+}
+
+Result<Tests> parse_junit_list(const std::string& text, const std::string&) {
+  Tests out;
+  each_line(text, [&](std::string_view line) {
+    if (!line.starts_with(kJunitMark)) return;
+    const std::string id(line.substr(kJunitMark.size()));
+    out.push_back({id, "", id});
+  });
+  return out;
+}
+
+// A file for each engine, in a folder: they are put together.
+std::string run_junit(const Suite& suite, const SuiteTest& test, const std::string& xml) {
+  const std::string folder = shell_word(xml + ".d");
+  return "rm -rf " + folder + "; " + program_of(suite, kJava) +
+         " org.junit.platform.console.ConsoleLauncher --disable-banner --details=none --reports-dir " +
+         folder + " --select-method " + shell_word(test.id) + "; code=$?; [ -d " + folder +
+         " ] && { echo '<testsuites>'; sed -s 1d " + folder + "/*.xml; echo '</testsuites>'; } > " +
+         shell_word(xml) + "; exit $code";
+}
+
 constexpr std::array kRunners = {
     Runner{"pytest", kPytest, list_pytest, parse_pytest, false, run_pytest},
     Runner{"unittest", kPython, list_unittest, parse_unittest, false, run_unittest},
@@ -259,6 +323,7 @@ constexpr std::array kRunners = {
     Runner{"mocha", kMocha, list_mocha, parse_mocha, true, run_mocha},
     Runner{"node", kNode, list_node, parse_node, false, run_node},
     Runner{"gtest", "", list_gtest, parse_gtest, false, run_gtest},
+    Runner{"junit", kJava, list_junit, parse_junit_list, false, run_junit},
 };
 
 }  // namespace
@@ -273,6 +338,10 @@ std::string runner_names() {
   std::string out;
   for (const Runner& runner : kRunners) out.append(out.empty() ? "" : ", ").append(runner.name);
   return out;
+}
+
+std::string uncaught_path(const std::string& xml) {
+  return xml + ".uncaught";
 }
 
 std::string exact_pattern(std::string_view text) {

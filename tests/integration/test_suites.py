@@ -164,11 +164,12 @@ def test_a_suite_that_cannot_be_listed_says_why(project, entry, said):
 
 
 @pytest.mark.parametrize("entry, said", [
-    ({"runner": "nose"}, "'nose' is not known: expected pytest, unittest, jest, mocha, node, gtest, or 'list' and 'each'"),
+    ({"runner": "nose"}, "'nose' is not known: expected pytest, unittest, jest, mocha, node, gtest, junit, or 'list' and 'each'"),
     ({"list": "true"}, "a suite with 'list' needs 'each', too"),
     ({"runner": "pytest", "list": "true", "each": "true"}, "a suite needs either 'runner', or 'list' and 'each'"),
     ({"runner": "pytest", "command": "pytest", "name": "x"}, "'command' runs one test: a suite has 'runner'"),
     ({"runner": "gtest"}, "a suite of gtest needs 'path'"),
+    ({"runner": "junit"}, "a suite of junit needs 'path'"),
     ({"path": "tests"}, "a suite needs either 'runner', or 'list' and 'each'"),
     ({"name": "x"}, "a test needs 'command'")])
 def test_an_entry_that_is_no_suite_is_refused_with_its_place(project, entry, said):

@@ -48,6 +48,20 @@ TEST(Runners, Gtest) {
       (Names{"Shop.Asks", "Sizes/Cart.Holds/0", "Typed/0.Works"}));
 }
 
+TEST(Runners, Junit) {
+  EXPECT_EQ(names_of("junit",
+                     "Note: a.java uses unchecked operations.\ntest: shop.ShopTest#pays()\n"
+                     "test: shop.ShopTest$Inner#holds(int, java.lang.String)\n"),
+            (Names{"shop.ShopTest#pays()", "shop.ShopTest$Inner#holds(int, java.lang.String)"}));
+  const Suite suite{"junit", "java -cp 'a b'", "my classes"};
+  const Runner* junit = find_runner("junit");
+  EXPECT_TRUE(
+      junit->list(suite, "/tmp/x y")
+          .ends_with("> '/tmp/x y.java' && exec java -cp 'a b' '/tmp/x y.java' 'my classes'"));
+  const std::string each = junit->each(suite, {"", "", "shop.A$B#t()"}, "/tmp/x y");
+  EXPECT_NE(each.find("--select-method 'shop.A$B#t()'; code=$?;"), each.npos) << each;
+}
+
 TEST(Runners, JestAndMocha) {
   EXPECT_EQ(
       names_of(
@@ -104,6 +118,13 @@ TEST(JunitXml, WhatRunnersWrite) {
       told(
           R"(<testsuites><testsuite><testcase name="Asks" status="notrun" classname="Shop"/></testsuite></testsuites>)"),
       "Shop.Asks S |\n");
+  // JUnit's console launcher: a file for each engine, put together.
+  EXPECT_EQ(
+      told(
+          "<testsuites>\n<testsuite name=\"JUnit Jupiter\"><properties/><testcase name=\"later()\" "
+          "classname=\"shop.ShopTest\"><skipped><![CDATA[no net\nmore]]></skipped></testcase></testsuite>\n"
+          "<testsuite name=\"JUnit Vintage\"/>\n</testsuites>"),
+      "shop.ShopTest.later() S no net|no net\nmore\n");
   // Suites within suites (Node).
   EXPECT_EQ(
       told(
