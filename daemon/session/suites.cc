@@ -80,8 +80,11 @@ class Listing {
       return problem("cannot be listed: the command did not end");
     }
     if (!status->success()) {
-      return problem("cannot be listed (" + to_text(*status) + "): " + argv->back() + "\n" +
-                     last_lines(errors, kErrorLines) + last_lines(out, kErrorLines));
+      std::string said = last_lines(errors, kErrorLines);
+      const std::string printed = last_lines(out, kErrorLines);
+      if (!said.empty() && !printed.empty()) said += "\n";
+      return problem("cannot be listed (" + to_text(*status) + "): " + argv->back() + "\n" + said +
+                     printed);
     }
     return read_file(runner_ != nullptr && runner_->writes_list ? file : out);
   }
@@ -133,7 +136,7 @@ Result<std::vector<TestConfig>> list_suites(const Config& config, const SessionL
       continue;
     }
     auto listed = Listing(config, lane, test).list();
-    if (!listed) return listed.error();
+    if (!listed) return Error{listed.error().message + "\nNo test was run."};
     std::move(listed->begin(), listed->end(), std::back_inserter(all));
   }
   std::set<std::string> names;

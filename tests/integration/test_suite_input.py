@@ -1,11 +1,10 @@
 """What `filibuster suite` does with suites and services that are not as they should be: it says what it has seen, and what it has left out."""
 import json
-import os
-import subprocess
+import shutil
 
 import pytest
 
-from conftest import PYTHON
+from conftest import PYTHON, free_port
 from processes import owned
 from small_apps import APPS, config
 
@@ -46,6 +45,10 @@ def suite(project, tests, *options, services=(), entry=None, **files):
     return project.filibuster("suite", *options)
 
 
+def shop(**members):
+    return [{"name": "shop", "command": f"exec {PYTHON} {APPS}/retried.py ${{port:shop}}", "third_party": True, **members}]
+
+
 def early(*numbers):
     return [{"name": "shop", "command": f"exec {PYTHON} {APPS}/early_answers.py ${{port:shop}} {' '.join(numbers)}", "third_party": True}]
 
@@ -81,3 +84,145 @@ def test_an_exploration_names_a_server_that_answers_early(project):
                                                           "env": {"SHOP_PORT": "${port:shop}"}}], fault_test_calls=True, faults=[{"inject": ["timeout:after"]}]))
     run = project.filibuster("run")
     assert run.exit_code == 3 and "an answer before the whole request" in run.output, run
+
+
+@pytest.mark.parametrize("entry, tests, said", [
+    ({"runner": "pytest", "path": "nowhere.py", "program": PYTEST}, "", ["the tests of the suite of pytest (nowhere.py) cannot be listed (exit status 4)"]),
+    ({"runner": "pytest", "path": "test_shop.py", "program": PYTEST}, "def test(:\n", ["cannot be listed", "SyntaxError"]),
+    ({"runner": "pytest", "path": "test_shop.py", "program": "no-such-pytest"}, "", ["cannot be listed (exit status 127)", "no-such-pytest"]),
+    ({"runner": "junit", "path": "classes", "program": "java"}, "", ["cannot be listed (exit status 1)", "org.junit.platform"]),
+    ({"list": "true", "each": "true"}, "", ["the suite with 'list' and 'each' has no tests"])],
+    ids=["no such file", "a module that cannot be imported", "no runner", "JUnit is not on the class path", "an empty list"])
+def test_a_suite_that_cannot_be_listed_is_not_begun_and_says_why(project, entry, tests, said):
+    if entry.get("runner") == "junit" and shutil.which("javac") is None:
+        pytest.skip("NOT TESTED HERE: there is no JDK")
+    run = suite(project, tests, services=shop(), entry=dict(entry))
+    assert run.exit_code == 3 and all(text in run.errors for text in [*said, "No test was run."]), run
+    assert (report(run)["exit_code"], report(run)["tests"], report(run)["faults"]) == (3, [], []), run
+    assert owned(project) == {}, "a service was left running"
+
+
+@pytest.mark.parametrize("from_the_command_line", [True, False])
+def test_a_runner_that_is_not_known_is_refused_with_those_that_are(project, from_the_command_line):
+    if from_the_command_line:
+        run = project.filibuster("suite", "--runner", "nose", "--", "tests")
+    else:
+        run = suite(project, "", entry={"runner": "nose", "path": "tests"})
+    assert run.exit_code == 2, run
+    assert "'nose' is not known: expected pytest, unittest, jest, mocha, node, gtest, junit, or 'list' and 'each'" in run.errors, run
+
+
+@pytest.mark.parametrize("command, said", [
+    ("echo waiting for the moon; exec sleep 300", ["'shop' did not become ready", "waiting for the moon"]),
+    ("echo no packages are installed >&2; exit 1", ["'shop'", "no packages are installed"])], ids=["never ready", "ended at once"])
+def test_an_emulator_that_is_not_up_is_named_and_no_test_is_blamed(project, command, said):
+    run = suite(project, "from client import put\ndef test_put(): assert put() == 200\n", client=CLIENT,
+                services=[{"name": "shop", "command": command, "ready": {"tcp": True, "timeout": 0.4}, "third_party": True}])
+    assert run.exit_code == 3 and all(text in run.errors for text in said), run
+    assert (report(run)["exit_code"], report(run)["tests"]) == (3, []), run
+    assert owned(project) == {}, "the emulator was left running"
+
+
+def test_an_emulator_that_is_not_in_the_configuration_and_not_up_leaves_its_tests_out_by_name(project):
+    run = suite(project, f"from client import put\nos.environ['SHOP_PORT'] = '{free_port()}'\ndef test_put(): assert put() == 200\n", client=CLIENT)
+    (test,) = report(run)["tests"]
+    assert run.exit_code == 3 and test["left_out"].startswith("it fails without any fault") and "ConnectionRefusedError" in test["left_out"], run
+    assert test["left_out"] in run.output, run
+
+
+# get() is asked for whatever path its caller wants, and tried twice.
+GETTER = '''
+import os, urllib.request
+def get(path="/ok", left=1):
+    try:
+        with urllib.request.urlopen(os.environ["SHOP_URL"] + path, timeout=0.3) as answer:
+            return answer.status
+    except OSError:
+        if left == 0:
+            raise
+        return get(path, left - 1)
+'''
+
+
+def test_tests_that_depend_on_one_another_in_their_process_are_left_out_by_name(project):
+    run = suite(project, """
+from getter import get
+session = []
+def test_login():
+    assert get() == 200
+    session.append(1)
+def test_that_needs_the_login():
+    assert session
+    assert get() == 200
+""", "--policy", "P1", services=shop(), getter=GETTER)
+    login, order = report(run)["tests"]
+    assert login["left_out"] == "" and order["left_out"].startswith("it fails without any fault"), run
+    assert [fault["test"] for fault in report(run)["faults"]] == [login["test"]] and run.exit_code == 0, run
+
+
+def test_a_test_that_fails_on_what_its_earlier_run_has_left_is_left_out_by_name(project):
+    run = suite(project, """
+from getter import get
+def test_once():
+    assert get() == 200
+    with open("left", "x"): pass
+def test_get(): assert get() == 200
+""", "--policy", "P1", services=shop(), getter=GETTER)
+    once, other = report(run)["tests"]
+    assert once["left_out"].startswith("it passed 1 time without any fault and then failed") and "FileExistsError" in once["left_out"], run
+    assert other["left_out"] == "" and run.exit_code == 0, run
+
+
+def test_a_test_that_fails_without_faults_after_its_own_failure_is_left_out_and_no_bug(project):
+    # Under faults it leaves its lock, on which each later run of it fails by an assertion.
+    run = suite(project, """
+from getter import get
+def test_lock():
+    assert not os.path.exists("lock"), "it is locked"
+    open("lock", "w").close()
+    assert get() == 200
+    assert get("/ok?again") == 200
+    os.remove("lock")
+def test_get(): assert get() == 200
+""", "--policy", "P3", services=shop(), getter=GETTER)
+    lock, other = report(run)["tests"]
+    assert "fails now, so it depends on what other executions leave" in lock["left_out"] and "it is locked" in lock["left_out"], run
+    assert other["left_out"] == "" and lock["left_out"] in run.output, run
+    faults = [fault for fault in report(run)["faults"] if fault["test"] == lock["test"]]
+    assert faults and all(fault["execution"] is None and "was left out" in fault["skipped"] for fault in faults), run
+    assert report(run)["clusters"] == [] and run.exit_code == 0, run
+
+
+def test_a_test_that_another_one_spoils_under_faults_is_left_out_and_no_bug(project):
+    run = suite(project, """
+import tempfile
+from getter import get
+def test_first():
+    handle, name = tempfile.mkstemp(prefix="dirty", dir=".")
+    assert get() == 200
+    os.remove(name)
+def test_second():
+    assert get() == 200
+    assert not [name for name in os.listdir(".") if name.startswith("dirty")], "somebody has not tidied up"
+""", "--policy", "P1,P3", services=shop(), getter=GETTER)
+    first, second = report(run)["tests"]
+    assert first["left_out"] == "", run
+    assert "fails now, so it depends on what other executions leave" in second["left_out"] and "tidied up" in second["left_out"], run
+    assert {fault["test"] for fault in report(run)["faults"] if fault["execution"]} == {first["test"]}, run
+    assert report(run)["clusters"] == [] and run.exit_code == 0, run
+
+
+def test_tests_whose_calls_change_from_run_to_run_are_left_out_with_the_call(project):
+    run = suite(project, """
+from getter import get
+def test_changes():
+    assert get() == 200
+    if os.path.exists("ran"):
+        assert get("/error-free") == 200
+    open("ran", "w").close()
+def test_same(): assert get() == 200
+""", "--policy", "P1", services=shop(), getter=GETTER)
+    changes, same = report(run)["tests"]
+    assert changes["left_out"].startswith("what it calls changes from run to run: ") and "/error-free" in changes["left_out"], run
+    assert same["left_out"] == "" and {fault["test"] for fault in report(run)["faults"]} == {same["test"]}, run
+    assert "Tests that were left out:" in run.output and changes["left_out"] in run.output, run

@@ -43,10 +43,10 @@ BUGS = {
 class Suite:
     """A run of `filibuster suite` over an application with these bugs."""
 
-    def __init__(self, application, bugs, root):
+    def __init__(self, application, bugs, root, *options):
         environment = {**os.environ, f"{application.upper()}_BUGS": ",".join(bugs)}
         began = time.monotonic()
-        ran = subprocess.run([FILIBUSTER, "suite", "-c", f"corpus/{application}/filibuster.json", "--root", root, "--quiet"],
+        ran = subprocess.run([FILIBUSTER, "suite", "-c", f"corpus/{application}/filibuster.json", "--root", root, "--quiet", *options],
                              cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
         self.seconds = time.monotonic() - began
         self.code, self.text = ran.returncode, ran.stdout
@@ -133,7 +133,7 @@ def show_bugs(seeded, found):
     show("Table 7: bugs by the policies and oracles that expose them (several may)", (*POLICIES, *oracles), rows)
 
 
-def show_costs(repaired, found):
+def show_costs(repaired, estimated, found):
     rows = []
     for application, suite in repaired.items():
         report = suite.report
@@ -156,10 +156,13 @@ def show_costs(repaired, found):
     rows = []
     for application, suite in repaired.items():
         report = suite.report
-        rows.append((application, f"{report['reference_seconds']:.1f} s", f"{report['measured_seconds']:.1f} s", f"{report['estimate_seconds']:.1f} s",
-                     f"{100 * (report['estimate_seconds'] / report['measured_seconds'] - 1):+.0f} %", f"{suite.seconds:.1f} s", suite.executed(),
-                     f"{100 * report['measured_seconds'] / suite.seconds:.0f} %"))
-    show("Table 8: running times by C4 (repaired)", ("reference runs", "faults", "estimate", "off by", "total", "runs", "of it for faults"), rows)
+        measured = report["measured_seconds"]
+        rows.append((application, f"{report['reference_seconds']:.1f} s", f"{measured:.1f} s", f"{suite.seconds:.1f} s", suite.executed(),
+                     f"{100 * measured / suite.seconds:.0f} %", f"{report['estimate_seconds']:.1f} s",
+                     f"{100 * (report['estimate_seconds'] / measured - 1):+.0f} %", f"{estimated[application]:.1f} s",
+                     f"{100 * (estimated[application] / measured - 1):+.0f} %"))
+    show("Table 8: running times by C4 (repaired), and its estimate before and after the clients were seen under faults",
+         ("without faults", "faults", "total", "runs", "of it for faults", "estimate", "off by", "estimate after", "off by"), rows)
     print(f"  published (planning | faults | total): {PUBLISHED_TIMES}")
 
 
@@ -167,13 +170,15 @@ def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--only", action="append", choices=BUGS)
     arguments = options.parse_args()
-    problems, repaired, found = [], {}, collections.defaultdict(dict)
+    problems, repaired, estimated, found = [], {}, {}, collections.defaultdict(dict)
     false_alarms = failures = 0
     for application in arguments.only or BUGS:
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             suite = Suite(application, [], folder / "repaired")
             repaired[application] = suite
+            # The clients' retries and timeouts are known now.
+            estimated[application] = Suite(application, [], folder / "repaired", "--estimate").report["estimate_seconds"]
             tell_of(application, "repaired", suite)
             false_alarms += sum(len(cluster["executions"]) for cluster in suite.clusters)
             if suite.code == 1 or suite.clusters:
@@ -190,7 +195,7 @@ def main():
     show_bugs(BUGS, found)
     print(f"  false alarms: {false_alarms} of {failures + false_alarms} failures, {100 * false_alarms / max(1, failures + false_alarms):.2f} % "
           f"(published {PUBLISHED_FALSE_POSITIVES} %)")
-    show_costs(repaired, found)
+    show_costs(repaired, estimated, found)
     print()
     for problem in problems:
         print(problem, file=sys.stderr)
