@@ -19,6 +19,9 @@ constexpr std::string_view kNames[] = {"none",
                                        "possible-silent-violation",
                                        "unreadable"};
 
+constexpr char kUncaught[] =
+    "nobody handles an exception, which ends a process outside of the test runner: ";
+
 // Before and after its effect a fault looks the same to its caller.
 std::string_view as_seen(std::string_view fault) {
   return fault.ends_with(":after") ? fault.substr(0, fault.size() - 6) : fault;
@@ -107,6 +110,19 @@ bool has_own_frames(const Raised& raised, const OracleOptions& options) {
   });
 }
 
+std::string said_by(const Failure& failure) {
+  if (failure.chain.empty()) return failure.text.substr(0, failure.text.find('\n'));
+  const Raised& raised = failure.chain.front();
+  return raised.message.empty() ? raised.type : raised.type + ": " + raised.message;
+}
+
+// The runner's own limit for a test was over (mocha, jest, node): this is neither the application's exception nor the fault's.
+bool is_runners_limit(const Raised& raised) {
+  const std::string_view said = raised.message;
+  return (said.starts_with("Timeout of ") && said.find("ms exceeded") != said.npos) ||
+         said.starts_with("Exceeded timeout of ") || said.starts_with("test timed out after ");
+}
+
 void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const RpcRecord* later,
                    const SurfacesAs& surfaces, const OracleOptions& options, Verdict* out) {
   if (test.failure.assertion) {
@@ -124,6 +140,11 @@ void judge_failure(const FaultedTest& test, const RpcRecord* refusal, const RpcR
     return;
   }
   const Raised& last = test.failure.chain.front();
+  if (is_runners_limit(last)) {
+    out->oracle = Oracle::kUnreadable;
+    out->evidence = "the runner's own limit for a test was over: " + last.message;
+    return;
+  }
   if (refusal != nullptr && came_from(last, test.call_site, options)) {
     out->oracle = Oracle::kInconsistentException;
     out->evidence = last.type +
@@ -193,7 +214,9 @@ void SurfacesAs::give(std::string_view fault, std::string_view type) {
 void SurfacesAs::learn(std::string_view fault, const Failure& failure, std::string_view call_site,
                        const OracleOptions& options) {
   for (const Raised& raised : failure.chain) {
-    if (is_assertion_type(raised.type) || !came_from(raised, call_site, options)) continue;
+    if (is_assertion_type(raised.type) || is_runners_limit(raised) ||
+        !came_from(raised, call_site, options))
+      continue;
     if (!raised.frames.empty() && is_client_frame(raised.frames.front(), options))
       give(fault, raised.type);
   }
@@ -229,6 +252,11 @@ bool is_test_frame(std::string_view frame, const OracleOptions& options) {
          name.find(".test.") != name.npos || name.find(".spec.") != name.npos ||
          name.find("Test.java") != name.npos || name.find("Tests.java") != name.npos ||
          name == "conftest.py";
+}
+
+bool is_of_test_code(const Raised& raised, const OracleOptions& options) {
+  const std::string* own = own_frame(raised, options);
+  return own != nullptr && is_test_frame(*own, options);
 }
 
 bool came_from(const Raised& raised, std::string_view call_site, const OracleOptions& options) {
@@ -289,8 +317,9 @@ Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
       break;
     case Ending::kDied:
       out.oracle = Oracle::kProcessDied;
-      out.evidence = test.no_result ? "the runner ended without a result, although it says success"
-                                    : "a process of the application died";
+      out.evidence = test.no_result  ? "the runner ended without a result, although it says success"
+                     : test.uncaught ? kUncaught + said_by(test.failure)
+                                     : "a process of the application died";
       break;
     case Ending::kHung:
       out.oracle = Oracle::kHang;
@@ -305,9 +334,7 @@ Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
       if (test.uncaught &&
           (out.oracle == Oracle::kInconsistentException || out.oracle == Oracle::kAnyException)) {
         out.oracle = Oracle::kProcessDied;
-        out.evidence =
-            "nobody catches an exception, which ends a process outside of the test runner: " +
-            out.evidence;
+        out.evidence = kUncaught + out.evidence;
       }
     } break;
   }

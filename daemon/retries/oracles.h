@@ -71,6 +71,9 @@ bool is_client_frame(std::string_view frame, const OracleOptions& options);
 // Is the frame one of the test's own code?
 bool is_test_frame(std::string_view frame, const OracleOptions& options);
 
+// Was the exception raised in the test's own code?
+bool is_of_test_code(const Raised& raised, const OracleOptions& options);
+
 // Did the exception pass the call at `call_site` on its way? An exception without frames of the application may have.
 bool came_from(const Raised& raised, std::string_view call_site, const OracleOptions& options = {});
 
@@ -102,8 +105,7 @@ struct FaultedTest {
   std::string call_site = {};            // of the faulted call; "": it is not known
   std::optional<size_t> group = {};      // the faulted call's position in the groups
   bool no_result = false;  // of kDied: the runner succeeded, and did not say how the test ended
-  bool uncaught =
-      false;  // of kFailed: its exception would have ended a process without this runner
+  bool uncaught = false;   // its exception would have ended a process without this runner
 };
 
 struct Verdict {

@@ -63,13 +63,6 @@ std::string lost_race(const Attempt& attempt, Hash128 faulted, const SuiteTest& 
   return "";
 }
 
-// Would the exception that failed the test have ended a process without the runner?
-bool was_uncaught(const std::string& junit_xml, const retries::Failure& failure) {
-  if (junit_xml.empty() || failure.chain.empty()) return false;
-  const auto text = read_file(suite::uncaught_path(junit_xml));
-  return text.ok() && text->find(failure.chain.front().message) != std::string::npos;
-}
-
 std::string seen_text(const RpcRecord& rpc) {
   if (rpc.injected) return to_text(rpc.fault);
   return rpc.was_error_already ? "pass (an error already)" : "pass";
@@ -163,13 +156,33 @@ SuiteEvidence SuiteTester::read(const SuiteTest& of, const Attempt& attempt, con
   bool wrote = true;
   if (exit && !exit->success()) test.failure = failure_of(attempt, &wrote);
   test.no_result = exit && exit->success() && of.writes_result && !has_result();
-  test.uncaught = was_uncaught(test_.junit_xml, test.failure);
   test.ending = hung                                              ? Ending::kHung
                 : !attempt.result.ended.empty() || test.no_result ? Ending::kDied
                 : !exit || exit->success()                        ? Ending::kPassed
                 : exit->signalled || !wrote                       ? Ending::kDied
                                                                   : Ending::kFailed;
+  if (!of.hides_exceptions) note_uncaught(&test);
   return out;
+}
+
+// What only the runner has kept from ending the process. An exception of a callback may be what the test waits for, so it is
+// judged as the test's failure; a rejection that nobody handles has no such use.
+void SuiteTester::note_uncaught(retries::FaultedTest* test) const {
+  using retries::Ending;
+  if (test->ending != Ending::kPassed && test->ending != Ending::kFailed) return;
+  const auto text = test_.junit_xml.empty() ? Result<std::string>(Error{})
+                                            : read_file(suite::uncaught_path(test_.junit_xml));
+  if (!text || text->empty()) return;
+  const size_t line = std::min(text->find('\n'), text->size() - 1);
+  retries::Failure failure = retries::read_failure(std::string_view(*text).substr(line + 1));
+  if (failure.assertion) return;
+  const bool rejected = text->starts_with("unhandledRejection");
+  if (rejected && !failure.chain.empty() &&
+      retries::is_of_test_code(failure.chain.front(), oracle_options_))
+    return;
+  test->uncaught = true;
+  test->failure = std::move(failure);
+  test->ending = rejected ? Ending::kDied : Ending::kFailed;
 }
 
 // What this execution says of its call site and its client library, for other executions.

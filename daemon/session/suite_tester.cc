@@ -12,6 +12,7 @@
 #include "daemon/explore/observation.h"
 #include "daemon/retries/policies.h"
 #include "daemon/suite/junit_xml.h"
+#include "daemon/suite/runner.h"
 
 namespace filibuster {
 namespace {
@@ -120,6 +121,8 @@ Result<bool> SuiteTester::run_references(size_t count, SuiteTest* out,
     }
     if (!why.empty()) return false;
     out->writes_result = has_result();
+    out->hides_exceptions |=
+        !test_.junit_xml.empty() && read_file(suite::uncaught_path(test_.junit_xml)).ok();
     runs->push_back(std::move(run->result));
   }
   return true;

@@ -29,6 +29,8 @@ struct SuiteTest {
   retries::SuiteTestRow row;
   uint32_t lane = 0;
   bool writes_result = false;  // its runner says in a file how it ended
+  bool hides_exceptions =
+      false;  // without any fault, too, its runner keeps an exception from ending the process
   std::vector<NondeterminismRule> masks;
   // What the reference executions showed of RPCs, by their names with these masks.
   std::shared_ptr<const RpcMemory> rpcs;
@@ -111,6 +113,7 @@ class SuiteTester {
   bool has_result() const;
   std::string failure_text(const Attempt& attempt) const;
   retries::Failure failure_of(const Attempt& attempt, bool* wrote) const;
+  void note_uncaught(retries::FaultedTest* test) const;
   void learn(const SuiteEvidence& evidence, const FaultSpec& fault, double base_seconds,
              double seconds, const std::string& site);
   void tell(const Attempt& attempt, const std::string& what) const;

@@ -32,8 +32,8 @@ struct Runner {
   // The tests in what `list` printed or wrote, in the runner's order. Error: what is wrong with the text.
   Result<std::vector<SuiteTest>> (*parse)(const std::string& text, const std::string& directory);
   bool writes_list;  // true: `list` writes to `out`; false: it prints
-  // A command for /bin/sh that runs one test. It writes JUnit XML to `xml`, if the runner can, and exceptions that only the
-  // runner has kept from ending the process to `uncaught_path(xml)`, if it can tell them.
+  // A command for /bin/sh that runs one test. It writes JUnit XML to `xml`, if the runner can, and what only the runner
+  // has kept from ending the process to `uncaught_path(xml)`, if it can tell that.
   std::string (*each)(const Suite& suite, const SuiteTest& test, const std::string& xml);
 };
 
@@ -42,6 +42,7 @@ const Runner* find_runner(std::string_view name);
 // "pytest, unittest, ...": for messages.
 std::string runner_names();
 
+// A line "uncaughtException" or "unhandledRejection", then the stack.
 std::string uncaught_path(const std::string& xml);
 
 // A regular expression (of JavaScript) that matches `text` and nothing else.

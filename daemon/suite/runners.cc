@@ -182,14 +182,27 @@ Result<Tests> parse_mocha(const std::string& text, const std::string& directory)
   return out;
 }
 
-// Mocha makes a failure of its test of an exception that nobody catches, which would end the application's own process.
+// Mocha keeps exceptions and rejections that nobody handles from ending the process: it makes failures of its tests of the
+// ones, and says nothing of the others. The first one is written down. Rejections are seen only while mocha itself listens
+// to them, so that whatever is rejected before or after that ends as without this.
+constexpr std::string_view kMochaWatcher = R"js(
+const fs = require('fs');
+const note = (kind) => (error) => {
+  const text = `${kind}\n${(error && error.stack) || error}\n`;
+  try { fs.writeFileSync(__filename.slice(0, -3), text, { flag: 'wx' }); } catch (known) {}
+};
+process.on('uncaughtExceptionMonitor', note('uncaughtException'));
+const rejected = note('unhandledRejection');
+exports.mochaHooks = {
+  beforeAll() { process.on('unhandledRejection', rejected); },
+  afterAll() { process.removeListener('unhandledRejection', rejected); },
+};
+)js";
+
 std::string run_mocha(const Suite& suite, const SuiteTest& test, const std::string& xml) {
-  constexpr std::string_view kWatcher =
-      "process.on('uncaughtExceptionMonitor', (error) => require('fs').appendFileSync(__filename.slice(0, -3), "
-      "String((error && error.stack) || error) + '\\n'));";
   const std::string uncaught = uncaught_path(xml), watcher = shell_word(uncaught + ".js");
-  return "rm -f " + shell_word(uncaught) + "; printf %s " + shell_word(kWatcher) + " > " + watcher +
-         "; exec " + program_of(suite, kMocha) + " --require " + watcher +
+  return "rm -f " + shell_word(uncaught) + "; printf %s " + shell_word(kMochaWatcher) + " > " +
+         watcher + "; exec " + program_of(suite, kMocha) + " --require " + watcher +
          " --reporter xunit --reporter-option output=" + shell_word(xml) + " --grep " +
          shell_word(exact_pattern(test.id)) + " " + shell_word(test.file);
 }

@@ -209,6 +209,57 @@ def test_a_retry_that_repeats_a_payment_is_found_in_a_suite_of_each_runner(proje
     assert replay.exit_code == 1 and "reproduced" in replay.output, replay
 
 
+def configure(project, entry):
+    entry["env"] = {"SHOP_URL": "http://127.0.0.1:${port:shop}"}
+    project.write("filibuster.json", config([{"name": "shop", "command": f"exec {PYTHON} {APPS}/retried.py ${{port:shop}}", "third_party": True}],
+                                            [entry]))
+
+
+def test_mocha_does_not_hide_that_the_process_would_have_died(project):
+    """Exceptions and rejections in the background, one in a test that passes; and a process that ends itself, with success."""
+    if not (PACKAGES / "mocha").exists():
+        pytest.skip(f"NOT TESTED HERE: mocha is not installed below {PACKAGES} (make test-programs)")
+    (project.directory / "node_modules").symlink_to(PACKAGES)
+    project.write("shop.js", """
+const post = async () => (await fetch(process.env.SHOP_URL + '/ok', { method: 'PUT', body: '1' }));
+exports.parsed = (done) => { post().then(async (answer) => done(JSON.parse(answer.ok ? '"done"' : '{'))); };
+exports.passed = () => { post().then((answer) => { if (!answer.ok) throw new Error(`answer ${answer.status}`); }); return new Promise((resolve) => setTimeout(resolve, 200)); };
+exports.thrown = (done) => { post().then((answer) => setImmediate(() => done(answer.ok ? 'done' : undefined.status))); };
+exports.leaves = async () => { if (!(await post()).ok) process.exit(0); };
+""")
+    project.write("tests/shop.test.js", """
+const shop = require('../shop.js');
+it('is parsed', (done) => shop.parsed(() => done()));
+it('is passed', () => shop.passed());
+it('is thrown', (done) => shop.thrown(() => done()));
+it('leaves', () => shop.leaves());
+""")
+    configure(project, {"runner": "mocha", "path": "tests", "program": "node node_modules/mocha/bin/mocha.js"})
+    run = project.filibuster("suite", "--policy", "P3")
+    assert run.exit_code == 1, run
+    said = {fault["test"].rsplit(" ", 1)[-1]: (fault["oracle"], fault["label"], fault["evidence"]) for fault in read(run)["faults"]}
+    died = "nobody handles an exception, which ends a process outside of the test runner: "
+    for test, evidence in (("parsed", died + "SyntaxError"), ("passed", died + "Error: answer 503"), ("thrown", died + "TypeError"),
+                           ("leaves", "the runner ended without a result, although it says success")):
+        assert said[test][:2] == ("process-died", "no handling") and said[test][2].startswith(evidence), run
+    assert all(cluster["reproduced"] for cluster in read(run)["clusters"]) and len(read(run)["clusters"]) == 4, run
+
+
+def test_a_runner_that_ends_with_success_and_without_a_result_has_died(project):
+    project.write("shop.py", PYTHON_SHOP + """
+def pay_or_leave():
+    try:
+        return pay()
+    except OSError:
+        os._exit(0)
+""")
+    project.write("tests/test_shop.py", PYTHON_BODY.replace("import pay", "import pay_or_leave") + "def test_pay(): assert pay_or_leave() == 200\n")
+    configure(project, {"runner": "pytest", "path": "tests", "program": f"{PYTHON} -m pytest"})
+    run = project.filibuster("suite", "--policy", "P3")
+    (cluster,) = read(run)["clusters"]
+    assert (run.exit_code, cluster["oracle"], cluster["label"], cluster["reproduced"]) == (1, "process-died", "no handling", True), run
+
+
 def test_a_plan_is_estimated_written_and_executed_later(project):
     run = suite_of_shop(project, "pytest", "--estimate", "--write-plan", "plan.json", "--coverage", "C3")
     assert run.exit_code == 0 and "nothing was faulted" in run.output, run

@@ -107,6 +107,28 @@ TEST(Oracles, OfASystemTestAnyExceptionIsABug) {
             Oracle::kAnyException);
 }
 
+TEST(Oracles, AnExceptionThatOnlyTheRunnerCaughtIsADeathUnlessItIsConsistent) {
+  FaultedTest test = fails_by({raised("TypeError", {"shop.js:3 (pay)"})});
+  test.uncaught = true;
+  EXPECT_EQ(judged(test).oracle, Oracle::kProcessDied);
+  EXPECT_NE(judged(test).evidence.find("shop.js:3 (pay)"), std::string::npos);
+  test.failure.chain = {raised("requests.exceptions.ReadTimeout", {kLibrary, "shop.py:3 (pay)"})};
+  EXPECT_EQ(judged(test).oracle, Oracle::kConsistentException)
+      << "a test may await it in a callback";
+  test.failure.chain = {raised("KeyError", {"/srv/test_shop.py:9 (test_pay)"})};
+  EXPECT_EQ(judged(test).oracle, Oracle::kTestCode);
+  test.failure.chain = {raised("AssertionError", {"shop.js:3 (pay)"})};
+  test.failure.assertion = true;
+  EXPECT_EQ(judged(test).oracle, Oracle::kAssertion) << "callbacks of tests have assertions";
+}
+
+TEST(Oracles, ARunnerThatSucceedsWithoutAResultHasDied) {
+  FaultedTest test = ends(Ending::kDied);
+  test.no_result = true;
+  EXPECT_EQ(judged(test).oracle, Oracle::kProcessDied);
+  EXPECT_NE(judged(test).evidence.find("without a result"), std::string::npos);
+}
+
 TEST(Oracles, AnAssertionADeathAndAHangAreBugs) {
   FaultedTest assertion = fails_by({raised("AssertionError", {"test_shop.py:3 (t)"}, "4 != 3")});
   assertion.failure.assertion = true;
