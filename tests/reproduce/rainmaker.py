@@ -105,6 +105,9 @@ def metrics_of(suite, clusters):
 
 
 def tell_of(application, name, suite, said=""):
+    left_out = [test for test in suite.report["tests"] if test["left_out"] and "no remote call" not in test["left_out"]]
+    for test in left_out:  # on a busy machine a client's timeout may fire by itself
+        print(f"{application:8} {name:10} without {test['test']}: {test['left_out']}")
     print(f"{application:8} {name:10} {said}{suite.executed()} executions under faults in {suite.seconds:.0f} s, {suite.not_concluded()} not "
           f"concluded, {suite.repeated()} repeated since the fault had not come; {len(suite.clusters)} clusters", flush=True)
 
