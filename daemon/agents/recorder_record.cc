@@ -85,7 +85,8 @@ std::vector<const Recorder::Entry*> Recorder::resolve(
         rpc.injected = false;
         rpc.fault = {};
       }
-      (*finals)[rpc.rpc] = named(std::move(rpc));
+      RpcRecord& place = (*finals)[rpc.rpc];
+      place = named(std::move(rpc));
     }
   }
   number(order, finals);

@@ -336,7 +336,7 @@ std::string SuiteTester::write_counterexample(const SuiteTest& test, const Suite
                     : evidence.verdict;
   out.detail = row.evidence;
   out.output = evidence.outcome.failure.text.substr(0, kShownOutput);
-  const std::string path = folder + "/" + std::to_string(*number) + ".json";
+  std::string path = folder + "/" + std::to_string(*number) + ".json";
   if (auto written = write_file(path, to_json(out)); !written) {
     session_.warn(written.error().message);
     return "";

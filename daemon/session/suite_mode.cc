@@ -14,7 +14,6 @@ namespace {
 
 using retries::ClusterRow;
 using retries::FaultRow;
-using retries::Oracle;
 using Clock = std::chrono::steady_clock;
 
 std::string headline(const ClusterRow& row, const FaultRow& first) {
