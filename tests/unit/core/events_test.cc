@@ -231,7 +231,8 @@ TEST(Events, ValuesOutsideOfTheirEnumerationAreRefused) {
   EXPECT_FALSE(refused(other));
   other.reason = static_cast<NotInterposedReason>(0);
   EXPECT_TRUE(refused(other));
-  other.reason = static_cast<NotInterposedReason>(16);
+  other.reason =
+      static_cast<NotInterposedReason>(static_cast<uint8_t>(NotInterposedReason::kSealed) + 1);
   EXPECT_TRUE(refused(other));
 }
 
