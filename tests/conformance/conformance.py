@@ -28,6 +28,9 @@ def run_plain(suite, directory):
     out = directory / f"plain{suite.suffix}"
     subprocess.run(["sh", "-c", suite.command.format(out=out)], cwd=directory, env=plain_environment(), timeout=LIMIT,
                    stdin=subprocess.DEVNULL, stdout=(directory / "plain.log").open("w"), stderr=subprocess.STDOUT)
+    if not out.exists():
+        last = (directory / "plain.log").read_text(errors="replace")[-2000:]
+        raise SystemExit(f"{suite.name}: it leaves no results without the library either; the end of what it said:\n{last}")
     return suite.read(out)
 
 
