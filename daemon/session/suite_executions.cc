@@ -155,7 +155,7 @@ SuiteEvidence SuiteTester::read(const SuiteTest& of, const Attempt& attempt, con
   const auto& exit = attempt.result.exit;
   bool wrote = true;
   if (exit && !exit->success()) test.failure = failure_of(attempt, &wrote);
-  test.no_result = exit && exit->success() && of.writes_result && !has_result();
+  test.no_result = exit && exit->success() && !of.cases.empty() && says_nothing_of(of.cases);
   test.ending = hung                                              ? Ending::kHung
                 : !attempt.result.ended.empty() || test.no_result ? Ending::kDied
                 : !exit || exit->success()                        ? Ending::kPassed
@@ -163,6 +163,13 @@ SuiteEvidence SuiteTester::read(const SuiteTest& of, const Attempt& attempt, con
                                                                   : Ending::kFailed;
   if (!of.hides_exceptions) note_uncaught(&test);
   return out;
+}
+
+// Node writes of a file whose process has ended itself that it passed, and nothing of its tests.
+bool SuiteTester::says_nothing_of(const std::set<std::string>& cases) const {
+  const std::set<std::string> written = written_cases();
+  return std::none_of(written.begin(), written.end(),
+                      [&](const std::string& name) { return cases.contains(name); });
 }
 
 // What only the runner has kept from ending the process. An exception of a callback may be what the test waits for, so it is

@@ -120,7 +120,7 @@ Result<bool> SuiteTester::run_references(size_t count, SuiteTest* out,
       why = "it makes no remote call";
     }
     if (!why.empty()) return false;
-    out->writes_result = has_result();
+    out->cases = written_cases();
     out->hides_exceptions |=
         !test_.junit_xml.empty() && read_file(suite::uncaught_path(test_.junit_xml)).ok();
     runs->push_back(std::move(run->result));
@@ -138,12 +138,16 @@ std::string SuiteTester::failure_text(const Attempt& attempt) const {
 }
 
 // Did the runner say how the test ended, in a file?
-bool SuiteTester::has_result() const {
+// Names of what the file of results has of the last execution.
+std::set<std::string> SuiteTester::written_cases() const {
   const auto text =
       test_.junit_xml.empty() ? Result<std::string>(Error{}) : read_file(test_.junit_xml);
-  if (!text) return false;
+  std::set<std::string> out;
+  if (!text) return out;
   const auto cases = suite::parse_junit(text.value());
-  return cases.ok() && !cases->empty();
+  if (!cases) return out;
+  for (const suite::JunitCase& one : cases.value()) out.insert(one.name);
+  return out;
 }
 
 Result<std::string> SuiteTester::control(SuiteTest* test) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct SuiteCall {
 struct SuiteTest {
   retries::SuiteTestRow row;
   uint32_t lane = 0;
-  bool writes_result = false;  // its runner says in a file how it ended
+  std::set<std::string> cases;  // that its runner writes of it to a file, without any fault
   bool hides_exceptions =
       false;  // without any fault, too, its runner keeps an exception from ending the process
   std::vector<NondeterminismRule> masks;
@@ -110,7 +111,9 @@ class SuiteTester {
   Result<Tries> attempts(const SuiteTest& test, const FaultSpec& fault, const InjectedFault& rpc);
   SuiteEvidence read(const SuiteTest& test, const Attempt& attempt, const FaultSpec& fault,
                      const InjectedFault& rpc) const;
-  bool has_result() const;
+  std::set<std::string> written_cases() const;
+  // The last execution was to write results of these cases, and has written none.
+  bool says_nothing_of(const std::set<std::string>& cases) const;
   std::string failure_text(const Attempt& attempt) const;
   retries::Failure failure_of(const Attempt& attempt, bool* wrote) const;
   void note_uncaught(retries::FaultedTest* test) const;

@@ -117,6 +117,43 @@ std::string run_unittest(const Suite& suite, const SuiteTest& test, const std::s
          program_of(suite, kPython) + " -m unittest " + shell_word(test.id);
 }
 
+// --- the runners of Node -------------------------------------------------------------------------
+
+// They keep exceptions and rejections that nobody handles from ending the process: the one that they know of becomes a
+// failure of a test, and mocha says nothing of the others. The first one is written down. It ends as without this, since no
+// listener is added to those that decide.
+constexpr std::string_view kNodeWatcher = R"js(
+const fs = require('fs');
+const note = (kind, error) => {
+  const text = `${kind}\n${(error && error.stack) || error}\n`;
+  try { fs.writeFileSync(__filename.slice(0, -3), text, { flag: 'wx' }); } catch (known) {}
+};
+process.on('uncaughtExceptionMonitor', (error) => note('uncaughtException', error));
+const emit = process.emit;
+process.emit = function (name, ...values) {
+  if (name === 'unhandledRejection') note(name, values[0]);
+  return emit.call(this, name, ...values);
+};
+)js";
+
+// A word of NODE_OPTIONS, which Node reads in its own way.
+std::string node_option_word(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+// What a shell does before the runner starts.
+std::string watch_node(const std::string& xml) {
+  const std::string uncaught = uncaught_path(xml), watcher = uncaught + ".js";
+  return "rm -f " + shell_word(uncaught) + "; printf %s " + shell_word(kNodeWatcher) + " > " +
+         shell_word(watcher) + "; export NODE_OPTIONS=\"${NODE_OPTIONS:+$NODE_OPTIONS }\"" +
+         shell_word("--require=" + node_option_word(watcher)) + "; ";
+}
+
 // --- jest -----------------------------------------------------------------------------------------
 
 constexpr std::string_view kJest = "npx jest";
@@ -154,7 +191,8 @@ std::string run_jest(const Suite& suite, const SuiteTest& test, const std::strin
                               shell_word(test.file) +
                               " --testNamePattern=" + shell_word(exact_pattern(test.id));
   // The package jest-junit writes the XML. Without it, the exit code is the only result.
-  return "if [ -e node_modules/jest-junit ]; then JEST_JUNIT_OUTPUT_FILE=" + shell_word(xml) +
+  return watch_node(xml) +
+         "if [ -e node_modules/jest-junit ]; then JEST_JUNIT_OUTPUT_FILE=" + shell_word(xml) +
          " exec " + program + " --reporters=default --reporters=jest-junit; else exec " + program +
          "; fi";
 }
@@ -182,27 +220,8 @@ Result<Tests> parse_mocha(const std::string& text, const std::string& directory)
   return out;
 }
 
-// Mocha keeps exceptions and rejections that nobody handles from ending the process: it makes failures of its tests of the
-// ones, and says nothing of the others. The first one is written down. Rejections are seen only while mocha itself listens
-// to them, so that whatever is rejected before or after that ends as without this.
-constexpr std::string_view kMochaWatcher = R"js(
-const fs = require('fs');
-const note = (kind) => (error) => {
-  const text = `${kind}\n${(error && error.stack) || error}\n`;
-  try { fs.writeFileSync(__filename.slice(0, -3), text, { flag: 'wx' }); } catch (known) {}
-};
-process.on('uncaughtExceptionMonitor', note('uncaughtException'));
-const rejected = note('unhandledRejection');
-exports.mochaHooks = {
-  beforeAll() { process.on('unhandledRejection', rejected); },
-  afterAll() { process.removeListener('unhandledRejection', rejected); },
-};
-)js";
-
 std::string run_mocha(const Suite& suite, const SuiteTest& test, const std::string& xml) {
-  const std::string uncaught = uncaught_path(xml), watcher = shell_word(uncaught + ".js");
-  return "rm -f " + shell_word(uncaught) + "; printf %s " + shell_word(kMochaWatcher) + " > " +
-         watcher + "; exec " + program_of(suite, kMocha) + " --require " + watcher +
+  return watch_node(xml) + "exec " + program_of(suite, kMocha) +
          " --reporter xunit --reporter-option output=" + shell_word(xml) + " --grep " +
          shell_word(exact_pattern(test.id)) + " " + shell_word(test.file);
 }
@@ -231,7 +250,7 @@ Result<Tests> parse_node(const std::string& text, const std::string&) {
 }
 
 std::string run_node(const Suite& suite, const SuiteTest& test, const std::string& xml) {
-  return "exec " + program_of(suite, kNode) +
+  return watch_node(xml) + "exec " + program_of(suite, kNode) +
          " --test --test-reporter=spec --test-reporter-destination=stdout"
          " --test-reporter=junit --test-reporter-destination=" +
          shell_word(xml) + " " + shell_word(test.file);

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -215,11 +216,13 @@ def configure(project, entry):
                                             [entry]))
 
 
-def test_mocha_does_not_hide_that_the_process_would_have_died(project):
+@pytest.mark.parametrize("runner", ["mocha", "jest", "node"])
+def test_a_runner_of_node_does_not_hide_that_the_process_would_have_died(project, runner):
     """Exceptions and rejections in the background, one in a test that passes; and a process that ends itself, with success."""
-    if not (PACKAGES / "mocha").exists():
-        pytest.skip(f"NOT TESTED HERE: mocha is not installed below {PACKAGES} (make test-programs)")
+    if runner != "node" and not (PACKAGES / runner).exists():
+        pytest.skip(f"NOT TESTED HERE: {runner} is not installed below {PACKAGES} (make test-programs)")
     (project.directory / "node_modules").symlink_to(PACKAGES)
+    project.write("package.json", "{}")
     project.write("shop.js", """
 const post = async () => (await fetch(process.env.SHOP_URL + '/ok', { method: 'PUT', body: '1' }));
 exports.parsed = (done) => { post().then(async (answer) => done(JSON.parse(answer.ok ? '"done"' : '{'))); };
@@ -227,17 +230,18 @@ exports.passed = () => { post().then((answer) => { if (!answer.ok) throw new Err
 exports.thrown = (done) => { post().then((answer) => setImmediate(() => done(answer.ok ? 'done' : undefined.status))); };
 exports.leaves = async () => { if (!(await post()).ok) process.exit(0); };
 """)
-    project.write("tests/shop.test.js", """
-const shop = require('../shop.js');
-it('is parsed', (done) => shop.parsed(() => done()));
-it('is passed', () => shop.passed());
-it('is thrown', (done) => shop.thrown(() => done()));
-it('leaves', () => shop.leaves());
-""")
-    configure(project, {"runner": "mocha", "path": "tests", "program": "node node_modules/mocha/bin/mocha.js"})
+    bodies = {"parsed": "(done) => shop.parsed(() => done())", "passed": "() => shop.passed()", "thrown": "(done) => shop.thrown(() => done())",
+              "leaves": "() => shop.leaves()"}
+    if runner == "node":
+        bodies = {name: body.replace("(done)", "(_, done)") for name, body in bodies.items()}
+    for name, body in bodies.items():
+        it = "const { it } = require('node:test');\n" if runner == "node" else ""
+        project.write(f"tests/{name}.test.js", f"{it}const shop = require('../shop.js');\nit('is {name}', {body});\n")
+    configure(project, {"runner": runner, "path": "tests", "program": {
+        "mocha": "node node_modules/mocha/bin/mocha.js", "jest": "node node_modules/jest/bin/jest.js", "node": "node"}[runner]})
     run = project.filibuster("suite", "--policy", "P3")
     assert run.exit_code == 1, run
-    said = {fault["test"].rsplit(" ", 1)[-1]: (fault["oracle"], fault["label"], fault["evidence"]) for fault in read(run)["faults"]}
+    said = {re.search(r"(\w+)\.test\.js", fault["test"])[1]: (fault["oracle"], fault["label"], fault["evidence"]) for fault in read(run)["faults"]}
     died = "nobody handles an exception, which ends a process outside of the test runner: "
     for test, evidence in (("parsed", died + "SyntaxError"), ("passed", died + "Error: answer 503"), ("thrown", died + "TypeError"),
                            ("leaves", "the runner ended without a result, although it says success")):
