@@ -106,13 +106,16 @@ void encode_runtime_value(const RuntimeField& field, char* out) {
   *out = static_cast<char>('0' + static_cast<char>(field.body));
   out += kHeaderValueSize;
   *out++ = '-';
-  put_hex(field.site, out);
+  out = put_hex(field.site, out);
+  *out++ = '-';
+  put_hex(field.thread, out);
 }
 
 bool is_runtime_value(std::string_view value, RuntimeField::Body* body) {
   if (value.size() != kRuntimeValueSize || value[0] < '1' || value[0] > '3') return false;
   *body = static_cast<RuntimeField::Body>(value[0] - '0');
-  return value[1] == '-' && value[kHeaderValueSize] == '-';
+  return value[1] == '-' && value[kHeaderValueSize] == '-' &&
+         value[kHeaderValueSize + 1 + 2 * kHexGroup] == '-';
 }
 
 bool decode_runtime_value(std::string_view value, RuntimeField* out) {
@@ -123,7 +126,7 @@ bool decode_runtime_value(std::string_view value, RuntimeField* out) {
   cause[0] = '1';
   const char* site = value.data() + kHeaderValueSize;
   if (!decode_header_value({cause, sizeof cause}, &field.cause) || !take(&site, '-') ||
-      !take_hex(&site, &field.site)) {
+      !take_hex(&site, &field.site) || !take(&site, '-') || !take_hex(&site, &field.thread)) {
     return false;
   }
   field.cause_known = field.cause != kUnknownCause;

@@ -37,18 +37,20 @@ bool decode_header_value(std::string_view value, RpcContext* out);
 //
 // Node and the JVM write requests from a loop, where neither the thread nor its stack says who made
 // them. A helper in the runtime puts what it knows into the request, in the field of the same name:
-//   x-filibuster: <value of the incoming request that causes it>-<site:16>
+//   x-filibuster: <value of the incoming request that causes it>-<site:16>-<thread:8>
 // All zeros in the first part mean that no incoming request causes it; an RPC of all ones means that
-// the helper does not know the cause, only the call site. The version says what is known of the
+// the helper does not know the cause, only the call site. The thread is the one that makes the call, in place
+// of the one that writes the request; zero: the helper does not say. The version says what is known of the
 // request's body (RuntimeField::Body). The library reads the field, and writes its own value over it,
 // filled up with blanks (RFC 9110 §5.5: they are not part of the value).
-inline constexpr size_t kRuntimeValueSize = kHeaderValueSize + 1 + 16;
+inline constexpr size_t kRuntimeValueSize = kHeaderValueSize + 1 + 16 + 1 + 8;
 
 struct RuntimeField {
   bool cause_known = true;
   bool has_cause = false;  // the cause is known, and is an incoming request
   RpcContext cause;
-  uint64_t site = 0;  // preload/runtimes/task.h intern_site; 0: not known
+  uint64_t site = 0;    // preload/runtimes/task.h intern_site; 0: not known
+  uint32_t thread = 0;  // thread id of the kernel; 0: not said
   enum class Body : uint8_t {
     kNotSaid = 1,
     kFollows,   // the body comes whole, but from another thread than the one that writes the head

@@ -77,14 +77,14 @@ CauseOf caused_from_outside(const Attachment* a, uint32_t current) {
 }
 
 // Reads the field that the request carries already. The application or a proxy has forwarded it, or the
-// helper of this process's runtime has put it in, which then knows the call site, too.
+// helper of this process's runtime has put it in, which then knows the call site and the thread, too.
 Carried carried_cause(const Attachment* a, uint32_t current, std::string_view value, CauseOf* cause,
-                      uint64_t* site) {
+                      RuntimeField* said) {
   if (value.empty()) return Carried::kNothing;
   RuntimeField field;
   if (decode_runtime_value(value, &field) &&
       (!field.has_cause || is_ours(a, current, field.cause))) {
-    *site = field.site;
+    *said = field;
     if (!field.cause_known) return Carried::kSiteOnly;
     *cause =
         field.has_cause ? caused_by(field.cause, Cause::kTask) : caused_from_outside(a, current);
@@ -198,10 +198,11 @@ void find_origin(Attachment* a, uint32_t current, const OutgoingInfo& info, char
   const RequestHead& head = *info.head;
   origin->execution = current;
   origin->thread = thread_id();
-  uint64_t site = 0;
-  origin->carried = carried_cause(a, current, head.filibuster, &origin->cause, &site);
+  RuntimeField said;
+  origin->carried = carried_cause(a, current, head.filibuster, &origin->cause, &said);
+  if (said.thread != 0) origin->thread = said.thread;
   CapturedStack stack{{}, "", 0, true};
-  if (text != nullptr && !site_stack(site, text, kStackText, &stack))
+  if (text != nullptr && !site_stack(said.site, text, kStackText, &stack))
     stack = capture_stack(text, kStackText);
   if (text == nullptr) {
     // Without its stack this RPC has another index than in other executions.

@@ -70,7 +70,7 @@ FILIBUSTER_ENTRY size_t filibuster_swap_task(const char* next, size_t size, char
 }
 
 // The field for a request that is made now for the context `task`, from the call stack `site` (one
-// frame a line, innermost first, "file:line function"; may be empty). Returns its size, 91. 0: no
+// frame a line, innermost first, "file:line function"; may be empty). Returns its size, 100. 0: no
 // execution runs, or the context is not known; then nothing must be put into the request.
 FILIBUSTER_ENTRY size_t filibuster_field(const char* task, size_t task_size, const char* site,
                                          size_t site_size, char* out) {

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from conftest import BUILD, PYTHON, REPOSITORY
-from small_apps import APPS, config, rows_of, url
+from small_apps import APPS, config, printed, printing, relay, rows_of, url
 
 DEFAULT = ["refused", "timeout", "status:500", "status:502", "status:503"]
 
@@ -111,6 +111,19 @@ def test_the_second_attempt_of_java_is_refused_as_well(project, server):
     assert run.test["counts"]["abandoned"] == 0, run
     (client,) = run.test["refusals"]
     assert client["refused"] > 0 and client["reset"] == 0, client
+
+
+def test_a_client_whose_threads_take_turns_is_refused_its_first_connection(project):
+    """The JDK's HttpClient writes each request from any thread of its pool. The calls come from one thread all the same."""
+    gets = " ".join(url("back", path) for path in ("/a", "/b"))
+    project.write("filibuster.json", config(
+        [relay("back")], [{"name": "get", "command": printing(f"java -Djdk.httpclient.disableRetryConnect -cp {BUILD}/tests/java GetClient {gets}")}],
+        fault_test_calls=True, default_faults=False, faults=[{"inject": ["refused"]}], bounds={"max_faults": 1}))
+    run = project.filibuster("run", "--no-snapshot")
+    assert run.executed == 3, run
+    (client,) = run.test["refusals"]
+    assert client["refused"] == 1 and client["never_refused"] == ["test -> back GET /b"], client
+    assert any(text.startswith("ConnectException\n200 ") for text in printed(run)), printed(run)
 
 
 def test_a_finding_says_that_its_refusal_was_a_reset(project):

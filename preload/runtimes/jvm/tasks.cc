@@ -174,6 +174,7 @@ jstring JNICALL field(JNIEnv* env, jclass, jstring carried) {
   out.cause_known = task.state != TaskContext::State::kUnknown;
   out.has_cause = task.state == TaskContext::State::kRequest;
   if (out.has_cause) out.cause = task.cause;
+  out.thread = thread_id();
   FrameSink sink(reinterpret_cast<char*>(scratch.data()), kMaxSite);
   if (read_java_frames("", kAboveCaller, &sink))
     out.site = intern_site({reinterpret_cast<const char*>(scratch.data()), sink.text_size()});

@@ -1,4 +1,6 @@
-// As tests/integration/apps/get_client.py, with the JDK's clients: GetClient URL [url: HttpURLConnection, else HttpClient]
+// As tests/integration/apps/get_client.py, with the JDK's clients:
+//   GetClient URL url   with HttpURLConnection
+//   GetClient URL...    with one HttpClient, one after the other
 import java.io.InputStream;
 import java.net.HttpURLConnection;
 import java.net.URI;
@@ -18,11 +20,15 @@ public class GetClient {
     System.out.println(status + " " + body.length + " bytes" + (whole || status != 200 ? "" : " changed"));
   }
 
-  private static void byHttpClient(URI uri) throws Exception {
+  private static HttpClient client(boolean encrypted) throws Exception {
     HttpClient.Builder builder = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1);
-    if (uri.getScheme().equals("https")) builder.sslContext(Certificates.client());
+    if (encrypted) builder.sslContext(Certificates.client());
+    return builder.build();
+  }
+
+  private static void byHttpClient(HttpClient client, URI uri) throws Exception {
     HttpRequest request = HttpRequest.newBuilder(uri).timeout(Duration.ofMillis(PATIENCE_MS)).build();
-    HttpResponse<byte[]> answer = builder.build().send(request, HttpResponse.BodyHandlers.ofByteArray());
+    HttpResponse<byte[]> answer = client.send(request, HttpResponse.BodyHandlers.ofByteArray());
     told(answer.statusCode(), answer.body());
   }
 
@@ -38,15 +44,24 @@ public class GetClient {
     }
   }
 
-  public static void main(String[] arguments) {
+  private interface Get {
+    void get() throws Exception;
+  }
+
+  private static void say(Get call) {
     try {
-      if (arguments.length > 1 && arguments[1].equals("url")) {
-        byUrlConnection(URI.create(arguments[0]));
-      } else {
-        byHttpClient(URI.create(arguments[0]));
-      }
+      call.get();
     } catch (Exception failure) {
       System.out.println(failure.getClass().getSimpleName());
     }
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    if (arguments.length == 2 && arguments[1].equals("url")) {
+      say(() -> byUrlConnection(URI.create(arguments[0])));
+      return;
+    }
+    HttpClient client = client(arguments[0].startsWith("https"));
+    for (String url : arguments) say(() -> byHttpClient(client, URI.create(url)));
   }
 }

@@ -93,6 +93,7 @@ TEST(HeaderField, AnotherVersionIsRefused) {
 TEST(RuntimeField, ComesBackAsItWasWritten) {
   RuntimeField field;
   field.site = 0x0123456789abcdef;
+  field.thread = 0x89abcdef;
   char text[kRuntimeValueSize];
   for (const bool has_cause : {false, true}) {
     field.has_cause = has_cause;
@@ -104,7 +105,7 @@ TEST(RuntimeField, ComesBackAsItWasWritten) {
     ASSERT_TRUE(decode_runtime_value({text, sizeof text}, &out));
     EXPECT_EQ(out, field);
   }
-  EXPECT_EQ(std::string(text, sizeof text), std::string(kValue) + "-0123456789abcdef");
+  EXPECT_EQ(std::string(text, sizeof text), std::string(kValue) + "-0123456789abcdef-89abcdef");
 }
 
 TEST(RuntimeField, SaysWhatIsKnownOfTheBodyInPlaceOfTheVersion) {

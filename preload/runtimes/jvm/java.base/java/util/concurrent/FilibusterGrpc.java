@@ -20,7 +20,7 @@ public final class FilibusterGrpc {
     private FilibusterGrpc() {}
 
     private static final String FIELD = "x-filibuster";
-    private static final int RUNTIME_SIZE = 91; // core/rpc/header_field.h kRuntimeValueSize
+    private static final int RUNTIME_SIZE = 100; // core/rpc/header_field.h kRuntimeValueSize
     private static final String BODY_FOLLOWS = "2", BODY_IN_PIECES = "3"; // RuntimeField::Body
     private static final long REQUEST = 2; // TaskContext::State::kRequest
     private static final int MAX_ANCESTORS = 32;
