@@ -164,6 +164,10 @@ inline constexpr char kOpenedNoConnection[] =
     "it did not open its connection where the plan expected it";
 // "Expect: 100-continue", and a server that does not wait for the body.
 inline constexpr char kAnsweredFirst[] = "the server answered before the request was complete";
+// Of a fault of the server's certificate.
+inline constexpr char kCheckNotReached[] = "how its TLS library checks certificates is not reached";
+inline constexpr char kDoesNotCheck[] =
+    "the client does not check the server's certificate, or resumed an earlier session";
 inline constexpr char kPartWasSent[] = "a part of it had been sent before all of it was known";
 
 struct Listen {

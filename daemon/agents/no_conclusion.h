@@ -9,22 +9,23 @@ namespace filibuster {
 
 // In order of precedence: of several causes the first one is named.
 enum class NoConclusion : uint8_t {
-  kAnswerEnded,        // "@3", of an answer that has fewer messages
-  kBusyMachine,        // the daemon's lease was too old for a fault
-  kEventsLost,         // more was reported than was read in time
-  kNotHeard,           // a process goes on without its agent
-  kOpenBefore,         // connections were open before the session, and are being retired
-  kOtherValues,        // the RPC comes with other values each time
-  kStateInService,     // the RPC does not come again under the same faults
-  kAfterReset,         // the client made the failed call again by itself
-  kAtConnect,          // which call opens a connection changes
-  kConnectionEnded,    // the server ended the connection first
-  kAnsweredEarly,      // the server answered before the request was complete
-  kSharedIndex,        // several RPCs have the index
-  kCommandInParts,     // a part was sent before all of it was known
-  kSharedPreliminary,  // several requests have the preliminary index
-  kLateBody,           // the request was sent before its body was known
-  kNotIssued,          // the RPC was not issued, and nothing tells why
+  kAnswerEnded,         // "@3", of an answer that has fewer messages
+  kBusyMachine,         // the daemon's lease was too old for a fault
+  kEventsLost,          // more was reported than was read in time
+  kNotHeard,            // a process goes on without its agent
+  kOpenBefore,          // connections were open before the session, and are being retired
+  kOtherValues,         // the RPC comes with other values each time
+  kStateInService,      // the RPC does not come again under the same faults
+  kAfterReset,          // the client made the failed call again by itself
+  kAtConnect,           // which call opens a connection changes
+  kConnectionEnded,     // the server ended the connection first
+  kAnsweredEarly,       // the server answered before the request was complete
+  kNoCertificateCheck,  // the client's check of certificates is not reached, or there is none
+  kSharedIndex,         // several RPCs have the index
+  kCommandInParts,      // a part was sent before all of it was known
+  kSharedPreliminary,   // several requests have the preliminary index
+  kLateBody,            // the request was sent before its body was known
+  kNotIssued,           // the RPC was not issued, and nothing tells why
   kOther,
 };
 

@@ -14,6 +14,8 @@ NoConclusion cause_of(std::string_view detail) {
   if (detail.starts_with(kOpenedNoConnection)) return NoConclusion::kAtConnect;
   if (detail.starts_with(kPartWasSent)) return NoConclusion::kCommandInParts;
   if (detail.starts_with(kAnsweredFirst)) return NoConclusion::kAnsweredEarly;
+  if (detail.starts_with(kCheckNotReached) || detail.starts_with(kDoesNotCheck))
+    return NoConclusion::kNoCertificateCheck;
   return NoConclusion::kOther;
 }
 

@@ -53,6 +53,11 @@ constexpr std::array kCauses = std::to_array<CauseRow>({
      "(`Expect: 100-continue`) and does not wait for it, or that refuses it: no answer is left to hold back "
      "when the request is complete. Inject statuses there instead of `:after`, or, where the server usually "
      "waits, run the same command again while less else runs on this machine"},
+    {NoConclusion::kNoCertificateCheck, "no-certificate-check",
+     "a check of certificates that is not reached",
+     "`tls:certificate-expired` and `tls:unknown-ca` make the client's own check of the certificate fail, and "
+     "only OpenSSL's can be made to (docs/tls.md): leave them out for this client, whose check is another or "
+     "who makes none; `tls:handshake-timeout` and `tls:closed-without-notify` do not need it"},
     {NoConclusion::kSharedIndex, "shared-index", "RPCs that nothing tells apart", kTellApart},
     {NoConclusion::kCommandInParts, "command-in-parts", "a command in parts",
      "it is larger than what is kept, or a transaction whose MULTI waits for its own reply (docs/redis.md): no "

@@ -73,9 +73,9 @@ void handshake_was_taken(Connection& c) {
   if (!is_of_certificate(fault)) {
     missed(c, "its handshake was not seen");
   } else if (!c.certificate_fault_set) {
-    missed(c, "how its TLS library checks certificates is not reached");
+    missed(c, kCheckNotReached);
   } else {
-    missed(c, "the client does not check the server's certificate, or resumed an earlier session");
+    missed(c, kDoesNotCheck);
   }
 }
 

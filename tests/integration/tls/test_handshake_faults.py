@@ -77,6 +77,7 @@ def test_the_client_library_says_what_it_says(project, tls, name, fault):
 def test_gnutls_has_no_faults_of_certificates(project, tls, fault):
     run = explore(project, tls, "wget -q -T 2 -t 1 -O got --ca-certificate=$SSL_CERT_FILE $URL; echo $?", [fault])
     assert run.exit_code == 3 and "how its TLS library checks certificates is not reached" in run.output, run
+    assert "only OpenSSL's can be made to" in run.output, run
 
 
 @pytest.mark.parametrize("fault", FAULTS[:2])

@@ -12,6 +12,8 @@ namespace {
 TEST(RecordText, WhatAnAgentSaysOfAFaultTellsWhyThereIsNoConclusion) {
   EXPECT_EQ(cause_of(kConnectionEndedFirst), NoConclusion::kConnectionEnded);
   EXPECT_EQ(cause_of(kOpenedNoConnection), NoConclusion::kAtConnect);
+  EXPECT_EQ(cause_of(kCheckNotReached), NoConclusion::kNoCertificateCheck);
+  EXPECT_EQ(cause_of(kDoesNotCheck), NoConclusion::kNoCertificateCheck);
   EXPECT_EQ(cause_of(std::string(kPartWasSent) + ", and more"), NoConclusion::kCommandInParts);
   EXPECT_EQ(cause_of("nobody knows why"), NoConclusion::kOther);
 }
