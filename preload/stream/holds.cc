@@ -15,7 +15,6 @@ constinit thread_local uint32_t t_holds __attribute__((tls_model("initial-exec")
 
 namespace {
 
-constexpr uint64_t kPatienceNs = 20'000'000;
 constinit thread_local uint64_t t_patient_until __attribute__((tls_model("initial-exec"))) = 0;
 
 // What this thread holds. Beyond this number, the oldest hold is flushed first.
@@ -184,9 +183,10 @@ void remember_hold(Connection& c, int fd) {
   t_held[t_holds++] = {&c, c.serial, fd};
 }
 
-void hold_patiently() {
+void hold_patiently(int ms) {
+  if (ms == 0) return;
   const uint64_t now = system_ns();
-  if (t_patient_until <= now) t_patient_until = now + kPatienceNs;
+  if (t_patient_until <= now) t_patient_until = now + static_cast<uint64_t>(ms) * 1'000'000;
 }
 
 int patience_ms() {

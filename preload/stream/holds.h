@@ -23,9 +23,12 @@ extern constinit thread_local uint32_t t_holds __attribute__((tls_model("initial
 void flush_holds_before_read(int fd);
 
 // The hold of this thread may wait for bytes that another thread produces (asyncio reads files in a pool of
-// threads). It lasts while the event loop waits for them, for 20 ms at most.
-void hold_patiently();
-// What is left of these 20 ms, in milliseconds.
+// threads). It lasts while the event loop waits for them, for at most `ms` from the first such hold; 0: not at all.
+void hold_patiently(int ms);
+inline constexpr int kPatienceMs = 20;
+// Where a helper has said that the bytes come, and a busy machine alone delays them.
+inline constexpr int kPatienceWherePromisedMs = 100;
+// What is left of that time, in milliseconds.
 int patience_ms();
 
 // The process ends: sends what any thread holds, as far as the sockets take it without waiting.

@@ -60,8 +60,9 @@ class Followed {
   virtual Released release(Connection& c, int fd, const Offer& offer, Sending sending) = 0;
   // May the bytes that do not leave be held? The call also notes who makes the request.
   virtual bool may_hold(Connection& c) = 0;
-  // Called while a request is held: does another thread bring the missing part of it?
-  virtual bool waits_for_a_thread(Connection& c) = 0;
+  // Called while a request is held: for how long may its thread wait for another one that brings the missing
+  // part? In milliseconds; 0: no other thread does.
+  virtual int patience_ms(Connection& c) = 0;
   // The bytes cannot be held. Decides the request by the part that is known; `times` counts these calls
   // from 1. False: nothing more can be decided.
   virtual bool press(Connection& c, int times) = 0;
@@ -154,6 +155,25 @@ class Followed {
 
  protected:
   ~Followed() = default;
+};
+
+// For a protocol that looks at what passes, and holds no byte of a request back.
+class HoldsNothing : public Followed {
+ public:
+  void offered(Connection&, const Offer&, uint64_t) override {}
+  Released release(Connection&, int, const Offer& offer, Sending) override {
+    return {offer.end, {}};
+  }
+  bool may_hold(Connection&) override { return false; }
+  int patience_ms(Connection&) override { return 0; }
+  bool press(Connection&, int) override { return false; }
+  void decide_held(Connection&) override {}
+  uint64_t flush_limit(Connection&, uint64_t released, bool) override { return released; }
+  void sent(Connection&, int) override {}
+  void forget_ahead(Connection&) override {}
+
+ protected:
+  ~HoldsNothing() = default;
 };
 
 // What a protocol remembers of a descriptor whose connection was open before the session (registry.h).

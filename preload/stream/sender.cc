@@ -146,7 +146,7 @@ bool hold_rest(Connection& c, int fd, const Offer& offer, uint64_t limit) {
     return false;
   w.accepted = offer.end;
   remember_hold(c, fd);
-  if (protocol == nullptr || protocol->waits_for_a_thread(c)) hold_patiently();
+  hold_patiently(protocol == nullptr ? kPatienceMs : protocol->patience_ms(c));
   update_debt(c);
   return true;
 }

@@ -103,7 +103,7 @@ void name_by_hello(Connection& c, Pieces pieces, size_t size) {
 namespace {
 
 // One object for all connections. What differs between them is in the connection.
-class Carrier final : public Followed {
+class Carrier final : public HoldsNothing {
  public:
   bool is_carrier() const override { return true; }
 
@@ -116,13 +116,7 @@ class Carrier final : public Followed {
     if (note(c, fd) && fail_handshake(c, fd)) return {offer.base, Released::Then::kSwallow};
     return {offer.end, {}};
   }
-  bool may_hold(Connection&) override { return false; }
-  bool waits_for_a_thread(Connection&) override { return false; }
-  bool press(Connection&, int) override { return false; }
-  void decide_held(Connection&) override {}
-  uint64_t flush_limit(Connection&, uint64_t released, bool) override { return released; }
   void sent(Connection& c, int) override { c.carried = c.wire.accepted; }
-  void forget_ahead(Connection&) override {}
   bool skipped(Connection&, uint64_t) override { return true; }
 
   void observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) override {

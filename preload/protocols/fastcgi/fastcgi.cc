@@ -11,19 +11,8 @@ namespace filibuster::preload {
 namespace {
 
 // A worker's side. It stands in Connection::room.
-class FastCgi final : public Followed, fastcgi::RequestHandler, fastcgi::AnswerHandler {
+class FastCgi final : public HoldsNothing, fastcgi::RequestHandler, fastcgi::AnswerHandler {
  public:
-  void offered(Connection&, const Offer&, uint64_t) override {}
-  Released release(Connection&, int, const Offer& offer, Sending) override {
-    return {offer.end, {}};
-  }
-  bool may_hold(Connection&) override { return false; }
-  bool waits_for_a_thread(Connection&) override { return false; }
-  bool press(Connection&, int) override { return false; }
-  void decide_held(Connection&) override {}
-  uint64_t flush_limit(Connection&, uint64_t released, bool) override { return released; }
-  void sent(Connection&, int) override {}
-  void forget_ahead(Connection&) override {}
   bool skipped(Connection&, uint64_t) override { return false; }
 
   void observed(Connection& c, int, Traffic traffic, Pieces pieces, size_t size) override {

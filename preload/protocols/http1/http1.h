@@ -12,6 +12,7 @@
 #include "core/pieces.h"
 #include "preload/protocols/http1/exchange.h"
 #include "preload/stream/connection.h"
+#include "preload/stream/holds.h"
 #include "preload/stream/receive_gate.h"
 
 namespace filibuster::preload {
@@ -51,7 +52,7 @@ struct Http1 final : Followed {
   Released release(Connection& c, int fd, const Offer& offer, Sending sending) override;
   bool may_hold(Connection& c) override;
   // asyncio reads a body from a file in a pool of threads.
-  bool waits_for_a_thread(Connection&) override { return true; }
+  int patience_ms(Connection&) override { return kPatienceMs; }
   bool press(Connection& c, int times) override;
   void decide_held(Connection& c) override;
   uint64_t flush_limit(Connection&, uint64_t released, bool) override { return released; }

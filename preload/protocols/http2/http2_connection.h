@@ -61,7 +61,7 @@ struct Http2Connection final : http2::ConnectionListener, Followed {
   void offered(Connection& c, const Offer& offer, uint64_t from) override;
   Released release(Connection& c, int fd, const Offer& offer, Sending sending) override;
   bool may_hold(Connection&) override { return true; }
-  bool waits_for_a_thread(Connection&) override;
+  int patience_ms(Connection&) override;
   bool press(Connection& c, int times) override;
   void decide_held(Connection& c) override;
   // A peer can do nothing with a part of a frame, so the part is held as long as the rest may come.

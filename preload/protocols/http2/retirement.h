@@ -28,7 +28,7 @@
 
 namespace filibuster::preload {
 
-struct Retirement final : Followed {
+struct Retirement final : HoldsNothing {
   explicit Retirement(uint64_t opaque) : swap(opaque) {}
 
   bool passes() const override { return true; }
@@ -40,17 +40,6 @@ struct Retirement final : Followed {
   void free(Connection& c) override;
 
   // No byte of such a connection is parsed.
-  void offered(Connection&, const Offer&, uint64_t) override {}
-  Released release(Connection&, int, const Offer& offer, Sending) override {
-    return {offer.end, {}};
-  }
-  bool may_hold(Connection&) override { return false; }
-  bool waits_for_a_thread(Connection&) override { return false; }
-  bool press(Connection&, int) override { return false; }
-  void decide_held(Connection&) override {}
-  uint64_t flush_limit(Connection&, uint64_t released, bool) override { return released; }
-  void sent(Connection&, int) override {}
-  void forget_ahead(Connection&) override {}
   bool skipped(Connection&, uint64_t) override { return true; }
   void observed(Connection&, int, Traffic, Pieces, size_t) override {}
   bool unseen(Connection&, Traffic, size_t) override { return true; }

@@ -11,6 +11,7 @@
 #include "preload/protocols/http2/http2.h"
 #include "preload/protocols/http2/http2_connection.h"
 #include "preload/rpc/fields.h"
+#include "preload/stream/holds.h"
 
 namespace filibuster::preload {
 namespace {
@@ -264,8 +265,8 @@ Released Http2Connection::release(Connection& c, int fd, const Offer& offer, Sen
   }
 }
 
-bool Http2Connection::waits_for_a_thread(Connection&) {
-  return waits_for_another_thread(*this);
+int Http2Connection::patience_ms(Connection&) {
+  return waits_for_another_thread(*this) ? kPatienceWherePromisedMs : 0;
 }
 
 bool Http2Connection::press(Connection& c, int times) {

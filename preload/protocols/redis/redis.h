@@ -58,7 +58,7 @@ struct Redis final : Followed {
   void offered(Connection& c, const Offer& offer, uint64_t from) override;
   Released release(Connection& c, int fd, const Offer& offer, Sending sending) override;
   bool may_hold(Connection&) override { return true; }
-  bool waits_for_a_thread(Connection&) override { return false; }
+  int patience_ms(Connection&) override { return 0; }
   bool press(Connection& c, int times) override;
   void decide_held(Connection&) override {}
   uint64_t flush_limit(Connection& c, uint64_t released, bool closing) override;

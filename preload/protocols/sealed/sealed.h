@@ -11,16 +11,9 @@
 
 namespace filibuster::preload {
 
-struct Sealed final : Followed {
+struct Sealed final : HoldsNothing {
   void offered(Connection& c, const Offer& offer, uint64_t from) override;
   Released release(Connection& c, int fd, const Offer& offer, Sending sending) override;
-  bool may_hold(Connection&) override { return false; }
-  bool waits_for_a_thread(Connection&) override { return false; }
-  bool press(Connection&, int) override { return false; }
-  void decide_held(Connection&) override {}
-  uint64_t flush_limit(Connection&, uint64_t released, bool) override { return released; }
-  void sent(Connection&, int) override {}
-  void forget_ahead(Connection&) override {}
   bool skipped(Connection&, uint64_t) override { return false; }
   void observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) override;
   bool unseen(Connection&, Traffic, size_t) override { return false; }
