@@ -200,7 +200,7 @@ def seen_by_server(project, tls, language, members, env=None):
     return [[value.count("-") for value in values] for values in seen]
 
 
-HEADER, OF_HELPER = 5, 6  # as many '-' does a value have
+HEADER, OF_HELPER = 5, 7  # as many '-' does a value have
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
