@@ -35,6 +35,16 @@ struct {
   __type(value, __u32);
 } fb_ports SEC(".maps");
 
+/* Port (host order) -> 1: fb_ports has it. Whatever is read over TCP on this machine is first looked for here, since a look into
+   an array calls no function. */
+#define FB_ALL_PORTS 65536
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, FB_ALL_PORTS);
+  __type(key, __u32);
+  __type(value, __u8);
+} fb_served SEC(".maps");
+
 /* Ports of this machine that nobody is redirected from: those of the daemon and of the proxies. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);

@@ -6,7 +6,7 @@
 //                fb_write_msg     sk_msg, on redirected sockets only (fb_write_join)  can be read
 //   who reads    fb_read_length   sock_recv_length (6.3+)
 //                fb_read_space    tcp_rcv_space_adjust: size is 0, and bytes that were only looked at count
-// Of a socket or a process that is not attached, a program does one look into a map.
+// Of a socket of nobody who is attached, a program does one look, at the socket's storage or into an array.
 #include "vmlinux.h"
 // The types come first.
 #include <bpf/bpf_core_read.h>
@@ -180,10 +180,10 @@ static __always_inline void describe_parts(struct write* all) {
 
 /* A call that writes more than fits comes here for each of its parts: their end and their writer are the
    same, and are said once. Null: nothing is to be said. */
-static __always_inline struct fb_event* begin_write(struct tcp_sock* tp, __u32 size) {
+static __always_inline struct fb_event* begin_write(struct fb_outbound* out, struct tcp_sock* tp,
+                                                     __u32 size) {
   struct sock* sk = (struct sock*)tp;
-  struct fb_outbound* out = bpf_sk_storage_get(&fb_outbound, sk, 0, 0);
-  if (!out || sk->__sk_common.skc_state != TCP_ESTABLISHED || !size) return 0;
+  if (sk->__sk_common.skc_state != TCP_ESTABLISHED || !size) return 0;
   __u64 both = bpf_get_current_pid_tgid(), task = running_task(both >> 32);
   __u64 writer = task ? task : both;
   __u32 position = written_before(tp);
@@ -201,8 +201,9 @@ static __always_inline struct fb_event* begin_write(struct tcp_sock* tp, __u32 s
 
 SEC("tp_btf/tcp_sendmsg_locked")
 int BPF_PROG(fb_write_tp, struct sock* sk, struct msghdr* msg) {
-  struct tcp_sock* tp = bpf_skc_to_tcp_sock(sk);
-  struct fb_event* event = tp ? begin_write(tp, msg->msg_iter.count) : 0;
+  struct fb_outbound* out = bpf_sk_storage_get(&fb_outbound, sk, 0, 0);
+  struct tcp_sock* tp = out ? bpf_skc_to_tcp_sock(sk) : 0;
+  struct fb_event* event = tp ? begin_write(out, tp, msg->msg_iter.count) : 0;
   if (!event) return 0;
   struct write all = write_of(event);
   if (!describe_caller(event))
@@ -214,8 +215,9 @@ int BPF_PROG(fb_write_tp, struct sock* sk, struct msghdr* msg) {
 
 SEC("fentry/tcp_sendmsg_locked")
 int BPF_PROG(fb_write_fentry, struct sock* sk, struct msghdr* msg, __u64 size) {
-  struct tcp_sock* tp = bpf_skc_to_tcp_sock(sk);
-  struct fb_event* event = tp ? begin_write(tp, size) : 0;
+  struct fb_outbound* out = bpf_sk_storage_get(&fb_outbound, sk, 0, 0);
+  struct tcp_sock* tp = out ? bpf_skc_to_tcp_sock(sk) : 0;
+  struct fb_event* event = tp ? begin_write(out, tp, size) : 0;
   if (!event) return 0;
   struct write all = write_of(event);
   if (!describe_caller(event))
@@ -243,7 +245,8 @@ SEC("sk_msg")
 int fb_write_msg(struct sk_msg_md* msg) {
   struct bpf_sock* sk = msg->sk;
   struct tcp_sock* tp = sk ? bpf_skc_to_tcp_sock(sk) : 0;
-  struct fb_event* event = tp ? begin_write(tp, msg->size) : 0;
+  struct fb_outbound* out = tp ? bpf_sk_storage_get(&fb_outbound, tp, 0, 0) : 0;
+  struct fb_event* event = out ? begin_write(out, tp, msg->size) : 0;
   if (!event) return SK_PASS;
   struct write all = write_of(event);
   if (!describe_caller(event)) describe_stack(event, walk_stack(event->stack));
@@ -264,12 +267,15 @@ int fb_write_join(struct bpf_sock_ops* s) {
 
 /* `size`: 0 is not known. */
 static __always_inline int has_read(struct sock* sk, __u32 size) {
+  __u16 port = sk->__sk_common.skc_num;
+  __u32 at = port;
+  __u8* served = bpf_map_lookup_elem(&fb_served, &at);
+  if (!served || !*served) return 0;
   __u32 tgid = bpf_get_current_pid_tgid() >> 32;
   __u32* slot = bpf_map_lookup_elem(&fb_tgids, &tgid);
   if (!slot) return 0;
   struct tcp_sock* tp = bpf_skc_to_tcp_sock(sk);
   if (!tp) return 0;
-  __u16 port = sk->__sk_common.skc_num;
   __u32* serving = bpf_map_lookup_elem(&fb_ports, &port);
   if (!serving || *serving != *slot) return 0;
   __u64 task = running_task(tgid);

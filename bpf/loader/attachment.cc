@@ -175,8 +175,15 @@ Outcome Attachment::fill_ports() {
                           " belongs to another attached service of this session already");
     }
     ports_.push_back(port);
+    if (Outcome failed = mark_served(port, 1)) return failed;
   }
   return std::nullopt;
+}
+
+Outcome Attachment::mark_served(uint32_t port, uint8_t mark) {
+  if (bpf_map_update_elem(programs_.map("fb_served"), &port, &mark, BPF_ANY) == 0)
+    return std::nullopt;
+  return refused("map fb_served", errno);
 }
 
 Outcome Attachment::fill_processes(bool go) {
@@ -212,7 +219,10 @@ void Attachment::ended(pid_t process) {
 }
 
 void Attachment::forget_ports() {
-  for (const uint16_t port : ports_) bpf_map_delete_elem(programs_.map("fb_ports"), &port);
+  for (const uint16_t port : ports_) {
+    bpf_map_delete_elem(programs_.map("fb_ports"), &port);
+    mark_served(port, 0);  // a row of an array stays
+  }
   ports_.clear();
 }
 

@@ -59,6 +59,7 @@ class Attachment {
   Outcome make_maps();
   Outcome fill_slot(const std::vector<UniqueFd>& listeners);
   Outcome fill_ports();
+  Outcome mark_served(uint32_t port, uint8_t mark);
   Outcome fill_processes(bool go);
   void forget_ports();
 
