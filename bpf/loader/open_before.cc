@@ -161,6 +161,7 @@ void OpenBefore::adopt_socket(const Attachment& attachment, int socket,
     return;
   }
   owners_[cookie] = attachment.number();
+  unsaid_.insert(cookie);
 }
 
 Outcome OpenBefore::list(uint32_t owner, std::vector<ListedRow>* rows) const {
@@ -185,6 +186,7 @@ Outcome OpenBefore::list(uint32_t owner, std::vector<ListedRow>* rows) const {
 
 void OpenBefore::said(uint64_t cookie) {
   bpf_map_delete_elem(programs_.map("fb_open_before"), &cookie);
+  unsaid_.erase(cookie);
 }
 
 void OpenBefore::leave(uint32_t owner) {

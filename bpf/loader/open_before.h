@@ -26,6 +26,8 @@ class OpenBefore {
                  RetireReply* reply);
   // The connection has said what it had to say.
   void said(uint64_t cookie);
+  // Some connections have not said it yet, as far as is known. The kernel wakes nobody when they do.
+  bool waits() const { return !unsaid_.empty(); }
   // Nothing more is said on connections of this attachment.
   void leave(uint32_t owner);
 
@@ -35,6 +37,7 @@ class OpenBefore {
 
   Programs& programs_;
   std::map<uint64_t, uint32_t> owners_;       // of what was adopted, by cookie
+  std::set<uint64_t> unsaid_;                 // of these, what is in the sockhash
   std::map<std::string, uint32_t> not_ours_;  // what cannot be adopted, and how many, as of now
 };
 

@@ -15,6 +15,8 @@
 namespace filibuster::bpf {
 namespace {
 
+constexpr int kLookMs = 100;
+
 struct Connection {
   UniqueFd socket;
   std::unique_ptr<Session::Client> client;
@@ -80,8 +82,10 @@ class Server {
     std::vector<pollfd> waiting = {{control_.get(), POLLIN, 0}, {session_.news_fd(), POLLIN, 0}};
     for (const Connection& connection : connections_)
       waiting.push_back({connection.socket.get(), POLLIN, 0});
-    if (poll(waiting.data(), waiting.size(), -1) < 0) return errno == EINTR;
-    if (waiting[1].revents != 0) session_.read_news();
+    const int timeout = session_.looks_for_news() ? kLookMs : -1;
+    const int ready = poll(waiting.data(), waiting.size(), timeout);
+    if (ready < 0) return errno == EINTR;
+    if (ready == 0 || waiting[1].revents != 0) session_.read_news();
     size_t i = 2;
     for (auto connection = connections_.begin(); connection != connections_.end(); ++i) {
       if (waiting[i].revents != 0 && !answer(*connection))

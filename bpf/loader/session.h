@@ -46,6 +46,8 @@ class Session {
 
   // Readable when there is news from the kernel; -1: there is none to come.
   int news_fd() const;
+  // Some news is to be looked for now and then.
+  bool looks_for_news() const { return open_before_.waits(); }
   void read_news();
 
  private:
