@@ -75,6 +75,8 @@ bench-run:
 	  $(BUILD)/tests/search_bench || failed="$$failed search"; \
 	echo "== the plan of a coverage metric"; \
 	  $(BUILD)/tests/coverage_bench || failed="$$failed coverage"; \
+	echo "== a test of a suite beside the same command alone"; \
+	  $(PYTHON) tests/bench/suite_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed suite"; \
 	if [ -n "$$failed" ]; then echo "bounds missed:$$failed"; exit 1; fi
 
 # What forking the test saves. Apart from `bench`, since it explores for half an hour.
