@@ -64,7 +64,7 @@ def test_a_call_is_made_at_the_line_of_the_program(matrix, kind):
     assert len(stacks) <= 2, stacks
 
 
-HEADER, OF_HELPER = 5, 6  # as many '-' does a value have
+HEADER, OF_HELPER = 5, 7  # as many '-' does a value have
 
 
 @pytest.mark.parametrize("scheme", ["http", "https", "okhttp"])

@@ -145,7 +145,7 @@ def test_the_chosen_calls_fail_and_no_others_under_short_reads_and_writes(projec
 # --- a runtime's helper -----------------------------------------------------------------------------------
 
 # By nothing that came in, from a call site that is not known.
-HELPER = "1-00000000-0000-00000000-0000000000000000-" + 32 * "0" + "-" + 16 * "0"
+HELPER = "1-00000000-0000-00000000-0000000000000000-" + 32 * "0" + "-" + 16 * "0" + "-" + 8 * "0"
 
 
 def test_what_a_helper_says_stays_within_the_application(project):

@@ -140,5 +140,5 @@ def test_a_channel_with_credentials_is_left_alone(project, kind):
     project.filibuster("run")
     (seen,) = [line for line in pathlib.Path(log).read_text().splitlines() if line.startswith("/a.B/C")]
     values = re.findall(r"'([^']*)'", seen)
-    of_helper = [value for value in values if value.count("-") == 6]
+    of_helper = [value for value in values if value.count("-") == 7]
     assert bool(of_helper) == (kind == "plain"), seen
