@@ -78,7 +78,8 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   void listens(const EventSource& agent, const Listen& listen) override;
   bool take_hand_off(const EventSource& agent, Message* message) override;
   void agent_ended(uint32_t agent) override;
-  void names_changed(const std::string& note, bool changed);
+  void names_changed(const std::string& note, bool changed, uint16_t port,
+                     const std::string& service);
   void symbolize(ExecutionRecord* record, StackLines lines);
 
   const HubOptions options_;
@@ -262,16 +263,18 @@ void Hub::listens(const EventSource& agent, const Listen& listen) {
   std::string note;
   const std::string service = listen.service.empty() ? agent.service : printable(listen.service);
   const bool changed = targets_.report(listen, agent.agent, service, &note);
-  names_changed(note, changed);
+  const bool is_unix = static_cast<TargetKind>(listen.kind) == TargetKind::kUnix;
+  names_changed(note, changed, is_unix ? 0 : listen.port, service);
 }
 
-void Hub::names_changed(const std::string& note, bool changed) {
+void Hub::names_changed(const std::string& note, bool changed, uint16_t port,
+                        const std::string& service) {
   if (!note.empty()) recorder_.note(note);
   if (!changed) return;
   lane_->write_targets(targets_.rows());
   // This holds for the first reference execution, too: services started by hand join at their first
   // request.
-  if (names_frozen_ || recorder_.running()) recorder_.names_changed();
+  if (names_frozen_ || recorder_.running()) recorder_.name_found(port, service);
 }
 
 void Hub::add_targets(const std::vector<TargetRow>& rows) {
@@ -279,7 +282,7 @@ void Hub::add_targets(const std::vector<TargetRow>& rows) {
   for (const TargetRow& row : rows) {
     std::string note;
     const bool changed = targets_.configure(row, &note);
-    names_changed(note, changed);
+    names_changed(note, changed, row.unix_path.empty() ? row.port : 0, row.service);
   }
 }
 

@@ -76,7 +76,7 @@ class AgentHub {
   virtual std::string address() const = 0;
   virtual void add_targets(const std::vector<TargetRow>& rows) = 0;
   // To be called after the reference execution. Names that are found later still enter the table,
-  // and set names_changed even when they are found between two executions.
+  // and set names_changed, also where they are found between two executions, if an RPC has another one.
   virtual void freeze_names() = 0;
 
   // Sets what the agents leave out of indexes. To be called between executions.

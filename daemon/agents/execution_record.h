@@ -140,7 +140,8 @@ struct ExecutionRecord {
   NoConclusion lost_cause = NoConclusion::kEventsLost;
   uint64_t damaged_fields = 0;  // header fields that were not of this session: ignored or overruled
   bool quiescent = true;
-  bool names_changed = false;  // the service table changed during it: indexes are not final
+  bool names_changed =
+      false;  // an address got its name after an RPC had been sent there: its index is not final
   uint64_t started_ns = 0, ended_ns = 0;
 };
 

@@ -60,7 +60,10 @@ class Recorder {
   void lost(uint64_t events) { draft_.lost_events += events; }
   // Counts one lost event. `why` becomes a note, too.
   void lost(const std::string& why, NoConclusion cause = NoConclusion::kEventsLost);
-  void names_changed() { draft_.names_changed = true; }
+  // The address got this service's name. RPCs that had been sent there have another one. `port`: 0 of a Unix socket
+  void name_found(uint16_t port, std::string service) {
+    new_names_.push_back({port, std::move(service)});
+  }
   // Adds to what is said of an RPC's fault, for example that its silence reached the hang limit.
   void hang_limit(uint32_t execution, uint64_t rpc, const HangLimit& limit);
   // The planned fault after effect did not come: the server's answer was an error already, and passed.
@@ -128,12 +131,18 @@ class Recorder {
               std::unordered_map<uint64_t, RpcRecord>* finals) const;
   // With the name of its request, also if that was never formed.
   RpcRecord named(RpcRecord rpc) const;
+  bool names_changed(const ExecutionRecord& record) const;
   ExecutionRecord build() const;
   void explain_plan(ExecutionRecord* out) const;
 
   const uint32_t index_parts_;
   bool running_ = false;
   ExecutionRecord draft_;
+  struct NewName {
+    uint16_t port;
+    std::string service;
+  };
+  std::vector<NewName> new_names_;
   std::unordered_map<uint64_t, Entry> entries_;
   std::unordered_set<uint64_t> late_rpcs_;
   std::vector<uint64_t> silent_commands_;  // to Redis, of this execution

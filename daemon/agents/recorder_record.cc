@@ -99,6 +99,17 @@ RpcRecord Recorder::named(RpcRecord rpc) const {
   return rpc;
 }
 
+// A name that nobody needed before it was there changes nothing: a test may listen at a new port each time.
+bool Recorder::names_changed(const ExecutionRecord& record) const {
+  return std::ranges::any_of(new_names_, [&](const NewName& name) {
+    const std::string end = ":" + std::to_string(name.port);
+    return std::ranges::any_of(record.rpcs, [&](const RpcRecord& rpc) {
+      const bool there = name.port == 0 ? rpc.peer.starts_with("unix:") : rpc.peer.ends_with(end);
+      return there && rpc.service != name.service;
+    });
+  });
+}
+
 ExecutionRecord Recorder::build() const {
   ExecutionRecord out = draft_;
   std::unordered_map<uint64_t, RpcRecord> finals;
@@ -121,6 +132,7 @@ ExecutionRecord Recorder::build() const {
                                number_text(id) + ")");
     }
   }
+  out.names_changed = names_changed(out);
   out.quiescent = quiet();
   return out;
 }
@@ -185,6 +197,7 @@ ExecutionRecord Recorder::end(uint64_t now_ns) {
   }
   running_ = false;
   draft_ = {};
+  new_names_.clear();
   entries_.clear();
   late_rpcs_.clear();
   silent_commands_.clear();

@@ -50,6 +50,17 @@ void report_if_listening(Attachment* attachment, int fd) {
   emit_listen(attachment, reinterpret_cast<const sockaddr*>(&address), size);
 }
 
+// Whoever asks for something here may do so at once, and an RPC is told apart by the name of its service. So the listener
+// waits until the daemon has written the name, which takes a few milliseconds.
+void wait_for_name(const sockaddr* address, socklen_t size) {
+  constexpr uint64_t kPatienceNs = 100'000'000;
+  constexpr timespec kLook{0, 500'000};
+  if (current_execution() == 0) return;
+  const uint64_t limit = now_ns() + kPatienceNs;
+  while (!lookup_target(address, size).known && now_ns() < limit)
+    raw_syscall(SYS_nanosleep, &kLook, nullptr);
+}
+
 }  // namespace
 
 TargetInfo lookup_target(const sockaddr* address, socklen_t size) {
@@ -75,9 +86,10 @@ void report_listen(const sockaddr* address, socklen_t size) {
   if (!own_process() || identity().is_proxy) return;
   Attachment* before = g_attachment.load(std::memory_order_acquire);
   Attachment* attachment = attach();
+  if (attachment == nullptr) return;
   // If attach() has registered just now, the socket was reported among those that listen already.
-  if (attachment == nullptr || attachment != before) return;
-  emit_listen(attachment, address, size);
+  if (attachment == before) emit_listen(attachment, address, size);
+  wait_for_name(address, size);
 }
 
 // Sockets that listened before there was a session, that the parent opened before it forked, or that

@@ -199,6 +199,7 @@ def test_what_a_test_does_before_its_first_call(project, before, way, why):
     end = "\nimport atexit\nif 'child' in globals(): atexit.register(child.kill)\n" if "child" in before else ""
     run = both(project, python(project, f"{before}\n{end}{ASK}\nsys.exit(0 if ask() in (200, 503) else 3)\n"))
     assert run.test["start"]["way"] == way and why in run.test["start"]["why_not_forked"], run
+    assert run.test["counts"]["abandoned"] == 0, run
 
 
 def test_a_name_that_is_used_up_is_noticed(project):

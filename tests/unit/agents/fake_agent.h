@@ -147,7 +147,7 @@ class FakeAgent {
   }
 
   uint64_t issue(uint32_t execution, uint32_t number, const std::string& service,
-                 const std::string& target) {
+                 const std::string& target, const std::string& peer = "") {
     RpcIssued event;
     event.rpc = rpc(number);
     event.index = key(number);
@@ -157,6 +157,7 @@ class FakeAgent {
     event.service = service;
     event.method = "GET";
     event.target = target;
+    event.peer = peer;
     emit(EventType::kRpcIssued, execution, event);
     return event.rpc;
   }
