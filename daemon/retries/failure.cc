@@ -99,12 +99,24 @@ std::optional<std::string> pytest_frame(std::string_view line) {
   return out;
 }
 
+// pytest: "    def pay():", "    async def pay(order):", with ">" in the place of the first blank where that line fails
+std::optional<std::string> shown_function(std::string_view line) {
+  if (!line.starts_with("    ") && !line.starts_with(">   ")) return std::nullopt;
+  line = trimmed(line.substr(1));
+  if (line.starts_with("async ")) line.remove_prefix(6);
+  if (!line.starts_with("def ")) return std::nullopt;
+  line.remove_prefix(4);
+  const std::string_view name = line.substr(0, line.find('('));
+  return is_name(name) ? std::optional<std::string>(name) : std::nullopt;
+}
+
 // Node and the JVM: "    at pay (/srv/shop.js:12:3)", "    at /srv/shop.js:12:3", "\tat shop.Pay.run(Pay.java:12)"
 std::optional<std::string> at_frame(std::string_view line) {
   line = trimmed(line);
   if (!line.starts_with("at ")) return std::nullopt;
   line.remove_prefix(3);
   if (line.starts_with("async ")) line.remove_prefix(6);
+  if (line.ends_with(" {")) line.remove_suffix(2);  // what the exception has besides follows
   const size_t open = line.rfind('(');
   std::string_view place = line, function;
   if (open != line.npos && line.ends_with(')')) {
@@ -150,7 +162,14 @@ class PythonReader {
       return;
     }
     if (auto frame = pytest_frame(line)) {
+      // Of the first and of the last call pytest shows the function's text in the place of its name.
+      if (frame->back() != ')' && !shown_.empty()) *frame += " (" + shown_ + ")";
+      shown_.clear();
       frames_.push_back(std::move(*frame));
+      return;
+    }
+    if (auto name = shown_function(line)) {
+      if (shown_.empty()) shown_ = std::move(*name);  // functions within it come later
       return;
     }
     if (line.starts_with("E   ")) {
@@ -190,6 +209,7 @@ class PythonReader {
   }
   std::optional<Raised> current_;
   std::vector<std::string> frames_;
+  std::string shown_;  // the function of which pytest shows the text
   std::vector<Raised> done_;
   bool in_traceback_ = false;
 };
@@ -223,6 +243,35 @@ std::vector<Raised> read_at(const std::vector<std::string_view>& lines) {
   return out;
 }
 
+// `cause: 'SomeError: text\n    at f (...)'`, as Node's inspect quotes a text: what stands between the quotes.
+std::string unquoted(std::string_view text) {
+  const char quote = text[0];
+  std::string out;
+  for (size_t i = 1; i < text.size() && text[i] != quote; ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      out += text[i];
+    } else {
+      const char c = text[++i];
+      out += c == 'n' ? '\n' : c == 't' ? '\t' : c;
+    }
+  }
+  return out;
+}
+
+// Node's own runner wraps what a test has thrown: `[Error [ERR_TEST_FAILURE]: text] { ..., cause: TypeError: text`.
+// nullopt: the text is none of its.
+std::optional<std::string> thrown_in_node_test(std::string_view text) {
+  constexpr std::string_view kCause = "cause: ";
+  const size_t wrapper = text.find("[ERR_TEST_FAILURE]");
+  if (wrapper == text.npos) return std::nullopt;
+  const size_t at = text.find(kCause, wrapper);
+  if (at == text.npos) return std::nullopt;
+  const std::string_view thrown = text.substr(at + kCause.size());
+  if (!thrown.empty() && std::string_view("'\"`").find(thrown[0]) != std::string_view::npos)
+    return unquoted(thrown);
+  return std::string(thrown);
+}
+
 }  // namespace
 
 std::string_view short_type(std::string_view type) {
@@ -236,6 +285,7 @@ bool is_assertion_type(std::string_view type) {
 }
 
 Failure read_failure(std::string_view text) {
+  if (const auto thrown = thrown_in_node_test(text)) return read_failure(*thrown);
   Failure out;
   out.text = text;
   std::vector<std::string_view> lines;

@@ -160,6 +160,8 @@ bool is_library_frame(std::string_view frame) {
   constexpr std::string_view kModules[] = {"libcurl", "libneon", "libsoup", "libgrpc", "libaws"};
   const auto has = [frame](std::string_view part) { return frame.find(part) != frame.npos; };
   return std::any_of(std::begin(kParts), std::end(kParts), has) ||
+         // As mocha prints what is below the folder in which it runs.
+         frame.starts_with("node_modules/") || frame.find("(node_modules/") != frame.npos ||
          std::any_of(std::begin(kModules), std::end(kModules), [frame](std::string_view module) {
            return frame.substr(frame.find_last_of('/') + 1).starts_with(module);
          });

@@ -68,21 +68,47 @@ bool has_number(std::string_view text, std::string_view number) {
   return false;
 }
 
+// What is raised of a value that cannot be read, or is not as it should be. Its message has the value.
+bool is_of_a_value(std::string_view type) {
+  constexpr std::string_view kTypes[] = {
+      "ValueError",  "TypeError",           "KeyError",        "IndexError",
+      "SyntaxError", "JSONDecodeError",     "RangeError",      "NumberFormatException",
+      "ParseError",  "JsonSyntaxException", "invalid_argument"};
+  const std::string_view name = short_type(type);
+  return std::find(std::begin(kTypes), std::end(kTypes), name) != std::end(kTypes);
+}
+
+// The message without what it quotes of the injected answers: that says nothing of what the exception is about.
+std::string without_quotes(const Raised& raised, const std::vector<std::string>& bodies) {
+  constexpr size_t kLeast = 16;  // bytes; what is shorter may be there by chance
+  std::string out = raised.message;
+  if (!is_of_a_value(raised.type)) return out;
+  for (const std::string& body : bodies) {
+    if (body.size() < kLeast) continue;
+    const size_t at = out.find(body.substr(0, kLeast));
+    if (at == out.npos) continue;
+    size_t size = kLeast;
+    while (size < body.size() && at + size < out.size() && out[at + size] == body[size]) ++size;
+    out.erase(at, size);
+  }
+  return out;
+}
+
 // Why the exception is consistent with an injected outcome; "": it is not.
 std::string why_consistent(const Raised& raised, const FaultedTest& test,
                            const SurfacesAs& surfaces, const OracleOptions& options) {
+  const std::string said = without_quotes(raised, test.error_bodies);
   for (const std::string& outcome : test.outcomes) {
     if (surfaces.has(outcome, raised.type) && came_from(raised, test.call_site, options))
       return raised.type + " is what " + outcome + " surfaces as";
     const std::string_view seen = as_seen(outcome);
-    if (seen.starts_with("status:") && has_number(raised.message, seen.substr(7)))
+    if (seen.starts_with("status:") && has_number(said, seen.substr(7)))
       return raised.type + " names the injected status " + std::string(seen.substr(7));
     if (seen.starts_with("grpc:") && raised.message.find(seen.substr(5)) != std::string::npos)
       return raised.type + " names the injected status " + std::string(seen.substr(5));
   }
   for (const std::string& code : test.error_codes) {
-    if (!code.empty() &&
-        (raised.message.find(code) != std::string::npos || short_type(raised.type) == code))
+    if (!code.empty() && (said.find(code) != std::string::npos || short_type(raised.type) == code))
       return raised.type + " names the injected error " + code;
   }
   return "";

@@ -101,9 +101,10 @@ struct FaultedTest {
   Failure failure;  // of kFailed and kDied, as far as the runner said
   std::vector<std::string>
       outcomes;  // what was injected, attempt by attempt: "timeout:after", "status:503"
-  std::vector<std::string> error_codes;  // of the injected answers: "ServerBusy"
-  std::string call_site = {};            // of the faulted call; "": it is not known
-  std::optional<size_t> group = {};      // the faulted call's position in the groups
+  std::vector<std::string> error_codes;        // of the injected answers: "ServerBusy"
+  std::vector<std::string> error_bodies = {};  // of the same
+  std::string call_site = {};                  // of the faulted call; "": it is not known
+  std::optional<size_t> group = {};            // the faulted call's position in the groups
   bool no_result = false;  // of kDied: the runner succeeded, and did not say how the test ended
   bool uncaught = false;   // its exception would have ended a process without this runner
 };

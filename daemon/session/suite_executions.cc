@@ -38,16 +38,16 @@ bool is_for_all(const FaultSpec& fault) {
 }
 
 // Did a client give a call up before the fault that it does not give up without faults? On a busy machine a short timeout
-// fires by itself, and what follows is not the fault's.
+// fires by itself, and what follows is not the fault's. A call that causes the faulted one ends after it, by the fault.
 bool gave_up_before(const ExecutionRecord& record, Hash128 faulted,
                     const std::vector<Hash128>& given_up) {
-  for (const RpcRecord& rpc : record.rpcs) {
-    if (rpc.index == faulted) return false;
-    if (!rpc.injected && was_given_up(rpc) &&
-        std::find(given_up.begin(), given_up.end(), rpc.index) == given_up.end())
-      return true;
-  }
-  return false;
+  const auto first = std::ranges::find(record.rpcs, faulted, &RpcRecord::index);
+  return std::any_of(record.rpcs.begin(), first, [&](const RpcRecord& rpc) {
+    const bool is_over =
+        first == record.rpcs.end() || (!rpc.open && rpc.finished_ns <= first->issued_ns);
+    return is_over && !rpc.injected && was_given_up(rpc) &&
+           std::ranges::find(given_up, rpc.index) == given_up.end();
+  });
 }
 
 constexpr char kGaveUp[] =
@@ -150,6 +150,7 @@ SuiteEvidence SuiteTester::read(const SuiteTest& of, const Attempt& attempt, con
   for (const AttemptRule& rule : fault.attempts.rules) {
     if (std::string code = retries::error_code_of(rule.outcome); !code.empty())
       test.error_codes.push_back(std::move(code));
+    if (!rule.outcome.body.empty()) test.error_bodies.push_back(rule.outcome.body);
   }
   using retries::Ending;
   const auto& exit = attempt.result.exit;
@@ -233,7 +234,9 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
     const std::lock_guard lock(memory_.mutex);
     const SiteKnowledge& known = memory_.sites[row->site];
     if (known.has_no_timeout && begins_silent(fault.value())) {
-      row->skipped = "the client has no timeout at this call site, which is said once";
+      row->skipped =
+          "the client has no timeout at this call site (" + row->site +
+          "), which is said once; if other clients call by it, leave its frame out (index.frames.deny)";
       return {};
     }
     if (known.retries == false && !policy.without_retries) {

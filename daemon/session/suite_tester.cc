@@ -137,7 +137,6 @@ std::string SuiteTester::failure_text(const Attempt& attempt) const {
   return attempt.judgement.detail + (said.empty() ? "" : "; " + said.substr(0, kMaxReason));
 }
 
-// Did the runner say how the test ended, in a file?
 // Names of what the file of results has of the last execution.
 std::set<std::string> SuiteTester::written_cases() const {
   const auto text =

@@ -58,7 +58,7 @@ shop.py:31: KeyError
 )");
   ASSERT_EQ(failure.chain.size(), 1u);
   EXPECT_EQ(failure.chain[0].type, "KeyError");
-  EXPECT_EQ(failure.chain[0].frames.back(), "test_shop.py:5");
+  EXPECT_EQ(failure.chain[0].frames.back(), "test_shop.py:5 (test_pay)");
   EXPECT_EQ(failure.chain[0].frames.front(), "shop.py:31");
   const Failure assertion = read_failure(R"(>       assert total == 3
 E       assert 4 == 3
@@ -134,6 +134,58 @@ TEST(Failures, WhatStandsAboveFramesIsAnExceptionWhateverItsName) {
   ASSERT_EQ(failure.chain.size(), 1u);
   EXPECT_EQ(failure.chain[0].type, "SlowDown");
   EXPECT_EQ(failure.chain[0].frames.size(), 1u);
+}
+
+TEST(Failures, OfNodesOwnRunnerAreWhatItsTestHasThrown) {
+  const Failure spread = read_failure(R"([Error [ERR_TEST_FAILURE]: Cannot read properties] {
+  code: 'ERR_TEST_FAILURE',
+  failureType: 'testCodeFailure',
+  cause: TypeError [Error]: Cannot read properties
+      at exports.careless (/srv/shop/app.js:26:26)
+      at async Test.run (node:internal/test_runner/test:797:9)
+})");
+  ASSERT_EQ(spread.chain.size(), 1u);
+  EXPECT_EQ(spread.chain[0].type, "TypeError");
+  EXPECT_EQ(spread.chain[0].frames[0], "/srv/shop/app.js:26 (exports.careless)");
+
+  // What does not fit into a line is quoted.
+  const Failure quoted = read_failure(
+      R"([Error [ERR_TEST_FAILURE]: it\'s over] { code: 'ERR_TEST_FAILURE', cause: `AxiosError: Request failed with 'status' 503\n    at settle (/srv/shop/node_modules/axios/axios.cjs:2019:12)\n    at async exports.create (/srv/shop/app.js:36:7) {\n  code: 'ERR_BAD_RESPONSE'\n}` })");
+  ASSERT_EQ(quoted.chain.size(), 1u);
+  EXPECT_EQ(quoted.chain[0].type, "AxiosError");
+  EXPECT_EQ(quoted.chain[0].message, "Request failed with 'status' 503");
+  EXPECT_EQ(quoted.chain[0].frames[1], "/srv/shop/app.js:36 (exports.create)");
+
+  EXPECT_TRUE(read_failure(R"([Error [ERR_TEST_FAILURE]: Expected values to be strictly equal:
+
+1 !== 2
+] {
+  code: 'ERR_TEST_FAILURE',
+  cause: AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:
+
+  1 !== 2
+
+      at TestContext.<anonymous> (/srv/shop/app.test.js:7:46) {
+    generatedMessage: true
+  }
+})")
+                  .assertion);
+}
+
+TEST(Failures, TheFunctionThatPytestShowsIsThatOfItsFrame) {
+  const Failure failure = read_failure(R"(    def pay(order):
+        def within():
+            return 1
+        try:
+            ask()
+        except OSError as error:
+>           raise Gone from error
+E           app.Gone
+
+app.py:21: Gone
+)");
+  ASSERT_EQ(failure.chain.size(), 1u);
+  EXPECT_EQ(failure.chain[0].frames, std::vector<std::string>{"app.py:21 (pay)"});
 }
 
 TEST(Failures, ExceptionsOfCppSayOnlyWhatTheyAreAbout) {

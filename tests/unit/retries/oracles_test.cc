@@ -63,6 +63,26 @@ TEST(Oracles, AnExceptionThatTheFaultSurfacesAsIsConsistent) {
   EXPECT_FALSE(is_bug(verdict.oracle));
 }
 
+TEST(Oracles, AValueThatCannotBeReadIsNotConsistentBecauseItsMessageQuotesTheAnswer) {
+  const std::string body = R"({"type":"about:blank","title":"Service Unavailable","status":503})";
+  FaultedTest test = fails_by({raised("ValueError", {"shop.py:3 (pay)"},
+                                      "invalid literal for int() with base 10: '" + body + "'")},
+                              {"status:503"});
+  EXPECT_EQ(judged(test).oracle, Oracle::kConsistentException) << "the answer is not known";
+  test.error_bodies = {body};
+  EXPECT_EQ(judged(test).oracle, Oracle::kInconsistentException);
+  test.failure.chain[0].message = "of the 503: '" + body.substr(0, 30) + "'";
+  EXPECT_EQ(judged(test).oracle, Oracle::kConsistentException) << "it names the status itself";
+  test.failure.chain[0].type = "shop.StoreError";
+  test.failure.chain[0].message = "the store said " + body;
+  EXPECT_EQ(judged(test).oracle, Oracle::kConsistentException) << "it hands the answer on";
+}
+
+TEST(Oracles, AFrameBelowTheFolderOfMochaMayBeALibrarys) {
+  EXPECT_TRUE(is_library_frame("node_modules/axios/dist/node/axios.cjs:712 (RedirectableRequest)"));
+  EXPECT_FALSE(is_library_frame("src/node_modules.js:3 (load)"));
+}
+
 TEST(Oracles, AnExceptionThatNamesTheInjectedStatusOrCodeIsConsistent) {
   FaultedTest test = fails_by(
       {raised("shop.StoreError", {"shop.py:3 (pay)"}, "the store said 503")}, {"status:503"});

@@ -1,0 +1,102 @@
+carrier.o: preload/tls/carrier.cc preload/os/old_glibc.h \
+  preload/tls/carrier.h preload/stream/protocol.h core/pieces.h \
+  core/protocol/events.h core/hash.h core/rpc/protocol.h \
+  core/tls/prelude.h preload/stream/handshake_faults.h \
+  core/fault/fault.h core/grpc/call.h core/http2/frame.h core/result.h \
+  preload/stream/connection.h preload/rpc/agent.h \
+  core/protocol/control_page.h core/protocol/lane_memory.h \
+  core/index/frame_rules.h core/index/masks.h core/protocol/messages.h \
+  core/protocol/relay.h core/rpc/header_field.h preload/rpc/attempts.h \
+  preload/rpc/request_head.h core/http1/message_parser.h \
+  core/rpc/request_ids.h core/text/ascii.h core/http2/message_head.h \
+  core/http2/header_block.h core/http2/arena.h \
+  preload/stream/connection_state.h preload/stream/transport.h \
+  preload/inject/plain_end.h core/tls/records.h \
+  preload/stream/edited_stream.h preload/stream/wire.h \
+  preload/os/clock.h preload/os/raw_syscall.h \
+  preload/stream/recognition.h preload/stream/sender.h \
+  preload/tls/claims.h core/tls/client_hello.h
+
+preload/os/old_glibc.h:
+
+preload/tls/carrier.h:
+
+preload/stream/protocol.h:
+
+core/pieces.h:
+
+core/protocol/events.h:
+
+core/hash.h:
+
+core/rpc/protocol.h:
+
+core/tls/prelude.h:
+
+preload/stream/handshake_faults.h:
+
+core/fault/fault.h:
+
+core/grpc/call.h:
+
+core/http2/frame.h:
+
+core/result.h:
+
+preload/stream/connection.h:
+
+preload/rpc/agent.h:
+
+core/protocol/control_page.h:
+
+core/protocol/lane_memory.h:
+
+core/index/frame_rules.h:
+
+core/index/masks.h:
+
+core/protocol/messages.h:
+
+core/protocol/relay.h:
+
+core/rpc/header_field.h:
+
+preload/rpc/attempts.h:
+
+preload/rpc/request_head.h:
+
+core/http1/message_parser.h:
+
+core/rpc/request_ids.h:
+
+core/text/ascii.h:
+
+core/http2/message_head.h:
+
+core/http2/header_block.h:
+
+core/http2/arena.h:
+
+preload/stream/connection_state.h:
+
+preload/stream/transport.h:
+
+preload/inject/plain_end.h:
+
+core/tls/records.h:
+
+preload/stream/edited_stream.h:
+
+preload/stream/wire.h:
+
+preload/os/clock.h:
+
+preload/os/raw_syscall.h:
+
+preload/stream/recognition.h:
+
+preload/stream/sender.h:
+
+preload/tls/claims.h:
+
+core/tls/client_hello.h:
