@@ -214,6 +214,14 @@ class PythonReader {
   bool in_traceback_ = false;
 };
 
+// Node's and jest's assertions say below their first line what was compared.
+bool continues(std::string_view message, std::string_view line) {
+  constexpr size_t kLongest = 300;
+  if (line.empty() || message.size() + line.size() > kLongest) return false;
+  return message.ends_with(':') || (message.starts_with("expect(") &&
+                                    (line.starts_with("Expected") || line.starts_with("Received")));
+}
+
 // Node and the JVM: a head, its frames, then what caused it.
 std::vector<Raised> read_at(const std::vector<std::string_view>& lines) {
   std::vector<Raised> out;
@@ -234,6 +242,10 @@ std::vector<Raised> read_at(const std::vector<std::string_view>& lines) {
     const std::string_view said = trimmed(line);
     const bool cause = said.starts_with("Caused by: ") || said.starts_with("[cause]: ");
     if (!out.empty() && !cause) continue;
+    if (head && continues(head->message, said)) {
+      head->message += " " + std::string(said);
+      continue;
+    }
     auto next = head_of(said.starts_with("[cause]: ") ? said.substr(9) : said, false);
     if (!next) continue;
     next->link = cause ? Link::kCause : Link::kLast;

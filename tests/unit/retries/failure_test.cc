@@ -156,7 +156,8 @@ TEST(Failures, OfNodesOwnRunnerAreWhatItsTestHasThrown) {
   EXPECT_EQ(quoted.chain[0].message, "Request failed with 'status' 503");
   EXPECT_EQ(quoted.chain[0].frames[1], "/srv/shop/app.js:36 (exports.create)");
 
-  EXPECT_TRUE(read_failure(R"([Error [ERR_TEST_FAILURE]: Expected values to be strictly equal:
+  const Failure assertion =
+      read_failure(R"([Error [ERR_TEST_FAILURE]: Expected values to be strictly equal:
 
 1 !== 2
 ] {
@@ -168,8 +169,9 @@ TEST(Failures, OfNodesOwnRunnerAreWhatItsTestHasThrown) {
       at TestContext.<anonymous> (/srv/shop/app.test.js:7:46) {
     generatedMessage: true
   }
-})")
-                  .assertion);
+})");
+  EXPECT_TRUE(assertion.assertion);
+  EXPECT_EQ(assertion.chain[0].message, "Expected values to be strictly equal: 1 !== 2");
 }
 
 TEST(Failures, TheFunctionThatPytestShowsIsThatOfItsFrame) {
