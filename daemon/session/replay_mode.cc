@@ -1,7 +1,12 @@
 // `filibuster replay`: one execution with the faults of a counterexample.
+#include <algorithm>
+
 #include "daemon/explore/observation.h"
+#include "daemon/process/session_lane.h"
 #include "daemon/retries/oracles.h"
 #include "daemon/session/mode.h"
+#include "daemon/suite/junit_xml.h"
+#include "daemon/suite/runner.h"
 
 namespace filibuster {
 namespace {
@@ -21,6 +26,7 @@ class ReplayMode final : public Mode {
     Exploration out = Explorer(session, lane, test).run_once(request_.faults);
     if (request_.found_as == oracle_name(retries::Oracle::kPossibleSilentViolation))
       look_for_repetition(&out);
+    if (request_.found_as == oracle_name(retries::Oracle::kProcessDied)) look_for_death(test, &out);
     return out;
   }
 
@@ -65,14 +71,41 @@ class ReplayMode final : public Mode {
     const auto repeated =
         retries::repeated_mutations(record, groups, request_.config.retries.mutations);
     if (repeated.empty()) return;
+    add_finding("the test passes, although the server did more than once for one call: " +
+                    describe_rpc(record.rpcs[repeated.front().succeeded.front()]),
+                out);
+  }
+
+  // A test that passes since only its runner keeps its process alive, or whose process has ended before it said anything.
+  void look_for_death(const TestConfig& test, Exploration* out) const {
+    const TestReport& report = out->report;
+    if (out->error || out->stopped || !report.findings.empty() || !report.skipped.empty() ||
+        test.junit_xml.empty())
+      return;
+    if (const auto uncaught = read_file(suite::uncaught_path(test.junit_xml));
+        uncaught && !uncaught->empty()) {
+      // The first line says what kind it is of.
+      const size_t second = std::min(uncaught->find('\n') + 1, uncaught->size());
+      const std::string said = uncaught->substr(second, uncaught->find('\n', second) - second);
+      return add_finding(
+          "nobody handles an exception, which ends a process outside of the test runner: " + said,
+          out);
+    }
+    const auto results = read_file(test.junit_xml);
+    const auto cases = results ? suite::parse_junit(results.value())
+                               : Result<std::vector<suite::JunitCase>>(results.error());
+    if (!cases || cases->empty())
+      add_finding("the runner ended without a result, although it says success", out);
+  }
+
+  void add_finding(const std::string& detail, Exploration* out) const {
+    TestReport& report = out->report;
     Finding finding;
     finding.minimal = request_.faults;
     finding.minimal_execution.test = report.test;
     finding.minimal_execution.faults = request_.faults;
     finding.minimal_execution.verdict = Verdict::kPassed;
-    finding.minimal_execution.detail =
-        "the test passes, although the server did more than once for one call: " +
-        describe_rpc(record.rpcs[repeated.front().succeeded.front()]);
+    finding.minimal_execution.detail = detail;
     report.findings.push_back(std::move(finding));
   }
 

@@ -341,7 +341,8 @@ std::string SuiteTester::write_counterexample(const SuiteTest& test, const Suite
   out.descriptors = session_.descriptors->learnt();
   out.ports = lane_.place().automatic_ports;
   out.faults = evidence.faults;
-  out.verdict = row.oracle == Oracle::kPossibleSilentViolation
+  // Where the test passes, its replay has to know what to look for.
+  out.verdict = evidence.verdict == verdict_name(Verdict::kPassed)
                     ? std::string(oracle_name(row.oracle))
                     : evidence.verdict;
   out.detail = row.evidence;
