@@ -76,6 +76,7 @@ void Proxy::readable(Pair& pair, Side& from) {
       break;
     }
     observer_.drain();
+    if (pair.dead) return reset(pair);
     if (size == 0) {
       end_of_stream(pair, from);
       break;
@@ -133,6 +134,7 @@ void Proxy::send_run(Pair& pair, Side& to, std::string_view bytes, const SentOri
         ::send(to.fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && !is_transient(errno)) return drain_then_reset(pair, to);
     if (sent > 0) bytes.remove_prefix(static_cast<size_t>(sent));
+    if (followed && sent > 0) observer_.sent(pair, origin);
   }
   if (bytes.empty()) return;
   to.waiting.append(bytes);
@@ -156,6 +158,7 @@ bool Proxy::flush(Pair& pair, Side& to) {
     }
     to.waiting.take(static_cast<size_t>(sent));
     if (to.runs.empty()) continue;
+    observer_.sent(pair, to.runs.front().origin);
     to.runs.front().size -= static_cast<size_t>(sent);
     if (to.runs.front().size == 0) to.runs.pop_front();
   }

@@ -111,6 +111,16 @@ class Followed {
   // That of a stream, for a protocol that has some. nullptr: none is open there.
   virtual const Incoming* incoming_of_stream(uint32_t) { return nullptr; }
 
+  // --- what others saw (the observer of an attached process), of a client's requests that nobody can read
+
+  // The caller has the answer to the request of that number (AttachedCall), with this status of HTTP, or an error (0). True:
+  // it has given up on an injected silence, and would go on to use the connection.
+  virtual bool answered_elsewhere(Connection&, uint64_t /*number*/, uint16_t /*status*/) {
+    return false;
+  }
+  // Not all of that was seen, or will be.
+  virtual void answers_elsewhere_lost(Connection&) {}
+
   // --- ends
 
   // The server has closed its side.
