@@ -65,7 +65,7 @@ struct fb_event {
 #define FB_PATH 1024
 #define FB_QUERY 1024
 /* fb_request::flags */
-#define FB_HTTP2 1u
+#define FB_OVER_HTTP2 1u
 #define FB_RAW_PATH 2u /* the path is as it is sent; else it is not escaped yet */
 struct fb_request {
   __u32 method_size, host_size, path_size, query_size;

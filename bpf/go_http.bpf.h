@@ -78,7 +78,7 @@ static __always_inline __u64 fb_go_tell_call(__u32 tgid, __u64 task, __u64 reque
   __u64 number = go_new_number();
   event->task = task;
   event->call = number;
-  out->flags = kind == FB_TOLD_HTTP2 ? FB_HTTP2 : 0;
+  out->flags = kind == FB_TOLD_HTTP2 ? FB_OVER_HTTP2 : 0;
   out->unused = 0;
   struct go_string path = url.raw_path.size ? url.raw_path : url.path;
   if (url.raw_path.size) out->flags |= FB_RAW_PATH;

@@ -43,10 +43,13 @@ go-corpus:
 endif
 corpus: go-corpus
 
-# A static service for the tests of attach.
+# Static services for the tests of attach, one of them stripped.
 $(BUILD)/tests/go/front: tests/programs/attach/front.go
 	@mkdir -p $(@D)
 	CGO_ENABLED=0 $(GO_BUILD) -o $@ $<
+$(BUILD)/tests/go/secure: tests/programs/attach/secure.go
+	@mkdir -p $(@D)
+	CGO_ENABLED=0 $(GO_BUILD) -ldflags='-s -w' -o $@ $<
 ifneq ($(GO),)
-test-programs: $(BUILD)/tests/go/front
+test-programs: $(BUILD)/tests/go/front $(BUILD)/tests/go/secure
 endif

@@ -37,7 +37,7 @@ std::optional<GoRequest> read_go_request(std::string_view bytes) {
   std::memcpy(&raw, bytes.data(), sizeof raw);
   if (raw.method_size > FB_METHOD || raw.host_size > FB_HOST) return std::nullopt;
   GoRequest out;
-  out.http2 = (raw.flags & FB_HTTP2) != 0;
+  out.http2 = (raw.flags & FB_OVER_HTTP2) != 0;
   out.cut = raw.path_size > FB_PATH || raw.query_size > FB_QUERY;
   out.method.assign(raw.method, raw.method_size);
   if (out.method.empty()) out.method = "GET";

@@ -1,0 +1,112 @@
+"""Requests of an attached Go program over TLS are seen in its memory: a stripped static client and a server, both of Go's own."""
+import json
+
+import pytest
+
+import certificates
+from attach_fixtures import BASIC, need, skip
+from conftest import BUILD
+from small_apps import config, printed, printing, url
+
+pytestmark = pytest.mark.alone
+
+SECURE = BUILD / "tests" / "go" / "secure"
+PROTOCOLS = ["HTTP/1.1", "HTTP/2"]
+# Each as the client's function asks for it, and the status of its answer.
+EACH = [("GET", "/first", 200, "main.first"), ("GET", "/second", 500, "main.second"), ("POST", "/third", 200, "main.third")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def everything_is_there():
+    need(*BASIC, "uprobe")
+    if not SECURE.exists():
+        skip("Go over TLS", "golang is missing: apt-get install golang-go")
+
+
+def services(tls, protocol, **members):
+    environment = {**certificates.trusted(tls), "GODEBUG": "http2client=0" if protocol == "HTTP/1.1" else ""}
+    return [{"name": "back", "command": f"exec {SECURE} serve ${{port:back}} {tls}", "interpose": "bpf"},
+            {"name": "front", "command": f"exec {SECURE} ask ${{port:front}} https://localhost:${{port:back}}", "interpose": "bpf",
+             "env": environment, **members}]
+
+
+def asked(rpcs):
+    """The client's calls, in their order."""
+    return [rpc for rpc in rpcs if rpc["caller"] == "front"]
+
+
+def named(rpc):
+    return rpc["method"], rpc["path"].split("?")[0], rpc["status"]
+
+
+def traced(project):
+    trace = project.filibuster("trace", "--json")
+    assert trace.exit_code == 0, trace
+    return asked(json.loads(trace.output.splitlines()[-1])["trace"]["rpcs"])
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_each_request_on_a_kept_connection_is_an_rpc_with_its_status_and_call_site(project, tls, protocol):
+    project.write("filibuster.json", config(services(tls, protocol), [{"name": "ask", "command": f"curl -sS {url('front', '/each')}"}]))
+    rpcs = traced(project)
+    assert [named(rpc) for rpc in rpcs] == [row[:3] for row in EACH], rpcs
+    for rpc, (_, _, _, site) in zip(rpcs, EACH, strict=True):
+        assert (rpc["service"], rpc["protocol"], rpc["cause"]) == ("back", "tls", "task"), rpc
+        assert any(f" {site}" in frame for frame in rpc["stack"]), rpc
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_two_goroutines_at_a_time_have_a_request_each(project, tls, protocol):
+    project.write("filibuster.json", config(services(tls, protocol), [{"name": "ask", "command": f"curl -sS {url('front', '/both')}"}]))
+    rpcs = traced(project)
+    assert sorted(named(rpc) for rpc in rpcs) == [("GET", "/left", 200), ("GET", "/right", 200)], rpcs
+    for rpc in rpcs:
+        assert rpc["cause"] == "task" and any("main." + rpc["path"].strip("/") in frame for frame in rpc["stack"]), rpc
+
+
+def test_a_target_is_as_it_is_sent(project, tls):
+    project.write("filibuster.json", config(services(tls, "HTTP/1.1"), [{"name": "ask", "command": f"curl -sS {url('front', '/odd')}"}]))
+    (rpc,) = traced(project)
+    assert rpc["path"] == "/a%20b/%2Fc?d=e%20f", rpc
+
+
+# What the client prints for its three requests when the second one meets the fault. Over HTTP/1.1 net/http repeats a GET after a
+# reset of a kept connection by itself.
+SECOND = {
+    ("HTTP/1.1", "refused"): ["200", "500", "200"], ("HTTP/1.1", "reset"): ["200", "500", "200"],
+    ("HTTP/2", "refused"): ["200", "broken", "200"], ("HTTP/2", "reset"): ["200", "broken", "200"],
+    ("HTTP/1.1", "timeout"): ["200", "timeout", "200"], ("HTTP/2", "timeout"): ["200", "timeout", "200"],
+    ("HTTP/1.1", "latency:100ms"): ["200", "500", "200"], ("HTTP/2", "latency:100ms"): ["200", "500", "200"],
+}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_fault_hits_the_second_request_of_a_connection_and_no_other(project, tls, protocol):
+    faults = [fault for name, fault in SECOND if name == protocol]
+    project.write("filibuster.json", config(
+        services(tls, protocol, restart="each"), [{"name": "ask", "command": printing(f"curl -sS {url('front', '/each')}")}],
+        default_faults=False, faults=[{"on": {"service": "back", "method": "GET", "path": "/second"}, "inject": faults}],
+        bounds={"max_faults": 1, "reference_executions": 1}))
+    run = project.filibuster("run", "--no-snapshot")
+    assert run.exit_code == 0 and run.test["finished"] and "plan not met" not in run.output, run
+    said = {fault: SECOND[protocol, fault] for fault in faults}
+    assert run.executed == 1 + len(said) + sum(said[fault][1] == "500" and fault in ("refused", "reset") for fault in said), run
+    assert sorted(text.split() for text in printed(run))[:1] == [["200", "500", "200"]], printed(run)
+    for words in said.values():
+        assert words in [text.split() for text in printed(run)], (words, printed(run))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_bug_behind_one_of_several_requests_is_found_and_replays(project, tls, protocol):
+    check = f"curl -sS {url('front', '/each')} | tail -n 1 | grep -q -v timeout"
+    project.write("filibuster.json", config(
+        services(tls, protocol, restart="each"), [{"name": "ask", "command": check}], default_faults=False,
+        faults=[{"on": {"service": "back"}, "inject": ["timeout"]}], bounds={"max_faults": 1}))
+    run = project.filibuster("run")
+    assert run.exit_code == 1, run
+    (finding,) = run.test["findings"]
+    (fault,) = finding["faults"]
+    assert (fault["caller"], fault["service"], fault["method"], fault["path"], fault["protocol"], fault["fault"]) == \
+        ("front", "back", "POST", "/third", "tls", "timeout"), run
+    again = project.filibuster("replay", str(run.root / "counterexamples" / "1.json"))
+    assert again.exit_code == 1, again
