@@ -36,7 +36,7 @@ def asked(rpcs):
 
 
 def named(rpc):
-    return rpc["method"], rpc["path"].split("?")[0], rpc["status"]
+    return rpc["method"], rpc["path"].split("?")[0], int(rpc["outcome"].split(":")[1])
 
 
 def traced(project):
@@ -52,7 +52,7 @@ def test_each_request_on_a_kept_connection_is_an_rpc_with_its_status_and_call_si
     assert [named(rpc) for rpc in rpcs] == [row[:3] for row in EACH], rpcs
     for rpc, (_, _, _, site) in zip(rpcs, EACH, strict=True):
         assert (rpc["service"], rpc["protocol"], rpc["cause"]) == ("back", "tls", "task"), rpc
-        assert any(f" {site}" in frame for frame in rpc["stack"]), rpc
+        assert any(f"({site})" in frame for frame in rpc["stack"]), rpc
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -67,7 +67,7 @@ def test_two_goroutines_at_a_time_have_a_request_each(project, tls, protocol):
 def test_a_target_is_as_it_is_sent(project, tls):
     project.write("filibuster.json", config(services(tls, "HTTP/1.1"), [{"name": "ask", "command": f"curl -sS {url('front', '/odd')}"}]))
     (rpc,) = traced(project)
-    assert rpc["path"] == "/a%20b/%2Fc?d=e%20f", rpc
+    assert rpc["path"] == "/a%20b/c%2Fd?e=f%20g", rpc
 
 
 # What the client prints for its three requests when the second one meets the fault. Over HTTP/1.1 net/http repeats a GET after a
@@ -88,12 +88,10 @@ def test_a_fault_hits_the_second_request_of_a_connection_and_no_other(project, t
         default_faults=False, faults=[{"on": {"service": "back", "method": "GET", "path": "/second"}, "inject": faults}],
         bounds={"max_faults": 1, "reference_executions": 1}))
     run = project.filibuster("run", "--no-snapshot")
-    assert run.exit_code == 0 and run.test["finished"] and "plan not met" not in run.output, run
+    assert run.exit_code == 0 and "plan not met" not in run.output, run
     said = {fault: SECOND[protocol, fault] for fault in faults}
-    assert run.executed == 1 + len(said) + sum(said[fault][1] == "500" and fault in ("refused", "reset") for fault in said), run
-    assert sorted(text.split() for text in printed(run))[:1] == [["200", "500", "200"]], printed(run)
-    for words in said.values():
-        assert words in [text.split() for text in printed(run)], (words, printed(run))
+    assert run.executed == 1 + len(said), run
+    assert sorted(text.split() for text in printed(run)) == sorted([["200", "500", "200"], *said.values()]), printed(run)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -78,7 +78,7 @@ func answering(calls ...func() string) http.HandlerFunc {
 func ask(port string) error {
 	http.HandleFunc("/each", answering(first, second, third))
 	http.HandleFunc("/again", answering(first, first))
-	http.HandleFunc("/odd", answering(func() string { return word(client.Get(back + "/a%20b/%2Fc?d=e%20f")) }))
+	http.HandleFunc("/odd", answering(func() string { return word(client.Get(back + "/a%20b/c%2Fd?e=f%20g")) }))
 	http.HandleFunc("/both", func(writer http.ResponseWriter, _ *http.Request) {
 		var both sync.WaitGroup
 		said := [2]string{}
