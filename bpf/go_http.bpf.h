@@ -26,6 +26,12 @@ struct go_response {
   __u64 status_code;
 };
 
+_Static_assert(__builtin_offsetof(struct go_request, url) == 16, "Request.URL");
+_Static_assert(__builtin_offsetof(struct go_url, host) == 40, "URL.Host");
+_Static_assert(__builtin_offsetof(struct go_url, raw_path) == 72, "URL.RawPath");
+_Static_assert(__builtin_offsetof(struct go_url, raw_query) == 96, "URL.RawQuery");
+_Static_assert(__builtin_offsetof(struct go_response, status_code) == 16, "Response.StatusCode");
+
 /* A goroutine that waits for the answer to a request of which FB_CALL has told -> its number. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -31,7 +31,7 @@ $(BUILD)/tests/go/no_sections: $(BUILD)/tests/go/stripped
 	cp $< $@ && printf '\0\0\0\0\0\0\0\0' | dd of=$@ bs=1 seek=40 conv=notrunc status=none && printf '\0\0\0\0' | dd of=$@ bs=1 seek=60 conv=notrunc status=none
 ifneq ($(GO),)
 $(BUILD)/tests/unit_core $(BUILD)/tests/unit_bpf: | $(GO_TABLES)
-$(BUILD)/tests/unit_bpf: | $(GROCERY_PROGRAMS)
+$(BUILD)/tests/unit_bpf: | $(GROCERY_PROGRAMS) $(BUILD)/tests/go/secure
 endif
 
 .PHONY: go-corpus
