@@ -110,9 +110,28 @@ int fb_go_round_trip(struct pt_regs* ctx) {
 
 /* and each of its returns */
 SEC("uprobe")
-int fb_go_answered(struct pt_regs* ctx) {
+int fb_go_returned(struct pt_regs* ctx) {
   __u32 tgid = own_tgid();
-  fb_go_tell_answer(tgid, running(ctx, tgid), ctx->ax);
+  /* Of an answer the goroutine has told that read it, before its connection could be closed. */
+  fb_go_tell_answer(tgid, running(ctx, tgid), ctx->ax, FB_TELL_ERROR);
+  return 0;
+}
+
+/* net/http.(*persistConn).readResponse(connection, ...), in the goroutine that reads the connection */
+SEC("uprobe")
+int fb_go_reading(struct pt_regs* ctx) {
+  __u32 tgid = own_tgid();
+  __u64 task = running(ctx, tgid);
+  struct fb_go_call* call = fb_go_call_of(tgid, ctx->ax);
+  if (task && call && call->number) fb_go_waits(tgid, task, call->number);
+  return 0;
+}
+
+/* and each of its returns */
+SEC("uprobe")
+int fb_go_read(struct pt_regs* ctx) {
+  __u32 tgid = own_tgid();
+  fb_go_tell_answer(tgid, running(ctx, tgid), ctx->ax, FB_TELL_STATUS);
   return 0;
 }
 
@@ -148,7 +167,7 @@ int fb_go_http2_answered(struct pt_regs* ctx) {
   struct fb_go_key key = fb_go_key(tgid, task);
   bpf_map_delete_elem(&fb_go_sending, &key);
   forget_writer(tgid, task);
-  fb_go_tell_answer(tgid, task, ctx->ax);
+  fb_go_tell_answer(tgid, task, ctx->ax, FB_TELL_STATUS | FB_TELL_ERROR);
   return 0;
 }
 

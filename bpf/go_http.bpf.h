@@ -67,6 +67,11 @@ static __always_inline int go_is_https(struct go_url* url) {
          scheme[1] == 't' && scheme[2] == 't' && scheme[3] == 'p' && scheme[4] == 's';
 }
 
+static __always_inline void fb_go_waits(__u32 tgid, __u64 task, __u64 number) {
+  struct fb_go_key key = fb_go_key(tgid, task);
+  bpf_map_update_elem(&fb_go_asking, &key, &number, BPF_ANY);
+}
+
 /* The goroutine `task` asks for the *http.Request. Its number; 0: it is not told, because its bytes tell, or its answer
    would not be told, or it cannot be read. `kind`: FB_TOLD_ */
 static __always_inline __u64 fb_go_tell_call(__u32 tgid, __u64 task, __u64 request, __u32 kind) {
@@ -97,20 +102,23 @@ static __always_inline __u64 fb_go_tell_call(__u32 tgid, __u64 task, __u64 reque
   go_copy(out->path, FB_PATH, &path);
   go_copy(out->query, FB_QUERY, &url.raw_query);
   fb_submit(event);
-  struct fb_go_key key = fb_go_key(tgid, task);
-  bpf_map_update_elem(&fb_go_asking, &key, &number, BPF_ANY);
+  fb_go_waits(tgid, task, number);
   return number;
 }
 
-/* The goroutine `task` returns with the *http.Response. Whoever reads the ring is woken: the call may be the last thing
+#define FB_TELL_STATUS 1u
+#define FB_TELL_ERROR 2u
+/* The goroutine `task` returns with the *http.Response; null: with an error. Only what `what` says is told. Whoever reads the ring is woken: the call may be the last thing
    that happens for long. */
-static __always_inline void fb_go_tell_answer(__u32 tgid, __u64 task, __u64 response) {
+static __always_inline void fb_go_tell_answer(__u32 tgid, __u64 task, __u64 response,
+                                              __u32 what) {
   struct fb_go_key key = fb_go_key(tgid, task);
   __u64* asking = bpf_map_lookup_elem(&fb_go_asking, &key);
   __u32* slot = bpf_map_lookup_elem(&fb_tgids, &tgid);
   if (!asking) return;
   __u64 number = *asking;
   bpf_map_delete_elem(&fb_go_asking, &key);
+  if (!(what & (response ? FB_TELL_STATUS : FB_TELL_ERROR))) return;
   struct fb_event* event = slot ? fb_begin(FB_ANSWER, *slot, FB_EVENT_HEAD) : 0;
   if (!event) return;
   struct go_response answer;

@@ -211,7 +211,14 @@ void Sealed::observed(Connection& c, int, Traffic traffic, Pieces pieces, size_t
 
 // --- ends ----------------------------------------------------------------------------------------
 
+// What the server said before it has ended the stream may be an answer that its client has not read yet. The client closes
+// the connection then.
 void Sealed::end_unanswered(Connection& c) {
+  end_call(*this, unanswered(c));
+  if (c.last_error != 0 || !c.end_of_stream) end_all_told(*this, unanswered(c));
+}
+
+void Sealed::settle(Connection& c) {
   end_call(*this, unanswered(c));
   end_all_told(*this, unanswered(c));
 }

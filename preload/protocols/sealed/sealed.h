@@ -22,7 +22,7 @@ struct Sealed final : HoldsNothing {
   bool unseen(Connection&, Traffic, size_t) override { return false; }
   bool may_begin_with(Pieces) const override { return false; }
   void end_unanswered(Connection& c) override;
-  void settle(Connection& c) override { end_unanswered(c); }
+  void settle(Connection& c) override;
   void end_silence(Connection& c) override;
   void adopt_in_child(Connection& c) override;
   // A library that decrypts may not claim it any more, but what belongs to the handshake is as there.

@@ -70,6 +70,27 @@ def test_a_target_is_as_it_is_sent(project, tls):
     assert rpc["path"] == "/a%20b/c%2Fd?e=f%20g", rpc
 
 
+def test_a_status_is_known_where_the_server_closes_the_connection_behind_it(project, tls):
+    project.write("filibuster.json", config(services(tls, "HTTP/1.1"), [{"name": "ask", "command": f"curl -sS {url('front', '/closing')}"}]))
+    assert [named(rpc) for rpc in traced(project)] == [("GET", "/closing", 204)] * 30
+
+
+def test_a_connection_that_the_server_ends_without_an_answer_ends_its_request(project, tls):
+    project.write("filibuster.json", config(services(tls, "HTTP/1.1"), [{"name": "ask", "command": f"curl -sS {url('front', '/dropped')}"}]))
+    (rpc,) = traced(project)
+    assert (rpc["path"], rpc["outcome"]) == ("/dropped", "closed"), rpc
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_many_requests_at_a_time_are_told_apart_and_none_fails(project, tls, protocol):
+    test = {"name": "ask", "command": f"curl -sS {url('front', '/crowd')} > answers"}
+    project.write("filibuster.json", config(services(tls, protocol), [test]))
+    rpcs = traced(project)
+    assert (project.directory / "answers").read_text().split() == ["200"] * 200
+    assert sorted(named(rpc) for rpc in rpcs) == sorted(("GET", f"/crowd/{i}", 200) for i in range(40) for _ in range(5)), rpcs
+    assert {rpc["cause"] for rpc in rpcs} == {"task"}, rpcs
+
+
 # What the client prints for its three requests when the second one meets the fault. Over HTTP/1.1 net/http repeats a GET after a
 # reset of a kept connection by itself. Over HTTP/2 nobody answers any more on a connection on which a request got no answer, and what
 # the client asks for before it has noticed that fails, too.

@@ -2,10 +2,13 @@
 // secure ask PORT URL: a service that asks URL, and answers with what it got, a word for each request: the status, or what
 // the client says of a failure.
 //
-//	GET /each   /first, /second?x=1, then POST /third, from three functions, one after the other
-//	GET /both   /left and /right from two goroutines at a time
-//	GET /odd    a path that is sent escaped
-//	GET /again  /first twice: from one function
+//	GET /each     /first, /second?x=1, then POST /third, from three functions, one after the other
+//	GET /both     /left and /right from two goroutines at a time
+//	GET /odd      a path that is sent escaped
+//	GET /again    /first twice: from one function
+//	GET /closing  /closing 30 times: the server answers with nothing, and closes the connection
+//	GET /dropped  the server closes the connection without an answer
+//	GET /crowd    /crowd/0 to /crowd/39 from a goroutine each, five times each
 package main
 
 import (
@@ -24,8 +27,15 @@ import (
 func serve(port, folder string) error {
 	http.HandleFunc("/", func(writer http.ResponseWriter, request *http.Request) {
 		io.Copy(io.Discard, request.Body)
-		if strings.HasPrefix(request.URL.Path, "/second") {
+		switch request.URL.Path {
+		case "/second":
 			writer.WriteHeader(500)
+		case "/closing":
+			writer.Header().Set("Connection", "close")
+			writer.WriteHeader(204)
+			return
+		case "/dropped":
+			panic(http.ErrAbortHandler)
 		}
 		fmt.Fprintln(writer, request.Proto)
 	})
@@ -79,6 +89,25 @@ func ask(port string) error {
 	http.HandleFunc("/each", answering(first, second, third))
 	http.HandleFunc("/again", answering(first, first))
 	http.HandleFunc("/odd", answering(func() string { return word(client.Get(back + "/a%20b/c%2Fd?e=f%20g")) }))
+	http.HandleFunc("/dropped", answering(func() string { return word(client.Get(back + "/dropped")) }))
+	http.HandleFunc("/closing", func(writer http.ResponseWriter, _ *http.Request) {
+		for i := 0; i < 30; i++ {
+			fmt.Fprintln(writer, word(client.Get(back+"/closing")))
+		}
+	})
+	http.HandleFunc("/crowd", func(writer http.ResponseWriter, _ *http.Request) {
+		said := make(chan string)
+		for i := 0; i < 40; i++ {
+			go func(i int) {
+				for n := 0; n < 5; n++ {
+					said <- word(client.Get(fmt.Sprintf("%s/crowd/%d", back, i)))
+				}
+			}(i)
+		}
+		for i := 0; i < 200; i++ {
+			fmt.Fprintln(writer, <-said)
+		}
+	})
 	http.HandleFunc("/both", func(writer http.ResponseWriter, _ *http.Request) {
 		var both sync.WaitGroup
 		said := [2]string{}
