@@ -76,7 +76,6 @@ void Proxy::readable(Pair& pair, Side& from) {
       break;
     }
     observer_.drain();
-    if (pair.dead) return reset(pair);
     if (size == 0) {
       end_of_stream(pair, from);
       break;

@@ -82,9 +82,8 @@ void Observer::take(const Event& event) {
 void Observer::answered(const GoCalls::Answer& answer) {
   const auto pair = outbound_.find(answer.pair);
   if (pair == outbound_.end()) return;
-  if (!door_.answered(pair->second->server.fd.get(), answer.call, answer.status)) return;
-  pair->second->dead = true;
-  dead_.push_back(answer.pair);
+  if (door_.answered(pair->second->server.fd.get(), answer.call, answer.status))
+    dead_.push_back(answer.pair);
 }
 
 // Events are missing.

@@ -38,7 +38,8 @@ class Observer {
   void tell_nothing();
   // Some of it was sent to the server of the pair.
   void sent(const Pair& pair, const SentOrigin& origin);
-  // Pairs that have become Pair::dead since the last call. They may be closed already.
+  // Pairs whose client has given up on a silence that was injected, since the last call. It would go on to use them.
+  // They may be closed already.
   std::vector<uint64_t> take_dead() { return std::exchange(dead_, {}); }
 
  private:

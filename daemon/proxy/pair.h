@@ -64,8 +64,6 @@ struct Pair {
   bool dropping =
       false;            // the client is gone: everything closes when `server` has the waiting bytes
   bool ending = false;  // nothing follows the waiting bytes of `client`
-  // Its client has given up on a silence that was injected, and would go on to use it: it is reset.
-  bool dead = false;
   uint64_t moved_ns = 0;  // when bytes came last, kept once the proxy leaves
 
   Side& other(const Side& side) { return &side == &client ? server : client; }

@@ -75,6 +75,8 @@ class Followed {
   virtual void sent(Connection& c, int fd) = 0;
   // The application did not come back with bytes that were read and not accepted: forgets them.
   virtual void forget_ahead(Connection& c) = 0;
+  // Bytes that are offered on a connection that a fault has ended go nowhere.
+  virtual void swallowed(Connection&) {}
   // `size` bytes of a body were sent in another way (sendfile). False: no body is being sent.
   virtual bool skipped(Connection& c, uint64_t size) = 0;
   // True: threads that send at the same time wait for each other, even where no byte is held.

@@ -181,6 +181,15 @@ Released Sealed::release(Connection& c, int fd, const Offer& offer, Sending) {
   return fired ? Released{offer.base, Released::Then::kSwallow} : Released{offer.end, {}};
 }
 
+// The application goes on to use the connection of a request that a fault has ended, as it may over HTTP/2.
+void Sealed::swallowed(Connection& c) {
+  if (!t_attached_call.is_request()) return;
+  const AttachedCall seen = t_attached_call;
+  begin_call(c, &seen);
+  if (call.active && call.faulted) not_injected(*this, "a fault had ended its connection before");
+  keep_open(*this, seen);
+}
+
 // --- what the server sends -----------------------------------------------------------------------
 
 void Sealed::observed(Connection& c, int, Traffic traffic, Pieces pieces, size_t size) {
@@ -219,8 +228,14 @@ void Sealed::end_unanswered(Connection& c) {
 }
 
 void Sealed::settle(Connection& c) {
-  end_call(*this, unanswered(c));
-  end_all_told(*this, unanswered(c));
+  RpcFinished finished = unanswered(c);
+  end_call(*this, finished);
+  if (c.state.is_replaced()) {
+    // A fault has ended the connection for one of them.
+    finished.outcome = RpcOutcome::kReset;
+    finished.error = ECONNRESET;
+  }
+  end_all_told(*this, finished);
 }
 
 void Sealed::end_silence(Connection& c) {

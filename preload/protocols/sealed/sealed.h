@@ -17,6 +17,7 @@ namespace filibuster::preload {
 struct Sealed final : HoldsNothing {
   void offered(Connection& c, const Offer& offer, uint64_t from) override;
   Released release(Connection& c, int fd, const Offer& offer, Sending sending) override;
+  void swallowed(Connection& c) override;
   bool skipped(Connection&, uint64_t) override { return false; }
   void observed(Connection& c, int fd, Traffic traffic, Pieces pieces, size_t size) override;
   bool unseen(Connection&, Traffic, size_t) override { return false; }
@@ -38,7 +39,7 @@ struct Sealed final : HoldsNothing {
     bool delayed = false;
   };
   // More of them at a time are only counted: the oldest ones end as answered.
-  static constexpr size_t kTold = 64;
+  static constexpr size_t kTold = 100;
 
   tls::RecordReader requests, answers;
   tls::ClientTurns turns;

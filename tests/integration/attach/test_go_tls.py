@@ -78,7 +78,7 @@ def test_a_status_is_known_where_the_server_closes_the_connection_behind_it(proj
 def test_a_connection_that_the_server_ends_without_an_answer_ends_its_request(project, tls):
     project.write("filibuster.json", config(services(tls, "HTTP/1.1"), [{"name": "ask", "command": f"curl -sS {url('front', '/dropped')}"}]))
     (rpc,) = traced(project)
-    assert (rpc["path"], rpc["outcome"]) == ("/dropped", "closed"), rpc
+    assert (rpc["path"], rpc["outcome"]) == ("/dropped", "reset=closed"), rpc
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
