@@ -83,7 +83,7 @@ void Observer::answered(const GoCalls::Answer& answer) {
   const auto pair = outbound_.find(answer.pair);
   if (pair == outbound_.end()) return;
   if (door_.answered(pair->second->server.fd.get(), answer.call, answer.status))
-    dead_.push_back(answer.pair);
+    pair->second->given_up = true;
 }
 
 // Events are missing.
@@ -160,6 +160,7 @@ void Observer::tell(const SentOrigin& origin) {
 
 void Observer::sent(const Pair& pair, const SentOrigin& origin) {
   if (origin.call <= FB_NO_REQUEST) return;
+  if (pair.given_up && calls_.find_unsent(origin.call) != nullptr) used_.push_back(pair.id);
   if (const auto answer = calls_.sent(origin.call, pair.id)) answered(*answer);
 }
 

@@ -38,9 +38,8 @@ class Observer {
   void tell_nothing();
   // Some of it was sent to the server of the pair.
   void sent(const Pair& pair, const SentOrigin& origin);
-  // Pairs whose client has given up on a silence that was injected, since the last call. It would go on to use them.
-  // They may be closed already.
-  std::vector<uint64_t> take_dead() { return std::exchange(dead_, {}); }
+  // Pairs of Pair::given_up over which another request was sent since the last call. They may be closed already.
+  std::vector<uint64_t> take_used() { return std::exchange(used_, {}); }
 
  private:
   void take(const Event& event);
@@ -64,7 +63,7 @@ class Observer {
   uint32_t told_stack_ = 0;
   uint64_t told_call_ = 0;
   GoRequest told_request_;
-  std::vector<uint64_t> dead_;
+  std::vector<uint64_t> used_;
 };
 
 }  // namespace filibuster::proxy

@@ -210,7 +210,7 @@ int Proxy::timeout_ms() const {
 }
 
 void Proxy::after_events() {
-  for (const uint64_t id : observer_.take_dead()) {
+  for (const uint64_t id : observer_.take_used()) {
     const auto found = pairs_.find(id);
     if (found != pairs_.end()) reset(*found->second);
   }

@@ -41,6 +41,14 @@ void end_all_told(Sealed& s, const RpcFinished& finished) {
   }
 }
 
+// The end of the other requests of a connection that a fault has ended for one of them.
+RpcFinished with_the_connection() {
+  RpcFinished finished;
+  finished.outcome = RpcOutcome::kReset;
+  finished.error = ECONNRESET;
+  return finished;
+}
+
 // Begins the RPC whose first byte is the next that leaves. `seen`: what others see of it; nullptr: nothing.
 void begin_call(Connection& c, const AttachedCall* seen) {
   Sealed& s = sealed_of(c);
@@ -121,12 +129,6 @@ bool fire(Connection& c, int fd) {
     s.silenced_number = t_attached_call.number;
     s.silenced_http2 = t_attached_call.http2;
     s.call.active = false;
-  } else if (done) {
-    // Its other requests end with the connection.
-    RpcFinished with_it;
-    with_it.outcome = RpcOutcome::kReset;
-    with_it.error = ECONNRESET;
-    end_all_told(s, with_it);
   }
   c.response_flow.release();
   return done;
@@ -187,7 +189,7 @@ void Sealed::swallowed(Connection& c) {
   const AttachedCall seen = t_attached_call;
   begin_call(c, &seen);
   if (call.active && call.faulted) not_injected(*this, "a fault had ended its connection before");
-  keep_open(*this, seen);
+  outgoing_end(&call, with_the_connection());
 }
 
 // --- what the server sends -----------------------------------------------------------------------
@@ -228,14 +230,8 @@ void Sealed::end_unanswered(Connection& c) {
 }
 
 void Sealed::settle(Connection& c) {
-  RpcFinished finished = unanswered(c);
-  end_call(*this, finished);
-  if (c.state.is_replaced()) {
-    // A fault has ended the connection for one of them.
-    finished.outcome = RpcOutcome::kReset;
-    finished.error = ECONNRESET;
-  }
-  end_all_told(*this, finished);
+  end_call(*this, unanswered(c));
+  end_all_told(*this, c.state.is_replaced() ? with_the_connection() : unanswered(c));
 }
 
 void Sealed::end_silence(Connection& c) {
