@@ -23,7 +23,7 @@ enum fb_kind {
   FB_EXIT = 3,  /* the process `tgid` has ended; no addresses, frames is 0 */
   /* Of Go's net/http, over TLS only: what is asked for cannot be read from the bytes. No addresses, frames is 0. */
   FB_CALL = 4,  /* the request `call` is about to be made; an fb_request follows FB_EVENT_HEAD */
-  FB_ANSWER = 5 /* the head of the answer to `call` was read, or its caller has an error */
+  FB_ANSWER = 5 /* the head of the answer to `call` was read; over HTTP/2 also: its caller has an error */
 };
 
 /* fb_event::call of an FB_WRITE whose bytes belong to no request: what HTTP/2 says of its connection */

@@ -30,6 +30,14 @@ struct {
   __type(value, __u64);
 } fb_go_transports SEC(".maps");
 
+/* A goroutine that reads the answers of a connection of HTTP/1.1 -> the connection. */
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct fb_go_key);
+  __type(value, __u64);
+} fb_go_readers SEC(".maps");
+
 /* A goroutine that is in RoundTrip of HTTP/2: the first one that it starts there sends the request. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -108,30 +116,25 @@ int fb_go_round_trip(struct pt_regs* ctx) {
   return 0;
 }
 
-/* and each of its returns */
+/* net/http.(*persistConn).readLoop, once for each connection */
 SEC("uprobe")
-int fb_go_returned(struct pt_regs* ctx) {
+int fb_go_read_loop(struct pt_regs* ctx) {
   __u32 tgid = own_tgid();
-  /* Of an answer the goroutine has told that read it, before its connection could be closed. */
-  fb_go_tell_answer(tgid, running(ctx, tgid), ctx->ax, FB_TELL_ERROR);
+  struct fb_go_key key = fb_go_key(tgid, running(ctx, tgid));
+  __u64 connection = ctx->ax;
+  if (key.number) bpf_map_update_elem(&fb_go_readers, &key, &connection, BPF_ANY);
   return 0;
 }
 
-/* net/http.(*persistConn).readResponse(connection, ...), in the goroutine that reads the connection */
-SEC("uprobe")
-int fb_go_reading(struct pt_regs* ctx) {
-  __u32 tgid = own_tgid();
-  __u64 task = running(ctx, tgid);
-  struct fb_go_call* call = fb_go_call_of(tgid, ctx->ax);
-  if (task && call && call->number) fb_go_waits(tgid, task, call->number);
-  return 0;
-}
-
-/* and each of its returns */
+/* Each return of net/http.(*persistConn).readResponse, in that goroutine: before anybody has the answer, and before the
+   connection could be closed for it. After an error it is closed. */
 SEC("uprobe")
 int fb_go_read(struct pt_regs* ctx) {
   __u32 tgid = own_tgid();
-  fb_go_tell_answer(tgid, running(ctx, tgid), ctx->ax, FB_TELL_STATUS);
+  struct fb_go_key key = fb_go_key(tgid, running(ctx, tgid));
+  __u64* connection = bpf_map_lookup_elem(&fb_go_readers, &key);
+  struct fb_go_call* call = connection && ctx->ax ? fb_go_call_of(tgid, *connection) : 0;
+  if (call && call->number) fb_go_tell_answer(tgid, key.number, call->number, ctx->ax);
   return 0;
 }
 
@@ -167,7 +170,8 @@ int fb_go_http2_answered(struct pt_regs* ctx) {
   struct fb_go_key key = fb_go_key(tgid, task);
   bpf_map_delete_elem(&fb_go_sending, &key);
   forget_writer(tgid, task);
-  fb_go_tell_answer(tgid, task, ctx->ax, FB_TELL_STATUS | FB_TELL_ERROR);
+  struct fb_go_call* call = fb_go_call_of(tgid, task | FB_GO_GOROUTINE);
+  if (call && call->number) fb_go_tell_answer(tgid, task, call->number, ctx->ax);
   return 0;
 }
 

@@ -32,14 +32,6 @@ _Static_assert(__builtin_offsetof(struct go_url, raw_path) == 72, "URL.RawPath")
 _Static_assert(__builtin_offsetof(struct go_url, raw_query) == 96, "URL.RawQuery");
 _Static_assert(__builtin_offsetof(struct go_response, status_code) == 16, "Response.StatusCode");
 
-/* A goroutine that waits for the answer to a request of which FB_CALL has told -> its number. */
-struct {
-  __uint(type, BPF_MAP_TYPE_LRU_HASH);
-  __uint(max_entries, 16384);
-  __type(key, struct fb_go_key);
-  __type(value, __u64);
-} fb_go_asking SEC(".maps");
-
 struct fb_call_record {
   __u8 event[FB_EVENT_HEAD];
   struct fb_request request;
@@ -65,11 +57,6 @@ static __always_inline int go_is_https(struct go_url* url) {
   return url->scheme.size == 5 && url->opaque.size == 0 &&
          !bpf_probe_read_user(scheme, sizeof scheme, (void*)url->scheme.at) && scheme[0] == 'h' &&
          scheme[1] == 't' && scheme[2] == 't' && scheme[3] == 'p' && scheme[4] == 's';
-}
-
-static __always_inline void fb_go_waits(__u32 tgid, __u64 task, __u64 number) {
-  struct fb_go_key key = fb_go_key(tgid, task);
-  bpf_map_update_elem(&fb_go_asking, &key, &number, BPF_ANY);
 }
 
 /* The goroutine `task` asks for the *http.Request. Its number; 0: it is not told, because its bytes tell, or its answer
@@ -102,23 +89,13 @@ static __always_inline __u64 fb_go_tell_call(__u32 tgid, __u64 task, __u64 reque
   go_copy(out->path, FB_PATH, &path);
   go_copy(out->query, FB_QUERY, &url.raw_query);
   fb_submit(event);
-  fb_go_waits(tgid, task, number);
   return number;
 }
 
-#define FB_TELL_STATUS 1u
-#define FB_TELL_ERROR 2u
-/* The goroutine `task` returns with the *http.Response; null: with an error. Only what `what` says is told. Whoever reads the ring is woken: the call may be the last thing
-   that happens for long. */
-static __always_inline void fb_go_tell_answer(__u32 tgid, __u64 task, __u64 response,
-                                              __u32 what) {
-  struct fb_go_key key = fb_go_key(tgid, task);
-  __u64* asking = bpf_map_lookup_elem(&fb_go_asking, &key);
+/* The request of that number has an *http.Response; null: an error. Whoever reads the ring is woken: the call may be the
+   last thing that happens for long. */
+static __always_inline void fb_go_tell_answer(__u32 tgid, __u64 task, __u64 number, __u64 response) {
   __u32* slot = bpf_map_lookup_elem(&fb_tgids, &tgid);
-  if (!asking) return;
-  __u64 number = *asking;
-  bpf_map_delete_elem(&fb_go_asking, &key);
-  if (!(what & (response ? FB_TELL_STATUS : FB_TELL_ERROR))) return;
   struct fb_event* event = slot ? fb_begin(FB_ANSWER, *slot, FB_EVENT_HEAD) : 0;
   if (!event) return;
   struct go_response answer;

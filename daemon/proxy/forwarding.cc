@@ -194,6 +194,15 @@ void Proxy::check_end(Pair& pair) {
   if (pair.client.shut && pair.server.shut && pair.client.ended && pair.server.ended) close(pair);
 }
 
+// A client that closes because its server has may be heard of first. The agent sees the end of the server's stream by reading it.
+void Proxy::note_end_of_server(Pair& pair) {
+  if (pair.kind != PairKind::kOutbound || pair.state != Pair::State::kOpen || pair.server.ended)
+    return;
+  char byte = 0;
+  if (::recv(pair.server.fd.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return;
+  pair.server.ended = ::recv(pair.server.fd.get(), &byte, 1, MSG_DONTWAIT) == 0;
+}
+
 // The client has sent its end of stream. If its process has closed the socket, nobody waits for an answer any
 // more, and the server's connection is closed, too, as that process would have closed it.
 void Proxy::watch_client(Pair& pair) {
@@ -204,6 +213,7 @@ void Proxy::watch_client(Pair& pair) {
   const bool gone = state == PeerSockets::State::kClosed ||
                     (state == PeerSockets::State::kAbsent && pair.kind == PairKind::kOutbound);
   if (gone) {
+    note_end_of_server(pair);
     pair.dropping = true;
     pair.client.waiting.clear();
     check_end(pair);

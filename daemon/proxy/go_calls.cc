@@ -1,16 +1,22 @@
 #include "daemon/proxy/go_calls.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace filibuster::proxy {
 
+// Of two requests of a machine the later one has the higher number.
 void GoCalls::begin(uint32_t process, uint64_t call, GoRequest request) {
   if (calls_.size() >= kMost) {
-    // What was given up before it was sent is not sent any more.
-    std::erase_if(calls_, [](const auto& entry) { return entry.second.over; });
+    std::vector<uint64_t> unsent;
+    for (const auto& [number, each] : calls_) {
+      if (each.pair == 0) unsent.push_back(number);
+    }
+    std::sort(unsent.begin(), unsent.end());
+    for (size_t i = 0; i < (unsent.size() + 1) / 2; ++i) calls_.erase(unsent[i]);
   }
-  if (calls_.size() >= kMost) return;
-  calls_.insert_or_assign(call, Call{process, std::move(request)});
+  if (calls_.size() < kMost) calls_.insert_or_assign(call, Call{process, std::move(request)});
 }
 
 const GoRequest* GoCalls::find(uint64_t call) const {
@@ -44,6 +50,10 @@ std::optional<GoCalls::Answer> GoCalls::answered(uint64_t call, uint16_t status)
   const Answer answer{call, known->second.pair, status};
   calls_.erase(known);
   return answer;
+}
+
+void GoCalls::closed(uint64_t pair) {
+  std::erase_if(calls_, [&](const auto& entry) { return entry.second.pair == pair; });
 }
 
 void GoCalls::exited(uint32_t process) {

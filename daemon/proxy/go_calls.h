@@ -15,7 +15,7 @@ namespace filibuster::proxy {
 
 class GoCalls {
  public:
-  // What does not fit is not known.
+  // Above it, those are forgotten that were announced long before, and of which no byte came.
   static constexpr size_t kMost = 16384;
 
   struct Answer {
@@ -34,6 +34,8 @@ class GoCalls {
   // nullopt: none of its bytes was forwarded yet, or it is not known.
   std::optional<Answer> answered(uint64_t call, uint16_t status);
 
+  // Nobody answers over this connection any more.
+  void closed(uint64_t pair);
   void exited(uint32_t process);
   void clear() { calls_.clear(); }
   size_t size() const { return calls_.size(); }
@@ -43,7 +45,7 @@ class GoCalls {
     uint32_t process;
     GoRequest request;
     uint64_t pair = 0;
-    bool over = false;
+    bool over = false;  // it was given up before a byte of it came
     uint16_t status = 0;
   };
   std::unordered_map<uint64_t, Call> calls_;

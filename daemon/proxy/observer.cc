@@ -118,6 +118,7 @@ void Observer::remove(Pair* pair) {
     return;
   }
   outbound_.erase(pair->id);
+  calls_.closed(pair->id);
   const auto known = by_client_.find(pair->peer);
   if (known != by_client_.end() && known->second == pair) by_client_.erase(known);
 }

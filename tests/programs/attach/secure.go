@@ -13,6 +13,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +36,10 @@ func serve(port, folder string) error {
 			writer.WriteHeader(204)
 			return
 		case "/dropped":
-			panic(http.ErrAbortHandler)
+			if connection, _, err := writer.(http.Hijacker).Hijack(); err == nil {
+				connection.(*tls.Conn).NetConn().Close()
+			}
+			return
 		}
 		fmt.Fprintln(writer, request.Proto)
 	})

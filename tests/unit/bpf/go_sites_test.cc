@@ -90,8 +90,7 @@ TEST_P(GoSitesOfPrograms, EveryGoroutinesStartIsSeen) {
   const bool http = grocery || std::string_view(GetParam()).ends_with("secure");
   EXPECT_EQ(found["fb_go_round_trip"], http ? 1u : 0u);
   EXPECT_EQ(found["fb_go_write_loop"], http ? 1u : 0u);
-  EXPECT_GE(found["fb_go_returned"], http ? 1u : 0u);
-  EXPECT_EQ(found["fb_go_reading"], http ? 1u : 0u);
+  EXPECT_EQ(found["fb_go_read_loop"], http ? 1u : 0u);
   EXPECT_GE(found["fb_go_read"], http ? 1u : 0u);
   // What makes a connection of HTTP/2 of net/http, and what reads it; gRPC brings a package of its own, without clients.
   EXPECT_EQ(found["fb_go_http2_call"], http ? 1u : 0u);
@@ -104,8 +103,8 @@ TEST_P(GoSitesOfPrograms, EveryGoroutinesStartIsSeen) {
   // Each return instruction of what is probed at its end.
   for (const GoSite& site : sites->sites) {
     if (site.program == "fb_go_started" || site.program == "fb_go_grpc_end" ||
-        site.program == "fb_go_returned" || site.program == "fb_go_read" ||
-        site.program == "fb_go_http2_answered" || site.program == "fb_go_http2_begun") {
+        site.program == "fb_go_read" || site.program == "fb_go_http2_answered" ||
+        site.program == "fb_go_http2_begun") {
       EXPECT_EQ(static_cast<uint8_t>(bytes_[site.offset]), 0xc3) << site.program;
     }
   }

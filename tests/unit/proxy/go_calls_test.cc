@@ -56,21 +56,36 @@ TEST(GoCalls, ThoseOfAProcessEndWithIt) {
   EXPECT_NE(calls.find(101), nullptr);
 }
 
-TEST(GoCalls, OfManyThoseMakeRoomThatAreOverAndNoneThatIsOpen) {
+TEST(GoCalls, ThoseOfAConnectionEndWithIt) {
+  GoCalls calls;
+  calls.begin(7, 100, kGet);
+  calls.begin(7, 101, kGet);
+  calls.sent(100, 3);
+  calls.sent(101, 4);
+  calls.closed(3);
+  EXPECT_FALSE(calls.answered(100, 200));
+  EXPECT_TRUE(calls.answered(101, 200));
+}
+
+TEST(GoCalls, OfManyThoseMakeRoomThatWereAnnouncedLongAgoAndNeverSent) {
   GoCalls calls;
   calls.begin(7, 1, kGet);
-  for (uint64_t call = 2; call <= GoCalls::kMost; ++call) {
-    calls.begin(7, call, kGet);
-    calls.answered(call, 0);
-  }
-  ASSERT_EQ(calls.size(), GoCalls::kMost);
-  calls.begin(7, GoCalls::kMost + 1, kGet);
-  EXPECT_NE(calls.find(1), nullptr);
-  EXPECT_NE(calls.find(GoCalls::kMost + 1), nullptr);
-  EXPECT_EQ(calls.size(), 2u);
-  for (uint64_t call = 1; call <= 2 * GoCalls::kMost; ++call) calls.begin(7, call, kGet);
+  calls.sent(1, 3);
+  for (uint64_t call = 2; call <= GoCalls::kMost + 1; ++call) calls.begin(7, call, kGet);
   EXPECT_LE(calls.size(), GoCalls::kMost);
-  EXPECT_NE(calls.find(1), nullptr);
+  EXPECT_NE(calls.find(1), nullptr) << "it is open";
+  EXPECT_EQ(calls.find(2), nullptr);
+  EXPECT_NE(calls.find(GoCalls::kMost), nullptr);
+  EXPECT_NE(calls.find(GoCalls::kMost + 1), nullptr);
+}
+
+TEST(GoCalls, ThereAreNeverMoreThanTheMost) {
+  GoCalls calls;
+  for (uint64_t call = 1; call <= GoCalls::kMost + 10; ++call) {
+    calls.begin(7, call, kGet);
+    calls.sent(call, 3);
+  }
+  EXPECT_EQ(calls.size(), GoCalls::kMost);
 }
 
 }  // namespace
