@@ -1,5 +1,6 @@
 """Requests of an attached Go program over TLS are seen in its memory: a stripped static client and a server, both of Go's own."""
 import json
+import re
 
 import pytest
 
@@ -116,17 +117,23 @@ def test_a_fault_hits_the_second_request_of_a_connection_and_no_other(project, t
     assert sorted(text.split() for text in printed(run)) == sorted([["200", "500", "200"], *said.values()]), printed(run)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_bug_behind_one_of_several_requests_is_found_and_replays(project, tls, protocol):
-    check = f"curl -sS {url('front', '/each')} | tail -n 1 | grep -q -v timeout"
+def outcomes(run):
+    """Of the calls of the failing execution, in their order."""
+    (tree,) = json.loads(re.search(r'"trees":(\{.*?\}\]\})', (run.root / "report.html").read_text())[1]).values()
+    return [call["outcome"] for call in tree]
+
+
+def test_over_http2_the_next_request_fails_with_the_connection_and_the_failure_replays(project, tls):
+    check = f"curl -sS {url('front', '/each')} | tail -n 1 | grep -qx 200"
     project.write("filibuster.json", config(
-        services(tls, protocol, restart="each"), [{"name": "ask", "command": check}], default_faults=False,
-        faults=[{"on": {"service": "back"}, "inject": ["timeout"]}], bounds={"max_faults": 1}))
+        services(tls, "HTTP/2", restart="each"), [{"name": "ask", "command": check}], default_faults=False,
+        faults=[{"on": {"service": "back", "path": "/second"}, "inject": ["timeout"]}], bounds={"max_faults": 1}))
     run = project.filibuster("run")
     assert run.exit_code == 1, run
     (finding,) = run.test["findings"]
     (fault,) = finding["faults"]
     assert (fault["caller"], fault["service"], fault["method"], fault["path"], fault["protocol"], fault["fault"]) == \
-        ("front", "back", "POST", "/third", "tls", "timeout"), run
+        ("front", "back", "GET", "/second", "tls", "timeout"), run
+    assert finding["reproduced"] and outcomes(run) == ["200", "200", "timed-out", "reset"], run
     again = project.filibuster("replay", str(run.root / "counterexamples" / "1.json"))
     assert again.exit_code == 1, again
