@@ -94,7 +94,8 @@ static __always_inline __u64 fb_go_tell_call(__u32 tgid, __u64 task, __u64 reque
 
 /* The request of that number has an *http.Response; null: an error. Whoever reads the ring is woken: the call may be the
    last thing that happens for long. */
-static __always_inline void fb_go_tell_answer(__u32 tgid, __u64 task, __u64 number, __u64 response) {
+static __always_inline void fb_go_tell_answer(__u32 tgid, __u64 task, __u64 number,
+                                              __u64 response) {
   __u32* slot = bpf_map_lookup_elem(&fb_tgids, &tgid);
   struct fb_event* event = slot ? fb_begin(FB_ANSWER, *slot, FB_EVENT_HEAD) : 0;
   if (!event) return;
