@@ -22,9 +22,8 @@ enum fb_kind {
   FB_READ = 2,  /* a task has read bytes of an inbound connection; frames is 0 */
   FB_EXIT = 3,  /* the process `tgid` has ended; no addresses, frames is 0 */
   /* Of Go's net/http, over TLS only: what is asked for cannot be read from the bytes. No addresses, frames is 0. */
-  FB_CALL = 4, /* the request `call` is about to be made; an fb_request follows FB_EVENT_HEAD */
-  FB_ANSWER =
-      5 /* the head of the answer to `call` was read; over HTTP/2 also: its caller has an error */
+  FB_CALL = 4,  /* the request `call` is about to be made; an fb_request follows FB_EVENT_HEAD */
+  FB_ANSWER = 5 /* the head of the answer to `call` was read; or, over HTTP/2, there is an error */
 };
 
 /* fb_event::call of an FB_WRITE whose bytes belong to no request: what HTTP/2 says of its connection */
@@ -54,9 +53,9 @@ struct fb_event {
   __u32 stream; /* FB_WRITE: the stream (HTTP/2) of the inbound connection of `task` whose
                              request is worked for; 0: not known */
   __u32 status; /* FB_ANSWER: of HTTP; 0: an error */
-  __u64
-      call; /* FB_WRITE: the number of the request that these bytes are of, or FB_NO_REQUEST; 0: not known.
-                   No two requests of the machine have the same. */
+  /* FB_WRITE: the request that these bytes are of, or FB_NO_REQUEST; 0: not known. Two requests of a machine
+     have different numbers, and the later one the higher. */
+  __u64 call;
   __u64 stack[FB_FRAMES]; /* last: see above */
 };
 #define FB_EVENT_HEAD (sizeof(struct fb_event) - sizeof(((struct fb_event*)0)->stack))
