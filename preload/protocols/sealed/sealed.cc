@@ -251,10 +251,9 @@ bool Sealed::answered_elsewhere(Connection& c, uint64_t number, uint16_t status)
   }
   for (Told& one : open) {
     if (one.number != number || (failed && !one.http2)) continue;
-    RpcFinished finished;
-    finished.outcome = failed ? RpcOutcome::kTimedOut : RpcOutcome::kAnswered;
-    finished.status = status;
-    end_told(&one, finished);
+    RpcFinished answered;
+    answered.status = status;
+    end_told(&one, failed ? unanswered(c) : answered);
   }
   return false;
 }
