@@ -258,9 +258,12 @@ bool Sealed::answered_elsewhere(Connection& c, uint64_t number, uint16_t status)
   return false;
 }
 
+// The next that is said may be a request that was not announced.
 void Sealed::answers_elsewhere_lost(Connection&) {
+  if (!told) return;
   end_all_told(*this, {});
   told = false;
+  execution = 0;
 }
 
 void Sealed::adopt_in_child(Connection& c) {

@@ -1,5 +1,6 @@
 """TLS that nobody decrypts, behind filibuster-proxy: its connections are refused, reset, silent and late. What the client sees is
 its library's own error."""
+import json
 import shutil
 
 import pytest
@@ -102,3 +103,26 @@ def test_a_finding_replays(project, tls):
     assert (fault["caller"], fault["service"], fault["method"], fault["protocol"], fault["fault"]) == ("front", "back", "TLS", "tls", "timeout"), run
     again = project.filibuster("replay", str(run.root / "counterexamples" / "1.json"))
     assert again.exit_code == 1, again
+
+
+# What happens over a connection (apps/told.py), and the RPCs of it.
+TOLD = {
+    "two": [("GET", "/a", "ok:201"), ("GET", "/b", "status:503")],
+    "together": [("GET", "/a", "timeout"), ("GET", "/b", "ok:200")],
+    "body": [("GET", "/a", "ok:200")],
+    "own": [("GET", "/a", "ok:200")],
+    "lost": [("GET", "/a", "ok:0"), ("TLS", "", "ok:0")],
+}
+
+
+@pytest.mark.parametrize("what", TOLD)
+def test_requests_that_the_observer_sees_above_the_encryption_are_rpcs(project, tls, what):
+    project.write("filibuster.json", config(
+        [relay("back", options=f"--tls {tls}"),
+         behind_proxy("web", "back", f"{PYTHON} {APPS}/told.py {own('web')} ${{port:web-out}} {tls}/ca.pem")],
+        [{"name": "ask", "command": f"curl -sSf {url('web', '/' + what)}"}]))
+    trace = project.filibuster("trace", "--json")
+    assert trace.exit_code == 0, trace
+    rpcs = [rpc for rpc in json.loads(trace.output.splitlines()[-1])["trace"]["rpcs"] if rpc["caller"] == "web"]
+    assert [(rpc["method"], rpc["path"], ":".join(rpc["outcome"].split(":")[:2])) for rpc in rpcs] == TOLD[what], rpcs
+    assert {rpc["protocol"] for rpc in rpcs} == {"tls"}, rpcs
