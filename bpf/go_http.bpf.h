@@ -42,10 +42,11 @@ static __always_inline __u64 go_new_number(void) {
   return bpf_ktime_get_ns() << 12 | (bpf_get_smp_processor_id() & 0xfff);
 }
 
-static __always_inline void go_copy(char* to, __u32 most, struct go_string* from) {
+static __always_inline long go_copy(char* to, __u32 most, struct go_string* from) {
   __u64 size = from->size;
+  if (size == 0) return 0;
   if (size > most) size = most;
-  bpf_probe_read_user(to, size, (void*)from->at);
+  return bpf_probe_read_user(to, size, (void*)from->at);
 }
 
 static __always_inline __u32 go_size(struct go_string* text) {
@@ -84,10 +85,13 @@ static __always_inline __u64 fb_go_tell_call(__u32 tgid, __u64 task, __u64 reque
   out->host_size = go_size(&url.host);
   out->path_size = go_size(&path);
   out->query_size = go_size(&url.raw_query);
-  go_copy(out->method, FB_METHOD, &asked.method);
-  go_copy(out->host, FB_HOST, &url.host);
-  go_copy(out->path, FB_PATH, &path);
-  go_copy(out->query, FB_QUERY, &url.raw_query);
+  /* What is not in memory at the moment cannot be read here. */
+  if (go_copy(out->method, FB_METHOD, &asked.method) || go_copy(out->host, FB_HOST, &url.host) ||
+      go_copy(out->path, FB_PATH, &path) || go_copy(out->query, FB_QUERY, &url.raw_query)) {
+    if (event->flags & FB_LOST) fb_set_lost(*slot);
+    bpf_ringbuf_discard(event, 0);
+    return 0;
+  }
   fb_submit(event);
   return number;
 }
