@@ -117,6 +117,20 @@ def test_a_fault_hits_the_second_request_of_a_connection_and_no_other(project, t
     assert sorted(text.split() for text in printed(run)) == sorted([["200", "500", "200"], *said.values()]), printed(run)
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_each_fault_hits_its_request_where_the_client_keeps_its_connections_over_the_executions(project, tls, protocol):
+    faults = ["refused", "reset", "timeout", "latency:50ms"]  # the last one is tried first, and its connection is kept
+    project.write("filibuster.json", config(
+        services(tls, protocol), [{"name": "ask", "command": printing(f"curl -sS {url('front', '/each')}")}], default_faults=False,
+        faults=[{"on": {"service": "back"}, "inject": faults}], bounds={"max_faults": 1, "reference_executions": 1}))
+    run = project.filibuster("run", "--no-snapshot")
+    assert run.exit_code == 0 and "plan not met" not in run.output, run
+    assert run.executed == 1 + len(faults) * len(EACH) and run.test["rpcs"]["untested"] == [], run
+    for place in range(len(EACH)):
+        # Each has its timeout, and none that is not its own.
+        assert sum(text.split()[place] == "timeout" for text in printed(run)) == 1, printed(run)
+
+
 def outcomes(run):
     """Of the calls of the failing execution, in their order."""
     (tree,) = json.loads(re.search(r'"trees":(\{.*?\}\]\})', (run.root / "report.html").read_text())[1]).values()

@@ -61,8 +61,9 @@ def test_faults_that_need_an_answer_are_named_as_not_tested(project, tls):
     assert row["target_service"] == "back" and row["reason"].startswith("encrypted"), row
 
 
-def test_a_connection_that_is_kept_has_one_rpc_in_each_execution(project, tls):
-    """The client keeps its connection over all executions in which nothing happens to it."""
+@pytest.mark.parametrize("faults", [["latency:50ms", "timeout", "reset"], ["reset", "timeout", "latency:50ms"]], ids=["late last", "late first"])
+def test_a_connection_that_is_kept_has_one_rpc_in_each_execution(project, tls, faults):
+    """The client keeps its connection over all executions in which nothing happens to it, or only a delay."""
     program = project.write("keeps.py", """
 import http.server, requests, sys
 session = requests.Session()
@@ -84,7 +85,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
     project.write("filibuster.json", config(
         [relay("back", options=f"--tls {tls}"), behind_proxy("front", "back", f"env {trust} {PYTHON} {program} {own('front')} {https()}")],
         [{"name": "ask", "command": printing(f"curl -sS {url('front')}")}], default_faults=False,
-        faults=[{"on": {"service": "back"}, "inject": ["latency:50ms", "timeout", "reset"]}],
+        faults=[{"on": {"service": "back"}, "inject": faults}],
         bounds={"max_faults": 1, "reference_executions": 3}))
     run = project.filibuster("run", "--no-snapshot")
     assert run.exit_code == 0 and "plan not met" not in run.output, run
