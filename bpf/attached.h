@@ -20,8 +20,14 @@
 enum fb_kind {
   FB_WRITE = 1, /* a task is about to write to an outbound connection */
   FB_READ = 2,  /* a task has read bytes of an inbound connection; frames is 0 */
-  FB_EXIT = 3   /* the process `tgid` has ended; no addresses, frames is 0 */
+  FB_EXIT = 3,  /* the process `tgid` has ended; no addresses, frames is 0 */
+  /* Of Go's net/http, over TLS only: what is asked for cannot be read from the bytes. No addresses, frames is 0. */
+  FB_CALL = 4,  /* the request `call` is about to be made; an fb_request follows FB_EVENT_HEAD */
+  FB_ANSWER = 5 /* the head of the answer to `call` was read; or, over HTTP/2, there is an error */
 };
+
+/* fb_event::call of an FB_WRITE whose bytes belong to no request: what HTTP/2 says of its connection */
+#define FB_NO_REQUEST 1ull
 
 /* fb_event::flags */
 #define FB_NO_FRAME_POINTERS 1u /* the stack ended after two frames or less: it says little */
@@ -46,7 +52,27 @@ struct fb_event {
   __s32 frames; /* number of entries of stack, innermost first; addresses of user space */
   __u32 stream; /* FB_WRITE: the stream (HTTP/2) of the inbound connection of `task` whose
                              request is worked for; 0: not known */
-  __u32 unused;
+  __u32 status; /* FB_ANSWER: of HTTP; 0: an error */
+  /* FB_WRITE: the request that these bytes are of, or FB_NO_REQUEST; 0: not known. Two requests of a machine
+     have different numbers, and the later one the higher. */
+  __u64 call;
   __u64 stack[FB_FRAMES]; /* last: see above */
 };
 #define FB_EVENT_HEAD (sizeof(struct fb_event) - sizeof(((struct fb_event*)0)->stack))
+
+/* A request as net/http is asked for it. Of each text its size stands here, of which at most so many bytes follow. */
+#define FB_METHOD 16
+#define FB_HOST 256
+#define FB_PATH 1024
+#define FB_QUERY 1024
+/* fb_request::flags */
+#define FB_OVER_HTTP2 1u
+#define FB_RAW_PATH 2u /* the path is as it is sent; else it is not escaped yet */
+struct fb_request {
+  __u32 method_size, host_size, path_size, query_size;
+  __u32 flags, unused;
+  char method[FB_METHOD]; /* empty: GET */
+  char host[FB_HOST];     /* of the URL, with its port */
+  char path[FB_PATH];
+  char query[FB_QUERY]; /* as it is sent */
+};

@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "go_http.bpf.h"
 #include "go_tasks.bpf.h"
 #include "maps.bpf.h"
 
@@ -28,6 +29,14 @@ struct {
   __type(key, struct fb_go_key);
   __type(value, __u64);
 } fb_go_transports SEC(".maps");
+
+/* A goroutine that reads the answers of a connection of HTTP/1.1 -> the connection. */
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct fb_go_key);
+  __type(value, __u64);
+} fb_go_readers SEC(".maps");
 
 /* A goroutine that is in RoundTrip of HTTP/2: the first one that it starts there sends the request. */
 struct {
@@ -64,12 +73,14 @@ static __always_inline __u64 running(struct pt_regs* ctx, __u32 tgid) {
 
 /* At the entry of a function no frame is made yet: the return address is on top of the stack, and the walk by frame
    pointers begins with the caller's caller. */
-static __always_inline void note_call(struct pt_regs* ctx, __u32 tgid, __u64 number, int at_entry) {
+static __always_inline void note_call(struct pt_regs* ctx, __u32 tgid, __u64 key_number, int at_entry,
+                                      __u64 number) {
   __u32 zero = 0;
   struct fb_go_call* call = bpf_map_lookup_elem(&fb_go_scratch, &zero);
   __u64 task = running(ctx, tgid);
   if (!call || !task) return;
   call->task = task;
+  call->number = number;
   long bytes = bpf_get_stack(ctx, call->stack, sizeof call->stack, BPF_F_USER_STACK);
   call->frames = bytes < 0 ? 0 : (__u64)bytes / sizeof call->stack[0];
   __u64 back = 0;
@@ -78,7 +89,7 @@ static __always_inline void note_call(struct pt_regs* ctx, __u32 tgid, __u64 num
   if (at_entry && call->frames > 0 && !bpf_probe_read_user(&back, sizeof back, (void*)ctx->sp) &&
       call->stack[1] != back)
     call->stack[0] = back;
-  struct fb_go_key key = fb_go_key(tgid, number);
+  struct fb_go_key key = fb_go_key(tgid, key_number);
   bpf_map_update_elem(&fb_go_calls, &key, call, BPF_ANY);
 }
 
@@ -88,10 +99,42 @@ static __always_inline void set_writer(__u32 tgid, __u64 task, __u64 call) {
   bpf_map_update_elem(&fb_go_writers, &key, &row, BPF_ANY);
 }
 
-/* net/http.(*persistConn).roundTrip, in the goroutine that calls */
+static __always_inline void forget_writer(__u32 tgid, __u64 task) {
+  struct fb_go_key key = fb_go_key(tgid, task);
+  bpf_map_delete_elem(&fb_go_writers, &key);
+}
+
+/* net/http.(*persistConn).roundTrip(connection, request), in the goroutine that calls. A transportRequest begins with its
+   *Request. */
 SEC("uprobe")
 int fb_go_round_trip(struct pt_regs* ctx) {
-  note_call(ctx, own_tgid(), ctx->ax, 1);
+  __u32 tgid = own_tgid();
+  __u64 request = 0;
+  bpf_probe_read_user(&request, sizeof request, (void*)ctx->bx);
+  const __u64 number = fb_go_tell_call(tgid, running(ctx, tgid), request, FB_TOLD_HTTP1);
+  note_call(ctx, tgid, ctx->ax, 1, number);
+  return 0;
+}
+
+/* net/http.(*persistConn).readLoop, once for each connection */
+SEC("uprobe")
+int fb_go_read_loop(struct pt_regs* ctx) {
+  __u32 tgid = own_tgid();
+  struct fb_go_key key = fb_go_key(tgid, running(ctx, tgid));
+  __u64 connection = ctx->ax;
+  if (key.number) bpf_map_update_elem(&fb_go_readers, &key, &connection, BPF_ANY);
+  return 0;
+}
+
+/* Each return of net/http.(*persistConn).readResponse, in that goroutine: before anybody has the answer, and before the
+   connection could be closed for it. After an error it is closed. */
+SEC("uprobe")
+int fb_go_read(struct pt_regs* ctx) {
+  __u32 tgid = own_tgid();
+  struct fb_go_key key = fb_go_key(tgid, running(ctx, tgid));
+  __u64* connection = bpf_map_lookup_elem(&fb_go_readers, &key);
+  struct fb_go_call* call = connection && ctx->ax ? fb_go_call_of(tgid, *connection) : 0;
+  if (call && call->number) fb_go_tell_answer(tgid, key.number, call->number, ctx->ax);
   return 0;
 }
 
@@ -104,15 +147,49 @@ int fb_go_write_loop(struct pt_regs* ctx) {
   return 0;
 }
 
-/* RoundTrip of a connection of HTTP/2, in the goroutine that calls */
+/* RoundTrip(connection, request) of a connection of HTTP/2, in the goroutine that calls. Go 1.17 writes the request there,
+   and later versions in the first goroutine that is started there. */
 SEC("uprobe")
 int fb_go_http2_call(struct pt_regs* ctx) {
   __u32 tgid = own_tgid(), one = 1;
   __u64 task = running(ctx, tgid);
   if (!task) return 0;
-  note_call(ctx, tgid, task | FB_GO_GOROUTINE, 1);
+  const __u64 number = fb_go_tell_call(tgid, task, ctx->bx, FB_TOLD_HTTP2);
+  note_call(ctx, tgid, task | FB_GO_GOROUTINE, 1, number);
+  set_writer(tgid, task, task | FB_GO_GOROUTINE);
   struct fb_go_key key = fb_go_key(tgid, task);
   bpf_map_update_elem(&fb_go_sending, &key, &one, BPF_ANY);
+  return 0;
+}
+
+/* and each of its returns */
+SEC("uprobe")
+int fb_go_http2_answered(struct pt_regs* ctx) {
+  __u32 tgid = own_tgid();
+  __u64 task = running(ctx, tgid);
+  struct fb_go_key key = fb_go_key(tgid, task);
+  bpf_map_delete_elem(&fb_go_sending, &key);
+  forget_writer(tgid, task);
+  struct fb_go_call* call = fb_go_call_of(tgid, task | FB_GO_GOROUTINE);
+  if (call && call->number) fb_go_tell_answer(tgid, task, call->number, ctx->ax);
+  return 0;
+}
+
+/* newClientConn of HTTP/2, which sends what a connection begins with; and readLoop, once for each connection, which
+   answers what is no answer */
+SEC("uprobe")
+int fb_go_http2_own(struct pt_regs* ctx) {
+  __u32 tgid = own_tgid();
+  __u64 task = running(ctx, tgid);
+  if (task) set_writer(tgid, task, FB_GO_NOBODY);
+  return 0;
+}
+
+/* Each return of newClientConn */
+SEC("uprobe")
+int fb_go_http2_begun(struct pt_regs* ctx) {
+  __u32 tgid = own_tgid();
+  forget_writer(tgid, running(ctx, tgid));
   return 0;
 }
 
@@ -120,7 +197,7 @@ int fb_go_http2_call(struct pt_regs* ctx) {
    executeAndPut(buffer, function, item), the item an interface */
 SEC("uprobe")
 int fb_go_grpc_call(struct pt_regs* ctx) {
-  note_call(ctx, own_tgid(), ctx->di, 0);
+  note_call(ctx, own_tgid(), ctx->di, 0, 0);
   return 0;
 }
 

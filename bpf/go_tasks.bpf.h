@@ -17,6 +17,7 @@ struct fb_go_key {
 #define FB_GO_GOROUTINE (1ull << 63)
 struct fb_go_call {
   __u64 task;
+  __u64 number; /* fb_event::call; 0: its bytes tell, or nobody does */
   __s32 frames;
   __u32 unused;
   __u64 stack[FB_FRAMES];
@@ -36,8 +37,9 @@ struct fb_go_part {
   __u32 at;   /* its header begins behind so many bytes of the buffer */
   __u32 unused;
 };
+#define FB_GO_NOBODY 1ull /* it writes what belongs to the connection itself */
 struct fb_go_writer {
-  __u64 call;    /* of net/http */
+  __u64 call;    /* of net/http, or FB_GO_NOBODY */
   __u32 gathers; /* 1: of gRPC */
   __u32 bytes;   /* in the buffer */
   __u32 count; /* of the parts in the buffer; more than there is room for: none of them is known */

@@ -128,7 +128,11 @@ struct {
 struct fb_tasks {
   __s32 g_from_fs;
   __u32 goid;
+  __u32 told; /* FB_TOLD_: of which requests over TLS the beginning and the end are told */
+  __u32 unused;
 };
+#define FB_TOLD_HTTP1 1u
+#define FB_TOLD_HTTP2 2u
 /* tgid of a Go program -> where its tasks are. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);

@@ -16,19 +16,12 @@
 
 #include "go_tasks.bpf.h"
 #include "maps.bpf.h"
+#include "ring.bpf.h"
 #include "sockets.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 #define PEEK 2 /* MSG_PEEK */
-
-/* Slot -> 1: its ring was full when an event was to be written. */
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, FB_SLOTS);
-  __type(key, __u32);
-  __type(value, __u32);
-} fb_lost SEC(".maps");
 
 /* For fb_write_msg: the redirected sockets, by their cookie. */
 struct {
@@ -58,47 +51,6 @@ static __always_inline __u64 running_task(__u32 tgid) {
   return goid;
 }
 
-static __always_inline void set_lost(__u32 slot) {
-  __u32* lost = bpf_map_lookup_elem(&fb_lost, &slot);
-  if (lost) *lost = 1;
-}
-
-static __always_inline __u32 take_lost(__u32 slot) {
-  __u32* lost = bpf_map_lookup_elem(&fb_lost, &slot);
-  if (!lost || !*lost) return 0;
-  *lost = 0;
-  return FB_LOST;
-}
-
-/* `size`: that of the record, a constant. Null: the ring is full. */
-static __always_inline struct fb_event* begin(__u32 kind, __u32 slot, __u64 size) {
-  void* ring = bpf_map_lookup_elem(&fb_rings, &slot);
-  if (!ring) return 0;
-  struct fb_event* event = bpf_ringbuf_reserve(ring, size, 0);
-  if (!event) {
-    set_lost(slot);
-    return 0;
-  }
-  __builtin_memset(event, 0, FB_EVENT_HEAD);
-  __u64 both = bpf_get_current_pid_tgid();
-  event->kind = kind;
-  event->slot = slot;
-  event->tgid = both >> 32;
-  event->tid = (__u32)both;
-  event->time_ns = bpf_ktime_get_ns();
-  event->flags = take_lost(slot);
-  return event;
-}
-
-/* The proxy looks into its ring before it takes any bytes, and no event is of use before. So it is only woken where nobody has
-   looked for long: an interrupt for each event would cost more than all the rest. */
-static __always_inline void submit(struct fb_event* event) {
-  __u32 slot = event->slot;
-  void* ring = bpf_map_lookup_elem(&fb_rings, &slot);
-  __u64 waiting = ring ? bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) : 0;
-  bpf_ringbuf_submit(event, waiting > FB_RING_BYTES / 8 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
-}
-
 /* What both ends say of a connection is derived from what never changes: bytes_acked counts the SYN of the
    side that connects. */
 static __always_inline __u32 written_before(struct tcp_sock* tp) {
@@ -116,6 +68,7 @@ static __always_inline void describe_stack(struct fb_event* event, long bytes) {
 
 static __always_inline void set_caller(struct fb_event* event, struct fb_go_call* call) {
   event->task = fb_go_origin(event->tgid, call->task, &event->stream);
+  event->call = call->number;
   event->frames = call->frames;
   bpf_probe_read_kernel(event->stack, sizeof event->stack, call->stack);
 }
@@ -125,7 +78,8 @@ static __always_inline void set_caller(struct fb_event* event, struct fb_go_call
 static __always_inline int describe_caller(struct fb_event* event) {
   if (!event->task) return 0;
   struct fb_go_writer* row = fb_go_writer_of(event->tgid, event->task);
-  if (!row) {
+  if (!row || row->call == FB_GO_NOBODY) {
+    if (row) event->call = FB_NO_REQUEST;
     event->task = fb_go_origin(event->tgid, event->task, &event->stream);
     return 0;
   }
@@ -164,7 +118,7 @@ static __always_inline void describe_parts(struct write* all) {
     __u32 at = row->parts[i].at;
     if (i >= row->count || at >= all->size) break;
     if (at == 0) continue; /* said already */
-    struct fb_event* event = begin(FB_WRITE, all->slot, sizeof *event);
+    struct fb_event* event = fb_begin(FB_WRITE, all->slot, sizeof *event);
     if (!event) break;
     event->local = all->local;
     event->remote = all->remote;
@@ -173,7 +127,7 @@ static __always_inline void describe_parts(struct write* all) {
     event->task = all->task;
     struct fb_go_call* call = fb_go_call_of(all->tgid, row->parts[i].call);
     if (call) set_caller(event, call);
-    submit(event);
+    fb_submit(event);
   }
   fb_go_written(row, all->size);
 }
@@ -188,7 +142,7 @@ static __always_inline struct fb_event* begin_write(struct fb_outbound* out, str
   __u64 writer = task ? task : both;
   __u32 position = written_before(tp);
   if (out->writer == writer && out->end == position + size) return 0;
-  struct fb_event* event = begin(FB_WRITE, out->slot, sizeof *event);
+  struct fb_event* event = fb_begin(FB_WRITE, out->slot, sizeof *event);
   if (!event) return 0;
   out->writer = writer;
   out->end = position + size;
@@ -208,7 +162,7 @@ int BPF_PROG(fb_write_tp, struct sock* sk, struct msghdr* msg) {
   struct write all = write_of(event);
   if (!describe_caller(event))
     describe_stack(event, bpf_get_stack(ctx, event->stack, sizeof event->stack, BPF_F_USER_STACK));
-  submit(event);
+  fb_submit(event);
   describe_parts(&all);
   return 0;
 }
@@ -222,7 +176,7 @@ int BPF_PROG(fb_write_fentry, struct sock* sk, struct msghdr* msg, __u64 size) {
   struct write all = write_of(event);
   if (!describe_caller(event))
     describe_stack(event, bpf_get_stack(ctx, event->stack, sizeof event->stack, BPF_F_USER_STACK));
-  submit(event);
+  fb_submit(event);
   describe_parts(&all);
   return 0;
 }
@@ -250,7 +204,7 @@ int fb_write_msg(struct sk_msg_md* msg) {
   if (!event) return SK_PASS;
   struct write all = write_of(event);
   if (!describe_caller(event)) describe_stack(event, walk_stack(event->stack));
-  submit(event);
+  fb_submit(event);
   describe_parts(&all);
   return SK_PASS;
 }
@@ -280,13 +234,13 @@ static __always_inline int has_read(struct sock* sk, __u32 size) {
   if (!serving || *serving != *slot) return 0;
   __u64 task = running_task(tgid);
   if (task) fb_go_has_read(tgid, task);
-  struct fb_event* event = begin(FB_READ, *slot, FB_EVENT_HEAD);
+  struct fb_event* event = fb_begin(FB_READ, *slot, FB_EVENT_HEAD);
   if (!event) return 0;
   event->task = task;
   fb_ends(sk, &event->local, &event->remote);
   event->position = read_by_now(tp) - size;
   event->size = size;
-  submit(event);
+  fb_submit(event);
   return 0;
 }
 
@@ -342,8 +296,8 @@ int BPF_PROG(fb_exit, struct task_struct* task) {
   __u32 number = *slot;
   bpf_map_delete_elem(&fb_tgids, &tgid);
   bpf_map_delete_elem(&fb_tasks_of, &tgid);
-  struct fb_event* event = begin(FB_EXIT, number, FB_EVENT_HEAD);
-  if (event) submit(event);
+  struct fb_event* event = fb_begin(FB_EXIT, number, FB_EVENT_HEAD);
+  if (event) fb_submit(event);
   tell(FB_ENDED, tgid);
   return 0;
 }

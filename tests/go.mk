@@ -31,7 +31,7 @@ $(BUILD)/tests/go/no_sections: $(BUILD)/tests/go/stripped
 	cp $< $@ && printf '\0\0\0\0\0\0\0\0' | dd of=$@ bs=1 seek=40 conv=notrunc status=none && printf '\0\0\0\0' | dd of=$@ bs=1 seek=60 conv=notrunc status=none
 ifneq ($(GO),)
 $(BUILD)/tests/unit_core $(BUILD)/tests/unit_bpf: | $(GO_TABLES)
-$(BUILD)/tests/unit_bpf: | $(GROCERY_PROGRAMS)
+$(BUILD)/tests/unit_bpf: | $(GROCERY_PROGRAMS) $(BUILD)/tests/go/secure
 endif
 
 .PHONY: go-corpus
@@ -43,10 +43,13 @@ go-corpus:
 endif
 corpus: go-corpus
 
-# A static service for the tests of attach.
+# Static services for the tests of attach, one of them stripped.
 $(BUILD)/tests/go/front: tests/programs/attach/front.go
 	@mkdir -p $(@D)
 	CGO_ENABLED=0 $(GO_BUILD) -o $@ $<
+$(BUILD)/tests/go/secure: tests/programs/attach/secure.go
+	@mkdir -p $(@D)
+	CGO_ENABLED=0 $(GO_BUILD) -ldflags='-s -w' -o $@ $<
 ifneq ($(GO),)
-test-programs: $(BUILD)/tests/go/front
+test-programs: $(BUILD)/tests/go/front $(BUILD)/tests/go/secure
 endif

@@ -39,7 +39,10 @@ GoProbes probe_go_program(Objects& objects, pid_t process) {
     return made;
   }
   for (const std::string& note : sites->notes) made.notes += note + ". ";
-  if (sites->g_from_fs != 0) made.tasks = {sites->g_from_fs, sites->goid};
+  if (sites->g_from_fs != 0) {
+    made.tasks = {sites->g_from_fs, sites->goid};
+    made.tasks.told = (sites->tells_http1 ? kToldHttp1 : 0) | (sites->tells_http2 ? kToldHttp2 : 0);
+  }
   // The programs ask for this row, and must find it before the first hit.
   const auto tgid = static_cast<uint32_t>(process);
   if (bpf_map_update_elem(objects.map("fb_tasks_of"), &tgid, &made.tasks, BPF_ANY) != 0)
@@ -56,6 +59,7 @@ GoProbes probe_go_program(Objects& objects, pid_t process) {
   if (failed) {
     // All or none: what only some of the programs see would be told of the wrong goroutine.
     made.probes.clear();
+    made.tasks.told = 0;
     made.notes += "who calls in the goroutines of a Go program cannot be seen (" + failed->step +
                   ": " + failed->text + "). ";
   }

@@ -25,7 +25,10 @@ struct SlotRow {
 struct TasksRow {
   int32_t g_from_fs = 0;
   uint32_t goid = 0;
+  uint32_t told = 0;  // kToldHttp1, kToldHttp2
+  uint32_t unused = 0;
 };
+inline constexpr uint32_t kToldHttp1 = 1, kToldHttp2 = 2;  // FB_TOLD_ of bpf/maps.bpf.h
 
 struct OutboundRow {
   fb_address wanted{};

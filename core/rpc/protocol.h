@@ -7,10 +7,12 @@
 namespace filibuster {
 
 enum class Protocol : uint8_t {
-  kHttp,    // 1.1 or 2: method, target, status
-  kGrpc,    // the target is /package.Service/Method
-  kRedis,   // RESP: the method is the command, the target the pattern of its first key
-  kSealed,  // TLS that nobody decrypts: the method is TLS, the target is empty
+  kHttp,   // 1.1 or 2: method, target, status
+  kGrpc,   // the target is /package.Service/Method
+  kRedis,  // RESP: the method is the command, the target the pattern of its first key
+  // TLS that nobody decrypts: the method is TLS, and the target is empty; or those of HTTP where they are seen in the
+  // program (AttachedCall)
+  kSealed,
 };
 
 // Which codes the code of an answer is one of.

@@ -93,8 +93,8 @@ std::string ending_name(const RpcRecord& rpc) {
     const std::string message = redis_message(rpc);
     return rpc.code + (message.empty() ? "" : " \"" + message + "\"");
   }
-  // Nobody read how it was answered.
-  if (rpc.outcome == RpcOutcome::kAnswered && rpc.is_sealed())
+  // Nobody saw how it was answered.
+  if (rpc.outcome == RpcOutcome::kAnswered && rpc.is_sealed() && rpc.status == 0)
     return std::string(outcome_name(rpc.outcome));
   if (rpc.outcome == RpcOutcome::kAnswered) {
     const std::string_view code = grpc_status_name(rpc);

@@ -19,9 +19,13 @@ Door Door::find() {
   look_up("filibuster_attached_origin", &door.origin_);
   look_up("filibuster_attached_incoming", &door.incoming_);
   look_up("filibuster_attached_stream", &door.stream_);
+  look_up("filibuster_attached_request", &door.request_);
+  look_up("filibuster_attached_answered", &door.answered_);
+  look_up("filibuster_attached_lost", &door.lost_);
   look_up("filibuster_attached_inner", &door.inner_);
   if (door.origin_ == nullptr || door.incoming_ == nullptr || door.inner_ == nullptr ||
-      door.stream_ == nullptr)
+      door.stream_ == nullptr || door.request_ == nullptr || door.answered_ == nullptr ||
+      door.lost_ == nullptr)
     return {};
   return door;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/rpc/attached_call.h"
+
 namespace filibuster::proxy {
 
 class Door {
@@ -23,6 +25,17 @@ class Door {
   std::string open_request(int fd) const;
   // The value of the open request of this stream (HTTP/2); empty: there is none, or it is not known.
   std::string request_of_stream(int fd, uint32_t stream) const;
+  // As filibuster_attached_request. The texts stay valid until the next call.
+  void request(const AttachedCall& call) const {
+    if (request_ != nullptr) request_(&call);
+  }
+  // As filibuster_attached_answered.
+  bool answered(int fd, uint64_t call, uint16_t status) const {
+    return answered_ != nullptr && answered_(fd, call, status) != 0;
+  }
+  void answers_lost(int fd) const {
+    if (lost_ != nullptr) lost_(fd);
+  }
   void inner(int fd) const {
     if (inner_ != nullptr) inner_(fd);
   }
@@ -31,6 +44,9 @@ class Door {
   void (*origin_)(const char*, size_t, const char*, size_t) = nullptr;
   int (*incoming_)(int, char*, size_t) = nullptr;
   int (*stream_)(int, unsigned, char*, size_t) = nullptr;
+  void (*request_)(const AttachedCall*) = nullptr;
+  int (*answered_)(int, uint64_t, unsigned) = nullptr;
+  void (*lost_)(int) = nullptr;
   void (*inner_)(int) = nullptr;
 };
 

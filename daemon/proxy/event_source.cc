@@ -76,7 +76,7 @@ class SocketSource : public EventSource {
 
  private:
   UniqueFd socket_;
-  std::array<char, 1024> buffer_{};
+  std::array<char, 4096> buffer_{};  // more than any record
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "daemon/proxy/address.h"
+#include "daemon/proxy/go_request.h"
 
 namespace filibuster::proxy {
 
@@ -26,11 +27,14 @@ struct Event {
   uint32_t position = 0;  // in the stream, mod 2^32
   uint32_t size = 0;      // 0: not known
   uint32_t stream = 0;    // of the inbound connection (HTTP/2); 0: not known
+  uint64_t call = 0;      // as in fb_event
+  uint16_t status = 0;    // FB_ANSWER; 0: an error
   bool no_frame_pointers = false;
   bool lost = false;  // events before this one are missing
   uint32_t frames = 0;
   std::array<uint64_t, FB_FRAMES> addresses{};
   std::span<const uint64_t> stack() const { return {addresses.data(), frames}; }
+  std::optional<GoRequest> request;  // FB_CALL; nullopt: not all of it is known
 };
 
 // One record of the ring. nullopt: it is none (too short, of an unknown kind, more frames than it holds).

@@ -133,6 +133,7 @@ void Proxy::send_run(Pair& pair, Side& to, std::string_view bytes, const SentOri
         ::send(to.fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && !is_transient(errno)) return drain_then_reset(pair, to);
     if (sent > 0) bytes.remove_prefix(static_cast<size_t>(sent));
+    if (followed && sent > 0) observer_.sent(pair, origin);
   }
   if (bytes.empty()) return;
   to.waiting.append(bytes);
@@ -156,6 +157,7 @@ bool Proxy::flush(Pair& pair, Side& to) {
     }
     to.waiting.take(static_cast<size_t>(sent));
     if (to.runs.empty()) continue;
+    observer_.sent(pair, to.runs.front().origin);
     to.runs.front().size -= static_cast<size_t>(sent);
     if (to.runs.front().size == 0) to.runs.pop_front();
   }
@@ -192,6 +194,15 @@ void Proxy::check_end(Pair& pair) {
   if (pair.client.shut && pair.server.shut && pair.client.ended && pair.server.ended) close(pair);
 }
 
+// A client that closes because its server has may be heard of first. The agent sees the end of the server's stream by reading it.
+void Proxy::note_end_of_server(Pair& pair) {
+  if (pair.kind != PairKind::kOutbound || pair.state != Pair::State::kOpen || pair.server.ended)
+    return;
+  char byte = 0;
+  if (::recv(pair.server.fd.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return;
+  pair.server.ended = ::recv(pair.server.fd.get(), &byte, 1, MSG_DONTWAIT) == 0;
+}
+
 // The client has sent its end of stream. If its process has closed the socket, nobody waits for an answer any
 // more, and the server's connection is closed, too, as that process would have closed it.
 void Proxy::watch_client(Pair& pair) {
@@ -202,6 +213,7 @@ void Proxy::watch_client(Pair& pair) {
   const bool gone = state == PeerSockets::State::kClosed ||
                     (state == PeerSockets::State::kAbsent && pair.kind == PairKind::kOutbound);
   if (gone) {
+    note_end_of_server(pair);
     pair.dropping = true;
     pair.client.waiting.clear();
     check_end(pair);

@@ -8,6 +8,7 @@ namespace filibuster::proxy {
 namespace {
 
 constexpr size_t kMostEarly = 4096;
+static_assert(AttachedCall::kNoRequest == FB_NO_REQUEST);
 // How often a record is looked at again that another processor is just writing, which takes a microsecond.
 constexpr int kPatience = 1000;
 
@@ -43,23 +44,30 @@ void Observer::drain() {
 }
 
 void Observer::take(const Event& event) {
-  if (event.lost) tasks_.clear();
+  if (event.lost) lost();
   switch (event.kind) {
     case FB_EXIT:
       tasks_.exited(event.task.process);
       stacks_.exited(event.task.process);
+      calls_.exited(event.task.process);
       return;
     case FB_READ: {
       const auto pair = by_inner_port_.find(event.remote.port);
       if (pair != by_inner_port_.end()) tasks_.read(event.task, pair->second->id, open_request_);
       return;
     }
+    case FB_CALL:
+      if (event.request) calls_.begin(event.task.process, event.call, *event.request);
+      return;
+    case FB_ANSWER:
+      if (const auto answer = calls_.answered(event.call, event.status)) answered(*answer);
+      return;
     case FB_WRITE:
       break;
   }
   const Writer writer{true, event.task,
                       stacks_.number(event.task.process, event.stack(), event.no_frame_pointers),
-                      event.stream};
+                      event.stream, event.call};
   const auto known = by_client_.find(event.local);
   // An event comes before its bytes. One that is behind what was read is of the next connection from this port.
   if (known != by_client_.end() &&
@@ -71,12 +79,29 @@ void Observer::take(const Event& event) {
   early_[event.local].add(event.position, event.size, writer);
 }
 
+void Observer::answered(const GoCalls::Answer& answer) {
+  const auto pair = outbound_.find(answer.pair);
+  if (pair == outbound_.end()) return;
+  if (door_.answered(pair->second->server.fd.get(), answer.call, answer.status))
+    pair->second->given_up = true;
+}
+
+// Events are missing.
+void Observer::lost() {
+  tasks_.clear();
+  calls_.clear();
+  for (const auto& [id, pair] : outbound_) {
+    if (pair->server.fd.valid()) door_.answers_lost(pair->server.fd.get());
+  }
+}
+
 void Observer::add(Pair* pair) {
   if (pair->kind == PairKind::kInbound) {
     inbound_[pair->id] = pair;
     by_inner_port_[pair->inner_port] = pair;
     return;
   }
+  outbound_[pair->id] = pair;
   by_client_[pair->peer] = pair;
   const auto early = early_.find(pair->peer);
   if (early == early_.end()) return;
@@ -92,6 +117,8 @@ void Observer::remove(Pair* pair) {
     tasks_.closed(pair->id);
     return;
   }
+  outbound_.erase(pair->id);
+  calls_.closed(pair->id);
   const auto known = by_client_.find(pair->peer);
   if (known != by_client_.end() && known->second == pair) by_client_.erase(known);
 }
@@ -103,20 +130,39 @@ SentOrigin Observer::origin(const Writer& writer, const std::function<void(Pair*
     const auto pair = inbound_.find(id);
     if (pair != inbound_.end()) settle(pair->second);
   }
+  const bool is_known = writer.call == FB_NO_REQUEST || calls_.find(writer.call) != nullptr;
+  const uint64_t call = is_known ? writer.call : 0;
   if (writer.stream != 0 && connections.size() == 1) {
     const auto pair = inbound_.find(connections.front());
     if (pair != inbound_.end()) {
-      return {writer.stack, door_.request_of_stream(pair->second->client.fd.get(), writer.stream)};
+      return {writer.stack, door_.request_of_stream(pair->second->client.fd.get(), writer.stream),
+              call};
     }
   }
-  return {writer.stack, tasks_.cause(writer.task, open_request_)};
+  return {writer.stack, tasks_.cause(writer.task, open_request_), call};
 }
 
 void Observer::tell(const SentOrigin& origin) {
-  if (!door_.open() || (told_stack_ == origin.stack && told_cause_ == origin.cause)) return;
+  if (!door_.open()) return;
+  // What follows the first bytes of a request is no request.
+  const GoRequest* request = calls_.find_unsent(origin.call);
+  const uint64_t call = request == nullptr && origin.call != 0 ? FB_NO_REQUEST : origin.call;
+  if (told_call_ != call) {
+    told_call_ = call;
+    told_request_ = request != nullptr ? *request : GoRequest{};
+    door_.request({call, told_request_.method, told_request_.host, told_request_.target,
+                   told_request_.cut, told_request_.http2});
+  }
+  if (told_stack_ == origin.stack && told_cause_ == origin.cause) return;
   told_stack_ = origin.stack;
   told_cause_ = origin.cause;
   door_.origin(stacks_.text(told_stack_), told_cause_);
+}
+
+void Observer::sent(const Pair& pair, const SentOrigin& origin) {
+  if (origin.call <= FB_NO_REQUEST) return;
+  if (pair.given_up && calls_.find_unsent(origin.call) != nullptr) used_.push_back(pair.id);
+  if (const auto answer = calls_.sent(origin.call, pair.id)) answered(*answer);
 }
 
 void Observer::tell_nothing() {

@@ -5,9 +5,12 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "daemon/proxy/door.h"
 #include "daemon/proxy/event_source.h"
+#include "daemon/proxy/go_calls.h"
 #include "daemon/proxy/pair.h"
 #include "daemon/proxy/stack_texts.h"
 #include "daemon/proxy/tasks.h"
@@ -33,9 +36,15 @@ class Observer {
   // What this thread sends next is made there.
   void tell(const SentOrigin& origin);
   void tell_nothing();
+  // Some of it was sent to the server of the pair.
+  void sent(const Pair& pair, const SentOrigin& origin);
+  // Pairs of Pair::given_up over which another request was sent since the last call. They may be closed already.
+  std::vector<uint64_t> take_used() { return std::exchange(used_, {}); }
 
  private:
   void take(const Event& event);
+  void answered(const GoCalls::Answer& answer);
+  void lost();
   std::string open_request(uint64_t pair) const;
 
   Door door_;
@@ -43,6 +52,8 @@ class Observer {
   StackTexts stacks_;
   TaskTable tasks_;
   TaskTable::OpenRequest open_request_;
+  GoCalls calls_;
+  std::unordered_map<uint64_t, Pair*> outbound_;               // by id
   std::unordered_map<uint64_t, Pair*> inbound_;                // by id
   std::unordered_map<uint16_t, Pair*> by_inner_port_;          // inbound
   std::unordered_map<Address, Pair*, AddressHash> by_client_;  // outbound
@@ -50,6 +61,9 @@ class Observer {
   std::unordered_map<Address, WriteLog, AddressHash> early_;
   std::string told_cause_;
   uint32_t told_stack_ = 0;
+  uint64_t told_call_ = 0;
+  GoRequest told_request_;
+  std::vector<uint64_t> used_;
 };
 
 }  // namespace filibuster::proxy

@@ -23,6 +23,7 @@ enum class PairKind : uint8_t { kOutbound, kInbound };
 struct SentOrigin {
   uint32_t stack = 0;  // StackTexts
   std::string cause;   // empty: not known
+  uint64_t call = 0;   // the request that they are of (GoCalls), or FB_NO_REQUEST; 0: not known
 };
 
 struct Pair;
@@ -63,6 +64,8 @@ struct Pair {
   bool dropping =
       false;            // the client is gone: everything closes when `server` has the waiting bytes
   bool ending = false;  // nothing follows the waiting bytes of `client`
+  // Its client has given up on a silence that was injected. It may go on to use the connection, which is reset then.
+  bool given_up = false;
   uint64_t moved_ns = 0;  // when bytes came last, kept once the proxy leaves
 
   Side& other(const Side& side) { return &side == &client ? server : client; }

@@ -210,6 +210,10 @@ int Proxy::timeout_ms() const {
 }
 
 void Proxy::after_events() {
+  for (const uint64_t id : observer_.take_used()) {
+    const auto found = pairs_.find(id);
+    if (found != pairs_.end()) reset(*found->second);
+  }
   const uint64_t now = clock_ns();
   while (!waiting_.empty() && waiting_.front().at_ns <= now) {
     const auto found = pairs_.find(waiting_.front().pair);

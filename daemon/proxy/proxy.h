@@ -96,6 +96,7 @@ class Proxy {
   void reset(Pair& pair);
   void close(Pair& pair);
   void update(Pair& pair, Side& side);
+  void note_end_of_server(Pair& pair);
   void watch_client(Pair& pair);
   void say_farewell(Pair& pair);
   void end(Pair& pair);

@@ -19,6 +19,7 @@ struct Writer {
   Task task;
   uint32_t stack = 0;   // its number (StackTexts); 0: not known
   uint32_t stream = 0;  // as in Event
+  uint64_t call = 0;    // the same
   bool operator==(const Writer&) const = default;
 };
 

@@ -11,7 +11,7 @@ std::string in_words(const NotInterposedRecord& record) {
     return "encrypted by a library that is not followed, or opened before the session: docs/tls.md";
   if (record.reason == reason_name(NotInterposedReason::kSealed)) {
     return "nobody decrypts it: it is refused, reset, silent and late, but no answer is made, and several requests on one "
-           "connection count as one: docs/attach.md";
+           "connection count as one, except those of Go's net/http: docs/attach.md";
   }
   if (record.reason == reason_name(NotInterposedReason::kRedis)) {
     return record.target_service.empty()

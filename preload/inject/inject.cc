@@ -242,7 +242,7 @@ const char* change_answer(int fd, Encryption* encryption, const OutgoingCall& ca
     abandon(&plan);
     return "no daemon to change the answer";
   }
-  replace(&plan, encryption, 0, 0, 0);
+  replace(&plan, encryption, is_sealed(call) ? uint32_t{kEntryCarried} : 0u, 0, 0);
   return nullptr;
 }
 

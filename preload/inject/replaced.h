@@ -17,6 +17,8 @@ enum ReplacedFlags : uint32_t {
   kEntryElapsed = 1u << 3,  // its first visible wait was elapsed
   kEntryShared = 1u << 4,   // has duplicates: the held end stays open until it is the oldest one
   kEntryRecords = 1u << 5,  // its reader finds records (records.h)
+  kEntryCarried =
+      1u << 6,  // the daemon carries what is sent and read, unchanged: it may be replaced again
 };
 
 // How far that reader has come.

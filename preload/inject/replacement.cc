@@ -62,7 +62,9 @@ namespace {
 const char* prepare_here(int fd, Replacement* plan) {
   int family = 0, type = 0;
   socklen_t size = sizeof family;
-  if (is_replaced(fd)) return "the connection was replaced by an earlier fault";
+  const ReplacedEntry* earlier = is_replaced(fd) ? find_replaced(fd) : nullptr;
+  if (earlier != nullptr && (earlier->flags.load(std::memory_order_relaxed) & kEntryCarried) == 0)
+    return "the connection was replaced by an earlier fault";
   if (raw::get_option(fd, SOL_SOCKET, SO_DOMAIN, &family, &size) < 0) return "not a socket";
   size = sizeof type;
   raw::get_option(fd, SOL_SOCKET, SO_TYPE, &type, &size);
@@ -75,6 +77,12 @@ const char* prepare_here(int fd, Replacement* plan) {
   }
   if (raw::local_name(fd, reinterpret_cast<sockaddr*>(&plan->local), &plan->local_size) < 0) {
     plan->local_size = 0;
+  }
+  if (earlier != nullptr) {
+    plan->peer = earlier->peer;
+    plan->local = earlier->local;
+    plan->peer_size = earlier->peer_size;
+    plan->local_size = earlier->local_size;
   }
   const int copy = raw::fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return "no descriptor left";

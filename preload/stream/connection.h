@@ -228,6 +228,10 @@ void give_up_unless_stale(Connection& connection, int fd, NotInterposedReason re
 // The application gave up on an injected silence (close, shutdown, or the hang limit's reset).
 void end_silence(Connection& connection);
 
+// As the protocol has them (protocol.h), with the flows.
+bool answered_elsewhere(Connection& connection, uint64_t number, uint16_t status);
+void answers_elsewhere_lost(Connection& connection);
+
 // Shows the protocol bytes that went by unchanged: requests that a server received, responses that a
 // client received or a server sent. Called after the transfer, in the flow's turn.
 void observe(Connection& connection, int fd, bool requests, Pieces pieces, size_t size,

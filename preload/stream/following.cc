@@ -207,6 +207,33 @@ void observe_end(Connection& c, int error) {
   settle(c);
 }
 
+namespace {
+
+// Calls `act` with the protocol while no thread uses either flow.
+template <typename Act>
+bool with_both_flows(Connection& c, const Act& act) {
+  Followed* protocol = c.protocol();
+  if (protocol == nullptr || !c.request_flow.acquire()) return false;
+  const bool both = c.response_flow.acquire();
+  const bool result = both && act(*protocol);
+  if (both) c.response_flow.release();
+  c.request_flow.release();
+  return result;
+}
+
+}  // namespace
+
+bool answered_elsewhere(Connection& c, uint64_t number, uint16_t status) {
+  return with_both_flows(c, [&](Followed& p) { return p.answered_elsewhere(c, number, status); });
+}
+
+void answers_elsewhere_lost(Connection& c) {
+  with_both_flows(c, [&](Followed& p) {
+    p.answers_elsewhere_lost(c);
+    return true;
+  });
+}
+
 void end_silence(Connection& c) {
   Followed* protocol = c.protocol();
   if (protocol == nullptr || !c.state.is_replaced() || !c.request_flow.acquire()) return;

@@ -75,6 +75,8 @@ class Followed {
   virtual void sent(Connection& c, int fd) = 0;
   // The application did not come back with bytes that were read and not accepted: forgets them.
   virtual void forget_ahead(Connection& c) = 0;
+  // Bytes that are offered on a connection that a fault has ended go nowhere.
+  virtual void swallowed(Connection&) {}
   // `size` bytes of a body were sent in another way (sendfile). False: no body is being sent.
   virtual bool skipped(Connection& c, uint64_t size) = 0;
   // True: threads that send at the same time wait for each other, even where no byte is held.
@@ -110,6 +112,16 @@ class Followed {
   }
   // That of a stream, for a protocol that has some. nullptr: none is open there.
   virtual const Incoming* incoming_of_stream(uint32_t) { return nullptr; }
+
+  // --- what others saw (the observer of an attached process), of a client's requests that nobody can read
+
+  // The caller has the answer to the request of that number (AttachedCall), with this status of HTTP, or an error (0). True:
+  // it has given up on an injected silence, and would go on to use the connection.
+  virtual bool answered_elsewhere(Connection&, uint64_t /*number*/, uint16_t /*status*/) {
+    return false;
+  }
+  // Not all of that was seen, or will be.
+  virtual void answers_elsewhere_lost(Connection&) {}
 
   // --- ends
 

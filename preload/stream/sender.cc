@@ -155,6 +155,7 @@ IoResult send_owned(Connection& c, int fd, Pieces pieces, size_t offered, int fl
   Wire& w = c.wire;
   if (c.state.is_replaced()) {
     // A fault has fired before the whole request was written, so the rest of the request is dropped.
+    if (Followed* protocol = c.protocol()) protocol->swallowed(c);
     return {swallows_writes(fd) ? static_cast<ssize_t>(offered) : kNotHandled, 0};
   }
   const Offer offer{pieces, w.accepted, w.accepted + offered};

@@ -4,6 +4,8 @@
 
 #include "daemon/proxy/events.h"
 #include "daemon/proxy/farewell.h"
+#include "daemon/proxy/go_calls.h"
+#include "daemon/proxy/go_request.h"
 #include "daemon/proxy/stack_texts.h"
 #include "daemon/proxy/tasks.h"
 #include "daemon/proxy/write_log.h"
@@ -14,6 +16,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   WriteLog log;
   TaskTable tasks;
   StackTexts stacks;
+  GoCalls calls;
+  if (const auto request = read_go_request(input)) {
+    if (request->method.empty() || request->target.empty()) std::abort();
+    calls.begin(0, 2, *request);
+  }
   uint32_t received = 0;
   const TaskTable::OpenRequest open = [](uint64_t connection) {
     return connection % 3 == 0 ? std::string() : std::to_string(connection % 5);
@@ -32,6 +39,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     } else if (event && event->kind == FB_READ) {
       tasks.read(event->task, event->remote.port, open);
       tasks.cause(event->task, open);
+    } else if (event && event->kind == FB_CALL) {
+      if (event->request) calls.begin(event->task.process, event->call, *event->request);
+    } else if (event && event->kind == FB_ANSWER) {
+      calls.sent(event->call, 1);
+      const auto answer = calls.answered(event->call, event->status);
+      if (answer && calls.find(event->call) != nullptr) std::abort();
     } else if (event) {
       tasks.exited(event->task.process);
       tasks.closed(event->remote.port);

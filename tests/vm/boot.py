@@ -26,8 +26,8 @@ TOOLS = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "
 MODULES = ("virtio_pci", "9pnet_virtio", "9p")
 IN_PACKAGE = ("./boot/vmlinuz*", *(f"./lib/modules/*/{part}" for part in (
     "modules.*", "kernel/drivers/virtio", "kernel/net/9p", "kernel/fs/9p", "kernel/fs/netfs", "kernel/fs/fscache")))
-# Of /etc: users, names, libraries, alternatives.
-OF_ETC = ("passwd", "group", "nsswitch.conf", "hosts", "ld.so.cache", "alternatives")
+# Of /etc: users, names, libraries, alternatives, how certificates are made.
+OF_ETC = ("passwd", "group", "nsswitch.conf", "hosts", "ld.so.cache", "alternatives", "ssl/openssl.cnf")
 SECONDS = 3000  # more than any list of tests takes
 
 
@@ -90,7 +90,7 @@ def make_initramfs(kernel, command, place):
     for name in ("bin", "sbin", "lib", "lib64"):
         (root / name).symlink_to(f"usr/{name}")
     for name in OF_ETC:
-        subprocess.run(["cp", "-a", f"/etc/{name}", root / "etc"], check=True)
+        subprocess.run(["cp", "-a", "--parents", f"etc/{name}", root.resolve()], cwd="/", check=True)
     modules = modules_of(kernel)
     for module in modules:
         shutil.copy(module, root / "vm")

@@ -20,6 +20,9 @@ struct GoSites {
   std::string version;    // "go1.19.8"
   uint32_t goid = 0;      // offset of a goroutine's number in g
   int32_t g_from_fs = 0;  // where a thread has its g; 0: not known
+  // Of which requests over TLS the probes tell all: where they begin, and how they are answered.
+  bool tells_http1 = false;
+  bool tells_http2 = false;
   std::vector<GoSite> sites;
   std::vector<std::string> notes;  // what does not hold in this program, a sentence each
 };

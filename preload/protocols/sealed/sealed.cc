@@ -1,10 +1,13 @@
 #include "preload/protocols/sealed/sealed.h"
 
+#include <cerrno>
 #include <new>
 
 #include "core/fault/fault.h"
 #include "preload/inject/inject.h"
+#include "preload/os/address.h"
 #include "preload/rpc/fields.h"
+#include "preload/runtimes/attached/origin.h"
 #include "preload/session/state.h"
 #include "preload/stream/delivery.h"
 #include "preload/stream/handshake_faults.h"
@@ -26,15 +29,42 @@ void end_call(Sealed& s, RpcFinished finished) {
   outgoing_end(&s.call, finished);
 }
 
-// Begins the RPC whose first byte is the next that leaves.
-void begin_call(Connection& c) {
+void end_told(Sealed::Told* told, RpcFinished finished) {
+  finished.injected = told->delayed && finished.outcome == RpcOutcome::kAnswered ? 1 : 0;
+  outgoing_end(&told->call, finished);
+  told->number = 0;
+}
+
+void end_all_told(Sealed& s, const RpcFinished& finished) {
+  for (Sealed::Told& told : s.open) {
+    if (told.number != 0) end_told(&told, finished);
+  }
+}
+
+// The end of the other requests of a connection that a fault has ended for one of them.
+RpcFinished with_the_connection() {
+  RpcFinished finished;
+  finished.outcome = RpcOutcome::kReset;
+  finished.error = ECONNRESET;
+  return finished;
+}
+
+// Begins the RPC whose first byte is the next that leaves. `seen`: what others see of it; nullptr: nothing.
+void begin_call(Connection& c, const AttachedCall* seen) {
   Sealed& s = sealed_of(c);
-  // What is said anew ends what was said before.
+  // What is said anew ends what was said before, except where a connection has several requests at a time.
   end_call(s, {});
+  if (seen != nullptr && !seen->http2) end_all_told(s, {});
   find_target_of(c);
   RequestHead head;
   head.method = kMethod;
   head.protocol = Protocol::kSealed;
+  if (seen != nullptr) {
+    head.method = seen->method;
+    head.target = seen->target;
+    head.target_truncated = seen->cut;
+    head.host = seen->host.ends_with(']') ? seen->host : without_port(seen->host);
+  }
   OutgoingInfo info;
   info.head = &head;
   info.target = c.target;
@@ -50,6 +80,15 @@ void begin_call(Connection& c) {
   outgoing_begin(info, &s.call);
   end_fields(fields);
   ++c.requests;
+}
+
+// The RPC that was just begun is one of several from now on.
+void keep_open(Sealed& s, const AttachedCall& seen) {
+  if (!s.call.active) return;
+  Sealed::Told& place = s.open[s.next_told++ % Sealed::kTold];
+  if (place.number != 0) end_told(&place, {});
+  place = {seen.number, s.call, seen.http2, s.delayed};
+  s.call.active = s.delayed = false;
 }
 
 void not_injected(Sealed& s, const char* why) {
@@ -87,6 +126,8 @@ bool fire(Connection& c, int fd) {
   }
   if (done && kind == FaultKind::kTimeout) {
     s.silenced = s.call;
+    s.silenced_number = t_attached_call.number;
+    s.silenced_http2 = t_attached_call.http2;
     s.call.active = false;
   }
   c.response_flow.release();
@@ -128,14 +169,27 @@ Released Sealed::release(Connection& c, int fd, const Offer& offer, Sending) {
   if (begins_at == UINT64_MAX) return {offer.end, {}};
   if (c.wire.edits.position() < begins_at) return {begins_at, Released::Then::kMore};
   begins_at = UINT64_MAX;
-  if (c.requests != 0 && current_execution() == execution) return {offer.end, {}};
+  const AttachedCall* seen = t_attached_call.is_request() ? &t_attached_call : nullptr;
+  if (t_attached_call.number != 0) told = true;
+  if (seen == nullptr && (told || (c.requests != 0 && current_execution() == execution)))
+    return {offer.end, {}};
   if (c.requests == 0) {
     handshake_was_taken(c);
     report_given_up(c, NotInterposedReason::kSealed);  // what is not tested of it
   }
-  begin_call(c);
-  if (call.active && call.faulted && fire(c, fd)) return {offer.base, Released::Then::kSwallow};
-  return {offer.end, {}};
+  begin_call(c, seen);
+  const bool fired = call.active && call.faulted && fire(c, fd);
+  if (seen != nullptr) keep_open(*this, *seen);
+  return fired ? Released{offer.base, Released::Then::kSwallow} : Released{offer.end, {}};
+}
+
+// The application goes on to use the connection of a request that a fault has ended, as it may over HTTP/2.
+void Sealed::swallowed(Connection& c) {
+  if (!t_attached_call.is_request()) return;
+  const AttachedCall seen = t_attached_call;
+  begin_call(c, &seen);
+  if (call.active && call.faulted) not_injected(*this, "a fault had ended its connection before");
+  outgoing_end(&call, with_the_connection());
 }
 
 // --- what the server sends -----------------------------------------------------------------------
@@ -168,8 +222,16 @@ void Sealed::observed(Connection& c, int, Traffic traffic, Pieces pieces, size_t
 
 // --- ends ----------------------------------------------------------------------------------------
 
+// What the server said before it has ended the stream may be an answer that its client has not read yet. The client closes
+// the connection then.
 void Sealed::end_unanswered(Connection& c) {
   end_call(*this, unanswered(c));
+  if (c.last_error != 0 || !c.end_of_stream) end_all_told(*this, unanswered(c));
+}
+
+void Sealed::settle(Connection& c) {
+  end_call(*this, unanswered(c));
+  end_all_told(*this, c.state.is_replaced() ? with_the_connection() : unanswered(c));
 }
 
 void Sealed::end_silence(Connection& c) {
@@ -180,8 +242,33 @@ void Sealed::end_silence(Connection& c) {
   outgoing_end(&silenced, finished);
 }
 
+// Over HTTP/1.1 the end of the connection follows an error, and says which.
+bool Sealed::answered_elsewhere(Connection& c, uint64_t number, uint16_t status) {
+  const bool failed = status == 0;
+  if (silenced.active && silenced_number == number && failed && silenced_http2) {
+    end_silence(c);
+    return true;
+  }
+  for (Told& one : open) {
+    if (one.number != number || (failed && !one.http2)) continue;
+    RpcFinished answered;
+    answered.status = status;
+    end_told(&one, failed ? unanswered(c) : answered);
+  }
+  return false;
+}
+
+// The next that is said may be a request that was not announced.
+void Sealed::answers_elsewhere_lost(Connection&) {
+  if (!told) return;
+  end_all_told(*this, {});
+  told = false;
+  execution = 0;
+}
+
 void Sealed::adopt_in_child(Connection& c) {
   call.active = silenced.active = c.connect.handshake.active = false;
+  for (Told& one : open) one.number = 0;
 }
 
 void begin_tls(Connection& c, Pieces pieces, size_t size) {

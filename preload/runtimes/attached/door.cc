@@ -64,6 +64,25 @@ FILIBUSTER_DOOR(int, filibuster_attached_stream,
   return incoming != nullptr ? 1 : 0;
 }
 
+FILIBUSTER_DOOR(void, filibuster_attached_request, (const filibuster::AttachedCall* call)) {
+  filibuster::preload::t_attached_call = *call;
+}
+
+FILIBUSTER_DOOR(int, filibuster_attached_answered, (int fd, uint64_t call, unsigned status)) {
+  using namespace filibuster::preload;
+  const HookScope scope;
+  const Pinned c = find(fd);
+  if (!c || c->role != Role::kClient) return 0;
+  return answered_elsewhere(*c, call, static_cast<uint16_t>(status)) ? 1 : 0;
+}
+
+FILIBUSTER_DOOR(void, filibuster_attached_lost, (int fd)) {
+  using namespace filibuster::preload;
+  const HookScope scope;
+  const Pinned c = find(fd);
+  if (c && c->role == Role::kClient) answers_elsewhere_lost(*c);
+}
+
 FILIBUSTER_DOOR(void, filibuster_attached_inner, (int fd)) {
   using namespace filibuster::preload;
   const HookScope scope;

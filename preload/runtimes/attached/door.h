@@ -10,6 +10,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+
+#include "core/rpc/attached_call.h"
 
 extern "C" {
 
@@ -22,6 +25,16 @@ extern "C" {
 //          decide.
 void filibuster_attached_origin(const char* stack, size_t stack_size, const char* cause,
                                 size_t cause_size);
+
+// The request whose bytes this thread sends next, until the next call. The texts stay valid until then.
+void filibuster_attached_request(const filibuster::AttachedCall* call);
+
+// The caller of the request, which was sent over `fd`, has the head of its answer with this status, or an error (0). Returns
+// 1 if it has given up on a silence that was injected, while its connection goes on: nobody answers there any more.
+int filibuster_attached_answered(int fd, uint64_t call, unsigned status);
+// Some of what should have been told of the connection was lost: nobody will say how its open requests were answered, and
+// later ones may not be announced.
+void filibuster_attached_lost(int fd);
 
 // The requests that are open on the accepted connection `fd`. Returns how many there are. If there is one,
 // and it belongs to an execution, its value (core/rpc/header_field.h, of constant width) is written to
@@ -43,5 +56,8 @@ using AttachedOrigin = decltype(filibuster_attached_origin);
 using AttachedIncoming = decltype(filibuster_attached_incoming);
 using AttachedStream = decltype(filibuster_attached_stream);
 using AttachedInner = decltype(filibuster_attached_inner);
+using AttachedRequest = decltype(filibuster_attached_request);
+using AttachedAnswered = decltype(filibuster_attached_answered);
+using AttachedLost = decltype(filibuster_attached_lost);
 
 }  // namespace filibuster::preload

@@ -13,6 +13,7 @@
 namespace filibuster::preload {
 
 constinit thread_local std::string_view t_origin_stack __attribute__((tls_model("initial-exec"))){};
+constinit thread_local AttachedCall t_attached_call __attribute__((tls_model("initial-exec"))){};
 
 namespace {
 

@@ -32,7 +32,7 @@ def address(port):
 def tell(kind, local, remote, position=0, size=0, *stack):
     """One fb_event (bpf/attached.h)."""
     events.send(struct.pack("=IIIIQQ", kind, 0, os.getpid(), threading.get_native_id(), 0, 0) + address(local)
-                + address(remote) + struct.pack(f"=IIIiII{len(stack)}Q", position, size, 0, len(stack), 0, 0, *stack))
+                + address(remote) + struct.pack(f"=IIIiIIQ{len(stack)}Q", position, size, 0, len(stack), 0, 0, 0, *stack))
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -29,7 +29,7 @@ REQUEST = struct.Struct("=II")
 MAX_PIDS, MAX_PORTS = 64, 16
 NO_IPV6 = 2
 
-EVENT_HEAD = struct.Struct("=IIIIQQ16sHH16sHHIIIiII")
+EVENT_HEAD = struct.Struct("=IIIIQQ16sHH16sHHIIIiIIQ")
 FRAMES = 48
 WRITE, READ, EXIT = 1, 2, 3
 
@@ -141,7 +141,7 @@ class Ring:
 
     def _event(self, at, size):
         (kind, slot, tgid, tid, task, _time, local, local_port, _a, remote, remote_port, _b, position, count, flags,
-         frames, _stream, _unused) = EVENT_HEAD.unpack_from(self.producer, at)
+         frames, _stream, _status, _call) = EVENT_HEAD.unpack_from(self.producer, at)
         assert size >= EVENT_HEAD.size + 8 * frames, "a record is as long as its frames need"
         stack = struct.unpack_from(f"={frames}Q", self.producer, at + EVENT_HEAD.size)
         return Event(kind, slot, tgid, tid, task, address(local, local_port), address(remote, remote_port), position,

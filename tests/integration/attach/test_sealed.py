@@ -1,5 +1,6 @@
 """TLS that nobody decrypts, behind filibuster-proxy: its connections are refused, reset, silent and late. What the client sees is
 its library's own error."""
+import json
 import shutil
 
 import pytest
@@ -60,8 +61,9 @@ def test_faults_that_need_an_answer_are_named_as_not_tested(project, tls):
     assert row["target_service"] == "back" and row["reason"].startswith("encrypted"), row
 
 
-def test_a_connection_that_is_kept_has_one_rpc_in_each_execution(project, tls):
-    """The client keeps its connection over all executions in which nothing happens to it."""
+@pytest.mark.parametrize("faults", [["latency:50ms", "timeout", "reset"], ["reset", "timeout", "latency:50ms"]], ids=["late last", "late first"])
+def test_a_connection_that_is_kept_has_one_rpc_in_each_execution(project, tls, faults):
+    """The client keeps its connection over all executions in which nothing happens to it, or only a delay."""
     program = project.write("keeps.py", """
 import http.server, requests, sys
 session = requests.Session()
@@ -83,7 +85,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
     project.write("filibuster.json", config(
         [relay("back", options=f"--tls {tls}"), behind_proxy("front", "back", f"env {trust} {PYTHON} {program} {own('front')} {https()}")],
         [{"name": "ask", "command": printing(f"curl -sS {url('front')}")}], default_faults=False,
-        faults=[{"on": {"service": "back"}, "inject": ["latency:50ms", "timeout", "reset"]}],
+        faults=[{"on": {"service": "back"}, "inject": faults}],
         bounds={"max_faults": 1, "reference_executions": 3}))
     run = project.filibuster("run", "--no-snapshot")
     assert run.exit_code == 0 and "plan not met" not in run.output, run
@@ -102,3 +104,26 @@ def test_a_finding_replays(project, tls):
     assert (fault["caller"], fault["service"], fault["method"], fault["protocol"], fault["fault"]) == ("front", "back", "TLS", "tls", "timeout"), run
     again = project.filibuster("replay", str(run.root / "counterexamples" / "1.json"))
     assert again.exit_code == 1, again
+
+
+# What happens over a connection (apps/told.py), and the RPCs of it.
+TOLD = {
+    "two": [("GET", "/a", "ok:201"), ("GET", "/b", "status:503")],
+    "together": [("GET", "/a", "timeout"), ("GET", "/b", "ok:200")],
+    "body": [("GET", "/a", "ok:200")],
+    "own": [("GET", "/a", "ok:200")],
+    "lost": [("GET", "/a", "ok:0"), ("TLS", "", "ok:0")],
+}
+
+
+@pytest.mark.parametrize("what", TOLD)
+def test_requests_that_the_observer_sees_above_the_encryption_are_rpcs(project, tls, what):
+    project.write("filibuster.json", config(
+        [relay("back", options=f"--tls {tls}"),
+         behind_proxy("web", "back", f"{PYTHON} {APPS}/told.py {own('web')} ${{port:web-out}} {tls}/ca.pem")],
+        [{"name": "ask", "command": f"curl -sSf {url('web', '/' + what)}"}]))
+    trace = project.filibuster("trace", "--json")
+    assert trace.exit_code == 0, trace
+    rpcs = [rpc for rpc in json.loads(trace.output.splitlines()[-1])["trace"]["rpcs"] if rpc["caller"] == "web"]
+    assert [(rpc["method"], rpc["path"], ":".join(rpc["outcome"].split(":")[:2])) for rpc in rpcs] == TOLD[what], rpcs
+    assert {rpc["protocol"] for rpc in rpcs} == {"tls"}, rpcs

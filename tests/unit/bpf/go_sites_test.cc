@@ -75,7 +75,8 @@ class GoSitesOfPrograms : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(All, GoSitesOfPrograms,
                          testing::Values("tests/go/static", "tests/go/stripped", "tests/go/pie",
                                          "tests/go/cgo", "tests/go/cgo_pie", "tests/go/no_sections",
-                                         "corpus/grocery/shop", "corpus/grocery/stock"));
+                                         "tests/go/secure", "corpus/grocery/shop",
+                                         "corpus/grocery/stock"));
 
 TEST_P(GoSitesOfPrograms, EveryGoroutinesStartIsSeen) {
   const auto sites = find_go_sites(bytes_);
@@ -86,14 +87,24 @@ TEST_P(GoSitesOfPrograms, EveryGoroutinesStartIsSeen) {
   EXPECT_EQ(found["fb_go_start"], 1u);
   EXPECT_GE(found["fb_go_started"], 1u);
   const bool grocery = std::string_view(GetParam()).starts_with("corpus");
-  EXPECT_EQ(found["fb_go_round_trip"], grocery ? 1u : 0u);
-  EXPECT_EQ(found["fb_go_write_loop"], grocery ? 1u : 0u);
+  const bool http = grocery || std::string_view(GetParam()).ends_with("secure");
+  EXPECT_EQ(found["fb_go_round_trip"], http ? 1u : 0u);
+  EXPECT_EQ(found["fb_go_write_loop"], http ? 1u : 0u);
+  EXPECT_EQ(found["fb_go_read_loop"], http ? 1u : 0u);
+  EXPECT_GE(found["fb_go_read"], http ? 1u : 0u);
+  // What makes a connection of HTTP/2 of net/http, and what reads it; gRPC brings a package of its own, without clients.
+  EXPECT_EQ(found["fb_go_http2_call"], http ? 1u : 0u);
+  EXPECT_EQ(found["fb_go_http2_own"], http ? 2u : 0u);
+  EXPECT_EQ(sites->tells_http1, http);
+  EXPECT_EQ(sites->tells_http2, http);
   // Its package has both sides, and what is not called is not linked into a program.
   EXPECT_EQ(found["fb_go_grpc_call"], grocery ? 1u : 0u);
   EXPECT_EQ(found["fb_go_grpc_begin"], std::string_view(GetParam()).ends_with("stock") ? 1u : 0u);
   // Each return instruction of what is probed at its end.
   for (const GoSite& site : sites->sites) {
-    if (site.program == "fb_go_started" || site.program == "fb_go_grpc_end") {
+    if (site.program == "fb_go_started" || site.program == "fb_go_grpc_end" ||
+        site.program == "fb_go_read" || site.program == "fb_go_http2_answered" ||
+        site.program == "fb_go_http2_begun") {
       EXPECT_EQ(static_cast<uint8_t>(bytes_[site.offset]), 0xc3) << site.program;
     }
   }

@@ -29,10 +29,11 @@ TEST(Layout, OfTheMessagesIsFixed) {
 }
 
 TEST(Layout, OfAnEventIsFixed) {
-  EXPECT_EQ(FB_EVENT_HEAD, 96u);
-  EXPECT_EQ(sizeof(fb_event), 96u + 8 * FB_FRAMES);
+  EXPECT_EQ(FB_EVENT_HEAD, 104u);
+  EXPECT_EQ(sizeof(fb_event), 104u + 8 * FB_FRAMES);
   EXPECT_EQ(offsetof(fb_event, task), 16u);
   EXPECT_EQ(offsetof(fb_event, local), 32u);
+  EXPECT_EQ(offsetof(fb_event, call), 96u);
   EXPECT_EQ(offsetof(fb_event, stack), FB_EVENT_HEAD);
 }
 

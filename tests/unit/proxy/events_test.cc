@@ -55,6 +55,20 @@ TEST(ProxyEvents, AStackThatCouldNotBeReadIsEmpty) {
   EXPECT_TRUE(event->stack().empty());
 }
 
+TEST(ProxyEvents, AnAnswerHasTheNumberOfItsRequestAndAStatus) {
+  fb_event raw = example();
+  raw.kind = FB_ANSWER;
+  raw.call = 1ull << 60;
+  raw.status = 503;
+  auto event = read_event(record(raw, 2));
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->kind, FB_ANSWER);
+  EXPECT_EQ(event->call, 1ull << 60);
+  EXPECT_EQ(event->status, 503);
+  raw.status = 0x10000 + 200;  // what no server says
+  EXPECT_EQ(read_event(record(raw, 2))->status, 0);
+}
+
 TEST(ProxyEvents, HostileRecordsAreRefused) {
   fb_event raw = example();
   EXPECT_FALSE(read_event(""));
@@ -66,8 +80,10 @@ TEST(ProxyEvents, HostileRecordsAreRefused) {
   raw = example();
   raw.kind = 0;
   EXPECT_FALSE(read_event(record(raw, 2)));
-  raw.kind = 4;
+  raw.kind = FB_ANSWER + 1;
   EXPECT_FALSE(read_event(record(raw, 2)));
+  raw.kind = FB_CALL;
+  EXPECT_FALSE(read_event(record(raw, 2))) << "what is asked for is missing";
 }
 
 TEST(ProxyAddress, TextAndKeyGoThereAndBack) {

@@ -37,6 +37,16 @@ TEST(WriteLog, NeighboursOfOneWriterAreOnePiece) {
   EXPECT_EQ(sizes_and_threads(log.take(0, 20)), (Pieces{{15, 1}, {5, 1}}));
 }
 
+TEST(WriteLog, TwoRequestsOfOneGoroutineAreTwoPieces) {
+  WriteLog log;
+  Writer first = writer(1), second = writer(1);
+  first.call = 100;
+  second.call = 101;
+  log.add(0, 10, first);
+  log.add(10, 5, second);
+  EXPECT_EQ(log.take(0, 15).size(), 2u);
+}
+
 TEST(WriteLog, ACallWhoseBytesComeInPartsHasAllOfThem) {
   WriteLog log;
   log.add(0, 10, writer(1));
