@@ -59,6 +59,10 @@ struct ClusterRow {
   std::optional<bool> reproduced;  // by the replay; nullopt: it was not replayed
   std::string counterexample;      // path; "": it could not be written
   uint32_t number = 0;
+  // One execution hung, and its replay did not: a client that is late on a busy machine looks the same.
+  bool hung_once() const {
+    return cluster.oracle == Oracle::kHang && cluster.members.size() == 1 && reproduced == false;
+  }
 };
 
 struct PairRow {

@@ -210,7 +210,7 @@ void SuiteTester::learn(const SuiteEvidence& evidence, const FaultSpec& fault, d
     ++silences;
     elapsed = elapsed || rpc.elapsed;
   }
-  known.has_no_timeout = known.has_no_timeout || no_timeout;
+  known.hangs += no_timeout ? 1 : 0;
   if (begins_silent(fault)) known.retries = known.retries.value_or(false) || came > 1;
   if (is_for_all(fault)) known.attempts = std::max(known.attempts, came);
   if (silences > 0)
@@ -232,7 +232,7 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
   {
     const std::lock_guard lock(memory_.mutex);
     const SiteKnowledge& known = memory_.sites[row->site];
-    if (known.has_no_timeout && begins_silent(fault.value())) {
+    if (known.has_no_timeout() && begins_silent(fault.value())) {
       row->skipped = "the client has no timeout at this call site, which is said once";
       return {};
     }

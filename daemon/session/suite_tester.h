@@ -44,7 +44,9 @@ struct SuiteTest {
 
 // What executions have shown of a call site, whichever test reached it.
 struct SiteKnowledge {
-  bool has_no_timeout = false;
+  // Executions in which a client waited to the hang limit. The second one confirms that it has no timeout.
+  uint32_t hangs = 0;
+  bool has_no_timeout() const { return hangs > 1; }
   std::optional<bool> retries;  // after a timeout
   uint32_t attempts = 0;        // the most that came when every attempt was faulted
   double silence_seconds = -1;  // what a silence took; below 0: not known
