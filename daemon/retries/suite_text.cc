@@ -77,6 +77,7 @@ std::string cluster_text(const SuiteResults& results, const ClusterRow& row) {
   out += "   again         ";
   out += row.reproduced ? (*row.reproduced ? "reproduced" : "NOT reproduced by its replay")
                         : "not replayed";
+  if (!row.not_replayed.empty()) out += ": no conclusion: " + redact(row.not_replayed);
   return out + again_text(row) + "\n";
 }
 

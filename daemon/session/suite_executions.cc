@@ -285,7 +285,7 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
   return {};
 }
 
-Result<std::optional<bool>> SuiteTester::replay(const SuiteTest& test, const SuiteEvidence& first,
+Result<SuiteTester::Replay> SuiteTester::replay(const SuiteTest& test, const SuiteEvidence& first,
                                                 const retries::FaultRow& row) {
   const InjectedFault& rpc = first.faults.front();
   auto fault = parse_fault(rpc.fault);
@@ -293,12 +293,17 @@ Result<std::optional<bool>> SuiteTester::replay(const SuiteTest& test, const Sui
   const FaultSpec spec = retries::attempts_as_template_says(fault.value(), rpc.answer);
   const auto tried = attempts(test, spec, rpc);
   if (!tried) return tried.error();
-  if (stopped_ || !tried->race.empty() || is_inconclusive(tried->last->judgement.verdict))
-    return std::optional<bool>();
+  Replay out;
+  if (stopped_) return out;
+  out.no_conclusion = tried->race;
+  if (out.no_conclusion.empty() && is_inconclusive(tried->last->judgement.verdict))
+    out.no_conclusion = tried->last->judgement.detail;
+  if (!out.no_conclusion.empty()) return out;
   const SuiteEvidence again = read(test, *tried->last, spec, rpc);
   const retries::Verdict verdict =
       retries::judge(again.outcome, again.record, again.groups, memory_.surfaces, oracle_options_);
-  return std::optional<bool>(verdict.oracle == row.oracle);
+  out.reproduced = verdict.oracle == row.oracle;
+  return out;
 }
 
 std::string SuiteTester::write_counterexample(const SuiteTest& test, const SuiteEvidence& evidence,

@@ -233,10 +233,11 @@ class SuiteMode final : public Mode {
         ready = true;
       }
       const SuiteEvidence& evidence = memory_.evidence.at(first);
-      auto reproduced = tester->replay(*test, evidence, results_.faults[first]);
-      if (!reproduced) return reproduced.error();
+      auto replayed = tester->replay(*test, evidence, results_.faults[first]);
+      if (!replayed) return replayed.error();
       if (tester->stopped()) return {};
-      row.reproduced = reproduced.value();
+      row.reproduced = replayed->reproduced;
+      row.not_replayed = std::move(replayed->no_conclusion);
       row.counterexample =
           tester->write_counterexample(*test, evidence, results_.faults[first], &row.number);
       if (row.hung_once()) continue;
