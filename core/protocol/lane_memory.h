@@ -11,6 +11,7 @@
 #include "core/hash.h"
 #include "core/index/frame_rules.h"
 #include "core/index/masks.h"
+#include "core/protocol/incomplete.h"
 
 namespace filibuster {
 
@@ -162,7 +163,7 @@ struct LaneMemory {
   uint32_t plan_count;
   std::atomic<uint32_t> target_version;  // seqlock over targets: odd while the daemon writes
   uint32_t target_count;
-  std::atomic<uint32_t> counters_lost;  // a table was full: the execution is incomplete
+  std::atomic<uint32_t> counters_lost;  // how often it was said: the execution is incomplete
   std::atomic<uint32_t> field_options;  // FieldOptions; changes between executions only
   std::atomic<uint32_t> mask_sequence;  // seqlock over masks: odd while the daemon writes
   // Requests whose header field was not one of this session: ignored or overruled. Advanced by the
@@ -176,8 +177,17 @@ struct LaneMemory {
   std::atomic<uint32_t> connects_planned;
   // How many sequences of attempts the plan has. While there are none, nothing is looked up for them.
   std::atomic<uint32_t> sequences_planned;
-  uint32_t request_id_count;  // of the whole session, as the frames
-  uint32_t reserved[2];
+  uint32_t request_id_count;            // of the whole session, as the frames
+  std::atomic<uint32_t> first_lost_by;  // Incomplete: why, where it was said first
+  uint32_t reserved[1];
+
+  // The execution is incomplete.
+  void lost(Incomplete why) {
+    uint32_t none = 0;
+    first_lost_by.compare_exchange_strong(none, static_cast<uint32_t>(why),
+                                          std::memory_order_relaxed);
+    counters_lost.fetch_add(1, std::memory_order_release);
+  }
 
   PlanEntry plan[kMaxPlanEntries];
   AttemptGroup groups[kMaxAttemptGroups];

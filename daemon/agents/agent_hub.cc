@@ -364,7 +364,7 @@ ExecutionRecord Hub::end_execution() {
     const bool running = recorder_.running();
     const ConnectedAgents::Drained last = agents_->drain();
     if (running) hand_offs_->end_execution(recorder_.execution());
-    recorder_.lost(lane_->counters_lost());
+    recorder_.lost_by_agents(lane_->times_lost(), lane_->first_lost_by());
     record = recorder_.end(clock_ns());
     record.damaged_fields = lane_->damaged_fields();
     record.quiescent = record.quiescent && !last.pending;

@@ -301,7 +301,10 @@ ConnectedAgents::Drained ConnectedAgents::drain(Agent* agent) {
         sound = hub_.recorder->event(agent->source, head, payload) && sound;
       },
       &out.events);
-  hub_.recorder->lost(agent->ring->take_dropped());
+  if (const uint64_t dropped = agent->ring->take_dropped(); dropped != 0)
+    hub_.recorder->lost(agent->source.name() + ": " + std::to_string(dropped) +
+                            " events did not fit into the ring of its agent",
+                        NoConclusion::kEventsLost, dropped);
   out.pending = state == RingReader::State::kPending;
   if (state == RingReader::State::kCorrupt) {
     drop(agent, "has a malformed ring of events");

@@ -63,8 +63,7 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
                       (changes ? changes_answer(fault->kind) : fault->kind == FaultKind::kStatus);
     if (!fits) {
       close_with_reset(std::move(held));
-      recorder_->note(agent.name() + ": asked for the answer of a fault that has none in the plan");
-      recorder_->lost(1);
+      recorder_->lost(agent.name() + ": asked for the answer of a fault that has none in the plan");
       return true;
     }
     if (changes && hand_off.protocol == static_cast<uint8_t>(Protocol::kSealed)) {
@@ -72,7 +71,7 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
       const uint64_t latency_ns = fault->latency_ms * kNsPerMs;
       if (!late_.take(hand_off, std::move(held), std::move(real), latency_ns,
                       now_ns + hang_limit_ns() + patience_ns()))
-        recorder_->lost(1);
+        recorder_->lost(agent.name() + ": an encrypted answer could not be passed on late");
       return true;
     }
     if (changes) {
@@ -83,8 +82,7 @@ bool HandOffs::take(const EventSource& agent, Message* message, uint64_t now_ns)
   }
   if (!finisher_.take(hand_off, std::move(held), std::move(real), std::move(order), hang_limit_ns(),
                       now_ns + patience_ns())) {
-    recorder_->note(agent.name() + ": handed off the connection of a fault that is not a socket");
-    recorder_->lost(1);
+    recorder_->lost(agent.name() + ": handed off the connection of a fault that is not a socket");
   }
   fail_point("handed-off");
   return true;
@@ -153,8 +151,7 @@ void HandOffs::unmet(const StreamOrder& order, const std::string& why) {
 }
 
 void HandOffs::note(const std::string& text, bool harmed) {
-  recorder_->note(text);
-  if (harmed) recorder_->lost(1);
+  harmed ? recorder_->lost(text) : recorder_->note(text);
 }
 
 }  // namespace filibuster

@@ -187,6 +187,7 @@ void LaneWriter::begin(uint32_t execution) {
   // each time would cost more than the rest of this function.
   if (memory_->counters_used.load(std::memory_order_relaxed) > kCounterSlots / 4) clear_counters();
   memory_->counters_lost.store(0, std::memory_order_relaxed);
+  memory_->first_lost_by.store(0, std::memory_order_relaxed);
   memory_->damaged_fields.store(0, std::memory_order_relaxed);
   memory_->execution.store(execution, std::memory_order_relaxed);
   renew_lease(clock_ns());

@@ -40,8 +40,11 @@ class LaneWriter {
   uint32_t damaged_fields() const {
     return memory_->damaged_fields.load(std::memory_order_acquire);
   }
-  // Invocations since begin() that found the table of counters full.
-  uint32_t counters_lost() const { return memory_->counters_lost.load(std::memory_order_acquire); }
+  // How often agents have said since begin() that the execution is incomplete, and why the first one has.
+  uint32_t times_lost() const { return memory_->counters_lost.load(std::memory_order_acquire); }
+  Incomplete first_lost_by() const {
+    return static_cast<Incomplete>(memory_->first_lost_by.load(std::memory_order_relaxed));
+  }
 
  private:
   LaneWriter() = default;

@@ -126,7 +126,7 @@ bool Recorder::event(const EventSource& source, const EventHead& head,
 Recorder::Entry* Recorder::entry(const EventSource& source, const EventHead& head, uint64_t rpc) {
   if (!running_ || head.execution != draft_.execution || late_rpcs_.contains(rpc)) return nullptr;
   if (entries_.size() >= kMaxRpcs && !entries_.contains(rpc)) {
-    ++draft_.lost_events;
+    lost("the execution has more than " + std::to_string(kMaxRpcs) + " RPCs");
     return nullptr;
   }
   const auto [place, added] = entries_.try_emplace(rpc);
@@ -141,12 +141,21 @@ Recorder::Entry* Recorder::entry(const EventSource& source, const EventHead& hea
 void Recorder::note_late(std::string text) {
   add_text(&draft_.late, std::move(text));
 }
-void Recorder::lost(const std::string& why, NoConclusion cause) {
+void Recorder::lost(const std::string& why, NoConclusion cause, uint64_t events) {
   note(why);
-  lost(1);
+  draft_.lost_events += events;
   if (!draft_.lost_why.empty()) return;
   draft_.lost_why = why;
   draft_.lost_cause = cause;
+}
+
+void Recorder::lost_by_agents(uint64_t times, Incomplete why) {
+  if (times == 0) return;
+  draft_.lost_events += times;
+  if (!draft_.lost_why.empty()) return;
+  draft_.lost_why = incomplete_text(why);
+  draft_.lost_cause = why == Incomplete::kReadBeforeFault ? NoConclusion::kAnsweredEarly
+                                                          : NoConclusion::kEventsLost;
 }
 
 void Recorder::note(std::string text) {
@@ -178,8 +187,8 @@ void Recorder::on(const EventSource& source, const EventHead& head, const RpcIss
   Entry* entry = this->entry(source, head, event.rpc);
   if (entry == nullptr) return;
   if (entry->issued) {
-    note(source.name() + ": two RPCs were reported under one id (" + number_text(event.rpc) + ")");
-    ++draft_.lost_events;  // one of them is not in the record
+    // One of them is not in the record.
+    lost(source.name() + ": two RPCs were reported under one id (" + number_text(event.rpc) + ")");
     return;
   }
   entry->issued = true;
@@ -297,8 +306,7 @@ void Recorder::on(const EventSource& source, const EventHead& head, const FaultF
   Entry* entry = this->entry(source, head, event.rpc);
   if (entry == nullptr) return;
   if (event.plan_entry >= expanded_.rows.size()) {
-    note(source.name() + ": a fault fired that is not in the plan");
-    ++draft_.lost_events;
+    lost(source.name() + ": a fault fired that is not in the plan");
     return;
   }
   const size_t number = expanded_.planned[event.plan_entry];

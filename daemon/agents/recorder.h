@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/protocol/incomplete.h"
 #include "daemon/agents/agent_hub.h"
 #include "daemon/agents/execution_record.h"
 #include "daemon/agents/ring_reader.h"
@@ -57,9 +58,11 @@ class Recorder {
   void agent_ended(const EventSource& source, uint64_t now_ns);
   void note(std::string text);
   void problem(std::string text);  // a problem of a runtime: people are told at once, and only once
-  void lost(uint64_t events) { draft_.lost_events += events; }
-  // Counts one lost event. `why` becomes a note, too.
-  void lost(const std::string& why, NoConclusion cause = NoConclusion::kEventsLost);
+  // Counts lost events: the execution is incomplete. The first `why` is its reason; each becomes a note, too.
+  void lost(const std::string& why, NoConclusion cause = NoConclusion::kEventsLost,
+            uint64_t events = 1);
+  // What the agents count themselves, and say why in a note of their own.
+  void lost_by_agents(uint64_t times, Incomplete why);
   // The address got this service's name. RPCs that had been sent there have another one. `port`: 0 of a Unix socket
   void name_found(uint16_t port, std::string service) {
     new_names_.push_back({port, std::move(service)});

@@ -31,6 +31,8 @@ bool went_on(const ExecutionRecord& record, const RpcRecord& last) {
 std::string what_of(const Suspect& suspect) {
   if (suspect.verdict.oracle == Oracle::kAssertion) return assertion_key(suspect.outcome.failure);
   std::string out(oracle_name(suspect.verdict.oracle));
+  // What fails after a silence without end is another matter in each test.
+  if (suspect.verdict.oracle == Oracle::kHang) return out;
   if (!suspect.outcome.failure.chain.empty())
     out += ": " + suspect.outcome.failure.chain.front().type;
   return out;
@@ -105,9 +107,10 @@ std::vector<Cluster> cluster(const std::vector<Suspect>& suspects, const std::ve
   for (size_t i = 0; i < suspects.size(); ++i) {
     const Suspect& one = suspects[i];
     if (!is_bug(one.verdict.oracle)) continue;
-    const bool assertion = one.verdict.oracle == Oracle::kAssertion;
+    const bool has_frames =
+        one.verdict.oracle != Oracle::kAssertion && one.verdict.oracle != Oracle::kHang;
     std::vector<std::string> frames;
-    if (!assertion) frames = application_frames(one.outcome.failure, options);
+    if (has_frames) frames = application_frames(one.outcome.failure, options);
     const std::string what = what_of(one);
     const auto [place, added] = known.try_emplace({one.call_site, frames, what}, out.size());
     if (added)

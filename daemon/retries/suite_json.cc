@@ -57,6 +57,8 @@ Json row(const ClusterRow& row) {
           {"policy", row.policy},
           {"executions", row.cluster.members},
           {"reproduced", row.reproduced ? Json(*row.reproduced) : Json(nullptr)},
+          {"not_replayed", redact(row.not_replayed)},
+          {"likely_bug", !row.hung_once()},
           {"counterexample", row.counterexample}};
 }
 

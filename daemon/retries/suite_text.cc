@@ -37,6 +37,12 @@ std::string list(const std::vector<Row>& rows, std::string_view title, Line line
   return out;
 }
 
+std::string again_text(const ClusterRow& row) {
+  return row.counterexample.empty()
+             ? std::string()
+             : "; run it again: filibuster replay " + shell_word(row.counterexample);
+}
+
 std::string cluster_text(const SuiteResults& results, const ClusterRow& row) {
   const FaultRow& first = results.faults[row.cluster.members.front()];
   std::string out = "\n" + std::to_string(row.number) + ". " +
@@ -71,9 +77,14 @@ std::string cluster_text(const SuiteResults& results, const ClusterRow& row) {
   out += "   again         ";
   out += row.reproduced ? (*row.reproduced ? "reproduced" : "NOT reproduced by its replay")
                         : "not replayed";
-  if (!row.counterexample.empty())
-    out += "; run it again: filibuster replay " + shell_word(row.counterexample);
-  return out + "\n";
+  if (!row.not_replayed.empty()) out += ": no conclusion: " + redact(row.not_replayed);
+  return out + again_text(row) + "\n";
+}
+
+std::string hung_once_text(const SuiteResults& results, const ClusterRow& row) {
+  if (!row.hung_once()) return "";
+  const FaultRow& first = results.faults[row.cluster.members.front()];
+  return first.policy + " at " + first.site + " in " + first.test + again_text(row);
 }
 
 std::string estimates(const SuiteResults& results) {
@@ -99,7 +110,14 @@ std::string estimates(const SuiteResults& results) {
 
 std::string to_text(const SuiteResults& results) {
   std::string out;
-  for (const ClusterRow& row : results.clusters) out += cluster_text(results, row);
+  size_t bugs = 0;
+  for (const ClusterRow& row : results.clusters) {
+    if (row.hung_once()) continue;
+    ++bugs;
+    out += cluster_text(results, row);
+  }
+  out += list(results.clusters, "Hung once, and not when it was replayed (no likely bug):",
+              [&](const ClusterRow& row) { return hung_once_text(results, row); });
   size_t executed = 0, consistent = 0, unread = 0;
   for (const FaultRow& row : results.faults) {
     executed += row.execution != 0 ? 1 : 0;
@@ -161,7 +179,7 @@ std::string to_text(const SuiteResults& results) {
          duration_text(results.measured_seconds) +
          " (estimate: " + duration_text(results.estimate_seconds) + "), " +
          duration_text(results.replay_seconds) + " for replays.\n" +
-         count(results.clusters.size(), "likely bug", "likely bugs") + ", " +
+         count(bugs, "likely bug", "likely bugs") + ", " +
          count(consistent, "consistent failure", "consistent failures");
   if (unread > 0) out += ", " + count(unread, "failure", "failures") + " of unknown kind";
   return out + ".\n";

@@ -211,7 +211,7 @@ void SuiteTester::learn(const SuiteEvidence& evidence, const FaultSpec& fault, d
     ++silences;
     elapsed = elapsed || rpc.elapsed;
   }
-  known.has_no_timeout = known.has_no_timeout || no_timeout;
+  known.hangs += no_timeout ? 1 : 0;
   if (begins_silent(fault)) known.retries = known.retries.value_or(false) || came > 1;
   if (is_for_all(fault)) known.attempts = std::max(known.attempts, came);
   if (silences > 0)
@@ -233,7 +233,7 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
   {
     const std::lock_guard lock(memory_.mutex);
     const SiteKnowledge& known = memory_.sites[row->site];
-    if (known.has_no_timeout && begins_silent(fault.value())) {
+    if (known.has_no_timeout() && begins_silent(fault.value())) {
       row->skipped =
           "the client has no timeout at this call site (" + row->site +
           "), which is said once; if other clients call by it, leave its frame out (index.frames.deny)";
@@ -288,7 +288,7 @@ Result<void> SuiteTester::execute(const SuiteTest& test, const retries::Policy& 
   return {};
 }
 
-Result<std::optional<bool>> SuiteTester::replay(const SuiteTest& test, const SuiteEvidence& first,
+Result<SuiteTester::Replay> SuiteTester::replay(const SuiteTest& test, const SuiteEvidence& first,
                                                 const retries::FaultRow& row) {
   const InjectedFault& rpc = first.faults.front();
   auto fault = parse_fault(rpc.fault);
@@ -296,12 +296,17 @@ Result<std::optional<bool>> SuiteTester::replay(const SuiteTest& test, const Sui
   const FaultSpec spec = retries::attempts_as_template_says(fault.value(), rpc.answer);
   const auto tried = attempts(test, spec, rpc);
   if (!tried) return tried.error();
-  if (stopped_ || !tried->race.empty() || is_inconclusive(tried->last->judgement.verdict))
-    return std::optional<bool>();
+  Replay out;
+  if (stopped_) return out;
+  out.no_conclusion = tried->race;
+  if (out.no_conclusion.empty() && is_inconclusive(tried->last->judgement.verdict))
+    out.no_conclusion = tried->last->judgement.detail;
+  if (!out.no_conclusion.empty()) return out;
   const SuiteEvidence again = read(test, *tried->last, spec, rpc);
   const retries::Verdict verdict =
       retries::judge(again.outcome, again.record, again.groups, memory_.surfaces, oracle_options_);
-  return std::optional<bool>(verdict.oracle == row.oracle);
+  out.reproduced = verdict.oracle == row.oracle;
+  return out;
 }
 
 std::string SuiteTester::write_counterexample(const SuiteTest& test, const SuiteEvidence& evidence,

@@ -85,8 +85,10 @@ class SuiteMode final : public Mode {
 
   Outcome judge(SessionReport* report, const SessionEnd& end) const override {
     Outcome out;
-    out.failures = !results_.clusters.empty();
+    const auto hung_once = [](const ClusterRow& row) { return row.hung_once(); };
+    out.failures = !std::all_of(results_.clusters.begin(), results_.clusters.end(), hung_once);
     if (end.stopped || end.failed) return out;
+    out.no_conclusion = std::any_of(results_.clusters.begin(), results_.clusters.end(), hung_once);
     for (const TestReport& test : report->tests) out.time_over |= test.time_over;
     for (const FaultRow& row : results_.faults)
       out.no_conclusion |= row.execution == 0 && row.skipped.starts_with("no conclusion");
@@ -231,12 +233,14 @@ class SuiteMode final : public Mode {
         ready = true;
       }
       const SuiteEvidence& evidence = memory_.evidence.at(first);
-      auto reproduced = tester->replay(*test, evidence, results_.faults[first]);
-      if (!reproduced) return reproduced.error();
+      auto replayed = tester->replay(*test, evidence, results_.faults[first]);
+      if (!replayed) return replayed.error();
       if (tester->stopped()) return {};
-      row.reproduced = reproduced.value();
+      row.reproduced = replayed->reproduced;
+      row.not_replayed = std::move(replayed->no_conclusion);
       row.counterexample =
           tester->write_counterexample(*test, evidence, results_.faults[first], &row.number);
+      if (row.hung_once()) continue;
       session->sink({{"type", "finding"},
                      {"test", row.test},
                      {"number", row.number},

@@ -44,7 +44,9 @@ struct SuiteTest {
 
 // What executions have shown of a call site, whichever test reached it.
 struct SiteKnowledge {
-  bool has_no_timeout = false;
+  // Executions in which a client waited to the hang limit. The second one confirms that it has no timeout.
+  uint32_t hangs = 0;
+  bool has_no_timeout() const { return hangs > 1; }
   std::optional<bool> retries;  // after a timeout
   uint32_t attempts = 0;        // the most that came when every attempt was faulted
   double silence_seconds = -1;  // what a silence took; below 0: not known
@@ -83,9 +85,13 @@ class SuiteTester {
   // "": it passes.
   Result<std::string> control(SuiteTest* test);
   double control_seconds() const { return control_seconds_; }
-  // Runs a fault again. True: the same oracle speaks.
-  Result<std::optional<bool>> replay(const SuiteTest& test, const SuiteEvidence& evidence,
-                                     const retries::FaultRow& row);
+  struct Replay {
+    std::optional<bool> reproduced;  // true: the same oracle speaks
+    std::string no_conclusion;       // why there is none; "": there is, or the session was stopped
+  };
+  // Runs a fault again.
+  Result<Replay> replay(const SuiteTest& test, const SuiteEvidence& evidence,
+                        const retries::FaultRow& row);
   // Returns the path of the counterexample; "": it could not be written. `*number`: of the file.
   std::string write_counterexample(const SuiteTest& test, const SuiteEvidence& evidence,
                                    const retries::FaultRow& row, uint32_t* number);

@@ -9,9 +9,6 @@ namespace filibuster::preload {
 // carries our header'.
 CauseOf cause_of_thread(Attachment* attachment, uint32_t execution, Hash128 site);
 
-// Something could not be counted or told: the execution is reported as incomplete.
-void lane_is_incomplete(Attachment* attachment);
-
 // Counts an RPC, or a connect that was refused in the place of one, for the connects that follow.
 void count_call(Attachment* attachment, uint32_t execution, Hash128 place, Hash128 service_place);
 // From now on the calls at the places of `entry` are not those that the plan was made from, so nothing is

@@ -15,8 +15,8 @@ bool plan_is_of(const LaneMemory* lane, const OutgoingCall& call) {
 }
 
 void plan_is_unreadable(Attachment* a) {
-  report_note("the plan could not be read: a fault may be missing");
-  lane_is_incomplete(a);
+  report_note(incomplete_text(Incomplete::kPlan));
+  a->lane->lost(Incomplete::kPlan);
 }
 
 // `call->plan` is what the RPC gets.

@@ -61,7 +61,7 @@ uint32_t change_count(LaneMemory* lane, uint64_t key, bool claim, const Change& 
         return static_cast<uint32_t>(next);
     }
   }
-  lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
+  lane->lost(Incomplete::kCounters);
   return 0;
 }
 

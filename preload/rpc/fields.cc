@@ -58,7 +58,7 @@ Pool<MessageWalker, 2, 1024> g_message_walkers;
 // The request would get another index than in the other executions: nothing is concluded.
 void lost(Attachment* a, std::string_view why) {
   report_note(why);
-  a->lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
+  a->lane->lost(Incomplete::kFields);
 }
 
 LeafBuffer* make_leaves() {

@@ -112,7 +112,7 @@ Incoming* incoming_begin(const IncomingInfo& info) {
   if (incoming == nullptr) {
     // Without it 'the only active request' cannot be told in this execution.
     g_incoming_lost_in.store(execution, std::memory_order_release);
-    a->lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
+    a->lane->lost(Incomplete::kIncoming);
     report_not_interposed(NotInterposedReason::kTableFull, false, {}, identity().service_name());
     return nullptr;
   }

@@ -172,15 +172,11 @@ CauseOf cause_of_thread(Attachment* a, uint32_t execution, Hash128 site) {
   return cause_by_rules(a, execution, site, &t_state.requests);
 }
 
-void lane_is_incomplete(Attachment* a) {
-  a->lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
-}
-
 void report_read_before_fault() {
   Attachment* a = g_attachment.load(std::memory_order_acquire);
   if (a == nullptr || !own_process()) return;
-  report_note("an answer was read before the fault that was to replace it was injected");
-  lane_is_incomplete(a);
+  report_note(incomplete_text(Incomplete::kReadBeforeFault));
+  a->lane->lost(Incomplete::kReadBeforeFault);
 }
 
 namespace {
@@ -207,7 +203,7 @@ void find_origin(Attachment* a, uint32_t current, const OutgoingInfo& info, char
   if (text == nullptr) {
     // Without its stack this RPC has another index than in other executions.
     report_note("too many threads were in the middle of a request: one has no call stack");
-    lane_is_incomplete(a);
+    a->lane->lost(Incomplete::kStack);
   }
   if (stack.incomplete) report_note("a call stack could not be read whole");
   origin->stack = stack.hash;

@@ -50,7 +50,7 @@ void report_ended_connection_used(const OutgoingCall& call, std::string_view ser
   note_site(a->lane, client_key(service), {kSiteUsesEndedConnections, execution, false});
   if (call.execution != execution) {
     report_note("a connection that was ended in an earlier execution was used again");
-    return lane_is_incomplete(a);
+    return a->lane->lost(Incomplete::kEndedConnection);
   }
   FaultFired event;
   event.rpc = call.rpc;
@@ -65,7 +65,7 @@ void report_ended_connection_used(std::string_view service) {
   if (a == nullptr || !own_process()) return;
   note_site(a->lane, client_key(service), {kSiteUsesEndedConnections, 0, false});
   report_note("a connection that was ended for a refusal was used between executions");
-  lane_is_incomplete(a);
+  a->lane->lost(Incomplete::kEndedConnection);
 }
 
 void outgoing_refused_as_reset(const OutgoingCall& call) {

@@ -344,7 +344,7 @@ Attachment* attach_executing(uint32_t* execution, uint64_t* now) {
   const uint64_t renewed = a->lane->lease_ns.load(std::memory_order_relaxed);
   *now = now_ns();
   if (*now > renewed && *now - renewed > kGoneNs) {
-    a->lane->counters_lost.fetch_add(1, std::memory_order_relaxed);
+    a->lane->lost(Incomplete::kLeaseOver);
     return nullptr;
   }
   return a;

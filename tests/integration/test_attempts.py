@@ -104,6 +104,14 @@ def test_a_fault_after_effect_never_comes_upon_an_error(project, name, fault):
     assert attempts and set(attempts) == {"pass (503 already)"}, got.run
 
 
+def test_an_event_loop_reads_nothing_of_the_answers_that_silences_after_effect_keep(project):
+    """Another thread reads as soon as the server answers, which may be before the sending thread has injected the silence."""
+    client = f"{PYTHON} {APPS}/reading_loop.py ${{port:shop}} 25"
+    got = Explored(project, client, ["timeout:after when=1+"])
+    assert got.printed == {"timeout:after when=1+": "25 nothing"}, got.run
+    assert set(got.attempts["timeout:after when=1+"]) == {("timeout:after", "first"), ("timeout:after", "same-request")}, got.run
+
+
 def test_curl_retries_by_itself(project):
     client = f"curl -s -o body --retry 2 -m 2 -w '%{{http_code}}' -H \"x-run: $FILIBUSTER_EXECUTION\" {URL}PATH"
     got = Explored(project, client, ["503, pass", "timeout:after, pass", "503 when=1+"])

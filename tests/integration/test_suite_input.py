@@ -86,6 +86,53 @@ def test_an_exploration_names_a_server_that_answers_early(project):
     assert run.exit_code == 3 and "an answer before the whole request" in run.output, run
 
 
+# A client that waits without end once, in the run of this number; it has a timeout in all others.
+WAITS_ONCE = '''
+import os, urllib.request
+def call(method, waits_in):
+    with open("runs", "a+") as file:
+        file.write("run\\n")
+        file.seek(0)
+        run = len(file.readlines())
+    request = urllib.request.Request(os.environ["SHOP_URL"] + "/ok", method=method)
+    for last in (False, True):
+        try:
+            return urllib.request.urlopen(request, timeout=None if run == waits_in else 0.3).status
+        except OSError:
+            if last or run == waits_in: raise
+'''
+
+
+def test_a_hang_that_its_replay_does_not_show_is_no_likely_bug(project):
+    tests = "from client import call\ndef test_get(): assert call('GET', 3) == 200\n"
+    run = suite(project, tests, "--policy", "P1", services=shop(), client=WAITS_ONCE)
+    (cluster,) = report(run)["clusters"]
+    assert (cluster["oracle"], cluster["reproduced"], cluster["likely_bug"]) == ("hang", False, False), run
+    assert "Hung once, and not when it was replayed (no likely bug):" in run.output and "0 likely bugs" in run.output, run
+    assert run.exit_code == 3, run
+
+
+def test_one_hang_at_a_call_site_keeps_no_other_silence_there_from_being_tried(project):
+    # Four executions without faults; the fifth is the first one with a fault.
+    tests = ("from client import call\ndef test_get(): assert call('GET', 5) == 200\n"
+             "def test_post(): assert call('POST', 5) == 200\n")
+    run = suite(project, tests, "--policy", "P1", services=shop(), client=WAITS_ONCE)
+    assert {cluster["oracle"]: cluster["likely_bug"] for cluster in report(run)["clusters"]} == {
+        "hang": False, "possible-silent-violation": True}, run
+    assert "1 likely bug," in run.output and run.exit_code == 1, run
+
+
+def test_silences_are_left_out_after_two_hangs_at_their_call_site(project):
+    client = WAITS_ONCE.replace("run == waits_in", "run > waits_in")
+    tests = "from client import call\n" + "".join(f"def test_{one}(): assert call('GET', 6) == 200\n" for one in ("one", "two", "three"))
+    run = suite(project, tests, "--policy", "P1", services=shop(), client=client)
+    said = report(run)
+    assert [fault["oracle"] if fault["execution"] else fault["skipped"] for fault in said["faults"]] == [
+        "hang", "hang", "the client has no timeout at this call site, which is said once"], run
+    (cluster,) = said["clusters"]
+    assert cluster["executions"] == [0, 1] and cluster["reproduced"] and cluster["likely_bug"] and run.exit_code == 1, run
+
+
 @pytest.mark.parametrize("entry, tests, said", [
     ({"runner": "pytest", "path": "nowhere.py", "program": PYTEST}, "", ["the tests of the suite of pytest (nowhere.py) cannot be listed (exit status 4)"]),
     ({"runner": "pytest", "path": "test_shop.py", "program": PYTEST}, "def test(:\n", ["cannot be listed", "SyntaxError"]),

@@ -136,7 +136,10 @@ Released Http1::release(Connection& c, int fd, const Offer& offer, Sending sendi
   if (sending != Sending::kAside && try_fault_before(c, fd))
     return {c.wire.accepted, Released::Then::kSwallow};
   const bool stays = sending == Sending::kOffered && is_undecided(c, *this);
-  return {stays ? std::min(offer.end, std::max(message_start, c.wire.flushed_to)) : offer.end, {}};
+  const uint64_t limit =
+      stays ? std::min(offer.end, std::max(message_start, c.wire.flushed_to)) : offer.end;
+  if (sending != Sending::kAside) keep_readers_out(c, limit);
+  return {limit, {}};
 }
 
 bool Http1::may_hold(Connection& c) {
@@ -160,6 +163,7 @@ void Http1::decide_held(Connection& c) {
 
 void Http1::sent(Connection& c, int fd) {
   try_fault_after(c, fd);
+  let_readers_in(c);
 }
 
 bool Http1::waits_for_its_fault(const Connection&) const {
@@ -264,6 +268,7 @@ void Http1::adopt_in_child(Connection& c) {
   // The calls are the parent's to report, so the child's copies end without an event.
   current = fault = nullptr;
   receives.forget();
+  keeps_readers_out = false;
   while (Exchange* x = exchanges.pop()) {
     x->call.active = false;
     finish_half(c, x, kRequestHalf);

@@ -90,7 +90,8 @@ struct Http1 final : Followed {
   http1::MessageParser responses{http1::Direction::kResponses, &response_events};
   ExchangeQueue exchanges;
   ReceiveGate receives;
-  size_t upgraded_at = 0;  // byte of the current feed of responses where HTTP/2 begins
+  bool keeps_readers_out = false;  // owner of the request flow: `receives` is closed for a fault
+  size_t upgraded_at = 0;          // byte of the current feed of responses where HTTP/2 begins
 
   bool last_answer = false;  // the answer that was read last ends its connection
 
@@ -143,6 +144,10 @@ void client_request_complete(Connection& c, size_t end, Hash128 body, uint64_t s
 // request_faults.cc. Called before any byte of the message is sent. True: the fault fired, and the
 // application's bytes count as sent.
 bool try_fault_before(Connection& c, int fd);
+// Called before the application's bytes up to `limit` are sent. Where a fault follows the last of them, no thread reads the
+// answer between the two: an event loop would otherwise have it before the fault is there.
+void keep_readers_out(Connection& c, uint64_t limit);
+void let_readers_in(Connection& c);
 // Called once the whole request is on the wire.
 void try_fault_after(Connection& c, int fd);
 

@@ -1,5 +1,7 @@
 // Faults that fire when a request is sent (inject.h does the injection): when one can, and what a
 // connection is afterwards.
+#include <utility>
+
 #include "core/fault/fault.h"
 #include "preload/inject/inject.h"
 #include "preload/protocols/http1/http1.h"
@@ -30,7 +32,9 @@ bool inject(Connection& c, int fd, bool after) {
     not_injected(c, "another thread was reading the connection");
     return false;
   }
-  if (h.exchanges.front() != x) {
+  // Where the head was read, the rest may not be missing: the timeouts of many clients end with the head.
+  const bool begun = after && h.responses.state() != http1::ParseState::kStart;
+  if (h.exchanges.front() != x || begun) {
     c.response_flow.release();
     not_injected(c, kAnsweredFirst);
     return false;
@@ -90,6 +94,22 @@ bool is_change(const OutgoingCall& call) {
 }
 
 }  // namespace
+
+void keep_readers_out(Connection& c, uint64_t limit) {
+  Http1& h = http1_of(c);
+  const Exchange* x = h.fault;
+  const bool ends_request = x != nullptr && x->call.plan.after_effect != 0 && x->request_end != 0 &&
+                            limit >= x->request_end && c.wire.fed <= x->request_end;
+  if (!ends_request || h.exchanges.size() != 1 || h.keeps_readers_out) return;
+  h.keeps_readers_out = true;
+  // A thread that waits in a read stays there. Others need not wait for it: it reads what comes first.
+  if (!h.receives.close()) h.receives.open();
+}
+
+void let_readers_in(Connection& c) {
+  Http1& h = http1_of(c);
+  if (std::exchange(h.keeps_readers_out, false)) h.receives.open();
+}
 
 bool try_fault_before(Connection& c, int fd) {
   Http1& h = http1_of(c);

@@ -367,10 +367,23 @@ TEST_F(Execution, DroppedEventsAndLostCountersMakeItIncomplete) {
   FakeAgent agent(hub_->address(), "users");
   ASSERT_TRUE(hub_->begin_execution(1, {}).ok());
   agent.ring()->dropped.fetch_add(3);
-  agent.lane()->counters_lost.fetch_add(2);
-  EXPECT_EQ(hub_->end_execution().lost_events, 5u);
+  agent.lane()->lost(Incomplete::kCounters);
+  agent.lane()->lost(Incomplete::kPlan);
+  ExecutionRecord record = hub_->end_execution();
+  EXPECT_EQ(record.lost_events, 5u);
+  EXPECT_NE(record.lost_why.find(": 3 events did not fit into the ring"), std::string::npos)
+      << record.lost_why;
   ASSERT_TRUE(hub_->begin_execution(2, {}).ok());
-  EXPECT_EQ(hub_->end_execution().lost_events, 0u);
+  agent.lane()->lost(Incomplete::kReadBeforeFault);
+  agent.lane()->lost(Incomplete::kPlan);
+  record = hub_->end_execution();
+  EXPECT_EQ(record.lost_events, 2u);
+  EXPECT_EQ(record.lost_why, incomplete_text(Incomplete::kReadBeforeFault)) << "the first reason";
+  EXPECT_EQ(record.lost_cause, NoConclusion::kAnsweredEarly);
+  ASSERT_TRUE(hub_->begin_execution(3, {}).ok());
+  record = hub_->end_execution();
+  EXPECT_EQ(record.lost_events, 0u);
+  EXPECT_EQ(record.lost_why, "");
 }
 
 TEST_F(Execution, ACorruptedRingIsDroppedAndEveryExecutionOfItIsIncomplete) {
