@@ -133,6 +133,9 @@ struct FramesConfig {
   std::vector<std::string> allow, deny;
 };
 
+// The built-in policies, whose names no policy of a configuration may have.
+constexpr std::string_view kBuiltInPolicies[] = {"P1", "P2", "P3", "P4"};
+
 // A policy of retry-aware testing: what the attempts of one call get (daemon/retries/policies.h).
 struct PolicyConfig {
   std::string name;
@@ -156,8 +159,7 @@ struct SurfaceRule {
 struct RetriesConfig {
   std::vector<std::string>
       request_ids;  // header fields that name a call, beside core/rpc/request_ids.h
-  std::vector<PolicyConfig>
-      policies;  // beside the built-in ones; one of the same name takes its place
+  std::vector<PolicyConfig> policies;  // beside the built-in ones, with other names
   // For `filibuster suite` (daemon/retries/oracles.h).
   std::vector<std::string> test_code;  // where files of test code begin; empty: their names say it
   std::vector<std::string>

@@ -57,6 +57,7 @@ Json row(const ClusterRow& row) {
           {"policy", row.policy},
           {"executions", row.cluster.members},
           {"reproduced", row.reproduced ? Json(*row.reproduced) : Json(nullptr)},
+          {"not_replayed", redact(row.not_replayed)},
           {"counterexample", row.counterexample}};
 }
 
