@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/process/session_lane.h"
+#include "daemon/session/absent_services.h"
 #include "daemon/session/mode.h"
 #include "daemon/session/suite_counterexamples.h"
 #include "daemon/session/suite_planning.h"
@@ -19,6 +20,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr char kStopped[] = "the session was stopped";
 constexpr char kTimeOver[] = "the time of --max-time was over";
+
+// FILIBUSTER_TIME_UP_AFTER is for tests: the time is over after so many executions of the session, whatever a clock says.
+bool time_is_over(const SessionContext& session) {
+  if (!session.deadline) return false;
+  if (const char* after = getenv("FILIBUSTER_TIME_UP_AFTER"))
+    return session.counters.next_execution > std::strtoull(after, nullptr, 10);
+  return Clock::now() >= *session.deadline;
+}
 
 std::string headline(const ClusterRow& row, const FaultRow& first) {
   return std::string(row.cluster.label.taxonomy == retries::Taxonomy::kNone
@@ -55,7 +64,7 @@ class SuiteMode final : public Mode {
     Exploration out;
     one->error.clear();
     const auto began = Clock::now();
-    if (round_ != Round::kReplays && session->deadline && began >= *session->deadline) {
+    if (round_ != Round::kReplays && time_is_over(*session)) {
       out.report.test = test.name;
       out.report.time_over = true;
       for (const size_t at : one->planned) {
@@ -169,6 +178,11 @@ class SuiteMode final : public Mode {
       }
       results_.tests.push_back(one.row);
     }
+    if (std::any_of(results_.tests.begin(), results_.tests.end(),
+                    [](const auto& test) { return test.left_out.starts_with(kFailsAlone); })) {
+      for (std::string& text : absent_services(request_.config))
+        results_.notes.push_back(std::move(text));
+    }
   }
 
   void plan() {
@@ -211,7 +225,7 @@ class SuiteMode final : public Mode {
     };
     for (const size_t at : test->planned) {
       FaultRow& row = results_.faults[at];
-      if (out->report.time_over || (session->deadline && Clock::now() >= *session->deadline)) {
+      if (out->report.time_over || time_is_over(*session)) {
         out->report.time_over = true;
         row.skipped = kTimeOver;
         continue;

@@ -114,7 +114,7 @@ Result<bool> SuiteTester::run_references(size_t count, SuiteTest* out,
       why = "its run without faults is incomplete: " + run->judgement.detail;
     } else if (is_failure(run->judgement.verdict)) {
       const std::string text = failure_text(run.value());
-      why = runs->empty() ? "it fails without any fault: " + text
+      why = runs->empty() ? std::string(kFailsAlone) + ": " + text
                           : "it passed " + std::to_string(runs->size()) +
                                 (runs->size() == 1 ? " time" : " times") +
                                 " without any fault and then failed, so it is flaky, or depends on "

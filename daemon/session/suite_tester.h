@@ -25,6 +25,9 @@ struct SuiteCall {
   RpcRecord reference;  // its first attempt in the reference execution
 };
 
+// Why a test is left out that cannot pass begins so.
+constexpr std::string_view kFailsAlone = "it fails without any fault";
+
 // What is known of a test. Only the lane that explores it changes it.
 struct SuiteTest {
   retries::SuiteTestRow row;

@@ -23,6 +23,17 @@ std::string shown(const SuiteConfig& suite) {
   return "of " + suite.runner + (suite.path.empty() ? "" : " (" + suite.path + ")");
 }
 
+// A command may bring a program of many lines.
+std::string one_line(const std::string& command) {
+  const size_t end = command.find('\n');
+  return end == command.npos ? command : command.substr(0, end) + " ...";
+}
+
+std::string read_whole(const std::string& path) {
+  const auto text = read_file(path);
+  return text.ok() ? text.value() : "";
+}
+
 Command shell(const std::string& text) {
   return {{"/bin/sh", "-c", text}};
 }
@@ -83,8 +94,11 @@ class Listing {
       std::string said = last_lines(errors, kErrorLines);
       const std::string printed = last_lines(out, kErrorLines);
       if (!said.empty() && !printed.empty()) said += "\n";
-      return problem("cannot be listed (" + to_text(*status) + "): " + argv->back() + "\n" + said +
-                     printed);
+      const std::string advice = runner_ != nullptr && runner_->advice != nullptr
+                                     ? runner_->advice(read_whole(errors))
+                                     : "";
+      return problem("cannot be listed (" + to_text(*status) + "): " + one_line(argv->back()) +
+                     "\n" + said + printed + (advice.empty() ? "" : "\n" + advice));
     }
     return read_file(runner_ != nullptr && runner_->writes_list ? file : out);
   }
