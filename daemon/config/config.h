@@ -133,9 +133,6 @@ struct FramesConfig {
   std::vector<std::string> allow, deny;
 };
 
-// The built-in policies, whose names no policy of a configuration may have.
-constexpr std::string_view kBuiltInPolicies[] = {"P1", "P2", "P3", "P4"};
-
 // A policy of retry-aware testing: what the attempts of one call get (daemon/retries/policies.h).
 struct PolicyConfig {
   std::string name;

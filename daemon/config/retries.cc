@@ -4,6 +4,7 @@
 #include "core/fault/attempts.h"
 #include "core/protocol/lane_memory.h"
 #include "core/rpc/request_ids.h"
+#include "daemon/config/policy_names.h"
 #include "daemon/config/sections.h"
 
 namespace filibuster::config {

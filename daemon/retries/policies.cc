@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/fault/attempts.h"
+#include "daemon/config/policy_names.h"
 #include "daemon/retries/groups.h"
 
 namespace filibuster::retries {

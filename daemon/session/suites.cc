@@ -9,6 +9,7 @@
 #include "core/text/nearest.h"
 #include "daemon/explore/program_files.h"
 #include "daemon/process/process.h"
+#include "daemon/suite/advice.h"
 #include "daemon/suite/runner.h"
 
 namespace filibuster {
@@ -94,9 +95,7 @@ class Listing {
       std::string said = last_lines(errors, kErrorLines);
       const std::string printed = last_lines(out, kErrorLines);
       if (!said.empty() && !printed.empty()) said += "\n";
-      const std::string advice = runner_ != nullptr && runner_->advice != nullptr
-                                     ? runner_->advice(read_whole(errors))
-                                     : "";
+      const std::string advice = suite::advice(suite_.runner, read_whole(errors));
       return problem("cannot be listed (" + to_text(*status) + "): " + one_line(argv->back()) +
                      "\n" + said + printed + (advice.empty() ? "" : "\n" + advice));
     }

@@ -35,8 +35,6 @@ struct Runner {
   // A command for /bin/sh that runs one test. It writes JUnit XML to `xml`, if the runner can, and what only the runner
   // has kept from ending the process to `uncaught_path(xml)`, if it can tell that.
   std::string (*each)(const Suite& suite, const SuiteTest& test, const std::string& xml);
-  // What to do where `list` has failed and said this; "": that shows it by itself.
-  std::string (*advice)(const std::string& said) = nullptr;
 };
 
 // nullptr: there is none of this name.

@@ -328,12 +328,6 @@ std::string list_junit(const Suite& suite, const std::string& out) {
          program_of(suite, kJava) + " " + source + " " + path_of(suite, ".");
 }
 
-std::string advise_junit(const std::string& said) {
-  if (said.find("package org.junit.") == std::string::npos) return "";
-  return "'program' must have JUnit and the tests on its class path: \"program\": \"java -cp "
-         "junit-platform-console-standalone.jar:classes\"";
-}
-
 Result<Tests> parse_junit_list(const std::string& text, const std::string&) {
   Tests out;
   each_line(text, [&](std::string_view line) {
@@ -361,7 +355,7 @@ constexpr std::array kRunners = {
     Runner{"mocha", kMocha, list_mocha, parse_mocha, true, run_mocha},
     Runner{"node", kNode, list_node, parse_node, false, run_node},
     Runner{"gtest", "", list_gtest, parse_gtest, false, run_gtest},
-    Runner{"junit", kJava, list_junit, parse_junit_list, false, run_junit, advise_junit},
+    Runner{"junit", kJava, list_junit, parse_junit_list, false, run_junit},
 };
 
 }  // namespace
