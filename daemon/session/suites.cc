@@ -92,12 +92,13 @@ class Listing {
       return problem("cannot be listed: the command did not end");
     }
     if (!status->success()) {
+      const std::string failed = "cannot be listed (" + to_text(*status) + "): ";
+      const std::string advice = suite::advice(suite_.runner, read_whole(errors));
+      if (!advice.empty()) return problem(failed + advice + "\nWhat it wrote is in " + errors);
       std::string said = last_lines(errors, kErrorLines);
       const std::string printed = last_lines(out, kErrorLines);
       if (!said.empty() && !printed.empty()) said += "\n";
-      const std::string advice = suite::advice(suite_.runner, read_whole(errors));
-      return problem("cannot be listed (" + to_text(*status) + "): " + one_line(argv->back()) +
-                     "\n" + said + printed + (advice.empty() ? "" : "\n" + advice));
+      return problem(failed + one_line(argv->back()) + "\n" + said + printed);
     }
     return read_file(runner_ != nullptr && runner_->writes_list ? file : out);
   }
