@@ -111,7 +111,7 @@ int refused(const Answer& answer, const SessionOptions& options) {
 }
 
 std::string to_go_on(bool resumes) {
-  return resumes ? " to continue" : "";
+  return resumes ? " to continue" : "; it begins anew";
 }
 
 int daemon_ended(const std::string& pid, bool resumes) {

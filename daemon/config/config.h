@@ -156,8 +156,7 @@ struct SurfaceRule {
 struct RetriesConfig {
   std::vector<std::string>
       request_ids;  // header fields that name a call, beside core/rpc/request_ids.h
-  std::vector<PolicyConfig>
-      policies;  // beside the built-in ones; one of the same name takes its place
+  std::vector<PolicyConfig> policies;  // beside the built-in ones, with other names
   // For `filibuster suite` (daemon/retries/oracles.h).
   std::vector<std::string> test_code;  // where files of test code begin; empty: their names say it
   std::vector<std::string>

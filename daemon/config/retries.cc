@@ -4,12 +4,32 @@
 #include "core/fault/attempts.h"
 #include "core/protocol/lane_memory.h"
 #include "core/rpc/request_ids.h"
+#include "daemon/config/policy_names.h"
 #include "daemon/config/sections.h"
 
 namespace filibuster::config {
 namespace {
 
 using Kind = SourceNode::Kind;
+
+// The name of a header field is a token (RFC 9110, section 5.6.2).
+bool is_field_name(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  });
+}
+
+void check_name(Reader& reader, const SourceNode& node, const PolicyConfig& policy,
+                const std::vector<PolicyConfig>& others) {
+  if (std::any_of(others.begin(), others.end(),
+                  [&](const PolicyConfig& other) { return other.name == policy.name; }))
+    reader.error(node.offset, "policy '" + policy.name + "' is there twice");
+  if (std::find(std::begin(kBuiltInPolicies), std::end(kBuiltInPolicies), policy.name) !=
+      std::end(kBuiltInPolicies))
+    reader.error(node.offset, "policy '" + policy.name +
+                                  "' is built in and cannot be another one; give it another name");
+}
 
 constexpr Key<PolicyConfig> kPolicyKeys[] = {
     {"name", true,
@@ -103,6 +123,9 @@ constexpr Key<RetriesConfig> kRetriesKeys[] = {
          if (name->empty() || name->size() > sizeof(RequestIdName::name)) {
            reader.error(child.offset, "a name of 'request_ids' has from 1 to " +
                                           std::to_string(sizeof(RequestIdName::name)) + " bytes");
+         } else if (!is_field_name(*name)) {
+           reader.error(child.offset,
+                        "'" + *name + "' of 'request_ids' cannot be the name of a header field");
          } else if (out->request_ids.size() == kMaxConfiguredRequestIds) {
            reader.error(child.offset, "'request_ids' has at most " +
                                           std::to_string(kMaxConfiguredRequestIds) + " names");
@@ -119,10 +142,7 @@ constexpr Key<RetriesConfig> kRetriesKeys[] = {
          PolicyConfig policy;
          policy.line = reader.line_of(child);
          if (!read_object<PolicyConfig>(reader, child, "a policy", kPolicyKeys, &policy)) continue;
-         const bool twice =
-             std::any_of(out->policies.begin(), out->policies.end(),
-                         [&](const PolicyConfig& other) { return other.name == policy.name; });
-         if (twice) reader.error(child.offset, "policy '" + policy.name + "' is there twice");
+         check_name(reader, child, policy, out->policies);
          out->policies.push_back(std::move(policy));
        }
      }},

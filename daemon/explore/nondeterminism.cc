@@ -83,10 +83,13 @@ class Finder {
       }
       seen.varied.add(varied);
     }
+    // Runs are counted, not the calls of a run that others lack.
+    std::set<std::string> counted;
     for (const RpcRecord* rpc : match.only_other) {
-      auto& times = missing_[call_of(*rpc, request_path_of(*rpc))];
+      const std::string call = call_of(*rpc, request_path_of(*rpc));
+      auto& times = missing_[call];
       times.first = rpc;
-      ++times.second;
+      if (counted.insert(call).second) ++times.second;
     }
     reordered_.insert(match.reordered.begin(), match.reordered.end());
   }
@@ -419,9 +422,18 @@ class Finder {
     }
   }
 
+  bool is_in_all(const std::string& call) const {
+    return std::all_of(runs_.begin(), runs_.end(), [&](const ExecutionRecord* run) {
+      return std::any_of(run->rpcs.begin(), run->rpcs.end(), [&](const RpcRecord& rpc) {
+        return call_of(rpc, request_path_of(rpc)) == call;
+      });
+    });
+  }
+
   void missing(const RpcRecord& rpc, uint32_t times) {
-    const std::string what = "appears in " + std::to_string(times) + " of " +
-                             std::to_string(runs_.size()) + " reference executions";
+    const std::string what =
+        (is_in_all(call_of(rpc, request_path_of(rpc))) ? "comes more often in " : "appears in ") +
+        std::to_string(times) + " of " + std::to_string(runs_.size()) + " reference executions";
     out_.variations.push_back({call_of(rpc, request_path_of(rpc)), what, Effect::kNotFaulted,
                                "it may not come when its fault is planned", "", true});
     out_.unstable.add_index(rpc.index, what);

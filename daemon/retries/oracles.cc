@@ -349,7 +349,7 @@ Verdict judge(const FaultedTest& test, const ExecutionRecord& record,
       break;
     case Ending::kHung:
       out.oracle = Oracle::kHang;
-      out.evidence = "the test did not end, or a caller waited without a limit";
+      out.evidence = test.hang;
       break;
     case Ending::kFailed: {
       const RetryGroup* group =

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/fault/attempts.h"
+#include "daemon/config/policy_names.h"
 #include "daemon/retries/groups.h"
 
 namespace filibuster::retries {
@@ -14,12 +15,13 @@ struct BuiltIn {
   std::string_view meaning;
 };
 constexpr BuiltIn kBuiltIn[] = {
-    {"P1", "timeout:after when=1", true,
+    {kBuiltInPolicies[0], "timeout:after when=1", true,
      "the first answer does not come, although the server acted"},
-    {"P2", "timeout:after when=1+", false, "no answer comes, although the server acted each time"},
-    {"P3", "503 when=1+", true,
+    {kBuiltInPolicies[1], "timeout:after when=1+", false,
+     "no answer comes, although the server acted each time"},
+    {kBuiltInPolicies[2], "503 when=1+", true,
      "every attempt gets a transient error and does not reach the server"},
-    {"P4", "timeout:after, 503 when=2+", false,
+    {kBuiltInPolicies[3], "timeout:after, 503 when=2+", false,
      "the first answer does not come, although the server acted; retries get a transient error"},
 };
 
@@ -51,15 +53,8 @@ std::vector<Policy> all_policies(const RetriesConfig& config) {
                    std::string(row.meaning)});
   }
   for (const PolicyConfig& row : config.policies) {
-    Policy own{row.name, as_sequence(row.attempts), row.without_retries,
-               "of the configuration, line " + std::to_string(row.line)};
-    const auto place = std::find_if(all.begin(), all.end(),
-                                    [&](const Policy& one) { return one.name == own.name; });
-    if (place == all.end()) {
-      all.push_back(std::move(own));
-    } else {
-      *place = std::move(own);
-    }
+    all.push_back({row.name, as_sequence(row.attempts), row.without_retries,
+                   "of the configuration, line " + std::to_string(row.line)});
   }
   return all;
 }

@@ -28,7 +28,7 @@ struct Policy {
   uint32_t silences(uint32_t count) const;
 };
 
-// The built-in policies, then those of the configuration; one of the same name takes the other's place.
+// The built-in policies, then those of the configuration.
 std::vector<Policy> all_policies(const RetriesConfig& config);
 // "P1,P4": in the order of `all`. Error: there is no such policy, with the names that there are. Empty: all of them.
 Result<std::vector<Policy>> choose_policies(const std::vector<Policy>& all, std::string_view names);

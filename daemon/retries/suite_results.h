@@ -54,11 +54,12 @@ struct FaultRow {
 };
 
 struct ClusterRow {
-  Cluster cluster;                 // its members are positions in SuiteResults::faults
-  std::string test, policy;        // of the first member
-  std::optional<bool> reproduced;  // by the replay; nullopt: it was not replayed
-  std::string not_replayed;        // why its replay says nothing; "": it does, or there was none
-  std::string counterexample;      // path; "": it could not be written
+  Cluster cluster;           // its members are positions in SuiteResults::faults
+  std::string test, policy;  // of the first member
+  std::optional<bool>
+      reproduced;  // by the replay; nullopt: `not_replayed` says why it is not known
+  std::string not_replayed;
+  std::string counterexample;  // path; "": it could not be written
   uint32_t number = 0;
   // One execution hung, and its replay did not: a client that is late on a busy machine looks the same.
   bool hung_once() const {

@@ -10,7 +10,8 @@
 namespace filibuster::retries {
 namespace {
 
-constexpr size_t kShown = 20;  // rows of a list; suite.json has all
+constexpr size_t kShown = 20;          // rows of a list; suite.json has all
+constexpr size_t kShownAttempts = 10;  // of one call
 
 std::string count(size_t number, std::string_view one, std::string_view many) {
   return std::to_string(number) + " " + std::string(number == 1 ? one : many);
@@ -56,7 +57,10 @@ std::string cluster_text(const SuiteResults& results, const ClusterRow& row) {
     out += "   because       " + redact(row.cluster.label.evidence) + "\n";
   out += "   policy        " + first.policy + " (" + first.attempts + ")";
   std::string seen;
-  for (const std::string& one : first.seen) seen += (seen.empty() ? "" : ", ") + one;
+  for (size_t i = 0; i < first.seen.size() && i < kShownAttempts; ++i)
+    seen += (seen.empty() ? "" : ", ") + first.seen[i];
+  if (first.seen.size() > kShownAttempts)
+    seen += ", and " + std::to_string(first.seen.size() - kShownAttempts) + " more";
   if (!seen.empty()) out += ", of which came: " + seen;
   out += "\n";
   if (!first.grouped_by.empty())
@@ -76,8 +80,7 @@ std::string cluster_text(const SuiteResults& results, const ClusterRow& row) {
   }
   out += "   again         ";
   out += row.reproduced ? (*row.reproduced ? "reproduced" : "NOT reproduced by its replay")
-                        : "not replayed";
-  if (!row.not_replayed.empty()) out += ": no conclusion: " + redact(row.not_replayed);
+                        : "not replayed: " + redact(row.not_replayed);
   return out + again_text(row) + "\n";
 }
 

@@ -73,7 +73,7 @@ void Explorations::show(size_t number, TestReport running) {
 Exploration Explorations::explore(Lane* lane, size_t number) {
   const SessionRequest& request = *options_.request;
   const Clock::time_point now = Clock::now();
-  if (options_.end && now >= *options_.end) {
+  if (options_.end && now >= *options_.end && !options_.mode->keeps_deadline()) {
     Exploration left;
     left.report.test = request.tests[number].name;
     left.report.time_over = true;
@@ -247,6 +247,7 @@ Result<void> Explorations::run(Lane* lane, std::vector<TestReport>* reports) {
     explore_round();
   } while (!is_stopped() && options_.mode->begins_another_round());
   if (is_stopped()) {
+    options_.mode->stopped();
     for (auto& [number, exploration] : done_) reports->push_back(std::move(exploration.report));
     return {};
   }

@@ -52,6 +52,10 @@ class Mode {
   // Called when every test was explored: are they to be explored once more, with what is known now? explore() is called
   // again for each then.
   virtual bool begins_another_round() { return false; }
+  // Called in its place where the session was stopped.
+  virtual void stopped() {}
+  // True: explore() is called also when the time of --max-time is over (SessionContext::deadline has passed then).
+  virtual bool keeps_deadline() const { return false; }
   // True: a test is explored by itself, on one lane, so that lanes are not compared; and the lane on which it has to be,
   // if it was explored in an earlier round.
   virtual bool tests_stand_alone() const { return false; }

@@ -1,6 +1,5 @@
 // The executions of a test under faults: one sequence of outcomes at one call each.
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/fault/attempts.h"
@@ -13,8 +12,6 @@
 namespace filibuster {
 namespace {
 
-namespace fs = std::filesystem;
-using retries::Oracle;
 using std::chrono::milliseconds;
 
 // Above 5 s: many clients have a timeout of 5 s, which must fire before the silence ends.
@@ -22,13 +19,24 @@ constexpr milliseconds kLeastHangLimit{6000};
 constexpr milliseconds kAfterSilence{2000};  // for the calls that follow the end of a silence
 constexpr int kMostSilences = 4;             // that a test may wait for beyond its own limit
 constexpr uint32_t kMostTries = 3;           // of an execution that lost a race before its fault
-constexpr size_t kShownOutput = 4000;        // bytes in a counterexample
 
 // Which policies wait for an answer that does not come, at their first attempt.
 bool begins_silent(const FaultSpec& fault) {
   const FaultSpec* first =
       fault.kind == FaultKind::kAttempts ? outcome_of(fault.attempts, 1) : &fault;
   return first != nullptr && first->kind == FaultKind::kTimeout;
+}
+
+// How long a test may wait for silences beyond a limit that nobody has chosen for it.
+milliseconds time_for_silences(const Config& config, const TestConfig& test, const FaultSpec& fault,
+                               milliseconds hang_limit) {
+  if (test.timeout || config.bounds.test_timeout) return milliseconds(0);
+  const auto& rules = fault.attempts.rules;
+  const bool has_silence =
+      begins_silent(fault) || std::any_of(rules.begin(), rules.end(), [](const AttemptRule& rule) {
+        return rule.outcome.kind == FaultKind::kTimeout;
+      });
+  return has_silence ? kMostSilences * hang_limit : milliseconds(0);
 }
 
 // Do all attempts get a fault?
@@ -111,7 +119,7 @@ Result<SuiteTester::Tries> SuiteTester::attempts(const SuiteTest& test, const Fa
           if (one.runs_again) out.tried_again = one.judgement.detail;
           tell(one, to_line(rpc));
         },
-        kMostSilences * hang_limit_);
+        time_for_silences(config_, test_, fault, hang_limit_));
     if (!tried) return tried.error();
     stopped_ = tried->result.stopped;
     if (stopped_) return out;
@@ -136,11 +144,15 @@ SuiteEvidence SuiteTester::read(const SuiteTest& of, const Attempt& attempt, con
     if (first.index == rpc.index && (first.injected || first.attempt != 0)) test.group = i;
   }
   test.call_site = rpc.call_site;
-  bool hung = attempt.judgement.verdict == Verdict::kTestTimeout;
+  const auto hangs = [&test](const std::string& what) {
+    if (test.hang.find(what) != std::string::npos) return;
+    test.hang += (test.hang.empty() ? "" : "; ") + what;
+  };
+  if (attempt.judgement.verdict == Verdict::kTestTimeout) hangs(attempt.judgement.detail);
   if (test.group) {
     for (const size_t at : out.groups[*test.group].rpcs) {
       const RpcRecord& one = out.record.rpcs[at];
-      hung = hung || one.hang_limit.has_no_timeout();
+      if (one.hang_limit.has_no_timeout()) hangs(one.caller + ": " + to_text(one.hang_limit));
       if (!one.injected) continue;
       const std::string text = to_text(one.fault);
       if (std::find(test.outcomes.begin(), test.outcomes.end(), text) == test.outcomes.end())
@@ -157,7 +169,7 @@ SuiteEvidence SuiteTester::read(const SuiteTest& of, const Attempt& attempt, con
   bool wrote = true;
   if (exit && !exit->success()) test.failure = failure_of(attempt, &wrote);
   test.no_result = exit && exit->success() && !of.cases.empty() && says_nothing_of(of.cases);
-  test.ending = hung                                              ? Ending::kHung
+  test.ending = !test.hang.empty()                                ? Ending::kHung
                 : !attempt.result.ended.empty() || test.no_result ? Ending::kDied
                 : !exit || exit->success()                        ? Ending::kPassed
                 : exit->signalled || !wrote                       ? Ending::kDied
@@ -307,57 +319,6 @@ Result<SuiteTester::Replay> SuiteTester::replay(const SuiteTest& test, const Sui
       retries::judge(again.outcome, again.record, again.groups, memory_.surfaces, oracle_options_);
   out.reproduced = verdict.oracle == row.oracle;
   return out;
-}
-
-std::string SuiteTester::write_counterexample(const SuiteTest& test, const SuiteEvidence& evidence,
-                                              const retries::FaultRow& row, uint32_t* number) {
-  const std::string folder = lane_.place().root + "/counterexamples";
-  if (auto made = make_private_folder(folder); !made) {
-    session_.warn(made.error().message);
-    return "";
-  }
-  const std::lock_guard lock(session_.counters.counterexamples);
-  // A failure keeps its number from run to run.
-  uint32_t last = 0;
-  std::error_code failed;
-  *number = 0;
-  for (const auto& entry : fs::directory_iterator(folder, failed)) {
-    const std::string name = entry.path().stem().string();
-    if (name.empty() || name.find_first_not_of("0123456789") != name.npos || name.size() > 9)
-      continue;
-    const auto n = static_cast<uint32_t>(std::stoul(name));
-    last = std::max(last, n);
-    const auto text = read_file(entry.path().string());
-    const auto known =
-        text.ok() ? parse_counterexample(text.value()) : Result<Counterexample>(text.error());
-    if (!known || known->test != test_.name || known->faults.size() != 1) continue;
-    if (known->faults[0].identity() == evidence.faults[0].identity() &&
-        known->faults[0].index == evidence.faults[0].index)
-      *number = n;
-  }
-  if (*number == 0) *number = last + 1;
-  Counterexample out;
-  out.test = test_.name;
-  out.config_path = config_.path;
-  out.config_text = session_.config_text;
-  out.directory = config_.directory;
-  out.index_parts = config_.index_parts;
-  out.nondeterminism = to_config_text(test.masks);
-  out.descriptors = session_.descriptors->learnt();
-  out.ports = lane_.place().automatic_ports;
-  out.faults = evidence.faults;
-  // Where the test passes, its replay has to know what to look for.
-  out.verdict = evidence.verdict == verdict_name(Verdict::kPassed)
-                    ? std::string(oracle_name(row.oracle))
-                    : evidence.verdict;
-  out.detail = row.evidence;
-  out.output = evidence.outcome.failure.text.substr(0, kShownOutput);
-  std::string path = folder + "/" + std::to_string(*number) + ".json";
-  if (auto written = write_file(path, to_json(out)); !written) {
-    session_.warn(written.error().message);
-    return "";
-  }
-  return path;
 }
 
 }  // namespace filibuster

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/process/session_lane.h"
+#include "daemon/session/absent_services.h"
 #include "daemon/session/mode.h"
+#include "daemon/session/suite_counterexamples.h"
 #include "daemon/session/suite_planning.h"
 #include "daemon/session/suite_tester.h"
 
@@ -15,6 +17,17 @@ namespace {
 using retries::ClusterRow;
 using retries::FaultRow;
 using Clock = std::chrono::steady_clock;
+
+constexpr char kStopped[] = "the session was stopped";
+constexpr char kTimeOver[] = "the time of --max-time was over";
+
+// FILIBUSTER_TIME_UP_AFTER is for tests: the time is over after so many executions of the session, whatever a clock says.
+bool time_is_over(const SessionContext& session) {
+  if (!session.deadline) return false;
+  if (const char* after = getenv("FILIBUSTER_TIME_UP_AFTER"))
+    return session.counters.next_execution > std::strtoull(after, nullptr, 10);
+  return Clock::now() >= *session.deadline;
+}
 
 std::string headline(const ClusterRow& row, const FaultRow& first) {
   return std::string(row.cluster.label.taxonomy == retries::Taxonomy::kNone
@@ -31,6 +44,8 @@ class SuiteMode final : public Mode {
   }
 
   bool tests_stand_alone() const override { return true; }
+  // What is planned is named where the time is over, and replays have time of their own.
+  bool keeps_deadline() const override { return true; }
 
   std::optional<uint32_t> lane_of(const std::string& name) const override {
     const std::lock_guard lock(mutex_);
@@ -47,11 +62,22 @@ class SuiteMode final : public Mode {
       one = &tests_[test.name];
     }
     Exploration out;
+    one->error.clear();
     const auto began = Clock::now();
+    if (round_ != Round::kReplays && time_is_over(*session)) {
+      out.report.test = test.name;
+      out.report.time_over = true;
+      for (const size_t at : one->planned) {
+        FaultRow& row = results_.faults[at];
+        if (row.execution == 0 && row.skipped.empty()) row.skipped = kTimeOver;
+      }
+      return out;
+    }
     SuiteTester tester(session, lane, test, &memory_);
     const Result<void> done = round_ == Round::kReference ? tester.reference(one)
                               : round_ == Round::kFaults  ? run_faults(&tester, session, one, &out)
                                                           : run_replays(&tester, session, one);
+    if (round_ == Round::kFaults) tester.note_place(one);
     const double seconds =
         std::chrono::duration<double>(Clock::now() - began).count() - tester.control_seconds();
     {
@@ -61,7 +87,10 @@ class SuiteMode final : public Mode {
        : round_ == Round::kFaults  ? results_.measured_seconds
                                    : results_.replay_seconds) += seconds;
     }
-    if (!done) out.error = done.error();
+    if (!done) {
+      out.error = done.error();
+      one->error = done.error().message;
+    }
     out.stopped = tester.stopped();
     out.report.test = test.name;
     out.report.counts.executed = one->executions;
@@ -77,10 +106,23 @@ class SuiteMode final : public Mode {
       return !request_.suite.estimate && !results_.faults.empty();
     }
     if (round_ == Round::kReplays) return false;
-    judge_all();
-    keep_sites();
+    conclude("");
     round_ = Round::kReplays;
+    if (const auto most = request_.config.bounds.max_time; most.count() > 0)
+      replays_end_ = std::max(Clock::now(), began_ + most) + most / 2;
     return !results_.clusters.empty();
+  }
+
+  void stopped() override {
+    if (round_ == Round::kReference) {
+      list_tests(kStopped);
+      results_.notes.push_back("the session was stopped before anything was planned");
+    } else if (round_ == Round::kFaults) {
+      conclude(kStopped);
+    }
+    for (ClusterRow& row : results_.clusters) {
+      if (!row.reproduced && row.not_replayed.empty()) row.not_replayed = kStopped;
+    }
   }
 
   Outcome judge(SessionReport* report, const SessionEnd& end) const override {
@@ -128,16 +170,25 @@ class SuiteMode final : public Mode {
  private:
   enum class Round { kReference, kFaults, kReplays };
 
-  // The plan, in the order of the tests.
-  void plan() {
+  // In the order of the configuration. `why_not`: why some were not run.
+  void list_tests(const std::string& why_not) {
     for (const TestConfig& test : request_.tests) {
       SuiteTest& one = tests_[test.name];
       if (one.row.name.empty()) {
         one.row.name = test.name;
-        if (one.row.left_out.empty()) one.row.left_out = "it was not run: the time was over";
+        if (one.row.left_out.empty()) one.row.left_out = "it was not run: " + why_not;
       }
       results_.tests.push_back(one.row);
     }
+    if (std::any_of(results_.tests.begin(), results_.tests.end(),
+                    [](const auto& test) { return test.left_out.starts_with(kFailsAlone); })) {
+      for (std::string& text : absent_services(request_.config))
+        results_.notes.push_back(std::move(text));
+    }
+  }
+
+  void plan() {
+    list_tests("the time was over");
     const auto kept = read_file(sites_file_);
     const auto earlier = parse_sites(kept.ok() ? kept.value() : "");
     const SuitePlanning planned =
@@ -176,16 +227,16 @@ class SuiteMode final : public Mode {
     };
     for (const size_t at : test->planned) {
       FaultRow& row = results_.faults[at];
-      if (out->report.time_over || (session->deadline && Clock::now() >= *session->deadline)) {
+      if (out->report.time_over || time_is_over(*session)) {
         out->report.time_over = true;
-        row.skipped = "the time of --max-time was over";
+        row.skipped = kTimeOver;
         continue;
       }
       const auto policy = std::find_if(policies_.begin(), policies_.end(),
                                        [&](const auto& one) { return one.name == row.policy; });
       if (auto done = tester->execute(*test, *policy, at, &row); !done) return done;
       if (tester->stopped()) {
-        row.skipped = "the session was stopped";
+        row.skipped = kStopped;
         return {};
       }
       test->executions += row.tries;
@@ -227,30 +278,42 @@ class SuiteMode final : public Mode {
     bool ready = false;
     for (ClusterRow& row : results_.clusters) {
       if (row.test != test->row.name) continue;
-      const size_t first = row.cluster.members.front();
-      if (!ready) {
-        if (auto prepared = tester->prepare(*test); !prepared) return prepared;
+      const FaultRow& first = results_.faults[row.cluster.members.front()];
+      if (replays_end_ && Clock::now() >= *replays_end_) {
+        row.not_replayed = std::string(kTimeOver) + ", and half of it more for replays";
+      } else {
+        if (auto prepared = ready ? Result<void>() : tester->prepare(*test); !prepared)
+          return prepared;
         ready = true;
+        auto again = tester->replay(*test, memory_.evidence.at(row.cluster.members.front()), first);
+        if (!again) return again.error();
+        if (tester->stopped()) return {};
+        row.reproduced = again->reproduced;
+        if (!row.reproduced) row.not_replayed = "no conclusion: " + again->no_conclusion;
       }
-      const SuiteEvidence& evidence = memory_.evidence.at(first);
-      auto replayed = tester->replay(*test, evidence, results_.faults[first]);
-      if (!replayed) return replayed.error();
-      if (tester->stopped()) return {};
-      row.reproduced = replayed->reproduced;
-      row.not_replayed = std::move(replayed->no_conclusion);
-      row.counterexample =
-          tester->write_counterexample(*test, evidence, results_.faults[first], &row.number);
       if (row.hung_once()) continue;
       session->sink({{"type", "finding"},
                      {"test", row.test},
                      {"number", row.number},
                      {"id", ""},
                      {"accepted", false},
-                     {"headline", headline(row, results_.faults[first])},
+                     {"headline", headline(row, first)},
                      {"text", ""},
                      {"counterexample", row.counterexample}});
     }
     return {};
+  }
+
+  // The executions under faults are over, or have no further ones: `why_not`.
+  void conclude(const std::string& why_not) {
+    for (FaultRow& row : results_.faults) {
+      if (row.execution != 0 || !row.skipped.empty()) continue;
+      const std::string& error = tests_[row.test].error;
+      row.skipped = error.empty() ? why_not : "its test could not be run: " + error;
+    }
+    judge_all();
+    write_counterexamples(request_, tests_, memory_.evidence, &results_);
+    keep_sites();
   }
 
   // For the estimate of the next run. What an earlier one knew of other sites stays.
@@ -299,6 +362,8 @@ class SuiteMode final : public Mode {
   }
 
   const SessionRequest& request_;
+  const Clock::time_point began_ = Clock::now();
+  std::optional<Clock::time_point> replays_end_;
   Round round_ = Round::kReference;
   SuiteMemory memory_;
   mutable std::mutex mutex_;  // guards the map of tests, and sums of seconds

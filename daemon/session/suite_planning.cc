@@ -57,11 +57,11 @@ void take_plan(const retries::PlanFile& file, SuiteResults* results) {
   for (const retries::PlanFile::Untried& pair : file.untried)
     results->untried.push_back({pair.test, pair.site});
   results->metric = file.metric;
-  results->estimate_seconds = file.seconds;
   results->why_gap = file.why_gap;
 }
 
-// Rows of a file that this suite does not have are taken out and named.
+// Rows of a file that this suite does not have are taken out and named. The estimate is that of the rows that are left: a file
+// may have been cut.
 void check_plan(SuiteResults* results) {
   std::set<std::pair<std::string, std::string>> there;
   for (const retries::SuiteTestRow& test : results->tests) {
@@ -75,6 +75,8 @@ void check_plan(SuiteResults* results) {
     gone.insert("the plan has " + row.site + " in " + row.test + ", which is not there now");
     return true;
   });
+  results->estimate_seconds = 0;
+  for (const FaultRow& row : results->faults) results->estimate_seconds += row.estimate;
   results->notes.insert(results->notes.end(), gone.begin(), gone.end());
 }
 

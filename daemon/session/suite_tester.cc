@@ -87,6 +87,12 @@ Result<void> SuiteTester::mask(const std::vector<NondeterminismRule>& rules) {
   return {};
 }
 
+void SuiteTester::note_place(SuiteTest* test) const {
+  test->root = lane_.place().root;
+  test->ports = lane_.place().automatic_ports;
+  test->descriptors = session_.descriptors->learnt();
+}
+
 std::string SuiteTester::site_of(const RpcRecord& rpc) const {
   if (rpc.stack_text.empty()) return "(call site not known) " + rpc.service + " " + rpc.method;
   // Relative to the configuration, so that a plan fits any checkout.
@@ -108,7 +114,7 @@ Result<bool> SuiteTester::run_references(size_t count, SuiteTest* out,
       why = "its run without faults is incomplete: " + run->judgement.detail;
     } else if (is_failure(run->judgement.verdict)) {
       const std::string text = failure_text(run.value());
-      why = runs->empty() ? "it fails without any fault: " + text
+      why = runs->empty() ? std::string(kFailsAlone) + ": " + text
                           : "it passed " + std::to_string(runs->size()) +
                                 (runs->size() == 1 ? " time" : " times") +
                                 " without any fault and then failed, so it is flaky, or depends on "
@@ -204,7 +210,10 @@ Result<void> SuiteTester::reference(SuiteTest* out) {
   lane_.hub().report_fields(false);
   out->rpcs = lane_.hub().known_rpcs();
   if (!done) return done.error();
-  if (stopped_) return {};
+  if (stopped_) {
+    out->row.left_out = "the session was stopped before its runs without faults were over";
+    return {};
+  }
   if (out->row.left_out.empty() && !changes.empty())
     out->row.left_out = "what it calls changes from run to run: " + changes;
   if (out->row.left_out.empty() && !runs.empty()) {

@@ -25,6 +25,9 @@ struct SuiteCall {
   RpcRecord reference;  // its first attempt in the reference execution
 };
 
+// Why a test is left out that cannot pass begins so.
+constexpr std::string_view kFailsAlone = "it fails without any fault";
+
 // What is known of a test. Only the lane that explores it changes it.
 struct SuiteTest {
   retries::SuiteTestRow row;
@@ -40,6 +43,11 @@ struct SuiteTest {
   std::vector<size_t> planned;             // positions in SuiteResults::faults
   uint64_t executions = 0;
   std::vector<std::string> notes;
+  std::string error;  // why its exploration ended too early, in this round; "": it did not
+  // --- for its counterexamples ---
+  std::string root;         // under which they are written
+  std::string descriptors;  // Counterexample::descriptors
+  PortMap ports;            // the automatic ones of its lane
 };
 
 // What executions have shown of a call site, whichever test reached it.
@@ -92,9 +100,8 @@ class SuiteTester {
   // Runs a fault again.
   Result<Replay> replay(const SuiteTest& test, const SuiteEvidence& evidence,
                         const retries::FaultRow& row);
-  // Returns the path of the counterexample; "": it could not be written. `*number`: of the file.
-  std::string write_counterexample(const SuiteTest& test, const SuiteEvidence& evidence,
-                                   const retries::FaultRow& row, uint32_t* number);
+  // Notes what counterexamples of the test need, since a session that was stopped has no lane any more.
+  void note_place(SuiteTest* test) const;
   bool stopped() const { return stopped_; }
 
  private:

@@ -9,6 +9,7 @@
 #include "core/text/nearest.h"
 #include "daemon/explore/program_files.h"
 #include "daemon/process/process.h"
+#include "daemon/suite/advice.h"
 #include "daemon/suite/runner.h"
 
 namespace filibuster {
@@ -21,6 +22,17 @@ constexpr int kErrorLines = 20;
 std::string shown(const SuiteConfig& suite) {
   if (suite.runner.empty()) return "with 'list' and 'each'";
   return "of " + suite.runner + (suite.path.empty() ? "" : " (" + suite.path + ")");
+}
+
+// A command may bring a program of many lines.
+std::string one_line(const std::string& command) {
+  const size_t end = command.find('\n');
+  return end == command.npos ? command : command.substr(0, end) + " ...";
+}
+
+std::string read_whole(const std::string& path) {
+  const auto text = read_file(path);
+  return text.ok() ? text.value() : "";
 }
 
 Command shell(const std::string& text) {
@@ -80,11 +92,13 @@ class Listing {
       return problem("cannot be listed: the command did not end");
     }
     if (!status->success()) {
+      const std::string failed = "cannot be listed (" + to_text(*status) + "): ";
+      const std::string advice = suite::advice(suite_.runner, read_whole(errors));
+      if (!advice.empty()) return problem(failed + advice + "\nWhat it wrote is in " + errors);
       std::string said = last_lines(errors, kErrorLines);
       const std::string printed = last_lines(out, kErrorLines);
       if (!said.empty() && !printed.empty()) said += "\n";
-      return problem("cannot be listed (" + to_text(*status) + "): " + argv->back() + "\n" + said +
-                     printed);
+      return problem(failed + one_line(argv->back()) + "\n" + said + printed);
     }
     return read_file(runner_ != nullptr && runner_->writes_list ? file : out);
   }

@@ -227,7 +227,7 @@ def test_an_interrupted_lint_tells_what_it_knows(project):
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 3 and "NOT FINISHED" in output, (output, errors)
-    assert errors.endswith("interrupted: run the same command again\n"), "it begins anew: " + errors
+    assert errors.endswith("interrupted: run the same command again; it begins anew\n"), errors
 
 
 # --- SARIF --------------------------------------------------------------------------------------

@@ -1,14 +1,13 @@
 """What `filibuster suite` does with suites and services that are not as they should be: it says what it has seen, and what it has left out."""
-import json
 import shutil
 
 import pytest
 
 from conftest import PYTHON, free_port
 from processes import owned
+from shop_suite import GETTER, PYTEST, report, shop, suite
 from small_apps import APPS, config
 
-PYTEST = f"{PYTHON} -m pytest"
 # A client as libraries have them: it asks whether to send the body, and reads what has come before it sends it. It tries twice.
 CLIENT = '''
 import os, socket
@@ -31,30 +30,10 @@ def put():
     except OSError:
         return once()
 '''
-IMPORTS = "import os, sys\nsys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))\n"
-
-
-def suite(project, tests, *options, services=(), entry=None, **files):
-    """`filibuster suite` over the file `tests` of pytest, beside these modules."""
-    for name, text in files.items():
-        project.write(f"{name}.py", text)
-    project.write("test_shop.py", IMPORTS + tests)
-    entry = entry or {"runner": "pytest", "path": "test_shop.py", "program": PYTEST}
-    entry["env"] = {"SHOP_PORT": "${port:shop}", "SHOP_URL": "http://127.0.0.1:${port:shop}"} if services else {}
-    project.write("filibuster.json", config(list(services), [entry]))
-    return project.filibuster("suite", *options)
-
-
-def shop(**members):
-    return [{"name": "shop", "command": f"exec {PYTHON} {APPS}/retried.py ${{port:shop}}", "third_party": True, **members}]
 
 
 def early(*numbers):
     return [{"name": "shop", "command": f"exec {PYTHON} {APPS}/early_answers.py ${{port:shop}} {' '.join(numbers)}", "third_party": True}]
-
-
-def report(run):
-    return json.loads((run.root / "suite.json").read_text())
 
 
 TEST_OF_PUT = "from client import put\ndef test_put(): assert put() == 200\n"
@@ -127,8 +106,8 @@ def test_silences_are_left_out_after_two_hangs_at_their_call_site(project):
     tests = "from client import call\n" + "".join(f"def test_{one}(): assert call('GET', 6) == 200\n" for one in ("one", "two", "three"))
     run = suite(project, tests, "--policy", "P1", services=shop(), client=client)
     said = report(run)
-    assert [fault["oracle"] if fault["execution"] else fault["skipped"] for fault in said["faults"]] == [
-        "hang", "hang", "the client has no timeout at this call site, which is said once"], run
+    assert [fault["oracle"] if fault["execution"] else fault["skipped"].split(" (")[0] for fault in said["faults"]] == [
+        "hang", "hang", "the client has no timeout at this call site"], run
     (cluster,) = said["clusters"]
     assert cluster["executions"] == [0, 1] and cluster["reproduced"] and cluster["likely_bug"] and run.exit_code == 1, run
 
@@ -137,7 +116,7 @@ def test_silences_are_left_out_after_two_hangs_at_their_call_site(project):
     ({"runner": "pytest", "path": "nowhere.py", "program": PYTEST}, "", ["the tests of the suite of pytest (nowhere.py) cannot be listed (exit status 4)"]),
     ({"runner": "pytest", "path": "test_shop.py", "program": PYTEST}, "def test(:\n", ["cannot be listed", "SyntaxError"]),
     ({"runner": "pytest", "path": "test_shop.py", "program": "no-such-pytest"}, "", ["cannot be listed (exit status 127)", "no-such-pytest"]),
-    ({"runner": "junit", "path": "classes", "program": "java"}, "", ["cannot be listed (exit status 1)", "org.junit.platform"]),
+    ({"runner": "junit", "path": "classes", "program": "java"}, "", ["cannot be listed (exit status 1): 'program' must have JUnit and the tests on its class path"]),
     ({"list": "true", "each": "true"}, "", ["the suite with 'list' and 'each' has no tests"])],
     ids=["no such file", "a module that cannot be imported", "no runner", "JUnit is not on the class path", "an empty list"])
 def test_a_suite_that_cannot_be_listed_is_not_begun_and_says_why(project, entry, tests, said):
@@ -145,6 +124,7 @@ def test_a_suite_that_cannot_be_listed_is_not_begun_and_says_why(project, entry,
         pytest.skip("NOT TESTED HERE: there is no JDK")
     run = suite(project, tests, services=shop(), entry=dict(entry))
     assert run.exit_code == 3 and all(text in run.errors for text in [*said, "No test was run."]), run
+    assert "ListTests" not in run.errors, "a source of the daemon's own"
     assert (report(run)["exit_code"], report(run)["tests"], report(run)["faults"]) == (3, [], []), run
     assert owned(project) == {}, "a service was left running"
 
@@ -177,18 +157,12 @@ def test_an_emulator_that_is_not_in_the_configuration_and_not_up_leaves_its_test
     assert test["left_out"] in run.output, run
 
 
-# get() is asked for whatever path its caller wants, and tried twice.
-GETTER = '''
-import os, urllib.request
-def get(path="/ok", left=1):
-    try:
-        with urllib.request.urlopen(os.environ["SHOP_URL"] + path, timeout=0.3) as answer:
-            return answer.status
-    except OSError:
-        if left == 0:
-            raise
-        return get(path, left - 1)
-'''
+def test_a_service_that_somebody_else_starts_and_that_is_not_up_is_named_once(project):
+    port = free_port()
+    run = suite(project, "from getter import get\ndef test_get(): assert get() == 200\ndef test_again(): assert get() == 200\n", "--policy", "P1",
+                services=[{"name": "shop", "third_party": True, "ports": {"shop": port}}], getter=GETTER)
+    said = f"nothing listens at 127.0.0.1:{port} (service shop, which somebody else starts)"
+    assert run.exit_code == 3 and report(run)["notes"] == [said] and run.output.count(said) == 1, run
 
 
 def test_tests_that_depend_on_one_another_in_their_process_are_left_out_by_name(project):

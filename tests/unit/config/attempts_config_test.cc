@@ -59,7 +59,7 @@ TEST(AttemptsConfig, RetriesNameRequestIdsAndPolicies) {
   const ParsedConfig parsed = parse(
       R"("retries": {"request_ids": ["X-Correlation"], "policies": [
         {"name": "busy", "attempts": "429 when=1..2", "without_retries": true},
-        {"name": "P3", "attempts": [500, {"status": 503, "when": "2+"}]}]})");
+        {"name": "P5", "attempts": [500, {"status": 503, "when": "2+"}]}]})");
   ASSERT_TRUE(parsed.errors.empty()) << parsed.errors[0].message;
   const RetriesConfig& retries = parsed.config.retries;
   EXPECT_EQ(retries.request_ids, (std::vector<std::string>{"X-Correlation"}));
@@ -81,6 +81,10 @@ TEST(AttemptsConfig, RetriesAreChecked) {
           .find("twice"),
       std::string::npos);
   EXPECT_NE(error(R"({"policies": [{"name": "a"}]})").find("needs 'attempts'"), std::string::npos);
+  EXPECT_NE(error(R"({"policies": [{"name": "P1", "attempts": 503}]})").find("'P1' is built in"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"request_ids": ["X-Id", "a b"]})").find("'a b' of 'request_ids' cannot be"),
+            std::string::npos);
   EXPECT_NE(error(R"({"request": []})").find("request_ids"), std::string::npos);
 }
 

@@ -154,7 +154,10 @@ TEST(Oracles, AnAssertionADeathAndAHangAreBugs) {
   assertion.failure.assertion = true;
   EXPECT_EQ(judged(assertion).oracle, Oracle::kAssertion);
   EXPECT_EQ(judged(ends(Ending::kDied)).oracle, Oracle::kProcessDied);
-  EXPECT_EQ(judged(ends(Ending::kHung)).oracle, Oracle::kHang);
+  FaultedTest hung = ends(Ending::kHung);
+  hung.hang = "the test did not end within 5 s";
+  EXPECT_EQ(judged(hung).oracle, Oracle::kHang);
+  EXPECT_EQ(judged(hung).evidence, hung.hang);
   EXPECT_EQ(judged(fails_by({})).oracle, Oracle::kUnreadable);
   EXPECT_EQ(judged(ends(Ending::kPassed)).oracle, Oracle::kNone);
   for (const Oracle oracle : {Oracle::kAssertion, Oracle::kProcessDied, Oracle::kHang})
