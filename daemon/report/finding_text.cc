@@ -7,6 +7,7 @@
 #include "core/fault/attempts.h"
 #include "core/text/shell_word.h"
 #include "daemon/agents/call_name.h"
+#include "daemon/report/call_site_text.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/findings_text.h"
 #include "daemon/report/redact.h"
@@ -70,7 +71,7 @@ class Stacks {
   std::string site(const InjectedFault& fault) const {
     const std::vector<std::string>& stack = fault.stack;
     const auto known = stack.empty() ? stacks_.end() : stacks_.find(stack.front());
-    if (known == stacks_.end()) return fault.call_site;
+    if (known == stacks_.end()) return call_site_text(fault.call_site);
     std::vector<const std::vector<std::string>*> alike;
     for (const auto& other : known->second) {
       if (other != stack) alike.push_back(&other);
@@ -82,7 +83,8 @@ class Stacks {
         return at >= other->size() || (*other)[at] != stack[at];
       });
     }
-    return at == 0 ? fault.call_site : stack[at] + " via " + fault.call_site;
+    return at == 0 ? call_site_text(fault.call_site)
+                   : call_site_text(stack[at]) + " via " + call_site_text(fault.call_site);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/text/shell_word.h"
+#include "daemon/report/call_site_text.h"
 #include "daemon/report/redact.h"
 #include "daemon/retries/suite_results.h"
 
@@ -50,7 +51,7 @@ std::string cluster_text(const SuiteResults& results, const ClusterRow& row) {
                     std::string(row.cluster.label.taxonomy == Taxonomy::kNone
                                     ? oracle_name(row.cluster.oracle)
                                     : taxonomy_name(row.cluster.label.taxonomy)) +
-                    " at " + first.site + "\n";
+                    " at " + call_site_text(first.site) + "\n";
   out += "   found by      " + std::string(oracle_name(row.cluster.oracle)) + ": " +
          redact(first.evidence) + "\n";
   if (!row.cluster.label.evidence.empty())
@@ -68,7 +69,8 @@ std::string cluster_text(const SuiteResults& results, const ClusterRow& row) {
            first.retried_by + "\n";
   out += "   test          " + first.test + "\n";
   for (size_t i = 0; i < row.cluster.frames.size() && i < 3; ++i)
-    out += (i == 0 ? "   raised at     " : "                 ") + row.cluster.frames[i] + "\n";
+    out += (i == 0 ? "   raised at     " : "                 ") +
+           call_site_text(row.cluster.frames[i]) + "\n";
   if (row.cluster.members.size() > 1) {
     std::string others;
     for (size_t i = 1; i < row.cluster.members.size() && i < 4; ++i) {
@@ -87,7 +89,7 @@ std::string cluster_text(const SuiteResults& results, const ClusterRow& row) {
 std::string hung_once_text(const SuiteResults& results, const ClusterRow& row) {
   if (!row.hung_once()) return "";
   const FaultRow& first = results.faults[row.cluster.members.front()];
-  return first.policy + " at " + first.site + " in " + first.test + again_text(row);
+  return first.policy + " at " + call_site_text(first.site) + " in " + first.test + again_text(row);
 }
 
 std::string estimates(const SuiteResults& results) {
@@ -127,18 +129,20 @@ std::string to_text(const SuiteResults& results) {
     consistent += row.oracle == Oracle::kConsistentException ? 1 : 0;
     unread += row.oracle == Oracle::kUnreadable || row.oracle == Oracle::kTestCode ? 1 : 0;
   }
-  out += list(
-      results.faults, "Fails in the way of the fault (no bug by itself):", [](const FaultRow& row) {
-        return row.oracle != Oracle::kConsistentException
-                   ? std::string()
-                   : row.policy + " at " + row.site + " in " + row.test + ": " + row.evidence;
-      });
-  out += list(
-      results.faults, "Fails, and it is not known whose mistake it is:", [](const FaultRow& row) {
-        return row.oracle != Oracle::kUnreadable && row.oracle != Oracle::kTestCode
-                   ? std::string()
-                   : row.policy + " at " + row.site + " in " + row.test + ": " + row.evidence;
-      });
+  out += list(results.faults,
+              "Fails in the way of the fault (no bug by itself):", [](const FaultRow& row) {
+                return row.oracle != Oracle::kConsistentException
+                           ? std::string()
+                           : row.policy + " at " + call_site_text(row.site) + " in " + row.test +
+                                 ": " + row.evidence;
+              });
+  out += list(results.faults,
+              "Fails, and it is not known whose mistake it is:", [](const FaultRow& row) {
+                return row.oracle != Oracle::kUnreadable && row.oracle != Oracle::kTestCode
+                           ? std::string()
+                           : row.policy + " at " + call_site_text(row.site) + " in " + row.test +
+                                 ": " + row.evidence;
+              });
   out += list(results.tests, "Tests that were left out:", [](const SuiteTestRow& row) {
     return row.left_out.empty() ? std::string() : row.name + ": " + row.left_out;
   });
@@ -146,8 +150,8 @@ std::string to_text(const SuiteResults& results) {
   for (const SuiteTestRow& test : results.tests) {
     for (const SiteRow& site : test.sites) {
       if (!site.why_not.empty())
-        unfaulted.push_back(site.site + " (" + site.call + ") in " + test.name + ": " +
-                            site.why_not);
+        unfaulted.push_back(call_site_text(site.site) + " (" + site.call + ") in " + test.name +
+                            ": " + site.why_not);
     }
   }
   out += list(unfaulted,
@@ -162,14 +166,15 @@ std::string to_text(const SuiteResults& results) {
   out += list(reasons, "Planned, and not concluded:", [](const std::string& text) { return text; });
   out += list(results.faults,
               "Executed more than once (only the last one counts):", [](const FaultRow& row) {
-                return row.tries <= 1 ? std::string()
-                                      : row.policy + " at " + row.site + " in " + row.test + ": " +
-                                            count(row.tries, "execution", "executions") +
-                                            ", since " + row.tried_again;
+                return row.tries <= 1
+                           ? std::string()
+                           : row.policy + " at " + call_site_text(row.site) + " in " + row.test +
+                                 ": " + count(row.tries, "execution", "executions") + ", since " +
+                                 row.tried_again;
               });
   out += list(results.untried,
               "Reached, and left untried by " + std::string(metric_name(results.metric)) + ":",
-              [](const PairRow& row) { return row.site + " in " + row.test; });
+              [](const PairRow& row) { return call_site_text(row.site) + " in " + row.test; });
   out += list(results.notes, "Notes:", [](const std::string& text) { return text; });
   out += estimates(results);
   if (!results.plan_file.empty()) out += "\nThe plan is in " + results.plan_file + "\n";

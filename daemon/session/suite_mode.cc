@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/process/session_lane.h"
+#include "daemon/report/call_site_text.h"
 #include "daemon/session/absent_services.h"
 #include "daemon/session/mode.h"
 #include "daemon/session/suite_counterexamples.h"
@@ -33,7 +34,7 @@ std::string headline(const ClusterRow& row, const FaultRow& first) {
   return std::string(row.cluster.label.taxonomy == retries::Taxonomy::kNone
                          ? retries::oracle_name(row.cluster.oracle)
                          : retries::taxonomy_name(row.cluster.label.taxonomy)) +
-         " at " + first.site + " under " + first.policy + " in " + first.test;
+         " at " + call_site_text(first.site) + " under " + first.policy + " in " + first.test;
 }
 
 class SuiteMode final : public Mode {

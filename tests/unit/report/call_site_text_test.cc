@@ -1,0 +1,28 @@
+#include "daemon/report/call_site_text.h"
+
+#include <gtest/gtest.h>
+
+namespace filibuster {
+namespace {
+
+TEST(CallSiteText, LeavesTemplateArgumentsAndParametersOfNativeFunctionsOut) {
+  EXPECT_EQ(call_site_text("bank.cc:17 (once(char const*, std::__cxx11::basic_string<char, "
+                           "std::char_traits<char>, std::allocator<char> > const&, long))"),
+            "bank.cc:17 (once)");
+  EXPECT_EQ(call_site_text("a.cc:1 (shop::Client<std::map<int, int> >::get(int) const)"),
+            "a.cc:1 (shop::Client::get)");
+  EXPECT_EQ(call_site_text("a.cc:1 ((anonymous namespace)::ask(int))"),
+            "a.cc:1 ((anonymous namespace)::ask)");
+  EXPECT_EQ(call_site_text("a.cc:1 (Log::operator<<(char const*))"), "a.cc:1 (Log::operator<<)");
+  EXPECT_EQ(call_site_text("a.cc:1 (Call::operator()(int) const)"), "a.cc:1 (Call::operator())");
+}
+
+TEST(CallSiteText, LeavesNamesOfOtherLanguagesAsTheyAre) {
+  for (const char* frame :
+       {"Bank.java:19 (shop.Bank.<init>)", "desk.py:3 (<module>)", "desk.py:31 (add)", "bank.js:4",
+        "a.cc:1 (main)", "", "a.cc:1 (odd>(int))"})
+    EXPECT_EQ(call_site_text(frame), frame);
+}
+
+}  // namespace
+}  // namespace filibuster
