@@ -82,7 +82,7 @@ Work declare(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(2, 100));
   app.add_option("--max-time", session->max_time,
-                 "begin no execution after this time (90s, 10m, 1h)")
+                 "begin no execution after this time (90s, 10m, 1h); replays have half of it more")
       ->type_name("TIME");
   app.add_flag("--real-timeouts", session->real_timeouts,
                "really wait where a timeout is injected");

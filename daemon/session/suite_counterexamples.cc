@@ -66,12 +66,12 @@ Counterexample counterexample(const SessionRequest& request, const SuiteTest& te
 
 }  // namespace
 
-void write_counterexamples(const SessionRequest& request,
+void write_counterexamples(const std::string& root, const SessionRequest& request,
                            const std::map<std::string, SuiteTest>& tests,
                            const std::map<size_t, SuiteEvidence>& evidence,
                            retries::SuiteResults* results) {
   if (results->clusters.empty()) return;
-  const std::string folder = tests.at(results->clusters.front().test).root + "/counterexamples";
+  const std::string folder = root + "/counterexamples";
   const auto made = make_private_folder(folder);
   if (!made) results->notes.push_back(made.error().message);
   Files files(folder);

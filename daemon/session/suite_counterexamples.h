@@ -10,8 +10,8 @@
 
 namespace filibuster {
 
-// Gives each cluster its number and its file. Notes of `results` say what could not be written.
-void write_counterexamples(const SessionRequest& request,
+// Gives each cluster its number and its file under `root`. Notes of `results` say what could not be written.
+void write_counterexamples(const std::string& root, const SessionRequest& request,
                            const std::map<std::string, SuiteTest>& tests,
                            const std::map<size_t, SuiteEvidence>& evidence,
                            retries::SuiteResults* results);

@@ -59,7 +59,7 @@ class SuiteMode final : public Mode {
     SuiteTest* one = nullptr;
     {
       const std::lock_guard lock(mutex_);
-      if (sites_file_.empty()) sites_file_ = lane->place().root + "/suite-sites.json";
+      root_ = lane->place().root;
       one = &tests_[test.name];
     }
     Exploration out;
@@ -190,7 +190,7 @@ class SuiteMode final : public Mode {
 
   void plan() {
     list_tests("the time was over");
-    const auto kept = read_file(sites_file_);
+    const auto kept = read_file(sites_file());
     const auto earlier = parse_sites(kept.ok() ? kept.value() : "");
     const SuitePlanning planned =
         plan_suite(request_.suite, request_.config.fast_timeouts, earlier, &results_);
@@ -313,16 +313,18 @@ class SuiteMode final : public Mode {
       row.skipped = error.empty() ? why_not : "its test could not be run: " + error;
     }
     judge_all();
-    write_counterexamples(request_, tests_, memory_.evidence, &results_);
+    write_counterexamples(root_, request_, tests_, memory_.evidence, &results_);
     keep_sites();
   }
 
+  std::string sites_file() const { return root_ + "/suite-sites.json"; }
+
   // For the estimate of the next run. What an earlier one knew of other sites stays.
   void keep_sites() {
-    const auto kept = read_file(sites_file_);
+    const auto kept = read_file(sites_file());
     auto sites = parse_sites(kept.ok() ? kept.value() : "");
     for (const auto& [site, known] : memory_.sites) sites[site] = known;
-    if (auto written = write_file(sites_file_, to_json(sites)); !written)
+    if (auto written = write_file(sites_file(), to_json(sites)); !written)
       results_.notes.push_back("the next estimate does not know the clients: " +
                                written.error().message);
   }
@@ -372,7 +374,7 @@ class SuiteMode final : public Mode {
   retries::SuiteResults results_;
   std::vector<retries::Policy> policies_;
   std::string plan_error_;
-  std::string sites_file_;
+  std::string root_;
 };
 
 }  // namespace

@@ -88,7 +88,6 @@ Result<void> SuiteTester::mask(const std::vector<NondeterminismRule>& rules) {
 }
 
 void SuiteTester::note_place(SuiteTest* test) const {
-  test->root = lane_.place().root;
   test->ports = lane_.place().automatic_ports;
   test->descriptors = session_.descriptors->learnt();
 }

@@ -45,7 +45,6 @@ struct SuiteTest {
   std::vector<std::string> notes;
   std::string error;  // why its exploration ended too early, in this round; "": it did not
   // --- for its counterexamples ---
-  std::string root;         // under which they are written
   std::string descriptors;  // Counterexample::descriptors
   PortMap ports;            // the automatic ones of its lane
 };
