@@ -77,13 +77,26 @@ class Groups {
   Index by_id_, by_request_, by_site_;
 };
 
+// In Node a frame that was left by `await` once is "async put", and "put" before.
+bool is_same_frame(std::string frame, std::string other) {
+  for (std::string* one : {&frame, &other}) {
+    if (const size_t at = one->find("(async "); at != one->npos) one->erase(at + 1, 6);
+  }
+  return frame == other;
+}
+
+// Client libraries give these to a call. Others are an application's own, or a proxy's.
+bool is_of_a_library(std::string_view request_id_name) {
+  return request_id_name == "x-ms-client-request-id" || request_id_name == "amz-sdk-invocation-id";
+}
+
 // Where the stacks of two attempts part, from the outermost frame inwards.
 void compare_stacks(const RpcRecord& first, const RpcRecord& second, RetryGroup* group) {
   const std::vector<std::string>& a = first.stack_text;
   const std::vector<std::string>& b = second.stack_text;
   size_t shared = 0;
   while (shared < a.size() && shared < b.size() &&
-         a[a.size() - 1 - shared] == b[b.size() - 1 - shared])
+         is_same_frame(a[a.size() - 1 - shared], b[b.size() - 1 - shared]))
     ++shared;
   if (shared > 0) group->shared_frame = a[a.size() - shared];
   if (shared < a.size()) group->first_frame = a[a.size() - 1 - shared];
@@ -95,13 +108,14 @@ void tell_who_retries(const ExecutionRecord& record, RetryGroup* group) {
   const RpcRecord& first = record.rpcs[group->rpcs[0]];
   const RpcRecord& second = record.rpcs[group->rpcs[1]];
   compare_stacks(first, second, group);
-  // A library gives a call its id once; an application that calls again gets another one, unless it sets ids itself.
+  // A library gives a call its id once, and an application that calls again gets another one.
   const GroupedBy rule = group->grouped_by[1];
   const std::string& parts = group->second_frame.empty() ? group->first_frame : group->second_frame;
-  if (!parts.empty()) {
-    group->retried_by = is_library_frame(parts) ? RetriedBy::kLibrary : RetriedBy::kApplication;
-  } else if (rule == GroupedBy::kRequestId || rule == GroupedBy::kGrpcAttempts) {
+  if (rule == GroupedBy::kGrpcAttempts ||
+      (rule == GroupedBy::kRequestId && is_of_a_library(second.request_id_name))) {
     group->retried_by = RetriedBy::kLibrary;
+  } else if (!parts.empty()) {
+    group->retried_by = is_library_frame(parts) ? RetriedBy::kLibrary : RetriedBy::kApplication;
   } else {
     group->retried_by = RetriedBy::kUnknown;
   }

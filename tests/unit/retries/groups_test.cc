@@ -94,8 +94,7 @@ TEST(RetryGroups, GrpcSaysThatThereWereAttempts) {
   const auto execution = record({first, retry});
   EXPECT_EQ(grouped(execution), "0 1");
   EXPECT_EQ(group_attempts(execution)[0].grouped_by[1], GroupedBy::kGrpcAttempts);
-  EXPECT_EQ(group_attempts(execution)[0].retried_by, RetriedBy::kApplication)
-      << "the stacks part in a frame that is no library's";
+  EXPECT_EQ(group_attempts(execution)[0].retried_by, RetriedBy::kLibrary) << "it says so";
 }
 
 TEST(RetryGroups, AttemptsOfAPlannedSequenceAreThoseThatTheAgentsFound) {
@@ -128,12 +127,17 @@ TEST(RetryGroups, TheFrameInWhichTheStacksPartTellsWhoRetries) {
           "shop.py:20 (pay)", outer});
   EXPECT_EQ(library.retried_by, RetriedBy::kLibrary);
   EXPECT_EQ(by({site, "shop.py:20 (pay)", outer}).retried_by, RetriedBy::kUnknown);
+  EXPECT_EQ(by({site, "shop.py:20 (async pay)", outer}).retried_by, RetriedBy::kUnknown)
+      << "Node's name of the same frame";
 }
 
 TEST(RetryGroups, ALibraryGivesItsCallOneId) {
   const RpcRecord one = answered(with_id(rpc("GET", "/a"), "amz-sdk-invocation-id", "1"), 503);
   EXPECT_EQ(group_attempts(record({one, one}))[0].retried_by, RetriedBy::kLibrary);
   EXPECT_EQ(group_attempts(record({one}))[0].retried_by, RetriedBy::kNobody);
+  // That of an application says nothing of who has sent it again.
+  const RpcRecord own = answered(with_id(rpc("GET", "/a"), "x-order-id", "1"), 503);
+  EXPECT_EQ(group_attempts(record({own, own}))[0].retried_by, RetriedBy::kUnknown);
 }
 
 TEST(RetryGroups, MutationsAreUnsafeByMethodOrByData) {
