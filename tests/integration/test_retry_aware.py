@@ -11,7 +11,7 @@ import pytest
 
 from conftest import PYTHON, REPOSITORY
 from documents import load
-from small_apps import APPS, config
+from small_apps import APPS, config, relay, url
 
 PACKAGES = REPOSITORY / "build" / "tests" / "suites" / "node_modules"
 CLOUDS = REPOSITORY / "build" / "corpus" / "albums" / "node_modules"
@@ -254,44 +254,22 @@ exports.leaves = async () => { if (!(await post()).ok) process.exit(0); };
         assert replay.exit_code == 1 and "reproduced" in replay.output, replay
 
 
-FRAGILE = """
-import os, sys, urllib.error, urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        try:
-            status = urllib.request.urlopen(os.environ['BANK_URL'] + '/ok').status
-        except urllib.error.HTTPError:
-            if self.path == '/fragile':
-                os._exit(3)
-            raise
-        self.send_response(status)
-        self.send_header('Content-Length', '0')
-        self.end_headers()
-    def log_message(self, *_):
-        pass
-
-ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), Handler).serve_forever()
-"""
-
-
 def test_a_service_that_dies_or_drops_its_caller_by_the_fault_has_done_so_by_the_fault(project):
     """The test's own call to the service ends without an answer, too. That is no client that gave up by itself."""
-    project.write("front.py", FRAGILE)
     project.write("tests/test_front.py", """
 import os, urllib.request
-def test_fragile(): assert urllib.request.urlopen(os.environ["FRONT_URL"] + "/fragile").status == 200
-def test_rough(): assert urllib.request.urlopen(os.environ["FRONT_URL"] + "/rough").status == 200
+def test_exit(): assert urllib.request.urlopen(os.environ["EXIT_URL"]).status == 200
+def test_drop(): assert urllib.request.urlopen(os.environ["DROP_URL"]).status == 200
 """)
+    entry = {"runner": "pytest", "path": "tests", "program": f"{PYTHON} -m pytest",
+             "env": {f"{way.upper()}_URL": url(way) for way in ("exit", "drop")}}
+    bank = {"name": "bank", "command": f"exec {PYTHON} {APPS}/retried.py ${{port:bank}}", "third_party": True}
     project.write("filibuster.json", config(
-        [{"name": "bank", "command": f"exec {PYTHON} {APPS}/retried.py ${{port:bank}}", "third_party": True},
-         {"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}}", "env": {"BANK_URL": "http://127.0.0.1:${port:bank}"}}],
-        [{"runner": "pytest", "path": "tests", "program": f"{PYTHON} -m pytest", "env": {"FRONT_URL": "http://127.0.0.1:${port:front}"}}]))
+        [bank, *(relay(way, url("bank", "/ok"), options=f"--on-failure {way}") for way in ("exit", "drop"))], [entry]))
     run = project.filibuster("suite", "--policy", "P3")
     faults = {fault["test"].rsplit("_", 1)[-1]: fault for fault in read(run)["faults"]}
-    assert faults["fragile"]["oracle"] == "process-died" and run.exit_code == 1, run
-    assert faults["rough"]["oracle"] not in ("none", "process-died") and not faults["rough"]["skipped"], run
+    assert faults["exit"]["oracle"] == "process-died" and run.exit_code == 1, run
+    assert faults["drop"]["oracle"] not in ("none", "process-died") and not faults["drop"]["skipped"], run
 
 
 def test_a_runner_that_ends_with_success_and_without_a_result_has_died(project):

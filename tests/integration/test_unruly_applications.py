@@ -126,57 +126,14 @@ def test_a_test_that_serves_at_a_new_port_each_time_makes_the_same_calls(project
     assert "the test failed: exit status 7" in failed.output and "GET /own" in failed.output, failed
 
 
-CALLS_BACK = """
-import sys, urllib.error, urllib.parse, urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        try:
-            status = urllib.request.urlopen(urllib.parse.parse_qs(self.path.partition('?')[2])['to'][0], timeout=1).status
-        except OSError as failure:
-            status = getattr(failure, 'code', 502)
-        self.send_response(status)
-        self.send_header('Content-Length', '0')
-        self.end_headers()
-    def log_message(self, *_):
-        pass
-
-ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), Handler).serve_forever()
-"""
-CALLED_BACK = """
-import sys, threading, urllib.error, urllib.parse, urllib.request
-from http.server import BaseHTTPRequestHandler, HTTPServer
-
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.send_header('Content-Length', '0')
-        self.end_headers()
-    def log_message(self, *_):
-        pass
-
-server = HTTPServer(('127.0.0.1', 0), Handler)
-threading.Thread(target=server.serve_forever, daemon=True).start()
-here = urllib.parse.quote(f'http://127.0.0.1:{server.server_port}/hook', safe='')
-try:
-    urllib.request.urlopen(f'http://127.0.0.1:{sys.argv[1]}/?to={here}')
-except urllib.error.HTTPError as answer:
-    sys.exit(0 if answer.code in (502, 503) else 1)
-"""
-
-
 def test_a_service_that_calls_the_test_back_is_explored_at_whatever_port_the_test_serves(project):
-    project.write("front.py", CALLS_BACK)
-    project.write("called.py", CALLED_BACK)
     project.write("filibuster.json", config(
-        [{"name": "front", "command": f"exec {PYTHON} front.py ${{port:front}}"}],
-        [{"name": "called", "command": f"exec {PYTHON} called.py ${{port:front}}"}],
+        [relay("front")], [{"name": "called", "command": f"exec {PYTHON} {APPS}/own_server.py 0 {url('front')}"}],
         faults=[{"inject": ["status:503", "reset"]}], default_faults=False))
     run = project.filibuster("run")
     assert run.exit_code == 0 and run.test["finished"], run
     assert run.executed == 3 and run.test["counts"]["abandoned"] == 0, run
-    assert ("front", "test", "/hook") in [(rpc["caller"], rpc["service"], rpc["path"]) for rpc in run.test["reference"]], run
+    assert ("front", "test", "/own") in [(rpc["caller"], rpc["service"], rpc["path"]) for rpc in run.test["reference"]], run
 
 
 def test_threads_whose_first_sockets_come_together_are_all_seen(project):

@@ -1,6 +1,7 @@
-"""A service of the integration tests: calls each of its dependencies in turn, then answers 200.
+"""A service of the integration tests: calls each of its dependencies in turn, and the URL `to` of the query if there is one,
+then answers 200.
 
-relay.py PORT [--call URL]... what failing calls lead to: [--on-failure answer503|answer500|ignore|abort|segv|exit]
+relay.py PORT [--call URL]... what failing calls lead to: [--on-failure answer503|answer500|ignore|drop|abort|segv|exit]
 [--tolerate N failing calls] [--timeout S, 0: none] [--again: a failed call is made a second time]
 [--lingers: it closes its connections first, and does not set SO_REUSEADDR]
 [--reads-failures: it reads the JSON of an answer that is a failure, and answers 500 where it is none]
@@ -56,6 +57,8 @@ def fail():
         os.kill(os.getpid(), signal.SIGSEGV)
     if options.on_failure == "exit":
         os._exit(7)
+    if options.on_failure == "drop":
+        raise ConnectionError("the caller gets no answer")
     return {"answer503": 503, "answer500": 500, "ignore": 200}[options.on_failure]
 
 
@@ -67,7 +70,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         failed = 0
         try:
-            for url in options.call:
+            for url in options.call + urllib.parse.parse_qs(self.path.partition("?")[2]).get("to", []):
                 good = call(url)
                 if not good and options.again:
                     good = call(url)

@@ -71,10 +71,8 @@ TEST_F(RecorderTest, APlannedFaultUnderARewrittenIndexIsPlannedUnderItsWireIndex
   const Hash128 wanted = recorder_.end(1).rpcs[1].index;
   ASSERT_NE(wanted, inner.index);
 
-  PlannedRpcFault fault;
-  fault.index = wanted;
+  PlannedRpcFault fault = planned(wanted, "reset");
   fault.number = 2;
-  fault.fault = parse_fault("reset").value();
   const RpcMemory::Plan expanded = recorder_.expand({fault});
   ASSERT_EQ(expanded.rows.size(), 2u);
   EXPECT_EQ(expanded.rows[1].index, inner.index);
@@ -106,9 +104,7 @@ TEST_F(RecorderTest, AStreamFaultedBeforeItsFirstMessageSaidWhatItsIndexMeans) {
   emit(kTest, EventType::kRpcFinalized, finalized);
   ASSERT_EQ(recorder_.end(1).rpcs[0].body_sample, "first");
 
-  PlannedRpcFault fault;
-  fault.index = finalized.index;
-  fault.fault = parse_fault("reset").value();
+  const PlannedRpcFault fault = planned(finalized.index, "reset");
   begin(2, {fault});
   emit(kTest, EventType::kRpcIssued, stream);
   EXPECT_EQ(recorder_.snapshot().rpcs[0].body_sample, "");  // nobody knows yet which one it is
@@ -131,9 +127,7 @@ TEST_F(RecorderTest, TwoStreamsThatShareAPreliminaryIndexAreNeverGuessed) {
     emit(kTest, EventType::kRpcFinalized, finalized);
   }
   recorder_.end(1);
-  PlannedRpcFault fault;
-  fault.index = finals[0];
-  fault.fault = parse_fault("reset").value();
+  const PlannedRpcFault fault = planned(finals[0], "reset");
   EXPECT_EQ(recorder_.expand({fault}).rows.size(), 1u);
   begin(2, {fault});
   const auto missing = recorder_.end(1).not_injected;
@@ -146,9 +140,7 @@ TEST_F(RecorderTest, ABodyThatOnceCameLateIsNotLookedForBeforeItComes) {
   late.flags = kRpcPreliminary;
   const RpcIssued other = rpc(id(kTest, 2), 0, {}, 5, "users", "/upload?b");
   const RpcFinalized finalized = finalization(late.rpc, key(71));
-  PlannedRpcFault fault;
-  fault.index = finalized.index;
-  fault.fault = parse_fault("reset").value();
+  const PlannedRpcFault fault = planned(finalized.index, "reset");
   for (uint32_t execution = 1; execution <= 2; ++execution) {
     begin(execution, {fault});
     emit(kTest, EventType::kRpcIssued, late);
@@ -173,9 +165,7 @@ TEST_F(RecorderTest, ALongBodyIsLookedForBeforeItCame) {
   emit(kTest, EventType::kRpcIssued, large);
   emit(kTest, EventType::kRpcFinalized, finalized);
   recorder_.end(1);
-  PlannedRpcFault fault;
-  fault.index = finalized.index;
-  fault.fault = parse_fault("reset").value();
+  const PlannedRpcFault fault = planned(finalized.index, "reset");
   EXPECT_EQ(recorder_.expand({fault}).rows.size(), 2u);
 }
 
@@ -198,9 +188,7 @@ TEST_F(RecorderTest, WhatARequestCausesIsLookedForAsItIs) {
     emit(kTest, EventType::kRpcFinalized, finalization(late.rpc, key(long_body ? 71 : 72)));
     const ExecutionRecord record = recorder_.end(1);
     for (const RpcRecord& one : record.rpcs) {
-      PlannedRpcFault fault;
-      fault.index = one.index;
-      fault.fault = parse_fault("reset").value();
+      const PlannedRpcFault fault = planned(one.index, "reset");
       const bool under_two_names = one.index != whole.index && one.index != of_whole.index;
       EXPECT_EQ(recorder_.expand({fault}).rows.size(), under_two_names && long_body ? 2u : 1u);
     }

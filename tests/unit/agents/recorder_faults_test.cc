@@ -12,9 +12,7 @@ class SequenceTest : public RecorderTest {
     begin(1);
     emit(kTest, EventType::kRpcIssued, first_);
     recorder_.end(1);
-    PlannedRpcFault fault;
-    fault.index = first_.index;
-    fault.fault = parse_fault("timeout:after, pass, status:503 when=3+").value();
+    const PlannedRpcFault fault = planned(first_.index, "timeout:after, pass, status:503 when=3+");
     plan_ = {fault};
     begin(2, plan_);
   }
@@ -91,9 +89,7 @@ TEST_F(SequenceTest, AnAttemptThatWasAnsweredBeforeItsRequestWasCompleteHasThatC
 
 TEST_F(RecorderTest, AFaultWhoseCallWasAnsweredBeforeItsRequestWasCompleteHasThatCause) {
   const RpcIssued one = rpc(id(kTest, 1), 0, {}, 5, "users", "/");
-  PlannedRpcFault fault;
-  fault.index = one.index;
-  fault.fault = parse_fault("timeout:after").value();
+  const PlannedRpcFault fault = planned(one.index, "timeout:after");
   begin(1, {fault});
   emit(kTest, EventType::kRpcIssued, one);
   FaultFired event;
@@ -122,9 +118,7 @@ TEST_F(SequenceTest, AnErrorOfTheServerThatPassedStandsInThePlaceOfTheFault) {
 
 TEST_F(RecorderTest, AFaultThatHitTwoRpcsIsNoMetPlan) {
   const RpcIssued first = rpc(id(kTest, 1), 0, {}, 5, "users", "/");
-  PlannedRpcFault fault;
-  fault.index = first.index;
-  fault.fault = parse_fault("reset").value();
+  const PlannedRpcFault fault = planned(first.index, "reset");
   begin(1, {fault});
   for (uint32_t n = 1; n <= 2; ++n) {
     const RpcIssued one = rpc(id(kTest, n), 0, {}, 5, "users", "/");
@@ -142,9 +136,7 @@ TEST_F(RecorderTest, ACallThatEndsBeforeItsRequestGetsTheTextsOfTheRpcItStandsFo
   finish(kTest, full.rpc);
   recorder_.end(1);
 
-  PlannedRpcFault fault;
-  fault.index = full.index;
-  fault.fault = parse_fault("refused").value();
+  const PlannedRpcFault fault = planned(full.index, "refused");
   begin(2, {fault});
   RpcIssued bare;
   bare.rpc = id(kTest, 2);
@@ -269,9 +261,7 @@ TEST_F(NotIssued, TellsTheClientsSecondAttempt) {
 
 TEST_F(RecorderTest, ARefusalMayComeWithTheSecondAttemptOfItsClient) {
   RpcIssued call = rpc(id(kUsers, 1), 0, {}, 5, "movies", "/m");
-  PlannedRpcFault fault;
-  fault.index = call.index;
-  fault.fault = parse_fault("refused").value();
+  const PlannedRpcFault fault = planned(call.index, "refused");
   begin(1, {fault});
   emit(kUsers, EventType::kRpcIssued, call);
   fire(kUsers, call.rpc, 0, FaultHow::kResetInsteadOfRefused);
@@ -291,9 +281,7 @@ TEST_F(RecorderTest, ARefusalMayComeWithTheSecondAttemptOfItsClient) {
 TEST_F(RecorderTest, AnotherRpcThatWasHitLeavesThePlanUnmetEvenIfTheFaultFired) {
   RpcIssued other = rpc(id(kUsers, 1), 0, {}, 5, "movies", "/other");
   RpcIssued call = rpc(id(kUsers, 2), 0, {}, 6, "movies", "/m");
-  PlannedRpcFault fault;
-  fault.index = call.index;
-  fault.fault = parse_fault("refused").value();
+  const PlannedRpcFault fault = planned(call.index, "refused");
   begin(1, {fault});
   emit(kUsers, EventType::kRpcIssued, other);
   fire(kUsers, other.rpc, 0, FaultHow::kHitAnother);

@@ -46,6 +46,12 @@ class RecorderTest : public ::testing::Test {
     event.stack_text = "F users.py:31 get_bookings\nF app.py:2 main";
     return event;
   }
+  static PlannedRpcFault planned(const Hash128& index, std::string_view fault) {
+    PlannedRpcFault out;
+    out.index = index;
+    out.fault = parse_fault(fault).value();
+    return out;
+  }
   // Of an RPC that the test causes by itself.
   static RpcFinalized finalization(uint64_t rpc_id, const Hash128& signature, uint32_t count = 1) {
     RpcFinalized event;
