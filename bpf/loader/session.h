@@ -46,7 +46,7 @@ class Session {
 
   // Readable when there is news from the kernel; -1: there is none to come.
   int news_fd() const;
-  // Some news is to be looked for now and then.
+  // The kernel wakes nobody when an old connection has said that it ends: until all have, news is looked for by time.
   bool looks_for_news() const { return open_before_.waits(); }
   void read_news();
 
