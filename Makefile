@@ -170,7 +170,8 @@ endef
 $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 
 # --- one door ---------------------------------------------------------------------------------
-PACKAGES := g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
+# The packages of bpf/build.mk, which is included further down, are among them: no `:=`.
+PACKAGES = g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
   nlohmann-json3-dev libsqlite3-dev coinor-libclp-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libpugixml-dev libxxhash-dev \
   python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java $(BPF_PACKAGES)
 TEST_PACKAGES := libgtest-dev junit5 dpkg-dev python3-pytest python3-pytest-xdist python3-jsonschema chromium gunicorn nginx-light curl wrk redis-server redis-tools procps \

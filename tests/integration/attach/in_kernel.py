@@ -39,6 +39,13 @@ def sockmap_of_somebody_else(pid):
             os.close(each)
 
 
+def rows_of_map(loader, name):
+    """How many rows a map of the loader has."""
+    shown = json.loads(subprocess.run([BPFTOOL, "-j", "map", "show"], stdout=subprocess.PIPE, check=True).stdout)
+    (number,) = [row["id"] for row in shown if row.get("name") == name and row["id"] in held_by(loader.process.pid)["map"]]
+    return len(json.loads(subprocess.run([BPFTOOL, "-j", "map", "dump", "id", str(number)], stdout=subprocess.PIPE, check=True).stdout))
+
+
 def wait_until_nothing_is_held(loader):
     """It takes notice of the end of a proxy's connection in its own time."""
     wait_until(lambda: not any(held_by(loader.process.pid).values()), "the loader holds nothing")

@@ -62,7 +62,7 @@ def test_the_next_answer_on_an_old_connection_says_that_it_is_the_last(caller, e
     assert proxy.steered == [("127.0.0.1", echo.port)]
 
 
-def test_a_connection_on_which_something_else_is_spoken_stays_and_is_named(proxy, started):  # noqa: F811
+def test_a_connection_on_which_something_else_is_spoken_stays_and_is_named(loader, proxy, started):  # noqa: F811
     need("pidfd_getfd")
     talker = started(Told, PYTHON, "-c", """
 import socket, sys
@@ -85,8 +85,10 @@ for line in sys.stdin:
             other.close()  # so that the loader does not take it for a port of the daemon
             attached(proxy, "users", [talker.pid])
             assert proxy.connection.retire().staying == 0, "nothing was heard yet"
+            assert in_kernel.rows_of_map(loader, "fb_open_before") == 1
             for _ in range(5):
                 ask()
+            wait_until(lambda: in_kernel.rows_of_map(loader, "fb_open_before") == 0, "what has said all is an ordinary socket again")
             reply = proxy.connection.retire()
             assert (reply.found, reply.open, reply.staying) == (1, 1, 1)
             assert f"1 to 127.0.0.1:{port} (neither HTTP/1.1 nor gRPC" in reply.text
