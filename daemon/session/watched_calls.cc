@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "daemon/agents/call_name.h"
@@ -82,9 +84,11 @@ void WatchedCalls::see(const ExecutionRecord& record,
   if (news) keep_tree(record);
 }
 
-// The last call without a cause whose calls have all ended, with them.
+// The last call without a cause whose calls have all ended, with them. A busy server has thousands of calls in a record,
+// so only those of one tree are copied.
 void WatchedCalls::keep_tree(const ExecutionRecord& record) {
-  std::map<uint64_t, const RpcRecord*> by_id;
+  std::unordered_map<uint64_t, const RpcRecord*> by_id;
+  by_id.reserve(record.rpcs.size());
   for (const RpcRecord& rpc : record.rpcs) by_id[rpc.rpc] = &rpc;
   const auto root_of = [&](const RpcRecord& rpc) {
     const RpcRecord* at = &rpc;
@@ -93,22 +97,23 @@ void WatchedCalls::keep_tree(const ExecutionRecord& record) {
       if (parent == by_id.end() || parent->second == at) break;
       at = parent->second;
     }
-    return at->rpc;
+    return at;
   };
-  std::map<uint64_t, std::vector<RpcRecord>> trees;
-  std::set<uint64_t> open;
-  uint64_t last = 0, began = 0;
+  std::unordered_set<const RpcRecord*> open;
   for (const RpcRecord& rpc : record.rpcs) {
-    const uint64_t root = root_of(rpc);
-    trees[root].push_back(rpc);
-    if (rpc.open || rpc.incoming_open) open.insert(root);
+    if (rpc.open || rpc.incoming_open) open.insert(root_of(rpc));
   }
-  for (const auto& [root, rpcs] : trees) {
-    if (open.contains(root) || rpcs.front().issued_ns < began) continue;
-    last = root;
-    began = rpcs.front().issued_ns;
+  const RpcRecord* last = nullptr;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (last != nullptr && rpc.issued_ns < last->issued_ns) continue;
+    if (root_of(rpc) == &rpc && !open.contains(&rpc)) last = &rpc;
   }
-  if (last != 0) tree_ = tree_text(trees[last], /*indexes=*/false);
+  if (last == nullptr) return;
+  std::vector<RpcRecord> tree;
+  for (const RpcRecord& rpc : record.rpcs) {
+    if (root_of(rpc) == last) tree.push_back(rpc);
+  }
+  tree_ = tree_text(tree, /*indexes=*/false);
 }
 
 void WatchedCalls::end_interval(double seconds) {

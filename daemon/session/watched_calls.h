@@ -12,9 +12,9 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
-#include <set>
 #include <string>
 #include <tuple>
+#include <unordered_set>
 
 #include "daemon/agents/execution_record.h"
 
@@ -47,7 +47,7 @@ class WatchedCalls {
   void keep_tree(const ExecutionRecord& record);
 
   std::map<Key, Site> sites_;  // caller, service, call, call site
-  std::set<uint64_t> told_;
+  std::unordered_set<uint64_t> told_;
   uint64_t count_ = 0, beyond_ = 0;
   std::string tree_;
 };
