@@ -146,7 +146,8 @@ struct {
 enum fb_news_kind {
   FB_FORKED = 1, /* `tgid` is attached, since its parent is */
   FB_ENDED = 2,  /* `tgid` has ended */
-  FB_SAID = 3    /* the kept connection `cookie` has said what stream.bpf.c had to say */
+  FB_SAID = 3,   /* the kept connection `cookie` has said what stream.bpf.c had to say */
+  FB_EXECED = 4  /* another program runs in `tgid` from now on */
 };
 struct fb_news {
   __u32 kind, tgid;
@@ -174,6 +175,8 @@ struct fb_kept {
   __u32 frames;  /* writes in a row that were whole HTTP/2 frames */
   __u32 tries;   /* writes that began a message, and showed nothing */
   __u32 joined;  /* 1: `copied` is known */
+  __u32 slot;
+  __u32 unused;
   __u64 cookie;
 };
 struct {
@@ -182,3 +185,11 @@ struct {
   __type(key, int);
   __type(value, struct fb_kept);
 } fb_kept SEC(".maps");
+
+/* Slot -> how many writes of HTTP went over its kept connections, whose requests nobody sees; written by stream.bpf.c. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, FB_SLOTS);
+  __type(key, __u32);
+  __type(value, __u64);
+} fb_unseen SEC(".maps");

@@ -280,11 +280,18 @@ int BPF_PROG(fb_fork, struct task_struct* parent, struct task_struct* child) {
   return 0;
 }
 
-/* Another program runs in the process from now on: where its goroutines are is not known. */
+/* Another program runs in the process from now on: where its goroutines are is not known yet, and its addresses mean
+   something else. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(fb_exec, struct task_struct* task) {
   __u32 tgid = task->tgid;
+  __u32* slot = bpf_map_lookup_elem(&fb_tgids, &tgid);
+  if (!slot) return 0;
+  __u32 number = *slot;
   if (bpf_map_lookup_elem(&fb_tasks_of, &tgid)) bpf_map_delete_elem(&fb_tasks_of, &tgid);
+  struct fb_event* event = fb_begin(FB_EXIT, number, FB_EVENT_HEAD);
+  if (event) fb_submit(event);
+  tell(FB_EXECED, tgid);
   return 0;
 }
 

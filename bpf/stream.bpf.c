@@ -92,6 +92,12 @@ static __always_inline int end_here(struct fb_kept *kept, __u32 spoken, __u32 to
   return SK_PASS;
 }
 
+static __always_inline void count_unseen(struct fb_kept *kept) {
+  __u32 slot = kept->slot;
+  __u64 *count = bpf_map_lookup_elem(&fb_unseen, &slot);
+  if (count) __sync_fetch_and_add(count, 1);
+}
+
 /* Does a message begin with the bytes that the process is about to write? */
 static __always_inline int begins(struct fb_kept *kept, struct tcp_sock *tp) {
   __u32 copied = tp->copied_seq;
@@ -260,6 +266,7 @@ static __always_inline int end_http2(struct sk_msg_md *m, struct fb_kept *kept, 
   if (kept->frames < 2) return 1;
   kept->spoken = FB_HTTP2;
   if (kept->frames > GRPC_WRITES) return 1; /* given up, and not out of the sockhash yet */
+  count_unseen(kept);
   if (walk->leaves) return end_here(kept, FB_HTTP2, 1), 1;
   if (!kept->inbound) return end_here(kept, FB_HTTP2, 0), 1;
   if (walk->grpc && walk->first != 9 && insert_goaway(m) == 1) return end_here(kept, FB_HTTP2, 1), 1;
@@ -287,6 +294,7 @@ int fb_end_politely(struct sk_msg_md *m) {
   if ((at(head, 0) == 0x16 || at(head, 0) == 0x17) && at(head, 1) == 3) return end_here(kept, FB_OTHER, 0);
   if (kept->spoken != FB_HTTP2 && fresh) {
     int said = close_http1(m, kept, head, size);
+    if (said) count_unseen(kept);
     if (said > 0) return end_here(kept, FB_HTTP1, 1);
     if (said < 0) return end_here(kept, FB_OTHER, 0);
   }

@@ -210,6 +210,17 @@ void Attachment::joined(pid_t process) {
   if (!claims_.claim(process)) processes_.insert(process);
 }
 
+// A shell that starts a Go program is one of them ("command": "./migrate && exec ./users").
+void Attachment::runs_another_program(pid_t process) {
+  go_probes_.erase(process);
+  GoProbes probes = probe_go_program(programs_.objects(), process);
+  const auto tgid = static_cast<uint32_t>(process);
+  if (probes.go) {
+    bpf_map_update_elem(programs_.map("fb_tasks_of"), &tgid, &probes.tasks, BPF_ANY);
+    go_probes_[process] = std::move(probes);
+  }
+}
+
 void Attachment::ended(pid_t process) {
   if (processes_.erase(process) == 0) return;
   claims_.release(process);

@@ -48,8 +48,9 @@ class Attachment {
   // What does not hold in its processes, for people; "": nothing.
   const std::string& notes() const { return notes_; }
 
-  // A child of one of its processes is attached, too; one of them has ended.
+  // A child of one of its processes is attached, too; one of them has begun another program (exec); one has ended.
   void joined(pid_t process);
+  void runs_another_program(pid_t process);
   void ended(pid_t process);
 
  private:

@@ -147,6 +147,7 @@ void OpenBefore::adopt_socket(const Attachment& attachment, int socket,
 
   KeptRow row;
   row.owner = attachment.number();
+  row.slot = attachment.slot();
   row.inbound = inbound ? 1 : 0;
   row.cookie = cookie;
   const auto value = static_cast<uint64_t>(socket);

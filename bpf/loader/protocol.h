@@ -19,6 +19,9 @@
 //   loader -> proxy   DetachReply, when it is so. What came before waits at the listeners, which are
 //                     closed when it is accepted: closing them would reset it.
 //
+//   daemon -> loader  UnseenRequest, on a connection that attaches nothing
+//   loader -> daemon  UnseenReply
+//
 // A connection attaches one service. Its end detaches what belongs to it. Requests are answered in
 // order. Nothing is half attached: an error of any step undoes the steps before it.
 #pragma once
@@ -36,6 +39,9 @@ inline constexpr uint32_t kRetireMagic = 0x45544552;       // "RETE"
 inline constexpr uint32_t kRetireReplyMagic = 0x52544552;  // "RETR"
 inline constexpr uint32_t kDetachMagic = 0x48435444;       // "DTCH"
 inline constexpr uint32_t kDetachReplyMagic = 0x52435444;  // "DTCR"
+
+inline constexpr uint32_t kUnseenMagic = 0x4e45534e;       // "NSEN"
+inline constexpr uint32_t kUnseenReplyMagic = 0x5245534e;  // "NSER"
 
 inline constexpr uint32_t kMaxPids = 64;
 inline constexpr uint32_t kMaxPorts = 16;
@@ -97,6 +103,23 @@ struct DetachReply {
   uint32_t version = kLoaderVersion;
   int32_t error = 0;
   char text[256] = {};
+};
+
+// When it is answered, the programs that attached processes have begun by then are known, too (exec).
+struct UnseenRequest {
+  uint32_t magic = kUnseenMagic;
+  uint32_t version = kLoaderVersion;
+};
+
+struct UnseenReply {
+  uint32_t magic = kUnseenReplyMagic;
+  uint32_t version = kLoaderVersion;
+  uint32_t count = 0;
+  uint32_t unused = 0;
+  struct Row {
+    char service[104] = {};
+    uint64_t writes = 0;  // of HTTP that went over connections that were open before, since ever
+  } rows[64];             // FB_SLOTS
 };
 
 }  // namespace filibuster::bpf

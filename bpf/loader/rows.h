@@ -37,7 +37,7 @@ struct OutboundRow {
   uint64_t writer = 0;
 };
 
-enum class NewsKind : uint32_t { kForked = 1, kEnded = 2, kSaid = 3 };
+enum class NewsKind : uint32_t { kForked = 1, kEnded = 2, kSaid = 3, kExeced = 4 };
 struct News {
   NewsKind kind;
   uint32_t tgid;
@@ -55,6 +55,8 @@ struct KeptRow {
   uint32_t frames = 0;
   uint32_t tries = 0;
   uint32_t joined = 0;
+  uint32_t slot = 0;
+  uint32_t unused = 0;
   uint64_t cookie = 0;
 };
 

@@ -38,7 +38,7 @@ pid_t peer_of(int socket) {
 }
 
 // False: the connection is to be closed.
-bool answer(Connection& connection) {
+bool answer(Session& session, Connection& connection) {
   const Datagram datagram = receive(connection.socket.get());
   if (datagram.bytes.empty()) return false;
   const int socket = connection.socket.get();
@@ -50,6 +50,10 @@ bool answer(Connection& connection) {
   }
   if (message_in<RetireRequest>(datagram, kRetireMagic) != nullptr) {
     const RetireReply reply = connection.client->retire();
+    return send(socket, &reply, sizeof(reply));
+  }
+  if (message_in<UnseenRequest>(datagram, kUnseenMagic) != nullptr) {
+    const UnseenReply reply = session.unseen();
     return send(socket, &reply, sizeof(reply));
   }
   if (message_in<DetachRequest>(datagram, kDetachMagic) != nullptr) {
@@ -88,7 +92,7 @@ class Server {
     if (ready == 0 || waiting[1].revents != 0) session_.read_news();
     size_t i = 2;
     for (auto connection = connections_.begin(); connection != connections_.end(); ++i) {
-      if (waiting[i].revents != 0 && !answer(*connection))
+      if (waiting[i].revents != 0 && !answer(session_, *connection))
         connection = connections_.erase(connection);
       else
         ++connection;

@@ -110,8 +110,23 @@ int Session::take_news(void* context, void* bytes, size_t size) {
   uint32_t slot = 0;
   if (bpf_map_lookup_elem(session->programs_.map("fb_tgids"), &news.tgid, &slot) != 0) return 0;
   const auto found = session->slots_.find(slot);
-  if (found != session->slots_.end()) found->second->joined(process);
+  if (found == session->slots_.end()) return 0;
+  if (news.kind == NewsKind::kExeced)
+    found->second->runs_another_program(process);
+  else
+    found->second->joined(process);
   return 0;
+}
+
+UnseenReply Session::unseen() {
+  read_news();
+  UnseenReply reply;
+  for (const auto& [slot, attachment] : slots_) {
+    UnseenReply::Row& row = reply.rows[reply.count++];
+    copy_text(row.service, sizeof(row.service), attachment->service());
+    bpf_map_lookup_elem(programs_.map("fb_unseen"), &slot, &row.writes);
+  }
+  return reply;
 }
 
 Session::Client::~Client() {

@@ -44,6 +44,9 @@ class Session {
     bool counted_ = false;                    // in clients_
   };
 
+  // What went over connections that were open before, of what is attached now.
+  UnseenReply unseen();
+
   // Readable when there is news from the kernel; -1: there is none to come.
   int news_fd() const;
   // The kernel wakes nobody when an old connection has said that it ends: until all have, news is looked for by time.

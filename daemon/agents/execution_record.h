@@ -109,11 +109,14 @@ struct NotInterposedRecord {
   uint64_t times = 1;
 };
 
-// Requests that went over connections of HTTP/2 which were open before the session, while their
-// clients were being told to open other ones.
+// Requests that went over connections which were open before the session, while their clients were being told to open
+// other ones.
 struct UnseenRecord {
   std::string service, peer, target_service;
   uint64_t requests = 0;
+  // `service` is attached to, and is at either end. Most of such connections end with the request, so there are fewer of
+  // them from execution to execution. Who is at the other end is not known.
+  bool attached = false;
 };
 
 struct AgentRecord {

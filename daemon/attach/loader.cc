@@ -16,6 +16,7 @@ namespace filibuster::attach {
 namespace {
 
 constexpr std::chrono::milliseconds kEndGrace{3000};
+constexpr std::chrono::seconds kAnswerLimit{10};  // it may be placing probes in a large program
 constexpr int kLogLines = 20;
 
 bool send_with_descriptor(int to, const bpf::JoinRequest& request, int descriptor) {
@@ -91,6 +92,33 @@ Result<UniqueFd> Loader::connect() {
   if (!process_) {
     if (auto started = start(); !started) return started.error();
   }
+  return join();
+}
+
+std::map<std::string, uint64_t> Loader::unseen() {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, uint64_t> out;
+  if (!process_) return out;
+  if (!questions_.valid()) {
+    auto joined = join();
+    if (!joined) return out;
+    questions_ = std::move(joined).value();
+    const timeval limit{kAnswerLimit.count(), 0};
+    setsockopt(questions_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  }
+  const bpf::UnseenRequest request;
+  bpf::UnseenReply reply;
+  // Who has ended closes the connection. Its end is reported by problem().
+  if (::send(questions_.get(), &request, sizeof request, MSG_NOSIGNAL) != sizeof request ||
+      ::recv(questions_.get(), &reply, sizeof reply, 0) != sizeof reply ||
+      reply.magic != bpf::kUnseenReplyMagic)
+    return out;
+  for (uint32_t i = 0; i < reply.count && i < std::size(reply.rows); ++i)
+    out[reply.rows[i].service] += reply.rows[i].writes;
+  return out;
+}
+
+Result<UniqueFd> Loader::join() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return system_error("socketpair");

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -31,16 +33,21 @@ class Loader {
   // A connection to the loader for one proxy; may be called by several threads. Error: it does not
   // start, or has ended.
   Result<UniqueFd> connect();
+  // Service -> how many writes of HTTP went, since ever, over connections that were open before it was attached. Their
+  // requests are not seen. Empty: nothing is attached, or the loader has ended.
+  std::map<std::string, uint64_t> unseen();
   // Why it ended; "": it runs, or nobody wanted it.
   std::string problem();
 
  private:
   Result<void> start();
+  Result<UniqueFd> join();
   std::string how_it_ended();
 
   Options options_;
   std::mutex mutex_;
   UniqueFd control_;
+  UniqueFd questions_;  // a connection that attaches nothing; invalid: nothing was asked yet
   std::optional<Process> process_;
 };
 

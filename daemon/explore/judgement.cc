@@ -51,21 +51,45 @@ std::vector<NotInjected> missing_faults(const ExecutionRecord& record,
   return out;
 }
 
+std::string unseen_text(const std::vector<UnseenRecord>& unseen) {
+  std::string attached, others;
+  for (const UnseenRecord& row : unseen) {
+    std::string& text = row.attached ? attached : others;
+    text += text.empty() ? "" : row.attached ? ", " : "; ";
+    text += row.attached ? row.service
+                         : std::to_string(row.requests) + " of " + row.service + " to " +
+                               (row.target_service.empty() ? row.peer : row.target_service);
+  }
+  if (others.empty())
+    return "requests from or to " + attached +
+           " were not seen, since they went over connections that were open before it was attached; these end "
+           "with the request";
+  return "requests went over HTTP/2 connections that were open before the session, and whose clients are being "
+         "told to open new ones: " +
+         others + (attached.empty() ? "" : "; from or to " + attached);
+}
+
 }  // namespace
 
 bool is_settled(const ExecutionRecord& record) {
   return !record.names_changed && record.lost_events == 0 && record.unseen.empty();
 }
 
+bool uses_old_connections(const ExecutionRecord& record) {
+  return std::any_of(record.unseen.begin(), record.unseen.end(),
+                     [](const UnseenRecord& row) { return row.attached; });
+}
+
 void KeptConnections::settle_as_it_is(ExecutionRecord* record) {
   record->names_changed = false;
   for (const UnseenRecord& row : record->unseen) {
+    if (row.attached) continue;
     kept_.emplace(row.service, row.peer);
     record->not_interposed.push_back({row.service, row.peer, row.target_service,
                                       std::string(reason_name(NotInterposedReason::kHttp2Before)),
                                       true, row.requests});
   }
-  record->unseen.clear();
+  std::erase_if(record->unseen, [](const UnseenRecord& row) { return !row.attached; });
 }
 
 void KeptConnections::leave_out(ExecutionRecord* record) const {
@@ -124,19 +148,8 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
   if (record.names_changed) {
     return {Verdict::kIncomplete, "a service got its name during the execution"};
   }
-  if (!record.unseen.empty()) {
-    std::string detail;
-    for (const UnseenRecord& row : record.unseen) {
-      detail += (detail.empty() ? "" : "; ") + std::to_string(row.requests) + " of " + row.service +
-                " to " + (row.target_service.empty() ? row.peer : row.target_service);
-    }
-    return {
-        Verdict::kIncomplete,
-        "requests went over HTTP/2 connections that were open before the session, and whose clients "
-        "are being told to open new ones: " +
-            detail,
-        NoConclusion::kOpenBefore};
-  }
+  if (!record.unseen.empty())
+    return {Verdict::kIncomplete, unseen_text(record.unseen), NoConclusion::kOpenBefore};
   const auto missing = missing_faults(record, plan);
   if (!result.ended.empty()) {
     std::string detail;

@@ -27,6 +27,9 @@ Judgement judge(const ExecutionResult& result, const std::vector<PlannedRpcFault
 // False: the execution must be repeated because of what was under way when the session began. The
 // service table changed, events were lost, or connections from before the session were in use.
 bool is_settled(const ExecutionRecord& record);
+// True: requests went over connections that were open before an attached service was attached. An execution that is
+// repeated has fewer of them.
+bool uses_old_connections(const ExecutionRecord& record);
 
 // Connections that were open before the session and that their clients do not give up.
 class KeptConnections {

@@ -14,8 +14,14 @@ constexpr int kAttempts = 2;
 // While connections from before the session are retired: one execution finds them, their clients are
 // told to open others, and those are followed.
 constexpr int kUntilSettled = 3;
+// The client of an attached service may have a pool of such connections. Each execution that uses some of them ends these.
+constexpr int kUntilPoolIsNew = 50;
 constexpr milliseconds kReferenceLimit{600000};  // for a test whose duration is not known yet
 constexpr milliseconds kLeastTestLimit{10000};
+
+int most_attempts(const ExecutionRecord& record, int usual) {
+  return uses_old_connections(record) ? kUntilPoolIsNew : usual;
+}
 
 }  // namespace
 
@@ -73,7 +79,7 @@ Result<Attempt> TestRun::settle() {
     if (!run || run->result.stopped) return run;
     Attempt attempt = std::move(run).value();
     const bool settled = is_settled(attempt.result.record);
-    if (!settled && number < kReferenceAttempts) continue;
+    if (!settled && number < most_attempts(attempt.result.record, kReferenceAttempts)) continue;
     if (!settled) kept_connections_.settle_as_it_is(&attempt.result.record);
     lane_->hub().freeze_names();
     return attempt;
@@ -85,7 +91,8 @@ Result<Attempt> TestRun::reference(const Observer& observer) {
     auto run = execute({}, number, limit(), TestStarter::Start::kPlain);
     if (!run || run->result.stopped) return run;
     Attempt attempt = std::move(run).value();
-    attempt.runs_again = !is_settled(attempt.result.record) && number < kReferenceAttempts;
+    attempt.runs_again = !is_settled(attempt.result.record) &&
+                         number < most_attempts(attempt.result.record, kReferenceAttempts);
     if (!attempt.runs_again) kept_connections_.settle_as_it_is(&attempt.result.record);
     session_->on_record(&attempt.result.record);
     lane_->hub().freeze_names();
@@ -114,7 +121,9 @@ Result<Attempt> TestRun::attempt(const std::vector<PlannedRpcFault>& plan, const
     } else if (!is_there) {
       attempt.output = runner_.output();
     }
-    const int most = is_settled(attempt.result.record) ? kAttempts : kUntilSettled;
+    const int most = is_settled(attempt.result.record)
+                         ? kAttempts
+                         : most_attempts(attempt.result.record, kUntilSettled);
     attempt.runs_again =
         !attempt.result.stopped && is_inconclusive(attempt.judgement.verdict) && number < most;
     observer(attempt);

@@ -214,6 +214,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   std::error_code ignored;
   if (!test_->junit_xml.empty()) std::filesystem::remove(test_->junit_xml, ignored);
   const auto by_hand = alive_by_hand();
+  const auto unseen_before = services_->unseen();
   const auto started = Clock::now();
   const uint64_t started_ns = clock_ns();
   auto test = starter_.start(number, start, limit, lane_->wake_fd);
@@ -244,6 +245,11 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
       hub_->wait_quiescent(result.stopped ? milliseconds(0) : config_->bounds.quiesce_timeout);
   result.record = hub_->end_execution();
   if (!quiescent) result.record.quiescent = false;
+  for (const auto& [service, writes] : services_->unseen()) {
+    const auto before = unseen_before.find(service);
+    const uint64_t since = writes - (before == unseen_before.end() ? 0 : before->second);
+    if (since > 0) result.record.unseen.push_back({service, "", "", since, /*attached=*/true});
+  }
   result.phases = phases_of(result.record, {asked_ns, started_ns, ended_ns, clock_ns()});
   owned_->forget(running.pid());
   result.ended = services_->take_ended(suspects(result.record));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,6 +64,8 @@ class Services {
 
   // The services that are attached, with their processes as they were found.
   std::vector<attach::FoundService> attached() const;
+  // As attach::Loader::unseen(), which see.
+  std::map<std::string, uint64_t> unseen() const;
   // Error: a service is no longer attached although its processes run, so that nothing can be concluded
   // from what was seen of it.
   Result<void> check_attached();

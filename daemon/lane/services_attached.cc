@@ -110,6 +110,10 @@ bool Services::has_ended_attached(Running* service, milliseconds grace) {
   return true;
 }
 
+std::map<std::string, uint64_t> Services::unseen() const {
+  return place_.loader == nullptr ? std::map<std::string, uint64_t>() : place_.loader->unseen();
+}
+
 Result<void> Services::check_attached() {
   for (Running& service : services_) {
     if (!service.attachment || service.ended) continue;

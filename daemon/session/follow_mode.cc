@@ -63,6 +63,7 @@ class FollowMode final : public Mode {
       see(session, record);
       const auto now = Clock::now();
       if (now - told >= kTell || ends) {
+        count_unseen(*lane);
         tell(session, std::chrono::duration<double>(now - told).count(),
              std::chrono::duration<double>(now - began).count());
         told = now;
@@ -89,12 +90,19 @@ class FollowMode final : public Mode {
     });
   }
 
+  void count_unseen(Lane& lane) {
+    uint64_t writes = 0;
+    for (const auto& [service, number] : lane.services().unseen()) writes += number;
+    calls_.set_unseen(std::max(writes, calls_.unseen()));  // a service that has ended is counted no more
+  }
+
   void tell(SessionContext* session, double interval, double seconds) {
     calls_.end_interval(interval);
     session->sink({{"type", "calls"},
                    {"seconds", seconds},
                    {"calls", calls_.rows()},
                    {"not_told", not_told_},
+                   {"unseen", calls_.unseen()},
                    {"text", calls_.text()}});
   }
 

@@ -140,7 +140,11 @@ nlohmann::json WatchedCalls::rows() const {
 }
 
 std::string WatchedCalls::text() const {
-  if (sites_.empty()) return "no call has been seen yet\n";
+  const std::string unseen =
+      unseen_ == 0 ? ""
+                   : "requests that are not in this table went over connections that were open before: " +
+                         std::to_string(unseen_) + " writes\n";
+  if (sites_.empty()) return "no call has been seen yet\n" + unseen;
   std::vector<std::pair<const Key*, const Site*>> sorted;
   for (const auto& [key, site] : sites_) sorted.emplace_back(&key, &site);
   std::stable_sort(sorted.begin(), sorted.end(),
@@ -160,6 +164,7 @@ std::string WatchedCalls::text() const {
     out += "and " + std::to_string(sorted.size() - kShownSites) + " more\n";
   if (beyond_ > 0)
     out += std::to_string(beyond_) + " calls are not in this table: their targets vary too much\n";
+  out += unseen;
   if (!tree_.empty()) out += "\nthe last request:\n" + tree_;
   return out;
 }

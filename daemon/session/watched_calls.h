@@ -27,6 +27,9 @@ class WatchedCalls {
   void see(const ExecutionRecord& record, const std::function<void(const RpcRecord&)>& ended);
   // Another execution begins: its RPCs have new ids.
   void forget_ids() { told_.clear(); }
+  // So many writes went over connections that were open before, in all.
+  void set_unseen(uint64_t writes) { unseen_ = writes; }
+  uint64_t unseen() const { return unseen_; }
   // Rates are those of the calls that ended since the last call of this.
   void end_interval(double seconds);
 
@@ -48,7 +51,7 @@ class WatchedCalls {
 
   std::map<Key, Site> sites_;  // caller, service, call, call site
   std::unordered_set<uint64_t> told_;
-  uint64_t count_ = 0, beyond_ = 0;
+  uint64_t count_ = 0, beyond_ = 0, unseen_ = 0;
   std::string tree_;
 };
 
