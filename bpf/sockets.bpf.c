@@ -14,6 +14,7 @@ char LICENSE[] SEC("license") = "GPL";
 struct fb_listed {
   struct fb_kept kept;
   struct fb_address local, remote;
+  __u32 copied, unread; /* tcp_sock.copied_seq, and what has come behind it */
 };
 
 SEC("iter/tcp")
@@ -26,7 +27,7 @@ int fb_list(struct bpf_iter__tcp *ctx) {
   struct sock *sk = (struct sock *)tp;
   __u8 state = sk->__sk_common.skc_state;
   if (state != TCP_ESTABLISHED && state != TCP_CLOSE_WAIT) return 0;
-  struct fb_listed listed = {.kept = *kept};
+  struct fb_listed listed = {.kept = *kept, .copied = tp->copied_seq, .unread = tp->rcv_nxt - tp->copied_seq};
   fb_ends(sk, &listed.local, &listed.remote);
   bpf_seq_write(ctx->meta->seq, &listed, sizeof listed);
   return 0;

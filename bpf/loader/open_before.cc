@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 
 namespace filibuster::bpf {
 namespace {
+
+constexpr uint32_t kLooksAtTheEnd = 100;
 
 // An address of a socket in the form of the events.
 fb_address to_address(const sockaddr_storage& from) {
@@ -60,6 +63,22 @@ bool is_connection(int socket, fb_address* local, fb_address* remote) {
   *local = to_address(here);
   *remote = to_address(there);
   return true;
+}
+
+// To set what is set already makes the kernel tell that there is something to read. True: it was read at once.
+bool wake_reader(int socket) {
+  constexpr int kLooks = 20;
+  constexpr timespec kBetween{0, 200'000};
+  int least = 1;
+  socklen_t size = sizeof(least);
+  if (getsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &least, &size) == 0)
+    setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &least, size);
+  for (int i = 0; i < kLooks; ++i) {
+    int unread = 0;
+    if (ioctl(socket, FIONREAD, &unread) == 0 && unread == 0) return true;
+    nanosleep(&kBetween, nullptr);
+  }
+  return false;
 }
 
 // What is spoken, as people are told.
@@ -112,7 +131,9 @@ Outcome OpenBefore::retire(const Attachment& attachment, const std::set<uint16_t
       return failed;
   }
   std::vector<ListedRow> rows;
-  if (Outcome failed = list(attachment.number(), &rows)) return failed;
+  if (Outcome failed = list(&rows)) return failed;
+  std::erase_if(
+      rows, [&](const ListedRow& row) { return row.kept.owner != attachment.number(); });
   reply->found = static_cast<uint32_t>(std::ranges::count_if(
       owners_, [&](const auto& row) { return row.second == attachment.number(); }));
   reply->open = static_cast<uint32_t>(rows.size());
@@ -165,7 +186,7 @@ void OpenBefore::adopt_socket(const Attachment& attachment, int socket,
   unsaid_.insert(cookie);
 }
 
-Outcome OpenBefore::list(uint32_t owner, std::vector<ListedRow>* rows) const {
+Outcome OpenBefore::list(std::vector<ListedRow>* rows) const {
   bpf_program* program = programs_.objects().program("fb_list");
   const Link link(bpf_program__attach_iter(program, nullptr));
   if (!link) return refused("iter/tcp", errno);
@@ -180,14 +201,60 @@ Outcome OpenBefore::list(uint32_t owner, std::vector<ListedRow>* rows) const {
   for (size_t at = 0; at + sizeof(ListedRow) <= bytes.size(); at += sizeof(ListedRow)) {
     ListedRow row;
     std::memcpy(&row, bytes.data() + at, sizeof(row));
-    if (row.kept.owner == owner) rows->push_back(row);
+    rows->push_back(row);
   }
   return std::nullopt;
 }
 
+void OpenBefore::look(const std::map<uint32_t, Attachment*>& attachments) {
+  std::vector<ListedRow> rows;
+  if (list(&rows)) return;  // what it says of sockets is not known; the next look may be luckier
+  std::map<uint64_t, uint32_t> behind, ending;
+  std::set<uint64_t> open, stuck, read_up;
+  for (const ListedRow& row : rows) {
+    const uint64_t cookie = row.kept.cookie;
+    open.insert(cookie);
+    const auto looks = ending_.find(cookie);
+    if (looks != ending_.end() && looks->second > 1) ending[cookie] = looks->second - 1;
+    if (!unsaid_.contains(cookie) && looks == ending_.end()) continue;
+    const auto before = behind_.find(cookie);
+    if (row.unread == 0) {
+      if (taken_out_.contains(cookie)) read_up.insert(cookie);
+    } else if (before != behind_.end() && before->second == row.copied) {
+      stuck.insert(cookie);
+    } else {
+      behind[cookie] = row.copied;
+    }
+  }
+  behind_ = std::move(behind);
+  ending_ = std::move(ending);
+  for (std::set<uint64_t>* cookies : {&unsaid_, &taken_out_})
+    std::erase_if(*cookies, [&](uint64_t cookie) { return !open.contains(cookie); });
+  if (stuck.empty() && read_up.empty()) return;
+  for (const uint64_t cookie : stuck) {
+    bpf_map_delete_elem(programs_.map("fb_open_before"), &cookie);
+    if (unsaid_.contains(cookie)) taken_out_.insert(cookie);
+  }
+  for (const auto& [slot, attachment] : attachments) {
+    for (const pid_t process : attachment->processes()) {
+      for_each_descriptor(process, [&](int socket) {
+        uint64_t cookie = 0;
+        socklen_t size = sizeof(cookie);
+        if (getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookie, &size) != 0) return;
+        const bool has_read_up = stuck.contains(cookie) && wake_reader(socket);
+        const auto value = static_cast<uint64_t>(socket);
+        if ((has_read_up || read_up.contains(cookie)) && taken_out_.contains(cookie) && bpf_map_update_elem(programs_.map("fb_open_before"), &cookie,
+                                                            &value, BPF_ANY) == 0)
+          taken_out_.erase(cookie);
+      });
+    }
+  }
+}
+
 void OpenBefore::said(uint64_t cookie) {
   bpf_map_delete_elem(programs_.map("fb_open_before"), &cookie);
-  unsaid_.erase(cookie);
+  taken_out_.erase(cookie);
+  if (unsaid_.erase(cookie) > 0) ending_[cookie] = kLooksAtTheEnd;
 }
 
 void OpenBefore::leave(uint32_t owner) {

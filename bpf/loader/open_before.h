@@ -26,18 +26,27 @@ class OpenBefore {
                  RetireReply* reply);
   // The connection has said what it had to say.
   void said(uint64_t cookie);
-  // Some connections have not said it yet, as far as is known. The kernel wakes nobody when they do.
-  bool waits() const { return !unsaid_.empty(); }
+  // Some connections have not said it yet, as far as is known, or have just said it: look() is to be called from time to
+  // time. The kernel wakes nobody.
+  bool waits() const { return !unsaid_.empty() || !ending_.empty(); }
+  // Helps who waits for bytes that are there already: of a socket in a sockhash, the kernel says that there is nothing to
+  // read (FIONREAD, Linux 6.18), and a server like nginx, which is told of news alone (EPOLLET), then waits for more. A
+  // connection on which nothing was read since the last look is taken out of the sockhash, and its reader is woken. It
+  // comes back when all is read.
+  void look(const std::map<uint32_t, Attachment*>& attachments);
   // Nothing more is said on connections of this attachment.
   void leave(uint32_t owner);
 
  private:
   void adopt_socket(const Attachment& attachment, int socket, const std::set<uint16_t>& spared);
-  Outcome list(uint32_t owner, std::vector<ListedRow>* rows) const;
+  Outcome list(std::vector<ListedRow>* rows) const;  // those of all attachments
 
   Programs& programs_;
   std::map<uint64_t, uint32_t> owners_;       // of what was adopted, by cookie
-  std::set<uint64_t> unsaid_;                 // of these, what is in the sockhash
+  std::set<uint64_t> unsaid_;                 // of these, what is in the sockhash, or is to come back
+  std::set<uint64_t> taken_out_;              // of these, what look() took out
+  std::map<uint64_t, uint32_t> ending_;       // what has said it, and for how many looks it is still looked at
+  std::map<uint64_t, uint32_t> behind_;       // copied_seq of what had unread bytes at the last look
   std::map<std::string, uint32_t> not_ours_;  // what cannot be adopted, and how many, as of now
 };
 

@@ -65,6 +65,8 @@ struct ListedRow {
   KeptRow kept;
   fb_address local;
   fb_address remote;
+  uint32_t copied = 0;  // as of tcp_sock
+  uint32_t unread = 0;  // bytes that have come behind it
 };
 
 // Calls `take` with each row. Rows may be deleted meanwhile.

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <chrono>
 #include <list>
 #include <memory>
 #include <vector>
@@ -15,7 +16,8 @@
 namespace filibuster::bpf {
 namespace {
 
-constexpr int kLookMs = 100;
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kLook{50};
 
 struct Connection {
   UniqueFd socket;
@@ -86,10 +88,15 @@ class Server {
     std::vector<pollfd> waiting = {{control_.get(), POLLIN, 0}, {session_.news_fd(), POLLIN, 0}};
     for (const Connection& connection : connections_)
       waiting.push_back({connection.socket.get(), POLLIN, 0});
-    const int timeout = session_.looks_for_news() ? kLookMs : -1;
-    const int ready = poll(waiting.data(), waiting.size(), timeout);
+    const bool looks = session_.has_old_connections();
+    const int ready =
+        poll(waiting.data(), waiting.size(), looks ? static_cast<int>(kLook.count()) : -1);
     if (ready < 0) return errno == EINTR;
-    if (ready == 0 || waiting[1].revents != 0) session_.read_news();
+    if (waiting[1].revents != 0) session_.read_news();
+    if (looks && Clock::now() - looked_ >= kLook) {
+      session_.look();
+      looked_ = Clock::now();
+    }
     size_t i = 2;
     for (auto connection = connections_.begin(); connection != connections_.end(); ++i) {
       if (waiting[i].revents != 0 && !answer(session_, *connection))
@@ -115,6 +122,7 @@ class Server {
   UniqueFd control_;
   Session session_;
   std::list<Connection> connections_;
+  Clock::time_point looked_;
 };
 
 }  // namespace

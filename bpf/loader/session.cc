@@ -93,6 +93,11 @@ void Session::read_news() {
   if (news_) ring_buffer__consume(news_.get());
 }
 
+void Session::look() {
+  read_news();
+  open_before_.look(slots_);
+}
+
 int Session::take_news(void* context, void* bytes, size_t size) {
   auto* session = static_cast<Session*>(context);
   News news;

@@ -49,9 +49,10 @@ class Session {
 
   // Readable when there is news from the kernel; -1: there is none to come.
   int news_fd() const;
-  // The kernel wakes nobody when an old connection has said that it ends: until all have, news is looked for by time.
-  bool looks_for_news() const { return open_before_.waits(); }
   void read_news();
+  // Until all old connections have ended, look() is to be called from time to time (open_before.h).
+  bool has_old_connections() const { return open_before_.waits(); }
+  void look();
 
  private:
   friend class Client;

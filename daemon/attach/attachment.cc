@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-// A proxy that is asked to end carries what is open to its end, and ends what is idle after 20 s.
+// A proxy that is asked to end carries what is open to its end, and ends what is idle after 5 s.
 constexpr milliseconds kDetachGrace{25'000};
 constexpr milliseconds kFirstProbe{2}, kLastProbe{50};
 constexpr int kLogLines = 20;

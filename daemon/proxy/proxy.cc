@@ -26,8 +26,9 @@ constexpr uint64_t kOnTheirWayNs = 100'000'000;
 // How often it is asked whether clients that have ended their stream are gone.
 constexpr uint64_t kCheckNs = 50'000'000;
 // When the proxy leaves: how long a connection without a request may go on idle, and how long one of HTTP/2 stays
-// after its GOAWAY, since a request may have been on its way.
-constexpr uint64_t kIdleNs = 20'000'000'000;
+// after its GOAWAY, since a request may have been on its way. Who keeps connections must expect that they end after the
+// first of these: Node's and Apache's servers wait no longer.
+constexpr uint64_t kIdleNs = 5'000'000'000;
 constexpr uint64_t kAfterGoawayNs = 1'000'000'000;
 // How long an end that was told that nothing follows may take to close.
 constexpr uint64_t kLingerNs = 3'000'000'000;

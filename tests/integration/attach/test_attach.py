@@ -1,4 +1,5 @@
 """Services that run already are explored without a restart, and are left as they were."""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -119,6 +120,21 @@ def test_a_service_of_another_language_is_explored_while_it_runs(project, run_al
     assert running.unharmed
 
 
+def test_a_reference_execution_uses_no_connection_from_before(project, run_already):
+    front = f"exec {BUILD}/tests/go/front ${{port:front}} {url('back')}"  # keeps two connections
+    running = run_already(config([{"name": "back", "command": f"exec {PYTHON} {APPS}/kept.py ${{port:back}}"},
+                                  {"name": "front", "command": front}], [probe(url("front"), expected="200,503")]))
+    with concurrent.futures.ThreadPoolExecutor(8) as many:
+        assert set(many.map(lambda _: get(running.ports["front"]), range(80))) == {b"ok\n"}
+    project.write("filibuster.json", running.attached())
+    run = project.filibuster("run", *FEW)
+    assert run.exit_code == 0, run
+    calls = [(rpc["caller"], rpc["path"]) for rpc in run.test["reference"]]
+    assert calls == [("test", "/"), ("front", "/first"), ("front", "/second")], run
+    assert any("were not seen, since they went over connections that were open before" in note for note in run.test["notes"]), run
+    assert run.test["counts"]["abandoned"] == 0, run
+
+
 def test_grpc_services_that_run_already_have_the_findings_of_preloaded_ones(project, run_already):
     stubs = make_stubs(project.directory)
     configuration = shop(stubs, "--bug")
@@ -146,6 +162,16 @@ def test_a_static_go_program_is_attached_between_its_start_and_its_first_connect
     two = project.filibuster("run", *FEW, "-j", "2", "--restart-session")
     assert (two.exit_code, counts(two)) == (1, counts(one)), two
     assert found(two) == found(one)
+
+
+def test_a_go_program_that_a_shell_starts_is_known_by_its_own_calls(project):
+    front = f"sleep 0.01; exec {BUILD}/tests/go/front ${{port:front}} {url('back')}"
+    project.write("filibuster.json", config([relay("back"), {"name": "front", "interpose": "bpf", "command": front}],
+                                            [probe(url("front"), expected="200,503")]))
+    run = project.filibuster("run", *FEW)
+    assert run.exit_code == 0, run
+    sites = [" ".join(rpc["stack"]) for rpc in run.test["reference"] if rpc["caller"] == "front"]
+    assert len(sites) == 2 and "firstCall" in sites[0] and "secondCall" in sites[1], sites
 
 
 def test_ctrl_c_detaches_and_leaves_nothing_behind(project, run_already):

@@ -1,13 +1,17 @@
 """Connections that were open before end politely, under load too, and nothing of an attach is left after its end."""
+import contextlib
+import http.client
+import os
 import pathlib
 import socket
+import subprocess
 
 import pytest
 
 import in_kernel
 import loader_client
 from attach_fixtures import Serves, Told, caller, echo, loader, need, proxy, started  # noqa: F401
-from conftest import PYTHON, REPOSITORY, wait_until
+from conftest import PYTHON, REPOSITORY, accepts, free_port, wait_until
 
 pytestmark = pytest.mark.alone
 HERE = pathlib.Path(__file__).resolve().parent
@@ -60,6 +64,44 @@ def test_the_next_answer_on_an_old_connection_says_that_it_is_the_last(caller, e
     wait_until(lambda: proxy.connection.retire().open == 0, "the connection is closed")
     assert caller("kept", "127.0.0.1", echo.port).endswith("kept")
     assert proxy.steered == [("127.0.0.1", echo.port)]
+
+
+NGINX = """
+daemon off; master_process off; pid {directory}/nginx.pid; error_log stderr; events {{ worker_connections 64; }}
+http {{ access_log off; client_body_temp_path {directory}; proxy_temp_path {directory}; fastcgi_temp_path {directory};
+  uwsgi_temp_path {directory}; scgi_temp_path {directory};
+  server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://127.0.0.1:{back}; }} }} }}
+"""
+
+
+class Nginx(Serves):
+    """One process, which passes on what it gets when it has all of it."""
+
+    def __init__(self, directory, back):
+        self.port = free_port()
+        (directory / "nginx.conf").write_text(NGINX.format(directory=directory, port=self.port, back=back))
+        self.process = subprocess.Popen(["nginx", "-p", directory, "-c", directory / "nginx.conf"],
+                                        env=os.environ | {"PATH": os.environ["PATH"] + ":/usr/sbin"})
+        self.pid = self.process.pid
+        wait_until(lambda: accepts(self.port), "nginx listens")
+
+
+def test_nginx_reads_a_body_that_comes_in_parts_over_an_old_connection(kept_server, proxy, started, tmp_path):  # noqa: F811
+    """It reads until the kernel says that nothing is left (FIONREAD), and then waits for news (EPOLLET). Of a socket in a
+    sockhash, some kernels say that too early."""
+    need("pidfd_getfd")
+    nginx = started(Nginx, tmp_path, kept_server.port)
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", nginx.port, timeout=30)) as client:
+        def is_kept():
+            client.request("POST", "/", b"x" * 30_000)
+            response = client.getresponse()
+            assert response.status == 200 and response.read(), response
+            return not response.will_close
+        assert is_kept()
+        attached(proxy, "front", [nginx.pid], [nginx.port])
+        assert proxy.connection.retire().found == 1
+        # An answer says it unless it is written in the moment in which its reader is helped.
+        assert not all(is_kept() for _ in range(20)), "no answer said that it is the last one"
 
 
 def test_a_connection_on_which_something_else_is_spoken_stays_and_is_named(loader, proxy, started):  # noqa: F811
