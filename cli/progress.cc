@@ -90,6 +90,7 @@ ProgressEvent parse_event(const Json& event) {
   out.rate = number_of(event, "rate", 0);
   out.eta_seconds = number_of(event, "eta_seconds", -1);
   out.resumed = flag_of(event, "resumed", false);
+  out.watching = flag_of(event, "watching", false);
   out.passed = flag_of(event, "passed", true);
   out.exit_code = static_cast<int>(std::clamp(number_of(event, "exit_code", 0), 0.0, 255.0));
   if (const auto faults = event.find("faults"); faults != event.end() && faults->is_array()) {
@@ -140,6 +141,7 @@ Output ProgressView::show(const ProgressEvent& event, Time now) {
   if (options_.quiet && event.type != "warning" && event.type != "error" && event.type != "done")
     return {};
   if (event.type == "session") {
+    if (event.watching) return lasting("watching until Ctrl-C");
     return lasting((event.resumed ? "continuing '" : "exploring '") + event.test + "'");
   }
   if (event.type == "service") {

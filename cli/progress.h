@@ -21,7 +21,7 @@ struct ProgressEvent {
   uint64_t number = 0, executed = 0, scheduled = 0, open = 0, redundant = 0, rpcs = 0, findings = 0;
   int64_t pid = 0;
   double seconds = 0, rate = 0, eta_seconds = -1;  // eta < 0: not known
-  bool resumed = false, passed = true;
+  bool resumed = false, watching = false, passed = true;
   int exit_code = 0;
 };
 // Never throws: members of a wrong type count as absent.

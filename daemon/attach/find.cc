@@ -126,7 +126,7 @@ class Finder {
     if (!out.empty()) return out;
     return Error{"no process holds the socket at port " + std::to_string(port) +
                  (all_allowed ? ", as in another network namespace (a container)"
-                              : ": it belongs to another user (attach as root)")};
+                              : ": it belongs to another user, or CAP_SYS_PTRACE is missing here (attach as root)")};
   }
 
   Result<std::set<pid_t>> by_cgroup(const std::string& path) const {

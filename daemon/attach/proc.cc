@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <fstream>
@@ -38,6 +39,10 @@ std::string link_of(const std::string& path) {
   char target[4096];
   const ssize_t size = readlink(path.c_str(), target, sizeof target);
   return size > 0 ? std::string(target, static_cast<size_t>(size)) : "";
+}
+
+bool is_forbidden(int error) {
+  return error == EACCES || error == EPERM;
 }
 
 }  // namespace
@@ -107,8 +112,11 @@ std::set<uint64_t> Proc::sockets(pid_t pid, bool* allowed) const {
   if (allowed != nullptr) *allowed = folder != nullptr;
   if (folder == nullptr) return out;
   while (const dirent* entry = readdir(folder)) {
+    errno = 0;
     const std::string target = link_of(path + "/" + entry->d_name);
     uint64_t inode = 0;
+    // Who has the same user, and not CAP_SYS_PTRACE, may list descriptors, but not see what they are.
+    if (target.empty() && is_forbidden(errno) && allowed != nullptr) *allowed = false;
     if (target.starts_with(kSocket) && target.ends_with(']') &&
         read_number(
             std::string_view(target).substr(kSocket.size(), target.size() - kSocket.size() - 1),

@@ -45,7 +45,7 @@ class Proc {
   std::vector<ListeningSocket> listening_beside(pid_t pid) const;
   // Inodes of the sockets that listen at the port, in the network namespace of this process.
   std::set<uint64_t> listening_inodes(uint16_t port) const;
-  // Inodes of the sockets that the process holds. `*allowed` (may be null): its descriptors can be read.
+  // Inodes of the sockets that the process holds. `*allowed` (may be null): all of its descriptors can be read.
   std::set<uint64_t> sockets(pid_t pid, bool* allowed) const;
   std::string executable(pid_t pid) const;  // the path; "": a thread of the kernel, or not allowed
   std::vector<std::string> arguments(pid_t pid) const;

@@ -26,13 +26,18 @@ bool is_open(const ExecutionRecord& record) {
                      [](const RpcRecord& rpc) { return rpc.open || rpc.incoming_open; });
 }
 
+double took_ms(const RpcRecord& rpc) {
+  return rpc.finished_ns > rpc.issued_ns ? static_cast<double>(rpc.finished_ns - rpc.issued_ns) / 1e6
+                                         : 0;
+}
+
 class FollowMode final : public Mode {
  public:
   Exploration explore(SessionContext* session, Lane* lane, const TestConfig& test) override {
     Exploration out;
     out.report.test = test.name;
     out.report.finished = true;
-    session->sink({{"type", "session"}, {"test", test.name}, {"resumed", false}});
+    session->sink({{"type", "session"}, {"test", test.name}, {"resumed", false}, {"watching", true}});
     if (auto followed = follow(session, lane); !followed) out.error = followed.error();
     return out;
   }
@@ -86,7 +91,7 @@ class FollowMode final : public Mode {
       if (++events > kMostEvents)
         ++not_told_;
       else
-        session->sink({{"type", "rpc"}, {"rpc", rpc_row(rpc)}});
+        session->sink({{"type", "rpc"}, {"rpc", rpc_row(rpc)}, {"milliseconds", took_ms(rpc)}});
     });
   }
 

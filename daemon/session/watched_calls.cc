@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/agents/call_name.h"
+#include "daemon/agents/caller.h"
 #include "daemon/report/finding.h"
 #include "daemon/report/redact.h"
 
@@ -84,7 +85,8 @@ void WatchedCalls::see(const ExecutionRecord& record,
   if (news) keep_tree(record);
 }
 
-// The last call without a cause whose calls have all ended, with them. A busy server has thousands of calls in a record,
+// The last call without a cause whose calls have all ended, with them; of these one that came from outside, if there is
+// one, since what a service calls by a cause that is not known is no whole request. A busy server has thousands of calls in a record,
 // so only those of one tree are copied.
 void WatchedCalls::keep_tree(const ExecutionRecord& record) {
   std::unordered_map<uint64_t, const RpcRecord*> by_id;
@@ -103,11 +105,13 @@ void WatchedCalls::keep_tree(const ExecutionRecord& record) {
   for (const RpcRecord& rpc : record.rpcs) {
     if (rpc.open || rpc.incoming_open) open.insert(root_of(rpc));
   }
-  const RpcRecord* last = nullptr;
+  const RpcRecord *last = nullptr, *last_inside = nullptr;
   for (const RpcRecord& rpc : record.rpcs) {
-    if (last != nullptr && rpc.issued_ns < last->issued_ns) continue;
-    if (root_of(rpc) == &rpc && !open.contains(&rpc)) last = &rpc;
+    const RpcRecord*& found = is_test_call(rpc) ? last : last_inside;
+    if (found != nullptr && rpc.issued_ns < found->issued_ns) continue;
+    if (root_of(rpc) == &rpc && !open.contains(&rpc)) found = &rpc;
   }
+  if (last == nullptr) last = last_inside;
   if (last == nullptr) return;
   std::vector<RpcRecord> tree;
   for (const RpcRecord& rpc : record.rpcs) {

@@ -79,5 +79,21 @@ TEST(WatchedCalls, TheTreeIsThatOfTheLastRequestThatHasEnded) {
   EXPECT_EQ(calls.text().find("later"), std::string::npos) << calls.text();
 }
 
+TEST(WatchedCalls, ARequestFromOutsideIsTheLastOneAlsoIfACallWithoutACauseCameLater) {
+  WatchedCalls calls;
+  RpcRecord lone = call(3, "users", "movies", 1);
+  lone.issued_ns += 1000;
+  lone.finished_ns += 1000;
+  told(&calls, record({call(1, "test", "users", 9), call(2, "users", "movies", 1, 1), lone}));
+  EXPECT_NE(calls.text().find("test -> users"), std::string::npos) << calls.text();
+}
+
+TEST(WatchedCalls, WhatWentOverConnectionsFromBeforeIsSaid) {
+  WatchedCalls calls;
+  EXPECT_EQ(calls.text().find("open before"), std::string::npos);
+  calls.set_unseen(3);
+  EXPECT_NE(calls.text().find("connections that were open before: 3 writes"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace filibuster
