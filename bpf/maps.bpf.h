@@ -186,7 +186,8 @@ struct {
   __type(value, struct fb_kept);
 } fb_kept SEC(".maps");
 
-/* Slot -> how many writes of HTTP went over its kept connections, whose requests nobody sees; written by stream.bpf.c. */
+/* Slot -> how many writes went over its kept connections until it was known what to do with them. Nobody sees their requests. Written
+   by stream.bpf.c. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, FB_SLOTS);

@@ -299,6 +299,7 @@ int fb_end_politely(struct sk_msg_md *m) {
     if (said < 0) return end_here(kept, FB_OTHER, 0);
   }
   if (end_http2(m, kept, head) || !fresh) return SK_PASS;
+  count_unseen(kept);
   if (++kept->tries >= TRIES) return end_here(kept, FB_OTHER, 0);
   return SK_PASS;
 }

@@ -148,6 +148,27 @@ Outcome OpenBefore::retire(const Attachment& attachment, const std::set<uint16_t
   return std::nullopt;
 }
 
+std::vector<OpenBefore::Staying> OpenBefore::staying_connections() const {
+  std::vector<Staying> out;
+  std::vector<ListedRow> rows;
+  if (owners_.empty() || list(&rows)) return out;
+  for (const ListedRow& row : rows) {
+    if (!stays(row.kept)) continue;
+    // A client's port says nothing to anybody.
+    const Staying found{row.kept.owner, row.kept.inbound == 0,
+                        to_text(row.kept.inbound == 0 ? row.remote : row.local), 1};
+    const auto known = std::ranges::find_if(out, [&](const Staying& other) {
+      return other.owner == found.owner && other.outgoing == found.outgoing &&
+             other.address == found.address;
+    });
+    if (known == out.end())
+      out.push_back(found);
+    else
+      ++known->count;
+  }
+  return out;
+}
+
 void OpenBefore::adopt_socket(const Attachment& attachment, int socket,
                               const std::set<uint16_t>& spared) {
   fb_address local, remote;

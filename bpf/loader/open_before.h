@@ -24,6 +24,14 @@ class OpenBefore {
   // ports of this machine are left alone.
   Outcome retire(const Attachment& attachment, const std::set<uint16_t>& spared,
                  RetireReply* reply);
+  // Those that were used and cannot be ended politely, those with the same ends together.
+  struct Staying {
+    uint32_t owner = 0;
+    bool outgoing = false;
+    std::string address;  // of the other end
+    uint32_t count = 0;
+  };
+  std::vector<Staying> staying_connections() const;
   // The connection has said what it had to say.
   void said(uint64_t cookie);
   // Some connections have not said it yet, as far as is known, or have just said it: look() is to be called from time to

@@ -19,8 +19,8 @@
 //   loader -> proxy   DetachReply, when it is so. What came before waits at the listeners, which are
 //                     closed when it is accepted: closing them would reset it.
 //
-//   daemon -> loader  UnseenRequest, on a connection that attaches nothing
-//   loader -> daemon  UnseenReply
+//   daemon -> loader  OldRequest, on a connection that attaches nothing
+//   loader -> daemon  OldReply
 //
 // A connection attaches one service. Its end detaches what belongs to it. Requests are answered in
 // order. Nothing is half attached: an error of any step undoes the steps before it.
@@ -40,8 +40,8 @@ inline constexpr uint32_t kRetireReplyMagic = 0x52544552;  // "RETR"
 inline constexpr uint32_t kDetachMagic = 0x48435444;       // "DTCH"
 inline constexpr uint32_t kDetachReplyMagic = 0x52435444;  // "DTCR"
 
-inline constexpr uint32_t kUnseenMagic = 0x4e45534e;       // "NSEN"
-inline constexpr uint32_t kUnseenReplyMagic = 0x5245534e;  // "NSER"
+inline constexpr uint32_t kOldMagic = 0x20444c4f;          // "OLD "
+inline constexpr uint32_t kOldReplyMagic = 0x52444c4f;     // "OLDR"
 
 inline constexpr uint32_t kMaxPids = 64;
 inline constexpr uint32_t kMaxPorts = 16;
@@ -105,21 +105,28 @@ struct DetachReply {
   char text[256] = {};
 };
 
-// When it is answered, the programs that attached processes have begun by then are known, too (exec).
-struct UnseenRequest {
-  uint32_t magic = kUnseenMagic;
+// Asks for what goes over connections that were open before. When it is answered, the programs that attached processes
+// have begun by then are known, too (exec).
+struct OldRequest {
+  uint32_t magic = kOldMagic;
   uint32_t version = kLoaderVersion;
 };
 
-struct UnseenReply {
-  uint32_t magic = kUnseenReplyMagic;
+struct OldReply {
+  uint32_t magic = kOldReplyMagic;
   uint32_t version = kLoaderVersion;
-  uint32_t count = 0;
-  uint32_t unused = 0;
-  struct Row {
+  uint32_t service_count = 0;
+  uint32_t staying_count = 0;
+  struct Service {
     char service[104] = {};
-    uint64_t writes = 0;  // of HTTP that went over connections that were open before, since ever
-  } rows[64];             // FB_SLOTS
+    uint64_t writes = 0;  // whose requests nobody saw, since ever; those of the connections below count at first only
+  } services[64];         // FB_SLOTS
+  struct Staying {        // connections that were used and cannot be ended politely
+    char service[104] = {};
+    char address[64] = {};  // of the other end
+    uint32_t outgoing = 0;
+    uint32_t count = 0;
+  } staying[64];
 };
 
 }  // namespace filibuster::bpf

@@ -54,8 +54,8 @@ bool answer(Session& session, Connection& connection) {
     const RetireReply reply = connection.client->retire();
     return send(socket, &reply, sizeof(reply));
   }
-  if (message_in<UnseenRequest>(datagram, kUnseenMagic) != nullptr) {
-    const UnseenReply reply = session.unseen();
+  if (message_in<OldRequest>(datagram, kOldMagic) != nullptr) {
+    const OldReply reply = session.old_connections();
     return send(socket, &reply, sizeof(reply));
   }
   if (message_in<DetachRequest>(datagram, kDetachMagic) != nullptr) {

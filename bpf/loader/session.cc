@@ -123,13 +123,24 @@ int Session::take_news(void* context, void* bytes, size_t size) {
   return 0;
 }
 
-UnseenReply Session::unseen() {
+OldReply Session::old_connections() {
   read_news();
-  UnseenReply reply;
+  OldReply reply;
+  std::map<uint32_t, const Attachment*> by_number;
   for (const auto& [slot, attachment] : slots_) {
-    UnseenReply::Row& row = reply.rows[reply.count++];
+    by_number[attachment->number()] = attachment;
+    OldReply::Service& row = reply.services[reply.service_count++];
     copy_text(row.service, sizeof(row.service), attachment->service());
     bpf_map_lookup_elem(programs_.map("fb_unseen"), &slot, &row.writes);
+  }
+  for (const OpenBefore::Staying& staying : open_before_.staying_connections()) {
+    const auto attachment = by_number.find(staying.owner);
+    if (attachment == by_number.end() || reply.staying_count == std::size(reply.staying)) continue;
+    OldReply::Staying& row = reply.staying[reply.staying_count++];
+    copy_text(row.service, sizeof(row.service), attachment->second->service());
+    copy_text(row.address, sizeof(row.address), staying.address);
+    row.outgoing = staying.outgoing ? 1 : 0;
+    row.count = staying.count;
   }
   return reply;
 }

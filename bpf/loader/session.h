@@ -44,8 +44,8 @@ class Session {
     bool counted_ = false;                    // in clients_
   };
 
-  // What went over connections that were open before, of what is attached now.
-  UnseenReply unseen();
+  // Of what is attached now.
+  OldReply old_connections();
 
   // Readable when there is news from the kernel; -1: there is none to come.
   int news_fd() const;

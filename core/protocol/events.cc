@@ -245,6 +245,8 @@ std::string_view reason_name(NotInterposedReason reason) {
       return "redis-not-followed";
     case NotInterposedReason::kSealed:
       return "encrypted";
+    case NotInterposedReason::kOpenBefore:
+      return "open-before";
   }
   return "unknown";
 }

@@ -95,9 +95,9 @@ Result<UniqueFd> Loader::connect() {
   return join();
 }
 
-std::map<std::string, uint64_t> Loader::unseen() {
+OldConnections Loader::old_connections() {
   const std::lock_guard lock(mutex_);
-  std::map<std::string, uint64_t> out;
+  OldConnections out;
   if (!process_) return out;
   if (!questions_.valid()) {
     auto joined = join();
@@ -106,15 +106,19 @@ std::map<std::string, uint64_t> Loader::unseen() {
     const timeval limit{kAnswerLimit.count(), 0};
     setsockopt(questions_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   }
-  const bpf::UnseenRequest request;
-  bpf::UnseenReply reply;
+  const bpf::OldRequest request;
+  bpf::OldReply reply;
   // Who has ended closes the connection. Its end is reported by problem().
   if (::send(questions_.get(), &request, sizeof request, MSG_NOSIGNAL) != sizeof request ||
       ::recv(questions_.get(), &reply, sizeof reply, 0) != sizeof reply ||
-      reply.magic != bpf::kUnseenReplyMagic)
+      reply.magic != bpf::kOldReplyMagic)
     return out;
-  for (uint32_t i = 0; i < reply.count && i < std::size(reply.rows); ++i)
-    out[reply.rows[i].service] += reply.rows[i].writes;
+  for (uint32_t i = 0; i < reply.service_count && i < std::size(reply.services); ++i)
+    out.writes[reply.services[i].service] += reply.services[i].writes;
+  for (uint32_t i = 0; i < reply.staying_count && i < std::size(reply.staying); ++i) {
+    const bpf::OldReply::Staying& row = reply.staying[i];
+    out.staying.push_back({row.service, row.address, row.outgoing != 0, row.count});
+  }
   return out;
 }
 

@@ -12,12 +12,26 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "daemon/base/descriptors.h"
 #include "daemon/process/process.h"
 
 namespace filibuster::attach {
+
+// What went over connections that were open before their process was attached, and that nobody sees.
+struct OldConnections {
+  // Service -> how many writes, since ever, over connections that end by that, or of which it was not known yet.
+  std::map<std::string, uint64_t> writes;
+  // Those that were used and cannot be ended politely.
+  struct Staying {
+    std::string service, address;  // the other end, of an outgoing one; else where the service listens
+    bool outgoing = false;
+    uint64_t count = 0;
+  };
+  std::vector<Staying> staying;
+};
 
 class Loader {
  public:
@@ -33,9 +47,8 @@ class Loader {
   // A connection to the loader for one proxy; may be called by several threads. Error: it does not
   // start, or has ended.
   Result<UniqueFd> connect();
-  // Service -> how many writes of HTTP went, since ever, over connections that were open before it was attached. Their
-  // requests are not seen. Empty: nothing is attached, or the loader has ended.
-  std::map<std::string, uint64_t> unseen();
+  // Empty: nothing is attached, or the loader has ended.
+  OldConnections old_connections();
   // Why it ended; "": it runs, or nobody wanted it.
   std::string problem();
 

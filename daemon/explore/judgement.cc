@@ -62,8 +62,7 @@ std::string unseen_text(const std::vector<UnseenRecord>& unseen) {
   }
   if (others.empty())
     return "requests from or to " + attached +
-           " were not seen, since they went over connections that were open before it was attached; these end "
-           "with the request";
+           " were not seen, since they went over connections that were open before it was attached";
   return "requests went over HTTP/2 connections that were open before the session, and whose clients are being "
          "told to open new ones: " +
          others + (attached.empty() ? "" : "; from or to " + attached);

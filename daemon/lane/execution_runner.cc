@@ -191,6 +191,23 @@ std::vector<std::string> ExecutionRunner::suspects(const ExecutionRecord& record
   return out;
 }
 
+// Requests that nobody saw, since they went over connections that are older than the session.
+void ExecutionRunner::note_old_connections(const attach::OldConnections& before,
+                                           ExecutionRecord* record) const {
+  const attach::OldConnections now = services_->old_connections();
+  for (const auto& [service, writes] : now.writes) {
+    const auto known = before.writes.find(service);
+    const uint64_t since = writes - (known == before.writes.end() ? 0 : known->second);
+    if (since > 0) record->unseen.push_back({service, "", "", since, /*attached=*/true});
+  }
+  const std::string reason(reason_name(NotInterposedReason::kOpenBefore));
+  for (const attach::OldConnections::Staying& row : now.staying) {
+    record->not_interposed.push_back(
+        {row.service, row.address, row.outgoing ? services_->service_at(row.address) : "", reason,
+         row.outgoing, row.count});
+  }
+}
+
 Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
                                              const std::vector<PlannedRpcFault>& plan,
                                              milliseconds limit, TestStarter::Start start) {
@@ -214,7 +231,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
   std::error_code ignored;
   if (!test_->junit_xml.empty()) std::filesystem::remove(test_->junit_xml, ignored);
   const auto by_hand = alive_by_hand();
-  const auto unseen_before = services_->unseen();
+  const attach::OldConnections before = services_->old_connections();
   const auto started = Clock::now();
   const uint64_t started_ns = clock_ns();
   auto test = starter_.start(number, start, limit, lane_->wake_fd);
@@ -245,11 +262,7 @@ Result<ExecutionResult> ExecutionRunner::run(uint32_t number,
       hub_->wait_quiescent(result.stopped ? milliseconds(0) : config_->bounds.quiesce_timeout);
   result.record = hub_->end_execution();
   if (!quiescent) result.record.quiescent = false;
-  for (const auto& [service, writes] : services_->unseen()) {
-    const auto before = unseen_before.find(service);
-    const uint64_t since = writes - (before == unseen_before.end() ? 0 : before->second);
-    if (since > 0) result.record.unseen.push_back({service, "", "", since, /*attached=*/true});
-  }
+  note_old_connections(before, &result.record);
   result.phases = phases_of(result.record, {asked_ns, started_ns, ended_ns, clock_ns()});
   owned_->forget(running.pid());
   result.ended = services_->take_ended(suspects(result.record));

@@ -66,6 +66,7 @@ class ExecutionRunner {
   Result<std::vector<ServiceEnd>> ended_by_hand(
       const std::map<std::string, std::vector<AgentRecord>>& before) const;
   std::vector<std::string> suspects(const ExecutionRecord& record) const;
+  void note_old_connections(const attach::OldConnections& before, ExecutionRecord* record) const;
 
   const Config* config_;
   const TestConfig* test_;

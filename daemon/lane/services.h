@@ -4,7 +4,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,8 +63,9 @@ class Services {
 
   // The services that are attached, with their processes as they were found.
   std::vector<attach::FoundService> attached() const;
-  // As attach::Loader::unseen(), which see.
-  std::map<std::string, uint64_t> unseen() const;
+  attach::OldConnections old_connections() const;
+  // The service of the configuration that listens at that address of this machine; "": none does.
+  std::string service_at(const std::string& address) const;
   // Error: a service is no longer attached although its processes run, so that nothing can be concluded
   // from what was seen of it.
   Result<void> check_attached();

@@ -110,8 +110,21 @@ bool Services::has_ended_attached(Running* service, milliseconds grace) {
   return true;
 }
 
-std::map<std::string, uint64_t> Services::unseen() const {
-  return place_.loader == nullptr ? std::map<std::string, uint64_t>() : place_.loader->unseen();
+attach::OldConnections Services::old_connections() const {
+  return place_.loader == nullptr ? attach::OldConnections() : place_.loader->old_connections();
+}
+
+std::string Services::service_at(const std::string& address) const {
+  const size_t colon = address.rfind(':');
+  if (!address.starts_with("127.") && !address.starts_with("[::1]")) return "";
+  for (const ServiceConfig& service : config_.services) {
+    for (const auto& [name, number] : service.ports) {
+      const auto automatic = lane_.ports.find(name);
+      const uint16_t port = number != 0 || automatic == lane_.ports.end() ? number : automatic->second;
+      if (port != 0 && std::to_string(port) == address.substr(colon + 1)) return service.name;
+    }
+  }
+  return "";
 }
 
 Result<void> Services::check_attached() {

@@ -28,6 +28,9 @@ std::string in_words(const NotInterposedRecord& record) {
   if (record.reason == reason_name(NotInterposedReason::kRedisUnfollowed))
     return "after a command such as CLIENT REPLY or PSYNC nothing tells which reply answers which "
            "command";
+  if (record.reason == reason_name(NotInterposedReason::kOpenBefore))
+    return "the connection was open before the service was attached, and what is spoken there has no polite end: start the "
+           "service again, and it is followed";
   return "";
 }
 

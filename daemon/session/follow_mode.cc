@@ -97,7 +97,7 @@ class FollowMode final : public Mode {
 
   void count_unseen(Lane& lane) {
     uint64_t writes = 0;
-    for (const auto& [service, number] : lane.services().unseen()) writes += number;
+    for (const auto& [service, number] : lane.services().old_connections().writes) writes += number;
     calls_.set_unseen(std::max(writes, calls_.unseen()));  // a service that has ended is counted no more
   }
 

@@ -135,6 +135,26 @@ def test_a_reference_execution_uses_no_connection_from_before(project, run_alrea
     assert run.test["counts"]["abandoned"] == 0, run
 
 
+def test_a_connection_from_before_that_has_no_polite_end_is_no_tested_dependency(project, run_already):
+    running = run_already(config([
+        {"name": "cache", "command": "exec redis-server --port ${port:cache} --bind 127.0.0.1 --save '' --appendonly no"},
+        {"name": "front", "command": f"exec {PYTHON} {APPS}/kept_redis.py ${{port:front}} ${{port:cache}}"}], [probe(url("front"))]))
+    assert get(running.ports["front"]) == b"None"
+    configuration = running.attached("front")
+    configuration["services"][0] = {"name": "cache", "third_party": True, "host": "127.0.0.1", "protocol": "redis",
+                                    "ports": {"cache": running.ports["cache"]}}
+    project.write("filibuster.json", configuration)
+    run = project.filibuster("run")
+    assert [rpc["service"] for rpc in run.test["reference"]] == ["front"], run
+    (row,) = [row for row in run.test["dependencies_not_tested"] if row["service"] == "front"]
+    assert (row["target_service"], row["peer"], row["reason"]) == ("cache", f"127.0.0.1:{running.ports['cache']}", "open-before"), row
+    running.end()
+    running.start()
+    run = project.filibuster("run", *FEW, "--restart-session")
+    assert [rpc["service"] for rpc in run.test["reference"]] == ["front", "cache"], run
+    assert run.test["dependencies_not_tested"] == [], run
+
+
 def test_grpc_services_that_run_already_have_the_findings_of_preloaded_ones(project, run_already):
     stubs = make_stubs(project.directory)
     configuration = shop(stubs, "--bug")
