@@ -208,6 +208,7 @@ void OpenBefore::adopt_socket(const Attachment& attachment, int socket,
 }
 
 Outcome OpenBefore::list(std::vector<ListedRow>* rows) const {
+  if (!programs_.started()) return refused("iter/tcp", ENOENT);
   bpf_program* program = programs_.objects().program("fb_list");
   const Link link(bpf_program__attach_iter(program, nullptr));
   if (!link) return refused("iter/tcp", errno);
@@ -227,7 +228,7 @@ Outcome OpenBefore::list(std::vector<ListedRow>* rows) const {
   return std::nullopt;
 }
 
-void OpenBefore::look(const std::map<uint32_t, Attachment*>& attachments) {
+void OpenBefore::look(const std::vector<const Attachment*>& attachments) {
   std::vector<ListedRow> rows;
   if (list(&rows)) return;  // what it says of sockets is not known; the next look may be luckier
   std::map<uint64_t, uint32_t> behind, ending;
@@ -256,7 +257,12 @@ void OpenBefore::look(const std::map<uint32_t, Attachment*>& attachments) {
     bpf_map_delete_elem(programs_.map("fb_open_before"), &cookie);
     if (unsaid_.contains(cookie)) taken_out_.insert(cookie);
   }
-  for (const auto& [slot, attachment] : attachments) {
+  help(attachments, stuck, read_up);
+}
+
+void OpenBefore::help(const std::vector<const Attachment*>& attachments,
+                      const std::set<uint64_t>& stuck, const std::set<uint64_t>& read_up) {
+  for (const Attachment* attachment : attachments) {
     for (const pid_t process : attachment->processes()) {
       for_each_descriptor(process, [&](int socket) {
         uint64_t cookie = 0;
@@ -278,11 +284,22 @@ void OpenBefore::said(uint64_t cookie) {
   if (unsaid_.erase(cookie) > 0) ending_[cookie] = kLooksAtTheEnd;
 }
 
-void OpenBefore::leave(uint32_t owner) {
+void OpenBefore::leave(const Attachment& attachment) {
+  const uint32_t owner = attachment.number();
+  std::set<uint64_t> left, stuck;
   for (const auto& [cookie, by] : owners_) {
-    if (by == owner) said(cookie);
+    if (by != owner) continue;
+    said(cookie);
+    ending_.erase(cookie);
+    left.insert(cookie);
   }
   std::erase_if(owners_, [owner](const auto& row) { return row.second == owner; });
+  std::vector<ListedRow> rows;
+  if (left.empty() || list(&rows)) return;
+  for (const ListedRow& row : rows) {
+    if (row.unread > 0 && left.contains(row.kept.cookie)) stuck.insert(row.kept.cookie);
+  }
+  if (!stuck.empty()) help({&attachment}, stuck, {});
 }
 
 }  // namespace filibuster::bpf

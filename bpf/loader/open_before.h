@@ -41,13 +41,16 @@ class OpenBefore {
   // read (FIONREAD, Linux 6.18), and a server like nginx, which is told of news alone (EPOLLET), then waits for more. A
   // connection on which nothing was read since the last look is taken out of the sockhash, and its reader is woken. It
   // comes back when all is read.
-  void look(const std::map<uint32_t, Attachment*>& attachments);
-  // Nothing more is said on connections of this attachment.
-  void leave(uint32_t owner);
+  void look(const std::vector<const Attachment*>& attachments);
+  // Nothing more is said on connections of this attachment, and nobody who reads them needs help any more.
+  void leave(const Attachment& attachment);
 
  private:
   void adopt_socket(const Attachment& attachment, int socket, const std::set<uint16_t>& spared);
   Outcome list(std::vector<ListedRow>* rows) const;  // those of all attachments
+  // Wakes who reads `stuck`; puts back what has been read up.
+  void help(const std::vector<const Attachment*>& attachments, const std::set<uint64_t>& stuck,
+            const std::set<uint64_t>& read_up);
 
   Programs& programs_;
   std::map<uint64_t, uint32_t> owners_;       // of what was adopted, by cookie

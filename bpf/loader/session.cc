@@ -79,7 +79,7 @@ void Session::unload() {
 }
 
 void Session::ended(std::unique_ptr<Attachment> attachment) {
-  open_before_.leave(attachment->number());
+  open_before_.leave(*attachment);
   slots_.erase(attachment->slot());
   attachment.reset();
   if (slots_.empty()) programs_.stop();
@@ -95,7 +95,9 @@ void Session::read_news() {
 
 void Session::look() {
   read_news();
-  open_before_.look(slots_);
+  std::vector<const Attachment*> attachments;
+  for (const auto& [slot, attachment] : slots_) attachments.push_back(attachment);
+  open_before_.look(attachments);
 }
 
 int Session::take_news(void* context, void* bytes, size_t size) {

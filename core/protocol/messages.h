@@ -23,6 +23,9 @@ inline constexpr uint32_t kWelcomeMagic = 0x4d434c57;  // "WLCM"
 inline constexpr uint32_t kGivenUpMagic = 0x50555647;  // "GVUP"
 inline constexpr uint32_t kHandOffMagic = 0x46464f48;  // "HOFF"
 
+// In Hello::notes of the proxy of an attached service.
+inline constexpr char kAttachedNote[] = "attached by eBPF";
+
 struct Hello {
   uint32_t magic = kHelloMagic;
   uint16_t major = kProtocolMajor;

@@ -198,7 +198,8 @@ bool ConnectedAgents::greet(uint32_t id, Agent* agent, const Message& message) {
   agent->record.service = greeting.service;
   agent->record.executable = greeting.executable;
   agent->record.notes = greeting.notes;
-  agent->source = {id, agent->record.pid, greeting.service};
+  agent->source = {id, agent->record.pid, greeting.service,
+                   greeting.notes.find(kAttachedNote) != std::string::npos};
   // The process is heard again: its earlier agent makes no execution incomplete any more.
   forget_unheard(agent->record.pid);
   return true;

@@ -25,7 +25,10 @@ namespace filibuster {
 struct EventSource {  // the agent in whose ring an event was
   uint32_t agent = 0, pid = 0;
   std::string service;
-  std::string name() const { return service + " (pid " + std::to_string(pid) + ")"; }
+  bool is_proxy = false;  // of an attached service, so that its pid says nothing to anybody
+  std::string name() const {
+    return service + (is_proxy ? " (attached)" : " (pid " + std::to_string(pid) + ")");
+  }
 };
 
 class Recorder {

@@ -65,14 +65,17 @@ class Tracer {
     return Error{std::string("cannot be stopped at its start: ptrace: ") + strerror(errno)};
   }
 
-  // A shell that starts its program as a child, and stays. The child is traced, too, and waits.
+  // A shell that starts its program, or another one before it, as a child. The child is traced, too, and waits with it:
+  // who ends now could not be attached.
   Result<void> stop_with_child() {
     unsigned long child = 0;
     ptrace(PTRACE_GETEVENTMSG, pid_, nullptr, &child);
     const auto forked = static_cast<pid_t>(child);
     int status = 0;
-    if (child != 0 && waitpid(forked, &status, __WALL) == forked)
+    if (child != 0 && waitpid(forked, &status, __WALL) == forked) {
+      kill(forked, SIGSTOP);
       ptrace(PTRACE_DETACH, forked, nullptr, nullptr);
+    }
     return stop_here();
   }
 

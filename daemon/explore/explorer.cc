@@ -117,7 +117,11 @@ std::string Explorer::no_rpc_hint() const {
     out += "\n  - not interposed: " + row.service + (row.outgoing ? " -> " : " <- ") +
            (row.target_service.empty() ? row.peer : row.target_service) + ": " + reason_text(row);
   }
-  if (out.empty()) {
+  if (out.empty() && std::ranges::any_of(config_.services, &ServiceConfig::is_attached)) {
+    out =
+        "\n  - is the test's first request one to an attached service, at a port that it listened at when the session began?"
+        "\n  - do they speak HTTP/1.1, HTTP/2 or gRPC over TCP, in the clear, or TLS as clients?";
+  } else if (out.empty()) {
     out =
         "\n  - do the services and the test speak HTTP/1.1, HTTP/2 or gRPC over TCP, or "
         "Redis that is declared (\"protocol\": \"redis\")? Of TLS, that of OpenSSL, GnuTLS and the JDK is read"

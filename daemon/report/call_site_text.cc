@@ -33,6 +33,8 @@ std::string without_arguments(std::string_view name) {
     } else if (name[at] == '>') {
       if (--templates < 0) return "";
       ++at;
+    } else if (templates == 0 && name[at] == '(' && out.ends_with('.')) {
+      return "";  // the receiver of a method in Go: main.(*Shop).order
     } else if (templates == 0 && name[at] == '(') {
       return out;  // the parameters, and what follows them
     } else {

@@ -2,6 +2,7 @@
 // always: the proxy's own frames say nothing about who makes a call.
 #include <cstring>
 
+#include "core/protocol/messages.h"
 #include "core/text/base16.h"
 #include "preload/rpc/agent.h"
 #include "preload/runtimes/attached/origin.h"
@@ -18,7 +19,7 @@ constinit thread_local AttachedCall t_attached_call __attribute__((tls_model("in
 namespace {
 
 std::string_view prepare() {
-  return identity().is_proxy ? "attached by eBPF" : "";
+  return identity().is_proxy ? kAttachedNote : "";
 }
 
 enum class Added : uint8_t { kKept, kLeftOut, kMadeAtRunTime };

@@ -320,6 +320,7 @@ TEST(ConfigErrors, AttachNamesTheProcessesInOneWay) {
   EXPECT_EQ(errors_of(with_service(R"(, "attach": {"port": 8080}, "ports": {"admin": 9})")), "");
   EXPECT_EQ(errors_of(with_service(R"(, "attach": {"cgroup": "/a.slice"})")), "");
   EXPECT_EQ(errors_of(with_service(R"(, "attach": {"name": "users*"})")), "");
+  expect_error(with_service(R"(, "attach": {"name": "*"})"), "2:51", "every program");
   expect_error(with_service(R"(, "attach": {})"), "2:42", "expected one of 'pid', 'port'");
   expect_error(with_service(R"(, "attach": {"pid": 1, "port": 2})"), "2:42", "expected one of");
   expect_error(with_service(R"(, "attach": {"pid": 0})"), "2:50", "'pid'");

@@ -13,6 +13,9 @@ TEST(CallSiteText, LeavesTemplateArgumentsAndParametersOfNativeFunctionsOut) {
             "a.cc:1 (shop::Client::get)");
   EXPECT_EQ(call_site_text("a.cc:1 ((anonymous namespace)::ask(int))"),
             "a.cc:1 ((anonymous namespace)::ask)");
+  EXPECT_EQ(call_site_text("shop.go:9 (main.(*Shop).order)"), "shop.go:9 (main.(*Shop).order)");
+  EXPECT_EQ(call_site_text("shop.go:9 (main.(*Shop).order.func1)"),
+            "shop.go:9 (main.(*Shop).order.func1)");
   EXPECT_EQ(call_site_text("a.cc:1 (Log::operator<<(char const*))"), "a.cc:1 (Log::operator<<)");
   EXPECT_EQ(call_site_text("a.cc:1 (Call::operator()(int) const)"), "a.cc:1 (Call::operator())");
 }
