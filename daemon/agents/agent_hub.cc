@@ -61,6 +61,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
                                const std::vector<PlannedRpcFault>& plan) override;
   bool wait_quiescent(milliseconds timeout) override;
   ExecutionRecord end_execution() override;
+  ExecutionRecord next_execution(uint32_t next) override;
   ExecutionRecord snapshot(StackLines lines) override;
   std::vector<OtherSession> others() const override { return pages_.others(); }
   std::vector<AgentRecord> agents() const override;
@@ -72,6 +73,8 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
 
  private:
   void run();
+  ExecutionRecord end_record(const ConnectedAgents::Drained& last,
+                             const std::function<void()>& leave);
   void retire_relays();
   int turn_ms() const;
   void handle(uint64_t data, uint32_t events);
@@ -361,15 +364,36 @@ ExecutionRecord Hub::end_execution() {
   {
     const std::lock_guard lock(mutex_);
     lane_->end();
-    const bool running = recorder_.running();
-    const ConnectedAgents::Drained last = agents_->drain();
-    if (running) hand_offs_->end_execution(recorder_.execution());
-    recorder_.lost_by_agents(lane_->times_lost(), lane_->first_lost_by());
-    record = recorder_.end(clock_ns());
-    record.damaged_fields = lane_->damaged_fields();
-    record.quiescent = record.quiescent && !last.pending;
+    record = end_record(agents_->drain(), [] {});
   }
   symbolize(&record, StackLines::kOfAll);
+  return record;
+}
+
+// The record of a busy server takes long to make. Meanwhile what is reported of the next execution waits in the rings.
+ExecutionRecord Hub::next_execution(uint32_t next) {
+  ExecutionRecord record;
+  {
+    const std::lock_guard lock(mutex_);
+    record = end_record(agents_->drain(), [&] { lane_->begin(next); });
+    last_execution_ = next;
+    recorder_.begin(next, {}, recorder_.expand({}), clock_ns());
+    agents_->note_dropped();
+  }
+  symbolize(&record, StackLines::kOfAll);
+  return record;
+}
+
+// `last`: what was drained last. `leave` is called when all is known but the record itself.
+ExecutionRecord Hub::end_record(const ConnectedAgents::Drained& last,
+                                const std::function<void()>& leave) {
+  if (recorder_.running()) hand_offs_->end_execution(recorder_.execution());
+  recorder_.lost_by_agents(lane_->times_lost(), lane_->first_lost_by());
+  const uint32_t damaged = lane_->damaged_fields();
+  leave();
+  ExecutionRecord record = recorder_.end(clock_ns());
+  record.damaged_fields = damaged;
+  record.quiescent = record.quiescent && !last.pending;
   return record;
 }
 

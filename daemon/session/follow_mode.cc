@@ -56,8 +56,8 @@ class FollowMode final : public Mode {
  private:
   Result<void> follow(SessionContext* session, Lane* lane) {
     AgentHub& hub = lane->hub();
-    const auto begin = [&] { return hub.begin_execution(session->counters.next_execution++, {}); };
-    if (auto begun = begin(); !begun) return begun;
+    if (auto begun = hub.begin_execution(session->counters.next_execution++, {}); !begun)
+      return begun;
     const auto began = Clock::now();
     auto told = began;
     Result<void> result;
@@ -75,9 +75,8 @@ class FollowMode final : public Mode {
       }
       if (!ends &&
           (record.rpcs.size() > kTooMany || (record.rpcs.size() > kEnough && !is_open(record)))) {
-        see(session, hub.end_execution());
+        see(session, hub.next_execution(session->counters.next_execution++));
         calls_.forget_ids();
-        if (auto begun = begin(); !begun) return begun;
       }
       result = still_there(lane);
     }

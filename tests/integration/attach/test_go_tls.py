@@ -126,6 +126,7 @@ def test_each_fault_hits_its_request_where_the_client_keeps_its_connections_over
     run = project.filibuster("run", "--no-snapshot")
     assert run.exit_code == 0 and "plan not met" not in run.output, run
     assert run.executed == 1 + len(faults) * len(EACH) and run.test["rpcs"]["untested"] == [], run
+    assert not [row for row in run.test["dependencies_not_tested"] if row["reason"] == "encrypted"], run
     for place in range(len(EACH)):
         # Each has its timeout, and none that is not its own.
         assert sum(text.split()[place] == "timeout" for text in printed(run)) == 1, printed(run)

@@ -545,6 +545,25 @@ TEST(Judgement, WhatWentUnseenIsRepeatedAndThenListed) {
   EXPECT_EQ(next.record.unseen[0].peer, "127.0.0.1:5003");
 }
 
+TEST(Judgement, ConnectionsOfAnAttachedServiceFromBeforeAreAReasonToRepeatHoweverOftenTheyComeUp) {
+  ExecutionResult result = result_with_exit(0);
+  result.record.unseen = {{"users", "", "", 2, /*attached=*/true}};
+  EXPECT_TRUE(uses_old_connections(result.record));
+  KeptConnections kept;
+  kept.settle_as_it_is(&result.record);
+  kept.leave_out(&result.record);
+  EXPECT_FALSE(is_settled(result.record)) << "each of them ends, so they grow fewer";
+  const Judgement judgement = judge(result, {});
+  EXPECT_EQ(judgement.verdict, Verdict::kIncomplete);
+  EXPECT_EQ(judgement.cause, NoConclusion::kOpenBefore);
+  EXPECT_EQ(
+      judgement.detail,
+      "requests from or to users were not seen, since they went over connections that were open before it was attached");
+  result.record.unseen.clear();
+  EXPECT_FALSE(uses_old_connections(result.record));
+  EXPECT_EQ(judge(result, {}).verdict, Verdict::kPassed);
+}
+
 TEST(Judgement, ACrashIsNamedWithItsSignalEvenIfTheTestPasses) {
   ExecutionResult result = result_with_exit(0);
   result.ended = {{"users", ExitStatus{true, 11}, ""}, {"movies", ExitStatus{false, 3}, ""}};
