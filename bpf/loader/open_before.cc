@@ -132,8 +132,7 @@ Outcome OpenBefore::retire(const Attachment& attachment, const std::set<uint16_t
   }
   std::vector<ListedRow> rows;
   if (Outcome failed = list(&rows)) return failed;
-  std::erase_if(
-      rows, [&](const ListedRow& row) { return row.kept.owner != attachment.number(); });
+  std::erase_if(rows, [&](const ListedRow& row) { return row.kept.owner != attachment.number(); });
   reply->found = static_cast<uint32_t>(std::ranges::count_if(
       owners_, [&](const auto& row) { return row.second == attachment.number(); }));
   reply->open = static_cast<uint32_t>(rows.size());
@@ -270,8 +269,8 @@ void OpenBefore::help(const std::vector<const Attachment*>& attachments,
         if (getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookie, &size) != 0) return;
         const bool has_read_up = stuck.contains(cookie) && wake_reader(socket);
         const auto value = static_cast<uint64_t>(socket);
-        if ((has_read_up || read_up.contains(cookie)) && taken_out_.contains(cookie) && bpf_map_update_elem(programs_.map("fb_open_before"), &cookie,
-                                                            &value, BPF_ANY) == 0)
+        if ((has_read_up || read_up.contains(cookie)) && taken_out_.contains(cookie) &&
+            bpf_map_update_elem(programs_.map("fb_open_before"), &cookie, &value, BPF_ANY) == 0)
           taken_out_.erase(cookie);
       });
     }

@@ -40,8 +40,8 @@ inline constexpr uint32_t kRetireReplyMagic = 0x52544552;  // "RETR"
 inline constexpr uint32_t kDetachMagic = 0x48435444;       // "DTCH"
 inline constexpr uint32_t kDetachReplyMagic = 0x52435444;  // "DTCR"
 
-inline constexpr uint32_t kOldMagic = 0x20444c4f;          // "OLD "
-inline constexpr uint32_t kOldReplyMagic = 0x52444c4f;     // "OLDR"
+inline constexpr uint32_t kOldMagic = 0x20444c4f;       // "OLD "
+inline constexpr uint32_t kOldReplyMagic = 0x52444c4f;  // "OLDR"
 
 inline constexpr uint32_t kMaxPids = 64;
 inline constexpr uint32_t kMaxPorts = 16;
@@ -119,9 +119,10 @@ struct OldReply {
   uint32_t staying_count = 0;
   struct Service {
     char service[104] = {};
-    uint64_t writes = 0;  // whose requests nobody saw, since ever; those of the connections below count at first only
-  } services[64];         // FB_SLOTS
-  struct Staying {        // connections that were used and cannot be ended politely
+    uint64_t writes =
+        0;  // whose requests nobody saw, since ever; those of the connections below count at first only
+  } services[64];   // FB_SLOTS
+  struct Staying {  // connections that were used and cannot be ended politely
     char service[104] = {};
     char address[64] = {};  // of the other end
     uint32_t outgoing = 0;

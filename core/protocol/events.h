@@ -194,7 +194,7 @@ enum class NotInterposedReason : uint8_t {
   kRedisBlocking,      // a command that waits for what others do
   kRedisSubscription,  // publish/subscribe, MONITOR: the server speaks unasked from then on
   kRedisUnfollowed,    // a command after which replies cannot be told apart (CLIENT REPLY, PSYNC)
-  kSealed,  // TLS that nobody decrypts: its connection gets faults, and no answer is made
+  kSealed,      // TLS that nobody decrypts: its connection gets faults, and no answer is made
   kOpenBefore,  // of an attached service: the connection was open before, and cannot be ended politely
 };
 std::string_view reason_name(NotInterposedReason reason);

@@ -124,9 +124,11 @@ class Finder {
     }
     if (out.size() > 1) out.erase(1);  // holds the sockets of services that it starts
     if (!out.empty()) return out;
-    return Error{"no process holds the socket at port " + std::to_string(port) +
-                 (all_allowed ? ", as in another network namespace (a container)"
-                              : ": it belongs to another user, or CAP_SYS_PTRACE is missing here (attach as root)")};
+    return Error{
+        "no process holds the socket at port " + std::to_string(port) +
+        (all_allowed
+             ? ", as in another network namespace (a container)"
+             : ": it belongs to another user, or CAP_SYS_PTRACE is missing here (attach as root)")};
   }
 
   Result<std::set<pid_t>> by_cgroup(const std::string& path) const {

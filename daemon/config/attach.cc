@@ -20,7 +20,8 @@ void read_attach_text(Reader& reader, const SourceNode& node, AttachConfig::By b
   const bool is_path = text->starts_with('/');
   if (by == AttachConfig::By::kName && !text->empty() &&
       text->find_first_not_of("*?") == std::string::npos) {
-    reader.error(node.offset, what + ": every program of this machine has such a name; expected " + expected);
+    reader.error(node.offset,
+                 what + ": every program of this machine has such a name; expected " + expected);
     return;
   }
   if (text->empty() || (by == AttachConfig::By::kCgroup) != is_path) {

@@ -241,8 +241,10 @@ void finish_redis(Reader& reader, ServiceDraft* draft) {
   }
   if (service.is_attached()) {
     const SourceNode* const node = service.by_bpf ? draft->interpose : draft->attach;
-    reader.error(node->offset, "'" + node->key + "'" + speaks +
-                                   ", and its callers are followed, not the server itself: its address is all that is needed (\"ports\")");
+    reader.error(
+        node->offset,
+        "'" + node->key + "'" + speaks +
+            ", and its callers are followed, not the server itself: its address is all that is needed (\"ports\")");
   }
   service.third_party = true;
   if (!draft->has_ports && service.command.empty() && !service.name.empty())

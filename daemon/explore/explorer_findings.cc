@@ -50,7 +50,8 @@ bool is_known_by_requests(const NotInterposedRecord& row, const std::vector<RpcR
   if (row.reason != reason_name(NotInterposedReason::kSealed)) return false;
   bool some = false, all = true;
   for (const RpcRecord& rpc : reference) {
-    if (!rpc.is_sealed() || rpc.caller != row.service || rpc.service != row.target_service) continue;
+    if (!rpc.is_sealed() || rpc.caller != row.service || rpc.service != row.target_service)
+      continue;
     some = true;
     all = all && !rpc.method.empty();
   }

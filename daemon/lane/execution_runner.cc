@@ -202,9 +202,9 @@ void ExecutionRunner::note_old_connections(const attach::OldConnections& before,
   }
   const std::string reason(reason_name(NotInterposedReason::kOpenBefore));
   for (const attach::OldConnections::Staying& row : now.staying) {
-    record->not_interposed.push_back(
-        {row.service, row.address, row.outgoing ? services_->service_at(row.address) : "", reason,
-         row.outgoing, row.count});
+    record->not_interposed.push_back({row.service, row.address,
+                                      row.outgoing ? services_->service_at(row.address) : "",
+                                      reason, row.outgoing, row.count});
   }
 }
 

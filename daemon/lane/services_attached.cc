@@ -120,7 +120,8 @@ std::string Services::service_at(const std::string& address) const {
   for (const ServiceConfig& service : config_.services) {
     for (const auto& [name, number] : service.ports) {
       const auto automatic = lane_.ports.find(name);
-      const uint16_t port = number != 0 || automatic == lane_.ports.end() ? number : automatic->second;
+      const uint16_t port =
+          number != 0 || automatic == lane_.ports.end() ? number : automatic->second;
       if (port != 0 && std::to_string(port) == address.substr(colon + 1)) return service.name;
     }
   }

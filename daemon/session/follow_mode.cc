@@ -27,8 +27,9 @@ bool is_open(const ExecutionRecord& record) {
 }
 
 double took_ms(const RpcRecord& rpc) {
-  return rpc.finished_ns > rpc.issued_ns ? static_cast<double>(rpc.finished_ns - rpc.issued_ns) / 1e6
-                                         : 0;
+  return rpc.finished_ns > rpc.issued_ns
+             ? static_cast<double>(rpc.finished_ns - rpc.issued_ns) / 1e6
+             : 0;
 }
 
 class FollowMode final : public Mode {
@@ -37,7 +38,8 @@ class FollowMode final : public Mode {
     Exploration out;
     out.report.test = test.name;
     out.report.finished = true;
-    session->sink({{"type", "session"}, {"test", test.name}, {"resumed", false}, {"watching", true}});
+    session->sink(
+        {{"type", "session"}, {"test", test.name}, {"resumed", false}, {"watching", true}});
     if (auto followed = follow(session, lane); !followed) out.error = followed.error();
     return out;
   }
@@ -97,7 +99,8 @@ class FollowMode final : public Mode {
   void count_unseen(Lane& lane) {
     uint64_t writes = 0;
     for (const auto& [service, number] : lane.services().old_connections().writes) writes += number;
-    calls_.set_unseen(std::max(writes, calls_.unseen()));  // a service that has ended is counted no more
+    calls_.set_unseen(
+        std::max(writes, calls_.unseen()));  // a service that has ended is counted no more
   }
 
   void tell(SessionContext* session, double interval, double seconds) {

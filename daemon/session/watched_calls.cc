@@ -145,9 +145,10 @@ nlohmann::json WatchedCalls::rows() const {
 
 std::string WatchedCalls::text() const {
   const std::string unseen =
-      unseen_ == 0 ? ""
-                   : "requests that are not in this table went over connections that were open before: " +
-                         std::to_string(unseen_) + " writes\n";
+      unseen_ == 0
+          ? ""
+          : "requests that are not in this table went over connections that were open before: " +
+                std::to_string(unseen_) + " writes\n";
   if (sites_.empty()) return "no call has been seen yet\n" + unseen;
   std::vector<std::pair<const Key*, const Site*>> sorted;
   for (const auto& [key, site] : sites_) sorted.emplace_back(&key, &site);

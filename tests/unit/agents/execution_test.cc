@@ -261,6 +261,26 @@ TEST_F(Execution, EventsOfTwoProcessesBecomeOneRecord) {
   EXPECT_EQ(record.lost_events, 0u);
 }
 
+TEST_F(Execution, OneMayFollowAnotherWithoutAnIdleLaneBetweenThem) {
+  FakeAgent test(hub_->address(), "test");
+  ASSERT_TRUE(hub_->begin_execution(1, {}).ok());
+  const uint64_t first = test.issue(1, 1, "users", "/1");
+  test.finish(1, first);
+  test.lane()->counters_lost.store(3);
+  const ExecutionRecord record = hub_->next_execution(2);
+  ASSERT_EQ(record.rpcs.size(), 1u);
+  EXPECT_FALSE(record.rpcs[0].open);
+  EXPECT_EQ(record.lost_events, 3u);
+  EXPECT_EQ(test.lane()->execution.load(), 2u);
+  EXPECT_EQ(test.lane()->state.load(), static_cast<uint32_t>(LaneState::kExecuting));
+  EXPECT_TRUE(hub_->snapshot(StackLines::kOfAll).rpcs.empty());
+  test.finish(2, test.issue(2, 2, "users", "/2"));
+  const ExecutionRecord next = hub_->end_execution();
+  ASSERT_EQ(next.rpcs.size(), 1u);
+  EXPECT_EQ(next.rpcs[0].target, "/2");
+  EXPECT_EQ(next.lost_events, 0u);
+}
+
 TEST_F(Execution, QuiescenceWaitsForAnOpenRpc) {
   FakeAgent test(hub_->address(), "test");
   FakeAgent users(hub_->address(), "users");
