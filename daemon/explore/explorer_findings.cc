@@ -53,7 +53,7 @@ bool is_known_by_requests(const NotInterposedRecord& row, const std::vector<RpcR
     if (!rpc.is_sealed() || rpc.caller != row.service || rpc.service != row.target_service)
       continue;
     some = true;
-    all = all && !rpc.method.empty();
+    all = all && !rpc.target.empty();  // a connection has a call of its own, and no target
   }
   return some && all;
 }
