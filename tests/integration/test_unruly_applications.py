@@ -129,7 +129,7 @@ def test_a_test_that_serves_at_a_new_port_each_time_makes_the_same_calls(project
 def test_a_port_has_its_name_when_listen_returns(project):
     trace = project.filibuster("trace", "--", PYTHON, f"{APPS}/own_ports.py", "20")
     assert trace.exit_code == 0, trace
-    assert trace.output.count("-> ") == trace.output.count("test -> test  GET /own") == 20, trace
+    assert trace.output.count("  test -> ") == trace.output.count("  test -> test  GET /own") == 20, trace
 
 
 def test_a_service_that_calls_the_test_back_is_explored_at_whatever_port_the_test_serves(project):
