@@ -20,8 +20,8 @@
 enum fb_kind {
   FB_WRITE = 1, /* a task is about to write to an outbound connection */
   FB_READ = 2,  /* a task has read bytes of an inbound connection; frames is 0 */
-  FB_EXIT =
-      3, /* the process `tgid` has ended, or runs another program from now on; no addresses, frames is 0 */
+  /* The process `tgid` has ended, or runs another program from now on. No addresses, frames is 0. */
+  FB_EXIT = 3,
   /* Of Go's net/http, over TLS only: what is asked for cannot be read from the bytes. No addresses, frames is 0. */
   FB_CALL = 4,  /* the request `call` is about to be made; an fb_request follows FB_EVENT_HEAD */
   FB_ANSWER = 5 /* the head of the answer to `call` was read; or, over HTTP/2, there is an error */

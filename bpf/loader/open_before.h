@@ -56,8 +56,8 @@ class OpenBefore {
   std::map<uint64_t, uint32_t> owners_;  // of what was adopted, by cookie
   std::set<uint64_t> unsaid_;            // of these, what is in the sockhash, or is to come back
   std::set<uint64_t> taken_out_;         // of these, what look() took out
-  std::map<uint64_t, uint32_t>
-      ending_;  // what has said it, and for how many looks it is still looked at
+  // What has said it, and for how many looks it is still looked at.
+  std::map<uint64_t, uint32_t> ending_;
   std::map<uint64_t, uint32_t> behind_;  // copied_seq of what had unread bytes at the last look
   std::map<std::string, uint32_t> not_ours_;  // what cannot be adopted, and how many, as of now
 };

@@ -119,10 +119,11 @@ struct OldReply {
   uint32_t staying_count = 0;
   struct Service {
     char service[104] = {};
-    uint64_t writes =
-        0;  // whose requests nobody saw, since ever; those of the connections below count at first only
-  } services[64];   // FB_SLOTS
-  struct Staying {  // connections that were used and cannot be ended politely
+    // Whose requests nobody saw, since ever. Those of the connections below count at first only.
+    uint64_t writes = 0;
+  } services[64];  // FB_SLOTS
+  // Connections that were used and cannot be ended politely.
+  struct Staying {
     char service[104] = {};
     char address[64] = {};  // of the other end
     uint32_t outgoing = 0;

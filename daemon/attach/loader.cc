@@ -111,8 +111,10 @@ OldConnections Loader::old_connections() {
   // Who has ended closes the connection. Its end is reported by problem().
   if (::send(questions_.get(), &request, sizeof request, MSG_NOSIGNAL) != sizeof request ||
       ::recv(questions_.get(), &reply, sizeof reply, 0) != sizeof reply ||
-      reply.magic != bpf::kOldReplyMagic)
+      reply.magic != bpf::kOldReplyMagic) {
+    questions_.reset();  // so that no late answer is taken for that of another question
     return out;
+  }
   for (uint32_t i = 0; i < reply.service_count && i < std::size(reply.services); ++i)
     out.writes[reply.services[i].service] += reply.services[i].writes;
   for (uint32_t i = 0; i < reply.staying_count && i < std::size(reply.staying); ++i) {

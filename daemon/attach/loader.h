@@ -26,8 +26,8 @@ struct OldConnections {
   std::map<std::string, uint64_t> writes;
   // Those that were used and cannot be ended politely.
   struct Staying {
-    std::string service,
-        address;  // the other end, of an outgoing one; else where the service listens
+    std::string service;
+    std::string address;  // of the other end, if it is outgoing; else where the service listens
     bool outgoing = false;
     uint64_t count = 0;
   };

@@ -197,9 +197,12 @@ void ExecutionRunner::note_old_connections(const attach::OldConnections& before,
   const attach::OldConnections now = services_->old_connections();
   for (const auto& [service, writes] : now.writes) {
     const auto known = before.writes.find(service);
-    const uint64_t since = writes - (known == before.writes.end() ? 0 : known->second);
-    if (since > 0) record->unseen.push_back({service, "", "", since, /*attached=*/true});
+    const uint64_t then = known == before.writes.end() ? 0 : known->second;
+    if (writes > then)
+      record->unseen.push_back({service, "", "", writes - then, /*attached=*/true});
   }
+  // It is repeated, and some of these may be about to end by then: the server has told its client so (GOAWAY).
+  if (!record->unseen.empty()) return;
   const std::string reason(reason_name(NotInterposedReason::kOpenBefore));
   for (const attach::OldConnections::Staying& row : now.staying) {
     record->not_interposed.push_back({row.service, row.address,

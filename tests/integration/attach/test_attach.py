@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import urllib.request
 
@@ -163,11 +164,14 @@ def test_grpc_services_that_run_already_have_the_findings_of_preloaded_ones(proj
     preloaded = project.filibuster("run", *few)
     assert preloaded.exit_code == 1, preloaded
     running = run_already(configuration)
+    (test,) = configuration["tests"]  # its services keep their channels, and are told to open others (GOAWAY)
+    subprocess.run(["/bin/sh", "-c", running.with_ports(test["command"])], env={**os.environ, **test["env"]}, check=True, timeout=60)
     project.write("filibuster.json", running.attached())
     attached = project.filibuster("run", *few)
     assert attached.exit_code == 1, attached
     assert found(attached) == found(preloaded) != []
     assert counts(attached) == counts(preloaded)
+    assert attached.test["dependencies_not_tested"] == preloaded.test["dependencies_not_tested"]
     assert running.unharmed
 
 
