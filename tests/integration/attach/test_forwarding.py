@@ -201,6 +201,36 @@ def test_a_refused_connection_is_a_reset_for_the_client(forwarder):
         client.recv(1)
 
 
+def test_a_refusal_waits_for_the_clients_first_bytes(forwarder):
+    """Node's fetch never ends if its connection breaks between its connect and its request."""
+    forwarder.listener.close()
+    client = forwarder.connect()
+    # The client is late: the proxy has been refused long before this moment has passed, and says nothing.
+    assert select.select([client], [], [], 0.5)[0] == []
+    wait_until(lambda: forwarder.connections() == 1, "the proxy has given the server up")
+    client.sendall(b"!")
+    with pytest.raises(ConnectionResetError):
+        client.recv(1)
+    wait_until(lambda: forwarder.connections() == 0, "the proxy has closed the connection")
+
+
+@pytest.mark.parametrize("ends", ["close", "half-close", "reset", "wait"])
+def test_a_refusal_ends_with_its_client_and_does_not_wait_for_ever(forwarder, ends):
+    forwarder.listener.close()
+    client = forwarder.connect()
+    wait_until(lambda: forwarder.connections() == 1, "the proxy was refused")
+    if ends == "reset":
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+    if ends in ("close", "reset"):
+        client.close()
+    else:
+        if ends == "half-close":
+            client.shutdown(socket.SHUT_WR)
+        with pytest.raises(ConnectionResetError):
+            client.recv(1)
+    wait_until(lambda: forwarder.connections() == 0, "the proxy has closed the connection")
+
+
 def test_a_server_that_speaks_first_is_heard(forwarder):
     client = forwarder.connect()
     server = forwarder.listener.accept()[0]
