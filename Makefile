@@ -118,7 +118,7 @@ $(PAGE)/installed: daemon/page/package.json daemon/page/package-lock.json
 	$(call npm_ci,report.html,report.html is not built)
 $(BUILD)/lib/filibuster/report.html: $(PAGE)/installed daemon/page/build.mjs daemon/page/template.html $(wildcard daemon/page/src/*) $(wildcard daemon/page/src/*/*)
 	@mkdir -p $(@D)
-	@[ ! -e $(PAGE)/installed ] || (cd $(PAGE) && node $(abspath daemon/page/build.mjs) $(abspath daemon/page) $(abspath $@))
+	@[ ! -e $(PAGE)/installed ] || (cd $(PAGE) && node "$(abspath daemon/page/build.mjs)" "$(abspath daemon/page)" "$(abspath $@)")
 
 $(COVERAGE_DIR)/%.so: daemon/coverage/helpers/%.c
 	@mkdir -p $(@D)
@@ -276,7 +276,7 @@ EXPEDIA_COVERAGE := $(EXPEDIA:$(BUILD)/corpus/expedia/%=$(BUILD)/corpus/expedia-
 test-programs: $(EXPEDIA_COVERAGE)
 $(BUILD)/corpus/expedia-coverage/%: corpus/expedia/%.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 -O0 -g --coverage $(HTTPLIB) -Wall -Wextra -Werror $(abspath $<) -o $@ -lcpp-httplib -lssl -lcrypto -lpthread
+	$(CXX) -std=c++20 -O0 -g --coverage $(HTTPLIB) -Wall -Wextra -Werror "$(abspath $<)" -o $@ -lcpp-httplib -lssl -lcrypto -lpthread
 $(BUILD)/tests/unit_expedia: corpus/expedia/review_service_test.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
 	$(CXX) -std=c++20 $(OPT) $(HTTPLIB) -Wall -Wextra -Werror $< -o $@ -lgtest -lgtest_main -lcpp-httplib -lssl -lcrypto -lpthread
@@ -291,7 +291,7 @@ $(NETFLIX_PROGRAMS): %: %.o $(NETFLIX)/http.o
 NETFLIX_COVERAGE := $(addprefix $(NETFLIX)-coverage/,mobile_client api_gateway user_profile telemetry content)
 $(NETFLIX)-coverage/%: corpus/netflix/%.cc corpus/netflix/http.cc corpus/netflix/http.h corpus/netflix/homepage.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 -O0 -g --coverage $(HTTPLIB) -Wall -Wextra -Werror $(abspath $(filter %.cc,$^)) -o $@ -lcpp-httplib -lpthread
+	$(CXX) -std=c++20 -O0 -g --coverage $(HTTPLIB) -Wall -Wextra -Werror $(foreach f,$(filter %.cc,$^),"$(abspath $f)") -o $@ -lcpp-httplib -lpthread
 $(BUILD)/tests/unit_netflix: $(NETFLIX)/homepage_test.o $(NETFLIX)/http.o
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $^ -o $@ -lgtest -lgtest_main -lcpp-httplib -lpthread

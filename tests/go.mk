@@ -1,8 +1,8 @@
 # Programs in Go, built by Debian's golang from Debian's packages, without the network. Where it is missing, what needs
 # them is skipped. Included by the Makefile.
 GO       := $(shell command -v go)
-GO_STUBS := $(abspath $(BUILD))/go
-GO_BUILD  = GO111MODULE=off GOPATH=$(GO_STUBS):/usr/share/gocode GOFLAGS= GOCACHE=$(abspath $(BUILD))/go-cache $(GO) build
+GO_STUBS := $(BUILD)/go
+GO_BUILD  = GO111MODULE=off GOPATH="$(abspath $(GO_STUBS)):/usr/share/gocode" GOFLAGS= GOCACHE="$(abspath $(BUILD)/go-cache)" $(GO) build
 
 # The example applications in Go: static, as Go programs mostly are.
 GROCERY := $(BUILD)/corpus/grocery

@@ -100,7 +100,7 @@ def java(name):
     if name.isdigit():
         return f"exec {machine} -cp {BUILD}/tests/java Kept ${{port:front}} {url('back', '')} {name}"
     classpath = (BUILD / "tests/servlets/classpath").read_text().strip()
-    return f"exec {machine} -cp {classpath} Servlets {name} ${{port:front}} {url('back', '')}"
+    return f"exec {machine} -cp '{classpath}' Servlets {name} ${{port:front}} {url('back', '')}"
 
 
 @pytest.mark.parametrize("server", ["1", "3", "jetty", "tomcat"])

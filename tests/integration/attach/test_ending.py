@@ -2,7 +2,6 @@
 import contextlib
 import http.client
 import os
-import pathlib
 import socket
 import subprocess
 
@@ -11,10 +10,10 @@ import pytest
 import in_kernel
 import loader_client
 from attach_fixtures import Serves, Told, caller, echo, loader, need, proxy, started  # noqa: F401
-from conftest import PYTHON, REPOSITORY, accepts, free_port, wait_until
+from conftest import PYTHON, REPOSITORY, TESTS, accepts, free_port, wait_until
 
 pytestmark = pytest.mark.alone
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = TESTS / "attach"
 ROUNDS, HELD_ROUNDS = 100, 90
 
 

@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
@@ -16,9 +15,9 @@ import time
 import grpc
 import pytest
 
-from conftest import BUILD, PYTHON, accepts, free_port, wait_until
+from conftest import BUILD, PYTHON, TESTS, accepts, free_port, wait_until
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = TESTS / "relay"
 FAULTS = ["status:503/9", "status:503/200000", "reset", "refused", "timeout", "grpc:UNAVAILABLE",
           "status:502:after/9", "grpc:ABORTED:after", "timeout:after", "reset:after", "status:204"]
 NUMBER = {text: number for number, text in enumerate(FAULTS)}

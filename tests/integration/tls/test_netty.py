@@ -15,7 +15,7 @@ FAULTS = ["status:503", "reset", "timeout", "status:503:after", "reset:after", "
 def command(transport):
     classpath = (BUILD / "tests/netty/classpath").read_text().strip()
     scheme = "https" if transport == "tls" else "http"
-    return f"java -XX:TieredStopAtLevel=1 -cp {classpath} NettyAsk {scheme}://localhost:${{port:body}} /{SMALL} /{LARGE} /{SMALL}"
+    return f"java -XX:TieredStopAtLevel=1 -cp '{classpath}' NettyAsk {scheme}://localhost:${{port:body}} /{SMALL} /{LARGE} /{SMALL}"
 
 
 def outcomes(project, tls, transport, framing):

@@ -142,7 +142,7 @@ def java(client):
 
 def netty(project, tls):
     classpath = (BUILD / "tests/netty/classpath").read_text().strip()
-    return f"exec java -cp {classpath} NettyFront ${{port:front}} {tls}"
+    return f"exec java -cp '{classpath}' NettyFront ${{port:front}} {tls}"
 
 
 SERVERS = {"nginx": nginx, "haproxy": haproxy, "apache2": apache, "python": python, "gunicorn": gunicorn("sync"),
