@@ -302,7 +302,7 @@ def test_a_shell_test_whose_call_is_in_a_child_is_plain(project):
     assert run.test["start"]["way"] == "plain" and "another process" in run.test["start"]["why_not_forked"], run
 
 
-@pytest.mark.long
+@pytest.mark.whole
 @pytest.mark.parametrize("language", TESTS)
 def test_a_thousand_executions_are_the_same(project, language):
     name, command, source = TESTS[language]
