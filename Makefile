@@ -227,25 +227,23 @@ demo: deps  ## explore an example that has a bug; shows the finding and its repl
 	@{ $(MAKE) --no-print-directory $(SUBJOBS) all || echo FAILED; } | awk \
 	  '/ -c /{if (++n % 20 == 0) print "  " n " files compiled"} /^FAILED$$/{bad = 1} END{exit bad}'
 	@BUILD=$(BUILD) sh corpus/demo.sh
-test: test-deps  ## install what is missing, build, run every test
+test: test-deps  ## install what is missing, build, run the tests: every behaviour once
 	@$(MAKE) --no-print-directory $(SUBJOBS) all corpus unit-tests test-programs
 	@$(MAKE) --no-print-directory run-tests
-
-# The tests whose length is the point: each says with TEST_LONG what it does more.
-LONG_TESTS := tests/integration/test_kept_connections.py tests/integration/test_determinism.py tests/integration/test_corpus_counts.py tests/integration/runtimes/test_matrix.py \
-  tests/integration/grpc/test_grpc_java.py tests/integration/grpc/test_grpc_node.py tests/integration/unnoticed/test_other_programs.py
-.PHONY: test-long
-test-long: test-deps  ## the long tests at their full length (determinism over 100 executions)
-	@$(MAKE) --no-print-directory -j$(JOBS) all corpus test-programs
-	TEST_LONG=1 BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --durations=20 $(LONG_TESTS)
+.PHONY: test-all
+test-all: test-deps  ## the same with the whole products of cases, and what is long or busy (hours)
+	@$(MAKE) --no-print-directory $(SUBJOBS) all corpus unit-tests test-programs
+	@$(MAKE) --no-print-directory run-tests WHOLE=--whole
 
 .PHONY: unit-tests run-tests test-native
 unit-tests: $(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix
+# First what may run side by side, a file in one process (they share what they prepare), then what may not.
+INTEGRATION = BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider $(WHOLE)
 run-tests: run-unit
 	@set -e; for t in $(wildcard corpus/*/test_units.py); do echo "== $$t"; \
 	  (cd $$(dirname $$t) && $(PYTHON) -m pytest -q -p no:cacheprovider test_units.py); done
-	BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider -n $(JOBS) --dist loadfile -m 'not long and not alone' --durations=20 tests/integration
-	BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider -m 'alone and not long' tests/integration
+	$(INTEGRATION) -n $(JOBS) --dist loadfile -m 'not alone' tests/integration
+	$(INTEGRATION) -m alone tests/integration
 .PHONY: run-unit
 run-unit: unit-tests
 	@set -e; for t in $(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix; do echo "== $$t"; $$t --gtest_brief=1; done

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+import pairs
 from conftest import PYTHON
 from documents import events
 from small_apps import APPS, config
@@ -53,6 +54,7 @@ class Explored:
         self.files = project
 
 
+@pairs.only("name", ["requests", "Node with an id"])
 @pytest.mark.parametrize("name", CLIENTS)
 def test_each_attempt_of_a_call_gets_its_outcome(project, name):
     client, failed, silent = CLIENTS[name]
@@ -80,6 +82,7 @@ def test_each_attempt_of_a_call_gets_its_outcome(project, name):
     assert replay.exit_code == 1, replay
 
 
+@pairs.only("name", ["requests"])
 @pytest.mark.parametrize("name", ["requests", "Node"])
 def test_every_second_attempt_fails_between_answers_of_the_server(project, name):
     client, _, _ = CLIENTS[name]
@@ -90,6 +93,7 @@ def test_every_second_attempt_fails_between_answers_of_the_server(project, name)
     assert got.served == {"status:503 when=2+2": ["503", "503", "200"]}, got.run
 
 
+@pairs.each("name, fault", [("requests", "timeout:after"), ("Node", "reset:after"), ("requests", "502:after")])
 @pytest.mark.parametrize("fault", ["timeout:after", "reset:after", "502:after"])
 @pytest.mark.parametrize("name", ["requests", "Node"])
 def test_a_fault_after_effect_never_comes_upon_an_error(project, name, fault):

@@ -8,6 +8,7 @@ import shutil
 
 import pytest
 
+import pairs
 from conftest import CORPUS, REPOSITORY
 
 FOLDER = CORPUS / "cache-aside"
@@ -59,16 +60,20 @@ def test_the_readme_derives_a_number_for_each_client():
     assert len({DERIVED[name] for name in ("hiredis", "redis-py", "ioredis", "node-redis")}) == 1
 
 
+# In C, Python and Node; transactions in Node.
+@pairs.only("configuration", ["hiredis", "redis-py", "ioredis-transaction"])
 @pytest.mark.parametrize("configuration", DERIVED)
 def test_every_outage_is_survived_in_the_derived_executions(project, configuration):
     assert_silent(explore(project, configuration), DERIVED[configuration][0])
 
 
+@pairs.only("reduce", ["published"])
 @pytest.mark.parametrize("reduce", ["off", "published"])
 def test_the_reduction_removes_none(project, reduce):
     assert_silent(explore(project, "redis-py", "--reduce", reduce), DERIVED["redis-py"][0])
 
 
+@pairs.only("configuration", ["redis-py-transaction"])
 @pytest.mark.parametrize("configuration", ["redis-py", "redis-py-transaction"])
 def test_single_faults_take_the_derived_executions(project, configuration):
     assert_silent(explore(project, configuration, "--max-faults", "1"), DERIVED[configuration][1], ["bound max_faults 1"])

@@ -6,22 +6,21 @@ import re
 
 import pytest
 
+import pairs
 from conftest import CORPUS
 from corpus import PUBLISHED_FAULTS, applications, fault_options, in_place
 
 # An application is finished when its README derives its counts.
 APPLICATIONS = sorted(name for name, path in applications().items() if (path.parent / "README.md").exists())
 
-# Thousands of executions, or timeouts that cannot be elapsed (mailchimp): whole in `make test-long`, and with
-# single faults only in `make test`.
-LONG = {"default": {"netflix", "mailchimp"}, "published": {"netflix"}}
-# Half a minute each without the reduction, which others of the same kind show as well.
-LONG_WHOLE = {"audible", "cinema-4"}
-
-
-def runs(faults, more=()):
-    return [pytest.param(application, marks=pytest.mark.long) if application in {*LONG[faults], *more} else application
-            for application in APPLICATIONS]
+# Which stay in `make test`: one application of each shape. cinema-1 calls in a row, cinema-2 and cinema-3 have what the reduction
+# removes, in cinema-3 below one another; hello-world calls at the same time, expedia is native, purchase speaks gRPC and Redis.
+REDUCED = ["cinema-1", "cinema-2", "cinema-3", "hello-world", "expedia", "purchase"]
+NOT_REDUCED = ["cinema-1", "purchase"]
+PUBLISHED_REDUCED = ["cinema-2", "cinema-3"]
+PUBLISHED_NOT_REDUCED = ["cinema-1"]
+# Thousands of executions, or timeouts that cannot be elapsed: in `make test` with single faults only.
+LONG = ["mailchimp", "netflix"]
 
 
 def derived(application):
@@ -39,25 +38,29 @@ def explore(project, application, *options):
     return run
 
 
-@pytest.mark.parametrize("application", runs("default"))
+@pairs.only("application", REDUCED)
+@pytest.mark.parametrize("application", APPLICATIONS)
 def test_the_default_faults_with_reduction_take_the_derived_executions(project, application):
     run = explore(project, application, "--reduce", "published")
     assert run.executed == derived(application)["default set"][1], run
 
 
-@pytest.mark.parametrize("application", runs("default", LONG_WHOLE))
+@pairs.only("application", NOT_REDUCED)
+@pytest.mark.parametrize("application", APPLICATIONS)
 def test_the_default_faults_without_reduction_take_the_derived_executions(project, application):
     run = explore(project, application, "--no-reduction")
     assert run.executed == derived(application)["default set"][0], run
 
 
-@pytest.mark.parametrize("application", runs("published"))
+@pairs.only("application", PUBLISHED_REDUCED)
+@pytest.mark.parametrize("application", APPLICATIONS)
 def test_the_published_faults_with_reduction_take_the_published_executions(project, application):
     run = explore(project, application, *fault_options(PUBLISHED_FAULTS), "--reduce", "published")
     assert run.executed == derived(application)[", ".join(PUBLISHED_FAULTS)][1], run
 
 
-@pytest.mark.parametrize("application", runs("published"))
+@pairs.only("application", PUBLISHED_NOT_REDUCED)
+@pytest.mark.parametrize("application", APPLICATIONS)
 def test_the_published_faults_without_reduction_take_the_published_executions(project, application):
     run = explore(project, application, *fault_options(PUBLISHED_FAULTS), "--no-reduction")
     assert run.executed == derived(application)[", ".join(PUBLISHED_FAULTS)][0], run
@@ -70,7 +73,8 @@ def more_derived(application, faults):
     return int(without), int(reduced)
 
 
-@pytest.mark.parametrize("application", sorted(LONG["default"]))
+@pairs.only("application, reduce", [("netflix", True)])
+@pytest.mark.parametrize("application", LONG)
 @pytest.mark.parametrize("reduce", [True, False], ids=["reduced", "all"])
 def test_single_faults_of_long_applications_take_the_derived_executions(project, application, reduce):
     run = project.filibuster("run", "-c", CORPUS / application / "filibuster.json", "--max-faults", "1",
@@ -79,6 +83,7 @@ def test_single_faults_of_long_applications_take_the_derived_executions(project,
     assert run.executed == more_derived(application, "default set, one at a time")[1 if reduce else 0], run
 
 
+@pairs.only("reduce", [True])
 @pytest.mark.parametrize("reduce", [True, False], ids=["reduced", "all"])
 def test_statuses_of_the_application_only_take_the_published_executions(project, reduce):
     """cinema-4, whose third parties the published tools give no statuses."""

@@ -1,17 +1,16 @@
 """Every example application gives the same execution indexes each time it runs: over executions in one set of
 processes, over restarts of all services, under address-space randomisation.
 
-20 executions of each in `make test`, 100 in `make test-long`.
+20 executions of one application of each runtime in `make test`; of each, and 100 of it, in `make test-all`.
 """
-import os
 import pathlib
 
 import pytest
 
+import pairs
 from conftest import CORPUS
 from corpus import applications, in_place
 
-SESSIONS = 10 if os.environ.get("TEST_LONG") else 2  # each starts all services anew
 EXECUTIONS = 10  # in one session
 
 # hello-world speaks three runtimes.
@@ -44,11 +43,11 @@ def test_addresses_are_randomised_here():
     assert pathlib.Path("/proc/sys/kernel/randomize_va_space").read_text().strip() != "0"
 
 
-@pytest.mark.parametrize("application", APPLICATIONS)
-def test_every_execution_has_the_same_indexes(project, application):
+def assert_the_same(project, application, sessions):
+    """Each session starts all services anew."""
     project.write("filibuster.json", repeated(APPLICATIONS[application]))
     seen = []
-    for _ in range(SESSIONS):
+    for _ in range(sessions):
         run = project.filibuster("run")
         assert run.exit_code == 3, run  # without faults nothing is tested
         # What varies would be masked, and be the same then.
@@ -59,6 +58,19 @@ def test_every_execution_has_the_same_indexes(project, application):
     assert seen[0] and len({index for index, _, _ in seen[0]}) == len(seen[0]), "RPCs share an index"
     for number, execution in enumerate(seen, 1):
         assert execution == seen[0], f"execution {number} of {application} differs from the first"
+
+
+# Python in a row and at the same time, Node, the JVM, C++, and gRPC with Redis.
+@pairs.only("application", ["cinema-3", "hello-world", "hello-world/node", "hello-world/java", "expedia", "purchase"])
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_every_execution_has_the_same_indexes(project, application):
+    assert_the_same(project, application, 2)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_a_hundred_executions_have_the_same_indexes(project, application):
+    assert_the_same(project, application, 10)
 
 
 def test_an_application_that_varies_is_told_apart(project):

@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 import certificates
+import pairs
 from conftest import BUILD, PYTHON, REPOSITORY
 from documents import events
 from small_apps import APPS, config
@@ -63,6 +64,12 @@ def table(transport):
     return told
 
 
+# Each client with each framing and with each transport.
+STAY = [(library, framing, transport) for number, library in enumerate(CLIENTS)
+        for framing, transport in ([("", "clear"), ("chunked", "tls")] if number % 2 == 0 else [("chunked", "clear"), ("", "tls")])]
+
+
+@pairs.pairwise("library, framing, transport", STAY)
 @pytest.mark.parametrize("transport", ["clear", "tls"])
 @pytest.mark.parametrize("framing", ["", "chunked"])
 @pytest.mark.parametrize("library", CLIENTS)

@@ -2,11 +2,11 @@
 request and whether that one had a connection or not."""
 import glob
 import json
-import os
 import re
 
 import pytest
 
+import pairs
 from conftest import BUILD, PYTHON, REPOSITORY
 from small_apps import APPS, config, printed, printing, relay, rows_of, url
 
@@ -46,6 +46,7 @@ def differences(rows, reset_is_said=False):
     return wrong
 
 
+@pairs.only("processes", [3])
 @pytest.mark.parametrize("processes", [1, 3])
 def test_processes_that_keep_connections_see_what_is_reported(project, processes):
     run, rows = explore(project, forked(processes), 100)
@@ -55,6 +56,7 @@ def test_processes_that_keep_connections_see_what_is_reported(project, processes
     assert client["refused"] > 0 and client["reset"] == 0, client
 
 
+@pairs.only("processes", [1])
 @pytest.mark.parametrize("processes", [1, 3])
 def test_a_client_that_does_not_look_sees_a_reset_and_that_is_said(project, processes):
     run, rows = explore(project, forked(processes, "--plain"), 100)
@@ -66,6 +68,7 @@ def test_a_client_that_does_not_look_sees_a_reset_and_that_is_said(project, proc
     assert client["never_refused"] == [] or "as a reset only" in run.output, run
 
 
+@pairs.only("options", ["--again"])
 @pytest.mark.parametrize("options", ["--again", "--plain --again"])
 def test_attempts_of_the_program_itself_are_rpcs_of_their_own(project, options):
     """What is counted at a call site is as long as the calls that failed made it."""
@@ -81,6 +84,7 @@ def test_attempts_of_the_program_itself_are_rpcs_of_their_own(project, options):
     assert run.test["counts"]["abandoned"] == 0, run
 
 
+@pairs.only("processes, options", [(3, "--skip"), (1, "--skip --fresh")])
 @pytest.mark.parametrize("processes, options", [(1, "--skip"), (3, "--skip"), (1, "--skip --fresh")])
 def test_an_rpc_that_comes_earlier_than_without_faults_is_refused(project, processes, options):
     """A plan counts the RPCs of a call site as they come under its own faults: without /2, /3 is the second."""
@@ -103,14 +107,25 @@ def java(name):
     return f"exec {machine} -cp '{classpath}' Servlets {name} ${{port:front}} {url('back', '')}"
 
 
-@pytest.mark.parametrize("server", ["1", "3", "jetty", "tomcat"])
-def test_the_second_attempt_of_java_is_refused_as_well(project, server):
+def assert_second_attempts_are_refused(project, server, executions):
     """HttpURLConnection asks again by itself when a kept connection failed: a server that is gone refuses that."""
-    run, rows = explore(project, java(server), 100 if os.environ.get("TEST_LONG") else 40, path="/items")
+    run, rows = explore(project, java(server), executions, path="/items")
     assert differences(rows) == []
     assert run.test["counts"]["abandoned"] == 0, run
     (client,) = run.test["refusals"]
     assert client["refused"] > 0 and client["reset"] == 0, client
+
+
+@pairs.only("server", ["3", "tomcat"])
+@pytest.mark.parametrize("server", ["1", "3", "jetty", "tomcat"])
+def test_the_second_attempt_of_java_is_refused_as_well(project, server):
+    assert_second_attempts_are_refused(project, server, 40)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("server", ["1", "3", "jetty", "tomcat"])
+def test_the_second_attempts_of_java_in_a_hundred_executions_are_refused_as_well(project, server):
+    assert_second_attempts_are_refused(project, server, 100)
 
 
 def test_a_client_whose_threads_take_turns_is_refused_its_first_connection(project):

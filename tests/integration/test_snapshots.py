@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from conftest import PYTHON, wait_until
+from processes import at_work_in
 from small_apps import config, probe, relay, url
 
 # Each asks FRONT, expects 200 or 503, prints the status, and exits with 3 otherwise.
@@ -266,19 +267,7 @@ def test_a_test_that_is_killed_by_a_signal_or_hangs(project, end, detail):
     run = both(project, test)
     assert run.test["start"]["way"] == "forked", run
     assert detail in run.output, run
-    assert processes_of(project.directory) == set()
-
-
-def processes_of(directory):
-    """Processes whose working directory is in this folder."""
-    out = set()
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "cwd").readlink().is_relative_to(directory):
-                out.add((entry / "cmdline").read_text())
-        except OSError:
-            pass
-    return out
+    wait_until(lambda: not at_work_in(project.directory), "all that the run has started has ended")
 
 
 def test_predicates_answer_for_the_execution_that_runs(project):
@@ -302,7 +291,7 @@ def test_a_shell_test_whose_call_is_in_a_child_is_plain(project):
     assert run.test["start"]["way"] == "plain" and "another process" in run.test["start"]["why_not_forked"], run
 
 
-@pytest.mark.long
+@pytest.mark.whole
 @pytest.mark.parametrize("language", TESTS)
 def test_a_thousand_executions_are_the_same(project, language):
     name, command, source = TESTS[language]
@@ -330,24 +319,12 @@ def test_nothing_of_a_snapshot_is_left_of_a_killed_daemon(project):
             break
     (project.directory / "faults").write_text("")
     tests = [f"{PYTHON}\0test.py\0"]
-    wait_until(lambda: sum(line in tests for line in lines_of(project.directory)) >= 2, "a forked test waits")
+    wait_until(lambda: sum(line in tests for line in at_work_in(project.directory)) >= 2, "a forked test waits")
     os.kill(project.daemon()["pid"], signal.SIGKILL)
     process.communicate(timeout=60)
-    wait_until(lambda: not any(line in tests for line in lines_of(project.directory)), "the snapshot and its test end")
+    wait_until(lambda: not any(line in tests for line in at_work_in(project.directory)), "the snapshot and its test end")
     (project.directory / "hold").unlink()
     assert project.filibuster("run").test["finished"]
-
-
-def lines_of(directory):
-    """The command lines of the processes whose working directory this is."""
-    out = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "cwd").readlink() == directory:
-                out.append((entry / "cmdline").read_text())
-        except OSError:
-            pass
-    return out
 
 
 # --- services that are started ahead ------------------------------------------------------------------------

@@ -143,14 +143,14 @@ def test_a_machine_that_was_there_before_the_session_is_edited_when_one_begins(p
             process.wait()
 
 
-@pytest.mark.long
+@pytest.mark.whole
 @pytest.mark.parametrize("stub", STUBS)
 def test_every_fault_at_every_kind_of_call(project, stub):
     methods = dict.fromkeys(gateway_faults.LINES)
     gateway_faults.check_faults(project, java(), stub, {method: [*gateway_faults.STATUSES] for method in methods})
 
 
-@pytest.mark.long
+@pytest.mark.whole
 @pytest.mark.parametrize("stub", STUBS)
 def test_exactly_the_chosen_of_eight_thousand_calls_fail(project, stub):
     gateway_faults.check_chosen(project, java(), stub, 8, 1000)

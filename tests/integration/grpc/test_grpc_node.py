@@ -57,12 +57,12 @@ def test_each_attempt_of_a_retried_call_is_an_rpc_of_its_own(project):
     gateway_faults.check_retries(project, node(), "callback")
 
 
-@pytest.mark.long
+@pytest.mark.whole
 def test_every_fault_at_every_kind_of_call(project):
     methods = dict.fromkeys(gateway_faults.LINES)
     gateway_faults.check_faults(project, node(), "callback", {method: [*gateway_faults.STATUSES] for method in methods})
 
 
-@pytest.mark.long
+@pytest.mark.whole
 def test_exactly_the_chosen_of_eight_thousand_calls_fail(project):
     gateway_faults.check_chosen(project, node(), "callback", 8, 1000)

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+import pairs
 from conftest import PRELOAD, PYTHON
 from rpc_tree import chains, observe
 from small_apps import APPS, config, printed, printing, probe, relay, url
@@ -75,6 +76,7 @@ def expected_of(number):
 
 # --- which request caused it ---------------------------------------------------------------------
 
+@pairs.each("client, number", [("get", 8), ("agent", 2), ("fetch", 8), ("wrapper", 1)])
 @every_node
 @pytest.mark.parametrize("client", ["get", "agent", "fetch", "wrapper"])
 @pytest.mark.parametrize("number", [1, 2, 8])
@@ -98,6 +100,7 @@ def test_every_call_has_the_request_that_caused_it(project, node, client, number
     assert len(stacks) == 2, "one stack for each site, whatever else is under way"
 
 
+@pairs.each("program, number, kind", [("h2.mjs", 8, "{}"), ("h2.js", 8, "{'BODY': 'late'}"), ("h2.js", 8, "{'COMPAT': '1'}"), ("h2.js", 1, "{}")])
 @every_node
 @pytest.mark.parametrize("program", ["h2.js", "h2.mjs"])
 @pytest.mark.parametrize("number, kind", [(1, {}), (8, {}), (8, {"BODY": "late"}), (8, {"COMPAT": "1"})])
@@ -137,6 +140,7 @@ def test_a_reply_on_a_shared_connection_is_not_taken_for_the_request_that_opened
     assert len(unknown) >= 8, "nothing says whose reply it is"
 
 
+@pairs.only("number", [8])
 @every_node
 @pytest.mark.parametrize("number", [1, 8])
 def test_a_body_that_comes_after_the_head_belongs_to_its_request(project, node, number):

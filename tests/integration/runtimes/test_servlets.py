@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+import pairs
 from conftest import BUILD, PYTHON, Project
 from rpc_tree import observe
 from small_apps import config, probe, relay, url
@@ -91,6 +92,7 @@ print(received.count(b"HTTP/1.1 200"))
 """
 
 
+@pairs.only("server", ["jetty", "the JDK's"])
 @pytest.mark.parametrize("server", [*SERVERS, "the JDK's"])
 def test_requests_that_are_read_together_are_not_taken_for_each_other(project, server):
     project.write("pipelined.py", PIPELINED)
@@ -102,6 +104,7 @@ def test_requests_that_are_read_together_are_not_taken_for_each_other(project, s
     assert found["wrong"] == 0 and found.total() == 4, found
 
 
+@pairs.only("server", ["jetty"])
 @pytest.mark.parametrize("server", SERVERS)
 def test_callers_without_an_agent_and_a_machine_that_checks_what_we_do(project, server):
     flags = "-XX:+UnlockDiagnosticVMOptions -XX:+BytecodeVerificationLocal -Xcheck:jni"
@@ -114,6 +117,7 @@ def test_callers_without_an_agent_and_a_machine_that_checks_what_we_do(project, 
     assert "serving" in log and not re.search("in native method|VerifyError|ilibuster", log), log
 
 
+@pairs.only("server", ["tomcat"])
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_caller_that_came_again_beside_a_silence_bars_no_call_site(project, server):
     """Each fault of the servlet's one call is met, before and after the execution in which two requests were open."""

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 import certificates
+import pairs
 from conftest import CORPUS
 from corpus import PUBLISHED_FAULTS, fault_options, in_place
 
@@ -56,6 +57,8 @@ def explored(project, config, options):
     }
 
 
+# The JVM over TLS has tests of its own (test_tls_of_the_jvm.py).
+@pairs.only("application", ["cinema-1", "expedia"])
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_an_exploration_over_tls_shows_the_same_as_in_the_clear(project, tls, application):
     if application == "mailchimp":

@@ -4,6 +4,7 @@ import shutil
 import pytest
 
 import certificates
+import pairs
 from conftest import BUILD, PYTHON
 from small_apps import config, printed, printing, relay
 
@@ -57,6 +58,12 @@ def explore(project, tls, client, faults, also=(), **members):
     return project.filibuster("run", "--no-snapshot")
 
 
+# Both faults of certificates with one client of OpenSSL in Python, curl and Node each; silence and end with each TLS library besides.
+@pairs.each("name, fault", [("requests", "certificate-expired"), ("urllib", "closed-without-notify"), ("aiohttp", "unknown-ca"),
+                            ("curl", "unknown-ca"), ("curl", "handshake-timeout"), ("node https", "certificate-expired"),
+                            ("node https", "handshake-timeout"), ("node fetch", "closed-without-notify"),
+                            ("JDK HttpClient", "closed-without-notify"), ("HttpURLConnection", "handshake-timeout"),
+                            ("HttpURLConnection", "closed-without-notify"), ("wget", "handshake-timeout"), ("wget", "closed-without-notify")])
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", CLIENTS)
 def test_the_client_library_says_what_it_says(project, tls, name, fault):

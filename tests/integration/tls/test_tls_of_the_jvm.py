@@ -5,6 +5,7 @@ import collections
 import pytest
 
 import certificates
+import pairs
 from conftest import BUILD
 from rpc_tree import observe
 from small_apps import config, printed, printing, relay
@@ -16,6 +17,8 @@ def echo(tls, kind, flags=""):
     return {"name": "echo", "command": f"exec {JAVA} {flags} Bytes serve ${{port:echo}} {tls} {kind}"}
 
 
+@pairs.each("kind, flags", [("engine", ""), ("socket", "-Xcheck:jni -XX:+UnlockDiagnosticVMOptions -XX:+BytecodeVerificationLocal"),
+                            ("engine", "-Djdk.tls.client.protocols=TLSv1.2")])
 @pytest.mark.parametrize("kind", ["socket", "engine"])
 @pytest.mark.parametrize("flags", ["", "-Xcheck:jni -XX:+UnlockDiagnosticVMOptions -XX:+BytecodeVerificationLocal", "-Djdk.tls.client.protocols=TLSv1.2"])
 def test_the_same_bytes_arrive(project, tls, flags, kind):

@@ -40,7 +40,7 @@ def test_64_threads(project, tls):
     check(project, tls, 6, random.randrange(1 << 20))
 
 
-@pytest.mark.long
+@pytest.mark.whole
 def test_64_threads_for_long(project, tls):
     for _ in range(int(os.environ.get("TORTURE", "3"))):
         check(project, tls, 60, random.randrange(1 << 20))

@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 import certificates
+import pairs
 from conftest import BUILD, PYTHON, TESTS
 from ways import Program, check_unnoticed
 
@@ -115,6 +116,8 @@ CLIENTS = {
 }
 
 
+# One of each TLS library and runtime; Perl and PHP are in tls/test_scripting_clients.py, too.
+@pairs.only("client", ["curl", "wget", "python3 aiohttp", "node", "java", "ruby"])
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_client(project, tls, client):
     if not shutil.which(client.split()[0]):

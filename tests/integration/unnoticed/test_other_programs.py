@@ -173,7 +173,7 @@ def test_rsync(place):
     check_unnoticed(place, Program([ssh_server(place), daemon], client))
 
 
-@pytest.mark.long
+@pytest.mark.whole
 def test_rabbitmq(place):
     """Starts three times, which takes its time."""
     installed("rabbitmq-server", "epmd", "amqp-publish", "amqp-get", "amqp-consume", "amqp-declare-queue")
