@@ -269,9 +269,9 @@ order = []
 def poll():
     wait = select.poll()
     wait.register(connection, select.POLLIN)
-    order.append(connection.recv(1000)[9:12].decode() if wait.poll(2000) else "nothing")
+    order.append(connection.recv(1000)[9:12].decode() if wait.poll(3000) else "nothing")
 def clock():
-    time.sleep(2.75)
+    time.sleep(3.75)
     order.append("later")
 threads = [threading.Thread(target=each) for each in (poll, clock)]
 for thread in threads:
@@ -285,7 +285,8 @@ print(*order, flush=True)
 
 
 def test_a_wait_whose_connection_is_replaced_ends_when_it_would_have_ended(project):
-    """A thread polls for 2 s; in the middle of that another one writes a request that gets no answer."""
+    """A thread polls for 3 s; in the middle of that another one writes a request that gets no answer. Time is the subject: a
+    wait that began anew there would end after 4.5 s."""
     project.write("polling.py", POLLING)
     project.write("filibuster.json", config(
         [counting()], [{"name": "poll", "command": printing(f"{PYTHON} polling.py ${{port:back}}", end="")}],
