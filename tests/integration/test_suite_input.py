@@ -12,7 +12,7 @@ from small_apps import APPS, config
 CLIENT = '''
 import os, socket
 def once():
-    with socket.create_connection(("127.0.0.1", int(os.environ["SHOP_PORT"])), timeout=0.3) as peer:
+    with socket.create_connection(("127.0.0.1", int(os.environ["SHOP_PORT"])), timeout=20) as peer:
         peer.sendall(b"PUT /copy HTTP/1.1\\r\\nHost: shop\\r\\nExpect: 100-continue\\r\\nContent-Length: 4\\r\\n\\r\\n")
         said = b""
         while not said.endswith(b"\\r\\n\\r\\nok" if b"early" in said else b"\\r\\n\\r\\n"):
