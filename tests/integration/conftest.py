@@ -24,7 +24,6 @@ import pairs
 from durations import Durations
 
 
-
 def without_blanks(path):
     """The path, or a link to it, for the commands of shells that the tests consist of, and for LD_PRELOAD, whose entries
     blanks and colons separate."""
@@ -33,8 +32,9 @@ def without_blanks(path):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="filibuster-tests-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     folder.chmod(0o755)  # some tests have programs of other users
-    (folder / path.name.replace(" ", "-")).symlink_to(path)
-    return folder / path.name.replace(" ", "-")
+    link = folder / re.sub(r"[^\w.-]", "-", path.name, flags=re.ASCII)
+    link.symlink_to(path)
+    return link
 
 
 REPOSITORY = without_blanks(pathlib.Path(__file__).resolve().parents[2])
