@@ -10,10 +10,10 @@ import urllib.request
 
 import pytest
 
-from conftest import BUILD, PRELOAD, PYTHON, accepts, free_port, wait_until
+from conftest import BUILD, PRELOAD, PYTHON, TESTS, accepts, free_port, wait_until
 from small_apps import config, probe, url
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = TESTS / "retirement"
 TORTURE = BUILD / "lib" / "libtorture.so"
 CALLS = BUILD / "tests" / "http2"
 CLIENT = HERE.parents[1] / "programs" / "http2" / "calls.py"
