@@ -22,7 +22,7 @@ def web(project, tls):
 
 PAIR = "https://localhost:${port:web}/hello https://localhost:${port:web}/none"
 CLIENTS = {
-    "curl": "curl -sS -m 3 --http2 -o /dev/null -o /dev/null -w '%{http_code}\\n' " + PAIR,
+    "curl": "curl -sS -m 5 --http2 -o /dev/null -o /dev/null -w '%{http_code}\\n' " + PAIR,
     "nghttp": "nghttp -v " + PAIR + " | grep -o ':status: .*'",
     "httpx": f"{PYTHON} many.py " + PAIR,
     "JDK HttpClient": f"java -cp {BUILD}/tests/java Many " + PAIR,
@@ -31,7 +31,7 @@ MANY = """
 import asyncio, sys
 import httpx
 async def main():
-    async with httpx.AsyncClient(http2=True, timeout=1) as client:
+    async with httpx.AsyncClient(http2=True, timeout=3) as client:
         for answer in await asyncio.gather(*(client.get(url) for url in sys.argv[1:]), return_exceptions=True):
             print(getattr(answer, "status_code", type(answer).__name__))
 asyncio.run(main())
