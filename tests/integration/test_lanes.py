@@ -62,7 +62,7 @@ def test_an_interrupted_run_goes_on_with_another_number_of_lanes(project):
     (lambda made: made["services"].append({"name": "other"}), "somebody else"),
 ])
 def test_what_allows_one_lane_is_said(project, change, why):
-    made = application(default_faults=False)
+    made = application(default_faults=False, bounds={"max_faults": 1})
     change(made)
     project.write("filibuster.json", made)
     run = project.filibuster("run", "-j", "2")
@@ -126,7 +126,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 
 
 def test_a_lane_that_does_not_start_is_not_used(project):
-    made = application(meet=2, bounds={"max_faults": 1})
+    made = application(meet=2, inject=INJECT[:2])
     made["services"][0]["command"] = made["services"][0]["command"].replace("exec ", "[ ${lane} -ne 1 ] || exit 9; exec ")
     project.write("filibuster.json", made)
     run = project.filibuster("run", "-j", "3")
@@ -135,7 +135,7 @@ def test_a_lane_that_does_not_start_is_not_used(project):
 
 
 def test_nothing_is_left_of_a_killed_daemon(project):
-    project.write("filibuster.json", application(meet=2, bounds={"max_faults": 1}))
+    project.write("filibuster.json", application(meet=2, inject=INJECT[:2]))
     process = project.start("run", "-j", "2", "--json")
     for line in process.stdout:
         event = json.loads(line)

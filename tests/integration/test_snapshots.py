@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import pairs
 from conftest import PYTHON, wait_until
 from small_apps import config, probe, relay, url
 
@@ -120,10 +121,10 @@ process.exit([200, 503].includes(answer.status) ? 0 : 3);
 AHEAD = ("node",)
 
 
-def application(test, options="--tolerate 1", **members):
+def application(test, options="--tolerate 1", inject=("503", "reset"), **members):
     services = [relay("a"), relay("b"), relay("front", "a", "b", options=f"--timeout 0 --on-failure answer500 {options}")]
     return config(services, [{"name": "front", "env": {"FRONT": url("front")}, **test}],
-                  faults=[{"on": {"caller": "front"}, "inject": ["503", "reset", "status:500"]}], **members)
+                  faults=[{"on": {"caller": "front"}, "inject": list(inject)}], **members)
 
 
 def shown(run):
@@ -159,6 +160,8 @@ def ask(more=""):
 """
 
 
+# asyncio and threads, and pytest and unittest, are one Python; Perl and PHP fork as Ruby does.
+@pairs.only("language", ["threads", "pytest", "ruby", "gtest", "node"])
 @pytest.mark.parametrize("language", TESTS)
 def test_a_forked_test_shows_what_a_plain_start_shows(project, language):
     name, command, source = TESTS[language]
