@@ -160,15 +160,15 @@ def ask(more=""):
 """
 
 
-# asyncio and threads, and pytest and unittest, are one Python; Perl and PHP fork as Ruby does.
-@pairs.only("language", ["threads", "pytest", "ruby", "gtest", "node"])
+# asyncio and threads, and pytest and unittest, are one Python.
+@pairs.only("language", ["threads", "pytest", "ruby", "perl", "php", "gtest", "node"])
 @pytest.mark.parametrize("language", TESTS)
 def test_a_forked_test_shows_what_a_plain_start_shows(project, language):
     name, command, source = TESTS[language]
     path = project.write(name, source.lstrip())
     if language == "gtest":
         subprocess.run(["g++", "-g1", "-o", path.with_suffix(""), path, "-lgtest", "-lgtest_main"], check=True)
-    run = both(project, {"command": command})
+    run = both(project, {"command": command}, inject=["503"])
     assert run.test["start"]["way"] == ("ahead" if language in AHEAD else "forked"), run
     # `front` tolerates one failing call, and answers 500 to two.
     assert run.exit_code == 1 and run.test["findings"], run
