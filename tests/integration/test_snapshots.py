@@ -200,7 +200,7 @@ def test_the_first_calls_of_a_test_that_starts_in_no_time_are_not_worth_it(proje
 def test_what_a_test_does_before_its_first_call(project, before, way, why):
     (project.directory / "held").write_text("")
     end = "\nimport atexit\nif 'child' in globals(): atexit.register(child.kill)\n" if "child" in before else ""
-    run = both(project, python(project, f"{before}\n{end}{ASK}\nsys.exit(0 if ask() in (200, 503) else 3)\n"))
+    run = both(project, python(project, f"{before}\n{end}{ASK}\nsys.exit(0 if ask() in (200, 503) else 3)\n"), inject=["503"])
     assert run.test["start"]["way"] == way and why in run.test["start"]["why_not_forked"], run
     assert run.test["counts"]["abandoned"] == 0, run
 
@@ -266,7 +266,7 @@ sys.exit(0 if status == 200 else 7)
 @pytest.mark.parametrize("end, detail", [("os.kill(os.getpid(), 11)", "SIGSEGV"), ("import time; time.sleep(300)", "does not end")])
 def test_a_test_that_is_killed_by_a_signal_or_hangs(project, end, detail):
     test = python(project, f"{ASK}\nif ask() != 200:\n    {end}\n") | {"timeout": "1s"}
-    run = both(project, test)
+    run = both(project, test, inject=["503"])
     assert run.test["start"]["way"] == "forked", run
     assert detail in run.output, run
     assert processes_of(project.directory) == set()
@@ -294,7 +294,7 @@ status = ask()
 injected = filibuster_predicates.was_fault_injected()
 sys.exit(0 if injected == (status != 200) else 3)
 """
-    run = both(project, python(project, source), options="")
+    run = both(project, python(project, source), options="", inject=["503"])
     assert run.test["start"]["way"] == "forked" and run.exit_code == 0, run
 
 
