@@ -240,8 +240,7 @@ unit-tests: $(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix
 # First what may run side by side, a file in one process (they share what they prepare), then what may not.
 INTEGRATION = BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider $(WHOLE)
 run-tests: run-unit
-	@set -e; for t in $(wildcard corpus/*/test_units.py); do echo "== $$t"; \
-	  (cd $$(dirname $$t) && $(PYTHON) -m pytest -q -p no:cacheprovider test_units.py); done
+	$(PYTHON) -m pytest -q -p no:cacheprovider --import-mode=importlib $(wildcard corpus/*/test_units.py)
 	$(INTEGRATION) -n $(JOBS) --dist loadfile -m 'not alone' tests/integration
 	$(INTEGRATION) -m alone tests/integration
 .PHONY: run-unit

@@ -20,8 +20,8 @@ import pytest
 
 import certificates
 import documents
-import pairs
 from durations import Durations
+from pairs import pytest_addoption, pytest_collection_modifyitems  # noqa: F401  (hooks)
 
 
 def without_blanks(path):
@@ -52,29 +52,12 @@ PYTHON = "/usr/bin/python3"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_addoption(parser):
-    parser.addoption("--whole", action="store_true", help="also what `make test-all` runs and `make test` does not")
-
-
 def pytest_configure(config):
     config.addinivalue_line("markers", "whole: the rest of a product, or a long or busy run, that only `make test-all` runs")
+    config.addinivalue_line("markers", "stays(names, rows, together): the table of a product (pairs.py)")
     config.addinivalue_line("markers", "alone: not beside other sessions of this user, whose control page it shares, or under a longer path")
-    config.addinivalue_line("markers", "stays(names, rows, length): the table of a product (pairs.py)")
     if not hasattr(config, "workerinput"):  # the workers of xdist report to the process that writes
         config.pluginmanager.register(Durations())
-
-
-@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the markers
-def pytest_collection_modifyitems(config, items):
-    """What is marked `whole` is left out, unless it is asked for with --whole or named by its id."""
-    named = any("::" in argument for argument in config.args)
-    wrong = pairs.select(items)
-    if wrong and not named:  # of a test that is named, the others of its product are not there
-        raise pytest.UsageError("\n".join(wrong))
-    if not named and not config.getoption("whole"):
-        left_out = [item for item in items if item.get_closest_marker("whole")]
-        items[:] = [item for item in items if not item.get_closest_marker("whole")]
-        config.hook.pytest_deselected(items=left_out)
 
 
 def wait_until(condition, what, timeout=30.0):

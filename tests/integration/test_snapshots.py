@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import pairs
 from conftest import PYTHON, wait_until
 from processes import at_work_in
 from small_apps import config, probe, relay, url
@@ -121,10 +122,10 @@ process.exit([200, 503].includes(answer.status) ? 0 : 3);
 AHEAD = ("node",)
 
 
-def application(test, options="--tolerate 1", **members):
+def application(test, options="--tolerate 1", inject=("503", "reset"), **members):
     services = [relay("a"), relay("b"), relay("front", "a", "b", options=f"--timeout 0 --on-failure answer500 {options}")]
     return config(services, [{"name": "front", "env": {"FRONT": url("front")}, **test}],
-                  faults=[{"on": {"caller": "front"}, "inject": ["503", "reset", "status:500"]}], **members)
+                  faults=[{"on": {"caller": "front"}, "inject": list(inject)}], **members)
 
 
 def shown(run):
@@ -160,13 +161,15 @@ def ask(more=""):
 """
 
 
+# asyncio and threads, and pytest and unittest, are one Python.
+@pairs.only("language", ["threads", "pytest", "ruby", "perl", "php", "gtest", "node"])
 @pytest.mark.parametrize("language", TESTS)
 def test_a_forked_test_shows_what_a_plain_start_shows(project, language):
     name, command, source = TESTS[language]
     path = project.write(name, source.lstrip())
     if language == "gtest":
         subprocess.run(["g++", "-g1", "-o", path.with_suffix(""), path, "-lgtest", "-lgtest_main"], check=True)
-    run = both(project, {"command": command})
+    run = both(project, {"command": command}, inject=["503"])
     assert run.test["start"]["way"] == ("ahead" if language in AHEAD else "forked"), run
     # `front` tolerates one failing call, and answers 500 to two.
     assert run.exit_code == 1 and run.test["findings"], run
@@ -198,7 +201,7 @@ def test_the_first_calls_of_a_test_that_starts_in_no_time_are_not_worth_it(proje
 def test_what_a_test_does_before_its_first_call(project, before, way, why):
     (project.directory / "held").write_text("")
     end = "\nimport atexit\nif 'child' in globals(): atexit.register(child.kill)\n" if "child" in before else ""
-    run = both(project, python(project, f"{before}\n{end}{ASK}\nsys.exit(0 if ask() in (200, 503) else 3)\n"))
+    run = both(project, python(project, f"{before}\n{end}{ASK}\nsys.exit(0 if ask() in (200, 503) else 3)\n"), inject=["503"])
     assert run.test["start"]["way"] == way and why in run.test["start"]["why_not_forked"], run
     assert run.test["counts"]["abandoned"] == 0, run
 
@@ -264,7 +267,7 @@ sys.exit(0 if status == 200 else 7)
 @pytest.mark.parametrize("end, detail", [("os.kill(os.getpid(), 11)", "SIGSEGV"), ("import time; time.sleep(300)", "does not end")])
 def test_a_test_that_is_killed_by_a_signal_or_hangs(project, end, detail):
     test = python(project, f"{ASK}\nif ask() != 200:\n    {end}\n") | {"timeout": "3s"}
-    run = both(project, test)
+    run = both(project, test, inject=["503"])
     assert run.test["start"]["way"] == "forked", run
     assert detail in run.output, run
     wait_until(lambda: not at_work_in(project.directory), "all that the run has started has ended")
@@ -280,7 +283,7 @@ status = ask()
 injected = filibuster_predicates.was_fault_injected()
 sys.exit(0 if injected == (status != 200) else 3)
 """
-    run = both(project, python(project, source), options="")
+    run = both(project, python(project, source), options="", inject=["503"])
     assert run.test["start"]["way"] == "forked" and run.exit_code == 0, run
 
 

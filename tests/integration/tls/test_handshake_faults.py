@@ -61,7 +61,8 @@ def explore(project, tls, client, faults, also=(), **members):
 
 
 # Both faults of certificates with one client of OpenSSL in Python, curl and Node each; silence and end with each TLS library besides.
-@pairs.each("name, fault", [("requests", "certificate-expired"), ("urllib", "closed-without-notify"), ("aiohttp", "unknown-ca"),
+@pairs.each("name, fault", [("requests", "certificate-expired"), ("requests", "handshake-timeout"), ("urllib", "closed-without-notify"),
+                            ("aiohttp", "unknown-ca"), ("aiohttp", "closed-without-notify"),
                             ("curl", "unknown-ca"), ("curl", "handshake-timeout"), ("node https", "certificate-expired"),
                             ("node https", "handshake-timeout"), ("node fetch", "closed-without-notify"),
                             ("JDK HttpClient", "closed-without-notify"), ("HttpURLConnection", "handshake-timeout"),
