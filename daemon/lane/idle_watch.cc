@@ -45,7 +45,6 @@ bool IdleWatch::make_up(int wake_fd) {
 void carry_over(const ExecutionRecord& before, ExecutionRecord* record) {
   add_missing(before.notes, &record->notes);
   add_missing(before.runtime_problems, &record->runtime_problems);
-  record->damaged_fields += before.damaged_fields;
   for (const NotInterposedRecord& row : before.not_interposed) {
     if (std::none_of(record->not_interposed.begin(), record->not_interposed.end(),
                      [&](const NotInterposedRecord& other) { return same_row(row, other); }))

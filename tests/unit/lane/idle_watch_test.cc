@@ -81,8 +81,6 @@ TEST(IdleWatch, WhatAgentsReportOnceIsCarriedOver) {
   before.notes = {"one", "both"};
   record.notes = {"both", "other"};
   before.runtime_problems = {"web: node: not followed"};
-  before.damaged_fields = 2;
-  record.damaged_fields = 3;
   before.not_interposed = {{"web", "10.0.0.1:1", "", "unknown protocol", true, 4},
                            {"web", "10.0.0.1:2", "", "unknown protocol", true, 1}};
   record.not_interposed = {{"web", "10.0.0.1:1", "", "unknown protocol", true, 1}};
@@ -91,7 +89,6 @@ TEST(IdleWatch, WhatAgentsReportOnceIsCarriedOver) {
   carry_over(before, &record);
   EXPECT_EQ(record.notes, (std::vector<std::string>{"both", "other", "one"}));
   EXPECT_EQ(record.runtime_problems, before.runtime_problems);
-  EXPECT_EQ(record.damaged_fields, 5u);
   ASSERT_EQ(record.not_interposed.size(), 2u);
   EXPECT_EQ(record.not_interposed[0].times, 1u);
   EXPECT_EQ(record.not_interposed[1].peer, "10.0.0.1:2");
