@@ -41,10 +41,11 @@ UNIT_SRC    := $(call find_cc,tests/unit)
 objects      = $(patsubst %.cc,$(BUILD)/obj/%.o,$(1))
 LLHTTP_OBJ  := $(BUILD)/obj/llhttp/api.o $(BUILD)/obj/llhttp/http.o $(BUILD)/obj/llhttp/llhttp.o
 
-DAEMON_LIBS := $(NGHTTP2) -l:libpugixml.a -lprotobuf -lcpp-httplib -lsqlite3 -lClp -lCoinUtils -ldw -lelf -liberty -lpthread
+# Static what is: each shared library costs every start of the daemon. CLP is loaded when it is needed (daemon/retries/pair_cover.cc).
+DAEMON_LIBS := $(NGHTTP2) -l:libpugixml.a -l:libprotobuf.a -lcpp-httplib -l:libsqlite3.a -l:libdw.a -l:libelf.a -l:liblzma.a -l:libbz2.a -lz -liberty -lpthread
 # Of the analysis static: `filibuster was-fault-injected` starts often, and loading them takes longer than it.
 ANALYSIS_LIBS := -l:libyaml-cpp.a -l:libprotobuf.a
-CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lpthread
+CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lpthread
 
 # What `run --coverage` brings into services, and what reads their data at the end.
 COVERAGE_DIR   := $(BUILD)/lib/filibuster/coverage
@@ -82,7 +83,7 @@ $(BUILD)/obj/preload/runtimes/jvm/classes.o: CPPFLAGS += -I$(BUILD)/gen/jvm
 $(BUILD)/obj/pic/%.o: core/%.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LESS) $(PURE) -c $< -o $@
-$(BUILD)/obj/daemon/api/server.o $(BUILD)/obj/cli/daemon_client.o: CPPFLAGS += $(HTTPLIB)
+$(BUILD)/obj/daemon/api/server.o: CPPFLAGS += $(HTTPLIB)
 # What runs a few times for each execution of a test, or once for each command.
 RARE := $(filter $(foreach f,api config coverage descriptors explore lane lint page process report session suite,daemon/$f/%) cli/% tests/unit/%,\
           $(DAEMON_SRC) $(CLI_SRC) cli/main.cc daemon/main.cc $(UNIT_SRC))
@@ -171,7 +172,7 @@ $(foreach d,$(UNIT_DIRS),$(eval $(call unit_rule,$(d))))
 
 # --- one door ---------------------------------------------------------------------------------
 # The packages of bpf/build.mk, which is included further down, are among them: no `:=`.
-PACKAGES = g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev libiberty-dev libcli11-dev \
+PACKAGES = g++ gcc make git pkg-config libunwind-dev libdw-dev libelf-dev liblzma-dev libbz2-dev zlib1g-dev libiberty-dev libcli11-dev \
   nlohmann-json3-dev libsqlite3-dev coinor-libclp-dev node-llhttp libnghttp2-dev libprotobuf-dev libprotoc-dev libyaml-cpp-dev libcpp-httplib-dev libpugixml-dev libxxhash-dev \
   python3 python3-flask python3-requests openjdk-17-jdk-headless libjacoco-java $(BPF_PACKAGES)
 TEST_PACKAGES := libgtest-dev junit5 dpkg-dev python3-pytest python3-pytest-xdist python3-jsonschema chromium gunicorn nginx-light curl wrk redis-server redis-tools procps \

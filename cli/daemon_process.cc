@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -111,21 +112,27 @@ Result<Start> spawn(const std::string& program, const std::string& root, const s
   std::vector<const char*> arguments{
       program.c_str(), "--root",        root.c_str(), "--exit-with-client",
       "--ready-fd",    fd_text.c_str(), nullptr};
-  const pid_t child = fork();
-  if (child < 0) return Error{failure("fork")};
-  if (child == 0) {  // only async-signal-safe calls from here
-    setsid();
-    dup2(nothing.get(), 0);
-    dup2(log_file.get(), 1);
-    dup2(log_file.get(), 2);
-    fcntl(ready_write.get(), F_SETFD, 0);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(number, SIG_DFL);
-    execv(program.c_str(), const_cast<char* const*>(arguments.data()));
-    const char* const why = std::strerror(errno);
-    for (const char* part : {program.c_str(), ": ", why, "\n"}) {
-      if (write(2, part, std::strlen(part)) < 0) break;
-    }
-    _exit(127);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (nothing.get() >= 0) posix_spawn_file_actions_adddup2(&actions, nothing.get(), 0);
+  posix_spawn_file_actions_adddup2(&actions, log_file.get(), 1);
+  posix_spawn_file_actions_adddup2(&actions, log_file.get(), 2);
+  posix_spawn_file_actions_adddup2(&actions, ready_write.get(), ready_write.get());  // inherited
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) sigaddset(&defaults, number);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, program.c_str(), &actions, &attributes,
+                                const_cast<char* const*>(arguments.data()), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    return Error{"the daemon (" + program + ") did not start:\n" + program + ": " +
+                 std::strerror(error)};
   }
   ready_write.reset();
 

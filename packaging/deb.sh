@@ -86,7 +86,8 @@ pack filibuster-preload "$preload" "$(needs filibuster-preload/usr/lib/libfilibu
  a service, for which LD_PRELOAD names it, and injects the faults. It does
  nothing while no session of Filibuster runs." \
   "Recommends: libunwind8"
-pack filibuster "$stage" "filibuster-preload (= $version), $(needs filibuster/usr/bin/filibuster filibuster/usr/bin/filibusterd filibuster/usr/lib/filibuster/filibuster-*)" \
+# The daemon loads CLP when it plans (daemon/retries/pair_cover.cc), which dpkg-shlibdeps does not see.
+pack filibuster "$stage" "filibuster-preload (= $version), coinor-libclp1, $(needs filibuster/usr/bin/filibuster filibuster/usr/bin/filibusterd filibuster/usr/lib/filibuster/filibuster-*)" \
   "exhaustive fault injection for microservices, as they are built" \
   "Filibuster takes an application of microservices and one functional test that
  passes. It runs the test once, sees every remote call, and runs it again with

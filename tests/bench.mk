@@ -58,6 +58,8 @@ bench-run:
 	  cat $(BUILD)/sidecar_bench.txt || failed="$$failed sidecar"; \
 	echo "== the start of a native process"; \
 	  $(PYTHON) tests/bench/start_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed start"; \
+	echo "== what a run costs by itself"; \
+	  $(PYTHON) tests/bench/run_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed run"; \
 	echo "== a unary gRPC call, plain / without a session / in a session without faults"; \
 	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/grpc_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) --output "$(CURDIR)/$(BUILD)/grpc_bench.txt" >$(BUILD)/grpc_trace.txt; \
 	  cat $(BUILD)/grpc_bench.txt && ! grep -q '^missed' $(BUILD)/grpc_bench.txt || failed="$$failed grpc"; \

@@ -39,6 +39,9 @@ constexpr uint64_t kTagMask = 0xffull << 56;
 
 // Rings hold about 3,000 events; an agent that writes one every microsecond is read in time.
 constexpr int kDrainMs = 2;
+// After this many turns in which nothing was reported, as while a test starts, turns are longer: the rings are empty then, and
+// hold what an agent writes in this time, too, if it writes an event every two microseconds.
+constexpr int kCalmTurns = 20, kCalmMs = 5;
 constexpr int kIdleMs = 50;  // between executions: names are still reported then
 constexpr auto kQuiescenceStep = std::chrono::microseconds(500);
 // How long the streams of relayed connections may take to end when the session does.
@@ -76,7 +79,7 @@ class Hub final : public AgentHub, ConnectedAgents::Host {
   ExecutionRecord end_record(const ConnectedAgents::Drained& last,
                              const std::function<void()>& leave);
   void retire_relays();
-  int turn_ms() const;
+  int turn_ms(int calm_turns) const;
   void handle(uint64_t data, uint32_t events);
   void listens(const EventSource& agent, const Listen& listen) override;
   bool take_hand_off(const EventSource& agent, Message* message) override;
@@ -189,8 +192,8 @@ Hub::~Hub() {
   if (listener_.valid()) ::unlink(socket_path_.c_str());
 }
 
-int Hub::turn_ms() const {
-  const int turn = recorder_.running() ? kDrainMs : kIdleMs;
+int Hub::turn_ms(int calm_turns) const {
+  const int turn = !recorder_.running() ? kIdleMs : calm_turns < kCalmTurns ? kDrainMs : kCalmMs;
   const uint64_t deadline = hand_offs_->next_deadline_ns();
   if (deadline == 0) return turn;
   const uint64_t now = clock_ns();
@@ -199,7 +202,7 @@ int Hub::turn_ms() const {
 }
 
 void Hub::run() {
-  int timeout = kIdleMs;
+  int timeout = kIdleMs, calm_turns = 0;
   for (;;) {
     epoll_event events[64];
     const int count = ::epoll_wait(epoll_.get(), events, 64, timeout);
@@ -209,10 +212,11 @@ void Hub::run() {
       return;
     }
     for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
-    agents_->drain();
+    const bool calm = agents_->drain().events == 0 && count == 0;
+    calm_turns = calm ? std::min(calm_turns + 1, kCalmTurns) : 0;
     hand_offs_->expire(clock_ns());
     agents_->resume_accepting();
-    timeout = turn_ms();
+    timeout = turn_ms(calm_turns);
     changed_.notify_all();
   }
 }

@@ -221,6 +221,9 @@ std::vector<uint16_t> FoundService::ports() const {
 }
 
 Result<std::vector<FoundService>> find_services(const Config& config, const Proc& proc) {
+  if (std::none_of(config.services.begin(), config.services.end(),
+                   [](const ServiceConfig& service) { return service.runs_already(); }))
+    return std::vector<FoundService>();  // all of /proc is not read for nothing
   const ProcessTable all = proc.processes();
   const Finder finder(proc, all);
   std::vector<const ServiceConfig*> services;

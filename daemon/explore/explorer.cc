@@ -202,6 +202,7 @@ Result<bool> Explorer::run_search() {
       last.reset();
     }
     if (is_woken(lane_.place().wake_fd)) return false;
+    if (auto decided = reconsider_snapshots(); !decided || !decided.value()) return decided;
     if (config_.bounds.stop_at_first && has_new_failure()) {
       const uint64_t open = dispatcher_->search().counts().open;
       if (open > 0) {

@@ -102,6 +102,8 @@ class Explorer {
   Result<std::optional<Attempt>> run_on_lanes(const Dispatcher::Job& job);
   // explorer_snapshots.cc
   Result<bool> begin_snapshots();  // false: stopped
+  // Decides again where few executions were to be run, since each may bring further ones.
+  Result<bool> reconsider_snapshots();  // false: stopped
   std::string why_no_snapshots() const;
   Result<std::string> why_forked_differs();
   Result<std::string> attempts_differ(const Attempt& one, const Attempt& other);

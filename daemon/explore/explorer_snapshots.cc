@@ -15,6 +15,7 @@ constexpr double kLeastStartMs = 25;
 constexpr int kForkedReferences = 2;
 constexpr int kCompared = 3;  // executions with faults, besides each failure that is reported
 constexpr double kSlow = 2;   // seconds
+constexpr char kFew[] = "few executions are to be run";
 
 bool is_own_call(const RpcRecord& rpc) {
   return rpc.caller == kTestService && (rpc.flags & kRpcEntry) == 0;
@@ -27,7 +28,7 @@ std::string Explorer::why_no_snapshots() const {
   if (config_.snapshots == Snapshots::kNever) return "snapshots are switched off";
   const uint64_t open = dispatcher_->search().counts().open;
   if (config_.snapshots == Snapshots::kWhereItPays && open <= kForkedReferences + kCompared)
-    return "few executions are to be run";
+    return kFew;
   const std::vector<RpcRecord>& rpcs = plain_.record.rpcs;
   const auto first = std::find_if(rpcs.begin(), rpcs.end(), is_own_call);
   if (first == rpcs.end()) return "its own calls are not seen";
@@ -82,6 +83,13 @@ Result<bool> Explorer::begin_snapshots() {
                         ", it differs from a plain start: " + why.value());
   }
   return true;
+}
+
+Result<bool> Explorer::reconsider_snapshots() {
+  // The ways of other lanes were found when they began.
+  if (pool_ || exploration_.report.why_not_forked != kFew) return true;
+  if (dispatcher_->search().counts().open <= kForkedReferences + kCompared) return true;
+  return begin_snapshots();
 }
 
 Result<Attempt> Explorer::attempt_job(const Dispatcher::Job& job, bool* seen_twice) {

@@ -1,9 +1,7 @@
 #include "daemon/explore/unstable_rpcs.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/index/masks.h"
 #include "daemon/agents/caller.h"
 #include "daemon/explore/rpc_matching.h"
 
@@ -12,17 +10,49 @@ namespace {
 
 using Json = nlohmann::json;
 
-bool is_kind(const UnstableKind& kind, const RpcRecord& rpc) {
-  return kind.caller == caller_of(rpc) && kind.service == rpc.service &&
-         kind.method == rpc.method && (kind.stack.is_zero() || kind.stack == rpc.stack) &&
-         (kind.path.empty() || path_matches(kind.path, request_path_of(rpc)));
+std::string call_key(std::string_view caller, std::string_view service, std::string_view method) {
+  std::string out;
+  for (const std::string_view part : {caller, service, method}) {
+    out += std::to_string(part.size()) + ":";
+    out += part;
+  }
+  return out;
+}
+
+std::string call_key(const UnstableKind& kind) {
+  return call_key(kind.caller, kind.service, kind.method);
+}
+
+bool is_at(const UnstableKind& kind, const RpcRecord& rpc) {
+  return kind.stack.is_zero() || kind.stack == rpc.stack;
 }
 
 }  // namespace
 
+void UnstableRpcs::insert(UnstableKind kind) {
+  by_call_[call_key(kind)].add(kind.path, static_cast<uint32_t>(kinds_.size()));
+  kinds_.push_back(std::move(kind));
+}
+
 void UnstableRpcs::add(UnstableKind kind) {
-  if (std::find(kinds_.begin(), kinds_.end(), kind) == kinds_.end())
-    kinds_.push_back(std::move(kind));
+  if (const auto known = by_call_.find(call_key(kind)); known != by_call_.end()) {
+    for (const uint32_t number : known->second.at(kind.path))
+      if (kinds_[number] == kind) return;
+  }
+  insert(std::move(kind));
+}
+
+template <typename Is>
+const UnstableKind* UnstableRpcs::first(const RpcRecord& rpc, Is is) const {
+  if (kinds_.empty()) return nullptr;
+  const auto known = by_call_.find(call_key(caller_of(rpc), rpc.service, rpc.method));
+  if (known == by_call_.end()) return nullptr;
+  constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t out = kNone;
+  known->second.each(request_path_of(rpc), [&](uint32_t number) {
+    if (number < out && is(kinds_[number])) out = number;
+  });
+  return out == kNone ? nullptr : &kinds_[out];
 }
 
 void UnstableRpcs::add_index(Hash128 index, std::string reason) {
@@ -41,10 +71,7 @@ const UnstableKind* UnstableRpcs::find(const RpcRecord& rpc) const {
   const auto known = by_index_.find(rpc.index);
   if (known != by_index_.end()) return &known->second;
   if (stable_.contains(rpc.index)) return nullptr;
-  for (const UnstableKind& kind : kinds_) {
-    if (!kind.answer && is_kind(kind, rpc)) return &kind;
-  }
-  return nullptr;
+  return first(rpc, [&](const UnstableKind& kind) { return !kind.answer && is_at(kind, rpc); });
 }
 
 UnstableRpcs UnstableRpcs::lasting() const {
@@ -57,16 +84,13 @@ UnstableRpcs UnstableRpcs::lasting() const {
 }
 
 bool UnstableRpcs::concerns(const RpcRecord& rpc) const {
-  return std::any_of(kinds_.begin(), kinds_.end(), [&](UnstableKind kind) {
-    kind.stack = Hash128{};
-    return is_kind(kind, rpc);
-  });
+  return first(rpc, [](const UnstableKind&) { return true; }) != nullptr;
 }
 
 bool UnstableRpcs::answer_varies(const RpcRecord& rpc) const {
-  return std::any_of(kinds_.begin(), kinds_.end(), [&](const UnstableKind& kind) {
-    return kind.answer && kind.failed == rpc.failed() && is_kind(kind, rpc);
-  });
+  return first(rpc, [&](const UnstableKind& kind) {
+           return kind.answer && kind.failed == rpc.failed() && is_at(kind, rpc);
+         }) != nullptr;
 }
 
 std::string UnstableRpcs::to_json() const {
@@ -105,7 +129,7 @@ Result<UnstableRpcs> UnstableRpcs::from_json(const std::string& text) {
       kind.sometimes = row.at("sometimes");
       if (!from_hex(row.at("stack").get<std::string>(), &kind.stack))
         return Error{"the store's list of unstable RPCs is damaged"};
-      out.kinds_.push_back(std::move(kind));
+      out.insert(std::move(kind));
     }
     for (const auto& [hex, reason] : json.at("indexes").items()) {
       Hash128 index;

@@ -5,10 +5,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/result.h"
 #include "daemon/agents/execution_record.h"
+#include "daemon/explore/path_index.h"
 
 namespace filibuster {
 
@@ -48,7 +50,15 @@ class UnstableRpcs {
   static Result<UnstableRpcs> from_json(const std::string& text);
 
  private:
+  void insert(UnstableKind kind);
+  // The first kind for which `is` says true, among those whose caller, service, method and path match; nullptr: none.
+  template <typename Is>
+  const UnstableKind* first(const RpcRecord& rpc, Is is) const;
+
   std::vector<UnstableKind> kinds_;
+  // The numbers of kinds, by caller, service and method. An application whose paths vary has thousands of them, and each RPC
+  // of each execution is looked up.
+  std::unordered_map<std::string, PathIndex> by_call_;
   std::map<Hash128, UnstableKind> by_index_;
   std::set<Hash128> stable_;
 };

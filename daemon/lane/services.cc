@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds kStopGrace{3000};  // between SIGTERM and SIGKILL
 constexpr milliseconds kCoverageGrace{
     20000};                             // the same with coverage: services write their counts first
-constexpr milliseconds kFirstProbe{2};  // readiness is probed at growing intervals
+constexpr milliseconds kFirstProbe{1};  // readiness is probed at growing intervals
 constexpr milliseconds kLastProbe{50};
 constexpr milliseconds kSuspectGrace{
     100};  // for a core dump or a slow exit after a connection broke
@@ -270,7 +270,7 @@ Result<void> Services::wait_ready(Running* service) {
                                        std::to_string(ready.timeout.count()) + " ms (waited for " +
                                        waited + ")");
     }
-    interval = std::min(interval * 3 / 2 + milliseconds(1), kLastProbe);
+    interval = std::min(interval * 5 / 4 + milliseconds(1), kLastProbe);
   }
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "daemon/base/file_text.h"
+#include "daemon/process/direct_command.h"
 #include "daemon/process/pidfd.h"
 
 namespace filibuster {
@@ -128,9 +129,16 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
   pid_t pid = 0;
-  const int error =
-      posix_spawnp(&pid, program.c_str(), &actions, &attributes, pointers(options.argv).data(),
-                   pointers(options.environment).data());
+  int error = ENOENT;
+  if (const auto direct = direct_command(options.argv, options.environment, options.directory)) {
+    error = posix_spawn(&pid, direct->program.c_str(), &actions, &attributes,
+                        pointers(direct->argv).data(), pointers(direct->environment).data());
+  }
+  // Also where the program cannot be executed after all: a shell says why, or reads it as a script.
+  if (error != 0) {
+    error = posix_spawnp(&pid, program.c_str(), &actions, &attributes,
+                         pointers(options.argv).data(), pointers(options.environment).data());
+  }
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(log);

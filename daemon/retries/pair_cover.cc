@@ -1,6 +1,7 @@
 #include "daemon/retries/pair_cover.h"
 
 #include <coin/Clp_C_Interface.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,10 +13,48 @@ namespace {
 
 constexpr double kWhole = 1e-6;  // how far from a whole number the solver's numbers may be
 
-struct DeleteModel {
-  void operator()(Clp_Simplex* model) const { Clp_deleteModel(model); }
+// CLP, loaded when a plan is made: it brings LAPACK and the runtime of Fortran with it, and their start would be paid by
+// every run. It stays loaded.
+struct Solver {
+  decltype(&Clp_newModel) new_model;
+  decltype(&Clp_deleteModel) delete_model;
+  decltype(&Clp_setLogLevel) set_log_level;
+  decltype(&Clp_loadProblem) load_problem;
+  decltype(&Clp_setMaximumSeconds) set_maximum_seconds;
+  decltype(&Clp_initialDualSolve) initial_dual_solve;
+  decltype(&Clp_status) status;
+  decltype(&Clp_primalColumnSolution) primal_column_solution;
+  decltype(&Clp_dualRowSolution) dual_row_solution;
 };
-using Model = std::unique_ptr<Clp_Simplex, DeleteModel>;
+
+template <typename Function>
+bool look_up(void* library, const char* name, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+  return *function != nullptr;
+}
+
+Result<Solver> load_solver() {
+  constexpr char kLibrary[] = "libClp.so.1";
+  const auto failed = [&] {
+    const char* const why = dlerror();
+    return Error{std::string("the linear program's solver cannot be loaded (") +
+                 (why == nullptr ? kLibrary : why) + "); install coinor-libclp1"};
+  };
+  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return failed();
+  Solver out;
+  const bool whole = look_up(library, "Clp_newModel", &out.new_model) &&
+                     look_up(library, "Clp_deleteModel", &out.delete_model) &&
+                     look_up(library, "Clp_setLogLevel", &out.set_log_level) &&
+                     look_up(library, "Clp_loadProblem", &out.load_problem) &&
+                     look_up(library, "Clp_setMaximumSeconds", &out.set_maximum_seconds) &&
+                     look_up(library, "Clp_initialDualSolve", &out.initial_dual_solve) &&
+                     look_up(library, "Clp_status", &out.status) &&
+                     look_up(library, "Clp_primalColumnSolution", &out.primal_column_solution) &&
+                     look_up(library, "Clp_dualRowSolution", &out.dual_row_solution);
+  if (!whole) return failed();
+  return out;
+}
 
 // Drops what is not needed: an edge both of whose vertices others cover, the most expensive first. Needed where the
 // time was over before a cover was found, and where a cover of equal cost has edges too many.
@@ -108,19 +147,22 @@ Result<Cover> cheapest_cover(uint32_t left, uint32_t right, const std::vector<Co
   }
   starts.push_back(static_cast<CoinBigIndex>(rows.size()));
 
-  const Model model(Clp_newModel());
-  Clp_setLogLevel(model.get(), 0);
-  Clp_loadProblem(model.get(), static_cast<int>(edges.size()), static_cast<int>(left + right),
-                  starts.data(), rows.data(), ones.data(), low.data(), high.data(), costs.data(),
-                  row_low.data(), row_high.data());
-  Clp_setMaximumSeconds(model.get(), seconds);
-  Clp_initialDualSolve(model.get());
-  const int status = Clp_status(model.get());
+  static const Result<Solver> solver = load_solver();
+  if (!solver) return solver.error();
+  const std::unique_ptr<Clp_Simplex, decltype(solver->delete_model)> model(solver->new_model(),
+                                                                           solver->delete_model);
+  solver->set_log_level(model.get(), 0);
+  solver->load_problem(model.get(), static_cast<int>(edges.size()), static_cast<int>(left + right),
+                       starts.data(), rows.data(), ones.data(), low.data(), high.data(),
+                       costs.data(), row_low.data(), row_high.data());
+  solver->set_maximum_seconds(model.get(), seconds);
+  solver->initial_dual_solve(model.get());
+  const int status = solver->status(model.get());
   constexpr int kOptimal = 0, kStopped = 3;
   if (status != kOptimal && status != kStopped)
     return Error{"the solver ended with status " + std::to_string(status)};
   cover.stopped = status == kStopped;
-  const double* x = Clp_primalColumnSolution(model.get());
+  const double* x = solver->primal_column_solution(model.get());
   for (size_t e = 0; e < edges.size(); ++e) {
     const bool whole = std::abs(x[e] - std::round(x[e])) < kWhole;
     if (!cover.stopped && !whole)
@@ -132,7 +174,7 @@ Result<Cover> cheapest_cover(uint32_t left, uint32_t right, const std::vector<Co
   make_minimal(left, right, edges, &cover.edges);
   for (const size_t e : cover.edges) cover.cost += edges[e].cost;
   cover.lower_bound =
-      std::min(cover.cost, bound_of(Clp_dualRowSolution(model.get()), left, right, edges));
+      std::min(cover.cost, bound_of(solver->dual_row_solution(model.get()), left, right, edges));
   return cover;
 }
 

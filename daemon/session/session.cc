@@ -33,16 +33,6 @@ std::string hexadecimal(uint32_t number) {
   return text;
 }
 
-// A call site that calls while no request is open belongs to a background thread
-// (core/protocol/lane_memory.h, SiteFlags). Once that was seen, its calls are never attributed to the
-// only open request. So the services are left alone for a moment before the first execution; a stop
-// ends the wait.
-void watch_idle_services(int wake_fd) {
-  constexpr int kWatchMs = 100;  // once per session; heartbeats of libraries come every 5 to 50 ms
-  pollfd wake{wake_fd, POLLIN, 0};
-  poll(&wake, 1, kWatchMs);
-}
-
 }  // namespace
 
 Session::Session(SessionRequest request, DaemonContext context)
@@ -227,7 +217,9 @@ Result<void> Session::work(SessionReport* report) {
   if (result.ok()) {
     note_attached(lane->services().attached(), report);
     if (const auto which = mode_->keeps_ports()) lane->keep_ports(*which);
-    watch_idle_services(wake_fd_);
+    lane->idle_watch().owe();
+    // What is followed is one execution without an end.
+    if (request_.follow) (void)lane->idle_watch().make_up(wake_fd_);
     further_lanes_ = make_further_lanes(options, wanted_lanes());
     result = explore_tests(lane.get(), report);
     further_lanes_.reset();

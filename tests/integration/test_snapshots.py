@@ -184,6 +184,19 @@ def test_the_first_calls_of_a_test_that_starts_in_no_time_are_not_worth_it(proje
     assert run.test["start"]["way"] == "plain" and "ms" in run.test["start"]["why_not_forked"], run
 
 
+def test_executions_that_are_few_at_first_are_forked_once_there_are_more(project):
+    """Four are to be run after the reference execution. Each of them shows a second call, of which four more come."""
+    (name, command, source), services = TESTS["python"], [relay("back"), relay("front", "back", options="--again --timeout 0")]
+    project.write(name, source.lstrip())
+    project.write("filibuster.json", config(services, [{"name": "front", "env": {"FRONT": url("front")}, "command": command}],
+                                            faults=[{"on": {"caller": "front"}, "inject": ["503", "reset", "status:500", "status:502"]}]))
+    plain = project.filibuster("run", "--no-snapshot", "--restart-session")
+    expected = shown(plain)  # (the next run writes the same report)
+    run = project.filibuster("run", "--restart-session")
+    assert run.test["start"] == {"way": "forked", "why_not_forked": ""}, run
+    assert shown(run) == expected and run.test["counts"]["executed"] > 6, run
+
+
 # --- what a test may do before its first call ------------------------------------------------------------
 
 @pytest.mark.parametrize("before, way, why", [
