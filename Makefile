@@ -45,7 +45,7 @@ LLHTTP_OBJ  := $(BUILD)/obj/llhttp/api.o $(BUILD)/obj/llhttp/http.o $(BUILD)/obj
 DAEMON_LIBS := $(NGHTTP2) -l:libpugixml.a -l:libprotobuf.a -lcpp-httplib -l:libsqlite3.a -l:libdw.a -l:libelf.a -l:liblzma.a -l:libbz2.a -lz -liberty -lpthread
 # Of the analysis static: `filibuster was-fault-injected` starts often, and loading them takes longer than it.
 ANALYSIS_LIBS := -l:libyaml-cpp.a -l:libprotobuf.a
-CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lpthread
+CLI_LIBS    := $(ANALYSIS_LIBS) $(NGHTTP2) -lcpp-httplib -lpthread
 
 # What `run --coverage` brings into services, and what reads their data at the end.
 COVERAGE_DIR   := $(BUILD)/lib/filibuster/coverage
@@ -83,7 +83,7 @@ $(BUILD)/obj/preload/runtimes/jvm/classes.o: CPPFLAGS += -I$(BUILD)/gen/jvm
 $(BUILD)/obj/pic/%.o: core/%.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LESS) $(PURE) -c $< -o $@
-$(BUILD)/obj/daemon/api/server.o: CPPFLAGS += $(HTTPLIB)
+$(BUILD)/obj/daemon/api/server.o $(BUILD)/obj/cli/daemon_client.o: CPPFLAGS += $(HTTPLIB)
 # What runs a few times for each execution of a test, or once for each command.
 RARE := $(filter $(foreach f,api config coverage descriptors explore lane lint page process report session suite,daemon/$f/%) cli/% tests/unit/%,\
           $(DAEMON_SRC) $(CLI_SRC) cli/main.cc daemon/main.cc $(UNIT_SRC))
