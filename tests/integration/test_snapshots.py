@@ -377,7 +377,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 def test_a_service_that_is_restarted_for_each_execution_is_started_ahead(project, command, ahead):
     project.write("counting.py", COUNTING)
     back = {"name": "back", "command": command, "restart": "each", "ready": "tcp"}
-    made = config([back, relay("front", "back")], [probe(url("front"), expected="200,503")],
+    made = config([back, relay("front", "back")], [probe(url("front"), expected="200,503", python=True)],
                   faults=[{"on": {"caller": "front"}, "inject": [f"status:{status}" for status in range(500, 508)]}])
     project.write("filibuster.json", made)
     run = project.filibuster("run", "--json")

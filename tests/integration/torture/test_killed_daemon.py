@@ -57,7 +57,7 @@ class Load:
     def ask(self):
         while not self.ended.is_set():
             self.answers.append(get(self.port))
-            self.ended.wait(0.002)
+            self.ended.wait(0.02)
 
     def __enter__(self):
         for thread in self.threads:
