@@ -17,10 +17,10 @@ def page():
     skip_without_a_page()
 
 
-def explore(project, command=None, **members):
+def explore(project, command=None, python=False, **members):
     """An application whose test fails where `back` does."""
     project.write("filibuster.json", config(
-        [relay("back"), relay("front", "back")],
+        [relay("back"), relay("front", "back", python=python)],
         [{"name": "home", "command": command or f"{PROBE} 200 {url('front')}"}], **members))
     return project.filibuster("run")
 
@@ -32,7 +32,7 @@ def text_of(selector):
 # --- what it answers ------------------------------------------------------------------------------
 
 def test_a_finding_is_told_with_its_fault_its_call_site_and_the_reference_beside_it(project):
-    run = explore(project, faults=[{"on": {"service": "back"}, "inject": ["503"]}])
+    run = explore(project, python=True, faults=[{"on": {"service": "back"}, "inject": ["503"]}])
     assert run.exit_code == 1, run
     (finding,) = run.test["findings"]
     assert run.errors.splitlines()[-1] == f"page: {(project.root / 'report.html').as_uri()}  (filibuster open)", run
