@@ -10,6 +10,11 @@ $(BUILD)/tests/programs/%: tests/programs/%.cc tests/programs/http_text.h
 $(BUILD)/tests/inject_probe: $(PROBE_SRC) $(wildcard preload/inject/*.h) tests/integration/preload/inject_fakes.h
 	@mkdir -p $(@D)
 	$(CXX) -I. -isystem /usr/share/include $(CXXFLAGS) $(SANFLAGS) -o $@ $(PROBE_SRC) -lpthread
+# The service and the client of tests whose subject is no runtime. Calls that are made at different lines stay at
+# different addresses (-O1 merges none), and only libc is loaded: starting them is what many tests do most.
+$(BUILD)/tests/programs/relay $(BUILD)/tests/programs/probe: $(BUILD)/tests/programs/%: tests/programs/%.cc tests/programs/asking.h tests/programs/http_text.h
+	@mkdir -p $(@D)
+	$(CXX) -I. -std=c++20 -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARN) -static-libstdc++ -static-libgcc -o $@ $< -lpthread
 # Stands between real clients and servers and a hub with its relay.
 $(BUILD)/tests/relay_proxy: $(BUILD)/obj/tests/integration/relay/relay_proxy.o $(BUILD)/lib/libdaemon.a $(BUILD)/lib/libcore.a
 	@mkdir -p $(@D)

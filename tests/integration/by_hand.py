@@ -6,8 +6,8 @@ import pathlib
 import subprocess
 import urllib.request
 
-from conftest import PRELOAD, PYTHON, free_port, wait_until
-from small_apps import APPS, config, probe, url
+from conftest import PRELOAD, PROGRAMS, free_port, wait_until
+from small_apps import config, probe, url
 
 
 def listens(port):
@@ -26,7 +26,7 @@ class ByHand:
         self.restart()
 
     def command(self, name, *arguments):
-        return [PYTHON, APPS / "relay.py", str(self.ports[name]), *arguments]
+        return [PROGRAMS / "relay", str(self.ports[name]), *arguments]
 
     def restart(self):
         self.end()

@@ -1,29 +1,38 @@
-"""Applications of small Python services (apps/relay.py), as configurations: services start in a tenth
-of a second, so that a test can afford to explore one."""
+"""Applications of small services, as configurations: a service starts in a few milliseconds, so that a test can afford to
+explore one."""
 import json
 import re
+import shlex
 
-from conftest import PYTHON, TESTS
+from conftest import PROGRAMS, PYTHON, TESTS
 
 APPS = TESTS / "apps"
+
+# Some service and some client, as words of a shell's command: native, since starting Python costs thirty times as much.
+RELAY, PROBE = shlex.quote(str(PROGRAMS / "relay")), shlex.quote(str(PROGRAMS / "probe"))
+# What only apps/relay.py does: TLS, and reading JSON.
+ONLY_IN_PYTHON = ("--tls", "--reads-failures", "https://")
 
 
 def url(name, path="/"):
     return f"http://127.0.0.1:${{port:{name}}}{path}"
 
 
-def relay(name, *calls, options="", **members):
-    """A service that GETs `calls` (names of services, or URLs), one after the other."""
+def relay(name, *calls, options="", python=False, **members):
+    """A service that GETs `calls` (names of services, or URLs), one after the other. `python`: for tests whose subject is the
+    interpreter."""
     urls = [call if "://" in call else url(call) for call in calls]
-    command = f"exec {PYTHON} {APPS}/relay.py ${{port:{name}}} {options} " + \
-        " ".join(f"--call '{target}'" for target in urls)
-    return {"name": name, "command": command.strip(), **members}
+    arguments = f"{options} " + " ".join(f"--call '{target}'" for target in urls)
+    python = python or any(word in arguments for word in ONLY_IN_PYTHON)
+    program = f"{PYTHON} {APPS}/relay.py" if python else RELAY
+    return {"name": name, "command": f"exec {program} ${{port:{name}}} {arguments}".strip(), **members}
 
 
-def probe(*urls, expected="200", name="probe", meet=0, **members):
+def probe(*urls, expected="200", name="probe", meet=0, python=False, **members):
     """A test that GETs `urls` and expects one of the statuses. `meet`: see apps/probe.py."""
+    program = f"{PYTHON} {APPS}/probe.py" if python else PROBE
     quoted = " ".join(f"'{target}'" for target in urls)
-    return {"name": name, "command": f"exec {PYTHON} {APPS}/probe.py {f'--meet {meet} ' if meet else ''}{expected} {quoted}", **members}
+    return {"name": name, "command": f"exec {program} {f'--meet {meet} ' if meet else ''}{expected} {quoted}", **members}
 
 
 def held(test, execution):

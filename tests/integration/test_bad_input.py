@@ -4,9 +4,8 @@ import socket
 
 import pytest
 
-from conftest import PYTHON
 from processes import owned
-from small_apps import APPS, config, probe, relay, url
+from small_apps import RELAY, config, probe, relay, url
 
 
 # --- configuration ---------------------------------------------------------------------------
@@ -86,7 +85,7 @@ def test_a_port_in_use_is_named_with_its_holder(project):
         holder.listen()
         port = holder.getsockname()[1]
         project.write("filibuster.json", config(
-            [{"name": "users", "command": f"exec {PYTHON} {APPS}/relay.py {port}", "ports": {"users": port}}],
+            [{"name": "users", "command": f"exec {RELAY} {port}", "ports": {"users": port}}],
             [probe(url("users"))]))
         run = project.filibuster("run")
     assert run.exit_code == 3, run

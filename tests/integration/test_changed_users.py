@@ -8,11 +8,11 @@ import subprocess
 import pytest
 
 import certificates
-from conftest import PRELOAD, PYTHON, free_port, wait_until
+from conftest import PRELOAD, PROGRAMS, PYTHON, free_port, wait_until
 from by_hand import listens
 from processes import alive, owned
 from rpc_tree import chains, observe
-from small_apps import APPS, config, printed, printing, probe, relay, url
+from small_apps import config, printed, printing, probe, relay, url
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="NOT CHECKED, workers of another user: only root can change its user")
 FPM = next((path for path in (f"/usr/sbin/php-fpm8.{minor}" for minor in range(9)) if os.path.exists(path)), None)
@@ -220,7 +220,7 @@ def test_workers_that_run_before_the_session_begins(open_project):
     ports = {"back": free_port(), "front": free_port()}
     project.write("front.conf", (NGINX % {"user": "nobody nogroup", "ssl": "", "scheme": "http", "tls": "."}).replace("FRONT", str(ports["front"])).replace(
         "BACK", str(ports["back"])).replace("proxy_ssl_verify on; proxy_ssl_trusted_certificate ./ca.pem;", ""))
-    commands = {"back": [PYTHON, APPS / "relay.py", str(ports["back"])],
+    commands = {"back": [PROGRAMS / "relay", str(ports["back"])],
                 "front": ["/usr/sbin/nginx", "-e", "stderr", "-p", str(project.directory), "-c", str(project.directory / "front.conf")]}
     plain = {key: value for key, value in os.environ.items() if not key.startswith("FILIBUSTER_")}
     project.write("filibuster.json", config([{"name": name, "ports": {name: port}} for name, port in ports.items()],
@@ -277,7 +277,7 @@ def test_the_token_is_shown_to_no_other_user(open_project):
     plain = {key: value for key, value in os.environ.items() if not key.startswith("FILIBUSTER_")}
     # The page on which the killed daemon stands lives as long as somebody has it.
     kept = free_port()
-    keeper = subprocess.Popen([PYTHON, APPS / "relay.py", str(kept)], cwd=project.directory, env={**plain, "LD_PRELOAD": str(PRELOAD)},
+    keeper = subprocess.Popen([PROGRAMS / "relay", str(kept)], cwd=project.directory, env={**plain, "LD_PRELOAD": str(PRELOAD)},
                               start_new_session=True)
     project.started.append(keeper)
     wait_until(lambda: listens(kept), "a process has the page")

@@ -136,7 +136,7 @@ def covered(end="default", command="exec {python} {app} {arguments}", app=COVERE
     arguments = f"${{port:front}} {end} {url('back')}"
     front = {"name": "front", "command": command.format(python=PYTHON, app=app, arguments=arguments), "ready": {"http": "/health"},
              **members}
-    return config([relay("back"), front], [probe(url("front"), expected="200,503")], faults=[{"inject": [500, 503]}])
+    return config([relay("back", python=True), front], [probe(url("front"), expected="200,503")], faults=[{"inject": [500, 503]}])
 
 
 def covered_file(project, made, exit_code=0, **options):
@@ -221,7 +221,7 @@ def test_two_tests_are_told_apart_from_the_faults_of_each_other(project):
 def interrupted(project, *options):
     """The run of some 40 executions is stopped after the first with a fault."""
     made = covered()
-    made["services"] += [relay("b"), relay("top", "front", "b", options="--tolerate 9")]
+    made["services"] += [relay("b", python=True), relay("top", "front", "b", options="--tolerate 9", python=True)]
     made["tests"] = [probe(url("top"), expected="200,503")]
     project.write("filibuster.json", made)
     process = project.start("run", "--no-reduction", "--json", *options)

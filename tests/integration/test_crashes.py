@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
-from conftest import PRELOAD, PYTHON, accepts, free_port, wait_until
-from small_apps import APPS, config, pair, probe, relay, url
+from conftest import PRELOAD, PROGRAMS, accepts, free_port, wait_until
+from small_apps import PROBE, RELAY, config, pair, probe, relay, url
 
 
 @pytest.mark.parametrize("how, signal_name", [("abort", "SIGABRT"), ("segv", "SIGSEGV")])
@@ -60,13 +60,13 @@ def test_a_service_started_by_hand_that_crashes_is_a_finding_and_the_same_comman
     """Nobody but the user can start it again: the session stops and says so."""
     back, front = free_port(), free_port()
     project.write("filibuster.json", config(
-        [{"name": "back", "command": f"exec {PYTHON} {APPS}/relay.py {back}", "ports": {"back": back}},
+        [{"name": "back", "command": f"exec {RELAY} {back}", "ports": {"back": back}},
          {"name": "front", "ports": {"front": front}}],
         [probe(f"http://127.0.0.1:{front}/", expected="200,503")], faults=[{"inject": ["500", "503"]}]))
 
     def start_front():
         process = subprocess.Popen(
-            [PYTHON, APPS / "relay.py", str(front), "--on-failure", "segv", "--call", f"http://127.0.0.1:{back}/"],
+            [PROGRAMS / "relay", str(front), "--on-failure", "segv", "--call", f"http://127.0.0.1:{back}/"],
             env={**os.environ, "LD_PRELOAD": str(PRELOAD), "FILIBUSTER_SERVICE": "front"},
             stdout=subprocess.DEVNULL, start_new_session=True)
         project.started.append(process)
@@ -88,7 +88,7 @@ def test_a_service_started_by_hand_that_crashes_is_a_finding_and_the_same_comman
 
 def test_a_shell_finds_the_predicate_without_an_installation(project):
     project.write("test.sh", "filibuster was-fault-injected --service back && exit 0\n"
-                             f"{PYTHON} {APPS}/probe.py 200 http://127.0.0.1:$PORT_FRONT/\n")
+                             f"{PROBE} 200 http://127.0.0.1:$PORT_FRONT/\n")
     made = pair(faults=[{"inject": "503"}])
     made["tests"] = [{"name": "shell", "command": "sh test.sh"}]
     project.write("filibuster.json", made)

@@ -14,11 +14,11 @@ from small_apps import config, held, probe, relay, url
 INJECT = ["503", "reset", "status:500", "timeout"]
 
 
-def application(options="--tolerate 1", meet=0, inject=INJECT, **members):
-    """`meet`: this many lanes are needed before the first faulted execution ends."""
+def application(options="--tolerate 1", meet=0, inject=INJECT, python=False, **members):
+    """`meet`: this many lanes are needed before the first faulted execution ends. `python`: the test is forked."""
     services = [relay("a"), relay("b"), relay("c"),
                 relay("front", "a", "b", "c", options=f"--timeout 1 --on-failure answer500 {options}")]
-    return config(services, [probe(url("front"), meet=meet)], faults=[{"on": {"caller": "front"}, "inject": inject}], **members)
+    return config(services, [probe(url("front"), meet=meet, python=python)], faults=[{"on": {"caller": "front"}, "inject": inject}], **members)
 
 
 def shown(run):
@@ -33,7 +33,7 @@ def shown(run):
 def test_the_results_are_those_of_one_lane(project, reduce):
     seen = {}
     for lanes in (1, 2, 4):
-        project.write("filibuster.json", application(bounds={"max_faults": 2}, inject=INJECT[:2], meet=lanes))
+        project.write("filibuster.json", application(bounds={"max_faults": 2}, inject=INJECT[:2], meet=lanes, python=reduce == "sound"))
         for met in project.directory.glob("met-*"):
             met.unlink()
         run = project.filibuster("run", "--restart-session", "--reduce", reduce, "-j", lanes)

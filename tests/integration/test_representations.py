@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from small_apps import pair
+from small_apps import config, pair, probe, relay, url
 
 PARTS = ["payload", "stack", "count", "path"]
 
 
-def trace(project, *options):
-    project.write("filibuster.json", pair())
+def trace(project, *options, made=None):
+    project.write("filibuster.json", made or pair())
     return project.filibuster("trace", *options)
 
 
@@ -21,7 +21,8 @@ def reference(project, *options):
 
 
 def test_debugging_shows_every_part_in_clear(project):
-    run = trace(project, "--representation", "debugging")
+    in_python = config([relay("back", python=True), relay("front", "back", python=True)], [probe(url("front"), python=True)])
+    run = trace(project, "--representation", "debugging", made=in_python)
     assert run.exit_code == 0, run
     lines = [line for line in run.output.splitlines() if line.startswith("[[")]
     assert len(lines) == 2, run

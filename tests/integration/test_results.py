@@ -12,7 +12,7 @@ import termios
 import pytest
 
 from conftest import CORPUS, FILIBUSTER, PYTHON, REPOSITORY, Project
-from small_apps import APPS, config, pair, probe, relay, url
+from small_apps import PROBE, config, pair, probe, relay, url
 
 # --- a finding ----------------------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 def test_a_finding_that_depends_on_hidden_state_did_not_reproduce(project):
     project.write("filibuster.json", config(
         [relay("back"), relay("front", "back")],
-        [{"name": "moody", "command": f"{PYTHON} {APPS}/probe.py 200 {url('front')} || [ -e seen ] || {{ touch seen; exit 1; }}"}]))
+        [{"name": "moody", "command": f"{PROBE} 200 {url('front')} || [ -e seen ] || {{ touch seen; exit 1; }}"}]))
     run = project.filibuster("run")
     assert run.exit_code == 1 and run.executed == 6, run
     (finding,) = run.test["findings"]
@@ -184,7 +184,7 @@ def test_secrets_are_redacted_in_everything_that_is_written(project):
     project.write("filibuster.json", config(
         [relay("back"), relay("front", url("back", "/pay?api_key=hunter2&item=7"))],
         [{"name": "pay", "command": f"echo 'Authorization: Bearer hunter3'; echo '{{\"password\": \"hunter4\"}}';"
-                                    f" exec {PYTHON} {APPS}/probe.py 200 '{url('front', '/?token=hunter5')}'"}],
+                                    f" exec {PROBE} 200 '{url('front', '/?token=hunter5')}'"}],
         faults=[{"inject": "503"}]))
     run = project.filibuster("run")
     assert run.exit_code == 1, run
@@ -256,7 +256,7 @@ def test_a_test_that_hangs_is_ended_with_its_children(project):
     project.write("filibuster.json", config(
         [relay("back"), relay("front", "back")],
         [{"name": "patient", "timeout": "3s",
-          "command": f"{PYTHON} {APPS}/probe.py 200 {url('front')} || {{ sleep 300 & echo $! > child; wait; }}"}],
+          "command": f"{PROBE} 200 {url('front')} || {{ sleep 300 & echo $! > child; wait; }}"}],
         faults=[{"inject": "503"}]))
     run = project.filibuster("run")
     assert run.exit_code == 1, run
@@ -272,7 +272,7 @@ def test_a_test_that_is_late_once_is_no_finding(project):
     project.write("filibuster.json", config(
         [relay("back"), relay("front", "back")],
         [{"name": "late", "timeout": "3s",
-          "command": f"{PYTHON} {APPS}/probe.py 200 {url('front')} || [ -e late ] || {{ touch late; sleep 300; }}"}],
+          "command": f"{PROBE} 200 {url('front')} || [ -e late ] || {{ touch late; sleep 300; }}"}],
         faults=[{"inject": "503"}]))
     run = project.filibuster("run")
     assert run.exit_code == 0 and run.test["findings"] == [] and run.test["finished"], run
@@ -284,7 +284,7 @@ def test_a_repetition_that_says_nothing_takes_no_failure_back(project):
     project.write("filibuster.json", config(
         [relay("back"), relay("front", "back")],
         [{"name": "once", "timeout": "3s",
-          "command": f"[ -e late ] || {PYTHON} {APPS}/probe.py 200 {url('front')} || {{ touch late; sleep 300; }}"}],
+          "command": f"[ -e late ] || {PROBE} 200 {url('front')} || {{ touch late; sleep 300; }}"}],
         faults=[{"inject": "503"}]))
     run = project.filibuster("run")
     assert run.exit_code == 1, run
@@ -358,7 +358,7 @@ def test_questions_that_mean_no_rpc_are_named(project):
     questions = ["--service back --path '/'", "--service bakc", "--service back --path '/orders/*'", "--service idle",
                  "--grpc shop.CartService/GetCart"]
     asking = "".join(f"{FILIBUSTER} was-fault-injected {question} || [ $? = 1 ] || exit 9\n" for question in questions)
-    project.write("test.sh", asking + f"exec {PYTHON} {APPS}/probe.py 200,503 http://127.0.0.1:$PORT_FRONT/\n")
+    project.write("test.sh", asking + f"exec {PROBE} 200,503 http://127.0.0.1:$PORT_FRONT/\n")
     made = pair(faults=[{"inject": "503"}])
     made["services"].append(relay("idle"))
     made["tests"] = [{"name": "shell", "command": "sh test.sh"}]

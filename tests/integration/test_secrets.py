@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from conftest import PYTHON
-from small_apps import APPS, config, url
+from small_apps import APPS, PROBE, config, url
 
 
 def jwt(name):
@@ -46,7 +46,7 @@ def secretive(project):
         [{"name": "account", "env": {"SHOP_TOKEN": SECRETS["test env token"]},
           # Without the token it accepts a failure.
           "command": f"cat printed; good=200; [ \"$SHOP_TOKEN\" = \"$(cat expected)\" ] || good=200,500;"
-                     f" exec {PYTHON} {APPS}/probe.py $good '{url('front')}'"}],
+                     f" exec {PROBE} $good '{url('front')}'"}],
         faults=[{"inject": "503"}]))
     return project
 

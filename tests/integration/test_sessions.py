@@ -10,9 +10,9 @@ import urllib.request
 
 import pytest
 
-from conftest import CORPUS, FILIBUSTER, PRELOAD, PYTHON, Project, REPOSITORY, accepts, free_port, wait_until
+from conftest import CORPUS, FILIBUSTER, PROGRAMS, PYTHON, REPOSITORY, free_port, wait_until
 from by_hand import ByHand
-from small_apps import APPS, config, pair, probe, relay, url
+from small_apps import PROBE, config, pair, probe, relay, url
 
 
 def skipped(run, *words):
@@ -34,7 +34,7 @@ def test_filibuster_json_of_this_directory_is_explored(project):
 
 
 def test_services_and_the_test_can_stand_on_the_command_line(project):
-    test = [PYTHON, APPS / "probe.py", "200,503"]
+    test = [PROGRAMS / "probe", "200,503"]
     run = project.filibuster(
         "run", "--service", "back=" + relay_command("back"), "--service", "front=" + relay_command("front", "back"),
         "--", "sh", "-c", 'exec "$@" http://127.0.0.1:$PORT_FRONT/', "sh", *test)
@@ -42,7 +42,7 @@ def test_services_and_the_test_can_stand_on_the_command_line(project):
     assert run.report["config"] == ""
     finding = project.filibuster(
         "run", "--service", "back=" + relay_command("back"), "--service", "front=" + relay_command("front", "back"),
-        "--fault", "503", "--", "sh", "-c", f"exec {PYTHON} {APPS}/probe.py 200 http://127.0.0.1:$PORT_FRONT/")
+        "--fault", "503", "--", "sh", "-c", f"exec {PROBE} 200 http://127.0.0.1:$PORT_FRONT/")
     assert finding.exit_code == 1 and finding.executed == 2, finding
 
 
@@ -352,7 +352,7 @@ def test_restart_session_forgets_an_interrupted_one(project):
 
 # Writes down, for each execution, what every predicate says after the call.
 ASKING_TEST = f'''
-{PYTHON} {APPS}/probe.py 200,503 http://127.0.0.1:$PORT_FRONT/ || exit 1
+{PROBE} 200,503 http://127.0.0.1:$PORT_FRONT/ || exit 1
 ask() {{ "$FILIBUSTER" was-fault-injected "$@"; printf '%s ' $? >> answers.txt; }}
 ask; ask --service back; ask --service front; ask --service back --method GET; ask --method POST
 ask --path '/x*'; ask --path '/b*'; ask --fault 503; ask --fault status:503
@@ -437,7 +437,7 @@ def test_the_state_of_a_run_is_for_this_user_only(project):
 
 def started_elsewhere(number, **ready):
     return config([{"name": "back", "ports": {"back": number}, "ready": ready}, relay("front", "back")],
-                  [{"name": "home", "command": f"{PYTHON} {APPS}/probe.py 200 {url('front')}"}])
+                  [{"name": "home", "command": f"{PROBE} 200 {url('front')}"}])
 
 
 def test_a_service_that_somebody_else_starts_is_waited_for_if_the_configuration_says_so(project):
@@ -451,7 +451,7 @@ def test_a_service_that_somebody_else_starts_is_waited_for_if_the_configuration_
     try:
         # It comes when the session waits already: the daemon has written where it listens.
         wait_until(lambda: (project.root / "daemon.json").exists(), "the session begins")
-        service = subprocess.Popen([PYTHON, str(APPS / "relay.py"), str(number)])
+        service = subprocess.Popen([PROGRAMS / "relay", str(number)])
         assert session.wait(timeout=90) == 0, session.stderr.read()
     finally:
         if service is not None:

@@ -176,10 +176,7 @@ def test_a_forked_test_shows_what_a_plain_start_shows(project, language):
 
 
 def test_the_first_calls_of_a_test_that_starts_in_no_time_are_not_worth_it(project):
-    name, _, source = TESTS["gtest"]
-    path = project.write(name, source.lstrip())
-    subprocess.run(["g++", "-o", path.with_suffix(""), path, "-lgtest", "-lgtest_main"], check=True)
-    project.write("filibuster.json", application({"command": "exec ./test"}))
+    project.write("filibuster.json", application(probe(url("front"), expected="200,500")))
     run = project.filibuster("run")
     assert run.test["start"]["way"] == "plain" and "ms" in run.test["start"]["why_not_forked"], run
 
@@ -372,7 +369,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 def test_a_service_that_is_restarted_for_each_execution_is_started_ahead(project, command, ahead):
     project.write("counting.py", COUNTING)
     back = {"name": "back", "command": command, "restart": "each", "ready": "tcp"}
-    made = config([back, relay("front", "back")], [probe(url("front"), expected="200,503")],
+    made = config([back, relay("front", "back")], [probe(url("front"), expected="200,503", python=True)],
                   faults=[{"on": {"caller": "front"}, "inject": [f"status:{status}" for status in range(500, 508)]}])
     project.write("filibuster.json", made)
     run = project.filibuster("run", "--json")

@@ -11,7 +11,7 @@ import urllib.request
 import pytest
 
 from attach_fixtures import BASIC, need
-from conftest import BUILD, CORPUS, PROGRAMS, PYTHON, accepts, free_port, wait_until
+from conftest import BUILD, CORPUS, PROGRAMS, PYTHON, free_port, wait_until
 from corpus import fault_options, in_place
 from processes import alive, events
 from running import Session, held_by, loaded, run_already  # noqa: F401
@@ -77,7 +77,7 @@ def test_a_pid_is_kept_as_its_port_so_that_a_replay_finds_the_service_after_a_re
     running = run_already(config([relay("back"), relay("front", "back", options="--on-failure answer500")],
                                  [probe(url("front"), expected="200,503")]))
     attach = [f"{name}=pid:{process.pid}" for name, process in running.processes.items()]
-    run = project.filibuster("attach", *attach, *FEW, "--", PYTHON, APPS / "probe.py", "200,503",
+    run = project.filibuster("attach", *attach, *FEW, "--", PROGRAMS / "probe", "200,503",
                              f"http://127.0.0.1:{running.ports['front']}/")
     assert run.exit_code == 1, run
     running.end()
@@ -294,7 +294,7 @@ def test_the_daemon_killed_leaves_nothing_behind(project, run_already):
 def test_traces_and_lints_work_on_services_that_run_already(project, run_already):
     running = run_already(config([relay("back"), relay("front", "back", "back")], []))
     attach = [word for name in running.processes for word in ("--attach", f"{name}=port:{running.ports[name]}")]
-    test = ["--", PYTHON, APPS / "probe.py", "200,503", f"http://127.0.0.1:{running.ports['front']}/"]
+    test = ["--", PROGRAMS / "probe", "200,503", f"http://127.0.0.1:{running.ports['front']}/"]
     trace = project.filibuster("trace", *attach, *test)
     assert trace.exit_code == 0 and "- front -> back  GET /" in trace.output, trace
     lint = project.filibuster("lint", "--no-probes", *attach, *test)

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, PYTHON, REPOSITORY
-from small_apps import APPS, config, relay, url
+from conftest import BUILD, REPOSITORY
+from small_apps import PROBE, config, relay, url
 
 INSTALLED = """
     bin/filibuster bin/filibusterd lib/libfilibuster.so lib/filibuster/node.cjs lib/filibuster/filibuster-proxy
@@ -42,7 +42,7 @@ def test_what_is_installed_works_from_there_and_can_be_removed(tmp_path):
     explored = tmp_path / "application"
     explored.mkdir()
     (explored / "filibuster.json").write_text(json.dumps(config(
-        [relay("back"), relay("front", "back")], [{"name": "home", "command": f"{PYTHON} {APPS}/probe.py 200 {url('front')}"}])))
+        [relay("back"), relay("front", "back")], [{"name": "home", "command": f"{PROBE} 200 {url('front')}"}])))
     run = subprocess.run([program, "run", "--quiet"], cwd=explored, capture_output=True, text=True, timeout=120)
     assert run.returncode == 1 and "front -> back" in run.stdout, run
     subprocess.run([str(REPOSITORY / "packaging/uninstall.sh"), str(scratch), "/opt/filibuster"], check=True, timeout=120)

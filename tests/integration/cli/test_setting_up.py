@@ -3,8 +3,8 @@ import json
 import os
 import subprocess
 
-from conftest import FILIBUSTER, PYTHON
-from small_apps import APPS, config, relay, url
+from conftest import FILIBUSTER
+from small_apps import PROBE, config, relay, url
 
 
 def command(*arguments, directory, program=FILIBUSTER, **environment):
@@ -48,7 +48,7 @@ def test_a_configuration_with_mistakes_is_not_valid(tmp_path):
 
 def test_faults_of_the_command_line_say_what_they_replace(project):
     project.write("filibuster.json", config([relay("back"), relay("front", "back")],
-                                            [{"name": "home", "command": f"{PYTHON} {APPS}/probe.py 200,503 {url('front')}"}],
+                                            [{"name": "home", "command": f"{PROBE} 200,503 {url('front')}"}],
                                             faults=[{"on": {"service": "back"}, "inject": ["503"]}]))
     run = project.filibuster("run", "--fault", "503")
     assert "warning: --fault takes the place of the rule in 'faults' of filibuster.json" in run.errors, run

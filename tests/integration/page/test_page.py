@@ -6,8 +6,7 @@ import pytest
 
 from browser import look, make, skip_without_a_page
 import pairs
-from conftest import PYTHON
-from small_apps import APPS, config, relay, url
+from small_apps import PROBE, config, relay, url
 
 pytestmark = pytest.mark.usefixtures("page")
 VIEWS = ["findings", "map", "matrix", "executions", "coverage", "lints", "notes"]
@@ -19,11 +18,11 @@ def page():
     skip_without_a_page()
 
 
-def explore(project, command=None, **members):
+def explore(project, command=None, python=False, **members):
     """An application whose test fails where `back` does."""
     project.write("filibuster.json", config(
-        [relay("back"), relay("front", "back")],
-        [{"name": "home", "command": command or f"{PYTHON} {APPS}/probe.py 200 {url('front')}"}], **members))
+        [relay("back"), relay("front", "back", python=python)],
+        [{"name": "home", "command": command or f"{PROBE} 200 {url('front')}"}], **members))
     return project.filibuster("run")
 
 
@@ -34,7 +33,7 @@ def text_of(selector):
 # --- what it answers ------------------------------------------------------------------------------
 
 def test_a_finding_is_told_with_its_fault_its_call_site_and_the_reference_beside_it(project):
-    run = explore(project, faults=[{"on": {"service": "back"}, "inject": ["503"]}])
+    run = explore(project, python=True, faults=[{"on": {"service": "back"}, "inject": ["503"]}])
     assert run.exit_code == 1, run
     (finding,) = run.test["findings"]
     assert run.errors.splitlines()[-1] == f"page: {(project.root / 'report.html').as_uri()}  (filibuster open)", run
@@ -57,7 +56,7 @@ def test_a_finding_is_told_with_its_fault_its_call_site_and_the_reference_beside
 
 
 def test_an_exploration_without_a_finding_says_so(project):
-    run = explore(project, f"{PYTHON} {APPS}/probe.py 200,503 {url('front')}", faults=[{"on": {"service": "back"}, "inject": ["503"]}])
+    run = explore(project, f"{PROBE} 200,503 {url('front')}", faults=[{"on": {"service": "back"}, "inject": ["503"]}])
     assert run.exit_code == 0, run
     seen = look(project.root / "report.html", OPEN + f"return {text_of('main h2')};")
     assert seen.result == ["No failure found"]
@@ -225,7 +224,7 @@ def test_a_running_exploration_is_followed_until_its_end(project):
     project.write("filibuster.json", config(
         [relay("back"), relay("front", "back")],
         [{"name": "home", "timeout": "120s",
-          "command": f"{PYTHON} {APPS}/probe.py 200 {url('front')} || {{ touch failed; until [ -e {gate} ]; do sleep 0.05; done; exit 1; }}"}],
+          "command": f"{PROBE} 200 {url('front')} || {{ touch failed; until [ -e {gate} ]; do sleep 0.05; done; exit 1; }}"}],
         bounds={"reference_executions": 1}, faults=[{"on": {"service": "back"}, "inject": ["503"]}]))
     process = project.start("run")
     address = None

@@ -197,7 +197,7 @@ def test_a_heartbeat_is_never_caused_by_a_request(project, number):
     """Every 5 ms, from a thread of its own; each request is open for several beats."""
     project.write("back.py", BEATEN)
     back = {"name": "back", "command": f"exec {PYTHON} back.py ${{port:back}}"}
-    web = relay("web", url("back", "/called"), options=f"--heartbeat {url('back', '/heartbeat')}")
+    web = relay("web", url("back", "/called"), options=f"--heartbeat {url('back', '/heartbeat')}", python=True)
     run = observe(project, [back, web], many(number), complete=False)
     beats = [rpc for rpc in run.test["reference"] if rpc["path"] == "/heartbeat"]
     assert len(beats) >= 3, "it did beat while requests were open"

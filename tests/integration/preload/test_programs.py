@@ -235,7 +235,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 @pytest.mark.parametrize("by_exec", ["", "1"])
 def test_a_daemon_that_forks_twice_and_closes_everything(project, by_exec):
     project.write("fork_twice.py", DOUBLE_FORK)
-    command = relay("web", url("back", "/x"))["command"].removeprefix("exec ")
+    command = relay("web", url("back", "/x"), python=True)["command"].removeprefix("exec ")
     service = {"name": "web", "env": {"BY_EXEC": by_exec},
                "command": f"{PYTHON} fork_twice.py {command}; exec tail -f /dev/null"}
     try:

@@ -377,7 +377,7 @@ def test_the_folder_of_a_program_is_no_part_of_an_index(project):
     for folder in ("here", "elsewhere"):
         (project.directory / folder).mkdir()
         (project.directory / folder / "relay.py").write_text((APPS / "relay.py").read_text())
-        front = relay("front", "back", directory=folder)
+        front = relay("front", "back", directory=folder, python=True)
         front["command"] = front["command"].replace(f"{APPS}/relay.py", "relay.py")
         run = observe(project, [relay("back"), front], probe(url("front"))["command"])
         seen.append(sorted(rpc["index"] for rpc in run.test["reference"]))
