@@ -13,7 +13,7 @@ constexpr uint8_t kMajorVersion = 3;  // of any version from SSL 3.0 to TLS 1.3
 constexpr uint8_t kMostMinor = 4;
 
 // Of the record, then of the handshake message in it, which has a length of 24 bits.
-constexpr size_t kRecordHeader = 5, kMessageHeader = 4;
+constexpr size_t kHeaderOfRecord = 5, kMessageHeader = 4;
 
 }  // namespace
 
@@ -24,14 +24,14 @@ Hello sniff_client_hello(std::string_view first, ClientRandom* random) {
     uint8_t least, most;
   };
   constexpr auto kHandshake = static_cast<uint8_t>(ContentType::kHandshake);
-  constexpr size_t kVersion = kRecordHeader + kMessageHeader;
+  constexpr size_t kVersion = kHeaderOfRecord + kMessageHeader;
   constexpr Expected kExpected[] = {
       {0, kHandshake, kHandshake},
       {1, kMajorVersion, kMajorVersion},
       {2, 0, kMostMinor},
-      {kRecordHeader, kClientHello, kClientHello},
+      {kHeaderOfRecord, kClientHello, kClientHello},
       // More than 64 KiB is no ClientHello of any client.
-      {kRecordHeader + 1, 0, 0},
+      {kHeaderOfRecord + 1, 0, 0},
       {kVersion, kMajorVersion, kMajorVersion},
       {kVersion + 1, 0, kMostMinor},
   };
