@@ -1,4 +1,5 @@
 # The one door. `make help` lists the targets.
+.DEFAULT_GOAL := all
 BUILD    ?= build
 PREFIX   ?= /usr/local
 CXX      ?= g++

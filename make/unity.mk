@@ -14,15 +14,20 @@ UNITY_APART := $(UNIT_bpf)
 ifeq ($(UNITY),on)
 UNITED := $(shell printf '%s\n' $(filter-out $(UNITY_ALONE) %/main.cc,$(CORE_SRC) $(PRELOAD_SRC) $(DAEMON_SRC) $(ANALYSIS_SRC) $(CLI_SRC) $(BPF_SRC) $(UNIT_SRC)) \
   | awk -v dir='$(BUILD)/gen/unity' -v most=$(UNITY_FILES) -v apart='$(UNITY_APART)' -f make/unity.awk)
-$(foreach pair,$(UNITED),$(eval UNITED_$(word 2,$(subst =, ,$(pair))) := $(word 1,$(subst =, ,$(pair)))))
+define united
+UNITED_$(2) := $(1)
+$(BUILD)/obj/$(1).o: $(2)
+endef
+$(foreach pair,$(UNITED),$(eval $(call united,$(word 1,$(subst =, ,$(pair))),$(word 2,$(subst =, ,$(pair))))))
 endif
 # The objects of source files: a batch instead of its files.
 objects = $(patsubst %,$(BUILD)/obj/%.o,$(sort $(foreach file,$(1),$(or $(UNITED_$(file)),$(file:.cc=)))))
 
-# An archive is made anew when it has other members: $(call list,name,objects) is a file with their names.
+# $(call write_list,name,files) keeps their names in gen/lists: what is made of them is made anew when others are among them.
+# The list is the same however BUILD is written.
 define write_list
-ifneq ($$(strip $$(file < $(BUILD)/gen/lists/$(1))),$$(strip $(2)))
+ifneq ($$(strip $$(file < $(BUILD)/gen/lists/$(1))),$(patsubst $(BUILD)/%,%,$(strip $(2))))
 $$(shell mkdir -p $(BUILD)/gen/lists)
-$$(file > $(BUILD)/gen/lists/$(1),$$(strip $(2)))
+$$(file > $(BUILD)/gen/lists/$(1),$(patsubst $(BUILD)/%,%,$(strip $(2))))
 endif
 endef
