@@ -40,6 +40,8 @@ JDK      ?= $(firstword $(wildcard /usr/lib/jvm/java-17-openjdk-*))
 # No exceptions in what lives in other processes, and hidden symbols only.
 PURE     := -fno-exceptions -fno-rtti -fPIC -fvisibility=hidden -fvisibility-inlines-hidden
 
+# Make's own functions take a blank in the folder of the clone for the end of a name.
+absolute  = $(if $(filter /%,$(1)),$(1),$(CURDIR)/$(1))
 find_cc   = $(sort $(shell find $(1) -name '*.cc' 2>/dev/null))
 CORE_SRC    := $(call find_cc,core)
 PRELOAD_SRC := $(call find_cc,preload)
@@ -159,7 +161,7 @@ $(PAGE)/installed: daemon/page/package.json daemon/page/package-lock.json
 	$(call npm_ci,report.html,report.html is not built)
 $(BUILD)/lib/filibuster/report.html: $(PAGE)/installed daemon/page/build.mjs daemon/page/template.html $(wildcard daemon/page/src/*) $(wildcard daemon/page/src/*/*)
 	@mkdir -p $(@D)
-	@[ ! -e $(PAGE)/installed ] || (cd $(PAGE) && node $(abspath daemon/page/build.mjs) $(abspath daemon/page) $(abspath $@))
+	@[ ! -e $(PAGE)/installed ] || (cd $(PAGE) && node '$(CURDIR)/daemon/page/build.mjs' '$(CURDIR)/daemon/page' '$(call absolute,$@)')
 
 $(COVERAGE_DIR)/%.so: daemon/coverage/helpers/%.c
 	@mkdir -p $(@D)

@@ -2,7 +2,7 @@
 # them. A batch is so small that it is soon compiled again after a change of one of its files. UNITY=off compiles each file
 # alone: `make check` does so, since each file includes what it needs. Included by the Makefile; see docs/building.md.
 UNITY       ?= on
-UNITY_FILES := 10
+UNITY_FILES := 8
 # Compiled alone: what has flags of its own (cpp-httplib's, the JDK's, eBPF's), what contains other files as they stand
 # (.incbin), what the unit tests leave out, and hooks (what one stands for may be looked up in several files).
 UNITY_ALONE := preload/hooks/% daemon/api/server.cc cli/daemon_client.cc bpf/loader/objects.cc \

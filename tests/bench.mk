@@ -18,7 +18,7 @@ $(BUILD)/tests/libindex_bench.so: $(BUILD)/obj/index_bench.o $(PRELOAD_OBJ)
 	$(CXX) $(OPT) -shared -o $@ $^ -static-libstdc++ -static-libgcc -Wl,--version-script=$(@D)/index_bench.map $(NGHTTP2)
 $(BUILD)/obj/index_bench.o: tests/bench/index_bench.cc
 	@mkdir -p $(@D)
-	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -fPIC -c $< -o $@
+	$(CCACHE) $(CXX) $(CPPFLAGS) $(CXXFLAGS) -fPIC -c $< -o $@
 $(BUILD)/tests/native_index_bench: tests/bench/native_index_bench.cc $(BUILD)/tests/libindex_bench.so
 	$(CXX) $(CXXFLAGS) -o $@ $^ -Wl,-rpath,'$$ORIGIN'
 $(BUILD)/tests/libjvm_index_bench.so: tests/bench/jvm_index_bench.cc tests/bench/JvmIndexBench.java $(BUILD)/tests/libindex_bench.so

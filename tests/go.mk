@@ -1,8 +1,10 @@
 # Programs in Go, built by Debian's golang from Debian's packages, without the network. Where it is missing, what needs
 # them is skipped. Included by the Makefile.
 GO       := $(shell command -v go)
-GO_STUBS := $(abspath $(BUILD))/go
-GO_BUILD  = GO111MODULE=off GOPATH=$(GO_STUBS):/usr/share/gocode GOFLAGS= GOCACHE=$(abspath $(BUILD))/go-cache $(GO) build
+GO_STUBS := $(BUILD)/go
+# Go's own cache, where the user has one: it serves every clone and every BUILD, as ccache does.
+GO_CACHE := $(if $(HOME)$(GOCACHE),,GOCACHE='$(call absolute,$(BUILD))/go-cache')
+GO_BUILD  = GO111MODULE=off GOPATH='$(call absolute,$(GO_STUBS)):/usr/share/gocode' GOFLAGS= $(GO_CACHE) $(GO) build
 
 # The example applications in Go: static, as Go programs mostly are.
 GROCERY := $(BUILD)/corpus/grocery
