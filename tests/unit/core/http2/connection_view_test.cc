@@ -314,7 +314,7 @@ TEST_F(Connection, EverySplitGivesTheSame) {
   const std::string down =
       join({response(1, kOk), frame(kData, 8, 1, padded("answer", 3)),
             response(1, {{"grpc-status", "0"}}, kHead | kEnd), frame(kHeaders, kHead, 5, "\x80")});
-  const auto run = [&](const Pieces& pieces_up, const Pieces& pieces_down) {
+  const auto run = [&](const Parts& pieces_up, const Parts& pieces_down) {
     ConnectionTracer c;
     for (std::string_view piece : pieces_up) c.requests(piece);
     for (std::string_view piece : pieces_down) c.responses(piece);
@@ -324,8 +324,8 @@ TEST_F(Connection, EverySplitGivesTheSame) {
   const Lines whole = run({all_up}, {all_down});
   EXPECT_EQ(whole.size(), 14u);
   EXPECT_EQ(whole.back().substr(0, 5), "lost:");
-  for_every_split(all_up, [&](const Pieces& p) { ASSERT_EQ(run(p, {all_down}), whole); });
-  for_every_split(all_down, [&](const Pieces& p) { ASSERT_EQ(run({all_up}, p), whole); });
+  for_every_split(all_up, [&](const Parts& p) { ASSERT_EQ(run(p, {all_down}), whole); });
+  for_every_split(all_down, [&](const Parts& p) { ASSERT_EQ(run({all_up}, p), whole); });
 }
 
 }  // namespace
