@@ -40,8 +40,6 @@ JDK      ?= $(firstword $(wildcard /usr/lib/jvm/java-17-openjdk-*))
 # No exceptions in what lives in other processes, and hidden symbols only.
 PURE     := -fno-exceptions -fno-rtti -fPIC -fvisibility=hidden -fvisibility-inlines-hidden
 
-# Make's own functions take a blank in the folder of the clone for the end of a name.
-absolute  = $(if $(filter /%,$(1)),$(1),$(CURDIR)/$(1))
 find_cc   = $(sort $(shell find $(1) -name '*.cc' 2>/dev/null))
 CORE_SRC    := $(call find_cc,core)
 PRELOAD_SRC := $(call find_cc,preload)
@@ -161,7 +159,7 @@ $(PAGE)/installed: daemon/page/package.json daemon/page/package-lock.json
 	$(call npm_ci,report.html,report.html is not built)
 $(BUILD)/lib/filibuster/report.html: $(PAGE)/installed daemon/page/build.mjs daemon/page/template.html $(wildcard daemon/page/src/*) $(wildcard daemon/page/src/*/*)
 	@mkdir -p $(@D)
-	@[ ! -e $(PAGE)/installed ] || (cd $(PAGE) && node '$(CURDIR)/daemon/page/build.mjs' '$(CURDIR)/daemon/page' '$(call absolute,$@)')
+	@[ ! -e $(PAGE)/installed ] || (cd $(PAGE) && node "$(abspath daemon/page/build.mjs)" "$(abspath daemon/page)" "$(abspath $@)")
 
 $(COVERAGE_DIR)/%.so: daemon/coverage/helpers/%.c
 	@mkdir -p $(@D)
@@ -287,8 +285,7 @@ unit-tests: $(UNIT_BIN) $(BUILD)/tests/unit_expedia $(BUILD)/tests/unit_netflix
 # First what may run side by side, a file in one process (they share what they prepare), then what may not.
 INTEGRATION = BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider $(WHOLE)
 run-tests:
-	@set -e; for t in $(wildcard corpus/*/test_units.py); do echo "== $$t"; \
-	  (cd $$(dirname $$t) && $(PYTHON) -m pytest -q -p no:cacheprovider test_units.py); done
+	$(PYTHON) -m pytest -q -p no:cacheprovider --import-mode=importlib $(wildcard corpus/*/test_units.py)
 	$(INTEGRATION) -n $(JOBS) --dist loadfile -m 'not alone' tests/integration
 	$(INTEGRATION) -m alone tests/integration
 # Each program runs as soon as it is linked, while others are compiled.
@@ -327,7 +324,7 @@ EXPEDIA_COVERAGE := $(EXPEDIA:$(BUILD)/corpus/expedia/%=$(BUILD)/corpus/expedia-
 test-programs: $(EXPEDIA_COVERAGE)
 $(BUILD)/corpus/expedia-coverage/%: corpus/expedia/%.cc corpus/expedia/review_service.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 -O0 -g --coverage $(HTTPLIB) -Wall -Wextra -Werror '$(CURDIR)/$<' -o $@ -lcpp-httplib -lssl -lcrypto -lpthread
+	$(CXX) -std=c++20 -O0 -g --coverage $(HTTPLIB) -Wall -Wextra -Werror "$(abspath $<)" -o $@ -lcpp-httplib -lssl -lcrypto -lpthread
 $(BUILD)/tests/unit_expedia: $(BUILD)/corpus/expedia/review_service_test.o
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $< -o $@ -lgtest -lgtest_main -lcpp-httplib -lssl -lcrypto -lpthread
@@ -342,7 +339,7 @@ $(NETFLIX_PROGRAMS): %: %.o $(NETFLIX)/http.o
 NETFLIX_COVERAGE := $(addprefix $(NETFLIX)-coverage/,mobile_client api_gateway user_profile telemetry content)
 $(NETFLIX)-coverage/%: corpus/netflix/%.cc corpus/netflix/http.cc corpus/netflix/http.h corpus/netflix/homepage.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 -O0 -g --coverage $(HTTPLIB) -Wall -Wextra -Werror $(patsubst %,'$(CURDIR)/%',$(filter %.cc,$^)) -o $@ -lcpp-httplib -lpthread
+	$(CXX) -std=c++20 -O0 -g --coverage $(HTTPLIB) -Wall -Wextra -Werror $(foreach f,$(filter %.cc,$^),"$(abspath $f)") -o $@ -lcpp-httplib -lpthread
 $(BUILD)/tests/unit_netflix: $(NETFLIX)/homepage_test.o $(NETFLIX)/http.o
 	@mkdir -p $(@D)
 	$(CXX) $(OPT) $^ -o $@ -lgtest -lgtest_main -lcpp-httplib -lpthread

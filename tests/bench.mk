@@ -38,13 +38,13 @@ bench: test-deps bench-deps  ## every figure as a ratio, with its control (about
 bench-run:
 	@failed=""; rm -f $(BUILD)/preload_bench.txt $(BUILD)/grpc_bench.txt $(BUILD)/redis_bench.txt $(BUILD)/sidecar_bench.txt; \
 	echo "== tight loop in the clear and over TLS, plain / without a session / in a session without faults"; \
-	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/preload_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) --output $(CURDIR)/$(BUILD)/preload_bench.txt >$(BUILD)/preload_trace.txt; \
+	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/preload_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) --output "$(CURDIR)/$(BUILD)/preload_bench.txt" >$(BUILD)/preload_trace.txt; \
 	  cat $(BUILD)/preload_bench.txt && ! grep -q '^missed' $(BUILD)/preload_bench.txt || failed="$$failed preload"; \
 	echo "== an index, 30 frames, C++ and CPython"; \
 	  $(BUILD)/tests/native_index_bench || failed="$$failed native-index"; \
 	  $(PYTHON) tests/bench/python_index_bench.py --build $(BUILD) || failed="$$failed python-index"; \
 	echo "== an index, 30 frames, JVM"; \
-	  $(JDK)/bin/java -cp $(BUILD)/tests/java JvmIndexBench $(abspath $(BUILD))/tests/libjvm_index_bench.so 30 || failed="$$failed jvm-index"; \
+	  $(JDK)/bin/java -cp $(BUILD)/tests/java JvmIndexBench "$(abspath $(BUILD)/tests/libjvm_index_bench.so)" 30 || failed="$$failed jvm-index"; \
 	echo "== wrk against a C++ server, preloaded without a session"; \
 	  $(PYTHON) tests/bench/load_bench.py wrk --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed wrk"; \
 	echo "== h2load against nghttpd, preloaded without a session"; \
@@ -53,16 +53,16 @@ bench-run:
 	  $(PYTHON) tests/bench/load_bench.py nginx --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed nginx-tls"; \
 	  $(PYTHON) tests/bench/load_bench.py httplib --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed httplib-tls"; \
 	echo "== a request over TLS, beside sidecars that add a header field"; \
-	  BENCH_BUILD=$(BUILD) SIDECAR_BENCH="--rounds $(BENCH_ROUNDS) --build $(BUILD) --output $(CURDIR)/$(BUILD)/sidecar_bench.txt" \
+	  BENCH_BUILD=$(BUILD) SIDECAR_BENCH="--rounds $(BENCH_ROUNDS) --build $(BUILD) --output ../../$(BUILD)/sidecar_bench.txt" \
 	    $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -c tests/bench/sidecar_bench.json >$(BUILD)/sidecar_trace.txt; \
 	  cat $(BUILD)/sidecar_bench.txt || failed="$$failed sidecar"; \
 	echo "== the start of a native process"; \
 	  $(PYTHON) tests/bench/start_bench.py --rounds $(BENCH_ROUNDS) --build $(BUILD) || failed="$$failed start"; \
 	echo "== a unary gRPC call, plain / without a session / in a session without faults"; \
-	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/grpc_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) --output $(CURDIR)/$(BUILD)/grpc_bench.txt >$(BUILD)/grpc_trace.txt; \
+	  $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -- $(PYTHON) tests/bench/grpc_bench.py --session --rounds $(BENCH_ROUNDS) --build $(BUILD) --output "$(CURDIR)/$(BUILD)/grpc_bench.txt" >$(BUILD)/grpc_trace.txt; \
 	  cat $(BUILD)/grpc_bench.txt && ! grep -q '^missed' $(BUILD)/grpc_bench.txt || failed="$$failed grpc"; \
 	echo "== a command of Redis, plain / without a session / in a session without faults"; \
-	  REDIS_BENCH="--rounds $(BENCH_ROUNDS) --build $(BUILD) --output $(CURDIR)/$(BUILD)/redis_bench.txt" \
+	  REDIS_BENCH="--rounds $(BENCH_ROUNDS) --build $(BUILD) --output ../../$(BUILD)/redis_bench.txt" \
 	    $(BUILD)/bin/filibuster trace --root $(BUILD)/bench-state -c tests/bench/redis_bench.json >$(BUILD)/redis_trace.txt; \
 	  cat $(BUILD)/redis_bench.txt && ! grep -q '^missed' $(BUILD)/redis_bench.txt || failed="$$failed redis"; \
 	$(foreach application,cinema-1 audible netflix,echo "== an execution of $(application) beside its plain functional test"; \

@@ -15,8 +15,8 @@ $(CONFORMANCE)/sources:
 	  [ ! -f $$f ] || sed -E 's/^Types:.*/Types: deb-src/' $$f > $@/$$(basename $$f); done
 $(CONFORMANCE)/libevent/build/bin/regress: $(CONFORMANCE)/sources
 	@rm -rf $(@D) $(CONFORMANCE)/libevent && mkdir -p $(CONFORMANCE)/libevent $(CONFORMANCE)/lists/partial
-	cd $(CONFORMANCE)/libevent && options="-o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts=$(abspath $<) -o Dir::State::lists=$(abspath $(CONFORMANCE)/lists)" && \
-	  apt-get $$options update > apt.log 2>&1 && apt-get $$options source libevent >> apt.log 2>&1 || { tail -5 apt.log >&2; exit 1; }
+	cd $(CONFORMANCE)/libevent && set -- -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$(abspath $<)" -o "Dir::State::lists=$(abspath $(CONFORMANCE)/lists)" && \
+	  apt-get "$$@" update > apt.log 2>&1 && apt-get "$$@" source libevent >> apt.log 2>&1 || { tail -5 apt.log >&2; exit 1; }
 	cd $(CONFORMANCE)/libevent && cmake -S libevent-*/ -B build -DCMAKE_BUILD_TYPE=Release -DEVENT__DISABLE_MBEDTLS=ON \
 	  -DEVENT__LIBRARY_TYPE=STATIC -DEVENT__DISABLE_SAMPLES=ON -DEVENT__DISABLE_BENCHMARK=ON > cmake.log 2>&1 && \
 	  cmake --build build -j$(JOBS) --target regress >> cmake.log 2>&1 || { tail -20 cmake.log >&2; exit 1; }

@@ -3,8 +3,8 @@
 GO       := $(shell command -v go)
 GO_STUBS := $(BUILD)/go
 # Go's own cache, where the user has one: it serves every clone and every BUILD, as ccache does.
-GO_CACHE := $(if $(HOME)$(GOCACHE),,GOCACHE='$(call absolute,$(BUILD))/go-cache')
-GO_BUILD  = GO111MODULE=off GOPATH='$(call absolute,$(GO_STUBS)):/usr/share/gocode' GOFLAGS= $(GO_CACHE) $(GO) build
+GO_CACHE := $(if $(HOME)$(GOCACHE),,GOCACHE="$(abspath $(BUILD)/go-cache)")
+GO_BUILD  = GO111MODULE=off GOPATH="$(abspath $(GO_STUBS)):/usr/share/gocode" GOFLAGS= $(GO_CACHE) $(GO) build
 
 # The example applications in Go: static, as Go programs mostly are.
 GROCERY := $(BUILD)/corpus/grocery

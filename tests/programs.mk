@@ -106,7 +106,7 @@ $(GRPC_JAVA)/classpath: tests/programs/http2/calls.proto $(GRPC_JAVA_SRC) tests/
 	protoc -I$(<D) --java_out=$(@D)/stubs --grpc_out=$(@D)/stubs --plugin=protoc-gen-grpc=/usr/bin/grpc_java_plugin $(<F)
 	@sed -i '/@javax.annotation.Generated(/,/comments =/d' $$(find $(@D)/stubs -name '*Grpc.java')
 	$(JDK)/bin/javac -nowarn -proc:none -g:source,lines -cp $(subst $(empty) $(empty),:,$(GRPC_JARS)) -d $(@D) $(GRPC_JAVA_SRC) $$(find $(@D)/stubs -name '*.java')
-	@echo '$(call absolute,$(@D)):$(subst $(empty) $(empty),:,$(GRPC_JARS))' > $@
+	@echo "$(CURDIR)/$(@D):$(subst $(empty) $(empty),:,$(GRPC_JARS))" > $@
 
 # Netty on the JDK's TLS.
 NETTY := $(BUILD)/tests/netty
@@ -115,7 +115,7 @@ NETTY_SRC := $(wildcard tests/programs/netty/*.java)
 $(NETTY)/classpath: $(NETTY_SRC) tests/programs.mk
 	@rm -rf $(@D) && mkdir -p $(@D)
 	$(JDK)/bin/javac -nowarn -proc:none -g:source,lines -cp $(subst $(empty) $(empty),:,$(NETTY_JARS)) -d $(@D) $(NETTY_SRC)
-	@echo '$(call absolute,$(@D)):$(subst $(empty) $(empty),:,$(NETTY_JARS))' > $@
+	@echo "$(CURDIR)/$(@D):$(subst $(empty) $(empty),:,$(NETTY_JARS))" > $@
 
 # Servlets in Jetty and Tomcat.
 SERVLETS := $(BUILD)/tests/servlets
@@ -125,7 +125,7 @@ SERVLET_SRC := tests/programs/servlets/Servlets.java tests/programs/java/Kept.ja
 $(SERVLETS)/classpath: $(SERVLET_SRC) tests/programs.mk
 	@rm -rf $(@D) && mkdir -p $(@D)
 	$(JDK)/bin/javac -nowarn -proc:none -g:source,lines -cp $(subst $(empty) $(empty),:,$(SERVLET_JARS)) -d $(@D) $(SERVLET_SRC)
-	@echo '$(call absolute,$(@D)):$(subst $(empty) $(empty),:,$(SERVLET_JARS))' > $@
+	@echo "$(CURDIR)/$(@D):$(subst $(empty) $(empty),:,$(SERVLET_JARS))" > $@
 
 # And for Node: grpc-js is not packaged by Debian. Its versions and their digests are in package-lock.json. Without the
 # registry its tests are skipped, with what npm said.
@@ -172,5 +172,5 @@ bench-programs: $(PROGRAM_BIN) $(addprefix $(BUILD)/tests/,preload_bench tls_ben
 # Measured by `run --coverage`.
 $(BUILD)/tests/coverage/%: tests/programs/coverage/%.cc
 	@mkdir -p $(@D)
-	$(CXX) -std=c++20 -O0 -g --coverage -Wall -Wextra -Werror '$(CURDIR)/$<' -o $@
+	$(CXX) -std=c++20 -O0 -g --coverage -Wall -Wextra -Werror "$(abspath $<)" -o $@
 test-programs: $(BUILD)/tests/coverage/prefork

@@ -5,4 +5,4 @@ TORTURE_TESTS := tests/integration/torture tests/integration/preload/test_small_
 torture: test-deps  ## kill -9 of the daemon, other users, sent counterexamples, forged fields, 100,000 connections, small limits, forks, descriptors that change hands, hostile peers, floods, garbage on the agents' socket and in rings: many more of each
 	@$(MAKE) --no-print-directory $(SUBJOBS) all test-programs $(BUILD)/tests/unit_agents
 	TORTURE=1 $(BUILD)/tests/unit_agents --gtest_brief=1 --gtest_filter='Garbage*'
-	TORTURE=1 BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --durations=10 $(TORTURE_TESTS)
+	TORTURE=1 BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider --whole $(TORTURE_TESTS)

@@ -14,6 +14,9 @@ namespace {
 
 // How many buffers are read from one connection before others have their turn.
 constexpr int kReadsAtOnce = 4;
+// How long a refusal waits for its client's first bytes. A client sends them as soon as it learns that it is connected, but
+// one that starts or shares a processor learns that late; one that waits for its server's first bytes waits so long.
+constexpr uint64_t kRefuseWithinNs = 3'000'000'000;
 
 bool is_transient(int error) {
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
@@ -47,7 +50,7 @@ void Proxy::connect_on(Pair& pair, Side& server) {
   }
   pair.state = Pair::State::kConnecting;
   const int result = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), size);
-  if (result != 0 && errno != EINPROGRESS) return reset(pair);
+  if (result != 0 && errno != EINPROGRESS) return refuse(pair);
   update(pair, server);
   update(pair, pair.client);
   if (result == 0) connected(pair);
@@ -57,7 +60,7 @@ void Proxy::connected(Pair& pair) {
   int error = 0;
   socklen_t size = sizeof error;
   if (::getsockopt(pair.server.fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0)
-    return reset(pair);
+    return refuse(pair);
   pair.state = Pair::State::kOpen;
   if (!pair.server.waiting.empty() && !flush(pair, pair.server)) return;
   check_end(pair);
@@ -66,7 +69,19 @@ void Proxy::connected(Pair& pair) {
   update(pair, pair.client);
 }
 
+// Nobody took the connection that leads on. The client's own has been accepted long ago, so that it is told by a reset, and
+// not before it has sent something: a connection that breaks between its connect and its first request is no refusal to
+// clients, and some, as Node's fetch, then leave the request without an end. An end of stream is all that it says, too.
+void Proxy::refuse(Pair& pair) {
+  if (!pair.server.waiting.empty() || pair.client.ended) return reset(pair);
+  pair.state = Pair::State::kRefused;
+  pair.server.fd.reset();
+  refused_.push_back({clock_ns() + kRefuseWithinNs, pair.id});
+  update(pair, pair.client);
+}
+
 void Proxy::readable(Pair& pair, Side& from) {
+  if (pair.state == Pair::State::kRefused) return reset(pair);
   Side& to = pair.other(from);
   std::vector<char>& buffer = settling_ ? settling_buffer_ : buffer_;
   for (int reads = 0; reads < kReadsAtOnce && to.waiting.empty() && !from.ended; ++reads) {

@@ -51,6 +51,7 @@ struct Pair {
     kAccepted,  // outbound: the connect waits for the client's first bytes, which say who connects
     kConnecting,  // the connection to `target` is under way
     kOpen,
+    kRefused,  // nobody took the connection to `target`: it waits for the client's first bytes, and is reset
     kClosed,  // it is forgotten after the events at hand
   };
   State state = State::kAccepted;

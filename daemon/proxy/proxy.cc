@@ -201,8 +201,10 @@ void Proxy::start_inbound(Pair& pair) {
 
 int Proxy::timeout_ms() const {
   uint64_t next = listen_until_ns_;
-  if (!waiting_.empty() && (next == 0 || waiting_.front().at_ns < next))
-    next = waiting_.front().at_ns;
+  for (const auto* deadlines : {&waiting_, &refused_}) {
+    if (!deadlines->empty() && (next == 0 || deadlines->front().at_ns < next))
+      next = deadlines->front().at_ns;
+  }
   if (!half_closed_.empty() || leaving_)
     next = next == 0 ? next_check_ns_ : std::min(next, next_check_ns_);
   if (next == 0) return -1;
@@ -221,6 +223,11 @@ void Proxy::after_events() {
     waiting_.pop_front();
     if (found != pairs_.end() && found->second->state == Pair::State::kAccepted)
       connect_on(*found->second, found->second->server);
+  }
+  while (!refused_.empty() && refused_.front().at_ns <= now) {
+    const auto found = pairs_.find(refused_.front().pair);
+    refused_.pop_front();
+    if (found != pairs_.end()) reset(*found->second);
   }
   if (listen_until_ns_ != 0 && now >= listen_until_ns_ && !listeners_.empty()) {
     for (const auto& listener : listeners_) {

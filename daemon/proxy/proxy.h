@@ -84,6 +84,7 @@ class Proxy {
   // forwarding.cc
   void connect_on(Pair& pair, Side& server);
   void connected(Pair& pair);
+  void refuse(Pair& pair);
   void readable(Pair& pair, Side& from);
   void writable(Pair& pair, Side& to);
   void failed(Pair& pair, Side& side);
@@ -115,6 +116,7 @@ class Proxy {
     uint64_t pair;
   };
   std::deque<Deadline> waiting_;       // outbound pairs whose client says nothing yet
+  std::deque<Deadline> refused_;       // pairs that were refused before their client said anything
   std::vector<uint64_t> half_closed_;  // pairs whose client has ended its stream, and may be gone
   uint64_t next_check_ns_ = 0;         // of them, and of idle connections
   uint64_t last_id_ = 0;

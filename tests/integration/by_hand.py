@@ -11,7 +11,8 @@ from small_apps import APPS, config, probe, url
 
 
 def listens(port):
-    """Without a connection: where the service comes to it late, it meets a session that has begun meanwhile."""
+    """Without a connection: where the service comes to it late, it meets a session that has begun meanwhile. The port is
+    the caller's own (free_port), and so is who listens there."""
     sockets = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return any(words[3] == "0A" and words[1].endswith(f":{port:04X}") for words in sockets)
 
@@ -49,7 +50,7 @@ class ByHand:
     def joined(self):
         """Do they take part in a session? (A lane's memory and a ring are mapped then.)"""
         maps = [pathlib.Path(f"/proc/{process.pid}/maps").read_text() for process in self.processes]
-        return ["filibuster-ring" in text for text in maps]
+        return ["/memfd:filibuster-ring" in text for text in maps]
 
     def configuration(self, before=""):
         """They, and a test that calls front after `before`."""

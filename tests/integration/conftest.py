@@ -2,6 +2,8 @@
 
 Every process is started by the test itself on free loopback ports and ended by its process id.
 """
+import atexit
+import fcntl
 import json
 import os
 import pathlib
@@ -18,16 +20,31 @@ import pytest
 
 import certificates
 import documents
-import pairs
 from durations import Durations
+from pairs import pytest_addoption, pytest_collection_modifyitems  # noqa: F401  (hooks)
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+def without_blanks(path):
+    """The path, or a link to it, for the commands of shells that the tests consist of, and for LD_PRELOAD, whose entries
+    blanks and colons separate."""
+    if re.fullmatch(r"[\w./+,@%-]+", str(path), re.ASCII):
+        return path
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="filibuster-tests-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o755)  # some tests have programs of other users
+    link = folder / re.sub(r"[^\w.-]", "-", path.name, flags=re.ASCII)
+    link.symlink_to(path)
+    return link
+
+
+REPOSITORY = without_blanks(pathlib.Path(__file__).resolve().parents[2])
+TESTS = REPOSITORY / "tests" / "integration"
 BUILD = REPOSITORY / os.environ.get("BUILD", "build")
 FILIBUSTER = BUILD / "bin" / "filibuster"
 DAEMON = BUILD / "bin" / "filibusterd"
 PRELOAD = BUILD / "lib" / "libfilibuster.so"
 PROGRAMS = BUILD / "tests" / "programs"
-CORPUS = REPOSITORY / "corpus"
+CORPUS = REPOSITORY.resolve() / "corpus"  # runtimes name the files of their programs so, through links
 PYTHON = "/usr/bin/python3"
 
 # A shell that starts these tests in the background has Ctrl-C ignored in all that it starts; the
@@ -35,29 +52,12 @@ PYTHON = "/usr/bin/python3"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_addoption(parser):
-    parser.addoption("--whole", action="store_true", help="also what `make test-all` runs and `make test` does not")
-
-
 def pytest_configure(config):
     config.addinivalue_line("markers", "whole: the rest of a product, or a long or busy run, that only `make test-all` runs")
+    config.addinivalue_line("markers", "stays(names, rows, together): the table of a product (pairs.py)")
     config.addinivalue_line("markers", "alone: not beside other sessions of this user, whose control page it shares, or under a longer path")
-    config.addinivalue_line("markers", "stays(names, rows, length): the table of a product (pairs.py)")
     if not hasattr(config, "workerinput"):  # the workers of xdist report to the process that writes
         config.pluginmanager.register(Durations())
-
-
-@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the markers
-def pytest_collection_modifyitems(config, items):
-    """What is marked `whole` is left out, unless it is asked for with --whole or named by its id."""
-    named = any("::" in argument for argument in config.args)
-    wrong = pairs.select(items)
-    if wrong and not named:  # of a test that is named, the others of its product are not there
-        raise pytest.UsageError("\n".join(wrong))
-    if not named and not config.getoption("whole"):
-        left_out = [item for item in items if item.get_closest_marker("whole")]
-        items[:] = [item for item in items if not item.get_closest_marker("whole")]
-        config.hook.pytest_deselected(items=left_out)
 
 
 def wait_until(condition, what, timeout=30.0):
@@ -73,15 +73,42 @@ def wait_until(condition, what, timeout=30.0):
 # Below those that the kernel gives to clients (32768 to 60999) and those that the daemon gives to services (20000 to 31999):
 # no connection of another test takes one between its choice and its use.
 PORTS = range(10000, 20000)
+# The last of them that was chosen, by any test of any run on this machine.
+CHOSEN = pathlib.Path("/tmp/filibuster-tests-port")
+
+
+def open_chosen():
+    """The file of CHOSEN, locked. It is everybody's: other users' tests take their ports from the same range."""
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(CHOSEN, flags)
+    except FileNotFoundError:
+        try:
+            descriptor = os.open(CHOSEN, flags | os.O_CREAT | os.O_EXCL, 0o666)
+            os.fchmod(descriptor, 0o666)
+        except FileExistsError:
+            descriptor = os.open(CHOSEN, flags)
+    file = os.fdopen(descriptor, "r+")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
 
 
 def free_port():
-    for port in random.sample(PORTS, len(PORTS)):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
+    """One that nobody uses, and that no other test chooses before each other one was: it is still free where it is used,
+    some time after this."""
+    with open_chosen() as file:
+        last = file.read()
+        last = int(last) if last.isascii() and last.isdigit() else random.choice(PORTS)
+        for step in range(1, len(PORTS) + 1):
+            port = PORTS[(last - PORTS.start + step) % len(PORTS)]
+            with socket.socket() as probe:
+                try:
+                    probe.bind(("127.0.0.1", port))
+                except OSError:
+                    continue
+            file.seek(0)
+            file.write(str(port))
+            file.truncate()
             return port
     raise AssertionError("no port is free")
 

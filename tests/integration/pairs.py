@@ -8,25 +8,28 @@ A table stands above the test whose arguments it names, and has one row for each
 
 `pairwise` wants each pair of values that the product has in some row, `each` wants each single value, and `only` wants nothing:
 its values are examples of one kind. `id` names all arguments together, as pytest shows them in the brackets. A table is checked whenever
-its file is collected: a value that is new in a product never goes to `make test-all` unseen.
+its file is collected: rows that are no values of the test are refused, and so is a new value that `pairwise` or `each` finds in no row.
 """
 import itertools
 
 import pytest
 
-MARK = "stays"
+
+def table(names, rows, together):
+    """`together`: of how many arguments the values have to stand together in some row."""
+    return pytest.mark.stays([name.strip() for name in names.split(",")], [row if isinstance(row, tuple) else (row,) for row in rows], together)
 
 
 def only(names, rows):
-    return pytest.mark.stays([name.strip() for name in names.split(",")], [row if isinstance(row, tuple) else (row,) for row in rows], 0)
+    return table(names, rows, 0)
 
 
 def each(names, rows):
-    return pytest.mark.stays(*only(names, rows).args[:2], 1)
+    return table(names, rows, 1)
 
 
 def pairwise(names, rows):
-    return pytest.mark.stays(*only(names, rows).args[:2], 2)
+    return table(names, rows, 2)
 
 
 def values(item, names):
@@ -42,10 +45,10 @@ def combinations(rows, length):
 
 
 def select(items):
-    """Marks each test that is in no row `whole`. Returns what is wrong with the tables of the files that were collected whole."""
+    """Marks each test that is in no row `whole`. Returns what is wrong with the tables, if all tests that have them are among these."""
     products = {}
     for item in items:
-        for mark in item.iter_markers(MARK):
+        for mark in item.iter_markers("stays"):
             names, rows, _ = mark.args
             found = values(item, names)
             products.setdefault((item.nodeid.split("[")[0], id(mark.args)), (mark, []))[1].append(found)
@@ -59,3 +62,20 @@ def select(items):
         wrong += [f"{test}: no row of the table has {' with '.join(str(value) for _, value in missing)}"
                   for missing in sorted(combinations(found, length) - combinations(rows, length), key=str) if length]
     return wrong
+
+
+def pytest_addoption(parser):
+    parser.addoption("--whole", action="store_true", help="also what `make test-all` runs and `make test` does not")
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the markers
+def pytest_collection_modifyitems(config, items):
+    """What is marked `whole` is left out, unless it is asked for by --whole, or named by its id."""
+    named = any("::" in argument for argument in config.args)
+    wrong = select(items)
+    if wrong and not named:  # of a product that is named in part, the rest is not there
+        raise pytest.UsageError("\n".join(wrong))
+    if not named and not config.getoption("whole"):
+        left_out = [item for item in items if item.get_closest_marker("whole")]
+        items[:] = [item for item in items if not item.get_closest_marker("whole")]
+        config.hook.pytest_deselected(items=left_out)

@@ -1,4 +1,5 @@
 """What a running project tells: its processes, and the events of `filibuster run --json`."""
+import contextlib
 import json
 import pathlib
 
@@ -9,6 +10,26 @@ def alive(pid):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     except FileNotFoundError:
         return False
+
+
+def children(pid):
+    """Those that it has started and that have not been waited for. Nobody else's processes are looked at."""
+    out = []
+    for thread in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # the thread has ended
+            out += map(int, thread.read_text().split())
+    return out
+
+
+def at_work_in(directory):
+    """The command lines of the processes whose working directory is in this folder: a test's own folder is the mark of its
+    processes, whoever has started them."""
+    out = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended
+            if (entry / "cwd").readlink().is_relative_to(directory):
+                out.append((entry / "cmdline").read_text())
+    return out
 
 
 def owned(project):

@@ -1,12 +1,11 @@
 """Applications of small Python services (apps/relay.py), as configurations: services start in a tenth
 of a second, so that a test can afford to explore one."""
 import json
-import pathlib
 import re
 
-from conftest import PYTHON
+from conftest import PYTHON, TESTS
 
-APPS = pathlib.Path(__file__).resolve().parent / "apps"
+APPS = TESTS / "apps"
 
 
 def url(name, path="/"):

@@ -65,9 +65,9 @@ def test_a_service_whose_program_does_not_exist_is_named(project):
 
 
 @pytest.mark.parametrize("ready, waited_for", [
-    ({"timeout": 0.4, "tcp": True}, "port "),
-    ({"timeout": 0.4, "http": "/health"}, "/health"),
-    ({"timeout": 0.4, "log": "listening"}, "'listening'"),
+    ({"timeout": 2, "tcp": True}, "port "),
+    ({"timeout": 2, "http": "/health"}, "/health"),
+    ({"timeout": 2, "log": "listening"}, "'listening'"),
 ], ids=["tcp", "http", "log"])
 def test_a_service_that_never_becomes_ready_is_named_with_the_end_of_its_log(project, ready, waited_for):
     project.write("filibuster.json", config(

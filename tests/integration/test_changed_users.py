@@ -149,18 +149,15 @@ SERVERS = {
 OF_FRONT = """
 import json, os, pathlib, pwd, sys
 top = next(row["pid"] for row in json.load(open(sys.argv[1]))["processes"] if row["name"] == "front")
-parents = {}
-for entry in pathlib.Path("/proc").glob("[0-9]*"):
+users, pids = set(), [top]
+while pids:
+    of = pathlib.Path("/proc") / str(pids.pop())
     try:
-        status = dict(line.split(":", 1) for line in (entry / "status").read_text().splitlines())
-        parents[int(entry.name)] = int(status["PPid"]), pwd.getpwuid(int(status["Uid"].split()[1])).pw_name
+        users.add(pwd.getpwuid(of.stat().st_uid).pw_name)
+        pids += [int(pid) for thread in (of / "task").glob("*/children") for pid in thread.read_text().split()]
     except OSError:
-        pass
-def below(pid):
-    while pid in parents and pid != top:
-        pid = parents[pid][0]
-    return pid == top
-print(*sorted({user for pid, (_, user) in parents.items() if below(pid)}))
+        pass  # it has ended
+print(*sorted(users))
 """
 
 

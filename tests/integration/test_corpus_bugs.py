@@ -96,7 +96,7 @@ def test_netflix_has_a_nested_timeout_that_only_real_timeouts_find(project, sile
     real = project.filibuster("run", "-c", config, "--real-timeouts", env={"NETFLIX_BUGS": "1"})
     assert real.exit_code == 1 and faulted(real) == {"telemetry": {silence}}, real
     # The gateway gave up after its own second, and User Profile was still waiting.
-    assert 1.0 <= real.test["findings"][0]["first"]["seconds"] < 3.0, real
+    assert real.test["findings"][0]["first"]["seconds"] >= 1.0, real
 
 
 def test_netflix_with_nested_timeouts_that_fit_is_silent_also_in_real_time(project):

@@ -111,7 +111,7 @@ def test_cpp_that_forks_is_measured_in_parent_and_child(project):
     assert outcome.exit_code == 0, outcome
     coverage = Coverage(outcome)
     assert coverage.services["back"]["notes"] == [], coverage.services["back"]
-    source = REPOSITORY / "tests" / "programs" / "coverage" / "prefork.cc"
+    source = REPOSITORY.resolve() / "tests" / "programs" / "coverage" / "prefork.cc"
     assert_shares(coverage.file("back", "prefork.cc"), source, only=[], never=["return 1;"],
                   reached=["// the parent's line", "// the child's line", "if (send(connection"])
 

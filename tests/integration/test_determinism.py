@@ -1,7 +1,7 @@
 """Every example application gives the same execution indexes each time it runs: over executions in one set of
 processes, over restarts of all services, under address-space randomisation.
 
-20 executions of one application of each runtime in `make test`; of each, and 100 of it, in `make test-all`.
+In `make test` eight executions of one application of each runtime; of each application, and a hundred of it, in `make test-all`.
 """
 import pathlib
 
@@ -11,20 +11,19 @@ import pairs
 from conftest import CORPUS
 from corpus import applications, in_place
 
-EXECUTIONS = 10  # in one session
 
 # hello-world speaks three runtimes.
 APPLICATIONS = applications()
 APPLICATIONS |= {f"hello-world/{name}": CORPUS / "hello-world" / f"{name}.json" for name in ("node", "java")}
 
 
-def repeated(path):
-    """The configuration at `path` with its only test EXECUTIONS times; may stand in any folder."""
+def repeated(path, executions):
+    """The configuration at `path` with its only test so often; may stand in any folder."""
     config = in_place(path)
     (test,) = config["tests"]
     config["default_faults"] = False
     config.pop("faults", None)
-    config["tests"] = [{**test, "name": f"execution {n}"} for n in range(1, EXECUTIONS + 1)]
+    config["tests"] = [{**test, "name": f"execution {n}"} for n in range(1, executions + 1)]
     return config
 
 
@@ -43,18 +42,18 @@ def test_addresses_are_randomised_here():
     assert pathlib.Path("/proc/sys/kernel/randomize_va_space").read_text().strip() != "0"
 
 
-def assert_the_same(project, application, sessions):
-    """Each session starts all services anew."""
-    project.write("filibuster.json", repeated(APPLICATIONS[application]))
+def assert_the_same(project, application, sessions, executions):
+    """Each session starts all services anew, and has so many executions."""
+    project.write("filibuster.json", repeated(APPLICATIONS[application], executions))
     seen = []
     for _ in range(sessions):
         run = project.filibuster("run")
         assert run.exit_code == 3, run  # without faults nothing is tested
         # What varies would be masked, and be the same then.
         assert not any(varied(test) for test in run.report["tests"]), run
-        executions = indexes(run.report)
-        assert len(executions) == EXECUTIONS, run
-        seen += executions
+        shown = indexes(run.report)
+        assert len(shown) == executions, run
+        seen += shown
     assert seen[0] and len({index for index, _, _ in seen[0]}) == len(seen[0]), "RPCs share an index"
     for number, execution in enumerate(seen, 1):
         assert execution == seen[0], f"execution {number} of {application} differs from the first"
@@ -64,21 +63,21 @@ def assert_the_same(project, application, sessions):
 @pairs.only("application", ["cinema-3", "hello-world", "hello-world/node", "hello-world/java", "expedia", "purchase"])
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_every_execution_has_the_same_indexes(project, application):
-    assert_the_same(project, application, 2)
+    assert_the_same(project, application, sessions=2, executions=4)
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_a_hundred_executions_have_the_same_indexes(project, application):
-    assert_the_same(project, application, 10)
+    assert_the_same(project, application, sessions=10, executions=10)
 
 
 def test_an_application_that_varies_is_told_apart(project):
     """The comparison above can fail: this test's requests carry its own process id."""
-    config = repeated(APPLICATIONS["cinema-1"])
+    config = repeated(APPLICATIONS["cinema-1"], 4)
     for test in config["tests"]:
         test["command"] = ("exec /usr/bin/python3 -c \"import os, requests; "
                            "requests.get(os.environ['USERS_URL'] + f'/health?pid={os.getpid()}')\"")
     project.write("filibuster.json", config)
     report = project.filibuster("run").report
-    assert all(varied(test) for test in report["tests"]) or len({tuple(execution) for execution in indexes(report)}) == EXECUTIONS
+    assert all(varied(test) for test in report["tests"]) or len({tuple(execution) for execution in indexes(report)}) == 4

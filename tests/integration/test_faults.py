@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import pairs
 from conftest import BUILD, PROGRAMS, PYTHON, REPOSITORY, wait_until
 from small_apps import APPS, config, printed, printing, rows_of, url
 
@@ -76,6 +77,8 @@ def expected(refused, reset, timeout):
             **statuses(500, 502, 503), "status:503:after": "status 503, , Retry-After None"}
 
 
+# requests and urllib are in test_http_faults.py, too.
+@pairs.only("library", ["http.client", "asyncio"])
 @pytest.mark.parametrize("library", ["requests", "urllib", "http.client", "asyncio"])
 def test_libraries_of_python_see_each_fault(project, library):
     _, seen = explore(project, [counting()], f"{PYTHON} {APPS}/caller.py {library} {url('back', '/x')}")
@@ -124,6 +127,7 @@ def test_cpp_httplib_sees_each_fault(project):
         assert len(row["received"]["received-time"]) == (0 if fault in ("", "status:200") else 1), (fault, row)
 
 
+@pairs.only("id", ["addresses0", "addresses2"])
 @pytest.mark.parametrize("addresses", [("127.0.0.1",), ("[::1]",), ("[::1]", "127.0.0.1")])
 def test_a_name_is_refused_at_all_of_its_addresses(project, addresses):
     service = counting("back", *(f"'{address}:${{port:back}}'" for address in addresses), ready={"log": "counting"})
@@ -194,6 +198,7 @@ def test_a_registration_while_the_connection_is_replaced_is_not_lost(project):
     assert sorted(seen) == sorted([faultless] + [faultless[:i] + ["reset"] + faultless[i + 1:] for i in range(count)])
 
 
+@pairs.each("fault, stalls", [("status:503", 1), ("refused", 2)])
 @pytest.mark.parametrize("stalls", [1, 2], ids=["once", "always"])
 @pytest.mark.parametrize("fault,shown", [("status:503", "503"), ("refused", "ConnectionRefusedError")])
 def test_a_fault_does_not_fire_once_the_lease_has_expired(project, fault, shown, stalls):
@@ -242,6 +247,7 @@ sys.exit(os.waitpid(child, 0)[1])
 """
 
 
+@pairs.only("same", ["same"])
 @pytest.mark.parametrize("same", ["", "same"], ids=["one-path", "all-alike"])
 def test_ten_thousand_interleaved_requests_and_one_planned_fault(project, same):
     """`one-path`: the rule names one request of the 10,000; `all-alike`: all have one signature, the count tells them apart."""
@@ -269,9 +275,9 @@ order = []
 def poll():
     wait = select.poll()
     wait.register(connection, select.POLLIN)
-    order.append(connection.recv(1000)[9:12].decode() if wait.poll(2000) else "nothing")
+    order.append(connection.recv(1000)[9:12].decode() if wait.poll(3000) else "nothing")
 def clock():
-    time.sleep(2.75)
+    time.sleep(3.75)
     order.append("later")
 threads = [threading.Thread(target=each) for each in (poll, clock)]
 for thread in threads:
@@ -285,7 +291,8 @@ print(*order, flush=True)
 
 
 def test_a_wait_whose_connection_is_replaced_ends_when_it_would_have_ended(project):
-    """A thread polls for 2 s; in the middle of that another one writes a request that gets no answer."""
+    """A thread polls for 3 s; in the middle of that another one writes a request that gets no answer. Time is the subject: a
+    wait that began anew there would end after 4.5 s."""
     project.write("polling.py", POLLING)
     project.write("filibuster.json", config(
         [counting()], [{"name": "poll", "command": printing(f"{PYTHON} polling.py ${{port:back}}", end="")}],

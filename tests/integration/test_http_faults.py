@@ -21,7 +21,7 @@ CLIENTS = {
     "urllib": f"{PYTHON} {APPS}/get_client.py urllib {URL}",
     "aiohttp": f"{PYTHON} {APPS}/get_client.py aiohttp {URL}",
     "httpx": f"{PYTHON} {APPS}/get_client.py httpx {URL}",
-    "curl": f"curl -s -o got --max-time 0.5 -w '%{{http_code}} %{{size_download}} %{{exitcode}}\\n' {URL}; cmp -s got whole || echo changed",
+    "curl": f"curl -s -o got --max-time 1 -w '%{{http_code}} %{{size_download}} %{{exitcode}}\\n' {URL}; cmp -s got whole || echo changed",
     "fetch (Node)": f"node {APPS}/node/get_client.js fetch {URL}",
     "axios": f"node {APPS}/node/get_client.js axios {URL} {MODULES}",
     "JDK HttpClient": f"java -cp {BUILD}/tests/java GetClient {URL}",

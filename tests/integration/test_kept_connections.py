@@ -104,7 +104,7 @@ def java(name):
     if name.isdigit():
         return f"exec {machine} -cp {BUILD}/tests/java Kept ${{port:front}} {url('back', '')} {name}"
     classpath = (BUILD / "tests/servlets/classpath").read_text().strip()
-    return f"exec {machine} -cp {classpath} Servlets {name} ${{port:front}} {url('back', '')}"
+    return f"exec {machine} -cp '{classpath}' Servlets {name} ${{port:front}} {url('back', '')}"
 
 
 def assert_second_attempts_are_refused(project, server, executions):

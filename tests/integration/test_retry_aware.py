@@ -25,7 +25,7 @@ import os, urllib.request
 def pay():
     for left in (2, 1, 0):
         try:
-            with urllib.request.urlopen(os.environ["SHOP_URL"] + "/ok", data=b"1", timeout=0.3) as response:
+            with urllib.request.urlopen(os.environ["SHOP_URL"] + "/ok", data=b"1", timeout=20) as response:
                 return response.status
         except OSError:
             if left == 0:
@@ -54,7 +54,7 @@ NODE_SHOP = '''
 exports.pay = async function pay() {
   for (let left = 2; ; --left) {
     try {
-      const answer = await fetch(process.env.SHOP_URL + '/ok', { method: 'POST', body: '1', signal: AbortSignal.timeout(300) });
+      const answer = await fetch(process.env.SHOP_URL + '/ok', { method: 'POST', body: '1', signal: AbortSignal.timeout(1000) });
       if (!answer.ok) throw new Error(`answer ${answer.status}`);
       return answer.status;
     } catch (error) {
@@ -85,7 +85,7 @@ int post() {
   to.sin_port = htons(std::atoi(std::getenv("SHOP_PORT")));
   inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  timeval wait{0, 300000};
+  timeval wait{20, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
   const std::string request = "POST /ok HTTP/1.1\r\nHost: shop\r\nContent-Length: 1\r\n\r\n1";
   char answer[512] = "";
@@ -118,7 +118,7 @@ class Shop {
   }
   static int post() throws IOException {
     HttpURLConnection call = open();
-    call.setReadTimeout(300);
+    call.setReadTimeout(2000);
     call.setDoOutput(true);
     call.getOutputStream().write('1');
     int status = call.getResponseCode();
@@ -190,8 +190,8 @@ def suite_of_shop(project, runner, *options):
     return project.filibuster("suite", *options)
 
 
-# What the runners differ in is how a suite is listed and one test is run (test_suites.py): here one of each language but two.
-@pairs.only("runner", ["pytest", "mocha", "gtest"])
+# How the suites of the others are listed, and their tests run one by one, is in test_suites.py.
+@pairs.only("runner", ["pytest", "junit"])
 @pytest.mark.parametrize("runner", ["pytest", "unittest", "mocha", "gtest", "junit"])
 def test_a_retry_that_repeats_a_payment_is_found_in_a_suite_of_each_runner(project, runner):
     run = suite_of_shop(project, runner, "--policy", "P1,P3")
@@ -219,7 +219,7 @@ def configure(project, entry):
                                             [entry]))
 
 
-@pairs.only("runner", ["node"])
+@pairs.only("runner", ["jest", "node"])
 @pytest.mark.parametrize("runner", ["mocha", "jest", "node"])
 def test_a_runner_of_node_does_not_hide_that_the_process_would_have_died(project, runner):
     """Exceptions and rejections in the background, one in a test that passes; and a process that ends itself, with success."""
@@ -230,7 +230,7 @@ def test_a_runner_of_node_does_not_hide_that_the_process_would_have_died(project
     project.write("shop.js", """
 const post = async () => (await fetch(process.env.SHOP_URL + '/ok', { method: 'PUT', body: '1' }));
 exports.parsed = (done) => { post().then(async (answer) => done(JSON.parse(answer.ok ? '"done"' : '{'))); };
-exports.passed = () => { post().then((answer) => { if (!answer.ok) throw new Error(`answer ${answer.status}`); }); return new Promise((resolve) => setTimeout(resolve, 200)); };
+exports.passed = () => new Promise((resolve) => { post().then((answer) => { setImmediate(resolve); if (!answer.ok) throw new Error(`answer ${answer.status}`); }); });
 exports.thrown = (done) => { post().then((answer) => setImmediate(() => done(answer.ok ? 'done' : undefined.status))); };
 exports.leaves = async () => { if (!(await post()).ok) process.exit(0); };
 """)

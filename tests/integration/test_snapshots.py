@@ -8,7 +8,9 @@ import subprocess
 
 import pytest
 
+import pairs
 from conftest import PYTHON, wait_until
+from processes import at_work_in
 from small_apps import config, probe, relay, url
 
 # Each asks FRONT, expects 200 or 503, prints the status, and exits with 3 otherwise.
@@ -120,10 +122,10 @@ process.exit([200, 503].includes(answer.status) ? 0 : 3);
 AHEAD = ("node",)
 
 
-def application(test, options="--tolerate 1", **members):
+def application(test, options="--tolerate 1", inject=("503", "reset"), **members):
     services = [relay("a"), relay("b"), relay("front", "a", "b", options=f"--timeout 0 --on-failure answer500 {options}")]
     return config(services, [{"name": "front", "env": {"FRONT": url("front")}, **test}],
-                  faults=[{"on": {"caller": "front"}, "inject": ["503", "reset", "status:500"]}], **members)
+                  faults=[{"on": {"caller": "front"}, "inject": list(inject)}], **members)
 
 
 def shown(run):
@@ -159,13 +161,15 @@ def ask(more=""):
 """
 
 
+# asyncio and threads, and pytest and unittest, are one Python.
+@pairs.only("language", ["threads", "pytest", "ruby", "perl", "php", "gtest", "node"])
 @pytest.mark.parametrize("language", TESTS)
 def test_a_forked_test_shows_what_a_plain_start_shows(project, language):
     name, command, source = TESTS[language]
     path = project.write(name, source.lstrip())
     if language == "gtest":
         subprocess.run(["g++", "-g1", "-o", path.with_suffix(""), path, "-lgtest", "-lgtest_main"], check=True)
-    run = both(project, {"command": command})
+    run = both(project, {"command": command}, inject=["503"])
     assert run.test["start"]["way"] == ("ahead" if language in AHEAD else "forked"), run
     # `front` tolerates one failing call, and answers 500 to two.
     assert run.exit_code == 1 and run.test["findings"], run
@@ -197,7 +201,7 @@ def test_the_first_calls_of_a_test_that_starts_in_no_time_are_not_worth_it(proje
 def test_what_a_test_does_before_its_first_call(project, before, way, why):
     (project.directory / "held").write_text("")
     end = "\nimport atexit\nif 'child' in globals(): atexit.register(child.kill)\n" if "child" in before else ""
-    run = both(project, python(project, f"{before}\n{end}{ASK}\nsys.exit(0 if ask() in (200, 503) else 3)\n"))
+    run = both(project, python(project, f"{before}\n{end}{ASK}\nsys.exit(0 if ask() in (200, 503) else 3)\n"), inject=["503"])
     assert run.test["start"]["way"] == way and why in run.test["start"]["why_not_forked"], run
     assert run.test["counts"]["abandoned"] == 0, run
 
@@ -262,23 +266,11 @@ sys.exit(0 if status == 200 else 7)
 
 @pytest.mark.parametrize("end, detail", [("os.kill(os.getpid(), 11)", "SIGSEGV"), ("import time; time.sleep(300)", "does not end")])
 def test_a_test_that_is_killed_by_a_signal_or_hangs(project, end, detail):
-    test = python(project, f"{ASK}\nif ask() != 200:\n    {end}\n") | {"timeout": "1s"}
-    run = both(project, test)
+    test = python(project, f"{ASK}\nif ask() != 200:\n    {end}\n") | {"timeout": "3s"}
+    run = both(project, test, inject=["503"])
     assert run.test["start"]["way"] == "forked", run
     assert detail in run.output, run
-    assert processes_of(project.directory) == set()
-
-
-def processes_of(directory):
-    """Processes whose working directory is in this folder."""
-    out = set()
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "cwd").readlink().is_relative_to(directory):
-                out.add((entry / "cmdline").read_text())
-        except OSError:
-            pass
-    return out
+    wait_until(lambda: not at_work_in(project.directory), "all that the run has started has ended")
 
 
 def test_predicates_answer_for_the_execution_that_runs(project):
@@ -291,7 +283,7 @@ status = ask()
 injected = filibuster_predicates.was_fault_injected()
 sys.exit(0 if injected == (status != 200) else 3)
 """
-    run = both(project, python(project, source), options="")
+    run = both(project, python(project, source), options="", inject=["503"])
     assert run.test["start"]["way"] == "forked" and run.exit_code == 0, run
 
 
@@ -320,7 +312,9 @@ def test_a_thousand_executions_are_the_same(project, language):
 
 
 def test_nothing_of_a_snapshot_is_left_of_a_killed_daemon(project):
-    test = python(project, f"{ASK}\nstatus = ask()\nimport time\nwhile os.path.exists('hold') and os.path.exists('faults'): time.sleep(0.01)\n"
+    # One that is started plainly does not wait: it belongs to no snapshot.
+    test = python(project, f"{ASK}\nimport time\nbegan = os.getpid()\nstatus = ask()\n"
+                           "while os.getpid() != began and os.path.exists('hold') and os.path.exists('faults'): time.sleep(0.01)\n"
                            "sys.exit(0 if status in (200, 500) else 3)\n")
     project.write("filibuster.json", application(test))
     project.write("hold", "")
@@ -330,24 +324,12 @@ def test_nothing_of_a_snapshot_is_left_of_a_killed_daemon(project):
             break
     (project.directory / "faults").write_text("")
     tests = [f"{PYTHON}\0test.py\0"]
-    wait_until(lambda: sum(line in tests for line in lines_of(project.directory)) >= 2, "a forked test waits")
+    wait_until(lambda: sum(line in tests for line in at_work_in(project.directory)) >= 2, "a forked test waits")
     os.kill(project.daemon()["pid"], signal.SIGKILL)
     process.communicate(timeout=60)
-    wait_until(lambda: not any(line in tests for line in lines_of(project.directory)), "the snapshot and its test end")
+    wait_until(lambda: not any(line in tests for line in at_work_in(project.directory)), "the snapshot and its test end")
     (project.directory / "hold").unlink()
     assert project.filibuster("run").test["finished"]
-
-
-def lines_of(directory):
-    """The command lines of the processes whose working directory this is."""
-    out = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "cwd").readlink() == directory:
-                out.append((entry / "cmdline").read_text())
-        except OSError:
-            pass
-    return out
 
 
 # --- services that are started ahead ------------------------------------------------------------------------

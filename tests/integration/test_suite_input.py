@@ -12,7 +12,7 @@ from small_apps import APPS, config
 CLIENT = '''
 import os, socket
 def once():
-    with socket.create_connection(("127.0.0.1", int(os.environ["SHOP_PORT"])), timeout=0.3) as peer:
+    with socket.create_connection(("127.0.0.1", int(os.environ["SHOP_PORT"])), timeout=20) as peer:
         peer.sendall(b"PUT /copy HTTP/1.1\\r\\nHost: shop\\r\\nExpect: 100-continue\\r\\nContent-Length: 4\\r\\n\\r\\n")
         said = b""
         while not said.endswith(b"\\r\\n\\r\\nok" if b"early" in said else b"\\r\\n\\r\\n"):
@@ -144,7 +144,7 @@ def test_a_runner_that_is_not_known_is_refused_with_those_that_are(project, from
     ("echo no packages are installed >&2; exit 1", ["'shop'", "no packages are installed"])], ids=["never ready", "ended at once"])
 def test_an_emulator_that_is_not_up_is_named_and_no_test_is_blamed(project, command, said):
     run = suite(project, "from client import put\ndef test_put(): assert put() == 200\n", client=CLIENT,
-                services=[{"name": "shop", "command": command, "ready": {"tcp": True, "timeout": 0.4}, "third_party": True}])
+                services=[{"name": "shop", "command": command, "ready": {"tcp": True, "timeout": 2}, "third_party": True}])
     assert run.exit_code == 3 and all(text in run.errors for text in said), run
     assert (report(run)["exit_code"], report(run)["tests"]) == (3, []), run
     assert owned(project) == {}, "the emulator was left running"

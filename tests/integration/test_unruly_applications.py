@@ -44,8 +44,8 @@ def test_state_that_outlives_an_execution_is_no_pass_and_a_fresh_start_helps(pro
 
 
 def test_what_is_answered_after_the_test_ended_belongs_to_its_execution(project):
-    """The test waits 0.1 s, its request takes 0.3 s, and the call is made then."""
-    test = {"name": "impatient", "command": f"curl -s -m 0.1 {url('front')}; true"}
+    """The test ends when its request was received, and the call is made when it has ended."""
+    test = {"name": "impatient", "command": f"curl -s -H \"x-test: $$\" {url('front')} & until [ -e received-$$ ]; do sleep 0.01; done; kill $!"}
     run = explore(project, [relay("back"), unruly("front", "patient", url("back"))], test)
     assert run.exit_code == 0 and run.test["finished"] and run.executed == 1 + 2, run
     assert faulted(run) == [("front", "/", True)], run

@@ -1,11 +1,11 @@
-"""One GET with the client library that is named, with a timeout of 0.5 s; prints what the application gets:
+"""One GET with the client library that is named, with a timeout of 1 s; prints what the application gets:
 "200 2000 bytes", or the exception's class.
 
 get_client.py LIBRARY URL"""
 import sys
 
 library, url = sys.argv[1:]
-TIMEOUT = 0.5
+TIMEOUT = 1
 
 
 def tell(status, body):

@@ -1,7 +1,8 @@
 """A service that does not play by the rules: unruly.py PORT MODE [URL]
 
 breaker  calls URL; once that failed it never calls again and answers 503
-patient  waits 0.3 s, calls URL, answers: whoever asks may be gone by then
+patient  makes the file received-PID, waits until the process of that PID (the field x-test of the request) has ended, calls
+         URL, answers: whoever asked is gone by then
 later    answers 202 at once, then calls URL
 itself   /: calls itself (/inner), which calls URL
 forever  every request makes another one to itself; each 300th is never answered, so that it comes to rest
@@ -9,6 +10,7 @@ endless  answers 200; a thread then reads an answer of URL that never ends (/end
 """
 import http.client
 import http.server
+import os
 import sys
 import threading
 import time
@@ -50,7 +52,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         if self.path == "/inner" or mode == "patient":
             if mode == "patient":
-                time.sleep(0.3)
+                asker = self.headers["x-test"]
+                open(f"received-{asker}", "w").close()
+                while os.path.exists(f"/proc/{asker}"):
+                    time.sleep(0.01)
             status = 200 if call(target) == 200 else 503
         elif mode == "breaker":
             broken = broken or call(target) != 200

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from conftest import accepts, free_port, wait_until
-from processes import alive
+from processes import alive, children
 
 
 class Running:
@@ -90,18 +90,6 @@ def loaded(kind):
     return {row["id"] for row in rows}
 
 
-def children_of(pid):
-    out = []
-    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid:
-            out.append(int(stat.parent.name))
-    return out
-
-
 def name_of(pid):
     try:
         return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
@@ -113,7 +101,7 @@ class Session:
     """The loader and the proxies of the running session of a project."""
 
     def __init__(self, project):
-        self.pids = [pid for pid in children_of(project.daemon()["pid"])
+        self.pids = [pid for pid in children(project.daemon()["pid"])
                      if name_of(pid) in ("filibuster-bpf", "filibuster-proxy")]
 
     def of(self, name):

@@ -2,7 +2,6 @@
 import contextlib
 import http.client
 import os
-import pathlib
 import socket
 import subprocess
 
@@ -11,11 +10,10 @@ import pytest
 import in_kernel
 import loader_client
 from attach_fixtures import Serves, Told, caller, echo, loader, need, proxy, started  # noqa: F401
-from conftest import PYTHON, REPOSITORY, accepts, free_port, wait_until
+from conftest import PYTHON, REPOSITORY, TESTS, accepts, free_port, wait_until
 
 pytestmark = pytest.mark.alone
-HERE = pathlib.Path(__file__).resolve().parent
-ROUNDS, HELD_ROUNDS = 100, 90
+HERE = TESTS / "attach"
 
 
 @pytest.fixture
@@ -230,15 +228,24 @@ def test_a_socket_in_the_sockmap_of_another_program_is_named(caller, kept_server
         assert "in the sockmap of another program" in reply.text
 
 
+def test_ten_times_attached_and_detached_under_load_nothing_fails_and_nothing_is_left(loader, started, caller, echo):  # noqa: F811
+    attach_and_detach(loader, started, caller, echo, rounds=10, held_rounds=7)
+
+
+@pytest.mark.whole
 def test_100_times_attached_and_detached_under_load_nothing_fails_and_nothing_is_left(loader, started, caller, echo):  # noqa: F811
+    attach_and_detach(loader, started, caller, echo, rounds=100, held_rounds=90)
+
+
+def attach_and_detach(loader, started, caller, echo, rounds, held_rounds):  # noqa: F811
     need("pidfd_getfd")
     held = started(loader_client.Proxy, loader)
     attached(held, "users", [caller.pid])
     load = started(Told, PYTHON, HERE / "kept_caller.py", 2)
     load("load", echo.port)
     steered = 0
-    for number in range(ROUNDS):
-        if number == HELD_ROUNDS:
+    for number in range(rounds):
+        if number == held_rounds:
             # From here on nothing else is attached, and all programs come and go with each round.
             held.connection.detach()
             held.let_go()

@@ -6,6 +6,7 @@ import pytest
 
 import certificates
 from attach_fixtures import BASIC, need, skip
+import pairs
 from conftest import BUILD
 from small_apps import config, printed, printing, url
 
@@ -56,6 +57,7 @@ def test_each_request_on_a_kept_connection_is_an_rpc_with_its_status_and_call_si
         assert any(f"({site})" in frame for frame in rpc["stack"]), rpc
 
 
+@pairs.only("protocol", ["HTTP/2"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_two_goroutines_at_a_time_have_a_request_each(project, tls, protocol):
     project.write("filibuster.json", config(services(tls, protocol), [{"name": "ask", "command": f"curl -sS {url('front', '/both')}"}]))
@@ -82,6 +84,7 @@ def test_a_connection_that_the_server_ends_without_an_answer_ends_its_request(pr
     assert (rpc["path"], rpc["outcome"]) == ("/dropped", "reset=closed"), rpc
 
 
+@pairs.only("protocol", ["HTTP/1.1"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_many_requests_at_a_time_are_told_apart_and_none_fails(project, tls, protocol):
     test = {"name": "ask", "command": f"curl -sS {url('front', '/crowd')} > answers"}

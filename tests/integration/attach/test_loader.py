@@ -13,11 +13,11 @@ import pytest
 import in_kernel
 import loader_client
 from attach_fixtures import BASIC, Told, caller, echo, loader, need, probed, proxy, started  # noqa: F401
-from conftest import PROGRAMS, wait_until
+from conftest import PROGRAMS, TESTS, wait_until
 from loader_client import EXIT, READ, WRITE
 
 pytestmark = pytest.mark.alone
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = TESTS / "attach"
 GONE = 2 ** 22 + 1  # above the largest process number that Linux gives
 
 

@@ -1,14 +1,13 @@
 """The services of tests/programs/grpc_java and grpc_node: one machine that stays, told what to call and how."""
 import collections
 import glob
-import pathlib
 import sys
 
-from conftest import BUILD, PYTHON, REPOSITORY
+from conftest import BUILD, PYTHON, REPOSITORY, TESTS
 from rpc_tree import observe
 from small_apps import config, printed, printing, relay
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = TESTS / "grpc"
 # What stands there for tests of other kinds.
 sys.path += [str(HERE.parent / "http2"), str(HERE.parent / "runtimes")]
 
@@ -23,7 +22,7 @@ ANSWERS = {"name": "back", "command": f"exec {PYTHON} {SERVICE} back - ${{port:b
 
 def java_command(program, *words, flags=""):
     classpath = (BUILD / "tests" / "grpc_java" / "classpath").read_text().strip()
-    return f"exec {JAVA} -XX:TieredStopAtLevel=1 {flags} -cp {classpath} {program} " + " ".join(words)
+    return f"exec {JAVA} -XX:TieredStopAtLevel=1 {flags} -cp '{classpath}' {program} " + " ".join(words)
 
 
 def java(back="back", flags="", **members):

@@ -1,10 +1,9 @@
 """The application of shop.py as a configuration, and what protoc makes of shop.proto for it."""
-import pathlib
 import subprocess
 
-from conftest import PYTHON, REPOSITORY
+from conftest import PYTHON, REPOSITORY, TESTS
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = TESTS / "grpc"
 
 
 def make_stubs(folder):

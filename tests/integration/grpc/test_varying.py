@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import pairs
 from shop_app import make_stubs, shop
 
 CALL = {"caller": "gateway", "service": "pricing", "method": "POST", "path": "/shop.PricingService/GetPrice"}
@@ -21,6 +22,7 @@ def explored_whole(run):
     assert run.test["counts"]["abandoned"] == 0 and run.test["skipped"] == [], run.test["skipped"]
 
 
+@pairs.only("known", ["reflection", "nothing"])
 @pytest.mark.parametrize("known", ["descriptors", "reflection", "nothing"])
 def test_what_varies_in_a_message_is_masked_and_proposed(stubs, project, known):
     made = shop(stubs, "--varies", reflects="v1" if known == "reflection" else "")
@@ -65,6 +67,7 @@ def test_a_mask_that_is_too_broad_is_refused(stubs, project):
     assert "which message field /2 (code) tells apart" in run.errors, run
 
 
+@pairs.only("grpc", ["PricingService"])
 @pytest.mark.parametrize("grpc", ["shop.PricingService/GetPrice", "PricingService"])
 def test_a_rule_names_the_call_as_fault_rules_do(stubs, project, grpc):
     project.write("filibuster.json", shop(stubs, "--varies", nondeterminism=[{"on": {"grpc": grpc}, "mask": MASK}]))

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from browser import look, make, skip_without_a_page
+import pairs
 from conftest import PYTHON
 from small_apps import APPS, config, relay, url
 
@@ -167,6 +168,7 @@ def test_nothing_gets_out_of_the_place_where_it_stands(tmp_path):
     assert seen.requests == [] and seen.errors == [] and seen.console == []
 
 
+@pairs.only("id", ["hostile"])
 @pytest.mark.parametrize("hostile", [(), ("hostile",)], ids=["plain", "hostile"])
 def test_without_scripts_the_findings_can_be_read(tmp_path, hostile):
     seen = look(make(tmp_path / "p.html", 50, 12, 6, *hostile),

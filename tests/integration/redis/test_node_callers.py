@@ -1,5 +1,7 @@
 """Commands that Node writes from its loop: each has the request that caused it and the line that made it, also where a
 library writes the commands of several requests together."""
+import re
+
 import pytest
 
 from conftest import PYTHON, REPOSITORY
@@ -37,7 +39,7 @@ def test_every_command_has_the_request_that_caused_it_and_the_line_that_made_it(
         for method, key in (("GET", "first"), ("SET", "second"))), run
     assert {rpc["cause"] for rpc in asked} == {"task"}, run
     for method, mark in (("GET", "first"), ("SET", "second")):
-        sites = {tuple(frame.split(" ")[0].rsplit("/", 1)[-1] for frame in rpc["stack"]) for rpc in asked if rpc["method"] == method}
+        sites = {tuple(re.search(r"[^/]*:\d+", frame)[0] for frame in rpc["stack"]) for rpc in asked if rpc["method"] == method}
         assert sites == {(f"commands.js:{line_of(mark)}",)}, sites
     # The timer is no request's, although some are open.
     assert beats and {rpc["cause"] for rpc in beats} == {"none"}, run

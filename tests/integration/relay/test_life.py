@@ -1,16 +1,15 @@
 """Relayed connections live on from execution to execution, and are given up when the session ends."""
 import os
-import pathlib
 import subprocess
 import urllib.error
 import urllib.request
 
 import pytest
 
-from conftest import PRELOAD, PYTHON, accepts, free_port, wait_until
+from conftest import PRELOAD, PYTHON, TESTS, accepts, free_port, wait_until
 from small_apps import config, probe, url
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = TESTS / "relay"
 
 
 @pytest.fixture

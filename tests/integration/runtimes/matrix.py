@@ -12,14 +12,13 @@ wrong: another; none: not known, and listed as such.
 """
 import dataclasses
 import glob
-import pathlib
 import re
 
-from conftest import BUILD, PROGRAMS, PYTHON
+from conftest import BUILD, PROGRAMS, PYTHON, TESTS
 from rpc_tree import observe
 from small_apps import relay, url
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = TESTS / "runtimes"
 
 
 @dataclasses.dataclass

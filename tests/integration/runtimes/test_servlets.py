@@ -37,7 +37,7 @@ Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 def servlets(server, background="5", flags=""):
     classpath = (BUILD / "tests/servlets/classpath").read_text().strip()
     return {"name": "users",
-            "command": f"exec {JAVA} {flags} -cp {classpath} Servlets {server} ${{port:users}} {url('leaf', '')} {background}"}
+            "command": f"exec {JAVA} {flags} -cp '{classpath}' Servlets {server} ${{port:users}} {url('leaf', '')} {background}"}
 
 
 def leaf(project):

@@ -22,6 +22,7 @@ BEFORE_SERVICES = ("session", "starting", "registered", "written")  # not all of
 AFTER_SERVICES = ("reporting",)
 AFTER_REFERENCE = ("handed-off", "recorded", "finding")
 ASKERS = 4
+PAUSE = 0.02  # seconds between two requests of one of them: some are always under way, and the run is not slowed by them
 
 
 def application(front, beside):
@@ -57,7 +58,7 @@ class Load:
     def ask(self):
         while not self.ended.is_set():
             self.answers.append(get(self.port))
-            self.ended.wait(0.002)
+            self.ended.wait(PAUSE)
 
     def __enter__(self):
         for thread in self.threads:

@@ -60,6 +60,13 @@ def segments_of(pid):
     return sorted({int(line.split()[4]) for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines() if "/SYSV" in line})
 
 
+def names_one_of(segments, page):
+    try:
+        return int(os.readlink(page).split(":")[1]) in segments
+    except (OSError, IndexError):
+        return False  # of another run, which has ended
+
+
 def test_another_user_reaches_nothing_of_a_session(open_project):
     project = open_project
     hold = project.write("hold", "")
@@ -73,7 +80,9 @@ def test_another_user_reaches_nothing_of_a_session(open_project):
     segments = segments_of(daemon["pid"])
     assert segments, "the control page"
     shared = pathlib.Path(f"/dev/shm/filibuster-{os.geteuid()}")
-    paths = [project.root, *project.root.rglob("*"), shared, *shared.iterdir(), f"/proc/{daemon['pid']}/environ", f"/proc/{daemon['pid']}/fd"]
+    pages = [path for path in shared.iterdir() if names_one_of(segments, path)]
+    assert pages, list(shared.iterdir())
+    paths = [project.root, *project.root.rglob("*"), shared, *pages, f"/proc/{daemon['pid']}/environ", f"/proc/{daemon['pid']}/fd"]
     assert any(path.name == "agent.sock" for path in paths[:-2]), paths
     intruder = subprocess.run([PYTHON, "-c", INTRUDER, str(project.root), daemon["url"], json.dumps(segments), *map(str, paths)],
                               user=NOBODY, group=NOBODY, extra_groups=[], cwd="/", capture_output=True, text=True, timeout=120)

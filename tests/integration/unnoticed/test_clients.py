@@ -1,16 +1,15 @@
 """Clients, in the clear and over TLS: what they send, but for our one request header field, and what they make of the answers."""
 import os
-import pathlib
 import shutil
 
 import pytest
 
 import certificates
 import pairs
-from conftest import BUILD, PYTHON
+from conftest import BUILD, PYTHON, TESTS
 from ways import Program, check_unnoticed
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = TESTS / "unnoticed"
 # $URLS are the two servers. Each command asks for what is there, for what is not, and for a port at which nobody listens.
 EACH = "for URL in $URLS; do export URL; {}; echo ended with $?; done"
 CURL = """

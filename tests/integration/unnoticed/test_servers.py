@@ -1,17 +1,16 @@
 """Servers and proxies, in the clear and over TLS: their clients get the same answers, they make the same calls, and say and end the same."""
 import os
-import pathlib
 import shutil
 
 import pytest
 
 import certificates
 import pairs
-from conftest import BUILD, PYTHON
+from conftest import BUILD, PYTHON, TESTS
 from small_apps import APPS
 from ways import Program, check_unnoticed
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = TESTS / "unnoticed"
 ROOT = os.geteuid() == 0
 FPM = next((path for path in (f"/usr/sbin/php-fpm8.{minor}" for minor in range(9)) if os.path.exists(path)), None)
 # What is asked of every server; $URL.
@@ -217,7 +216,7 @@ SERVERS = {
     "puma": (two(puma), "puma", CURL),
     "php": ([("front", "PHP_CLI_SERVER_WORKERS=2 exec php -q -S 127.0.0.1:${port:front} index.php")], "php", "curl -sS -d a=b $URL/form; curl -sS --data-binary @large -H Expect: $URL/form"),
     "java": ([("front-tls", f"exec java -cp {BUILD}/tests/java Front ${{port:front-tls}} %(tls)s http")], "java", "BACK curl -sS $URL/a; curl -sS $URL/b"),
-    "jetty": ([("front", f"exec java -cp $(cat {BUILD}/tests/servlets/classpath) Servlets jetty ${{port:front}} $PLAIN")], "java",
+    "jetty": ([("front", f"exec java -cp \"$(cat {BUILD}/tests/servlets/classpath)\" Servlets jetty ${{port:front}} $PLAIN")], "java",
               "curl -sS $URL/blocking/7; curl -sS -d a=b $URL/body/7; curl -sS $URL/started/7; curl -sS $URL/absent/7"),
     "grpc behind nginx": ([("calls", f"exec {BUILD}/tests/http2/calls_server ${{port:calls}}"), ("nginx", "exec nginx -e stderr -p . -c $PWD/grpc.conf")], "nginx", None),
 }

@@ -11,6 +11,9 @@ import subprocess
 from conftest import PRELOAD, accepts, free_port, wait_until
 from small_apps import config
 
+# A session ends a service by one signal to its whole group. A worker of gunicorn gets its master's besides, and says or
+# does not say so, as it comes before or in the middle of the worker's own end (19 of 20 times, without us, too).
+SIGNALLED_TWICE = re.compile(r"Worker with pid # was terminated due to signal #$")
 OUR_FIELD = re.compile(rb"^x-filibuster: [0-9a-f-]+ *\r?\n", re.M | re.I)
 
 
@@ -33,11 +36,13 @@ def in_group(group):
 
 
 def end(process):
-    """Ends a service with all that it started. Gives how it ended."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
+    """Ends a service with all that it started. Gives how it ended. A master is signalled alone, and ends its workers
+    itself; what it leaves behind, and what was started beside it, is signalled after it."""
+    process.send_signal(signal.SIGTERM)
     try:
         status = process.wait(timeout=20)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
         wait_until(lambda: not in_group(process.pid), "all that it started has ended, too", 20)
     except subprocess.TimeoutExpired:
         status = "did not end"
@@ -117,5 +122,7 @@ def check_unnoticed(project, program, fields=False):
     for name, log in logs.items():
         for way, other in (("preloaded", preloaded[2][name]), ("in the session", session_logs[name])):
             more = sayings(other) - sayings(log)
+            if way == "in the session":
+                more = {line for line in more if not SIGNALLED_TWICE.search(line)}
             assert not more, (name, way, more)
     return run

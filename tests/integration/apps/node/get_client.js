@@ -1,7 +1,7 @@
 // As get_client.py: node get_client.js fetch|axios URL [MODULES]
 "use strict";
 const [library, url, modules] = process.argv.slice(2);
-const kTimeoutMs = 500;
+const kTimeoutMs = 1000;
 const tell = (status, body) => {
   const whole = body.equals(Buffer.from("0123456789".repeat(200)));
   console.log(`${status} ${body.length} bytes${whole || status !== 200 ? "" : " changed"}`);
