@@ -17,8 +17,9 @@ JOBS     ?= $(shell nproc)
 CCACHE   := $(if $(findstring ccache,$(CXX)),,$(shell command -v ccache))
 IN_ANY_FOLDER := -fdebug-prefix-map='$(CURDIR)=.'
 # lld links several times as fast as bfd. What enters other processes is linked by the same linker everywhere: LLD is not for the library.
+# Tables that are sections of their own (FILIBUSTER_HOOK) are kept by whoever asks for their ends, with lld as with bfd.
 LLD      := $(if $(shell command -v ld.lld),-fuse-ld=lld)
-LINK      = $(CXX) $(OPT) $(SANFLAGS) $(LLD) -Wl,--gc-sections
+LINK      = $(CXX) $(OPT) $(SANFLAGS) $(LLD) -Wl,--gc-sections -Wl,-z,nostart-stop-gc
 
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror
 # Debian's cpp-httplib is built with these; they change the layout of its classes.
